@@ -6,14 +6,14 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::families::{self, OutputFormat, ReadOptions};
 use profbridge::input::WeightedInput;
 use profbridge::instr::{FunctionRecord, Profile, ProfileKind, ProfileReader, Release, ValueCount, ValueKind};
+use profbridge::instr::{MergeOptions, Merger};
 use profbridge::iprof::statistics::{StatisticsOptions, statistics_from};
 use profbridge::iprof::{
     self, BranchRow, CountEntry, Document, Frame, MethodHandle, SectionWeights, Weight, check_from,
 };
-use profbridge::merge::{MergeOptions, Merger};
-use profbridge::pipeline::{self, OutputFormat, ReadOptions};
 use profbridge::raw;
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -71,15 +71,15 @@ fn raw_bytes(profile: &Profile) -> Vec<u8> {
 }
 
 fn encoded(profile: &Profile, format: OutputFormat) -> Vec<u8> {
-    let mut options = pipeline::WriteOptions::default();
+    let mut options = families::WriteOptions::default();
     options.format = format;
-    pipeline::encode(profile, &options).expect("the profile fits").bytes
+    families::encode(profile, &options).expect("the profile fits").bytes
 }
 
 /// Reads every record and returns the sum of the first counters.
 fn read_all(data: &[u8]) -> u64 {
     let options = ReadOptions::default();
-    let mut reader = pipeline::open_reader(data, &options).expect("the file is good");
+    let mut reader = families::open_reader(data, &options).expect("the file is good");
     let mut sum = 0u64;
     while let Some(found) = reader.next_record().expect("the file is good") {
         sum = sum.wrapping_add(found.record.counters.first().unwrap_or(0));
@@ -127,21 +127,21 @@ fn one_file(criterion: &mut Criterion) {
     std::fs::write(&input, encoded(&program(1), formats()[0].1)).expect("file can be written");
     let mut group = criterion.benchmark_group("one file");
     group.throughput(Throughput::Elements(FUNCTIONS));
-    let mut show = profbridge::report::show::ShowOptions::default();
+    let mut show = profbridge::instr::show::ShowOptions::default();
     (show.all_functions, show.counts) = (true, true);
     group.bench_function("show counts", |bencher| {
         let read = ReadOptions::default();
-        bencher.iter(|| pipeline::show_file(&input, &read, &show, &mut std::io::sink()).expect("the file is good"));
+        bencher.iter(|| families::show_file(&input, &read, &show, &mut std::io::sink()).expect("the file is good"));
     });
-    let mut merge = pipeline::MergeOptions::default();
+    let mut merge = families::MergeOptions::default();
     merge.read = ReadOptions::new(profbridge::Compat::Llvm22);
-    let mut write = pipeline::WriteOptions::default();
+    let mut write = families::WriteOptions::default();
     (write.compat, write.format) = (profbridge::Compat::Llvm22, formats()[1].1);
     let inputs = [WeightedInput::new(&input)];
     group.bench_function("text of one file", |bencher| {
         bencher.iter(|| {
-            let silent = &mut pipeline::Silent;
-            let report = pipeline::merge_for_output(black_box(&inputs), &merge, &write, None, silent);
+            let silent = &mut families::Silent;
+            let report = families::merge_for_output(black_box(&inputs), &merge, &write, None, silent);
             report.and_then(|report| report.write_file(&write, &output)).expect("the output can be written");
         });
     });
@@ -151,7 +151,7 @@ fn one_file(criterion: &mut Criterion) {
 fn merging(criterion: &mut Criterion) {
     let (first, second) = (raw_bytes(&program(1)), raw_bytes(&program(2)));
     let options = ReadOptions::default();
-    let open = |data| pipeline::open_reader(data, &options).expect("the file is good");
+    let open = |data| families::open_reader(data, &options).expect("the file is good");
     let mut group = criterion.benchmark_group("merge");
     group.throughput(Throughput::Elements(FUNCTIONS));
     group.bench_function("first input", |bencher| {
@@ -188,9 +188,9 @@ fn whole_runs(criterion: &mut Criterion) {
     group.sample_size(10);
     group.throughput(Throughput::Elements(FILES));
     group.bench_function("raw files of one program", |bencher| {
-        let options = pipeline::MergeOptions::default();
+        let options = families::MergeOptions::default();
         bencher
-            .iter(|| pipeline::merge_files(black_box(&inputs), &options, &mut pipeline::Silent).expect("good files"));
+            .iter(|| families::merge_files(black_box(&inputs), &options, &mut families::Silent).expect("good files"));
     });
     group.finish();
 }

@@ -4,10 +4,10 @@
 //! $ cargo run --example merge_profiles -- merged.profdata 1,a.profraw 3,b.profraw
 //! ```
 
+use profbridge::families::{ReadOptions, open_reader};
 use profbridge::input::{self, WeightedInput};
 use profbridge::instr::RecordRef;
-use profbridge::merge::{AddOutcome, InputOptions, MergeOptions, Merger};
-use profbridge::pipeline::{ReadOptions, open_reader};
+use profbridge::instr::{AddOutcome, InputOptions, MergeOptions, Merger};
 use profbridge::{Error, Limits, OutputFormat, Result};
 
 fn main() -> Result<()> {

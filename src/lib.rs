@@ -72,12 +72,12 @@ pub mod call_chains;
 pub mod compat;
 pub mod compression;
 mod digits;
-mod driver;
+pub mod driver;
 pub mod error;
 mod error_report;
+pub mod families;
 #[cfg(feature = "correlate")]
 pub mod fit;
-pub mod gates;
 mod hint;
 pub mod identify;
 pub mod indexed;
@@ -88,11 +88,11 @@ pub mod java;
 pub mod limits;
 mod memory;
 pub mod memprof;
-pub mod merge;
+mod model;
+pub mod number_format;
 #[cfg(feature = "correlate")]
 mod objects;
 pub mod partial;
-pub mod pipeline;
 pub mod raw;
 pub mod render;
 pub mod report;
@@ -105,10 +105,10 @@ mod threads;
 pub use compat::Compat;
 pub use error::{Error, ErrorKind, Result, Warning};
 pub use error_report::ErrorReport;
+pub use families::OutputFormat;
 pub use hint::{Hint, ImagePart};
 pub use instr::Profile;
 pub use limits::Limits;
-pub use pipeline::OutputFormat;
 
 /// The examples of the README and of the pages in `docs` compile and run.
 #[cfg(doctest)]

@@ -1,10 +1,10 @@
 //! The library as other crates see it: what can be sent to another thread, read from text, walked over.
 
+use profbridge::families::{MergeReport, ReadOptions, open_reader};
 use profbridge::indexed::{IndexedProfile, IndexedReader};
 use profbridge::input::WeightedInput;
+use profbridge::instr::Merger;
 use profbridge::instr::{FunctionRecord, FunctionTable, ProfileKind, ProfileReader, Release, ValueSites};
-use profbridge::merge::Merger;
-use profbridge::pipeline::{MergeReport, ReadOptions, open_reader};
 use profbridge::raw::{RawProfile, RawReader};
 use profbridge::text::TextReader;
 use profbridge::{Error, OutputFormat, Profile, Warning};

@@ -2,9 +2,9 @@
 
 use super::profiles::{ByteSource, content};
 use profbridge::bridge::{ToIprofOptions, ToLlvmOptions, to_iprof, to_llvm};
+use profbridge::instr::{MergeOptions, Merger};
 use profbridge::instr::{Profile, RecordRef};
 use profbridge::iprof::{self, ReadOptions, WriteOptions};
-use profbridge::merge::{MergeOptions, Merger};
 
 /// LLVM's profiles come back from iprof as they were, and a document that came
 /// over once comes back as the same document.

@@ -2,7 +2,7 @@
 
 use profbridge::Compat;
 use profbridge::input::list::parse_list;
-use profbridge::merge::Remapping;
+use profbridge::instr::Remapping;
 
 /// List files: only names and weights come out, the file system is not asked.
 pub fn list(data: &[u8]) {

@@ -2,11 +2,11 @@
 
 use super::profiles::{ByteSource, Content, content};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::families::partial::{Finished, Partial, PartialOptions};
+use profbridge::families::{FailureMode, MergeReport, OutputFormat, Silent, WriteOptions, encode, merge_files};
 use profbridge::input::{Family, Input};
+use profbridge::instr::{MergeOptions, Merger};
 use profbridge::instr::{Profile, RecordRef, Release};
-use profbridge::merge::{MergeOptions, Merger};
-use profbridge::pipeline::partial::{Finished, Partial, PartialOptions};
-use profbridge::pipeline::{FailureMode, MergeReport, OutputFormat, Silent, WriteOptions, encode, merge_files};
 
 /// Three profiles merged in several ways.
 pub fn laws(data: &[u8]) {

@@ -2,12 +2,12 @@
 //! state says must be written and read back the same.
 
 use profbridge::Limits;
-use profbridge::merge::MergeOptions;
-use profbridge::merge::partial::PartialMerge;
+use profbridge::families::Silent;
+use profbridge::families::merge::sampleprof::SampleMergeOptions;
+use profbridge::families::partial::{Partial, PartialOptions, finish_samples};
+use profbridge::instr::MergeOptions;
+use profbridge::instr::partial::PartialMerge;
 use profbridge::partial::{Family, Frame, StoredInputs, append};
-use profbridge::pipeline::Silent;
-use profbridge::pipeline::merge::sampleprof::SampleMergeOptions;
-use profbridge::pipeline::partial::{Partial, PartialOptions, finish_samples};
 use profbridge::sampleprof::partial::PartialSamples;
 
 /// The bytes as a file, and as the state that its checksum would else protect.

@@ -3,12 +3,12 @@
 use super::readers::{ask_for_the_rest, print_error};
 use profbridge::Compat;
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::families::{OutputFormat, WriteOptions, encode};
 use profbridge::instr::{
     BinaryId, FunctionRecord, Profile, ProfileKind, ProfileReader, Release, TemporalTrace, Uniformity, ValueCount,
     ValueKind, name_ref,
 };
-use profbridge::merge::{MergeOptions, Merger};
-use profbridge::pipeline::{OutputFormat, WriteOptions, encode};
+use profbridge::instr::{MergeOptions, Merger};
 use profbridge::{indexed, raw};
 use std::collections::BTreeMap;
 

@@ -4,10 +4,10 @@
 use super::profiles::{self, drain};
 use profbridge::bytes::names::{Chunks, split_names};
 use profbridge::compression::{Compression, decompress};
+use profbridge::families::{self, ReadOptions};
 use profbridge::indexed::{IndexedProfile, IndexedReader, ReadOptions as IndexedOptions};
 use profbridge::input::Input;
 use profbridge::instr::ProfileReader;
-use profbridge::pipeline::{self, ReadOptions};
 use profbridge::raw::{Image, ImageSum, RawOptions, RawProfile, RawReader, Targets};
 use profbridge::text::TextReader;
 use profbridge::{Compat, Limits};
@@ -142,7 +142,7 @@ pub fn any(data: &[u8]) {
     let Ok(data) = &decompress(data, &Limits::default()) else { return };
     for compat in MANNERS {
         let options = ReadOptions::new(compat);
-        let Ok(mut reader) = pipeline::open_reader(data, &options) else { continue };
+        let Ok(mut reader) = families::open_reader(data, &options) else { continue };
         let Some(profile) = profiles::merged(reader.as_mut(), compat) else { continue };
         profiles::write_everywhere(&profile, compat);
     }

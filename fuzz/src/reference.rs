@@ -1,10 +1,10 @@
 //! The genuine tool as the reference, where it is installed.
 
 use profbridge::Compat;
+use profbridge::families::merge::sampleprof::{SampleMergeOptions, merge_sample_files};
+use profbridge::families::{self, FailureMode, MergeOptions, OutputFormat, ReadOptions, Silent, WriteOptions};
 use profbridge::input::WeightedInput;
 use profbridge::instr::Release;
-use profbridge::pipeline::merge::sampleprof::{SampleMergeOptions, merge_sample_files};
-use profbridge::pipeline::{self, FailureMode, MergeOptions, OutputFormat, ReadOptions, Silent, WriteOptions};
 use profbridge::sampleprof::{self, Encoding, Rules};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -90,7 +90,7 @@ fn ours(path: &Path) -> Verdict {
     let mut options = MergeOptions::default();
     options.read = ReadOptions::new(Compat::Llvm22);
     options.failure_mode = FailureMode::Any;
-    let Ok(report) = pipeline::merge_files(&[WeightedInput::new(path)], &options, &mut Silent) else {
+    let Ok(report) = families::merge_files(&[WeightedInput::new(path)], &options, &mut Silent) else {
         return Verdict::Refused;
     };
     if report.verdict(&options).is_err() {
@@ -99,7 +99,7 @@ fn ours(path: &Path) -> Verdict {
     let mut write = WriteOptions::default();
     write.format = OutputFormat::Text { release: Release::DEFAULT };
     write.compat = Compat::Llvm22;
-    match pipeline::encode(&report.profile, &write) {
+    match families::encode(&report.profile, &write) {
         Ok(encoded) => Verdict::Accepted(encoded.bytes),
         Err(_) => Verdict::Refused,
     }

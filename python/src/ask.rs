@@ -4,9 +4,9 @@ use crate::detached;
 use crate::error::OrRaise;
 use crate::source::input;
 use crate::text::to_python;
+use profbridge::driver::diff::DiffOptions;
 use profbridge::input::{Access, Family};
-use profbridge::report::diff::DiffOptions;
-use profbridge::{Error, Limits, iprof, pipeline};
+use profbridge::{Error, Limits, families, iprof};
 use pyo3::prelude::*;
 
 /// What is wrong with a file, as a dictionary.
@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 #[pyo3(signature = (source, name=None))]
 pub(crate) fn check<'py>(source: &Bound<'py, PyAny>, name: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
     let (py, input) = (source.py(), input(source, name)?);
-    let found = detached::run(py, None, move |_| pipeline::check_file(input, &iprof::ReadOptions::default()))?;
+    let found = detached::run(py, None, move |_| families::check_file(input, &iprof::ReadOptions::default()))?;
     to_python(py, &found)
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn describe<'py>(source: &Bound<'py, PyAny>, name: Option<&str>) -> P
     let limits = Limits::default();
     let described = detached::run(py, None, move |_| {
         let bytes = input.stored_bytes(Access::Read, &limits)?;
-        Ok::<_, Error>(pipeline::describe(&bytes, &limits))
+        Ok::<_, Error>(families::describe(&bytes, &limits))
     })?;
     to_python(py, &described.or_raise(py)?)
 }
@@ -44,7 +44,7 @@ pub(crate) fn diff<'py>(
     let found = detached::run(py, None, move |_| {
         let mut options = DiffOptions::default();
         (options.topn, options.exact_names) = (topn, exact_names);
-        pipeline::diff_files(first, second, &options)
+        families::diff_files(first, second, &options)
     })?;
     to_python(py, &found.or_raise(py)?)
 }

@@ -10,12 +10,12 @@ use arrow_array::builder::LargeStringBuilder;
 use arrow_array::types::{Int32Type, UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
 use profbridge::Result;
+use profbridge::families::merge::iprof::{
+    IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files,
+};
 use profbridge::input::{Family, Input};
 use profbridge::iprof::statistics::{StatisticsOptions, statistics};
 use profbridge::iprof::{self, Code, ContextHandle, Document, Records, SectionKind, Weight};
-use profbridge::pipeline::merge::iprof::{
-    IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files,
-};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;

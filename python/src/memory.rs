@@ -8,13 +8,13 @@ use crate::text::to_python;
 use arrow_array::builder::{LargeListBuilder, LargeStringBuilder};
 use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_schema::ArrowError;
+use profbridge::families::Target;
+use profbridge::families::read;
 use profbridge::input::{Family, Input};
+use profbridge::instr::encode::facts_of_memory;
 use profbridge::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
 use profbridge::memprof::yaml::{self, Comments};
 use profbridge::memprof::{self, Hotness};
-use profbridge::pipeline::Target;
-use profbridge::pipeline::encode::facts_of_memory;
-use profbridge::pipeline::read;
 use profbridge::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -31,7 +31,7 @@ pub(crate) struct Read(memprof::MemoryProfile);
 /// Those of the readers; missing program for raw ones without the program that ran; gate failed for less than was asked
 /// for.
 pub(crate) fn read(input: &Input, settings: &MergeSettings) -> Result<Read> {
-    let target = Target::default_release(profbridge::pipeline::TargetSource::Inputs);
+    let target = Target::default_release(profbridge::families::TargetSource::Inputs);
     let profile = read::memprof::load(input, &settings.instr(&target)?.read)?;
     settings.check(|wanted| Ok(facts_of_memory(&profile, wanted).of_inputs(1)))?;
     Ok(Read(profile))

@@ -1,12 +1,12 @@
 //! The options that merges have in common, as Python names them.
 
 use crate::error::{OrRaise, usage};
+use profbridge::families::target::{ENVIRONMENT, Evidence};
+use profbridge::families::{Facts, FactsRequest, FailureMode, MergeOptions, Minimums, Target, TargetRequest};
 use profbridge::input::{Family, Input};
 use profbridge::instr::release;
+use profbridge::instr::{FunctionFilter, Remapping};
 use profbridge::memprof::raw::Programs;
-use profbridge::merge::{FunctionFilter, Remapping};
-use profbridge::pipeline::target::{ENVIRONMENT, Evidence};
-use profbridge::pipeline::{Facts, FactsRequest, FailureMode, MergeOptions, Minimums, Target, TargetRequest};
 use profbridge::raw::correlate::{CorrelationKind, Images};
 use profbridge::{Compat, Error, Limits, Result};
 use pyo3::prelude::*;
@@ -183,8 +183,8 @@ pub(crate) fn asked_target(asked: Option<&str>) -> Result<Option<Target>> {
 /// # Errors
 ///
 /// Usage for another word.
-pub(crate) fn hash_policy(py: Python<'_>, word: &str) -> PyResult<profbridge::merge::cross_release::HashPolicy> {
-    use profbridge::merge::cross_release::HashPolicy;
+pub(crate) fn hash_policy(py: Python<'_>, word: &str) -> PyResult<profbridge::instr::cross_release::HashPolicy> {
+    use profbridge::instr::cross_release::HashPolicy;
     match word {
         "keep" => Ok(HashPolicy::Keep),
         "reader" => Ok(HashPolicy::Reader),

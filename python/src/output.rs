@@ -2,8 +2,8 @@
 
 use crate::detached;
 use crate::error::OrRaise;
+use profbridge::families::require_earlier_output;
 use profbridge::input::Family;
-use profbridge::pipeline::require_earlier_output;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 

@@ -8,12 +8,12 @@ use crate::text::{printable, summary_fields, warn};
 use arrow_array::builder::LargeStringBuilder;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
-use profbridge::input::{Family, Input, WeightedInput};
-use profbridge::instr::{Release, refuse_losses};
-use profbridge::pipeline::merge::sampleprof::{
+use profbridge::families::merge::sampleprof::{
     SampleFilter, SampleMergeObserver, SampleMergeOptions, SampleMergeReport, merge_sample_files,
 };
-use profbridge::pipeline::partial::finish_samples;
+use profbridge::families::partial::finish_samples;
+use profbridge::input::{Family, Input, WeightedInput};
+use profbridge::instr::{Release, refuse_losses};
 use profbridge::sampleprof::partial::PartialSamples;
 use profbridge::sampleprof::{self, Encoding, FunctionRecord, Names, RecordFault, Rules, Summary, WriteOptions};
 use profbridge::{Error, Result, Warning};

@@ -10,12 +10,12 @@ use arrow_array::types::UInt64Type;
 use arrow_schema::ArrowError;
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
 use profbridge::compression::Compression;
-use profbridge::input::{Family, Input};
-use profbridge::pipeline::OutputForm;
-use profbridge::pipeline::merge::stacks::{
+use profbridge::families::OutputForm;
+use profbridge::families::merge::stacks::{
     StackMergeOptions, StackSum, are_pprof, facts_of, merge_pprof, merge_tables,
 };
-use profbridge::pipeline::plan::StackOutput;
+use profbridge::families::plan::StackOutput;
+use profbridge::input::{Family, Input};
 use profbridge::report::stacks::statistics;
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use profbridge::stacks::model::{FrameId, Selection, StackTable};

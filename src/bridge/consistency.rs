@@ -14,8 +14,8 @@ use super::spelling::{EncodedNames, identity};
 use super::to_iprof::{ToIprofOptions, find_method, sections};
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::instr::{Losses, Profile, RecordId};
 use crate::iprof::{ContextHandle, Document, MethodHandle, SectionKind};
+use crate::model::{Losses, Profile, RecordId};
 use std::collections::HashSet;
 use std::collections::{BTreeMap, BTreeSet};
 

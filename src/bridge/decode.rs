@@ -8,11 +8,11 @@ use super::notation::{MethodIdentity, parse_type, push_type};
 use super::record_name::{NamedFrame, RecordName, func_hash};
 use super::records::{MONITOR_SITES, branch_counters};
 use super::shape::Shape;
-use crate::instr::value::MAX_VALUES_PER_SITE;
-use crate::instr::{LossKind, Losses, Profile, RecordId, RecordView, ValueKind, ValueSites, name_ref};
 use crate::iprof::{
     BranchRow, ContextHandle, CountEntry, Document, Frame, MAX_COUNT, MethodHandle, TypeCount, TypeHandle,
 };
+use crate::model::value::MAX_VALUES_PER_SITE;
+use crate::model::{LossKind, Losses, Profile, RecordId, RecordView, ValueKind, ValueSites, name_ref};
 use std::collections::HashMap;
 
 /// A record of the bridge, understood.
@@ -208,7 +208,7 @@ impl<'p> Builder<'_, 'p> {
     }
 
     /// A site's types and counts.
-    fn pairs(&mut self, site: &[crate::instr::ValueCount], losses: &mut Losses) -> Vec<TypeCount> {
+    fn pairs(&mut self, site: &[crate::model::ValueCount], losses: &mut Losses) -> Vec<TypeCount> {
         losses.add(LossKind::FullSites, u64::from(site.len() == MAX_VALUES_PER_SITE));
         let mut pairs = Vec::with_capacity(site.len());
         for value in site {

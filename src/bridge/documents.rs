@@ -11,8 +11,8 @@ use super::records::RecordForm;
 use super::to_iprof::{ToIprofOptions, to_iprof, without_records};
 use super::to_llvm::{add_records, document_records, unknown_members};
 use crate::error::Result;
-use crate::instr::{Loss, Losses, Profile, RecordId};
 use crate::iprof::Document;
+use crate::model::{Loss, Losses, Profile, RecordId};
 use std::collections::HashSet;
 
 /// A document in two parts.

@@ -5,8 +5,8 @@ use super::decode::add_method;
 use super::demangle::{Mapped, method_of_hash, method_of_pgo_name, type_of_hash, type_of_vtable};
 use super::extension::Approximations;
 use super::notation::MethodIdentity;
-use crate::instr::{FunctionView, Profile, ProfileKind, RecordId, RecordView, ValueCount, ValueKind, name_ref};
 use crate::iprof::{BranchRow, CountEntry, Document, Frame, MAX_COUNT, MethodHandle, SectionKind, TypeCount};
+use crate::model::{FunctionView, Profile, ProfileKind, RecordId, RecordView, ValueCount, ValueKind, name_ref};
 use std::collections::BTreeMap;
 use std::collections::{HashMap, HashSet};
 

@@ -12,7 +12,7 @@
 
 use super::notation::{MethodIdentity, parse_type, split_once};
 use super::shape::Shape;
-pub use crate::instr::bridge_hash::func_hash;
+pub use crate::model::bridge_hash::func_hash;
 
 /// Name of the record that holds all monitors.
 pub const MONITORS: &[u8] = b"{monitors}";
@@ -151,7 +151,7 @@ pub fn push_stack<'a>(out: &mut Vec<u8>, frames: impl Iterator<Item = NamedFrame
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instr::{ValueKind, name_ref};
+    use crate::model::{ValueKind, name_ref};
     use proptest::prelude::*;
 
     fn frame(method: &str, bci: i32) -> NamedFrame<'_> {

@@ -3,8 +3,8 @@
 use super::content::{BranchShapes, Content, ContextCounts, TypeCounts};
 use super::record_name::{MONITORS, func_hash};
 use super::shape::{Branch, Shape};
-use crate::instr::value::MAX_VALUES_PER_SITE;
-use crate::instr::{FunctionRecord, LossKind, Losses, ProfileKind, ValueCount, ValueKind, ValueSites};
+use crate::model::value::MAX_VALUES_PER_SITE;
+use crate::model::{FunctionRecord, LossKind, Losses, ProfileKind, ValueCount, ValueKind, ValueSites};
 
 /// The kind of the profiles that the bridge makes: counters by the IR pass, the
 /// entry first, context-sensitive records beside the others.

@@ -1,8 +1,8 @@
 //! Adding up, settling and ordering a document that was just made.
 
 use crate::error::Result;
-use crate::instr::{LossKind, Losses};
 use crate::iprof::{BranchClash, Document, MergeOptions, Merger, SectionWeights, Weight, canonical_with};
+use crate::model::{LossKind, Losses};
 
 /// The canonical form of a document whose entries may repeat contexts.
 ///

@@ -1,8 +1,8 @@
 //! The tables of a document in the bridge's notation, spelled once.
 
 use super::notation::{MethodIdentity, push_type};
-use crate::instr::name_ref;
 use crate::iprof::{MethodHandle, Tables, TypeHandle};
+use crate::model::name_ref;
 
 /// Every type and method of a document as LLVM will know it.
 #[derive(Debug, Clone, Default)]

@@ -10,8 +10,8 @@ use super::notation::MethodIdentity;
 use super::records::PROFILE_KIND;
 use super::resolve_branches::resolve_branches;
 use crate::error::Result;
-use crate::instr::{FunctionTable, Loss, LossKind, Losses, Profile, ProfileKind, RecordId, TemporalProfile, ValueKind};
 use crate::iprof::{BranchClash, Document, MethodHandle, Table, Tables};
+use crate::model::{FunctionTable, Loss, LossKind, Losses, Profile, ProfileKind, RecordId, TemporalProfile, ValueKind};
 use std::collections::{BTreeMap, HashSet};
 
 /// How an LLVM profile becomes an iprof document.

@@ -7,9 +7,9 @@ use super::foreign::{LLVM_NAME, METHOD_TARGETS};
 use super::records::{NamedRecord, PROFILE_KIND, RecordForm, RecordMaker};
 use super::spelling::EncodedNames;
 use crate::error::{Error, Result};
-use crate::instr::{Loss, LossKind, Losses, Profile};
 use crate::iprof::document::EntryMember;
 use crate::iprof::{ContextHandle, Document, SectionKind};
+use crate::model::{Loss, LossKind, Losses, Profile};
 use std::collections::HashSet;
 
 /// How an iprof document becomes an LLVM profile.

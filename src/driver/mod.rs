@@ -4,13 +4,22 @@
 //! the merger runs in the order of the inputs, and what it does after it passed its turn runs in parallel again. So the
 //! result and every message are those of one thread.
 
+pub mod diff;
+pub mod diff_gates;
+mod facts;
+pub mod gates;
+pub mod info;
 mod merge;
 mod options;
+mod overwrite;
 mod report;
+mod sections;
 pub(crate) mod trace;
 mod turn;
 
+pub use facts::{Facts, FactsRequest, Minimums};
 pub use options::FailureMode;
+pub use overwrite::require_earlier_output;
 pub use report::{InputOutcome, InputReport, InputVersion};
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Warning};
 use crate::input::Input;
-use crate::instr::ProfileKind;
+use crate::model::ProfileKind;
 
 /// The outcome of one input.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use super::report::{FitReport, Head, Pruned, ReleaseFinding, Releases, Row, summ
 use super::targets;
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
-use crate::instr::{FunctionId, NameRef, Profile, RecordId, Release, SymbolTable, ValueCount, ValueKind, ValueSites};
-use crate::merge::cross_release::Finding;
+use crate::instr::cross_release::Finding;
+use crate::model::{FunctionId, NameRef, Profile, RecordId, Release, SymbolTable, ValueCount, ValueKind, ValueSites};
 use std::collections::{HashMap, HashSet};
 
 /// A profile as the compiler of the new build will read it.

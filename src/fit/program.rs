@@ -1,6 +1,6 @@
 //! The new build: its functions as its compiler computes them.
 
-use crate::instr::{NameRef, ProfileKind, Release, SymbolTable, name_ref};
+use crate::model::{NameRef, ProfileKind, Release, SymbolTable, name_ref};
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 

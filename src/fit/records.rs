@@ -8,8 +8,8 @@ use super::class::{Class, ProgramClass};
 use super::hashes::{HashMatch, HashRules};
 use super::program::{Program, ProgramFunction};
 use super::successors::{Candidate, Successor, find_successors};
-use crate::instr::{FunctionId, FunctionRecord, FunctionView, NameRef, Profile, RecordId, RecordView, name_ref};
-use crate::merge::cross_release::colon_form;
+use crate::instr::cross_release::colon_form;
+use crate::model::{FunctionId, FunctionRecord, FunctionView, NameRef, Profile, RecordId, RecordView, name_ref};
 use std::collections::{BTreeMap, HashMap};
 
 /// A record of the profile and what becomes of it.

@@ -44,7 +44,7 @@ pub fn write_remapping(names: &BTreeMap<Vec<u8>, (Vec<u8>, Class)>) -> Remapping
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::merge::Remapping;
+    use crate::instr::Remapping;
 
     #[test]
     fn merge_reads_the_written_remapping() {

@@ -1,6 +1,6 @@
 //! The new build as a sample profile sees it: names, checksums, lengths.
 
-use crate::instr::{NameRef, Release, name_ref};
+use crate::model::{NameRef, Release, name_ref};
 use std::collections::{BTreeMap, HashMap};
 
 /// What is known of a function of the new build.

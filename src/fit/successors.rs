@@ -2,7 +2,7 @@
 
 use super::names::{SplitName, canonical, similarity, split};
 use super::program::ProgramFunction;
-use crate::instr::{RecordId, RecordView};
+use crate::model::{RecordId, RecordView};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 

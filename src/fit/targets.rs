@@ -1,8 +1,8 @@
 //! Value data: what was called, and whether it still exists.
 
 use super::program::Program;
-use crate::instr::{NameRef, Profile, SymbolTable, ValueKind, name_ref};
-use crate::merge::cross_release::colon_form;
+use crate::instr::cross_release::colon_form;
+use crate::model::{NameRef, Profile, SymbolTable, ValueKind, name_ref};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -5,9 +5,9 @@ use super::profile::{IndexedProfile, ReadOptions};
 use crate::bytes::{Cursor, Endian};
 use crate::compat::Compat;
 use crate::error::Result;
-use crate::instr::description::{Description, PartDescription, hex};
-use crate::instr::{ProfileKind, release};
 use crate::limits::Limits;
+use crate::model::description::{Description, PartDescription, hex};
+use crate::model::{ProfileKind, release};
 
 /// Describes an indexed file. Damage is told, not returned: whatever stands
 /// before it is described.

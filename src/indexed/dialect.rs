@@ -1,8 +1,8 @@
 //! What a version and the release that writes it decide about a file.
 
 use super::layout::since;
-use crate::instr::summary::{CUTOFFS, SummaryRules};
-use crate::instr::{ProfileKind, Release, ValueKind};
+use crate::model::summary::{CUTOFFS, SummaryRules};
+use crate::model::{ProfileKind, Release, ValueKind};
 
 /// A format version as a release writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::records::Records;
 use crate::bytes::window::Window;
 use crate::bytes::{Cursor, Endian};
 use crate::error::Result;
-use crate::instr::{Counters, FunctionRecord, NameRef, RecordRef, RecordView};
+use crate::model::{Counters, FunctionRecord, NameRef, RecordRef, RecordView};
 use std::ops::Range;
 
 /// Goes from entry to entry, in the order of the payload.

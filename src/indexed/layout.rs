@@ -1,6 +1,6 @@
 //! The format's numbers: magic, header words, which version has what.
 
-use crate::instr::{Release, release};
+use crate::model::{Release, release};
 
 /// First 8 bytes of every indexed profile: `\xFF lprofi \x81`.
 pub const MAGIC: [u8; 8] = *b"\xfflprofi\x81";

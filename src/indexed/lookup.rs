@@ -5,7 +5,7 @@ use super::layout::ITEM_HEADER;
 use super::records::Records;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
-use crate::instr::{NameRef, name_ref};
+use crate::model::{NameRef, name_ref};
 
 /// Where the table stands in the file.
 #[derive(Debug, Clone, Copy)]

@@ -3,8 +3,8 @@
 use super::layout::since;
 use super::trailing;
 use super::write::WriteOptions;
-use crate::instr::value::MAX_VALUES_PER_SITE;
-use crate::instr::{FunctionView, Loss, LossKind, Losses, Profile, ProfileKind, ValueKind};
+use crate::model::value::MAX_VALUES_PER_SITE;
+use crate::model::{FunctionView, Loss, LossKind, Losses, Profile, ProfileKind, ValueKind};
 
 /// What the version asked for cannot hold of a profile.
 pub fn losses(profile: &Profile, options: &WriteOptions<'_>) -> Vec<Loss> {

@@ -9,9 +9,9 @@ use super::file::FileBytes;
 use crate::bytes::names::Chunks;
 use crate::bytes::{Cursor, Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
-use crate::instr::{MemProfSection, Release};
 use crate::limits::Limits;
 use crate::memory::{self, HOLD_OUTPUT};
+use crate::model::{MemProfSection, Release};
 
 /// What a header word of the section is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

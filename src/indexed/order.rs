@@ -1,9 +1,9 @@
 //! The order of the records of one name.
 
 use crate::error::Result;
-use crate::instr::hash_order::number_map_order;
-use crate::instr::{FunctionView, RecordView, Release};
 use crate::memory::{self, HOLD_OUTPUT};
+use crate::model::hash_order::number_map_order;
+use crate::model::{FunctionView, RecordView, Release};
 
 /// The records of one name in the order of files: that of a map keyed by
 /// FuncHash into which they were inserted by first appearance.

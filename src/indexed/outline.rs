@@ -66,8 +66,8 @@ mod tests {
     use crate::compat::Compat;
     use crate::indexed::{WriteOptions, write};
     use crate::input::StableFile;
-    use crate::instr::{FunctionRecord, Profile, ProfileKind, ProfileReader, ValueCount, ValueKind, name_ref};
     use crate::limits::Limits;
+    use crate::model::{FunctionRecord, Profile, ProfileKind, ProfileReader, ValueCount, ValueKind, name_ref};
     use proptest::prelude::*;
 
     /// Functions with one record or two, of which some are large, have values or no bitmap.

@@ -5,8 +5,8 @@ use super::layout::since;
 use super::order;
 use crate::bytes::Sink;
 use crate::error::{Error, ErrorKind, Result};
-use crate::instr::value::MAX_VALUES_PER_SITE;
-use crate::instr::{FunctionView, RecordView, ValueKind, ValueSites};
+use crate::model::value::MAX_VALUES_PER_SITE;
+use crate::model::{FunctionView, RecordView, ValueKind, ValueSites};
 
 /// The records of a function that the version has room for, in file order.
 pub(super) fn written_records<'a>(dialect: Dialect, function: FunctionView<'a>) -> Result<Vec<RecordView<'a>>> {

@@ -1,7 +1,7 @@
 //! Entries as most are, one record with counters alone: found with few decisions, and used where they stand.
 
 use super::layout::{ITEM_HEADER, since};
-use crate::instr::NameRef;
+use crate::model::NameRef;
 use std::ops::Range;
 
 /// An entry whose one record has counters and nothing else. Its ranges are within the bytes that it begins.

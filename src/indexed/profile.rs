@@ -7,12 +7,12 @@ use super::memprof;
 use crate::bytes::{Cursor, Endian, names};
 use crate::compat::{Compat, LLVM_22_INDEXED_VERSION};
 use crate::error::{Error, ErrorKind, Result};
-use crate::instr::summary::SummaryRow;
-use crate::instr::{
-    BinaryId, FunctionRecord, MemProfSection, ProfileKind, ProfileSummary, TemporalProfile, TemporalTrace, release,
-};
 use crate::limits::Limits;
 use crate::memory::{self, HOLD_INPUT, HOLD_NAMES};
+use crate::model::summary::SummaryRow;
+use crate::model::{
+    BinaryId, FunctionRecord, MemProfSection, ProfileKind, ProfileSummary, TemporalProfile, TemporalTrace, release,
+};
 
 /// How strictly and how far an indexed file is read.
 #[derive(Debug, Clone, Copy, Default)]

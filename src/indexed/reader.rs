@@ -4,7 +4,7 @@ use super::entries::Entries;
 use super::profile::{IndexedProfile, ReadOptions};
 use crate::bytes::window::Window;
 use crate::error::{Error, ErrorKind, Result};
-use crate::instr::{
+use crate::model::{
     BinaryId, FunctionRecord, MemProfSection, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile,
 };
 

@@ -3,8 +3,8 @@
 use super::layout::since;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
-use crate::instr::{FunctionRecord, ValueCount, ValueKind, ValueSites};
 use crate::memory::{self, HOLD_COUNTERS};
+use crate::model::{FunctionRecord, ValueCount, ValueKind, ValueSites};
 use std::iter::FusedIterator;
 
 /// What LLVM says of a name whose data it cannot decode.

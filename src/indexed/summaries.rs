@@ -5,7 +5,7 @@ use super::layout::since;
 use super::payload::written_records;
 use crate::bytes::{Endian, Sink};
 use crate::error::Result;
-use crate::instr::{FunctionView, ProfileSummary, RecordView, Release, SummaryBuilder};
+use crate::model::{FunctionView, ProfileSummary, RecordView, Release, SummaryBuilder};
 
 /// Adds both summaries up.
 pub(super) struct Summaries {

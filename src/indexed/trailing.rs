@@ -6,9 +6,9 @@ use super::memprof;
 use crate::bytes::names::{Compression, write_chunk};
 use crate::bytes::{Endian, Sink};
 use crate::error::Result;
-use crate::instr::hash_order::string_map_order;
-use crate::instr::{BinaryId, Profile, ProfileKind, TemporalProfile};
 use crate::memory::{self, HOLD_NAMES};
+use crate::model::hash_order::string_map_order;
+use crate::model::{BinaryId, Profile, ProfileKind, TemporalProfile};
 
 /// The sections, and where in the file they are; 0 for one that is not there.
 #[derive(Default)]

@@ -6,7 +6,7 @@
 use super::lookup::{Item, Table};
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
-use crate::instr::name_ref;
+use crate::model::name_ref;
 
 impl Table<'_> {
     /// Walks the payload bucket by bucket and compares with the index.

@@ -6,7 +6,7 @@
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum DataSymbol {
     /// A variable, by name.
-    Name(#[cfg_attr(feature = "serde", serde(with = "crate::instr::serialize::name"))] Vec<u8>),
+    Name(#[cfg_attr(feature = "serde", serde(with = "crate::model::serialize::name"))] Vec<u8>),
     /// A string literal, by the hash of its content.
     StringHash(u64),
 }
@@ -16,7 +16,7 @@ pub enum DataSymbol {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SourceLocation {
     /// The file, as debug info spells it.
-    #[cfg_attr(feature = "serde", serde(with = "crate::instr::serialize::name"))]
+    #[cfg_attr(feature = "serde", serde(with = "crate::model::serialize::name"))]
     pub file: Vec<u8>,
     /// The line, from 1.
     pub line: u32,
@@ -41,7 +41,7 @@ pub struct DataAccessProfile {
     /// Data that was accessed, in order of first mention.
     pub records: Vec<DataAccessRecord>,
     /// Variables that are known to be cold, in order of first mention.
-    #[cfg_attr(feature = "serde", serde(with = "crate::instr::serialize::names"))]
+    #[cfg_attr(feature = "serde", serde(with = "crate::model::serialize::names"))]
     pub cold_symbols: Vec<Vec<u8>>,
     /// Hashes of string literals that are known to be cold, in order of first
     /// mention.

@@ -4,8 +4,8 @@
 use super::stacks::{CallStacks, Frame};
 use crate::bytes::{Endian, Sink};
 use crate::error::Result;
-use crate::instr::Release;
 use crate::memory::{self, HOLD_OUTPUT};
+use crate::model::Release;
 
 /// The ids of all frames, as a release makes them.
 ///

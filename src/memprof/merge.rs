@@ -12,8 +12,8 @@ use super::model::{AllocSite, CallSite, MemProfRecord, MemoryProfile};
 use super::stacks::StackHandle;
 use crate::compat::Compat;
 use crate::error::Result;
-use crate::instr::MemProfSection;
 use crate::memory::{self, HOLD_RECORDS};
+use crate::model::MemProfSection;
 use std::collections::{HashMap, HashSet};
 
 /// Where a memory profile comes from.

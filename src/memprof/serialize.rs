@@ -5,7 +5,7 @@ use super::{
     AllocSite, CallSite, CallStacks, DataAccessProfile, Field, Frame, FrameHandle, MemInfoBlock, MemProfRecord,
     MemoryProfile, Schema, StackHandle,
 };
-use crate::instr::serialize::Name;
+use crate::model::serialize::Name;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;

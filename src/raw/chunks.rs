@@ -7,8 +7,8 @@
 
 use super::names::{RawNames, SectionBytes};
 use crate::error::Result;
-use crate::instr::{NameRef, NameText, hash_names};
 use crate::memory::{self, HOLD_NAMES};
+use crate::model::{NameRef, NameText, hash_names};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
@@ -177,7 +177,7 @@ impl fmt::Debug for NameChunks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instr::name_ref;
+    use crate::model::name_ref;
 
     fn source(stored: &[u8]) -> ChunkSource<&[u8]> {
         ChunkSource { stored, text_len: 3, compressed: false, lax: false }

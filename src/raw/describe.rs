@@ -7,9 +7,9 @@ use super::profile::RawProfile;
 use super::reader::RawReader;
 use crate::compat::Compat;
 use crate::error::ErrorKind;
-use crate::instr::description::{Description, PartDescription, hex};
-use crate::instr::{ProfileKind, ProfileReader, release};
 use crate::limits::Limits;
+use crate::model::description::{Description, PartDescription, hex};
+use crate::model::{ProfileKind, ProfileReader, release};
 
 /// Describes a raw file. Damage is told, not returned: whatever stands before
 /// it is described.

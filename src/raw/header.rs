@@ -4,7 +4,7 @@ use super::layout::{self, Word};
 use crate::bytes::{Cursor, Encoding, Endian, PointerWidth};
 use crate::compat::{Compat, LLVM_22_RAW_VERSION};
 use crate::error::{Error, ErrorKind, Result};
-use crate::instr::{ProfileKind, release};
+use crate::model::{ProfileKind, release};
 
 /// Bytes of the magic number.
 pub const MAGIC_SIZE: usize = 8;

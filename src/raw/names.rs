@@ -1,6 +1,6 @@
 //! The names of one image, hashed: built once, shared by all its files.
 
-use crate::instr::{NameText, SymbolTable};
+use crate::model::{NameText, SymbolTable};
 use std::sync::Arc;
 
 /// Name hash → name for the functions and vtables of one image.

@@ -2,9 +2,9 @@
 
 use crate::bytes::Encoding;
 use crate::bytes::names::SEPARATOR;
-use crate::instr::symbols::NameRefMap;
-use crate::instr::value::MAX_VALUES_PER_SITE;
-use crate::instr::{
+use crate::model::symbols::NameRefMap;
+use crate::model::value::MAX_VALUES_PER_SITE;
+use crate::model::{
     Loss, LossKind, Losses, NameRef, Profile, ProfileKind, RecordView, ValueCount, ValueKind, ValueSites,
 };
 

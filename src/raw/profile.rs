@@ -10,7 +10,7 @@ use super::sections::{Sections, read_binary_ids};
 use crate::bytes::PointerWidth;
 use crate::compat::Compat;
 use crate::error::{Error, Result};
-use crate::instr::{BinaryId, ProfileKind};
+use crate::model::{BinaryId, ProfileKind};
 use std::ops::Range;
 use std::sync::Arc;
 

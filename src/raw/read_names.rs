@@ -8,9 +8,9 @@ use crate::bytes::leb128::read_uleb128;
 use crate::bytes::names::{Chunk, Chunks, split_names, try_with_capacity};
 use crate::bytes::{Cursor, Endian};
 use crate::error::{ErrorKind, Result};
-use crate::instr::SymbolTable;
 use crate::limits::Limits;
 use crate::memory::{self, HOLD_NAMES};
+use crate::model::SymbolTable;
 use crate::threads;
 use flate2::{Decompress, FlushDecompress, Status};
 use std::borrow::Cow;
@@ -272,7 +272,7 @@ mod tests {
     use super::*;
     use crate::bytes::Sink;
     use crate::bytes::names::{Compression, write_chunk};
-    use crate::instr::NameRef;
+    use crate::model::NameRef;
 
     /// The names of a section, or its fault.
     fn read(section: &[u8], lax: bool, threads: usize) -> std::result::Result<Vec<(NameRef, Vec<u8>)>, String> {

@@ -12,13 +12,13 @@ use crate::bytes::Cursor;
 use crate::compat::{Compat, LLVM_22_RAW_VERSION};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::{Hint, ImagePart};
-use crate::instr::description::hex;
-use crate::instr::symbols::Symbol;
-use crate::instr::{
+use crate::memory::{self, HOLD_COUNTERS};
+use crate::model::description::hex;
+use crate::model::symbols::Symbol;
+use crate::model::{
     BinaryId, Counters, FunctionRecord, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile,
     TemporalTrace, name_ref,
 };
-use crate::memory::{self, HOLD_COUNTERS};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use super::layout::{RecordLayout, Section, VTableRecord, Word};
 use crate::bytes::Cursor;
 use crate::compat::Compat;
 use crate::error::{Error, Result};
-use crate::instr::BinaryId;
+use crate::model::BinaryId;
 use std::ops::Range;
 
 /// Byte ranges within the file; a section that the version lacks is empty.

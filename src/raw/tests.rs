@@ -2,7 +2,7 @@
 
 use super::{RawOptions, RawReader};
 use crate::compat::Compat;
-use crate::instr::{ProfileReader, ValueKind};
+use crate::model::{ProfileReader, ValueKind};
 use std::path::{Path, PathBuf};
 
 mod bad;

@@ -15,8 +15,8 @@ use super::layout::{DataRecord, Section, Word};
 use super::profile::RawProfile;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
-use crate::instr::symbols::NameRefMap;
-use crate::instr::{FunctionRecord, NameRef, ValueCount, ValueKind, name_ref};
+use crate::model::symbols::NameRefMap;
+use crate::model::{FunctionRecord, NameRef, ValueCount, ValueKind, name_ref};
 use std::sync::Arc;
 
 /// From run-time addresses to name hashes, for one profile.

@@ -13,9 +13,9 @@ use super::plan::{Item, Plan};
 use crate::bytes::names::{Compression, write_chunk};
 use crate::bytes::{Encoding, Endian, PointerWidth, Sink};
 use crate::error::{Error, ErrorKind, Result};
-use crate::instr::symbols::NameRefMap;
-use crate::instr::{Loss, NameRef, Profile, RecordView, ValueCount, ValueKind, ValueSites};
 use crate::memory::{self, HOLD_OUTPUT};
+use crate::model::symbols::NameRefMap;
+use crate::model::{Loss, NameRef, Profile, RecordView, ValueCount, ValueKind, ValueSites};
 
 /// How a raw file is written.
 #[derive(Debug, Clone, Copy)]

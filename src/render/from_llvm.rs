@@ -2,8 +2,8 @@
 
 use super::from_stacks::compare_shares;
 use super::{Cell, Histogram, Report, Section, Table, group_digits, percent};
-use crate::instr::summary::{CUTOFFS, SummaryRules};
-use crate::instr::{Profile, SummaryBuilder, SymbolTable, ValueKind};
+use crate::model::summary::{CUTOFFS, SummaryRules};
+use crate::model::{Profile, SummaryBuilder, SymbolTable, ValueKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The report of `profile`, perhaps compared with `baseline`.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::instr::{FunctionRecord, Profile, SymbolTable, ValueCount, ValueKind};
+use crate::model::{FunctionRecord, Profile, SymbolTable, ValueCount, ValueKind};
 use crate::stacks::model::{Frame, FrameKind, SampleKey, StackTable};
 
 /// Stacks from `a;b;c` texts; `!` marks what is no Java method.

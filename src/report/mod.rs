@@ -4,15 +4,4 @@
 //! Reports know only the model. The text is that of llvm-profdata 22 to the
 //! byte; the JSON views are ours, see `docs/json-schema/`.
 
-pub mod diff;
-pub mod diff_gates;
-pub mod format;
-pub mod info;
-pub mod order;
-pub mod overlap;
-mod sections;
-pub mod show;
 pub mod stacks;
-
-#[cfg(test)]
-mod testing;

@@ -11,7 +11,7 @@ use super::record::{FunctionRecord, NameId, Names, RecordTable};
 use crate::bytes::leb128::{read_uleb128, write_uleb128};
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
-use crate::instr::hash_order::prepared_map_order;
+use crate::model::hash_order::prepared_map_order;
 use foldhash::HashMap;
 
 /// The function table of a file, by which single records are read.

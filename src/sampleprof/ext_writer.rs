@@ -1,7 +1,9 @@
 //! Writes extensible binary sample profiles; see [`ext_binary`](super::ext_binary) for the format.
 
 use super::binary::{BodyWriter, Content, NameCollector, NameTable, write_header, write_names, write_summary};
-use super::ext_binary::SectionKind::{self, Contexts, Metadata, Names as NameSection, Offsets, Records, Summary, Symbols};
+use super::ext_binary::SectionKind::{
+    self, Contexts, Metadata, Names as NameSection, Offsets, Records, Summary, Symbols,
+};
 use super::ext_binary::{MAGIC, flags};
 use super::options::WriteOptions;
 use super::order;

@@ -4,7 +4,7 @@ use super::record::{
     BodyEntry, CallSite, CallTarget, FunctionName, FunctionRecord, LineLocation, NameId, Names, VtableEntry,
     add_saturating, add_target,
 };
-use crate::merge::Remapping;
+use crate::model::Remapping;
 use std::fmt;
 
 /// Why a record was not added unchanged.

@@ -9,7 +9,7 @@ use super::order::{Chain, hash_range, hash_range_xxh3, std_hash};
 use super::profile::{Kind, SampleProfile, StatedKind, Summary, SymbolList, push_title, summarize};
 use super::record::{Frame, FunctionName, FunctionRecord, LineLocation, NameId, Names};
 use crate::error::{Error, ErrorKind, Result};
-use crate::merge::Remapping;
+use crate::model::Remapping;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 

@@ -1,8 +1,8 @@
 //! Encodings, options of reading and writing, and what the releases of LLVM do differently.
 
 use crate::error::{Error, ErrorKind, io_message};
-use crate::instr::Release;
 use crate::limits::Limits;
+use crate::model::Release;
 use std::fmt;
 
 /// The encoding of a sample profile.

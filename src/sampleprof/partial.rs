@@ -20,7 +20,7 @@ use super::options::Rules;
 use super::profile::{SampleProfile, StatedKind, SymbolList, push_title};
 use super::record::{Frame, FunctionRecord, NameId, Names};
 use crate::error::Result;
-use crate::merge::Remapping;
+use crate::model::Remapping;
 use crate::partial::PartialInput;
 use foldhash::HashMap;
 use std::collections::HashSet;

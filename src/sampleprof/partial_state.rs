@@ -9,7 +9,7 @@ use super::record::{
     Names, VtableEntry,
 };
 use crate::error::{ErrorKind, Result};
-use crate::instr::Release;
+use crate::model::Release;
 use crate::partial::{Decoder, Encoder, PartialInput};
 use foldhash::HashMap;
 

@@ -1,6 +1,6 @@
 //! The records of functions: their names, their samples, and those of inlined callees.
 
-use crate::instr::name_ref;
+use crate::model::name_ref;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::cmp::Ordering;

@@ -7,7 +7,7 @@ use super::{
     BodyEntry, CallSite, CallTarget, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, NameId,
     SampleProfile, StatedKind, Summary, VtableEntry,
 };
-use crate::instr::serialize::Name;
+use crate::model::serialize::Name;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -5,7 +5,7 @@ use super::order;
 use super::profile::{HOT_CUTOFF, SampleProfile, Summary, SymbolList, push_title};
 use super::record::{BodyEntry, CallSite, CallTarget, FunctionName, FunctionRecord, LineLocation, NameId, Names};
 use crate::digits::push_decimal;
-use crate::report::format::six_significant_digits;
+use crate::number_format::six_significant_digits;
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::io::{self, Write};

@@ -4,7 +4,7 @@
 use super::profile::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, SampleProfile, Summary};
 use super::record::{FunctionName, FunctionRecord};
 use crate::error::Result;
-use crate::instr::{Profile, RecordId, SummaryBuilder, ValueKind};
+use crate::model::{Profile, RecordId, SummaryBuilder, ValueKind};
 use std::collections::{BTreeMap, HashMap};
 
 /// The mark in the name of a unique static function.

@@ -15,14 +15,12 @@
 //! LLVM accepts more than this grammar: what it accepts follows from where it cuts strings. The parser cuts them at
 //! the same places.
 
-use super::options::{ReadOptions, Rules, counter_overflow};
-use super::order;
-use super::profile::{Kind, SampleProfile, push_title};
+use super::options::{ReadOptions, counter_overflow};
+use super::profile::SampleProfile;
 use super::record::{
-    BodyEntry, CallSite, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, NameId, Names,
-    RecordTable, add_saturating, add_target, attributes,
+    BodyEntry, CallSite, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, RecordTable,
+    add_saturating, add_target, attributes,
 };
-use crate::digits::push_decimal;
 use crate::error::{Error, ErrorKind, Result};
 use memchr::memchr2;
 use std::cmp::Reverse;

@@ -7,7 +7,7 @@ use super::record::{FunctionName, FunctionRecord};
 use super::text_writer::{self, TextOptions};
 use super::{compact, ext_writer, order};
 use crate::error::{Error, ErrorKind, Result};
-use crate::instr::{Loss, LossKind};
+use crate::model::{Loss, LossKind};
 use std::collections::HashSet;
 
 /// Writes a profile.

@@ -1,8 +1,8 @@
 //! Records parsed together.
 
 use crate::error::{Error, Result};
-use crate::instr::{FunctionRecord, NameRef, name_refs};
 use crate::memory::{self, HOLD_NAMES};
+use crate::model::{FunctionRecord, NameRef, name_refs};
 use std::ops::Range;
 
 /// Some records of a file, and the error behind them if there is one. Its

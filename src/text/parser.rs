@@ -6,10 +6,10 @@ use super::lines::{Line, LineKind, Lines, Piece, unescape_name};
 use super::numbers::{parse_any_radix, parse_decimal};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
-use crate::instr::{
+use crate::memory::{self, HOLD_COUNTERS, HOLD_NAMES, HOLD_RECORDS};
+use crate::model::{
     NameRef, ProfileKind, SymbolTable, TemporalProfile, TemporalTrace, ValueCount, ValueKind, name_ref,
 };
-use crate::memory::{self, HOLD_COUNTERS, HOLD_NAMES, HOLD_RECORDS};
 
 /// What stands in front of the records.
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@ use super::pieces::Pieces;
 use crate::bytes::window::Window;
 use crate::compat::Compat;
 use crate::error::Result;
-use crate::instr::{BinaryId, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile};
 use crate::memory::{self, HOLD_NAMES, HOLD_RECORDS};
+use crate::model::{BinaryId, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile};
 use crate::threads::{
     self,
     batch_channel::{User, batch_channel},
@@ -268,7 +268,7 @@ impl ProfileReader for TextReader<'_> {
 mod tests {
     use super::*;
     use crate::input::StableFile;
-    use crate::instr::name_ref;
+    use crate::model::name_ref;
     use proptest::prelude::*;
     use std::sync::Arc;
 

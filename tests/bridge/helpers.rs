@@ -2,8 +2,8 @@
 
 use profbridge::bridge::{ToIprofOptions, ToLlvmOptions, to_iprof, to_llvm};
 use profbridge::instr::{Loss, LossKind, Profile, ProfileKind, ProfileReader, Release};
+use profbridge::instr::{MergeOptions, Merger};
 use profbridge::iprof::{self, Document};
-use profbridge::merge::{MergeOptions, Merger};
 use profbridge::{Compat, Limits, indexed, text};
 
 /// `J`: LLVM to iprof, with the defaults.

@@ -4,11 +4,11 @@ use super::documents::any_document;
 use super::helpers::{indexed_bytes, j, l, merge_profiles, of_kind, of_one_kind, text_of, without_extension};
 use super::profiles::any_profile;
 use profbridge::bridge::{ToIprofOptions, ToLlvmOptions};
+use profbridge::families::Silent;
+use profbridge::families::merge::mixed::{MixedOptions, MixedSum, merge_mixed};
 use profbridge::input::WeightedInput;
 use profbridge::instr::{Profile, ProfileKind};
 use profbridge::iprof::Document;
-use profbridge::pipeline::Silent;
-use profbridge::pipeline::merge::mixed::{MixedOptions, MixedSum, merge_mixed};
 use proptest::prelude::*;
 use std::path::Path;
 

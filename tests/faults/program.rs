@@ -2,8 +2,8 @@
 
 use profbridge::Compat;
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::families::{ReadOptions, open_reader};
 use profbridge::instr::{FunctionRecord, Profile, ProfileKind};
-use profbridge::pipeline::{ReadOptions, open_reader};
 use profbridge::{indexed, raw, text};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

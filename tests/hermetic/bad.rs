@@ -1,8 +1,8 @@
 //! Every file of `testdata/bad/` is refused, with a message that helps.
 
 use crate::files::folder;
+use profbridge::families::{self, MergeOptions};
 use profbridge::input::WeightedInput;
-use profbridge::pipeline::{self, MergeOptions};
 
 /// Read despite their oddity: nothing is lost by it.
 const HARMLESS: &[&str] = &["counter-above-2-56.profraw", "empty.profraw"];
@@ -10,10 +10,10 @@ const HARMLESS: &[&str] = &["counter-above-2-56.profraw", "empty.profraw"];
 /// The message for a file, `None` when it is read.
 fn refusal(path: &std::path::Path) -> Option<profbridge::Error> {
     let inputs = [WeightedInput::new(path)];
-    let report = pipeline::merge_files(&inputs, &MergeOptions::default(), &mut pipeline::Silent)
+    let report = families::merge_files(&inputs, &MergeOptions::default(), &mut families::Silent)
         .expect("a bad input is in the report");
     report.inputs.into_iter().find_map(|input| match input.outcome {
-        pipeline::InputOutcome::Failed(error) => Some(error),
+        families::InputOutcome::Failed(error) => Some(error),
         _ => None,
     })
 }

@@ -1,9 +1,9 @@
 //! Finds the files of `testdata/` and runs the library over them.
 
 use profbridge::Compat;
+use profbridge::families::{self, MergeOptions, OutputFormat, WriteOptions};
 use profbridge::input::WeightedInput;
 use profbridge::instr::Release;
-use profbridge::pipeline::{self, MergeOptions, OutputFormat, WriteOptions};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
@@ -73,11 +73,11 @@ impl Job {
     /// Does it.
     pub fn run(self) -> Result<Vec<u8>, String> {
         let words = |error: profbridge::Error| error.to_string();
-        let report = pipeline::merge_files(&self.inputs, &self.merge, &mut pipeline::Silent).map_err(words)?;
+        let report = families::merge_files(&self.inputs, &self.merge, &mut families::Silent).map_err(words)?;
         if let Some((_, error)) = report.failures().next() {
             return Err(error.to_string());
         }
-        Ok(pipeline::encode(&report.profile, &self.write).map_err(words)?.bytes)
+        Ok(families::encode(&report.profile, &self.write).map_err(words)?.bytes)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Four runs of one program, merged in the ways that the results' names say.
 
 use crate::files::{Job, assert_none, difference, folder, release_of, with_extension};
+use profbridge::families::OutputFormat;
+use profbridge::instr::FunctionFilter;
 use profbridge::instr::Release;
-use profbridge::merge::FunctionFilter;
-use profbridge::pipeline::OutputFormat;
 use std::path::{Path, PathBuf};
 
 /// Each folder of `merge/` and the results in it that end in `ending`.

@@ -1,8 +1,8 @@
 //! What `show` prints of raw profiles of version 10 and of a merged one.
 
 use crate::files::{assert_none, folder, with_extension};
-use profbridge::pipeline::{self, ReadOptions};
-use profbridge::report::show::{ShowOptions, show};
+use profbridge::families::{self, ReadOptions};
+use profbridge::instr::show::{ShowOptions, show};
 use std::path::Path;
 
 /// What is printed of `profile`, compared with `golden`.
@@ -10,7 +10,7 @@ fn difference(profile: &Path, golden: &Path, context_sensitive: bool) -> Option<
     let data = std::fs::read(profile).unwrap_or_else(|error| panic!("{}: {error}", profile.display()));
     let expected = std::fs::read_to_string(golden).expect("what was shown is text");
     let read = ReadOptions::default();
-    let mut reader = pipeline::open_reader(&data, &read).expect("the file is good");
+    let mut reader = families::open_reader(&data, &read).expect("the file is good");
     let mut options = ShowOptions::default();
     options.all_functions = true;
     options.counts = true;

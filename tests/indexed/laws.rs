@@ -5,8 +5,8 @@ use crate::oracle;
 use profbridge::Compat;
 use profbridge::indexed::{self, WriteOptions};
 use profbridge::instr::value::MAX_VALUES_PER_SITE;
+use profbridge::instr::{MergeOptions, Merger, SoftError};
 use profbridge::instr::{Profile, Release, ValueKind, name_ref};
-use profbridge::merge::{MergeOptions, Merger, SoftError};
 use std::collections::HashSet;
 
 /// Merges all inputs; `None` when something of one is left out.

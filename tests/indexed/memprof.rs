@@ -4,7 +4,7 @@ use crate::oracle::{self, Input, Job, Shape, difference};
 use profbridge::Compat;
 use profbridge::indexed::{self, WriteOptions};
 use profbridge::instr::Profile;
-use profbridge::merge::{InputOptions, MergeOptions, Merger};
+use profbridge::instr::{InputOptions, MergeOptions, Merger};
 use std::path::Path;
 use std::process::Command;
 

@@ -1,8 +1,8 @@
 //! The genuine tools, and this library doing the same.
 
 use profbridge::indexed::{IndexedReader, ReadOptions, WriteOptions};
+use profbridge::instr::{MergeOptions, Merger};
 use profbridge::instr::{Profile, ProfileReader, Release, Selection};
-use profbridge::merge::{MergeOptions, Merger};
 use profbridge::text::{TextOptions, TextReader};
 use profbridge::{Compat, Limits, indexed, text};
 use std::path::{Path, PathBuf};

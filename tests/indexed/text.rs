@@ -6,7 +6,7 @@ use profbridge::Compat;
 use profbridge::instr::{
     FunctionRecord, Profile, ProfileKind, RecordRef, Selection, TemporalTrace, ValueCount, ValueKind, name_ref,
 };
-use profbridge::merge::{MergeOptions, Merger};
+use profbridge::instr::{MergeOptions, Merger};
 use profbridge::text::{self, TextOptions};
 
 fn load(bytes: &[u8], compat: Compat) -> profbridge::Result<Profile> {

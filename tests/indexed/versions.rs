@@ -5,7 +5,7 @@ use crate::oracle::{self, Input, Job, Shape, difference};
 use profbridge::Compat;
 use profbridge::indexed::{self, IndexedProfile, ReadOptions, Records, WriteOptions};
 use profbridge::instr::{FunctionRecord, FunctionTable, Loss, Profile, ProfileKind, Release, ValueKind};
-use profbridge::merge::{MergeOptions, Merger};
+use profbridge::instr::{MergeOptions, Merger};
 use profbridge::text::{self, TextOptions};
 use std::path::Path;
 

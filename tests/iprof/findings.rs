@@ -1,8 +1,8 @@
 //! One file for each finding: found under its name, repaired where that is possible.
 
 use crate::testdata;
+use profbridge::families::check_file;
 use profbridge::iprof::{Code, Level, ReadOptions, RepairOptions, WriteOptions, check_from, repair_from, write};
-use profbridge::pipeline::check_file;
 use std::collections::BTreeSet;
 
 /// Every file with the code that it is called after.

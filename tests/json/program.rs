@@ -2,8 +2,8 @@
 
 use crate::schema::assert_is_document;
 use flate2::read::GzDecoder;
+use profbridge::families::partial::{Partial, PartialOptions};
 use profbridge::input::{Family, Input};
-use profbridge::pipeline::partial::{Partial, PartialOptions};
 use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};

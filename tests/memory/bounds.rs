@@ -12,8 +12,8 @@ use super::merges::{
     part_of_iprof, part_of_samples, part_of_stacks,
 };
 use super::{Command, ONE, PROGRAM, alone, inputs};
+use profbridge::families::{MergeOptions, Silent, merge_files};
 use profbridge::input::WeightedInput;
-use profbridge::pipeline::{MergeOptions, Silent, merge_files};
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -2,24 +2,24 @@
 
 use super::merges::read_options;
 use super::{ONE, out, programs};
+use profbridge::driver::diff::DiffOptions;
+use profbridge::families::diff::stacks::diff_stacks;
+use profbridge::families::fit::{FitOptions, fit_files};
+use profbridge::families::merge::sampleprof::overlap_sample_files;
+use profbridge::families::pictures::{View, read_content};
+use profbridge::families::read::memprof;
+use profbridge::families::read::stacks::{StackOptions, read_stacks};
+use profbridge::families::{
+    ReadOptions, Silent, check_file, describe, diff_files, iprof_statistics, order_file, overlap_files, show_file,
+};
 use profbridge::input::{Access, Input, WeightedInput, open, output};
+use profbridge::instr::order::OrderOptions;
+use profbridge::instr::overlap::OverlapOptions;
+use profbridge::instr::show::ShowOptions;
 use profbridge::iprof::statistics::{StatisticsOptions, write_text};
 use profbridge::iprof::{self, RepairOptions, repair_from};
 use profbridge::memprof::report::{MemoryReport, ReportOptions};
-use profbridge::pipeline::diff::stacks::diff_stacks;
-use profbridge::pipeline::fit::{FitOptions, fit_files};
-use profbridge::pipeline::merge::sampleprof::overlap_sample_files;
-use profbridge::pipeline::pictures::{View, read_content};
-use profbridge::pipeline::read::memprof;
-use profbridge::pipeline::read::stacks::{StackOptions, read_stacks};
-use profbridge::pipeline::{
-    ReadOptions, Silent, check_file, describe, diff_files, iprof_statistics, order_file, overlap_files, show_file,
-};
 use profbridge::render::{SvgOptions, write_html, write_svg};
-use profbridge::report::diff::DiffOptions;
-use profbridge::report::order::OrderOptions;
-use profbridge::report::overlap::OverlapOptions;
-use profbridge::report::show::ShowOptions;
 use profbridge::report::stacks::{statistics, write_statistics};
 use profbridge::sampleprof::{self, Rules, overlap};
 use profbridge::stacks::model::Selection;

@@ -4,10 +4,10 @@ use crate::{programs, recordings};
 use lzma_rust2::{XzOptions, XzWriter};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::compression::Compression;
+use profbridge::families::partial::{Partial, PartialOptions};
 use profbridge::input::{Family, Input};
 use profbridge::instr::{FunctionRecord, MemProfSection, Profile, ProfileKind, Release, ValueCount, ValueKind};
 use profbridge::memprof::yaml;
-use profbridge::pipeline::partial::{Partial, PartialOptions};
 use profbridge::{Compat, Limits, indexed, memprof, raw, sampleprof, text};
 use std::io::Write;
 

@@ -2,15 +2,15 @@
 
 use super::{ONE, PROGRAM, out};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
+use profbridge::families::merge::memprof::{merge_memory_files, write_yaml_file};
+use profbridge::families::merge::sampleprof::{SampleMergeOptions, merge_sample_files, write_sample_file};
+use profbridge::families::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
+use profbridge::families::partial::{Partial, PartialOptions};
+use profbridge::families::{MergeOptions, OutputFormat, ReadOptions, Silent, WriteOptions, merge_files, write_file};
 use profbridge::input::{Family, Input, WeightedInput, output};
 use profbridge::instr::Release;
 use profbridge::memprof::raw::Programs;
-use profbridge::pipeline::merge::iprof::{IprofMergeOptions, merge_iprof_files};
-use profbridge::pipeline::merge::memprof::{merge_memory_files, write_yaml_file};
-use profbridge::pipeline::merge::sampleprof::{SampleMergeOptions, merge_sample_files, write_sample_file};
-use profbridge::pipeline::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
-use profbridge::pipeline::partial::{Partial, PartialOptions};
-use profbridge::pipeline::{MergeOptions, OutputFormat, ReadOptions, Silent, WriteOptions, merge_files, write_file};
 use profbridge::sampleprof;
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use profbridge::stacks::pprof;

@@ -4,17 +4,17 @@ use super::allocator::refuse;
 use super::inputs::{self, Made};
 use super::{ONE, PROGRAM, alone};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::families::merge::memprof::{merge_memory_files, write_yaml_file};
+use profbridge::families::merge::sampleprof::{SampleMergeOptions, merge_sample_files, write_sample_file};
+use profbridge::families::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
+use profbridge::families::merge::{FailureMode, InputOutcome, MergeReport};
+use profbridge::families::partial::{Finished, Partial, PartialOptions};
+use profbridge::families::{
+    MergeOptions, OutputFormat, Silent, WriteOptions, check_file, encode, merge_files, write_file,
+};
 use profbridge::input::{Family, WeightedInput, output};
 use profbridge::instr::{FunctionRecord, Profile, ProfileKind, Release};
 use profbridge::memprof::raw::Programs;
-use profbridge::pipeline::merge::memprof::{merge_memory_files, write_yaml_file};
-use profbridge::pipeline::merge::sampleprof::{SampleMergeOptions, merge_sample_files, write_sample_file};
-use profbridge::pipeline::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
-use profbridge::pipeline::merge::{FailureMode, InputOutcome, MergeReport};
-use profbridge::pipeline::partial::{Finished, Partial, PartialOptions};
-use profbridge::pipeline::{
-    MergeOptions, OutputFormat, Silent, WriteOptions, check_file, encode, merge_files, write_file,
-};
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use profbridge::stacks::model::Selection;
 use profbridge::stacks::pprof;

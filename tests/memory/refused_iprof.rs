@@ -3,11 +3,11 @@
 use super::refused::{Command, drive};
 use super::{ONE, alone};
 use profbridge::Result;
+use profbridge::families::Silent;
+use profbridge::families::merge::FailureMode;
+use profbridge::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
 use profbridge::input::{WeightedInput, output};
 use profbridge::iprof::{self, Document, ReadOptions, WriteOptions};
-use profbridge::pipeline::Silent;
-use profbridge::pipeline::merge::FailureMode;
-use profbridge::pipeline::merge::iprof::{IprofMergeOptions, merge_iprof_files};
 use std::fs::File;
 use std::path::Path;
 
@@ -42,7 +42,7 @@ fn merged(inputs: &[WeightedInput], out: &Path, mode: FailureMode) -> Result<()>
     let report = merge_iprof_files(inputs, &options, &mut Silent)?;
     report.verdict(&options)?;
     let failed = report.inputs.into_iter().find_map(|input| match input.outcome {
-        profbridge::pipeline::merge::InputOutcome::Failed(error) => Some(error),
+        profbridge::families::merge::InputOutcome::Failed(error) => Some(error),
         _ => None,
     });
     failed.map_or_else(|| written(&report.document, out), Err)

@@ -5,11 +5,11 @@
 //! of sound files are changed, and of each message the first file is kept.
 
 use crate::files::{folder, merged};
+use profbridge::families::MergeOptions;
 use profbridge::indexed::{IndexedProfile, ReadOptions};
 use profbridge::instr::Release;
 use profbridge::memprof::indexed;
 use profbridge::memprof::raw::RawMemProf;
-use profbridge::pipeline::MergeOptions;
 use profbridge::{Limits, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

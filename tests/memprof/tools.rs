@@ -2,8 +2,8 @@
 //! missing.
 
 use crate::files::{file, folder, merged, options, sections, stems};
+use profbridge::families::MergeOptions;
 use profbridge::instr::Release;
-use profbridge::pipeline::MergeOptions;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

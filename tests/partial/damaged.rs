@@ -5,9 +5,9 @@
 //! bytes of sound parts are changed, their checksums are made right again, and of
 //! each message the first file is kept.
 
+use profbridge::families::partial::{Partial, PartialOptions};
 use profbridge::input::{Family, Input};
 use profbridge::partial::{self, FOOTER_BYTES, Frame};
-use profbridge::pipeline::partial::{Partial, PartialOptions};
 use profbridge::{Limits, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

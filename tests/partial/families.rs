@@ -2,17 +2,17 @@
 //! iprof files, stacks, memory profiles.
 
 use crate::sample_text::{Shape, text};
-use profbridge::input::{Family, Input, WeightedInput};
-use profbridge::instr::Release;
-use profbridge::iprof;
-use profbridge::merge::Remapping;
-use profbridge::pipeline::FailureMode;
-use profbridge::pipeline::merge::iprof::{IprofInputReport, IprofMergeObserver, IprofMergeReport, merge_iprof_files};
-use profbridge::pipeline::merge::sampleprof::{
+use profbridge::families::FailureMode;
+use profbridge::families::merge::iprof::{IprofInputReport, IprofMergeObserver, IprofMergeReport, merge_iprof_files};
+use profbridge::families::merge::sampleprof::{
     SampleFilter, SampleMergeObserver, SampleMergeReport, merge_sample_files,
 };
-use profbridge::pipeline::merge::stacks::{are_pprof, merge_pprof, merge_tables};
-use profbridge::pipeline::partial::{Finished, Partial, PartialOptions, finish_samples, sum_samples};
+use profbridge::families::merge::stacks::{are_pprof, merge_pprof, merge_tables};
+use profbridge::families::partial::{Finished, Partial, PartialOptions, finish_samples, sum_samples};
+use profbridge::input::{Family, Input, WeightedInput};
+use profbridge::instr::Release;
+use profbridge::instr::Remapping;
+use profbridge::iprof;
 use profbridge::sampleprof::{self, Encoding, Layout, RecordFault, Rules, WriteOptions};
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use profbridge::stacks::pprof;
@@ -217,7 +217,7 @@ proptest! {
         let mut expected_heard = Heard::default();
         let expected = iprof_outcome(merge_iprof_files(&inputs, &options.iprof, &mut expected_heard));
         let Partial::Iprof(kept) = in_parts(&inputs, Family::Iprof, &options, &mut cuts.into_iter()) else { panic!() };
-        let inputs = profbridge::pipeline::partial::kept_inputs(&kept, &options.iprof.read.limits).expect("sound");
+        let inputs = profbridge::families::partial::kept_inputs(&kept, &options.iprof.read.limits).expect("sound");
         let mut heard = Heard::default();
         let found = iprof_outcome(merge_iprof_files(&inputs, &options.iprof, &mut heard));
         let plain = |heard: &Heard| heard.0.iter().map(|line| line.split(" Failed(").next().unwrap_or_default().to_string()).collect::<Vec<_>>();

@@ -3,13 +3,13 @@
 use crate::generate::{Knows, Random, profile};
 use crate::gpu;
 use profbridge::Limits;
-use profbridge::input::WeightedInput;
-use profbridge::instr::Release;
-use profbridge::merge::partial::PartialMerge;
-use profbridge::merge::{FunctionFilter, SoftError};
-use profbridge::pipeline::{
+use profbridge::families::{
     self, FailureMode, InputOutcome, MergeObserver, MergeOptions, MergeReport, OutputFormat, WriteOptions,
 };
+use profbridge::input::WeightedInput;
+use profbridge::instr::Release;
+use profbridge::instr::partial::PartialMerge;
+use profbridge::instr::{FunctionFilter, SoftError};
 use std::collections::HashSet;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ fn outcome(report: MergeReport, options: &MergeOptions, heard: Heard) -> (Vec<u8
     let mut write = WriteOptions::default();
     write.format = OutputFormat::for_release(options.release);
     write.filter = options.filter.clone().without(report.left_out.clone());
-    let bytes = pipeline::encode(&report.profile, &write).expect("a merged profile can be written").bytes;
+    let bytes = families::encode(&report.profile, &write).expect("a merged profile can be written").bytes;
     let inputs = report.inputs.iter().map(|input| {
         let outcome = match &input.outcome {
             InputOutcome::Used => "used".to_string(),
@@ -48,7 +48,7 @@ fn outcome(report: MergeReport, options: &MergeOptions, heard: Heard) -> (Vec<u8
 
 fn in_one(inputs: &[WeightedInput], options: &MergeOptions) -> (Vec<u8>, Vec<String>, Vec<String>) {
     let mut heard = Heard::default();
-    let report = pipeline::merge_files(inputs, options, &mut heard).expect("bad inputs are reported");
+    let report = families::merge_files(inputs, options, &mut heard).expect("bad inputs are reported");
     outcome(report, options, heard)
 }
 
@@ -66,14 +66,14 @@ fn in_parts(inputs: &[WeightedInput], options: &MergeOptions, random: &mut Rando
         }
         rest = later;
     }
-    let sums = pipeline::partial::merge_partially(&parts, options, &mut Heard::default()).expect("sound parts");
+    let sums = families::partial::merge_partially(&parts, options, &mut Heard::default()).expect("sound parts");
     let again = PartialMerge::decode(&sums.encode().unwrap(), &Limits::default()).expect("what was written is read");
     assert_eq!(again.encode().unwrap(), sums.encode().unwrap());
-    let report = pipeline::partial::finish(&sums, options, &mut Heard::default()).expect("sound sums");
+    let report = families::partial::finish(&sums, options, &mut Heard::default()).expect("sound sums");
     let mut write = WriteOptions::default();
     write.format = OutputFormat::for_release(options.release);
     write.filter = options.filter.clone().without(report.left_out.clone());
-    pipeline::partial::write_file(&sums, &report.profile, &write, &name).expect("the folder takes files");
+    families::partial::write_file(&sums, &report.profile, &write, &name).expect("the folder takes files");
     name
 }
 

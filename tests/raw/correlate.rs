@@ -2,9 +2,9 @@
 
 use crate::tools::{Workspace, available};
 use crate::{merged, testdata, text};
+use profbridge::families::{MergeOptions, Silent, merge_files};
 use profbridge::input::WeightedInput;
 use profbridge::instr::Release;
-use profbridge::pipeline::{MergeOptions, Silent, merge_files};
 use profbridge::raw::correlate::{CorrelationKind, Images};
 use profbridge::{Compat, ErrorKind, Limits};
 use std::path::Path;
@@ -32,7 +32,7 @@ fn refused(profile: &Path, images: Option<Arc<Images>>) -> profbridge::Error {
     options.read.correlator = images.map(|images| images as _);
     let report = merge_files(&[WeightedInput::new(profile)], &options, &mut Silent).unwrap();
     let failure = report.inputs.into_iter().find_map(|input| match input.outcome {
-        profbridge::pipeline::InputOutcome::Failed(error) => Some(error),
+        profbridge::families::InputOutcome::Failed(error) => Some(error),
         _ => None,
     });
     failure.expect("the profile is refused")

@@ -2,7 +2,7 @@
 
 use crate::testdata;
 use profbridge::Limits;
-use profbridge::pipeline::describe;
+use profbridge::families::describe;
 use std::process::Command;
 
 fn info(arguments: &[&str]) -> (String, Option<i32>) {

@@ -6,9 +6,9 @@ mod info;
 mod tools;
 mod written;
 
+use profbridge::families::{MergeOptions, OutputFormat, Silent, WriteOptions, encode, merge_files};
 use profbridge::input::WeightedInput;
 use profbridge::instr::{Profile, Release};
-use profbridge::pipeline::{MergeOptions, OutputFormat, Silent, WriteOptions, encode, merge_files};
 use std::path::{Path, PathBuf};
 
 /// A file of the project's test data.

@@ -5,8 +5,8 @@
 use crate::tools::{Workspace, available};
 use crate::{encoded, merged, testdata};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::families::OutputFormat;
 use profbridge::instr::Release;
-use profbridge::pipeline::OutputFormat;
 
 const ARCHITECTURES: [(Endian, PointerWidth); 4] = [
     (Endian::Little, PointerWidth::Bits64),

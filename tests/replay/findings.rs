@@ -1,14 +1,14 @@
 //! What fuzzing found, one named test each; the files are in `testdata/bad/found`.
 
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::families::{FailureMode, MergeOptions, ReadOptions, Silent, merge_files};
 use profbridge::indexed;
 use profbridge::input::WeightedInput;
+use profbridge::instr::Merger;
 use profbridge::instr::{
     FunctionRecord, LossKind, Profile, ProfileKind, ProfileReader, PseudoCount, RecordRef, TemporalTrace, ValueCount,
     ValueKind, name_ref,
 };
-use profbridge::merge::Merger;
-use profbridge::pipeline::{FailureMode, MergeOptions, ReadOptions, Silent, merge_files};
 use profbridge::raw::{self, Image, ImageSum, RawProfile, Section};
 use profbridge::sampleprof;
 use profbridge::text::{self, TextOptions, TextReader};
@@ -140,7 +140,7 @@ fn values_beyond_the_limit_are_not_lost_silently() {
 fn after_two_pseudo_counts_the_first_record_stays() {
     let (warm, hot) = (PseudoCount::Warm.counter(), PseudoCount::Hot.counter());
     for (inputs, rest) in [([(warm, 3), (hot, 4)], 3), ([(hot, 4), (warm, 3)], 4)] {
-        let mut merger = Merger::new(profbridge::merge::MergeOptions::default());
+        let mut merger = Merger::new(profbridge::instr::MergeOptions::default());
         for (mark, after) in inputs {
             let record = FunctionRecord::new(1, vec![mark, after]);
             merger.add_record(RecordRef { name: b"f", name_ref: None, text: None, record: record.view() }, 1);

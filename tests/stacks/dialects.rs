@@ -4,8 +4,8 @@
 //! `PROFBRIDGE_DIALECTS` names a folder with recordings and texts of these, called as in [`UNSEEN`]: they are read then.
 
 use crate::recordings::unpack;
+use profbridge::families::read::stacks::{StackOptions, read_stacks};
 use profbridge::input::Input;
-use profbridge::pipeline::read::stacks::{StackOptions, read_stacks};
 use profbridge::stacks::jfr;
 use profbridge::stacks::model::StackTable;
 use std::io::Write;

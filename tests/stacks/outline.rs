@@ -1,7 +1,7 @@
 //! What is drawn of an outline is what is drawn of the whole text.
 
 use profbridge::Limits;
-use profbridge::pipeline::read::stacks::without_addresses;
+use profbridge::families::read::stacks::without_addresses;
 use profbridge::render::{FlameGraph, SvgOptions, least_hits, write_svg};
 use profbridge::stacks::collapsed::{TextOptions, outline, read_stacks};
 use profbridge::stacks::model::StackTable;

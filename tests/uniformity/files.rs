@@ -2,9 +2,9 @@
 
 use crate::generate::{Random, file};
 use profbridge::Compat;
+use profbridge::families::{self, MergeOptions, OutputFormat, WriteOptions};
 use profbridge::input::WeightedInput;
 use profbridge::instr::{Profile, Release};
-use profbridge::pipeline::{self, MergeOptions, OutputFormat, WriteOptions};
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::Path;
 
@@ -41,7 +41,7 @@ pub fn merged_profile(inputs: &[WeightedInput], threads: usize) -> Profile {
     let mut merge = MergeOptions::default();
     merge.release = Release(23);
     merge.threads = NonZeroUsize::new(threads);
-    let report = pipeline::merge_files(inputs, &merge, &mut pipeline::Silent).expect("the inputs can be merged");
+    let report = families::merge_files(inputs, &merge, &mut families::Silent).expect("the inputs can be merged");
     if let Some((input, error)) = report.failures().next() {
         panic!("{}: {error}", input.input.path.display());
     }
@@ -60,7 +60,7 @@ pub fn merged(inputs: &[WeightedInput], shape: Shape, threads: usize) -> Vec<u8>
         Shape::Previous => OutputFormat::Indexed { release, version: 11 },
         _ => OutputFormat::Indexed { release, version: 14 },
     };
-    pipeline::encode(&merged_profile(inputs, threads), &write).expect("the profile can be written").bytes
+    families::encode(&merged_profile(inputs, threads), &write).expect("the profile can be written").bytes
 }
 
 /// Where two byte strings part.

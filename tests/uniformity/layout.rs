@@ -4,11 +4,11 @@ use crate::generate::{ENCODINGS, raw_file};
 use profbridge::Compat;
 use profbridge::bytes::Encoding;
 use profbridge::indexed::{self, IndexedReader, ReadOptions, WriteOptions};
+use profbridge::instr::show::{self, ShowOptions};
 use profbridge::instr::{
     FunctionRecord, Loss, Profile, ProfileKind, ProfileReader, RecordView, TemporalTrace, name_ref,
 };
 use profbridge::raw::{self, RawOptions, RawReader};
-use profbridge::report::show::{self, ShowOptions};
 use profbridge::text::{self, TextOptions};
 
 /// One function `f` with one record.

@@ -2,7 +2,7 @@
 
 use super::Dice;
 use profbridge::Limits;
-use profbridge::merge::partial::PartialMerge;
+use profbridge::instr::partial::PartialMerge;
 use profbridge::partial::{Family, Frame, append};
 
 fn limits() -> Limits {

@@ -3,17 +3,17 @@
 use crate::detached::Watch;
 use crate::options::{MergeSettings, target};
 use profbridge::compression::uncompressed_name;
-use profbridge::input::{Input, WeightedInput};
-use profbridge::instr::{self, FunctionTable, LossKind};
-use profbridge::merge::cross_release::{CrossReleaseOptions, Finding, HashPolicy, Origins};
-use profbridge::merge::partial::PartialMerge;
-use profbridge::merge::{FunctionFilter, SoftError};
-use profbridge::pipeline::cross_release::cross;
-use profbridge::pipeline::encode::facts_of;
-use profbridge::pipeline::{
+use profbridge::families::{
     self, Facts, FactsRequest, InputOutcome, MergeObserver, MergeOptions, MergeReport, OutputForm, Silent, Target,
     TargetSource, WriteOptions, partial,
 };
+use profbridge::input::{Input, WeightedInput};
+use profbridge::instr::cross_release::apply::cross;
+use profbridge::instr::cross_release::{CrossReleaseOptions, Finding, HashPolicy, Origins};
+use profbridge::instr::encode::facts_of;
+use profbridge::instr::partial::PartialMerge;
+use profbridge::instr::{self, FunctionTable, LossKind};
+use profbridge::instr::{FunctionFilter, SoftError};
 use profbridge::{Error, Limits, Result, Warning};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -60,7 +60,7 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: Watch) ->
     let target = target(settings.target.as_deref(), inputs)?;
     let options = settings.instr(&target)?;
     let mut listener = Listener { watch, heard: Heard::default() };
-    let report = pipeline::merge_files(inputs, &options, &mut listener)?;
+    let report = families::merge_files(inputs, &options, &mut listener)?;
     Merged::new(report, options, target, settings, &listener.heard)
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn finish(
 pub(crate) fn fault(input: &Input, settings: &MergeSettings) -> Option<Error> {
     let inputs = std::slice::from_ref(input);
     let options = settings.instr(&target(None, inputs).ok()?).ok()?;
-    first_failure(pipeline::merge_files(inputs, &options, &mut Silent).ok()?)
+    first_failure(families::merge_files(inputs, &options, &mut Silent).ok()?)
 }
 
 impl Merged {
@@ -152,7 +152,7 @@ impl Merged {
         if let Some(lack) = facts.lack.filter(|_| !self.is_empty) {
             return Err(Error::nothing_found(format!("there is nothing to write: {lack}")));
         }
-        let encoded = pipeline::encode(&profile, &write)?;
+        let encoded = families::encode(&profile, &write)?;
         let losses = encoded.losses.iter().filter(|loss| !write.tolerated.contains(&loss.kind));
         let lost = losses.map(|loss| format!("left out, since the format cannot hold it: {loss}"));
         let unused = crossed.findings.iter().filter(|finding| finding.kind.is_loss()).map(Finding::to_string);

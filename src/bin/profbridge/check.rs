@@ -5,9 +5,9 @@ use crate::documents;
 use crate::finish::verdict;
 use crate::hints;
 use clap::Args;
+use profbridge::families::{self, FileCheck};
 use profbridge::input::InputList;
 use profbridge::iprof::{Level, Version};
-use profbridge::pipeline::{self, FileCheck};
 use profbridge::{Compat, Error, Result};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -63,7 +63,7 @@ impl CheckArgs {
         if files.is_empty() {
             return Err(Error::nothing_found("there are no files in the folder"));
         }
-        let mut checks: Vec<FileCheck> = files.iter().map(|path| pipeline::check_file(path, &options)).collect();
+        let mut checks: Vec<FileCheck> = files.iter().map(|path| families::check_file(path, &options)).collect();
         checks.iter_mut().for_each(hints::word_check);
         let strict = |check: &FileCheck| self.strict && check.count(Level::Warning) > 0;
         let fails = |check: &&FileCheck| check.failed || check.count(Level::Error) > 0 || strict(check);

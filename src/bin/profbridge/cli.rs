@@ -138,7 +138,7 @@ impl Command {
     pub(crate) fn run(self) -> Result<ExitCode> {
         match self {
             Self::Merge(arguments) => crate::merge::run(&arguments),
-            Self::Show(arguments) => crate::families::show(&arguments),
+            Self::Show(arguments) => crate::family_table::show(&arguments),
             Self::Overlap(arguments) => arguments.run(),
             Self::Order(arguments) => arguments.run(),
             Self::Convert(arguments) => crate::convert::run(&arguments),

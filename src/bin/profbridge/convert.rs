@@ -1,7 +1,7 @@
 //! `convert`: one profile into another format or version.
 //!
 //! What a family makes of the command line stands in a file of its own, and in the table of
-//! [`families`](crate::families).
+//! [`families`](crate::family_table).
 
 mod arguments;
 mod instr;
@@ -12,12 +12,12 @@ mod stacks;
 pub(crate) use arguments::{ConvertArgs, ConvertWork};
 
 use crate::console;
-use crate::families;
+use crate::family_table;
 use crate::merge_document::MergeDocument;
 use profbridge::Result;
+use profbridge::families::OutputForm;
+use profbridge::families::plan::{MergeRequest, stays};
 use profbridge::input::{Family, Input};
-use profbridge::pipeline::OutputForm;
-use profbridge::pipeline::plan::{MergeRequest, stays};
 use std::process::ExitCode;
 
 /// Converts and writes.
@@ -65,7 +65,7 @@ fn convert(arguments: &ConvertArgs, inputs: &[Input], document: &mut MergeDocume
         Some(family) => family,
         None => family_of(arguments, inputs, form)?,
     };
-    families::convert(family, arguments, &ConvertWork { inputs, form }, document)
+    family_table::convert(family, arguments, &ConvertWork { inputs, form }, document)
 }
 
 /// The family whose conversion takes the inputs: that of stacks whatever becomes stacks, that of

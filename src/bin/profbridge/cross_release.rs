@@ -5,7 +5,7 @@ use crate::hints::hint_text;
 use crate::refuse::refuse;
 use clap::{Args, ValueEnum};
 use profbridge::input::{Family, Input};
-use profbridge::merge::cross_release::{Finding, Followed, HashPolicy};
+use profbridge::instr::cross_release::{Finding, Followed, HashPolicy};
 use profbridge::{Result, Warning};
 use std::path::Path;
 

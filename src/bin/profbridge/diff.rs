@@ -7,12 +7,12 @@ use crate::documents::{self, FileJson};
 use crate::hints::format_error_with_hint as hint_text;
 use crate::stacks::StackArgs;
 use clap::Args;
-use profbridge::gates::{self, GateOutcome};
+use profbridge::driver::diff::DiffOptions;
+use profbridge::driver::diff_gates::DiffGates;
+use profbridge::driver::gates::{self, GateOutcome};
+use profbridge::families::diff::stacks::{are_stacks, diff_stacks};
+use profbridge::families::{self, FileDiff};
 use profbridge::input::Input;
-use profbridge::pipeline::diff::stacks::{are_stacks, diff_stacks};
-use profbridge::pipeline::{self, FileDiff};
-use profbridge::report::diff::DiffOptions;
-use profbridge::report::diff_gates::DiffGates;
 use profbridge::{Error, Result};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -147,7 +147,7 @@ impl DiffArgs {
         let is_twice = first == second && first.path.as_os_str() == "-";
         if is_twice || !are_stacks(first, second)? {
             self.stacks.refuse_for_others()?;
-            return pipeline::diff_files(first, second, options);
+            return families::diff_files(first, second, options);
         }
         let (read, selection) = (self.stacks.read_options(), self.stacks.selection());
         let (found, warnings) = diff_stacks(first, second, &read, &selection, options)?;

@@ -1,7 +1,7 @@
 //! Advice of the library in the words of this program: with the names of its commands and options.
 
+use profbridge::families::FileCheck;
 use profbridge::instr::Description;
-use profbridge::pipeline::FileCheck;
 use profbridge::{Error, Hint, ImagePart};
 use std::borrow::Cow;
 

@@ -5,11 +5,11 @@ use crate::documents::{self, FileJson};
 use crate::finish::verdict;
 use crate::hints::word_description;
 use clap::Args;
+use profbridge::driver::info;
+use profbridge::families;
 use profbridge::input::{Access, Input};
 use profbridge::instr::Description;
 use profbridge::instr::release::{RELEASES, ReleaseRow};
-use profbridge::pipeline;
-use profbridge::report::info;
 use profbridge::{Error, Result};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ impl InfoArgs {
 fn describe(path: &Path) -> Description {
     let limits = crate::limits::chosen();
     let mut description = match Input::new(path).stored_bytes(Access::Read, &limits) {
-        Ok(bytes) => pipeline::describe(&bytes, &limits),
+        Ok(bytes) => families::describe(&bytes, &limits),
         Err(error) => {
             let mut description = Description::new("not opened", 0);
             description.set_error(&error);

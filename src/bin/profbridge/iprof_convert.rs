@@ -6,11 +6,11 @@ use crate::iprof_files::{IprofWriteArgs, print_findings};
 use crate::merge_document::MergeDocument;
 use clap::{Args, ValueEnum};
 use profbridge::compression::Compression;
+use profbridge::families::FactsRequest;
+use profbridge::families::merge::iprof::facts_of;
 use profbridge::input::output::is_replaced;
 use profbridge::input::{Access, Input};
 use profbridge::iprof::{self, BranchClash, Document, Findings, Layout, Level, MethodFilter, SectionKind, Version};
-use profbridge::pipeline::FactsRequest;
-use profbridge::pipeline::merge::iprof::facts_of;
 use profbridge::{Error, Result, Warning};
 use std::path::Path;
 

@@ -8,14 +8,14 @@ use crate::merge_gates::Sum;
 use crate::merge_inputs::warn_of_nothing_shared;
 use crate::words::{PARTIAL_SUFFIX, inputs_of};
 use clap::{Args, ValueEnum};
+use profbridge::families::merge::iprof::{
+    IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files,
+};
+use profbridge::families::partial::{StoredFamily, encode_kept, keep_inputs};
+use profbridge::families::{Facts, FactsRequest, InputOutcome, input_totals};
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::iprof::{self, BranchClash, Level, Weight};
-use profbridge::pipeline::merge::iprof::{
-    IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files,
-};
-use profbridge::pipeline::partial::{StoredFamily, encode_kept, keep_inputs};
-use profbridge::pipeline::{Facts, FactsRequest, InputOutcome, input_totals};
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::borrow::Cow;
 use std::num::NonZeroUsize;

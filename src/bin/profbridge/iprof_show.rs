@@ -7,9 +7,9 @@ use crate::iprof_files::print_findings;
 use crate::refuse::refuse;
 use crate::show_stacks::Chains;
 use clap::{Args, ValueEnum};
+use profbridge::families;
 use profbridge::input::{Format, Input};
 use profbridge::iprof::statistics::{ChainsBy, Statistics, StatisticsOptions, write_text};
-use profbridge::pipeline;
 use profbridge::{Error, Result};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -97,7 +97,7 @@ pub(crate) fn run(
         ChainsByArg::Calls => ChainsBy::Calls,
         ChainsByArg::Samples => ChainsBy::Samples,
     });
-    let (statistics, findings) = pipeline::iprof_statistics(input, &options)?;
+    let (statistics, findings) = families::iprof_statistics(input, &options)?;
     let path = &input.path;
     print_findings(path, &findings);
     if json {

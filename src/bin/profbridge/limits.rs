@@ -1,6 +1,6 @@
 //! `--limit`: the bounds on what an input may make the program do.
 
-use profbridge::{Error, Limits, Result, iprof, pipeline};
+use profbridge::{Error, Limits, Result, families, iprof};
 use std::sync::OnceLock;
 
 /// Set once by `main`, before the command runs.
@@ -12,8 +12,8 @@ pub(crate) fn chosen() -> Limits {
 }
 
 /// How LLVM profiles are read in this run.
-pub(crate) fn read_options() -> pipeline::ReadOptions {
-    let mut options = pipeline::ReadOptions::default();
+pub(crate) fn read_options() -> families::ReadOptions {
+    let mut options = families::ReadOptions::default();
     options.limits = chosen();
     options
 }

@@ -11,7 +11,7 @@ mod demangled;
 mod diff;
 mod doctor;
 mod documents;
-mod families;
+mod family_table;
 mod finish;
 mod fit;
 mod flamegraph;

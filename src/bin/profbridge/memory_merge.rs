@@ -6,12 +6,12 @@ use crate::merge_gates::Sum;
 use crate::merge_inputs::warn_of_nothing_shared;
 use crate::merge_report::{MergeConsole, note, print_warnings, summary};
 use crate::words::number_of;
+use profbridge::families::merge::memprof::{merge_memory_files, write_yaml_file};
+use profbridge::families::{Facts, FactsRequest, MergeOptions, MergeReport, input_totals};
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input, WeightedInput};
+use profbridge::instr::encode::facts_of_memory;
 use profbridge::memprof::MemoryProfile;
-use profbridge::pipeline::encode::facts_of_memory;
-use profbridge::pipeline::merge::memprof::{merge_memory_files, write_yaml_file};
-use profbridge::pipeline::{Facts, FactsRequest, MergeOptions, MergeReport, input_totals};
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::Path;
 

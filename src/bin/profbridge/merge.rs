@@ -1,7 +1,7 @@
 //! `merge`: many profiles into one.
 //!
 //! The inputs and the output say whose merge it is (`MergePlan`); what a family makes of the
-//! command line stands in a file of its own, and in the table of [`families`](crate::families).
+//! command line stands in a file of its own, and in the table of [`families`](crate::family_table).
 
 mod arguments;
 mod empty_part;
@@ -21,17 +21,17 @@ pub(crate) use stacks::refused_of_stacks;
 use self::empty_part::{EmptyPart, are_empty};
 use crate::console;
 use crate::documents::{NOT_A_PROFILE, OUTPUT};
-use crate::families;
+use crate::family_table;
 use crate::merge_document::MergeDocument;
 use crate::merge_inputs::{ErrorPolicy, Sizes, filter_inputs};
 use crate::refuse::refuse;
 use crate::standard_output::StandardOutput;
+use profbridge::families::plan::{MergePlan, MergeRequest, StackOutput};
+use profbridge::families::same_program::require_same_program;
+use profbridge::families::{self, OutputForm};
 use profbridge::input::Family;
 use profbridge::input::output::is_replaced;
-use profbridge::pipeline::plan::{MergePlan, MergeRequest, StackOutput};
-use profbridge::pipeline::same_program::require_same_program;
-use profbridge::pipeline::{self, OutputForm};
-use profbridge::report::show::ShowOptions;
+use profbridge::instr::show::ShowOptions;
 use profbridge::{Error, Result};
 use std::path::Path;
 use std::process::ExitCode;
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
     result?;
     if arguments.show {
         let (read, show) = (crate::limits::read_options(), ShowOptions::default());
-        pipeline::show_file(&arguments.output, &read, &show, &mut StandardOutput)?;
+        families::show_file(&arguments.output, &read, &show, &mut StandardOutput)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -99,11 +99,11 @@ fn merge(arguments: &MergeArgs, plan: MergePlan, work: &MergeWork<'_>, document:
         let hint = "a part is of the family of its inputs; it is converted when the merge is finished";
         refuse(&[(arguments.partial, "--partial")], "not for these inputs and this output", hint)?;
     }
-    let meant = format!("not for {}", plan.family().map_or("LLVM profiles and iprof files", families::short_words));
-    families::refuse_merge_options(arguments, |family| !takes_options_of(plan, family), &meant)?;
+    let meant = format!("not for {}", plan.family().map_or("LLVM profiles and iprof files", family_table::short_words));
+    family_table::refuse_merge_options(arguments, |family| !takes_options_of(plan, family), &meant)?;
     let sum = match (plan, plan.family()) {
         (MergePlan::Bridge(target), _) => arguments.merge_mixed(target, work, document)?,
-        (_, family) => families::merge(family.unwrap_or(Family::Instr), arguments, work, document)?,
+        (_, family) => family_table::merge(family.unwrap_or(Family::Instr), arguments, work, document)?,
     };
     gates.write(sum, document)
 }

@@ -6,11 +6,11 @@ use crate::documents::{
     USED, error_json,
 };
 use crate::target::JsonTarget;
-use profbridge::gates::{self, GateOutcome};
+use profbridge::driver::gates::{self, GateOutcome};
+use profbridge::families::{Facts, FactsRequest, InputOutcome};
 use profbridge::input::{Format, Input};
 use profbridge::instr::Loss;
 use profbridge::iprof::SectionKind;
-use profbridge::pipeline::{Facts, FactsRequest, InputOutcome};
 use profbridge::{Error, ErrorKind, ErrorReport, Result, Warning};
 use serde::Serialize;
 use std::collections::{HashMap, VecDeque};

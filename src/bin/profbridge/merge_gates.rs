@@ -3,10 +3,10 @@
 use crate::hints::format_error_with_hint;
 use crate::merge_document::MergeDocument;
 use clap::Args;
-use profbridge::gates::{Bound, GateOutcome, parse_share};
+use profbridge::driver::gates::{Bound, GateOutcome, parse_share};
+use profbridge::families::input_totals::largest_share;
+use profbridge::families::{Facts, FactsRequest, Minimums};
 use profbridge::input::Input;
-use profbridge::pipeline::input_totals::largest_share;
-use profbridge::pipeline::{Facts, FactsRequest, Minimums};
 use profbridge::{Error, Hint, Result};
 
 /// What a family's merge or conversion added up and has not written yet. [`MergeGateArgs::write`] alone writes it, after

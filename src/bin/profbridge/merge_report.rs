@@ -3,10 +3,10 @@
 use crate::console;
 use crate::merge_document::MergeDocument;
 use crate::words::{inputs_of, number_of};
+use profbridge::families::{Facts, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport};
 use profbridge::input::WeightedInput;
 use profbridge::input::output::is_standard_output;
-use profbridge::merge::SoftError;
-use profbridge::pipeline::{Facts, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport};
+use profbridge::instr::SoftError;
 use profbridge::{Error, Warning};
 use std::path::Path;
 

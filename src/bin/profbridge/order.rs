@@ -6,9 +6,9 @@ use crate::demangled::DemangleArgs;
 use crate::documents::{self, Described, FileJson};
 use crate::outputs::refuse_replacing;
 use clap::Args;
+use profbridge::families;
 use profbridge::input::Input;
-use profbridge::pipeline;
-use profbridge::report::order::{OrderOptions, OrderedFunction};
+use profbridge::instr::order::{OrderOptions, OrderedFunction};
 use profbridge::{Error, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -56,7 +56,7 @@ impl OrderArgs {
         refuse_replacing(std::slice::from_ref(&file), &self.output, "an order", false, |_| false)?;
         let mut options = OrderOptions::default();
         options.test_traces = self.num_test_traces;
-        let mut ordered = pipeline::order_file(&file, &crate::limits::read_options(), &options)?;
+        let mut ordered = families::order_file(&file, &crate::limits::read_options(), &options)?;
         ordered.warnings.iter().for_each(console::warning);
         if ordered.report.functions.is_empty() {
             let error = Error::nothing_found("the profile has no temporal traces to order functions by");

@@ -2,9 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use profbridge::compression::Compression;
+use profbridge::families::{OutputForm, require_earlier_output};
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Format, Input};
-use profbridge::pipeline::{OutputForm, require_earlier_output};
 use profbridge::system::{is_device, is_same_file};
 use profbridge::{Error, Result};
 use std::fs::File;

@@ -10,13 +10,13 @@ use crate::refuse::{refuse, refuse_both_standard_input};
 use crate::sample_files::{self, are_samples};
 use crate::stacks::StackArgs;
 use clap::Args;
+use profbridge::driver::diff::{DiffOptions, SectionDiff};
+use profbridge::families::diff::stacks::{are_stacks, diff_stacks};
+use profbridge::families::merge::sampleprof::overlap_sample_files;
+use profbridge::families::{self, Comparison, Silent};
 use profbridge::input::{Family, Input};
-use profbridge::merge::cross_release::Followed;
-use profbridge::pipeline::diff::stacks::{are_stacks, diff_stacks};
-use profbridge::pipeline::merge::sampleprof::overlap_sample_files;
-use profbridge::pipeline::{self, Comparison, Silent};
-use profbridge::report::diff::{DiffOptions, SectionDiff};
-use profbridge::report::overlap::{OverlapOptions, OverlapReport};
+use profbridge::instr::cross_release::Followed;
+use profbridge::instr::overlap::{OverlapOptions, OverlapReport};
 use profbridge::sampleprof::overlap;
 use profbridge::{Compat, Error, Result};
 use serde::Serialize;
@@ -162,7 +162,7 @@ impl OverlapArgs {
         options.function = self.function.clone().map(String::into_bytes);
         options.value_cutoff = self.value_cutoff();
         (options.context_sensitive, options.exact_names) = (self.cs, self.exact.is_given());
-        let compared = pipeline::overlap_files(&base, &test, &crate::limits::read_options(), &options, &mut Silent)?;
+        let compared = families::overlap_files(&base, &test, &crate::limits::read_options(), &options, &mut Silent)?;
         compared.warnings.iter().for_each(console::warning);
         let (mut report, followed) = match compared.report {
             Comparison::Done { report, followed } => (report, followed),

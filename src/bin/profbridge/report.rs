@@ -3,7 +3,7 @@
 use crate::console;
 use crate::pictures::{PictureArgs, PictureFormat};
 use clap::Args;
-use profbridge::pipeline::fit::{FitOptions, fit_files};
+use profbridge::families::fit::{FitOptions, fit_files};
 use profbridge::render::{MAX_ROWS, Report, Section, SvgOptions, from_fit, write_html, write_svg};
 use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};

@@ -9,16 +9,16 @@ use crate::refuse::refuse;
 use crate::target::JsonTarget;
 use crate::words::{PARTIAL_SUFFIX, inputs_of, number_of};
 use clap::{Args, ValueEnum};
-use profbridge::input::{self, Family, Input, WeightedInput};
-use profbridge::instr::Loss;
-use profbridge::merge::Remapping;
-use profbridge::pipeline::merge::sampleprof::{
+use profbridge::families::merge::sampleprof::{
     SampleFilter, SampleMergeObserver, SampleMergeOptions, SampleMergeReport, describe_sample_sections,
     load_sample_file, merge_sample_files, parse_symbols, read_sample_file, read_sample_function, write_sample_file,
 };
-use profbridge::pipeline::partial::{encode_samples, finish_samples, sum_samples};
-use profbridge::pipeline::target::{ENVIRONMENT, Target, TargetRequest, TargetSource};
-use profbridge::pipeline::{Facts, FactsRequest, FailureMode, OutputForm, input_totals};
+use profbridge::families::partial::{encode_samples, finish_samples, sum_samples};
+use profbridge::families::target::{ENVIRONMENT, Target, TargetRequest, TargetSource};
+use profbridge::families::{Facts, FactsRequest, FailureMode, OutputForm, input_totals};
+use profbridge::input::{self, Family, Input, WeightedInput};
+use profbridge::instr::Loss;
+use profbridge::instr::Remapping;
 use profbridge::sampleprof::partial::PartialSamples;
 use profbridge::sampleprof::{
     ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary, WriteOptions, show,
@@ -477,7 +477,7 @@ impl SampleShow<'_> {
             return load_sample_file(self.file, options, Compat::Profbridge);
         }
         let profile = read_sample_file(self.file, options, Compat::Profbridge)?;
-        Ok((Merger::load(options.rules, profile)?.finish()?, Summary::default()))
+        Ok((Merger::load(options.rules, profile).finish(), Summary::default()))
     }
 
     fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {

@@ -12,10 +12,10 @@ use crate::show_stacks::{self, Rows};
 use crate::stacks::StackArgs;
 use crate::standard_output::StandardOutput;
 use clap::Args;
+use profbridge::families::{self, ReportWithWarnings};
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input};
-use profbridge::pipeline::{self, ReportWithWarnings};
-use profbridge::report::show::ShowOptions;
+use profbridge::instr::show::ShowOptions;
 use profbridge::{Error, Result};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -182,7 +182,7 @@ impl ShowArgs {
         self.stacks.refuse_for_others()?;
         let (read, options) = (crate::limits::read_options(), self.options());
         if self.json {
-            let ReportWithWarnings { report, warnings, .. } = pipeline::collect_file(file, &read, &options)?;
+            let ReportWithWarnings { report, warnings, .. } = families::collect_file(file, &read, &options)?;
             warnings.iter().for_each(console::warning);
             let json = Described { file: FileJson::of(file), report: &report };
             documents::write_named(&self.output, "profbridge.show-instr/2", &json, self.names)?;
@@ -190,7 +190,7 @@ impl ShowArgs {
         }
         let show = |out: &mut (dyn Write + Send)| {
             let mut named = self.names.writer(out, false);
-            let shown = pipeline::show_file(file, &read, &options, &mut named);
+            let shown = families::show_file(file, &read, &options, &mut named);
             named.finish().map_err(|source| Error::io("cannot write", source))?;
             shown
         };

@@ -4,8 +4,8 @@ use crate::console;
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::stacks::StackArgs;
+use profbridge::families::read::stacks::{read_stacks, unit_of, without_addresses};
 use profbridge::input::Input;
-use profbridge::pipeline::read::stacks::{read_stacks, unit_of, without_addresses};
 use profbridge::report::stacks::{
     CallChain, ChainOptions, Direction, MethodPattern, SampleStatistics, call_chains, statistics, write_chains,
     write_statistics,

@@ -9,17 +9,17 @@ use crate::stacks::{StackArgs, why_nothing_to_write};
 use crate::words::{PARTIAL_SUFFIX, inputs_of, number_of};
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
 use profbridge::compression::Compression;
+use profbridge::families::merge::iprof::facts_of as iprof_facts;
+use profbridge::families::merge::stacks::{
+    StackMergeOptions, StackSum, are_pprof, facts_of, facts_of_pprof, merge_pprof, merge_tables,
+};
+use profbridge::families::partial::{StoredFamily, encode_kept, keep_inputs};
+use profbridge::families::plan::StackOutput;
+use profbridge::families::read::stacks::{StackOptions, unit_of};
+use profbridge::families::{Facts, FactsRequest, FailureMode, InputOutcome, input_totals};
 use profbridge::input::output::{self, is_standard_output};
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::iprof::{self, Document};
-use profbridge::pipeline::merge::iprof::facts_of as iprof_facts;
-use profbridge::pipeline::merge::stacks::{
-    StackMergeOptions, StackSum, are_pprof, facts_of, facts_of_pprof, merge_pprof, merge_tables,
-};
-use profbridge::pipeline::partial::{StoredFamily, encode_kept, keep_inputs};
-use profbridge::pipeline::plan::StackOutput;
-use profbridge::pipeline::read::stacks::{StackOptions, unit_of};
-use profbridge::pipeline::{Facts, FactsRequest, FailureMode, InputOutcome, input_totals};
 use profbridge::stacks::collapsed::{ClassStyle, CollapsedOptions, write_collapsed};
 use profbridge::stacks::model::{StackTable, Unit};
 use profbridge::stacks::pprof::{self, from_table};

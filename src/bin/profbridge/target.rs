@@ -4,14 +4,14 @@
 use crate::toolchains;
 use profbridge::Compat;
 use profbridge::Result;
+use profbridge::families::target::{ENVIRONMENT, Evidence, Reason, Target, TargetRequest, TargetSource};
+use profbridge::families::{OutputForm, OutputFormat};
 use profbridge::input::Input;
 use profbridge::input::output::is_standard_output;
+use profbridge::instr::FunctionFilter;
+use profbridge::instr::cross_release::apply::cross;
+use profbridge::instr::cross_release::{CrossReleaseOptions, Finding, HashPolicy, Origins};
 use profbridge::instr::{Loss, LossKind, Profile, release};
-use profbridge::merge::FunctionFilter;
-use profbridge::merge::cross_release::{CrossReleaseOptions, Finding, HashPolicy, Origins};
-use profbridge::pipeline::cross_release::cross;
-use profbridge::pipeline::target::{ENVIRONMENT, Evidence, Reason, Target, TargetRequest, TargetSource};
-use profbridge::pipeline::{OutputForm, OutputFormat};
 use serde::Serialize;
 use std::path::Path;
 

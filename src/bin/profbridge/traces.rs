@@ -1,6 +1,6 @@
 //! What the threads of a merge did, with the feature `tracing-counters`.
 
-use profbridge::pipeline::{predicted, take_traces};
+use profbridge::families::{predicted, take_traces};
 use std::time::Duration;
 
 /// Prints it to standard error, if something was merged in `whole`.

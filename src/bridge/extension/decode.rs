@@ -6,7 +6,7 @@
 use super::super::escape::from_hex;
 use super::layout::{Approximations, Extension, VERSION};
 use crate::error::{Error, Result};
-use crate::instr::{
+use crate::model::{
     FunctionRecord, FunctionTable, MemProfSection, Profile, ProfileKind, TemporalProfile, TemporalTrace, ValueCount,
     ValueKind, ValueSites,
 };

@@ -2,7 +2,7 @@
 
 use super::super::escape::to_hex;
 use super::layout::{Approximations, Extension, VERSION};
-use crate::instr::{
+use crate::model::{
     FunctionTable, FunctionView, MemProfSection, Profile, ProfileKind, RecordView, TemporalProfile, TemporalTrace,
     ValueKind, ValueSites,
 };
@@ -167,7 +167,7 @@ impl Serialize for SitesOfKind<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(2))?;
         map.serialize_entry("kind", &self.0.number())?;
-        let flat = |site: &[crate::instr::ValueCount]| -> Vec<Number> {
+        let flat = |site: &[crate::model::ValueCount]| -> Vec<Number> {
             site.iter().flat_map(|value| [Number(value.value), Number(value.count)]).collect()
         };
         let sites: Vec<Vec<Number>> = self.1.iter().map(flat).collect();

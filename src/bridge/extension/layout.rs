@@ -1,6 +1,6 @@
 //! What the member holds.
 
-use crate::instr::Profile;
+use crate::model::Profile;
 use std::collections::BTreeMap;
 
 /// The version of this layout; another number means that something else is meant.

@@ -23,7 +23,7 @@
 //! * Bytes are hexadecimal text. A name that is not UTF-8 is `{"hex": "…"}`.
 //! * What is empty is left out. Without `functions` there is no profile, only
 //!   the remarks of `approximate`.
-//! * `kind` holds the words of [`ProfileKind::words`](crate::instr::ProfileKind::words),
+//! * `kind` holds the words of [`ProfileKind::words`](crate::model::ProfileKind::words),
 //!   or a number for a bit that has none.
 
 mod decode;

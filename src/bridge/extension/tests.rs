@@ -1,5 +1,5 @@
 use super::*;
-use crate::instr::{FunctionRecord, MemProfSection, Profile, ProfileKind, TemporalTrace, ValueCount, ValueKind};
+use crate::model::{FunctionRecord, MemProfSection, Profile, ProfileKind, TemporalTrace, ValueCount, ValueKind};
 
 fn sample() -> Profile {
     let mut profile = Profile { kind: ProfileKind::IR | ProfileKind::ENTRY_FIRST, ..Profile::default() };

@@ -11,8 +11,8 @@ use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fit::program::ProgramFunction;
-use crate::instr::SymbolTable;
 use crate::limits::Limits;
+use crate::model::SymbolTable;
 use object::Object;
 
 const FUNCTIONS: SectionName = SectionName("__llvm_covfun", ".lcovfun");

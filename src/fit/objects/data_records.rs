@@ -4,8 +4,8 @@
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::error::{Error, Result};
 use crate::fit::program::ProgramFunction;
-use crate::instr::{ProfileKind, SymbolTable};
 use crate::limits::Limits;
+use crate::model::{ProfileKind, SymbolTable};
 use crate::objects::contents;
 use crate::raw::layout::RecordLayout;
 use crate::raw::names::RawNames;

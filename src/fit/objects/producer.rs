@@ -1,7 +1,7 @@
 //! Which compiler built an image.
 
-use crate::instr::Release;
 use crate::limits::Limits;
+use crate::model::Release;
 use crate::objects::contents;
 use object::Object;
 

@@ -3,8 +3,8 @@
 use super::{coverage_map, data_records, producer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fit::program::{Program, ProgramFunction, ProgramSource};
-use crate::instr::{ProfileKind, SymbolTable};
 use crate::limits::Limits;
+use crate::model::{ProfileKind, SymbolTable};
 use crate::objects;
 use crate::raw::correlate::{CorrelationKind, Image};
 use std::path::Path;

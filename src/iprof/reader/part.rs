@@ -28,7 +28,7 @@ pub(super) enum Part {
 pub(super) const KNOWN_EXTENSIONS: [&[u8]; 3] = [b"ceConditionalProfilesV2", b"virtualInvokeMethodProfiles", b"llvm"];
 
 /// Whether the format, or a fork of GraalVM, has a top-level member of this name.
-pub(in crate::iprof) fn is_known_member(name: &[u8]) -> bool {
+pub(crate) fn is_known_member(name: &[u8]) -> bool {
     !matches!(Part::of(name).0, Part::Other(_)) || KNOWN_EXTENSIONS.contains(&name)
 }
 

@@ -1,7 +1,7 @@
 //! Versions of the section, their headers and schemas.
 
-use crate::instr::Release;
 use crate::memprof::fields::Schema;
+use crate::model::Release;
 use std::ops::RangeInclusive;
 
 /// The newest version of the section.

@@ -3,9 +3,9 @@
 
 use super::*;
 use crate::compat::Compat;
-use crate::instr::Release;
 use crate::limits::Limits;
 use crate::memprof::{Field, MemoryProfile, Schema, yaml};
+use crate::model::Release;
 
 const TEXT: &str = "---
 HeapProfileRecords:

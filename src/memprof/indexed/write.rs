@@ -6,14 +6,14 @@ use super::table::{ItemHeader, write_table};
 use super::{NEWEST_VERSION, data_access};
 use crate::bytes::{Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
-use crate::instr::hash_order::large_number_map_order;
-use crate::instr::{Loss, LossKind, Losses, Release};
 use crate::memory::{self, HOLD_OUTPUT};
 use crate::memprof::fields::{Field, MemInfoBlock, Schema};
 use crate::memprof::hotness::MemProfSummary;
 use crate::memprof::ids::{frame_ids, stack_ids, write_frame};
 use crate::memprof::model::MemoryProfile;
 use crate::memprof::stacks::StackHandle;
+use crate::model::hash_order::large_number_map_order;
+use crate::model::{Loss, LossKind, Losses, Release};
 
 /// How the section is written.
 #[derive(Debug, Clone, Copy)]

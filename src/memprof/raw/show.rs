@@ -31,7 +31,7 @@ pub fn write(raw: &RawMemProf<'_>, profile: &MemoryProfile, stacks: usize, out: 
     for segment in &raw.segments {
         let id = match segment.build_id.as_slice() {
             [] => "<None>".to_string(),
-            id => crate::instr::description::hex(id),
+            id => crate::model::description::hex(id),
         };
         writeln!(out, "  -\n    BuildId: {id}")?;
         for (name, address) in [("Start", segment.start), ("End", segment.end), ("Offset", segment.offset)] {

@@ -9,7 +9,7 @@ use super::header::Header;
 use super::layout::DataRecord;
 use super::names::RawNames;
 use crate::error::Result;
-use crate::instr::BinaryId;
+use crate::model::BinaryId;
 use std::fmt;
 use std::sync::Arc;
 

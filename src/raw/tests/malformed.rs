@@ -8,7 +8,7 @@ use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::{Hint, ImagePart};
-use crate::instr::{BinaryId, FunctionRecord, Profile, ProfileKind, ProfileReader, ValueCount, ValueKind};
+use crate::model::{BinaryId, FunctionRecord, Profile, ProfileKind, ProfileReader, ValueCount, ValueKind};
 use std::sync::Arc;
 
 const V10: Encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
@@ -288,7 +288,7 @@ fn large_counters_are_kept_and_named() {
 #[test]
 fn a_trace_orders_functions_by_their_timestamps() {
     let file = File::of(&temporal_profile(ProfileKind::NONE), V10);
-    let expected = format!("trace [{:x}, {:x}]", crate::instr::name_ref(b"b"), crate::instr::name_ref(b"a"));
+    let expected = format!("trace [{:x}, {:x}]", crate::model::name_ref(b"b"), crate::model::name_ref(b"a"));
     assert!(dump(&file.bytes, Compat::Profbridge).unwrap().contains(&expected));
     let file = File::of(&temporal_profile(ProfileKind::BYTE_COVERAGE), V10);
     assert!(dump(&file.bytes, Compat::Profbridge).unwrap().contains(&expected));
@@ -301,8 +301,8 @@ fn temporal_profile(more: ProfileKind) -> Profile {
         let function = profile.functions.intern(name);
         profile.functions.push_record(function, &FunctionRecord::new(1, vec![1, 0, 0, 0, 0, 0, 0, 0, 0]));
     }
-    let functions = [names[1], names[0]].map(crate::instr::name_ref).to_vec();
-    profile.temporal.traces = vec![crate::instr::TemporalTrace { weight: 1, functions }];
+    let functions = [names[1], names[0]].map(crate::model::name_ref).to_vec();
+    profile.temporal.traces = vec![crate::model::TemporalTrace { weight: 1, functions }];
     profile
 }
 
@@ -359,7 +359,7 @@ struct OneFunction;
 
 impl Correlator for OneFunction {
     fn correlate(&self, _: &Header, _: &[BinaryId]) -> Result<Arc<ImageRecords>> {
-        let mut symbols = crate::instr::SymbolTable::new();
+        let mut symbols = crate::model::SymbolTable::new();
         let name_ref = symbols.insert(b"f");
         let record = super::super::DataRecord { name_ref, num_counters: 1, ..Default::default() };
         Ok(Arc::new(ImageRecords::new(vec![record], super::super::RawNames::from_symbols(symbols))))

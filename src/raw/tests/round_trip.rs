@@ -6,7 +6,7 @@ use crate::bytes::names::Compression;
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::compat::Compat;
 use crate::error::{ErrorKind, Warning};
-use crate::instr::{
+use crate::model::{
     FunctionRecord, LossKind, Profile, ProfileKind, ProfileReader, RecordView, TemporalTrace, ValueCount, ValueKind,
     name_ref,
 };

@@ -1,7 +1,7 @@
 //! How samplers mislead, as far as the samples themselves show it.
 
-use super::hits::{includes_waiting, percent};
 use crate::digits::number_of;
+use crate::report::stacks::hits::{includes_waiting, percent};
 use crate::stacks::model::{Certainty, FrameKind, Function, Sample, SampleSource, StackTable, Weight};
 use std::collections::BTreeSet;
 

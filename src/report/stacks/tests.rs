@@ -1,4 +1,4 @@
-use super::*;
+use crate::report::stacks::*;
 use crate::stacks::model::{Frame, FrameKind, SampleKey, SampleSource};
 
 type Row = (&'static [(&'static str, i32)], Option<&'static str>, bool, u64);

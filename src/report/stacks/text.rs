@@ -1,8 +1,8 @@
 //! The statistics as text for people.
 
-use super::hits::percent;
-use super::{CallChain, SampleStatistics};
 use crate::digits::number_of;
+use crate::report::stacks::hits::percent;
+use crate::report::stacks::{CallChain, SampleStatistics};
 use std::fmt::Write;
 
 /// The flat table with what belongs to it; at most `limit` methods.

@@ -111,7 +111,7 @@ fn split_type(text: &str) -> Option<(String, &str)> {
 }
 
 /// Appends class and method, and the descriptor when its types are given.
-pub(in crate::stacks) fn write_method(class: &str, name: &str, types: Option<&[&str]>, out: &mut String) {
+pub(crate) fn write_method(class: &str, name: &str, types: Option<&[&str]>, out: &mut String) {
     encode_class(class, out);
     out.push('.');
     encode(name, out);
@@ -127,16 +127,16 @@ pub(in crate::stacks) fn write_method(class: &str, name: &str, types: Option<&[&
 
 /// A method as [`write_method`] writes it with its types.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::stacks) struct ExactFrame {
-    pub(in crate::stacks) class: String,
-    pub(in crate::stacks) name: String,
+pub(crate) struct ExactFrame {
+    pub(crate) class: String,
+    pub(crate) name: String,
     /// Return type, then parameters.
-    pub(in crate::stacks) types: Vec<String>,
-    pub(in crate::stacks) bci: i32,
+    pub(crate) types: Vec<String>,
+    pub(crate) bci: i32,
 }
 
 /// Parses a frame with descriptor and BCI; `None` when it has another form.
-pub(in crate::stacks) fn parse_frame(text: &str) -> Option<ExactFrame> {
+pub(crate) fn parse_frame(text: &str) -> Option<ExactFrame> {
     let (method, bci) = text.rsplit_once('@')?;
     let bci = bci.parse().ok()?;
     let (name, descriptor) = method.split_once('(')?;
@@ -147,7 +147,7 @@ pub(in crate::stacks) fn parse_frame(text: &str) -> Option<ExactFrame> {
 }
 
 /// Parses a method as [`write_method`] writes it without types.
-pub(in crate::stacks) fn parse_names(text: &str) -> Option<(String, String)> {
+pub(crate) fn parse_names(text: &str) -> Option<(String, String)> {
     let (class, name) = text.rsplit_once('.')?;
     Some((decode_class(class)?, decode(name)?))
 }

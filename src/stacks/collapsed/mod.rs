@@ -13,7 +13,7 @@
 //! Neither has a version; the form is recognised by its frames. Only our own
 //! form has bytecode indexes.
 
-pub(in crate::stacks) mod exact;
+pub(crate) mod exact;
 mod lines;
 mod names;
 mod outline;

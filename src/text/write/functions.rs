@@ -2,7 +2,7 @@
 
 use crate::compat::Compat;
 use crate::error::{Error, Result};
-use crate::instr::{FunctionId, FunctionView, Profile, RecordView, Selection, SymbolTable, ValueKind};
+use crate::model::{FunctionId, FunctionView, Profile, RecordView, Selection, SymbolTable, ValueKind};
 
 /// Functions in the order of their names, wherever they are.
 pub(crate) trait Functions: Sync {

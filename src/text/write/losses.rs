@@ -4,7 +4,7 @@ use super::functions::{Functions, Selected, symbols_of};
 use super::names::NamePlace;
 use super::options::TextOptions;
 use crate::error::Result;
-use crate::instr::{FunctionView, Loss, LossKind, Losses, Profile, ProfileKind, ValueKind};
+use crate::model::{FunctionView, Loss, LossKind, Losses, Profile, ProfileKind, ValueKind};
 
 /// What text written with these options cannot say of a profile.
 ///

@@ -1,7 +1,7 @@
 //! How a profile is written as text.
 
 use crate::compat::Compat;
-use crate::instr::{ProfileKind, Release, Selection, ValueKind};
+use crate::model::{ProfileKind, Release, Selection, ValueKind};
 use std::num::NonZeroUsize;
 
 /// How a profile is written as text.

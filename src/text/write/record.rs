@@ -3,8 +3,8 @@
 use super::names::is_speakable_target;
 use super::options::TextOptions;
 use crate::digits::{push_decimal, push_decimals};
-use crate::instr::{RecordView, SymbolTable, ValueKind};
 use crate::memory;
+use crate::model::{RecordView, SymbolTable, ValueKind};
 use crate::text::lines::escape_name;
 use crate::text::numbers::push_hex;
 use crate::text::{EXTERNAL, directive};

@@ -13,8 +13,8 @@ use crate::stack_write::WriteStackArgs;
 use crate::stacks::StackArgs;
 use crate::toolchains::ToolchainParser;
 use clap::{Args, ValueEnum};
+use profbridge::families::OutputForm;
 use profbridge::input::Input;
-use profbridge::pipeline::OutputForm;
 use profbridge::{Error, Result};
 use std::path::PathBuf;
 

@@ -11,16 +11,16 @@ use crate::refuse::refuse;
 use crate::target::ResolvedTarget;
 use profbridge::bridge;
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
-use profbridge::input::{Family, Input};
-use profbridge::instr::{Profile, Release};
-use profbridge::iprof::{BranchClash, SectionKind};
-use profbridge::merge::FunctionFilter;
-use profbridge::merge::cross_release::Origins;
-use profbridge::pipeline::encode::facts_of;
-use profbridge::pipeline::merge::iprof;
-use profbridge::pipeline::{
+use profbridge::families::merge::iprof;
+use profbridge::families::{
     self, Facts, InputOutcome, MergeOptions, MergeReport, OutputForm, OutputFormat, Silent, WriteOptions,
 };
+use profbridge::input::{Family, Input};
+use profbridge::instr::FunctionFilter;
+use profbridge::instr::cross_release::Origins;
+use profbridge::instr::encode::facts_of;
+use profbridge::instr::{Profile, Release};
+use profbridge::iprof::{BranchClash, SectionKind};
 use profbridge::{Error, ErrorKind, Result, Warning};
 
 /// A profile, and who may have written it.
@@ -47,7 +47,7 @@ impl ConvertArgs {
             let (mut profile, origins) = self.bridged_profile(input, form, &target, document)?;
             let write = self.crossed(&mut profile, origins, &mut target, form, document)?;
             self.hold(&facts_of(&profile, &write, &limits, document.wanted())?, document)?;
-            pipeline::write_file(&profile, &write, &self.output)?
+            families::write_file(&profile, &write, &self.output)?
         } else {
             let mut report = self.merged(input, &target, &self.write_options(&target, form), document)?;
             let origins = report.origins();
@@ -151,7 +151,7 @@ impl ConvertArgs {
     ) -> Result<MergeReport> {
         let (options, crossing) = (self.merge_options(target.target.release), target.crossing(self.cross.hashes()));
         let inputs = std::slice::from_ref(input);
-        let mut report = pipeline::merge_for_output(inputs, &options, write, Some(&crossing), &mut Silent)?;
+        let mut report = families::merge_for_output(inputs, &options, write, Some(&crossing), &mut Silent)?;
         for input in &mut report.inputs {
             input.warnings.iter().for_each(console::warning);
             document.warn_of(0, input.warnings.iter().map(ToString::to_string));

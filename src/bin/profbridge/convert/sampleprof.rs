@@ -5,8 +5,8 @@ use crate::merge_document::MergeDocument;
 use crate::refuse::refuse;
 use crate::sample_files::SampleRun;
 use profbridge::Result;
-use profbridge::merge::Remapping;
-use profbridge::pipeline::{FailureMode, OutputForm};
+use profbridge::families::{FailureMode, OutputForm};
+use profbridge::instr::Remapping;
 use profbridge::sampleprof;
 
 impl ConvertArgs {

@@ -4,9 +4,9 @@ use super::arguments::{ConvertArgs, ConvertWork};
 use crate::merge_document::MergeDocument;
 use crate::refuse::refuse;
 use crate::stack_merge::StackJob;
+use profbridge::families::plan::StackOutput;
+use profbridge::families::{FailureMode, OutputForm};
 use profbridge::input::{Family, Input};
-use profbridge::pipeline::plan::StackOutput;
-use profbridge::pipeline::{FailureMode, OutputForm};
 use profbridge::{Error, Result};
 
 impl ConvertArgs {

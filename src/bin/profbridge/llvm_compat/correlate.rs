@@ -3,7 +3,7 @@
 use super::failure::Failure;
 use super::messages;
 use super::parsed::Parsed;
-use profbridge::pipeline::{ProbeOptions, list_probes};
+use profbridge::families::{ProbeOptions, list_probes};
 use profbridge::raw::Correlator;
 use profbridge::raw::correlate::{CorrelationKind, Images};
 use profbridge::system::os_string;

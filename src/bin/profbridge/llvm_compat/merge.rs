@@ -6,12 +6,12 @@ use super::messages;
 use super::options::{FORMATS, KINDS};
 use super::parsed::{Parsed, Program};
 use super::raw_memory::{programs, raw_memory_failure};
-use profbridge::input::{self, InputList, WeightedInput};
-use profbridge::instr::LossKind;
-use profbridge::merge::{FunctionFilter, KindConflict, MergeRules, Remapping, SoftError, conflict_of_contexts};
-use profbridge::pipeline::{
+use profbridge::families::{
     self, FailureMode, InputOutcome, MergeObserver, MergeOptions, MergeReport, OutputFormat, Target, WriteOptions,
 };
+use profbridge::input::{self, InputList, WeightedInput};
+use profbridge::instr::LossKind;
+use profbridge::instr::{FunctionFilter, KindConflict, MergeRules, Remapping, SoftError, conflict_of_contexts};
 use profbridge::system::os_string;
 use profbridge::{Compat, Error, Limits};
 use std::io::{self, IsTerminal, Write};
@@ -47,9 +47,9 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> R
     let output = output(parsed);
     let mut report = if filter.is_ok() && !crossing.is_needed && samples.is_none() {
         let write = write_options(parsed, &options, &crossing.target);
-        pipeline::merge_for_output(&inputs, &options, &write, None, &mut Warnings)?
+        families::merge_for_output(&inputs, &options, &write, None, &mut Warnings)?
     } else {
-        pipeline::merge_files(&inputs, &options, &mut Warnings)?
+        families::merge_files(&inputs, &options, &mut Warnings)?
     };
     // What is wrong with a raw memory profile ends the merge at once.
     if let Some((input, error)) = report.failures().find(|(_, error)| error.is_of_raw_memory_profile()) {

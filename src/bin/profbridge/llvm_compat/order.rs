@@ -4,8 +4,8 @@ use super::conduct::CompatMode;
 use super::failure::Failure;
 use super::output::create_output;
 use super::parsed::Parsed;
-use profbridge::pipeline;
-use profbridge::report::order::OrderOptions;
+use profbridge::families;
+use profbridge::instr::order::OrderOptions;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ pub(super) fn run(parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Fai
     let file = PathBuf::from(parsed.positionals.first().cloned().unwrap_or_default());
     let mut options = OrderOptions::default();
     options.test_traces = parsed.number("num-test-traces").and_then(|n| usize::try_from(n).ok()).unwrap_or_default();
-    let order = pipeline::order_file(&file, &conduct.read_options(), &options).map_err(|error| match error.kind() {
+    let order = families::order_file(&file, &conduct.read_options(), &options).map_err(|error| match error.kind() {
         // A bad number of traces is about the command line, not about the file.
         profbridge::ErrorKind::Usage { detail } => Failure::text(detail.clone()),
         _ => Failure::of(&error),

@@ -6,8 +6,8 @@ use super::merge::Warnings;
 use super::options::KINDS;
 use super::output::create_output;
 use super::parsed::Parsed;
-use profbridge::pipeline::{self, Comparison};
-use profbridge::report::overlap::OverlapOptions;
+use profbridge::families::{self, Comparison};
+use profbridge::instr::overlap::OverlapOptions;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -26,7 +26,7 @@ pub(super) fn run(parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Fai
     options.function = parsed.value("function").map(<[u8]>::to_vec);
     options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
     options.context_sensitive = parsed.is_on("cs");
-    let compared = pipeline::overlap_files(
+    let compared = families::overlap_files(
         PathBuf::from(base),
         PathBuf::from(test),
         &conduct.read_options(),

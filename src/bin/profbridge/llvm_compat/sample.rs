@@ -7,13 +7,13 @@ use super::messages;
 use super::options::FORMATS;
 use super::parsed::Parsed;
 use super::values::float;
-use profbridge::input::WeightedInput;
-use profbridge::instr::Profile;
-use profbridge::pipeline::MergeOptions;
-use profbridge::pipeline::merge::sampleprof::{
+use profbridge::families::MergeOptions;
+use profbridge::families::merge::sampleprof::{
     SampleFilter, SampleMergeObserver, SampleMergeOptions, load_sample_file, merge_sample_files, overlap_sample_files,
     parse_symbols,
 };
+use profbridge::input::WeightedInput;
+use profbridge::instr::Profile;
 use profbridge::sampleprof::overlap::OverlapOptions;
 use profbridge::sampleprof::{
     self, ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary,
@@ -193,7 +193,7 @@ pub(super) fn show(parsed: &Parsed, conduct: &CompatMode, file: &Path, out: &mut
     let mut profile = sampleprof::read(&bytes, &options).map_err(said)?;
     let symbols = profile.symbols.take();
     let stored = profile.summary.take();
-    let merger = Merger::load(rules, profile)?;
+    let merger = Merger::load(rules, profile);
     let function = parsed.value("function").unwrap_or_default();
     let all = parsed.is_on("all-functions") || function.is_empty();
     let most = parsed.number("topn").unwrap_or_default();
@@ -201,10 +201,10 @@ pub(super) fn show(parsed: &Parsed, conduct: &CompatMode, file: &Path, out: &mut
     // Sorting all counts takes long; most listings need no summary.
     let needs_summary = lists_hot || parsed.is_on("detailed-summary");
     let summary = match stored {
-        None if needs_summary => merger.summary()?,
+        None if needs_summary => merger.summary(),
         stored => stored.unwrap_or_default(),
     };
-    let profile = merger.finish()?;
+    let profile = merger.finish();
     match (all, format) {
         (true, b"json") => show::write_json(&profile, rules, usize::MAX, out)?,
         (true, _) => show::write_functions(&profile, rules, out)?,

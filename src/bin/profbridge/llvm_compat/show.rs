@@ -8,8 +8,8 @@ use super::output::create_output;
 use super::parsed::{Parsed, Program};
 use super::raw_memory::{programs, raw_memory_failure};
 use super::values::unsigned;
-use profbridge::pipeline;
-use profbridge::report::show::ShowOptions;
+use profbridge::families;
+use profbridge::instr::show::ShowOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -50,14 +50,14 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> R
     if parsed.last_of(&KINDS) == Some("memory") {
         let mut read = conduct.read_options();
         read.programs = programs(parsed);
-        let shown = pipeline::read::memprof::show_yaml(&file, &read, &mut out);
+        let shown = families::read::memprof::show_yaml(&file, &read, &mut out);
         out.flush()?;
         return match shown {
             Err(error) if error.is_of_raw_memory_profile() => Err(raw_memory_failure(&error, &file, None)),
             shown => Ok(shown.map(|()| ExitCode::SUCCESS)?),
         };
     }
-    let shown = pipeline::show_file(&file, &conduct.read_options(), &options, &mut out);
+    let shown = families::show_file(&file, &conduct.read_options(), &options, &mut out);
     out.flush()?;
     shown?;
     Ok(ExitCode::SUCCESS)

@@ -8,10 +8,10 @@ use crate::console;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::words::{PARTIAL_SUFFIX, inputs_of};
+use profbridge::families::plan::MergePlan;
+use profbridge::families::{Facts, FactsRequest, InputOutcome};
 use profbridge::input::output::{self, is_standard_output};
 use profbridge::input::{Family, Format, Input};
-use profbridge::pipeline::plan::MergePlan;
-use profbridge::pipeline::{Facts, FactsRequest, InputOutcome};
 use profbridge::{Result, Warning};
 
 /// Returns true if every input is empty.

@@ -12,13 +12,13 @@ use crate::refuse::refuse;
 use crate::target::ResolvedTarget;
 use crate::words::PARTIAL_SUFFIX;
 use profbridge::Result;
-use profbridge::input::{Family, Input};
-use profbridge::instr::{Profile, Release};
-use profbridge::merge::cross_release::Finding;
-use profbridge::merge::partial::PartialMerge;
-use profbridge::pipeline::{
+use profbridge::families::{
     self, Facts, FactsRequest, MergeOptions, MergeReport, OutputForm, WriteOptions, input_totals, partial,
 };
+use profbridge::input::{Family, Input};
+use profbridge::instr::cross_release::Finding;
+use profbridge::instr::partial::PartialMerge;
+use profbridge::instr::{Profile, Release};
 
 impl MergeArgs {
     /// Adds up LLVM profiles for one of LLVM's formats.
@@ -57,7 +57,7 @@ impl MergeArgs {
             (partial::finish(&part, &options, &mut console)?, Some(part))
         } else {
             let (write, crossing) = (self.write_options(&options, &target, form), target.crossing(self.cross.hashes()));
-            (pipeline::merge_for_output(inputs, &options, &write, Some(&crossing), &mut console)?, None)
+            (families::merge_for_output(inputs, &options, &write, Some(&crossing), &mut console)?, None)
         };
         console.finish();
         print_warnings(&report, &options, self.quiet);

@@ -7,10 +7,10 @@ use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::refuse::refuse;
 use profbridge::Result;
+use profbridge::families::OutputForm;
+use profbridge::families::merge::iprof::IprofMergeOptions;
+use profbridge::families::partial::{StoredFamily, open_kept};
 use profbridge::instr::Release;
-use profbridge::pipeline::OutputForm;
-use profbridge::pipeline::merge::iprof::IprofMergeOptions;
-use profbridge::pipeline::partial::{StoredFamily, open_kept};
 use std::num::NonZeroUsize;
 
 impl MergeArgs {

@@ -9,13 +9,13 @@ use crate::merge_gates::Sum;
 use crate::merge_report::{MergeConsole, note_input, print_warnings};
 use crate::target::ResolvedTarget;
 use crate::words::number_of;
+use profbridge::families::merge::mixed::{MixedOptions, MixedSum, is_document, merge_mixed};
+use profbridge::families::{self, Facts, FactsRequest, InputOutcome, WriteOptions, input_totals};
 use profbridge::input::{Family, Input, WeightedInput};
+use profbridge::instr::cross_release::Finding;
+use profbridge::instr::encode::facts_of;
 use profbridge::instr::{Loss, Profile};
 use profbridge::iprof::{Document, SectionKind};
-use profbridge::merge::cross_release::Finding;
-use profbridge::pipeline::encode::facts_of;
-use profbridge::pipeline::merge::mixed::{MixedOptions, MixedSum, is_document, merge_mixed};
-use profbridge::pipeline::{self, Facts, FactsRequest, InputOutcome, WriteOptions, input_totals};
 use profbridge::{Error, Result};
 use std::num::NonZeroUsize;
 
@@ -127,7 +127,7 @@ impl Sum for BridgedSum<'_> {
 
     fn facts(&self, wanted: FactsRequest) -> Result<Facts> {
         let facts = match &self.result {
-            AdaptedProfile::Iprof(result) => pipeline::merge::iprof::facts_of(result, wanted),
+            AdaptedProfile::Iprof(result) => families::merge::iprof::facts_of(result, wanted),
             AdaptedProfile::Llvm(crossed) => {
                 facts_of(&crossed.profile, &crossed.write, &self.options.llvm.read.limits, wanted)?
             }
@@ -161,7 +161,7 @@ impl MergeArgs {
         if !self.quiet {
             target.say(write.format, &self.output);
         }
-        let saved = pipeline::write_file(profile, write, &self.output)?;
+        let saved = families::write_file(profile, write, &self.output)?;
         if !self.quiet {
             console::losses(&saved.losses, &write.tolerated, &self.output);
         }

@@ -6,7 +6,7 @@ use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::sample_files::SampleRun;
 use profbridge::Result;
-use profbridge::pipeline::OutputForm;
+use profbridge::families::OutputForm;
 use profbridge::sampleprof::Encoding;
 use std::num::NonZeroUsize;
 

@@ -7,8 +7,8 @@ use crate::merge_gates::Sum;
 use crate::refuse::refuse;
 use crate::stack_merge::StackJob;
 use profbridge::Result;
-use profbridge::pipeline::partial::{StoredFamily, open_kept};
-use profbridge::pipeline::plan::StackOutput;
+use profbridge::families::partial::{StoredFamily, open_kept};
+use profbridge::families::plan::StackOutput;
 
 impl MergeArgs {
     /// Adds up sources of stacks.

@@ -1,0 +1,503 @@
+//! How two profiles differ, whatever their format.
+//!
+//! A profile is seen as events under keys, by section. Every section is taken
+//! as shares of its own total: the *overlap* is the sum of the smaller shares
+//! over all keys (as LLVM's overlap), 1 for the same distribution whatever the
+//! totals; *Jaccard* is the share of keys that both have. Runs of one program
+//! differ in many rare keys, so weigh the overlap first.
+
+use crate::digits::number_of;
+use crate::driver::sections::total_overlap;
+use crate::limits::Limits;
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+
+pub use crate::driver::sections::SectionDiff;
+
+/// A key within a section: the site, and a part of it (a target, a type, a counter).
+pub type Key = (u64, i64);
+
+/// One profile as the comparison sees it. Numbers mean the same in both profiles.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    /// Events by key, for each section. Keys may repeat; their events add up.
+    pub sections: BTreeMap<&'static str, Vec<(Key, u128)>>,
+    /// Events by function.
+    pub functions: Vec<(u64, u128)>,
+}
+
+/// Names for the numbers of [`Facts`].
+pub trait Names {
+    /// A function or method.
+    fn function(&self, function: u64) -> String;
+    /// A site of a section.
+    fn site(&self, section: &str, site: u64) -> String;
+    /// A part of a site.
+    fn part(&self, section: &str, part: i64) -> String;
+}
+
+/// What is compared beyond the shares.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct DiffOptions {
+    /// Length of each list. Default: 10.
+    pub topn: usize,
+    /// Lists have only functions and sites whose name contains this; shares stay those of the whole. Default: all.
+    pub function: Option<String>,
+    /// Sections of branches: sites whose most taken way changed are listed.
+    pub branches: Vec<&'static str>,
+    /// Sections of types or targets: sites whose most frequent one changed are listed.
+    pub receivers: Vec<&'static str>,
+    /// Sections that count something else than events: they are no part of the total where there are others.
+    pub apart: Vec<&'static str>,
+    /// What the events of functions are, in a word. Default: `events`.
+    pub functions_by: &'static str,
+    /// Names and hashes of LLVM profiles must be equal; by default functions are followed from release to release.
+    pub exact_names: bool,
+    /// Bounds on hostile input.
+    pub limits: Limits,
+}
+
+impl Default for DiffOptions {
+    fn default() -> Self {
+        Self {
+            topn: 10,
+            function: None,
+            branches: Vec::new(),
+            receivers: Vec::new(),
+            apart: Vec::new(),
+            functions_by: "events",
+            exact_names: false,
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl DiffOptions {
+    fn lists(&self, name: impl FnOnce() -> String) -> bool {
+        self.function.as_ref().is_none_or(|part| name().contains(part))
+    }
+}
+
+/// How two profiles differ.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct DiffReport {
+    /// The smallest overlap of any section; 1 if neither profile has events.
+    #[serde(rename = "smallest_overlap")]
+    pub overlap: f64,
+    /// The mean over all sections, each by its part of all events, so that tiny ones do not decide.
+    pub total_overlap: f64,
+    /// Every section that has events in either.
+    pub sections: Vec<SectionDiff>,
+    /// What functions are compared by: calls, samples, counters.
+    pub functions_by: &'static str,
+    /// Functions whose share grew most.
+    pub risers: Vec<Move>,
+    /// Functions whose share shrank most.
+    pub fallers: Vec<Move>,
+    /// Functions with events in the second profile only.
+    pub new_functions: FunctionList,
+    /// Functions with events in the first profile only.
+    pub lost_functions: FunctionList,
+    /// Branches that mostly go another way.
+    pub flipped_branches: Changes,
+    /// Sites with another most frequent type or target.
+    pub changed_receivers: Changes,
+}
+
+/// A function whose share changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Move {
+    /// Its name.
+    pub function: String,
+    /// Share of all events in the first profile.
+    pub first_share: f64,
+    /// Share of all events in the second profile.
+    pub second_share: f64,
+}
+
+/// Functions that only one profile has.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct FunctionList {
+    /// How many.
+    pub count: u64,
+    /// Those with most events.
+    pub functions: Vec<String>,
+}
+
+/// Sites at which something changed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Changes {
+    /// How many.
+    pub count: u64,
+    /// Sites with events in both profiles.
+    pub compared: u64,
+    /// Those with most events.
+    pub sites: Vec<Change>,
+}
+
+/// A site at which something changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Change {
+    /// The site.
+    pub site: String,
+    /// What most events of the first profile went to.
+    pub first: String,
+    /// What most events of the second profile went to.
+    pub second: String,
+    /// Events of both together.
+    pub events: u128,
+}
+
+/// Compares two profiles.
+pub fn diff(mut first: Facts, mut second: Facts, names: &dyn Names, options: &DiffOptions) -> DiffReport {
+    [&mut first, &mut second].into_iter().for_each(Facts::tidy);
+    let nothing = Vec::new();
+    let all: Vec<&'static str> = {
+        let mut all: Vec<_> = first.sections.keys().chain(second.sections.keys()).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    let pair = |section: &str| {
+        (first.sections.get(section).unwrap_or(&nothing), second.sections.get(section).unwrap_or(&nothing))
+    };
+    let sections: Vec<SectionDiff> = all
+        .iter()
+        .map(|section| {
+            let (a, b) = pair(section);
+            section_diff(section, a, b)
+        })
+        .filter(|section| section.first_events + section.second_events > 0)
+        .collect();
+    let changes = |wanted: &[&'static str]| {
+        let mut changes = Changes::default();
+        let mut found = Vec::new();
+        for section in wanted {
+            let (a, b) = pair(section);
+            changes.compared += changed_sites(section, a, b, &mut found);
+        }
+        found.retain(|change| options.lists(|| names.site(change.section, change.site)));
+        changes.count = found.len() as u64;
+        found.sort_by_key(|change| (Reverse(change.events), change.section, change.site));
+        let named = |change: &FoundChange| Change {
+            site: names.site(change.section, change.site),
+            first: names.part(change.section, change.first),
+            second: names.part(change.section, change.second),
+            events: change.events,
+        };
+        changes.sites = found.iter().take(options.topn).map(named).collect();
+        changes
+    };
+    let (risers, fallers) = moves(&first.functions, &second.functions, names, options);
+    DiffReport {
+        total_overlap: total_overlap(&sections, &options.apart),
+        overlap: sections.iter().map(|section| section.overlap).fold(1.0, f64::min),
+        flipped_branches: changes(&options.branches),
+        changed_receivers: changes(&options.receivers),
+        new_functions: only_in(&second.functions, &first.functions, names, options),
+        lost_functions: only_in(&first.functions, &second.functions, names, options),
+        sections,
+        functions_by: options.functions_by,
+        risers,
+        fallers,
+    }
+}
+
+impl Facts {
+    /// Every key once, in order, and only with events.
+    fn tidy(&mut self) {
+        self.sections.values_mut().for_each(tidy);
+        tidy(&mut self.functions);
+    }
+}
+
+fn tidy<K: Ord + Copy>(events: &mut Vec<(K, u128)>) {
+    events.sort_unstable_by_key(|(key, _)| *key);
+    events.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 += next.1;
+        }
+        same
+    });
+    events.retain(|(_, count)| *count > 0);
+}
+
+/// Walks over two tidy lists at once.
+fn zip<'e, K: Ord + Copy>(a: &'e [(K, u128)], b: &'e [(K, u128)]) -> impl Iterator<Item = (K, u128, u128)> + 'e {
+    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
+    std::iter::from_fn(move || {
+        let key = match (a.peek(), b.peek()) {
+            (Some((a, _)), Some((b, _))) => *a.min(b),
+            (Some((key, _)), None) | (None, Some((key, _))) => *key,
+            (None, None) => return None,
+        };
+        let first = a.next_if(|(other, _)| *other == key).map_or(0, |(_, events)| *events);
+        let second = b.next_if(|(other, _)| *other == key).map_or(0, |(_, events)| *events);
+        Some((key, first, second))
+    })
+}
+
+fn total<K>(events: &[(K, u128)]) -> u128 {
+    events.iter().map(|(_, count)| count).sum()
+}
+
+fn share(part: u128, whole: u128) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn section_diff(section: &'static str, a: &[(Key, u128)], b: &[(Key, u128)]) -> SectionDiff {
+    let (first_events, second_events) = (total(a), total(b));
+    let mut diff = SectionDiff::new(section);
+    (diff.first_events, diff.second_events) = (first_events, second_events);
+    for (_, first, second) in zip(a, b) {
+        match (first, second) {
+            (0, _) => diff.only_second += 1,
+            (_, 0) => diff.only_first += 1,
+            _ => diff.common += 1,
+        }
+        diff.overlap += share(first, first_events).min(share(second, second_events));
+    }
+    // Rounding may take a sum of shares past the whole.
+    diff.overlap = diff.overlap.min(1.0);
+    let same = first_events == second_events && a == b;
+    if same {
+        diff.overlap = 1.0;
+    }
+    diff.jaccard = share(u128::from(diff.common), u128::from(diff.common + diff.only_first + diff.only_second));
+    diff
+}
+
+struct FoundChange {
+    section: &'static str,
+    site: u64,
+    first: i64,
+    second: i64,
+    events: u128,
+}
+
+/// Finds sites whose largest part changed; returns how many sites both profiles
+/// have. Where several parts are largest, a site changed only if none of them
+/// is among the largest of the other profile.
+fn changed_sites(section: &'static str, a: &[(Key, u128)], b: &[(Key, u128)], found: &mut Vec<FoundChange>) -> u64 {
+    let mut compared = 0;
+    let mut others = sites(b).peekable();
+    for here in sites(a) {
+        while others.next_if(|there| there.site < here.site).is_some() {}
+        let Some(there) = others.next_if(|there| there.site == here.site) else { continue };
+        compared += 1;
+        let ([first, ..], [second, ..]) = (&here.winners[..], &there.winners[..]) else { continue };
+        if here.winners.iter().all(|winner| there.winners.binary_search(winner).is_err()) {
+            let events = here.events + there.events;
+            found.push(FoundChange { section, site: here.site, first: *first, second: *second, events });
+        }
+    }
+    compared
+}
+
+/// A site, its parts with most events in order, and all its events.
+struct Site {
+    site: u64,
+    winners: Vec<i64>,
+    events: u128,
+}
+
+/// The sites of a tidy list.
+fn sites(events: &[(Key, u128)]) -> impl Iterator<Item = Site> + '_ {
+    events.chunk_by(|a, b| a.0.0 == b.0.0).filter_map(|parts| {
+        let ((site, _), _) = parts.first()?;
+        let most = parts.iter().map(|(_, events)| *events).max()?;
+        let winners = parts.iter().filter(|(_, events)| *events == most).map(|((_, part), _)| *part).collect();
+        Some(Site { site: *site, winners, events: total(parts) })
+    })
+}
+
+fn moves(a: &[(u64, u128)], b: &[(u64, u128)], names: &dyn Names, options: &DiffOptions) -> (Vec<Move>, Vec<Move>) {
+    let (first_total, second_total) = (total(a), total(b));
+    let mut changed: Vec<(f64, u64, f64, f64)> = zip(a, b)
+        .map(|(function, first, second)| {
+            let (first, second) = (share(first, first_total), share(second, second_total));
+            (second - first, function, first, second)
+        })
+        .filter(|(change, function, ..)| *change != 0.0 && options.lists(|| names.function(*function)))
+        .collect();
+    changed.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let named = |(_, function, first_share, second_share): &(f64, u64, f64, f64)| Move {
+        function: names.function(*function),
+        first_share: *first_share,
+        second_share: *second_share,
+    };
+    let risers = changed.iter().filter(|(change, ..)| *change > 0.0).take(options.topn).map(named).collect();
+    let fallers = changed.iter().rev().filter(|(change, ..)| *change < 0.0).take(options.topn).map(named).collect();
+    (risers, fallers)
+}
+
+fn only_in(these: &[(u64, u128)], those: &[(u64, u128)], names: &dyn Names, options: &DiffOptions) -> FunctionList {
+    let mut only: Vec<(Reverse<u128>, u64)> = zip(these, those)
+        .filter(|(_, here, there)| *here > 0 && *there == 0)
+        .filter(|(function, ..)| options.lists(|| names.function(*function)))
+        .map(|(function, events, _)| (Reverse(events), function))
+        .collect();
+    only.sort_unstable();
+    let functions = only.iter().take(options.topn).map(|(_, function)| names.function(*function)).collect();
+    FunctionList { count: only.len() as u64, functions }
+}
+
+/// Writes a report as text.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write_text(out: &mut impl Write, report: &DiffReport) -> fmt::Result {
+    writeln!(
+        out,
+        "{:<24}{:>10}{:>10}{:>12}{:>12}{:>12}",
+        "Section", "overlap", "jaccard", "common", "only 1st", "only 2nd"
+    )?;
+    for section in &report.sections {
+        writeln!(
+            out,
+            "{:<24}{:>8.3} %{:>8.3} %{:>12}{:>12}{:>12}",
+            section.section,
+            100.0 * section.overlap,
+            100.0 * section.jaccard,
+            section.common,
+            section.only_first,
+            section.only_second
+        )?;
+    }
+    writeln!(out, "Overlap of all sections: {:.3} %", 100.0 * report.total_overlap)?;
+    writeln!(out, "Smallest overlap: {:.3} %", 100.0 * report.overlap)?;
+    for (title, moves) in [("Risers", &report.risers), ("Fallers", &report.fallers)] {
+        if !moves.is_empty() {
+            writeln!(out, "\n{title}, by {}:", report.functions_by)?;
+        }
+        for moved in moves {
+            let (first, second) = (100.0 * moved.first_share, 100.0 * moved.second_share);
+            writeln!(out, "  {first:>8.3} % -> {second:>8.3} %  {}", moved.function)?;
+        }
+    }
+    for (title, list) in [("New", &report.new_functions), ("Lost", &report.lost_functions)] {
+        if list.count > 0 {
+            writeln!(out, "\n{title} functions: {}", list.count)?;
+        }
+        list.functions.iter().try_for_each(|function| writeln!(out, "  {function}"))?;
+    }
+    for (title, changes) in
+        [("Flipped branches", &report.flipped_branches), ("Changed receivers", &report.changed_receivers)]
+    {
+        if changes.compared > 0 {
+            writeln!(out, "\n{title}: {} of {}", changes.count, number_of(changes.compared, "site"))?;
+        }
+        for change in &changes.sites {
+            writeln!(out, "  {:>14}  {} -> {}  {}", change.events, change.first, change.second, change.site)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Plain;
+
+    impl Names for Plain {
+        fn function(&self, function: u64) -> String {
+            format!("f{function}")
+        }
+        fn site(&self, section: &str, site: u64) -> String {
+            format!("{section}@{site}")
+        }
+        fn part(&self, _: &str, part: i64) -> String {
+            part.to_string()
+        }
+    }
+
+    fn facts(branches: &[(Key, u128)], functions: &[(u64, u128)]) -> Facts {
+        Facts { sections: BTreeMap::from([("branches", branches.to_vec())]), functions: functions.to_vec() }
+    }
+
+    #[test]
+    fn a_filter_shortens_lists_and_changes_no_share() {
+        let moved = (facts(&[], &[(1, 5), (2, 5), (3, 1)]), facts(&[], &[(1, 1), (2, 9), (4, 1)]));
+        let all = diff(moved.0.clone(), moved.1.clone(), &Plain, &DiffOptions::default());
+        let only = DiffOptions { function: Some("2".into()), ..DiffOptions::default() };
+        let found = diff(moved.0, moved.1, &Plain, &only);
+        assert_eq!(found.risers, all.risers[..1]);
+        assert_eq!((found.risers[0].function.as_str(), found.fallers.len()), ("f2", 0));
+        assert_eq!((found.new_functions.count, found.lost_functions.count), (0, 0));
+        assert_eq!((all.new_functions.count, all.lost_functions.count), (1, 1));
+    }
+
+    fn options() -> DiffOptions {
+        DiffOptions { branches: vec!["branches"], ..DiffOptions::default() }
+    }
+
+    #[test]
+    fn the_same_distribution_overlaps_whatever_the_totals() {
+        let (a, b) = (facts(&[((1, 0), 1), ((2, 0), 3)], &[]), facts(&[((2, 0), 300), ((1, 0), 100)], &[]));
+        let report = diff(a, b, &Plain, &options());
+        assert_eq!((report.overlap, report.sections[0].jaccard, report.sections[0].common), (1.0, 1.0, 2));
+    }
+
+    #[test]
+    fn overlap_is_the_sum_of_the_smaller_shares() {
+        // 0.5 and 0.5 against 0.25 and 0.75 of another key set.
+        let (a, b) = (facts(&[((1, 0), 5), ((2, 0), 5)], &[]), facts(&[((1, 0), 1), ((3, 0), 3)], &[]));
+        let report = diff(a, b, &Plain, &options());
+        let section = &report.sections[0];
+        assert_eq!((report.overlap, section.common, section.only_first, section.only_second), (0.25, 1, 1, 1));
+        assert!((section.jaccard - 1.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_section_that_one_profile_lacks_does_not_overlap() {
+        let report = diff(facts(&[((1, 0), 5)], &[]), Facts::default(), &Plain, &options());
+        assert_eq!(report.overlap, 0.0);
+        assert_eq!(diff(Facts::default(), Facts::default(), &Plain, &options()).overlap, 1.0);
+    }
+
+    #[test]
+    fn branches_that_go_another_way_are_found() {
+        let a = facts(&[((1, 7), 9), ((1, 8), 1), ((2, 7), 1), ((3, 4), 1)], &[]);
+        let b = facts(&[((1, 7), 2), ((1, 8), 5), ((2, 7), 3), ((4, 4), 1)], &[]);
+        let flipped = diff(a, b, &Plain, &options()).flipped_branches;
+        assert_eq!((flipped.count, flipped.compared), (1, 2));
+        let change = &flipped.sites[0];
+        assert_eq!((change.site.as_str(), change.first.as_str(), change.second.as_str()), ("branches@1", "7", "8"));
+    }
+
+    #[test]
+    fn a_tie_does_not_contradict_partial_agreement() {
+        let tie = || facts(&[((1, 7), 5), ((1, 8), 5)], &[]);
+        for (other, flipped) in [(7, 0), (8, 0), (9, 1)] {
+            let report = diff(tie(), facts(&[((1, other), 3)], &[]), &Plain, &options());
+            assert_eq!((report.flipped_branches.count, report.flipped_branches.compared), (flipped, 1), "{other}");
+            let report = diff(facts(&[((1, other), 3)], &[]), tie(), &Plain, &options());
+            assert_eq!(report.flipped_branches.count, flipped, "{other}");
+        }
+    }
+
+    #[test]
+    fn functions_rise_fall_come_and_go() {
+        let a = facts(&[], &[(1, 50), (2, 30), (3, 20)]);
+        let b = facts(&[], &[(1, 10), (2, 60), (4, 30)]);
+        let report = diff(a, b, &Plain, &options());
+        let names = |moves: &[Move]| moves.iter().map(|moved| moved.function.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&report.risers), ["f2", "f4"]);
+        assert_eq!(names(&report.fallers), ["f1", "f3"]);
+        assert_eq!(
+            (report.new_functions.functions, report.lost_functions.functions),
+            (vec!["f4".into()], vec!["f3".into()])
+        );
+    }
+}

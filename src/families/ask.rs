@@ -1,0 +1,218 @@
+//! Questions about any file, which the driver of its family answers.
+
+use crate::compression::{Compression, decompress};
+use crate::driver::diff::DiffOptions;
+use crate::error::{Error, Result};
+use crate::families::check::{FileCheck, failed};
+use crate::families::describe::foreign;
+use crate::families::diff::FileDiff;
+use crate::families::partial;
+use crate::families::table::{comparing, driver};
+use crate::input::{Access, Family, Format, Input, detect};
+use crate::instr::check::check_llvm;
+use crate::iprof;
+use crate::limits::Limits;
+use crate::model::description::Description;
+use crate::partial::document_len;
+
+/// Checks an input.
+///
+/// Formats are recognised by content; where that shows no other profile, a file
+/// called `.iprof` is judged as one, since that is what somebody took it for.
+pub fn check_file(input: impl Into<Input>, options: &iprof::ReadOptions) -> FileCheck {
+    let input = input.into();
+    let path = input.path.display().to_string();
+    if let Some(check) = check_bare_part(&input, &options.limits) {
+        return FileCheck { path, ..check };
+    }
+    let probe = input.look().ok().copied();
+    let mut check = ask_check(input, options).unwrap_or_else(|error| failed(&error));
+    check.path = path;
+    // What is called .iprof is checked as one, whatever it looks like.
+    if let Some(probe) = probe.filter(|_| check.format != Format::Iprof.name()) {
+        check.format = probe.identity.format.name();
+        check.version = check.version.or_else(|| probe.version.map(|version| version.to_string()));
+    }
+    check
+}
+
+fn check_bare_part(input: &Input, limits: &Limits) -> Option<FileCheck> {
+    if !input.is_partial() {
+        return None;
+    }
+    partial::check_bare(&input.stored_bytes(Access::Read, limits).ok()?, limits)
+}
+
+fn ask_check(input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
+    match input.family()? {
+        Some(family) => {
+            let mut check = (driver(family)?.check)(input.clone(), options)?;
+            if input.is_partial() && family != Family::Instr {
+                partial::check(&input.stored_bytes(Access::Read, &options.limits)?, &options.limits, &mut check);
+            }
+            Ok(check)
+        }
+        None => {
+            let format = input.format()?;
+            Ok(check_llvm(&input.bytes(Access::Read, &options.limits)?, format, options.limits))
+        }
+    }
+}
+
+/// Describes the content of a file. Damage is told in the description, and
+/// whatever stands before it is described.
+pub fn describe(data: &[u8], limits: &Limits) -> Description {
+    if let Some(description) = partial::describe_bare(data, limits) {
+        return description;
+    }
+    if let Some(document) = document_len(data, data.len() as u64) {
+        let mut description = describe(&data[..document as usize], limits);
+        description.size = data.len() as u64;
+        partial::describe_any(data, limits, &mut description);
+        return description;
+    }
+    if let Some(compression) = Compression::of(data) {
+        return describe_compressed(data, compression, limits);
+    }
+    let format = detect(data);
+    match format.family().and_then(|family| driver(family).ok()) {
+        Some(driver) => (driver.describe)(data, format, limits),
+        None => foreign::describe(data, format, limits),
+    }
+}
+
+fn describe_compressed(data: &[u8], compression: Compression, limits: &Limits) -> Description {
+    let content = decompress(data, limits);
+    let mut description = match &content {
+        Ok(content) => describe(content, limits),
+        Err(_) => Description::new(compression.to_string(), 0),
+    };
+    description.size = data.len() as u64;
+    match content {
+        Ok(content) => {
+            description.compression = Some(compression.name());
+            description.inflated_size = Some(content.len() as u64);
+        }
+        Err(error) => description.set_error(&error),
+    }
+    description
+}
+
+/// Compares two profiles of one family, or of two that can be compared: an
+/// iprof with a source of stacks by its samples, with an LLVM profile as the
+/// iprof that the bridge makes of it.
+///
+/// # Errors
+///
+/// Those of the readers, with the path; usage when standard input should be
+/// both, and for families that have nothing in common.
+pub fn diff_files(first: impl Into<Input>, second: impl Into<Input>, options: &DiffOptions) -> Result<FileDiff> {
+    let (first, second) = (&first.into(), &second.into());
+    if first.path == second.path && first.path.as_os_str() == "-" {
+        return Err(Error::usage("standard input cannot be both profiles").with_hint("name a file for one of them"));
+    }
+    (comparing(first, second)?.diff)(first, second, options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::{self, ToIprofOptions};
+    use crate::driver::diff::DiffReport;
+    use crate::instr::read::read_profile;
+    use crate::iprof::Level;
+
+    fn check(name: &str, bytes: &[u8]) -> FileCheck {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        check_file(&path, &iprof::ReadOptions::default())
+    }
+
+    #[test]
+    fn each_format_has_codes_of_its_own() {
+        for (name, bytes, format, code) in [
+            ("a.iprof", &b"{\"version\":\"1.0.0\""[..], "iprof", "truncated"),
+            ("a.iprof", b"hello", "iprof", "bad-json"),
+            ("a.iprof", b"", "iprof", "empty-file"),
+            ("a.profraw", b"", "empty", "unknown.empty-file"),
+            ("a.profdata", b"\xfflprofi\x81\x0a", "indexed", "indexed.truncated"),
+            ("a.proftext", b"main\n1\n2\n5\n", "text", "text.truncated"),
+            ("a.bin", b"\x7fELF\x02\x01\x01\0\0", "unknown", "unknown.unrecognized-format"),
+        ] {
+            let check = check(name, bytes);
+            let codes: Vec<_> = check.findings.iter().map(|finding| finding.code.as_str()).collect();
+            assert_eq!((check.format, codes.first()), (format, Some(&code)), "{name}: {codes:?}");
+        }
+    }
+
+    #[test]
+    fn a_profile_without_counts_gets_a_warning() {
+        let check = check("a.proftext", b"main\n1\n1\n0\n");
+        assert_eq!(check.findings[0].code, "text.never-executed");
+        assert_eq!((check.count(Level::Error), check.verdict), (0, "usable"));
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_a_failure() {
+        let check = check_file("/no/such/file.iprof", &iprof::ReadOptions::default());
+        assert!(check.failed && check.findings[0].code == "unreadable");
+    }
+
+    fn diff_texts(name: &str, first: &str, second: &str) -> Result<DiffReport> {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b] = [first, second].map(|text| {
+            let path = folder.path().join(format!("{}-{name}", text.len()));
+            std::fs::write(&path, text).unwrap();
+            path
+        });
+        diff_files(&a, &b, &DiffOptions::default()).map(|found| found.report)
+    }
+
+    #[test]
+    fn llvm_profiles_are_compared_by_name_and_hash() {
+        let a = "main\n1\n2\n10\n30\n1\n0\n1\n2\nfoo:9\nbar:1\n\nold\n1\n1\n60\n";
+        let b = "main\n1\n2\n10\n30\n1\n0\n1\n2\nfoo:1\nbar:99\n\nnewer\n1\n1\n60\n";
+        let report = diff_texts("a.proftext", a, b).unwrap();
+        let overlaps: Vec<_> = report.sections.iter().map(|section| (section.section, section.overlap)).collect();
+        assert_eq!(overlaps[1].0, "counters");
+        assert!((overlaps[1].1 - 0.4).abs() < 1e-12, "{overlaps:?}");
+        let change = &report.changed_receivers.sites[0];
+        assert_eq!(
+            (change.site.as_str(), change.first.as_str(), change.second.as_str()),
+            ("main site 0", "foo", "bar")
+        );
+        assert_eq!(
+            (report.new_functions.functions, report.lost_functions.functions),
+            (vec!["newer".into()], vec!["old".into()])
+        );
+    }
+
+    #[test]
+    fn iprofs_are_compared_by_identity() {
+        let head = r#"{"version":"1.0.0","types":[{"id":0,"name":"A"}],"methods":[{"id":0,"name":"m","signature":[0,0]}],"conditionalProfiles":[{"ctx":"0:3","records":"#;
+        let report =
+            diff_texts("a.iprof", &format!("{head}[5,0,9,8,1,1]}}]}}"), &format!("{head}[5,0,1,8,1,99]}}]}}")).unwrap();
+        let change = &report.flipped_branches.sites[0];
+        assert_eq!((change.site.as_str(), change.first.as_str(), change.second.as_str()), ("A.m():3", "5", "8"));
+        assert!((report.overlap - 0.11).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_profile_overlaps_with_its_iprof_conversion() {
+        let folder = tempfile::tempdir().unwrap();
+        let (text, iprof) = (folder.path().join("a.proftext"), folder.path().join("a.iprof"));
+        std::fs::write(&text, ":fe\nmain\n1\n1\n30\n\nfoo\n2\n1\n10\n").unwrap();
+        let (document, _) = bridge::to_iprof(
+            &read_profile(&Input::new(&text), &Limits::default()).unwrap(),
+            &ToIprofOptions::default(),
+        )
+        .unwrap();
+        std::fs::write(&iprof, iprof::write(&document, &iprof::WriteOptions::default())).unwrap();
+        let FileDiff { report, fit, .. } = diff_files(&text, &iprof, &DiffOptions::default()).unwrap();
+        let fit = fit.unwrap();
+        assert_eq!((fit.relevance, fit.applicability.exact), (Some(1.0), Some(1.0)));
+        assert_eq!((report.overlap, report.sections[0].common), (1.0, 2));
+        assert_eq!(report.sections[0].section, "callCountProfiles");
+    }
+}

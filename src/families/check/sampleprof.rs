@@ -1,0 +1,194 @@
+//! Checking a sample profile.
+
+use crate::digits::number_of;
+use crate::error::{Error, ErrorKind, Result};
+use crate::families::check::{CheckFinding, FileCheck};
+use crate::iprof::{Level, Verdict};
+use crate::limits::Limits;
+use crate::partial::Frame;
+use crate::sampleprof::{
+    self, Encoding, FunctionName, FunctionRecord, Merger, ReadOptions, SampleProfile, SampleProfileView,
+};
+
+/// Checks a profile of any encoding: whether it can be read, and whether what it
+/// says of itself agrees.
+pub(crate) fn check_samples(bytes: &[u8], limits: Limits) -> FileCheck {
+    let mut options = ReadOptions::default();
+    options.limits = limits;
+    let mut findings = Vec::new();
+    let verdict = match sampleprof::read(bytes, &options) {
+        Ok(profile) => {
+            let is_empty = profile.functions.is_empty();
+            let checked = check_profile(profile, &options, &mut findings);
+            check_after(bytes, &options, &mut findings);
+            match checked.and_then(|()| check_offsets(bytes, &options)) {
+                Ok(()) if is_empty => Verdict::Empty,
+                Ok(()) => Verdict::Usable,
+                Err(error) => {
+                    findings.push(of_error(&error));
+                    Verdict::Unusable
+                }
+            }
+        }
+        Err(error) => {
+            findings.push(of_error(&error));
+            Verdict::Unusable
+        }
+    };
+    FileCheck {
+        path: String::new(),
+        format: "sample",
+        version: None,
+        verdict: verdict.name(),
+        findings,
+        hint: None,
+        failed: false,
+    }
+}
+
+/// No reader looks at what stands behind the sections of an extensible binary.
+fn check_after(bytes: &[u8], options: &ReadOptions, findings: &mut Vec<CheckFinding>) {
+    if sampleprof::detect(bytes) != Some(Encoding::ExtBinary) || Frame::is_at_end_of(bytes) {
+        return;
+    }
+    let Ok(end) = sampleprof::extent(bytes, options) else { return };
+    let count = (bytes.len() as u64).saturating_sub(end);
+    if count > 0 {
+        findings.push(CheckFinding {
+            level: Level::Warning.name(),
+            code: "sample.bytes-behind-the-profile".to_string(),
+            path: "$".to_string(),
+            offset: Some(end),
+            message: format!(
+                "{count} {} from {end:#x} on belong to nothing: no reader looks at them, and they are no partial merge",
+                if count == 1 { "byte" } else { "bytes" },
+            ),
+            hint: None,
+            more: 0,
+        });
+    }
+}
+
+/// Whoever reads all records needs no table of offsets, so damage of it goes
+/// unseen; but compilers find functions by it.
+fn check_offsets(bytes: &[u8], options: &ReadOptions) -> Result<()> {
+    SampleProfileView::open(bytes, options)?.map_or(Ok(()), |view| view.check_offsets())
+}
+
+fn of_error(error: &Error) -> CheckFinding {
+    let code = match error.kind() {
+        ErrorKind::Truncated { .. } => "truncated",
+        ErrorKind::UnsupportedVersion { .. } => "unsupported-version",
+        ErrorKind::UncompressFailed { .. } => "uncompress-failed",
+        ErrorKind::LimitExceeded { .. } => "limit-exceeded",
+        ErrorKind::UnrecognizedFormat => "unrecognized",
+        _ => "malformed",
+    };
+    CheckFinding {
+        level: Level::Error.name(),
+        code: format!("sample.{code}"),
+        path: error.section().unwrap_or("$").to_string(),
+        offset: error.offset(),
+        message: error.kind().to_string(),
+        hint: None,
+        more: 0,
+    }
+}
+
+/// A finding about one or several places, of which the first is named.
+struct Places {
+    first: Option<(String, String)>,
+    count: u64,
+}
+
+impl Places {
+    fn new() -> Self {
+        Self { first: None, count: 0 }
+    }
+
+    fn add(&mut self, path: impl FnOnce() -> String, message: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.first.is_none() {
+            self.first = Some((path(), message()));
+        }
+    }
+
+    fn finish(self, level: Level, code: &str, findings: &mut Vec<CheckFinding>) {
+        if let Some((path, message)) = self.first {
+            let code = format!("sample.{code}");
+            findings.push(CheckFinding {
+                level: level.name(),
+                code,
+                path,
+                offset: None,
+                message,
+                hint: None,
+                more: self.count - 1,
+            });
+        }
+    }
+}
+
+fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &mut Vec<CheckFinding>) -> Result<()> {
+    if profile.functions.is_empty() {
+        let mut empty = Places::new();
+        empty.add(|| "$".to_string(), || "the profile has no functions".to_string());
+        empty.finish(Level::Warning, "empty", findings);
+    }
+    let mut sums = Places::new();
+    let title = |record: &FunctionRecord| profile.title(record).escape_ascii().to_string();
+    for record in &profile.functions {
+        check_totals(record, &mut |sum, total| {
+            sums.add(|| title(record), || format!("the total is {total}, and the parts add up to {sum}"));
+        });
+    }
+    sums.finish(Level::Warning, "total-below-sum", findings);
+    let mut mixed = Places::new();
+    if profile.kind().context_sensitive {
+        for record in profile.functions.iter().filter(|record| record.context.is_none()) {
+            mixed.add(|| title(record), || "a function without context among contexts".to_string());
+        }
+    }
+    mixed.finish(Level::Warning, "mixed-contexts", findings);
+    let mut hashes = Places::new();
+    for name in profile.names.iter().filter(|name| matches!(name, FunctionName::Hash(_))) {
+        hashes.add(|| "names".to_string(), || format!("of the name {name:?} there is only the hash"));
+    }
+    hashes.finish(Level::Info, "hashed-name", findings);
+    let mut unlisted = Places::new();
+    for record in &profile.functions {
+        let (Some(symbols), FunctionName::Text(name)) = (&profile.symbols, profile.name(record.name)) else { continue };
+        // A list that names nothing says nothing.
+        if !symbols.is_empty() && !symbols.contains(name) {
+            unlisted.add(|| title(record), || "the list of the program's symbols does not name it".to_string());
+        }
+    }
+    unlisted.finish(Level::Info, "unlisted-function", findings);
+    let stored = profile.summary.take();
+    let computed = Merger::load(options.rules, profile).summary();
+    if let Some(stored) = stored.filter(|stored| *stored != computed) {
+        let mut stale = Places::new();
+        let message = format!(
+            "the summary says {} and a total of {}, the records give {} and {}",
+            number_of(stored.functions, "function"),
+            stored.total,
+            computed.functions,
+            computed.total
+        );
+        stale.add(|| "summary".to_string(), || message);
+        stale.finish(Level::Warning, "stale-summary", findings);
+    }
+    Ok(())
+}
+
+/// Calls `odd` where a record's body and inlined callees add up to more than its
+/// total.
+fn check_totals(record: &FunctionRecord, odd: &mut impl FnMut(u128, u64)) {
+    let own: u128 = record.body.iter().map(|entry| u128::from(entry.samples)).sum();
+    let inlined: u128 = record.call_sites.iter().map(|site| u128::from(site.callee.total)).sum();
+    let sum = own + inlined;
+    if sum > u128::from(record.total) {
+        odd(sum, record.total);
+    }
+    record.call_sites.iter().for_each(|site| check_totals(&site.callee, odd));
+}

@@ -1,0 +1,148 @@
+//! `fit`: a profile of any family against a newer build of its program.
+
+mod instr;
+mod methods;
+mod options;
+mod samples;
+
+use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::families::output_form::OutputForm;
+use crate::fit::{FitReport, InstrFit, MethodsFit, Pruned, RemappingFile, SamplesFit};
+use crate::hint::Hint;
+use crate::input::{Access, Format, Input, detect};
+use crate::sampleprof::Encoding;
+use std::path::Path;
+
+pub use options::FitOptions;
+
+/// A profile compared with a new build.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Fit {
+    /// The comparison.
+    pub report: FitReport,
+    /// What is worth saying about the inputs.
+    pub warnings: Vec<Warning>,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    Instr(Box<InstrFit>, instr::Written),
+    Samples(Box<SamplesFit>, Encoding),
+    Methods(Box<MethodsFit>),
+}
+
+impl Content {
+    /// Whether it can be written so.
+    fn becomes(&self, form: OutputForm) -> bool {
+        match self {
+            Self::Instr(..) => matches!(form, OutputForm::Indexed | OutputForm::Text),
+            Self::Samples(..) => matches!(form, OutputForm::Indexed | OutputForm::Text | OutputForm::SampleProf),
+            Self::Methods(_) => matches!(form, OutputForm::Iprof | OutputForm::Json),
+        }
+    }
+}
+
+/// Compares a profile with a new build: a program or library, a profile of it,
+/// class files.
+///
+/// # Errors
+///
+/// I/O, what is wrong with either file, with its path; nothing to compare where
+/// the two are of different families or programs.
+pub fn fit_files(profile: &Path, against: &Path, options: &FitOptions) -> Result<Fit> {
+    // Carried, since what comes through a pipe comes once.
+    let input = Input::from(profile);
+    let bytes = input.bytes(Access::Read, &options.limits)?;
+    match detect(&bytes) {
+        Format::Raw { .. } | Format::Indexed | Format::Text => {
+            drop(bytes);
+            let (fit, written, warnings) = instr::fit(&input, against, options)?;
+            let report = fit.report(options.topn);
+            Ok(Fit { report, warnings, content: Content::Instr(Box::new(fit), written) })
+        }
+        known if known.is_sample_profile() => {
+            let (fit, encoding) = samples::fit(profile, &bytes, against, options)?;
+            let report = fit.report(options.topn);
+            Ok(Fit { report, warnings: Vec::new(), content: Content::Samples(Box::new(fit), encoding) })
+        }
+        Format::Iprof => {
+            let (fit, warnings) = methods::fit(profile, &bytes, against, options)?;
+            let report = fit.report(options.topn);
+            Ok(Fit { report, warnings, content: Content::Methods(Box::new(fit)) })
+        }
+        other => Err(unsupported(other).in_file(profile)),
+    }
+}
+
+fn unsupported(format: Format) -> Error {
+    match format {
+        Format::Empty => Error::new(ErrorKind::EmptyProfile),
+        Format::Unknown => Error::new(ErrorKind::UnrecognizedFormat).with_hint(Hint::ProfileComesFirst),
+        Format::Jfr | Format::Pprof => {
+            let what = format!("comparing a {format} with a new build");
+            Error::new(ErrorKind::Unsupported { what }).with_hint(Hint::CompareAsIprof)
+        }
+        known => Error::new(ErrorKind::Unsupported { what: format!("comparing {} with a new build", words_of(known)) })
+            .with_hint("LLVM instrumentation and sample profiles and iprof files can be compared"),
+    }
+}
+
+impl Fit {
+    /// A remapping file for `merge -r` that gives functions the names they have
+    /// in the new build.
+    ///
+    /// # Errors
+    ///
+    /// Unsupported for families whose merge takes no such file.
+    pub fn remapping(&self) -> Result<RemappingFile> {
+        match &self.content {
+            Content::Instr(fit, _) => Ok(fit.remapping()),
+            Content::Samples(fit, _) => Ok(fit.remapping()),
+            Content::Methods(_) => {
+                let what = "a remapping file for an iprof, whose names merging does not change,".to_string();
+                Err(Error::new(ErrorKind::Unsupported { what }))
+            }
+        }
+    }
+
+    /// Writes the profile without what no longer fits, in the form that the name
+    /// ends in, else as it was read, compressed as the name says. With `keep_renamed`,
+    /// functions stay that [`remapping`](Self::remapping) gives their new names.
+    ///
+    /// # Errors
+    ///
+    /// Usage where the name ends as profiles of another family do; I/O; what the
+    /// writer of the format says.
+    pub fn write_pruned(&self, path: &Path, keep_renamed: bool) -> Result<Pruned> {
+        let named = OutputForm::of_name(path)?;
+        if let Some(other) = named.filter(|form| !self.content.becomes(*form)) {
+            let detail =
+                format!("without what no longer fits it stays what it is, and does not become {}", other.words());
+            let hint = "name the output as the profile is named";
+            return Err(Error::usage(detail).in_file(path).with_hint(hint));
+        }
+        match &self.content {
+            Content::Instr(fit, written) => {
+                let (profile, pruned) = fit.pruned(keep_renamed);
+                written.named(named).write(&profile, path)?;
+                Ok(pruned)
+            }
+            Content::Samples(fit, encoding) => {
+                let (profile, pruned) = fit.pruned(keep_renamed);
+                samples::write(&profile, samples::named(*encoding, named), path)?;
+                Ok(pruned)
+            }
+            Content::Methods(fit) => {
+                let (document, pruned) = fit.pruned();
+                methods::write(&document, path)?;
+                Ok(pruned)
+            }
+        }
+    }
+}
+
+fn words_of(format: Format) -> String {
+    format.family().map_or_else(|| format.to_string(), |family| family.words().to_string())
+}

@@ -1,0 +1,66 @@
+//! Sample profiles against a program or another sample profile.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::families::fit::options::FitOptions;
+use crate::families::output_form::OutputForm;
+use crate::fit::{SampledProgram, SamplesFit, compare_samples, program_of_samples, read_sampled_program};
+use crate::input::{self, Access, Format, detect, output};
+use crate::sampleprof::{self, Encoding, Kind, ReadOptions, SampleProfile, WriteOptions};
+use std::path::Path;
+
+/// Reads both and compares them.
+pub(super) fn fit(path: &Path, bytes: &[u8], against: &Path, options: &FitOptions) -> Result<(SamplesFit, Encoding)> {
+    let (profile, encoding) = read(bytes, options).map_err(|error| error.in_file(path))?;
+    let program = read_against(against, options).map_err(|error| error.in_file(against))?;
+    let description = describe(encoding, profile.kind());
+    let fit = compare_samples(profile, description, program);
+    Ok((fit.map_err(|error| error.in_file(path))?, encoding))
+}
+
+fn describe(encoding: Encoding, kind: Kind) -> String {
+    let words = [(kind.probe_based, "pseudo-probes"), (kind.context_sensitive, "calling contexts")];
+    let words: String = words.into_iter().filter(|(is_it, _)| *is_it).map(|(_, words)| format!(", {words}")).collect();
+    format!("{encoding}{words}")
+}
+
+fn read(bytes: &[u8], options: &FitOptions) -> Result<(SampleProfile, Encoding)> {
+    let mut reading = ReadOptions::default();
+    reading.limits = options.limits;
+    let encoding = sampleprof::detect(bytes).ok_or(ErrorKind::UnrecognizedFormat)?;
+    Ok((sampleprof::read(bytes, &reading)?, encoding))
+}
+
+fn read_against(path: &Path, options: &FitOptions) -> Result<SampledProgram> {
+    let bytes = input::open(path, Access::Read, &options.limits)?;
+    match detect(&bytes) {
+        known if known.is_sample_profile() => read(&bytes, options).map(|(profile, _)| program_of_samples(&profile)),
+        Format::Empty => Err(ErrorKind::EmptyProfile.into()),
+        Format::Unknown => read_sampled_program(&bytes, &options.limits),
+        other => {
+            let detail = format!("the new build is a {other}, the profile a sample profile");
+            Err(Error::new(ErrorKind::UnableToCompare { detail })
+                .with_hint("give a program or library with its symbols, or a newer sample profile"))
+        }
+    }
+}
+
+/// The encoding that a name asks for, else the profile's own.
+pub(super) fn named(encoding: Encoding, form: Option<OutputForm>) -> Encoding {
+    match form {
+        Some(OutputForm::Text) => Encoding::Text,
+        Some(OutputForm::Indexed | OutputForm::SampleProf) if encoding == Encoding::Text => Encoding::ExtBinary,
+        _ => encoding,
+    }
+}
+
+/// Writes a profile in an encoding.
+pub(super) fn write(profile: &SampleProfile, encoding: Encoding, path: &Path) -> Result<()> {
+    let mut options = WriteOptions::default();
+    // What GCC and LLVM 16 read is not written by the rules of later releases.
+    options.encoding = match encoding {
+        Encoding::Gcc | Encoding::CompactBinary => Encoding::ExtBinary,
+        other => other,
+    };
+    let bytes = sampleprof::write(profile, &options)?;
+    output::replace_by_name(path, &bytes)
+}

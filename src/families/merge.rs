@@ -1,0 +1,21 @@
+//! Many files into one profile.
+//!
+//! Inputs are merged in order. Several threads read them at a time, and each
+//! input is taken over, or given back when it is bad, in its turn; so the bytes
+//! and the messages are those of one thread always.
+
+pub mod iprof;
+mod iprof_inputs;
+pub mod memprof;
+pub mod mixed;
+pub mod sampleprof;
+pub mod stacks;
+
+pub use crate::driver::{Facts, FactsRequest, Minimums};
+pub use crate::instr::file_merge::files::merge_files;
+pub use crate::instr::file_merge::for_output::merge_for_output;
+pub use crate::instr::file_merge::observer::{MergeObserver, Silent};
+pub use crate::instr::file_merge::options::MergeOptions;
+pub use crate::instr::file_merge::report::MergeReport;
+
+pub use crate::driver::{FailureMode, InputOutcome, InputReport, InputVersion};

@@ -1,0 +1,43 @@
+//! The module that knows every format: it opens inputs with the right reader,
+//! hands files to workers, drives merging and chooses the writer.
+
+mod ask;
+pub(crate) mod check;
+pub(crate) mod describe;
+pub mod diff;
+#[cfg(feature = "correlate")]
+pub mod fit;
+pub mod folders;
+pub mod input_totals;
+pub mod merge;
+pub mod output_form;
+pub mod partial;
+pub mod pictures;
+pub mod plan;
+#[cfg(feature = "correlate")]
+pub mod probes;
+pub mod read;
+pub mod report;
+pub mod same_program;
+mod table;
+pub mod target;
+
+pub use crate::driver::require_earlier_output;
+#[cfg(feature = "tracing-counters")]
+pub use crate::driver::trace::{WorkerTrace, predicted, take_traces};
+pub use crate::instr::encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
+pub use crate::instr::open::{ReadOptions, open_reader};
+pub use ask::{check_file, describe, diff_files};
+pub use check::{CheckFinding, FileCheck};
+pub use diff::FileDiff;
+pub use merge::{
+    Facts, FactsRequest, FailureMode, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions,
+    MergeReport, Minimums, Silent, merge_files, merge_for_output,
+};
+pub use output_form::OutputForm;
+#[cfg(feature = "correlate")]
+pub use probes::{ProbeOptions, list_probes};
+pub use report::{
+    Comparison, ReportWithWarnings, collect_file, iprof_statistics, order_file, overlap_files, show_file,
+};
+pub use target::{Evidence, Reason, Target, TargetRequest, TargetSource};

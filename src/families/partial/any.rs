@@ -1,0 +1,216 @@
+//! A partial merge of any family.
+
+use crate::error::{Error, Result};
+use crate::families::merge::iprof::{IprofMergeReport, merge_iprof_files};
+use crate::families::merge::sampleprof::SampleMergeReport;
+use crate::families::merge::stacks::{self, StackSum};
+use crate::families::merge::{MergeReport, Silent};
+use crate::families::partial::kept::{StoredFamily, found_of, keep_inputs, kept_inputs};
+use crate::families::partial::options::PartialOptions;
+use crate::families::partial::sample::{self, finish_samples, sum_samples};
+use crate::families::target::Evidence;
+use crate::input::{Family, Input};
+use crate::instr::partial::PartialMerge;
+use crate::instr::partial::files::{self, finish, merge_partially};
+use crate::limits::Limits;
+use crate::partial::{self, Frame, PartialInput, StoredInputs};
+use crate::sampleprof::partial::PartialSamples;
+use crate::stacks::model::StackTable;
+use crate::stacks::pprof;
+
+/// A merge that goes on: the sums of a run of inputs, and what is needed beside
+/// them.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+#[allow(clippy::large_enum_variant, reason = "there is one for a merge")]
+pub enum Partial {
+    /// Of instrumentation and memory profiles.
+    Instr(PartialMerge),
+    /// Of sample profiles.
+    SampleProf(PartialSamples),
+    /// Of iprof files.
+    Iprof(StoredInputs),
+    /// Of sampled stacks.
+    Stacks(StoredInputs),
+}
+
+/// What a merge gives when it ends.
+#[derive(Debug)]
+#[non_exhaustive]
+#[allow(clippy::large_enum_variant, reason = "there is one for a merge")]
+pub enum Finished {
+    /// A profile, to be written with [`encode`](crate::instr::encode()).
+    Instr(MergeReport),
+    /// A profile, to be written with [`sampleprof::write`](crate::sampleprof::write()).
+    SampleProf(SampleMergeReport),
+    /// A document, to be written with [`iprof::write`](crate::iprof::write()).
+    Iprof(IprofMergeReport),
+    /// The sum of inputs that are all pprof, to be written with
+    /// [`pprof::write`](crate::stacks::pprof::write()).
+    Pprof(StackSum<(pprof::Profile, pprof::MergeReport)>),
+    /// The sum of other sources of stacks.
+    Stacks(StackSum<StackTable>),
+}
+
+impl Partial {
+    /// Adds up inputs, partial merges among them. Weights apply now, filters and
+    /// renamings too. What is wrong with single inputs is remembered with them
+    /// and judged by the failure mode when the merge ends.
+    ///
+    /// # Errors
+    ///
+    /// Usage for a partial merge with a weight, and for one of sample profiles
+    /// that was made for another release.
+    pub fn of(inputs: &[Input], family: Family, options: &PartialOptions) -> Result<Self> {
+        let keep = |family| keep_inputs(inputs, family, &options.iprof.found, options.limits());
+        match family {
+            Family::SampleProf => sum_samples(inputs, &options.sample).map(Self::SampleProf),
+            Family::Iprof => keep(StoredFamily::Iprof).map(Self::Iprof),
+            Family::Stacks => keep(StoredFamily::Stacks).map(Self::Stacks),
+            _ => merge_partially(inputs, &options.instr, &mut Silent).map(Self::Instr),
+        }
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) gave, or a file that
+    /// `merge --partial` wrote.
+    ///
+    /// # Errors
+    ///
+    /// Usage for what is no partial merge; those of [`Frame::find`], and of a
+    /// damaged state.
+    pub fn from_bytes(bytes: &[u8], options: &PartialOptions) -> Result<Self> {
+        let limits = options.limits();
+        let frame = Frame::find(bytes, limits)?.ok_or_else(not_a_part)?;
+        Self::from_frame(&frame, limits)
+    }
+
+    fn from_frame(frame: &Frame<'_>, limits: &Limits) -> Result<Self> {
+        match frame.family {
+            partial::Family::Instr => PartialMerge::decode(&frame.state, limits).map(Self::Instr),
+            partial::Family::SampleProf => sample::open(frame, limits).map(Self::SampleProf),
+            partial::Family::Iprof => StoredInputs::decode(&frame.state).map(Self::Iprof),
+            partial::Family::Stacks => StoredInputs::decode(&frame.state).map(Self::Stacks),
+        }
+    }
+
+    /// The state with its footer, without a profile in front of it: versioned,
+    /// checksummed, deflated.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let (origins, state) = match self {
+            Self::Instr(sums) => (files::origins(sums), sums.encode()?),
+            Self::SampleProf(sums) => (0, sums.encode(None)?),
+            Self::Iprof(kept) | Self::Stacks(kept) => (0, kept.encode()?),
+        };
+        partial::append(Vec::new(), self.family(), origins, &state)
+    }
+
+    /// The family of the inputs.
+    pub fn family(&self) -> partial::Family {
+        match self {
+            Self::Instr(_) => partial::Family::Instr,
+            Self::SampleProf(_) => partial::Family::SampleProf,
+            Self::Iprof(_) => partial::Family::Iprof,
+            Self::Stacks(_) => partial::Family::Stacks,
+        }
+    }
+
+    /// Adds a partial merge of the inputs that follow.
+    ///
+    /// # Errors
+    ///
+    /// Usage for one of another family, or for another release; this one is
+    /// unchanged then.
+    pub fn append(&mut self, later: Self) -> Result<()> {
+        match (self, later) {
+            (Self::Instr(sums), Self::Instr(later)) => sums.append(later),
+            (Self::SampleProf(sums), Self::SampleProf(later)) if sums.rules().release() == later.rules().release() => {
+                sums.append(later);
+            }
+            (Self::Iprof(kept), Self::Iprof(later)) | (Self::Stacks(kept), Self::Stacks(later)) => kept.append(later),
+            (Self::SampleProf(_), Self::SampleProf(_)) => {
+                return Err(Error::usage("partial merges of sample profiles for different releases"));
+            }
+            (this, later) => {
+                let detail = format!("a partial merge of {} after one of {}", later.family(), this.family());
+                return Err(Error::usage(detail));
+            }
+        }
+        Ok(())
+    }
+
+    /// The inputs, in order, and what became of each so far.
+    pub fn inputs(&self) -> Vec<&PartialInput> {
+        match self {
+            Self::Instr(sums) => sums.inputs().iter().collect(),
+            Self::SampleProf(sums) => sums.inputs().iter().collect(),
+            Self::Iprof(kept) | Self::Stacks(kept) => kept.inputs().iter().map(|kept| &kept.about).collect(),
+        }
+    }
+
+    /// What the inputs say about the target release, for
+    /// [`Target::of_inputs`](crate::families::Target::of_inputs).
+    pub fn evidence(&self) -> Evidence {
+        files::evidence(self.inputs())
+    }
+
+    /// Sums that are kept, of functions and contexts; `None` where inputs are kept.
+    pub fn sums(&self) -> Option<usize> {
+        match self {
+            Self::Instr(sums) => Some(sums.records()),
+            Self::SampleProf(sums) => Some(sums.len()),
+            Self::Iprof(_) | Self::Stacks(_) => None,
+        }
+    }
+
+    /// Notes a filter or renaming that was applied to the inputs. Of iprof files and
+    /// stacks the inputs are kept as they were, and there is none.
+    pub fn note_applied(&mut self, words: String) {
+        match self {
+            Self::Instr(sums) => sums.note_applied(words),
+            Self::SampleProf(sums) => sums.note_applied(words),
+            Self::Iprof(_) | Self::Stacks(_) => {}
+        }
+    }
+
+    /// The filters and renamings that were applied to inputs, in words.
+    pub fn applied(&self) -> &[String] {
+        match self {
+            Self::Instr(sums) => sums.applied(),
+            Self::SampleProf(sums) => sums.applied(),
+            Self::Iprof(kept) | Self::Stacks(kept) => kept.applied(),
+        }
+    }
+
+    /// Ends the merge.
+    ///
+    /// # Errors
+    ///
+    /// Those of the merge of the family.
+    pub fn finish(&self, options: &PartialOptions) -> Result<Finished> {
+        match self {
+            Self::Instr(sums) => finish(sums, &options.instr, &mut Silent).map(Finished::Instr),
+            Self::SampleProf(sums) => finish_samples(sums, &options.sample, &mut Silent).map(Finished::SampleProf),
+            Self::Iprof(kept) => {
+                let mut iprof = options.iprof.clone();
+                iprof.found.extend(found_of(kept));
+                let inputs = kept_inputs(kept, options.limits())?;
+                merge_iprof_files(&inputs, &iprof, &mut Silent).map(Finished::Iprof)
+            }
+            Self::Stacks(kept) => {
+                let inputs = kept_inputs(kept, options.limits())?;
+                if stacks::are_pprof(&inputs) {
+                    return stacks::merge_pprof(&inputs, &options.stacks).map(Finished::Pprof);
+                }
+                stacks::merge_tables(&inputs, &options.stacks).map(Finished::Stacks)
+            }
+        }
+    }
+}
+
+fn not_a_part() -> Error {
+    Error::usage("this is no partial merge").with_hint("partial merges are made of inputs first, and written")
+}

@@ -1,0 +1,104 @@
+//! What `check` and `info` say of partial merges.
+
+use crate::error::Result;
+use crate::families::check::{CheckFinding, FileCheck};
+use crate::families::partial::any::Partial;
+use crate::families::partial::options::PartialOptions;
+use crate::input::{self, Format};
+use crate::iprof::{Level, Verdict};
+use crate::limits::Limits;
+use crate::model::description::{Description, PartialDescription, PartialInputDescription};
+use crate::partial::{Frame, InputState, PartialInput};
+
+fn open(data: &[u8], limits: &Limits) -> Result<Option<Partial>> {
+    if Frame::find(data, limits)?.is_none() {
+        return Ok(None);
+    }
+    let mut options = PartialOptions::default();
+    options.instr.read.limits = *limits;
+    Partial::from_bytes(data, &options).map(Some)
+}
+
+/// Adds what a partial merge holds to the description of the profile in front of it.
+pub(crate) fn describe_any(data: &[u8], limits: &Limits, description: &mut Description) {
+    let sums = match open(data, limits) {
+        Ok(Some(sums)) => sums,
+        Ok(None) => return,
+        Err(error) => return description.warnings.push(error.to_string()),
+    };
+    description.partial_merge = Some(of_sums(&sums));
+}
+
+fn of_sums(sums: &Partial) -> PartialDescription {
+    let inputs: Vec<PartialInputDescription> =
+        sums.inputs().into_iter().map(|input| of_input(input, sums.sums().is_some())).collect();
+    let mut found = PartialDescription::default();
+    found.family = input::Family::from(sums.family()).name();
+    found.used = inputs.iter().filter(|input| input.outcome == "used").count();
+    found.sums = sums.sums();
+    found.applied = sums.applied().to_vec();
+    found.inputs = inputs;
+    found
+}
+
+fn of_input(input: &PartialInput, is_summed: bool) -> PartialInputDescription {
+    let mut found = PartialInputDescription::default();
+    found.path = input.path.display().to_string();
+    found.weight = input.weight;
+    (found.outcome, found.error) = match &input.state {
+        InputState::Used => ("used", None),
+        InputState::Empty => ("empty", None),
+        InputState::Failed { message, .. } => ("failed", Some(message.clone())),
+    };
+    found.records = is_summed.then_some(input.records);
+    found.warnings = input.warnings.clone();
+    found
+}
+
+/// Describes a partial merge without a profile in front; `None` for any other file.
+pub(crate) fn describe_bare(data: &[u8], limits: &Limits) -> Option<Description> {
+    if !Frame::is_bare(data) {
+        return None;
+    }
+    let family = Frame::family_of_footer(data).map(|family| format!(" of {family}")).unwrap_or_default();
+    let mut description = Description::new(format!("partial merge{family}"), data.len() as u64);
+    description.supported = true;
+    match open(data, limits) {
+        Ok(sums) => description.partial_merge = sums.as_ref().map(of_sums),
+        Err(error) => description.set_error(&error),
+    }
+    Some(description)
+}
+
+/// Checks a partial merge without a profile in front; `None` for any other file.
+pub(crate) fn check_bare(data: &[u8], limits: &Limits) -> Option<FileCheck> {
+    if !Frame::is_bare(data) {
+        return None;
+    }
+    let mut found = FileCheck {
+        path: String::new(),
+        format: Format::Partial.name(),
+        version: None,
+        verdict: Verdict::Usable.name(),
+        findings: Vec::new(),
+        hint: None,
+        failed: false,
+    };
+    check(data, limits, &mut found);
+    Some(found)
+}
+
+/// Adds to the check of a profile what is wrong with the state behind it.
+pub(crate) fn check(data: &[u8], limits: &Limits, check: &mut FileCheck) {
+    let Err(error) = open(data, limits) else { return };
+    check.verdict = Verdict::Unusable.name();
+    check.findings.push(CheckFinding {
+        level: Level::Error.name(),
+        code: format!("{}.partial-merge", check.format),
+        path: error.section().unwrap_or("$").to_string(),
+        offset: error.offset(),
+        message: error.kind().to_string(),
+        hint: error.hint().cloned(),
+        more: 0,
+    });
+}

@@ -1,0 +1,172 @@
+//! Partial merges of iprof files and of stacks, which keep their inputs.
+//!
+//! Of an iprof the ids of types and methods decide which ids the result has, and
+//! of a pprof its strings and mappings, so that there is more to remember than to
+//! add up; and whether stacks are added up as pprof or as tables depends on all
+//! inputs. The merge of the family sees the inputs as they were.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::families::partial::remembered::no_weight;
+use crate::input::{Access, Input, WeightedInput};
+use crate::limits::Limits;
+use crate::partial::{Family, Frame, InputState, PartialInput, StoredInput, StoredInputs};
+use std::collections::BTreeSet;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+/// A family whose partial merges keep their inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoredFamily {
+    /// GraalVM iprof.
+    Iprof,
+    /// Sampled stacks.
+    Stacks,
+}
+
+impl StoredFamily {
+    pub(super) fn family(self) -> Family {
+        match self {
+            Self::Iprof => Family::Iprof,
+            Self::Stacks => Family::Stacks,
+        }
+    }
+}
+
+/// Keeps inputs, and those of partial merges among them; `found` are those that
+/// nobody named.
+///
+/// # Errors
+///
+/// Usage for a partial merge of another family, or with a weight.
+pub fn keep_inputs(
+    inputs: &[WeightedInput],
+    family: StoredFamily,
+    found: &BTreeSet<PathBuf>,
+    limits: &Limits,
+) -> Result<StoredInputs> {
+    let mut all = StoredInputs::default();
+    for input in inputs {
+        match part_of(input, family, limits) {
+            Ok(None) => all.push(keep(input, found.contains(&input.path), limits)?),
+            Ok(Some(_)) if input.weight.get() != 1 => return Err(no_weight().in_file(&input.path)),
+            Ok(Some(part)) => all.append(part),
+            // A damaged part is a bad input like others.
+            Err(error) => all.push(unreadable(input, &error)),
+        }
+    }
+    Ok(all)
+}
+
+fn keep(input: &Input, is_found: bool, limits: &Limits) -> Result<StoredInput> {
+    let about = PartialInput::new(&input.path, input.weight.get());
+    match input.stored_bytes(Access::Read, limits) {
+        Ok(bytes) => StoredInput::new(about, is_found, &bytes),
+        Err(error) => Ok(unreadable(input, &error)),
+    }
+}
+
+fn unreadable(input: &Input, error: &Error) -> StoredInput {
+    // The path is told by whoever tells what is wrong.
+    let (words, path) = (error.to_string(), format!("{}: ", input.path.display()));
+    let words = words.strip_prefix(&path).unwrap_or(&words).to_string();
+    StoredInput::unreadable(&input.path, input.weight.get(), words, error.hint().map(ToString::to_string))
+}
+
+fn part_of(input: &Input, family: StoredFamily, limits: &Limits) -> Result<Option<StoredInputs>> {
+    if !input.ends_as_part()? {
+        return Ok(None);
+    }
+    let bytes = input.stored_bytes(Access::Read, limits)?;
+    let Some(frame) = Frame::find(&bytes, limits)? else { return Ok(None) };
+    open_kept_frame(&frame, family).map(Some)
+}
+
+pub(super) fn open_kept_frame(frame: &Frame<'_>, family: StoredFamily) -> Result<StoredInputs> {
+    if frame.family != family.family() {
+        return Err(Error::usage(format!("a partial merge of {}, not of {}", frame.family, family.family())));
+    }
+    StoredInputs::decode(&frame.state)
+}
+
+/// The inputs as they were, in memory.
+///
+/// # Errors
+///
+/// Uncompress failed for a damaged state; limit exceeded.
+pub fn kept_inputs(all: &StoredInputs, limits: &Limits) -> Result<Vec<Input>> {
+    all.inputs().iter().map(|kept| open_one(kept, limits)).collect()
+}
+
+fn open_one(kept: &StoredInput, limits: &Limits) -> Result<Input> {
+    let about = &kept.about;
+    let input = match &about.state {
+        InputState::Failed { message, hint } => Input::unreadable(&about.path, message.clone(), hint.clone()),
+        _ => Input::from_bytes(&about.path, kept.bytes(limits).map_err(|error| error.in_file(&about.path))?),
+    };
+    Ok(input.weighted_by(NonZeroU64::new(about.weight).unwrap_or(NonZeroU64::MIN)))
+}
+
+/// Inputs with what partial merges among them were made of, and which of these
+/// nobody named; `None` where there is none.
+///
+/// # Errors
+///
+/// As [`keep_inputs`] and [`kept_inputs`]; I/O errors of an input that is there
+/// and cannot be looked at.
+pub fn open_kept(
+    inputs: &[WeightedInput],
+    family: StoredFamily,
+    limits: &Limits,
+) -> Result<Option<(Vec<Input>, Vec<PathBuf>)>> {
+    let mut is_any_part = false;
+    for input in inputs {
+        is_any_part |= is_part(input)?;
+    }
+    if !is_any_part {
+        return Ok(None);
+    }
+    let (mut opened, mut found) = (Vec::new(), Vec::new());
+    for input in inputs {
+        match part_of(input, family, limits) {
+            Ok(None) => opened.push(input.clone()),
+            Ok(Some(_)) if input.weight.get() != 1 => return Err(no_weight().in_file(&input.path)),
+            Ok(Some(part)) => {
+                opened.extend(kept_inputs(&part, limits)?);
+                found.extend(found_of(&part));
+            }
+            Err(error) => opened.push(open_one(&unreadable(input, &error), limits)?),
+        }
+    }
+    Ok(Some((opened, found)))
+}
+
+/// Whether an input is a part. One that is not there, or that nobody may read, is
+/// none: who reads it tells so, as of other inputs.
+fn is_part(input: &Input) -> Result<bool> {
+    use std::io::ErrorKind as Io;
+    match input.ends_as_part() {
+        Err(error) => match error.kind() {
+            ErrorKind::Io { source, .. } => match source.kind() {
+                Io::NotFound | Io::PermissionDenied | Io::NotADirectory | Io::InvalidFilename => Ok(false),
+                _ => Err(error),
+            },
+            _ => Err(error),
+        },
+        found => found,
+    }
+}
+
+/// The inputs that nobody named.
+pub(super) fn found_of(all: &StoredInputs) -> impl Iterator<Item = PathBuf> {
+    all.inputs().iter().filter(|kept| kept.is_found).map(|kept| kept.about.path.clone())
+}
+
+/// A document with the inputs that it was made of behind it.
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub fn encode_kept(all: &StoredInputs, family: StoredFamily, document: Vec<u8>) -> Result<Vec<u8>> {
+    crate::partial::append(document, family.family(), 0, &all.encode()?)
+}

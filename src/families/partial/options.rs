@@ -1,0 +1,28 @@
+//! How partial merges are made and finished.
+
+use crate::families::merge::MergeOptions;
+use crate::families::merge::iprof::IprofMergeOptions;
+use crate::families::merge::sampleprof::SampleMergeOptions;
+use crate::families::merge::stacks::StackMergeOptions;
+use crate::limits::Limits;
+
+/// The options of the merge of each family.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct PartialOptions {
+    /// Of instrumentation and memory profiles.
+    pub instr: MergeOptions,
+    /// Of sample profiles.
+    pub sample: SampleMergeOptions,
+    /// Of iprof files.
+    pub iprof: IprofMergeOptions,
+    /// Of sampled stacks.
+    pub stacks: StackMergeOptions,
+}
+
+impl PartialOptions {
+    /// Bounds on damaged parts.
+    pub fn limits(&self) -> &Limits {
+        &self.instr.read.limits
+    }
+}

@@ -1,0 +1,202 @@
+//! The report and the flame graph of any input.
+
+pub(super) mod drawing;
+pub(super) mod instr;
+pub(super) mod iprof;
+pub mod memprof;
+mod outlined;
+pub mod sampleprof;
+pub(super) mod stacks;
+
+pub use instr::InstrContent;
+pub use iprof::IprofContent;
+pub use outlined::outlined_graph;
+
+use crate::driver::diff::{DiffOptions, SectionDiff};
+use crate::error::{Error, Result, Warning};
+use crate::families::ask::diff_files;
+use crate::families::diff::stacks::{are_stacks, diff_stacks};
+use crate::families::read::stacks::StackOptions;
+use crate::families::table::driver;
+use crate::hint::Hint;
+use crate::input::{Family, Input};
+use crate::render::{Cell, FlameGraph, Report, Table};
+use crate::report::stacks::{MethodPattern, functions_meant};
+use crate::stacks::model::{FunctionId, Selection, StackTable};
+use drawing::Drawing;
+use std::any::Any;
+use std::collections::HashSet;
+
+/// What was read of one family of profiles.
+#[derive(Debug)]
+pub struct Content {
+    drawing: Box<dyn Drawing>,
+}
+
+/// Reads inputs for a picture. Several inputs of one family add up, but an iprof is read alone.
+///
+/// # Errors
+///
+/// What the readers find wrong; usage errors for inputs that do not add up.
+pub fn read_content(
+    inputs: &[Input],
+    options: &StackOptions,
+    selection: &Selection,
+) -> Result<(Content, Vec<Warning>)> {
+    let [first, others @ ..] = inputs else { return Err(Error::usage("no input files")) };
+    let family = drawn_as(first, options)?;
+    for other in others {
+        if drawn_as(other, options)? != family {
+            let detail = format!("{} and {} do not add up", words_of(first)?, words_of(other)?);
+            return Err(Error::kind_conflict(detail).in_file(&other.path));
+        }
+    }
+    let draw = driver(family.unwrap_or(Family::Instr))?.draw;
+    let (drawing, warnings) = draw(inputs, options, selection)?;
+    Ok((Content { drawing }, warnings))
+}
+
+/// The family as which an input is drawn. What is no profile is left to the readers of LLVM's, who
+/// say what is wrong with it.
+fn drawn_as(input: &Input, options: &StackOptions) -> Result<Option<Family>> {
+    let family = input.family()?;
+    let draws_memory = driver(family.unwrap_or(Family::Instr))?.draws_memory;
+    Ok(if draws_memory(input, &options.memory, &options.limits)? { Some(Family::MemProf) } else { family })
+}
+
+fn words_of(input: &Input) -> Result<String> {
+    Ok(match input.family()? {
+        Some(family) => family.words().to_string(),
+        None => input.format()?.to_string(),
+    })
+}
+
+impl Content {
+    /// What was read, if it is a `T`: a [`StackTable`], an [`IprofContent`], an [`InstrContent`], a
+    /// [`MemoryContent`](memprof::MemoryContent) or a
+    /// [`SampleContent`](sampleprof::SampleContent).
+    pub fn get<T: 'static>(&self) -> Option<&T> {
+        (&*self.drawing as &dyn Any).downcast_ref()
+    }
+
+    /// The content with other stacks; what has none stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// Those of `map`.
+    pub fn map_stacks(self, map: impl Fn(&StackTable) -> Result<StackTable>) -> Result<Self> {
+        Ok(Self { drawing: self.drawing.with_stacks(&map)? })
+    }
+
+    /// Whether there are stacks to draw; `None` for what never has any.
+    pub fn has_stacks(&self) -> Option<bool> {
+        self.drawing.stacks().map(|(table, _)| !table.is_empty())
+    }
+
+    /// The report, perhaps compared with another content of the same kind.
+    ///
+    /// # Errors
+    ///
+    /// A usage error when the two are of different kinds.
+    pub fn report(&self, title: &str, baseline: Option<&Self>) -> Result<Report> {
+        self.drawing.report(title, baseline.map(|baseline| &*baseline.drawing)).ok_or_else(different_kinds)
+    }
+
+    /// The flame graph: of stacks, of allocations, of an iprof's samples, or of its calls where
+    /// it has no samples.
+    ///
+    /// # Errors
+    ///
+    /// Nothing found for LLVM profiles, which have no stacks, and when there is
+    /// nothing to draw; kind conflict when the two are of different kinds.
+    pub fn flame_graph(&self, baseline: Option<&Self>, view: &View) -> Result<FlameGraph> {
+        let (table, unit) = self.stacks()?;
+        let old = baseline.map(Self::stacks).transpose()?;
+        if table.is_empty() && old.is_none_or(|(old, _)| old.is_empty()) {
+            return Err(Error::nothing_found("there is no stack to draw").with_hint(self.drawing.hint()));
+        }
+        if old.is_some_and(|(_, old_unit)| old_unit != unit) {
+            return Err(different_kinds());
+        }
+        let (table, old) = (view.of(table)?, old.map(|(old, _)| view.of(old)).transpose()?);
+        if table.is_empty() && old.as_ref().is_none_or(StackTable::is_empty) {
+            return Err(Error::nothing_found("no stack holds the method"));
+        }
+        Ok(FlameGraph::new(view.title(), "", unit, &table, old.as_ref()))
+    }
+
+    fn stacks(&self) -> Result<(&StackTable, &'static str)> {
+        self.drawing.stacks().ok_or_else(|| {
+            Error::nothing_found("an LLVM profile has no stacks to draw").with_hint(Hint::ReportFunctions)
+        })
+    }
+}
+
+/// From where stacks are drawn.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct View {
+    /// Begin with what ran and follow its callers. Default: `false`.
+    pub reversed: bool,
+    /// Draw the stacks of each thread by themselves. Default: `false`.
+    pub by_thread: bool,
+    /// Draw what this method calls, wherever it is called from, or with
+    /// `reversed` what calls it. Default: the whole stacks.
+    pub method: Option<MethodPattern>,
+}
+
+impl View {
+    fn of(&self, table: &StackTable) -> Result<StackTable> {
+        let turned = match &self.method {
+            Some(method) => {
+                let meant: HashSet<FunctionId> = functions_meant(method, table).into_iter().collect();
+                table.of_method(self.reversed, |id| meant.contains(&id))?
+            }
+            None if self.reversed => table.reversed()?,
+            None => table.filter_samples(|_| true)?,
+        };
+        if self.by_thread { turned.by_thread() } else { Ok(turned) }
+    }
+
+    fn title(&self) -> &'static str {
+        match (self.reversed, self.by_thread) {
+            (true, true) => "Flame graph by thread, callers below",
+            (true, false) => "Flame graph, callers below",
+            (false, true) => "Flame graph by thread",
+            (false, false) => "Flame graph",
+        }
+    }
+}
+
+/// How much two profiles overlap, section by section, as `diff` says it.
+///
+/// # Errors
+///
+/// Those of the readers, with the path.
+pub fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection: &Selection) -> Result<Table> {
+    let mut options = DiffOptions::default();
+    (options.limits, options.topn) = (read.limits, 0);
+    let found = if are_stacks(before, now)? {
+        diff_stacks(before, now, read, selection, &options)?.0
+    } else {
+        diff_files(before, now, &options)?
+    };
+    let row = |section: &SectionDiff| {
+        vec![
+            Cell::Text(section.section.to_string()),
+            Cell::Percent(section.overlap * 100.0),
+            Cell::Count(section.common.into()),
+            Cell::Count(section.only_first.into()),
+            Cell::Count(section.only_second.into()),
+        ]
+    };
+    let mut text = "The sum of the smaller shares of everything that is counted, as a comparison of the two says it: 100 % for the same distribution, whatever the totals.".to_string();
+    found.followed.iter().for_each(|followed| text.push_str(&format!(" {followed}.")));
+    let columns = ["Section", "Overlap %", "In both", "Only before", "Only now"];
+    Ok(Table::new("Overlap", &text, &columns, found.report.sections.iter().map(row).collect()))
+}
+
+fn different_kinds() -> Error {
+    Error::kind_conflict("the profile and its baseline are of different kinds")
+        .with_hint("compare stacks with stacks, iprof with iprof, LLVM profiles with LLVM profiles")
+}

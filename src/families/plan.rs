@@ -1,0 +1,309 @@
+//! What a merge makes of its inputs: which family's merge takes them, and what
+//! is written. The same for any order of the inputs.
+
+use crate::error::{Error, Result};
+use crate::families::output_form::OutputForm;
+use crate::hint::Hint;
+use crate::input::{Family, Format, Input};
+use std::path::Path;
+
+/// What stacks are written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StackOutput {
+    /// An iprof with `samplingProfiles`.
+    Iprof,
+    /// Collapsed text.
+    Collapsed,
+    /// pprof, compressed unless the name ends in `.pb`.
+    Pprof,
+}
+
+impl StackOutput {
+    /// The form of an output, if it is one that stacks have.
+    pub fn of_form(form: OutputForm) -> Option<Self> {
+        match form {
+            OutputForm::Iprof => Some(Self::Iprof),
+            OutputForm::Collapsed => Some(Self::Collapsed),
+            OutputForm::Pprof => Some(Self::Pprof),
+            _ => None,
+        }
+    }
+}
+
+/// Which merge takes the inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MergePlan {
+    /// That of the family, whose inputs stay what they are. LLVM's instrumentation and memory
+    /// profiles are both taken by that of [`Family::Instr`].
+    Family(Family),
+    /// Sources of stacks.
+    Stacks(StackOutput),
+    /// Inputs of LLVM and iprof files, or of one into the other: through the
+    /// bridge, into the family named.
+    Bridge(Family),
+}
+
+impl MergePlan {
+    /// The merge of inputs of which none says what it is, being empty, damaged or something else: that of
+    /// the output, if its form is one family's. Its reader knows what is wrong with them.
+    fn of_form(form: OutputForm) -> Option<Self> {
+        match form {
+            OutputForm::SampleProf => Some(Self::Family(Family::SampleProf)),
+            // An iprof may come through the bridge.
+            OutputForm::Iprof => None,
+            form => StackOutput::of_form(form).map(Self::Stacks),
+        }
+    }
+
+    /// The family whose merge it is; none where several meet.
+    pub fn family(self) -> Option<Family> {
+        match self {
+            Self::Family(family) => Some(family),
+            Self::Stacks(_) => Some(Family::Stacks),
+            Self::Bridge(_) => None,
+        }
+    }
+
+    /// What is written, where `said` is what the output's name or the caller says.
+    pub fn form(self, said: Option<OutputForm>) -> OutputForm {
+        match self {
+            Self::Family(Family::Iprof) | Self::Stacks(StackOutput::Iprof) | Self::Bridge(Family::Iprof) => {
+                OutputForm::Iprof
+            }
+            Self::Stacks(StackOutput::Collapsed) => OutputForm::Collapsed,
+            Self::Stacks(StackOutput::Pprof) => OutputForm::Pprof,
+            Self::Family(family) => said.unwrap_or_else(|| default_form(family)),
+            Self::Bridge(_) => said.unwrap_or(OutputForm::Indexed),
+        }
+    }
+}
+
+/// A family whose profiles become nothing else.
+struct FixedFamily {
+    family: Family,
+    /// What they are written as; the first is the one where nothing is said.
+    forms: &'static [OutputForm],
+    /// What helps who asks for another form.
+    hint: &'static str,
+}
+
+/// Families whose profiles become nothing else. One of their files makes the merge theirs.
+const FIXED_FAMILIES: &[FixedFamily] = &[FixedFamily {
+    family: Family::SampleProf,
+    forms: &[OutputForm::Indexed, OutputForm::Text, OutputForm::SampleProf],
+    hint: "name the output .proftext for text, or .profdata",
+}];
+
+/// Whether a family's profiles become nothing else.
+pub fn stays(family: Family) -> bool {
+    FIXED_FAMILIES.iter().any(|settled| settled.family == family)
+}
+
+/// What a family's profiles are written as where nothing is said.
+fn default_form(family: Family) -> OutputForm {
+    let settled = FIXED_FAMILIES.iter().find(|settled| settled.family == family);
+    settled.and_then(|settled| settled.forms.first().copied()).unwrap_or(OutputForm::Indexed)
+}
+
+/// What the caller says of the output.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct MergeRequest<'a> {
+    /// Where to write.
+    pub output: &'a Path,
+    /// What to write, if that was said; else the output's name tells.
+    pub form: Option<OutputForm>,
+    /// The family to write, if nothing but that was said: [`Family::Instr`] or [`Family::Iprof`].
+    pub to: Option<Family>,
+    /// Standard input holds stacks, whatever it looks like.
+    pub stdin_is_stacks: bool,
+}
+
+impl<'a> MergeRequest<'a> {
+    /// Nothing said but where to write.
+    pub fn new(output: &'a Path) -> Self {
+        Self { output, form: None, to: None, stdin_is_stacks: false }
+    }
+
+    /// Which merge takes the inputs. What is empty, damaged or of no family goes
+    /// with the others: whoever reads it says what is wrong with it.
+    ///
+    /// # Errors
+    ///
+    /// Usage for an output that the inputs cannot become, for inputs that do not add up, and where neither the inputs nor the output tell what to write.
+    pub fn plan(&self, inputs: &[Input]) -> Result<MergePlan> {
+        let form = OutputForm::choose(self.output, self.form)?;
+        let first = |family: Family| inputs.iter().find(|input| self.family(input) == Some(family));
+        if let Some(settled) = FIXED_FAMILIES.iter().find(|settled| first(settled.family).is_some()) {
+            return self.fixed_family_plan(settled, form);
+        }
+        if let Some(input) = first(Family::Stacks) {
+            return self.stack_output(inputs, input, form).map(MergePlan::Stacks);
+        }
+        let form = form.map(|form| form.of_inputs(inputs, self.output)).transpose()?;
+        let mut families = inputs.iter().filter_map(|input| self.family(input)).peekable();
+        if families.peek().is_none()
+            && let Some(plan) = form.and_then(MergePlan::of_form)
+        {
+            return Ok(plan);
+        }
+        let all_iprof = families.peek().is_some() && families.all(|family| family == Family::Iprof);
+        match form.and_then(StackOutput::of_form) {
+            Some(output @ (StackOutput::Collapsed | StackOutput::Pprof)) if all_iprof => {
+                return Ok(MergePlan::Stacks(output));
+            }
+            _ => {}
+        }
+        let has_iprof = first(Family::Iprof).is_some();
+        self.refuse_form(form, has_iprof)?;
+        let target = self.target(form, has_iprof, all_iprof)?;
+        Ok(match target {
+            Family::Iprof if all_iprof => MergePlan::Family(Family::Iprof),
+            Family::Instr if !has_iprof => MergePlan::Family(Family::Instr),
+            target => MergePlan::Bridge(target),
+        })
+    }
+
+    fn family(&self, input: &Input) -> Option<Family> {
+        if self.stdin_is_stacks && input.path.as_os_str() == "-" {
+            return Some(Family::Stacks);
+        }
+        // What cannot be opened is reported by whoever reads it.
+        input.family().ok().flatten()
+    }
+
+    /// They stay what they are.
+    fn fixed_family_plan(&self, settled: &FixedFamily, form: Option<OutputForm>) -> Result<MergePlan> {
+        match form.filter(|form| !settled.forms.contains(form)) {
+            None => Ok(MergePlan::Family(settled.family)),
+            Some(form) => Err(form.refuse_for(settled.family.words(), self.output, settled.hint)),
+        }
+    }
+
+    fn stack_output(&self, inputs: &[Input], input: &Input, form: Option<OutputForm>) -> Result<StackOutput> {
+        if let Some(form) = form {
+            let hint = "name the output .collapsed, .pprof or .iprof";
+            let found = StackOutput::of_form(form);
+            return found.ok_or_else(|| form.refuse_for(Family::Stacks.words(), self.output, hint));
+        }
+        let has = |format: Format| inputs.iter().any(|input| input.format().is_ok_and(|found| found == format));
+        if has(Format::Pprof) {
+            return Ok(StackOutput::Pprof);
+        }
+        if has(Format::Collapsed) {
+            return Ok(StackOutput::Collapsed);
+        }
+        let detail = match has(Format::Jfr) {
+            true => "recordings are read, not written",
+            false => "nothing says as what the stacks are to be written",
+        };
+        Err(Error::usage(detail).in_file(&input.path).with_hint("name the output .collapsed, .pprof or .iprof"))
+    }
+
+    /// Refuses what neither LLVM's profiles nor iprof files become, alone or together.
+    fn refuse_form(&self, form: Option<OutputForm>, has_iprof: bool) -> Result<()> {
+        let Some(form) = form else { return Ok(()) };
+        let (words, hint) = match (form, has_iprof) {
+            (OutputForm::Collapsed | OutputForm::Pprof, false) => {
+                (Family::Instr.words(), "they hold no stacks; name the output .profdata, .proftext or .iprof")
+            }
+            (OutputForm::Collapsed | OutputForm::Pprof, true) => {
+                ("LLVM profiles and iprof files", "merge them to an iprof first")
+            }
+            (OutputForm::SampleProf, _) => {
+                (Family::Instr.words(), "only sample profiles do; name the output .profdata or .proftext")
+            }
+            (OutputForm::MemProfYaml, true) => (Family::Iprof.words(), "name the output .iprof or .profdata"),
+            _ => return Ok(()),
+        };
+        Err(form.refuse_for(words, self.output, hint))
+    }
+
+    /// The family to write where LLVM's and iprof files meet.
+    fn target(&self, form: Option<OutputForm>, has_iprof: bool, all_iprof: bool) -> Result<Family> {
+        let by_form = form.map(|form| if form == OutputForm::Iprof { Family::Iprof } else { Family::Instr });
+        let uniform = match (has_iprof, all_iprof) {
+            (true, true) => Some(Family::Iprof),
+            (false, _) => Some(Family::Instr),
+            (true, false) => None,
+        };
+        by_form
+            .or(self.to)
+            .or(uniform)
+            .ok_or_else(|| Error::usage("the inputs are LLVM profiles and iprof files").with_hint(Hint::ChooseFamily))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILES: [(&str, &[u8]); 9] = [
+        ("raw", b"\x81rforpl\xff"),
+        ("text", b":ir\nmain\n1\n1\n5\n"),
+        ("sample", b"foo:10:1\n 1: 5\n"),
+        ("iprof", b"{\"version\":\"1.0.0\",\"types\":[]}"),
+        ("collapsed", b"a;b 1\nc;d 2\n"),
+        ("pprof", &[0x0a, 4, 0x08, 1, 0x10, 2, 0x12, 4, 0x0a, 2, 1, 2]),
+        ("jfr", b"FLR\0\0\x02\0\x01"),
+        ("empty", b""),
+        ("prose", b"no profile at all\n"),
+    ];
+
+    fn plans(names: &[&str], output: &str) -> Vec<Option<MergePlan>> {
+        let folder = tempfile::tempdir().unwrap();
+        let mut inputs: Vec<Input> = names
+            .iter()
+            .map(|name| {
+                let (_, content) = FILES.iter().find(|(known, _)| known == name).unwrap();
+                std::fs::write(folder.path().join(name), content).unwrap();
+                Input::new(folder.path().join(name))
+            })
+            .collect();
+        let mut plan = || {
+            inputs.rotate_left(1);
+            MergeRequest::new(Path::new(output)).plan(&inputs).ok()
+        };
+        (0..names.len()).map(|_| plan()).collect()
+    }
+
+    #[test]
+    fn any_order_of_inputs_gives_the_same_plan() {
+        let cases: [(&[&str], &str, Option<MergePlan>); 28] = [
+            (&["raw", "text", "empty"], "-", Some(MergePlan::Family(Family::Instr))),
+            (&["sample", "empty"], "-", Some(MergePlan::Family(Family::SampleProf))),
+            (&["sample", "raw"], "a.profdata", Some(MergePlan::Family(Family::SampleProf))),
+            (&["iprof", "iprof", "empty"], "-", Some(MergePlan::Family(Family::Iprof))),
+            (&["iprof", "raw"], "-", None),
+            (&["iprof", "raw"], "a.profdata", Some(MergePlan::Bridge(Family::Instr))),
+            (&["iprof", "raw"], "a.iprof.gz", Some(MergePlan::Bridge(Family::Iprof))),
+            (&["iprof"], "a.collapsed", Some(MergePlan::Stacks(StackOutput::Collapsed))),
+            (&["collapsed", "iprof"], "a.iprof", Some(MergePlan::Stacks(StackOutput::Iprof))),
+            (&["collapsed", "jfr"], "-", Some(MergePlan::Stacks(StackOutput::Collapsed))),
+            (&["collapsed", "pprof", "jfr"], "-", Some(MergePlan::Stacks(StackOutput::Pprof))),
+            (&["jfr"], "-", None),
+            (&["pprof"], "a.profdata", None),
+            (&["empty"], "-", Some(MergePlan::Family(Family::Instr))),
+            (&["empty", "empty"], "a.pprof", Some(MergePlan::Stacks(StackOutput::Pprof))),
+            (&["prose", "empty"], "a.pprof", Some(MergePlan::Stacks(StackOutput::Pprof))),
+            (&["prose"], "a.afdo", Some(MergePlan::Family(Family::SampleProf))),
+            (&["prose", "empty"], "a.iprof", Some(MergePlan::Bridge(Family::Iprof))),
+            (&["prose"], "a.profdata", Some(MergePlan::Family(Family::Instr))),
+            (&["prose", "raw"], "a.afdo", None),
+            (&["raw"], "a.collapsed", None),
+            (&["raw", "iprof"], "a.pprof", None),
+            (&["sample"], "a.iprof", None),
+            (&["sample"], "a.profraw", None),
+            (&["iprof"], "a.json", Some(MergePlan::Family(Family::Iprof))),
+            (&["raw"], "a.json", None),
+            (&["iprof"], "a.yaml", None),
+            (&["raw"], "a.jfr", None),
+        ];
+        for (names, output, expected) in cases {
+            for plan in plans(names, output) {
+                assert_eq!(plan, expected, "{names:?} to {output}");
+            }
+        }
+    }
+}

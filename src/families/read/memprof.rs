@@ -1,0 +1,292 @@
+//! Memory profiles among the inputs of a merge, and as files to be shown.
+
+use crate::compat::Compat;
+use crate::error::{Error, ErrorKind, Result};
+use crate::indexed::{IndexedProfile, memory_section_version};
+use crate::input::{Access, Format, Input, detect};
+use crate::instr::Merger;
+use crate::instr::open::ReadOptions;
+use crate::memory;
+use crate::memprof::indexed::{self, WriteOptions, written_versions};
+use crate::memprof::yaml::Comments;
+use crate::memprof::{self, MemoryProfile, MergedMemory, Schema, Source};
+use crate::model::{Loss, LossKind, MemProfSection, Profile, ProfileKind, Release};
+use std::io::Write;
+
+/// How the sum of memory profiles is written into an indexed profile.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct MemProfOptions {
+    /// Version of the section. `None` is what the release writes by default, or
+    /// the first that it can write and that holds everything.
+    pub version: Option<u32>,
+    /// Write all fields, not just those that tell hot from cold.
+    pub full_schema: bool,
+    /// Put random numbers in the place of lifetimes and densities, drawn with
+    /// this seed; for tests of compilers.
+    pub random_hotness: Option<u32>,
+}
+
+impl MemProfOptions {
+    /// The profile that was merged, its memory profiles put into a section; and
+    /// what that cannot hold.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode`](Self::encode).
+    pub(crate) fn finish(&self, mut merger: Merger, release: Release, compat: Compat) -> Result<(Profile, Vec<Loss>)> {
+        let memory = merger.take_memory();
+        let mut profile = merger.finish();
+        let Some(memory) = memory else {
+            // LLVM writes an empty section in the place of one that it does not carry along.
+            if compat.is_llvm() && profile.kind.contains(ProfileKind::MEMPROF) {
+                let empty = MemoryProfile::default();
+                let options = self.choose(&empty, release, compat)?;
+                profile.memprof = Some(section(indexed::write(&empty, &options)?, release));
+            }
+            return Ok((profile, Vec::new()));
+        };
+        let (section, losses) = self.encode(memory, release, compat)?;
+        profile.memprof = Some(section);
+        Ok((profile, losses))
+    }
+
+    /// The section of a sum, and what it cannot hold.
+    ///
+    /// # Errors
+    ///
+    /// Usage for a version that the release does not write.
+    fn encode(&self, memory: MergedMemory, release: Release, compat: Compat) -> Result<(MemProfSection, Vec<Loss>)> {
+        let MergedMemory { mut profile, carried, stored, .. } = memory;
+        let asks_nothing = self.version.is_none() && !self.full_schema && self.random_hotness.is_none();
+        let is_read = |section: &MemProfSection| is_read_by(release, section, profile.schema);
+        if let Some(section) = carried.filter(|section| asks_nothing && is_read(section)) {
+            return Ok((section, Vec::new()));
+        }
+        if let Some(seed) = self.random_hotness {
+            memprof::random_hotness(&mut profile, seed);
+        }
+        let options = self.choose(&profile, release, compat)?;
+        let mut losses = indexed::losses(&profile, &options);
+        let lost = stored.len() - stored.intersection(options.schema).len();
+        if lost != 0 {
+            losses.push(Loss::new(LossKind::MemProfFields, lost as u64));
+        }
+        Ok((section(indexed::write(&profile, &options)?, release), losses))
+    }
+
+    /// The version and the fields that are written.
+    fn choose(&self, profile: &MemoryProfile, release: Release, compat: Compat) -> Result<WriteOptions> {
+        // What an older release cannot hold, the writer of the file will say.
+        let release = if written_versions(release).is_none() { Release::DEFAULT } else { release };
+        let mut options = WriteOptions::new(release, self.version, self.full_schema)?;
+        if compat.is_llvm() {
+            return Ok(options);
+        }
+        let losses = |options: &WriteOptions| indexed::losses(profile, options).len();
+        if let Some(newest) =
+            written_versions(release).map(|versions| *versions.end()).filter(|_| self.version.is_none())
+        {
+            let larger = WriteOptions::new(release, Some(newest), self.full_schema)?;
+            if losses(&larger) < losses(&options) {
+                options = larger;
+            }
+        }
+        // What no input knows is better left out than written as zeros.
+        if options.version >= indexed::CHOSEN_SCHEMA_SINCE {
+            options.schema = options.schema.intersection(profile.schema);
+        }
+        Ok(options)
+    }
+}
+
+/// A section that was written for byte 0 of a file.
+fn section(bytes: Vec<u8>, release: Release) -> MemProfSection {
+    MemProfSection { bytes, offset: 0, indexed_version: release.indexed_version().unwrap_or_default() }
+}
+
+/// Whether a release reads a section with these fields as it is.
+fn is_read_by(release: Release, section: &MemProfSection, schema: Schema) -> bool {
+    let first = section.bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+    let version = first.and_then(memory_section_version).and_then(|version| u32::try_from(version).ok());
+    let Some(version) = version else { return false };
+    let knows_fields = schema.intersection(indexed::known_schema(release)) == schema;
+    written_versions(release).is_none_or(|versions| versions.contains(&version) && knows_fields)
+}
+
+/// Whether bytes are a memory profile: a raw one, or YAML. LLVM takes for YAML
+/// what begins with three dashes.
+pub(crate) fn is_memory_profile(data: &[u8], compat: Compat) -> bool {
+    match detect(data) {
+        Format::RawMemProf | Format::YamlMemProf => true,
+        _ => compat.is_llvm() && data.starts_with(b"---"),
+    }
+}
+
+/// Reads a memory profile that is a file of its own.
+///
+/// # Errors
+///
+/// Those of its reader; empty profile for YAML that says nothing.
+pub(crate) fn read(data: &[u8], options: &ReadOptions, release: Release) -> Result<(MemoryProfile, Source)> {
+    if detect(data) == Format::RawMemProf {
+        return Ok((read_raw(data, options, release)?.1, Source::Raw));
+    }
+    let profile = memprof::yaml::read(data, options.compat, &options.limits);
+    if profile.as_ref().is_err_and(memory::is_refusal) {
+        return Ok((profile?, Source::Yaml));
+    }
+    if options.compat.is_llvm() && profile.as_ref().map_or(true, MemoryProfile::is_empty) {
+        let error = profile.err().unwrap_or_else(|| Error::malformed("the document says nothing"));
+        return Err(error.with_llvm_message("The profile is empty."));
+    }
+    Ok((profile?, Source::Yaml))
+}
+
+/// Reads a raw profile and looks its addresses up; with how many stacks are left.
+#[cfg(feature = "correlate")]
+fn read_raw<'data>(
+    data: &'data [u8],
+    options: &ReadOptions,
+    release: Release,
+) -> Result<(memprof::raw::RawMemProf<'data>, MemoryProfile, usize)> {
+    let raw = memprof::raw::RawMemProf::read(data, &options.limits)?;
+    if raw.version < 3 && !options.compat.reads_every_raw_version() {
+        let detail = "raw memory profile versions 3 to 5 are known".to_string();
+        let error = Error::new(ErrorKind::UnsupportedVersion { found: raw.version, detail });
+        return Err(error.in_raw_memory_profile(raw.version));
+    }
+    let programs = options.programs.find(&raw)?;
+    if options.compat.is_llvm() {
+        programs.iter().try_for_each(|program| program.expect_one_segment(&raw))?;
+    }
+    let resolved = memprof::raw::resolve(&raw, &programs, release)?;
+    Ok((raw, resolved.profile, resolved.stacks))
+}
+
+#[cfg(not(feature = "correlate"))]
+fn read_raw<'data>(
+    data: &'data [u8],
+    options: &ReadOptions,
+    _release: Release,
+) -> Result<(memprof::raw::RawMemProf<'data>, MemoryProfile, usize)> {
+    let raw = memprof::raw::RawMemProf::read(data, &options.limits)?;
+    let build_ids = raw.build_ids().into_iter().map(crate::model::description::hex).collect();
+    Err(ErrorKind::MissingProgram { build_ids }.into())
+}
+
+/// The words of LLVM for a memory profile beside one that is marked `:fe`.
+pub(crate) fn conflict(error: Error, source: &Source) -> Error {
+    let other = if *source == Source::Yaml { "incompatible" } else { "Clang generated" };
+    error.with_llvm_message(format!("Cannot merge MemProf profile with {other} profile."))
+}
+
+/// A memory profile from a file that is one, or that of an indexed profile,
+/// with the names of functions where they are known.
+///
+/// # Errors
+///
+/// Those of the readers, with the path; usage for files without one.
+pub fn load(input: impl Into<Input>, options: &ReadOptions) -> Result<MemoryProfile> {
+    let input = input.into();
+    let bytes = input.bytes(Access::Read, &options.limits)?;
+    load_bytes(&bytes, options).map_err(|error| error.in_file(&input.path))
+}
+
+/// As [`load`], from bytes.
+pub(crate) fn load_bytes(data: &[u8], options: &ReadOptions) -> Result<MemoryProfile> {
+    if is_memory_profile(data, options.compat) {
+        return Ok(read(data, options, Release::DEFAULT)?.0);
+    }
+    if detect(data) != Format::Indexed {
+        let hint = "raw memory profiles, YAML and indexed profiles can hold one";
+        return Err(Error::nothing_found(format!("no memory profile: {}", detect(data))).with_hint(hint));
+    }
+    let indexed = open_indexed(data, options)?;
+    let Some(stored) = read_section(&indexed, options)? else {
+        return Err(Error::nothing_found("the indexed profile has no memory profile"));
+    };
+    let mut profile = stored.profile;
+    for entry in indexed.entries() {
+        let name = memprof::canonical_name(entry?.name);
+        profile.names.insert(memprof::guid(name), name.to_vec());
+    }
+    Ok(profile)
+}
+
+fn open_indexed<'data>(data: &'data [u8], options: &ReadOptions) -> Result<IndexedProfile<'data>> {
+    IndexedProfile::read(data, crate::indexed::ReadOptions::new(options.limits, options.compat))
+}
+
+/// What the section of an indexed profile says, if there is one.
+fn read_section(profile: &IndexedProfile<'_>, options: &ReadOptions) -> Result<Option<indexed::StoredProfile>> {
+    let section = profile.memprof()?;
+    section.map(|section| indexed::read(&section.bytes, section.offset, &options.limits)).transpose()
+}
+
+/// A memory profile that was read to its end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Verified {
+    /// Allocation contexts.
+    pub(crate) contexts: usize,
+    /// Version of a raw profile.
+    pub(crate) version: Option<u64>,
+}
+
+impl Verified {
+    fn new(profile: &MemoryProfile) -> Self {
+        Self { contexts: profile.alloc_sites().count(), version: None }
+    }
+}
+
+/// Reads the memory profile that a file is or holds, to find what is wrong
+/// with it. A raw one is read without its program.
+///
+/// # Errors
+///
+/// Those of the readers.
+pub(crate) fn verify(data: &[u8], options: &ReadOptions) -> Result<Option<Verified>> {
+    Ok(match detect(data) {
+        Format::RawMemProf => {
+            let raw = memprof::raw::RawMemProf::read(data, &options.limits)?;
+            Some(Verified { contexts: raw.contexts().len(), version: Some(raw.version) })
+        }
+        Format::Indexed => {
+            let stored = read_section(&open_indexed(data, options)?, options)?;
+            stored.map(|stored| Verified::new(&stored.profile))
+        }
+        _ if is_memory_profile(data, options.compat) => Some(Verified::new(&read(data, options, Release::DEFAULT)?.0)),
+        _ => None,
+    })
+}
+
+/// Prints a raw memory profile, or that of an indexed profile, as
+/// `llvm-profdata show --memory` does; under our own rules YAML, too.
+///
+/// # Errors
+///
+/// Those of the readers, with the path; bad magic for other files.
+pub fn show_yaml(input: impl Into<Input>, options: &ReadOptions, out: &mut dyn Write) -> Result<()> {
+    let input = input.into();
+    let bytes = input.bytes(Access::Read, &options.limits)?;
+    show_bytes(&bytes, options, out).map_err(|error| error.in_file(&input.path))
+}
+
+fn show_bytes(data: &[u8], options: &ReadOptions, out: &mut dyn Write) -> Result<()> {
+    let failed = |source| Error::io("cannot write", source);
+    if detect(data) == Format::RawMemProf {
+        let (raw, profile, stacks) = read_raw(data, options, Release::DEFAULT)?;
+        return memprof::raw::show(&raw, &profile, stacks, out).map_err(failed);
+    }
+    if detect(data) == Format::Indexed {
+        let stored = read_section(&open_indexed(data, options)?, options)?;
+        let stored = stored.ok_or_else(|| Error::malformed("the profile has no memory profile"))?;
+        return memprof::yaml::write(&stored.profile, Comments::Summary(stored.summary), out).map_err(failed);
+    }
+    if options.compat.is_llvm() || !is_memory_profile(data, options.compat) {
+        let detail = format!("a memory profile is expected, this is: {}", detect(data));
+        return Err(ErrorKind::BadMagic { detail }.into());
+    }
+    let (profile, _) = read(data, options, Release::DEFAULT)?;
+    memprof::yaml::write(&profile, Comments::Summary(None), out).map_err(failed)
+}

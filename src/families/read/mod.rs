@@ -1,0 +1,4 @@
+//! Files of one family read whole, whichever of its formats they have.
+
+pub mod memprof;
+pub mod stacks;

@@ -1,0 +1,185 @@
+//! Reports about files: opens them and hands their readers to the reports.
+
+use crate::error::{Error, Result, Warning};
+use crate::families::merge::{MergeObserver, MergeOptions, merge_files};
+use crate::input::Input;
+use crate::instr::cross_release::apply::following;
+use crate::instr::cross_release::{Followed, Following};
+use crate::instr::open::{ReadOptions, with_reader};
+use crate::instr::order::{self, Order, OrderOptions};
+use crate::instr::overlap::{self, OverlapOptions, OverlapReport, Sums};
+use crate::instr::show::{self, ShowOptions, ShowReport};
+use crate::iprof::statistics::{self, Statistics, StatisticsOptions, repeats, statistics_from};
+use crate::iprof::{self, Findings};
+use crate::model::{Profile, ProfileReader};
+use crate::raw::LargeCounters;
+use crate::text;
+use std::io::Write;
+
+/// A report and what is worth saying about the files it is from.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ReportWithWarnings<T> {
+    /// The report.
+    pub report: T,
+    /// Warnings of the readers, with the files' paths.
+    pub warnings: Vec<Warning>,
+}
+
+/// Shows a file as llvm-profdata does; what was read before a fault is written.
+/// The report is how many functions `options` choose by name.
+///
+/// # Errors
+///
+/// Those of the file's reader, with its path; I/O when `out` fails.
+pub fn show_file(
+    input: impl Into<Input>,
+    read: &ReadOptions,
+    options: &ShowOptions,
+    out: &mut (dyn Write + Send),
+) -> Result<ReportWithWarnings<u64>> {
+    report_with(&input.into(), read, |reader| show::show(reader, options, &text::write_record, out))
+}
+
+/// The views of a file as data.
+///
+/// # Errors
+///
+/// Those of the file's reader, with its path.
+pub fn collect_file(
+    input: impl Into<Input>,
+    read: &ReadOptions,
+    options: &ShowOptions,
+) -> Result<ReportWithWarnings<ShowReport>> {
+    report_with(&input.into(), read, |reader| show::collect(reader, options))
+}
+
+/// The statistics of an iprof. One that has something more than once is read a
+/// second time.
+///
+/// # Errors
+///
+/// I/O, what makes the file invalid, and usage when no method matches what
+/// callers or callees are asked of, all with the path.
+pub fn iprof_statistics(input: impl Into<Input>, options: &StatisticsOptions) -> Result<(Statistics, Findings)> {
+    let input = input.into();
+    let in_file = |error: Error| error.in_file(&input.path);
+    let (statistics, findings) = statistics_from(input.stream()?, options).map_err(in_file)?;
+    if !repeats(&findings) {
+        return Ok((statistics, findings));
+    }
+    let (document, _) = iprof::read_from(input.stream()?, &options.read).map_err(in_file)?;
+    let joined = statistics::statistics(&document, options).map_err(in_file)?;
+    Ok((joined.of_file(statistics), findings))
+}
+
+/// Orders the functions of a file's traces.
+///
+/// LLVM passes over a fault behind the records that it could read, and so does
+/// its rules here.
+///
+/// # Errors
+///
+/// Those of the file's reader, with its path; usage when too many traces are
+/// set aside.
+pub fn order_file(
+    input: impl Into<Input>,
+    read: &ReadOptions,
+    options: &OrderOptions,
+) -> Result<ReportWithWarnings<Order>> {
+    report_with(&input.into(), read, |reader| {
+        if read.compat.ignores_faults_when_comparing() {
+            while let Ok(Some(_)) = reader.next_record() {}
+            return order::order_traces(reader, options);
+        }
+        order::order(reader, options)
+    })
+}
+
+/// What came of a comparison.
+#[derive(Debug)]
+pub enum Comparison {
+    /// The two have something to compare.
+    Done {
+        /// How much they overlap.
+        report: Box<OverlapReport>,
+        /// Functions that were compared although their names or hashes differ between releases.
+        followed: Vec<Followed>,
+    },
+    /// The first of the two whose counters add up to nothing.
+    NothingCounted {
+        /// Whether it is the base profile.
+        is_base: bool,
+    },
+}
+
+/// Compares two files; `observer` hears of records of the base profile that
+/// contradict each other.
+///
+/// # Errors
+///
+/// Those of the files' readers, with the path. LLVM passes over what
+/// is found behind the header.
+pub fn overlap_files(
+    base: impl Into<Input>,
+    test: impl Into<Input>,
+    read: &ReadOptions,
+    options: &OverlapOptions,
+    observer: &mut dyn MergeObserver,
+) -> Result<ReportWithWarnings<Comparison>> {
+    let (base, test) = (&base.into(), &test.into());
+    let is_exact = options.exact_names || read.compat.is_llvm();
+    let following = if is_exact { Following::default() } else { following(base, test, read)? };
+    let sums = |input: &Input| {
+        report_with(input, read, |reader| {
+            let mut sums = Sums::default();
+            let added = sums.add_profile(reader, options.context_sensitive);
+            if read.compat.ignores_faults_when_comparing() { Ok(sums) } else { added.map(|()| sums) }
+        })
+    };
+    let (base_sums, test_sums) = (sums(base)?, sums(test)?);
+    for (sums, is_base) in [(&base_sums, true), (&test_sums, false)] {
+        if sums.report.edges < 1.0 {
+            return Ok(ReportWithWarnings { report: Comparison::NothingCounted { is_base }, warnings: Vec::new() });
+        }
+    }
+    let (base_sums, base_warnings, test_sums) = (base_sums.report, base_sums.warnings, test_sums.report);
+    // LLVM opens both once more, and finds nothing left of what came through a pipe.
+    let again = |input: &Input| if read.compat.is_llvm() { Input::new(&input.path) } else { input.clone() };
+    let functions = following.apply(base_profile(&again(base), read, observer)?).functions;
+    let mut compared = report_with(&again(test), read, |reader| {
+        let (report, compared) =
+            overlap::overlap(&functions, base_sums, test_sums, &mut following.reader(reader), options);
+        if !read.compat.ignores_faults_when_comparing() {
+            compared?;
+        }
+        Ok(report)
+    })?;
+    compared.warnings.splice(0..0, base_warnings);
+    let (report, followed) = (Box::new(compared.report), following.into_followed());
+    Ok(ReportWithWarnings { report: Comparison::Done { report, followed }, warnings: compared.warnings })
+}
+
+/// A file whose records of one name and hash are added up.
+fn base_profile(input: &Input, read: &ReadOptions, observer: &mut dyn MergeObserver) -> Result<Profile> {
+    let options = MergeOptions { read: reporting(read), ..MergeOptions::default() };
+    Ok(merge_files(std::slice::from_ref(input), &options, observer)?.profile)
+}
+
+/// A report of a file, by its reader.
+fn report_with<T>(
+    input: &Input,
+    read: &ReadOptions,
+    use_reader: impl FnOnce(&mut dyn ProfileReader) -> Result<T>,
+) -> Result<ReportWithWarnings<T>> {
+    with_reader(input, &reporting(read), use_reader).map(|(report, warnings)| ReportWithWarnings { report, warnings })
+}
+
+/// LLVM minds large counters when it merges, not when it shows.
+fn reporting(read: &ReadOptions) -> ReadOptions {
+    let mut read = read.clone();
+    if read.compat.is_llvm() {
+        read.large_counters = LargeCounters::Accept;
+    }
+    read
+}

@@ -1,0 +1,32 @@
+//! What a family has to answer.
+
+use crate::driver::diff::DiffOptions;
+use crate::error::Result;
+use crate::families::check::FileCheck;
+use crate::families::diff::FileDiff;
+use crate::families::pictures::drawing::Drawn;
+use crate::families::pictures::memprof::MemoryOptions;
+use crate::families::read::stacks::StackOptions;
+use crate::input::{Family, Format, Input};
+use crate::iprof::ReadOptions;
+use crate::limits::Limits;
+use crate::model::description::Description;
+use crate::stacks::model::Selection;
+
+/// What there is to do with the files of one family.
+pub(crate) struct Driver {
+    /// The family.
+    pub(crate) family: Family,
+    /// Finds what is wrong with a file; the input is read for the last time.
+    pub(crate) check: fn(Input, &ReadOptions) -> Result<FileCheck>,
+    /// Says what inflated bytes of one of the family's formats are made of.
+    pub(crate) describe: fn(&[u8], Format, &Limits) -> Description,
+    /// Other families whose files can be compared with one of this family.
+    pub(crate) compared_with: &'static [Family],
+    /// Compares two files, of which at least one is of this family.
+    pub(crate) diff: fn(&Input, &Input, &DiffOptions) -> Result<FileDiff>,
+    /// Whether the memory profile is what is drawn of a file.
+    pub(crate) draws_memory: fn(&Input, &MemoryOptions, &Limits) -> Result<bool>,
+    /// Reads files, one or more, for reports and flame graphs.
+    pub(crate) draw: fn(&[Input], &StackOptions, &Selection) -> Result<Drawn>,
+}

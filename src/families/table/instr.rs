@@ -1,0 +1,23 @@
+//! LLVM instrumentation profiles.
+
+use crate::families::describe::instr::describe;
+use crate::families::pictures::instr::draw;
+use crate::families::pictures::memprof::draws_memory;
+use crate::families::table::driver::Driver;
+use crate::input::{Access, Family};
+use crate::instr::check::check_llvm;
+use crate::instr::diff::diff_llvm;
+
+pub(super) const DRIVER: Driver = Driver {
+    family: Family::Instr,
+    check: |input, options| {
+        let (format, limits) = (input.format()?, options.limits);
+        Ok(check_llvm(&input.bytes(Access::Read, &limits)?, format, limits))
+    },
+    describe,
+    // An indexed profile can hold a memory profile as well.
+    compared_with: &[Family::MemProf],
+    diff: diff_llvm,
+    draws_memory,
+    draw,
+};

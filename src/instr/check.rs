@@ -1,0 +1,215 @@
+//! Checking an instrumentation or a memory profile.
+//!
+//! Their readers stop at the first fault, so there is at most one error a file.
+
+use crate::compat::Compat;
+use crate::digits::number_of;
+use crate::error::{Error, ErrorKind, Result};
+use crate::families::check::{CheckFinding, FileCheck};
+use crate::families::partial;
+use crate::families::read::memprof;
+use crate::indexed;
+use crate::input::Format;
+use crate::instr::open::{ReadOptions, open_reader};
+use crate::iprof::{Level, Verdict};
+use crate::limits::Limits;
+use crate::model::{ProfileReader, RecordView};
+
+/// What is found in a file without a record.
+const EMPTY_CODES: [&str; 2] = [".no-functions", ".no-allocations"];
+
+/// Gathers the findings of an LLVM profile.
+struct LlvmCheck {
+    format: &'static str,
+    findings: Vec<CheckFinding>,
+    records: u64,
+    executed: u64,
+    /// Whether it holds a memory profile.
+    has_memory: bool,
+}
+
+/// Checks an instrumentation or a memory profile, and says of anything else that it is none.
+pub(crate) fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCheck {
+    let name = match format {
+        Format::Raw { .. } => "raw",
+        Format::Indexed => "indexed",
+        Format::Text => "text",
+        Format::RawMemProf => "memprof-raw",
+        Format::YamlMemProf => "memprof-yaml",
+        _ => "unknown",
+    };
+    let mut check = LlvmCheck { format: name, findings: Vec::new(), records: 0, executed: 0, has_memory: false };
+    let options = ReadOptions { limits, ..ReadOptions::new(Compat::Profbridge) };
+    let mut version = None;
+    let memory = memprof::verify(bytes, &options);
+    let is_memory = matches!(format, Format::RawMemProf | Format::YamlMemProf);
+    match open_reader(bytes, &options) {
+        Err(_) if is_memory => version = check.memory(&memory),
+        Err(error) => check.error(&error),
+        Ok(mut reader) => {
+            check.has_memory = matches!(memory, Ok(Some(_)));
+            // Bits above the low 56 of a raw version word are flags.
+            let number = reader.version_word() & 0x00ff_ffff_ffff_ffff;
+            version = (name != "text").then(|| number.to_string());
+            check.records(&mut *reader);
+            check.index(bytes, options.limits);
+            if check.findings.iter().all(|finding| finding.level != Level::Error.name()) {
+                check.memory(&memory);
+            }
+        }
+    }
+    let has_errors = check.findings.iter().any(|finding| finding.level == Level::Error.name());
+    let is_empty = check.findings.iter().any(|finding| EMPTY_CODES.iter().any(|code| finding.code.ends_with(code)));
+    let verdict = match (has_errors, check.records) {
+        (false, 0) if is_empty => Verdict::Empty,
+        (false, _) => Verdict::Usable,
+        (true, 1..) => Verdict::PartlyUsable,
+        (true, 0) => Verdict::Unusable,
+    };
+    FileCheck {
+        path: String::new(),
+        format: name,
+        version,
+        verdict: verdict.name(),
+        findings: check.findings,
+        hint: None,
+        failed: false,
+    }
+}
+
+impl LlvmCheck {
+    /// What is wrong with a memory profile; its version, if it is a raw one.
+    fn memory(&mut self, found: &Result<Option<memprof::Verified>>) -> Option<String> {
+        match found {
+            Err(error) => {
+                self.error(error);
+                None
+            }
+            Ok(None) => None,
+            Ok(Some(found)) => {
+                if found.contexts == 0 {
+                    self.warn("no-allocations", "$", "the memory profile holds no allocation");
+                }
+                found.version.map(|version| version.to_string())
+            }
+        }
+    }
+
+    /// Merging does not use the index of an indexed profile, compilers do.
+    fn index(&mut self, bytes: &[u8], limits: Limits) {
+        if self.format != "indexed" || self.findings.iter().any(|finding| finding.level == Level::Error.name()) {
+            return;
+        }
+        let options = indexed::ReadOptions::new(limits, Compat::Profbridge);
+        let end = indexed::IndexedProfile::read(bytes, options).and_then(|profile| {
+            profile.verify()?;
+            profile.extent()
+        });
+        match end {
+            Ok(end) => self.after(bytes, end, &limits),
+            Err(error) => self.error(&error),
+        }
+    }
+
+    /// What stands behind an indexed profile is the state of a partial merge, or
+    /// something that no reader sees.
+    fn after(&mut self, bytes: &[u8], end: u64, limits: &Limits) {
+        match partial::open(bytes, limits) {
+            Ok(Some(_)) => {}
+            Ok(None) if end == bytes.len() as u64 => {}
+            Ok(None) => {
+                let count = bytes.len() as u64 - end;
+                let message = format!(
+                    "{} from {end:#x} on belong to nothing: no reader looks at them, and they are no partial merge",
+                    number_of(count, "byte"),
+                );
+                self.warn("bytes-behind-the-profile", "$", &message);
+            }
+            Err(error) => self.error(&error),
+        }
+    }
+
+    fn records(&mut self, reader: &mut dyn ProfileReader) {
+        loop {
+            match reader.next_record() {
+                Ok(Some(record)) => {
+                    let (unnamed, executed) = (record.name.is_empty(), is_executed(record.record));
+                    self.records += 1;
+                    self.executed += u64::from(executed);
+                    if unnamed {
+                        self.warn("unnamed-function", "names", "a function's name is not in the file");
+                    }
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    self.error(&error);
+                    break;
+                }
+            }
+        }
+        for warning in reader.take_warnings() {
+            self.warn("oddity", "$", &warning.to_string());
+        }
+        if self.findings.iter().any(|finding| finding.level == Level::Error.name()) {
+            return;
+        }
+        if self.records == 0 && self.has_memory {
+            return;
+        }
+        if self.records == 0 {
+            self.warn("no-functions", "$", "no function has a record");
+        } else if self.executed == 0 {
+            self.warn("never-executed", "$", "all counters are 0: nothing that was instrumented has run");
+        }
+    }
+
+    fn warn(&mut self, code: &str, path: &str, message: &str) {
+        let code = format!("{}.{code}", self.format);
+        match self.findings.iter_mut().find(|finding| finding.code == code) {
+            Some(known) => known.more += 1,
+            None => self.findings.push(CheckFinding {
+                level: Level::Warning.name(),
+                code,
+                path: path.to_string(),
+                offset: None,
+                message: message.to_string(),
+                hint: None,
+                more: 0,
+            }),
+        }
+    }
+
+    fn error(&mut self, error: &Error) {
+        let code = match error.kind() {
+            ErrorKind::EmptyProfile => "empty-file",
+            ErrorKind::UnrecognizedFormat => "unrecognized-format",
+            ErrorKind::BadMagic { .. } => "bad-magic",
+            ErrorKind::BadHeader { .. } => "bad-header",
+            ErrorKind::UnsupportedVersion { .. } => "unsupported-version",
+            ErrorKind::UnsupportedHashType { .. } => "unsupported-hash-type",
+            ErrorKind::Truncated { .. } | ErrorKind::EndOfFile => "truncated",
+            ErrorKind::TooLarge { .. } => "too-large",
+            ErrorKind::UncompressFailed { .. } => "uncompress-failed",
+            ErrorKind::CounterValueTooLarge { .. } => "counter-too-large",
+            ErrorKind::MissingCorrelation => "missing-correlation",
+            ErrorKind::LimitExceeded { .. } => "limit-exceeded",
+            ErrorKind::Unsupported { .. } => "unsupported",
+            ErrorKind::Io { .. } => "unreadable",
+            _ => "malformed",
+        };
+        let message = error.kind().to_string();
+        self.findings.push(CheckFinding {
+            level: Level::Error.name(),
+            code: format!("{}.{code}", self.format),
+            path: error.section().unwrap_or("$").to_string(),
+            offset: error.offset(),
+            message,
+            hint: error.hint().cloned(),
+            more: 0,
+        });
+    }
+}
+
+fn is_executed(record: RecordView<'_>) -> bool {
+    record.counters.iter().any(|count| count > 0)
+}

@@ -1,0 +1,78 @@
+//! The result of a merge, made one that its reader uses.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::hint::Hint;
+use crate::input::{Family, Input};
+use crate::instr::FunctionFilter;
+use crate::instr::cross_release::{self, Candidates, CrossReleaseOptions, Finding, Following};
+use crate::instr::open::{ReadOptions, with_reader};
+use crate::model::{Profile, Release};
+
+/// For whom a profile is written, after a look at what it holds.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct AdaptationReport {
+    /// The release by whose rules it is to be written.
+    pub release: Release,
+    /// The version of the indexed format.
+    pub indexed_version: u32,
+    /// What was changed, and what the reader will not use.
+    pub findings: Vec<Finding>,
+}
+
+/// Gives a profile the names and hashes that its reader computes;
+/// `filter` finds renamed functions under both of their names from then on.
+///
+/// # Errors
+///
+/// Would lose, with `strict`, when the reader will not use something; the
+/// profile must not be written then.
+pub fn cross(
+    profile: &mut Profile,
+    filter: &mut FunctionFilter,
+    options: &CrossReleaseOptions,
+    strict: bool,
+) -> Result<AdaptationReport> {
+    let crossed = cross_release::cross(std::mem::take(profile), options);
+    *profile = crossed.profile;
+    if !crossed.former_names.is_empty() {
+        *filter = std::mem::take(filter).former_names(crossed.former_names);
+    }
+    if strict {
+        refuse_losses(&crossed.findings, options.release)?;
+    }
+    let (release, indexed_version) = (crossed.release, crossed.indexed_version);
+    Ok(AdaptationReport { release, indexed_version, findings: crossed.findings })
+}
+
+/// Finds the functions that two files have under different names or hashes because different releases wrote them.
+/// Memory profiles have no such functions.
+///
+/// # Errors
+///
+/// Those of the files' readers, with the path.
+pub(crate) fn following(first: &Input, second: &Input, read: &ReadOptions) -> Result<Following> {
+    let mut candidates = Candidates::default();
+    for input in [first, second] {
+        if input.family()? == Some(Family::MemProf) {
+            return Ok(Following::default());
+        }
+        with_reader(input, read, |reader| {
+            loop {
+                let kind = reader.kind();
+                let Some(read) = reader.next_record()? else { return Ok(()) };
+                candidates.add(kind, read.name, read.record.func_hash);
+            }
+        })?;
+    }
+    Ok(candidates.following())
+}
+
+fn refuse_losses(findings: &[Finding], release: Release) -> Result<()> {
+    let losses: Vec<String> = findings.iter().filter(|found| found.kind.is_loss()).map(Finding::to_string).collect();
+    if losses.is_empty() {
+        return Ok(());
+    }
+    let detail = format!("compilers of {release} will not use all of it: {}", losses.join("; "));
+    Err(Error::new(ErrorKind::WouldLose { detail }).with_hint(Hint::AllowUnused))
+}

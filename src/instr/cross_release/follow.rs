@@ -1,0 +1,240 @@
+//! Names and hashes of two profiles under which a comparison finds the same functions.
+//!
+//! A merge brings both inputs to one release. A comparison needs less: the functions that
+//! [`cross`](crate::instr::cross_release::cross) would join if both profiles were merged. Everything else stays as it is, so profiles of
+//! one release compare unchanged.
+
+use crate::error::{Result, Warning};
+use crate::instr::cross_release::finding::FindingKind;
+use crate::instr::cross_release::front_end::FOURTH_RELEASE;
+use crate::instr::cross_release::hashes::{FOURTH_MASK, FOURTH_VERSION, is_of_clang, is_small};
+use crate::instr::cross_release::options::{CrossReleaseOptions, Origins};
+use crate::instr::cross_release::rebuild::{Changes, changed, rebuild};
+use crate::instr::cross_release::{AdaptedProfile, cross};
+use crate::model::{
+    BinaryId, FunctionRecord, MemProfSection, NameRef, Profile, ProfileKind, ProfileReader, RecordRef, Release,
+    SymbolTable, TemporalProfile, name_ref,
+};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::fmt;
+
+/// What differs between the releases that wrote two profiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum FollowedKind {
+    /// Names of local functions: `file:function` up to LLVM 17, `file;function` from 18 on.
+    Name,
+    /// Front-end hashes of large functions, whose four highest bits are zero from LLVM 22 on.
+    Hash,
+}
+
+/// Functions that were compared although their names or hashes differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Followed {
+    /// What differs.
+    pub kind: FollowedKind,
+    /// Number of functions.
+    pub functions: u64,
+    /// Names of the first of them.
+    pub first_names: Vec<String>,
+}
+
+/// `2 functions have different names in the two profiles (…); compared as the same: f, g`.
+impl fmt::Display for Followed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let functions = if self.functions == 1 { "function has" } else { "functions have" };
+        let what = match self.kind {
+            FollowedKind::Name => "names in the two profiles (local functions of LLVM 17 or earlier and 18 or later)",
+            FollowedKind::Hash => "hashes in the two profiles (LLVM 21 or earlier and 22 or later)",
+        };
+        let names = self.first_names.join(", ");
+        write!(f, "{} {functions} different {what}; compared as the same: {names}", self.functions)?;
+        if self.functions > self.first_names.len() as u64 { f.write_str(", …") } else { Ok(()) }
+    }
+}
+
+/// Functions of two profiles whose names or hashes differ between releases.
+#[derive(Debug, Default)]
+pub(crate) struct Candidates {
+    has_ir: bool,
+    has_front_end: bool,
+    /// Their names and hashes, without counters.
+    functions: Profile,
+}
+
+impl Candidates {
+    /// Adds a function of a profile of that kind.
+    pub(crate) fn add(&mut self, kind: ProfileKind, name: &[u8], func_hash: u64) {
+        self.has_ir |= kind.is_ir();
+        self.has_front_end |= !kind.is_ir();
+        let may_differ = match kind.is_ir() {
+            true => name.iter().any(|byte| matches!(byte, b':' | b';')),
+            false => !is_small(func_hash) && is_of_clang(name, func_hash),
+        };
+        if may_differ {
+            let function = self.functions.functions.intern(name);
+            if self.functions.functions.find_record(function, func_hash).is_none() {
+                self.functions.functions.push_record(function, &FunctionRecord::new(func_hash, Vec::new()));
+            }
+        }
+    }
+
+    /// All functions of two profiles.
+    pub(crate) fn of(profiles: [&Profile; 2]) -> Self {
+        let mut candidates = Self::default();
+        for profile in profiles {
+            for function in profile.functions.iter() {
+                function.records().for_each(|record| candidates.add(profile.kind, function.name(), record.func_hash));
+            }
+        }
+        candidates
+    }
+
+    /// Finds the functions that both profiles have under different names or hashes.
+    pub(crate) fn following(mut self) -> Following {
+        if self.has_ir == self.has_front_end {
+            return Following::default();
+        }
+        self.functions.kind = if self.has_ir { ProfileKind::IR } else { ProfileKind::NONE };
+        let mut origins = Origins::default();
+        origins.add_unknown();
+        let mut options = CrossReleaseOptions::new(FOURTH_RELEASE, FOURTH_VERSION, origins);
+        options.version_is_given = true;
+        Following::of(cross(self.functions, &options))
+    }
+}
+
+/// How names and hashes of two profiles become those under which both are compared.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Following {
+    /// Names before LLVM 18, and the names since.
+    names: HashMap<Vec<u8>, Vec<u8>>,
+    /// The hashes of these names.
+    targets: HashMap<NameRef, NameRef>,
+    /// Front-end hashes lose the bits that LLVM 22 and later clear.
+    clears_hashes: bool,
+    followed: Vec<Followed>,
+}
+
+impl Following {
+    fn of(crossed: AdaptedProfile) -> Self {
+        let names: HashMap<Vec<u8>, Vec<u8>> = crossed.former_names.into_iter().map(|(new, old)| (old, new)).collect();
+        let targets = names.iter().map(|(old, new)| (name_ref(old), name_ref(new))).collect();
+        let mut following = Self { names, targets, ..Self::default() };
+        for finding in &crossed.findings {
+            let kind = match finding.kind {
+                FindingKind::Joined => FollowedKind::Name,
+                FindingKind::TwoHashes => FollowedKind::Hash,
+                _ => continue,
+            };
+            following.clears_hashes |= kind == FollowedKind::Hash;
+            let names = finding.first_names.iter().map(|name| following.name(name));
+            let first_names = names.map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+            following.followed.push(Followed { kind, functions: finding.functions, first_names });
+        }
+        following
+    }
+
+    /// Whether nothing has to be followed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.followed.is_empty()
+    }
+
+    /// The functions that are followed.
+    pub(crate) fn into_followed(self) -> Vec<Followed> {
+        self.followed
+    }
+
+    /// The names that replace others.
+    pub(crate) fn new_names(&self) -> impl Iterator<Item = &[u8]> {
+        self.names.values().map(Vec::as_slice)
+    }
+
+    fn name<'a>(&'a self, name: &'a [u8]) -> &'a [u8] {
+        self.names.get(name).map_or(name, Vec::as_slice)
+    }
+
+    /// The hash that replaces this one.
+    fn hash(&self, name: &[u8], func_hash: u64) -> Option<u64> {
+        let is_cleared = self.clears_hashes && func_hash > FOURTH_MASK && is_of_clang(name, func_hash);
+        is_cleared.then_some(func_hash & FOURTH_MASK)
+    }
+
+    /// The profile with the names and hashes of the comparison.
+    pub(crate) fn apply(&self, profile: Profile) -> Profile {
+        if self.is_empty() {
+            return profile;
+        }
+        let mut changes = Changes { targets: self.targets.clone(), ..Changes::default() };
+        for function in profile.functions.iter() {
+            if let Some(name) = self.names.get(function.name()) {
+                changes.names.insert(function.id(), name.clone());
+            }
+            let records = function.record_ids().zip(function.records());
+            let hashes = records.filter_map(|(id, record)| Some((id, self.hash(function.name(), record.func_hash)?)));
+            changes.hashes.extend(hashes);
+        }
+        rebuild(profile, &changes, Release::DEFAULT, &mut Default::default())
+    }
+
+    /// The reader's records with the names and hashes of the comparison.
+    pub(crate) fn reader<'a>(&'a self, reader: &'a mut dyn ProfileReader) -> FollowingReader<'a> {
+        FollowingReader { following: self, reader, changed: None }
+    }
+}
+
+/// A reader of records whose names and hashes are those of the comparison.
+pub(crate) struct FollowingReader<'a> {
+    following: &'a Following,
+    reader: &'a mut dyn ProfileReader,
+    changed: Option<FunctionRecord>,
+}
+
+impl ProfileReader for FollowingReader<'_> {
+    fn kind(&self) -> ProfileKind {
+        self.reader.kind()
+    }
+
+    fn version_word(&self) -> u64 {
+        self.reader.version_word()
+    }
+
+    fn next_record(&mut self) -> Result<Option<RecordRef<'_>>> {
+        let Some(read) = self.reader.next_record()? else { return Ok(None) };
+        let Following { names, targets, .. } = self.following;
+        let hash = self.following.hash(read.name, read.record.func_hash);
+        self.changed = changed(read.record, hash, targets);
+        let record = self.changed.as_ref().map_or(read.record, FunctionRecord::view);
+        Ok(Some(match names.get(read.name) {
+            Some(name) => RecordRef { name, name_ref: None, text: None, record },
+            None => RecordRef { record, ..read },
+        }))
+    }
+
+    fn symbols(&mut self) -> Result<&SymbolTable> {
+        self.reader.symbols()
+    }
+
+    fn binary_ids(&mut self) -> Result<Vec<BinaryId>> {
+        self.reader.binary_ids()
+    }
+
+    fn temporal(&mut self) -> TemporalProfile {
+        self.reader.temporal()
+    }
+
+    fn vtable_names(&mut self) -> Result<Vec<Vec<u8>>> {
+        self.reader.vtable_names()
+    }
+
+    fn memprof(&self) -> Result<Option<MemProfSection>> {
+        self.reader.memprof()
+    }
+
+    fn take_warnings(&mut self) -> Vec<Warning> {
+        self.reader.take_warnings()
+    }
+}

@@ -1,0 +1,398 @@
+//! The writer for what was asked.
+
+use crate::bytes::Encoding;
+use crate::compat::Compat;
+use crate::error::{Error, ErrorKind, Result};
+use crate::families::input_totals::bytes_of;
+use crate::families::merge::{Facts, FactsRequest};
+use crate::families::output_form::OutputForm;
+use crate::hint::Hint;
+use crate::indexed;
+use crate::input::output;
+use crate::instr::FunctionFilter;
+use crate::limits::Limits;
+use crate::memprof::{self, MemoryProfile};
+use crate::model::selection::NameTest;
+use crate::model::{Loss, LossKind, Profile, RecordView, Release, Selection};
+use crate::threads;
+use crate::{raw, text};
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+/// The format of an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OutputFormat {
+    /// Indexed, as this release writes it.
+    Indexed {
+        /// The release; the profile was merged by its rules.
+        release: Release,
+        /// The version, 1 to 14; not always the release's own:
+        /// `--write-prev-version` of LLVM 22 writes 11.
+        version: u32,
+    },
+    /// Text, as this release writes it.
+    Text {
+        /// The release; the profile was merged by its rules.
+        release: Release,
+    },
+    /// Raw, as if a program had just been run.
+    Raw {
+        /// Version, byte order and pointer width.
+        encoding: Encoding,
+    },
+}
+
+impl OutputFormat {
+    /// The indexed format as a release writes it; releases that are not known
+    /// count as the newest.
+    pub fn for_release(release: Release) -> Self {
+        Self::Indexed { release, version: release.indexed_version().unwrap_or(indexed::NEWEST_VERSION) }
+    }
+
+    /// Whether it has a place for a memory profile.
+    pub fn holds_memory(self) -> bool {
+        match self {
+            Self::Indexed { release, version } => {
+                indexed::WriteOptions::for_version_by(version, release).holds_memory()
+            }
+            Self::Text { .. } | Self::Raw { .. } => false,
+        }
+    }
+
+    /// What such a file is called in messages.
+    fn words(self) -> Cow<'static, str> {
+        match self {
+            Self::Indexed { version, .. } => format!("indexed version {version}").into(),
+            Self::Text { .. } => OutputForm::Text.words().into(),
+            Self::Raw { .. } => OutputForm::Raw.words().into(),
+        }
+    }
+}
+
+impl Default for OutputFormat {
+    fn default() -> Self {
+        Self::Indexed { release: Release::DEFAULT, version: indexed::DEFAULT_VERSION }
+    }
+}
+
+/// How a profile is written.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct WriteOptions {
+    /// The format.
+    pub format: OutputFormat,
+    /// Leave out functions of which every count is zero.
+    pub sparse: bool,
+    /// Functions that are written.
+    pub filter: FunctionFilter,
+    /// Fail rather than leave out what the format cannot hold.
+    pub strict: bool,
+    /// Kinds of losses that are no error with `strict`: what no reader of the
+    /// release has ever had.
+    pub tolerated: Vec<LossKind>,
+    /// Whose rules decide.
+    pub compat: Compat,
+    /// Threads that write; `None` asks the machine. The bytes do not depend on
+    /// it.
+    pub threads: Option<NonZeroUsize>,
+    /// Compress files as their file extension says; [`encode`] ignores it.
+    pub compress_by_name: bool,
+}
+
+impl WriteOptions {
+    /// Replaces a file by what `write` writes.
+    pub(super) fn replace_with(
+        &self,
+        path: &Path,
+        write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+    ) -> Result<()> {
+        if self.compress_by_name {
+            output::replace_by_name_with(path, write)
+        } else {
+            output::replace_with(path, write)
+        }
+    }
+
+    /// Which functions are written; `keeps` is the test of the filter.
+    fn selection<'a>(&self, keeps: NameTest<'a>) -> Selection<'a> {
+        let selection = Selection::all().sparse(self.sparse);
+        if self.filter.is_none() { selection } else { selection.names(keeps) }
+    }
+
+    /// The profile with the functions that are selected alone: a raw file's order is theirs.
+    fn selected<'p>(&self, profile: &'p Profile, selection: Selection<'_>) -> Cow<'p, Profile> {
+        if !self.sparse && self.filter.is_none() {
+            return Cow::Borrowed(profile);
+        }
+        let mut copy = profile.clone();
+        let kept: Vec<bool> = profile.functions.iter().map(|function| selection.keeps(function)).collect();
+        let mut kept = kept.into_iter();
+        copy.functions = copy.functions.filtered(|_| kept.next().unwrap_or(false));
+        Cow::Owned(copy)
+    }
+
+    /// The release that text is written for, if all functions are written as such.
+    pub(super) fn release_of_whole_text(&self) -> Option<Release> {
+        match self.format {
+            OutputFormat::Text { release } if !self.sparse && self.filter.is_none() => Some(release),
+            _ => None,
+        }
+    }
+
+    /// Threads that may share the writing.
+    pub(super) fn threads(&self) -> NonZeroUsize {
+        threads::wanted(self.threads)
+    }
+
+    fn text<'a>(&self, release: Release, selection: Selection<'a>) -> text::TextOptions<'a> {
+        text::TextOptions::new(self.compat).release(release).selection(selection).threads(self.threads())
+    }
+
+    fn indexed<'a>(&self, release: Release, version: u32, selection: Selection<'a>) -> indexed::WriteOptions<'a> {
+        indexed::WriteOptions::for_version_by(version, release).selection(selection).threads(self.threads())
+    }
+
+    /// Whether losses are counted, which takes time. LLVM does not tell of any,
+    /// but it never writes for another release than its own either.
+    fn counts_losses(&self, release: Release) -> bool {
+        !self.compat.is_llvm() || self.strict || release != Release::DEFAULT
+    }
+
+    fn check_losses(&self, losses: &[Loss]) -> Result<()> {
+        let refused: Vec<String> =
+            losses.iter().filter(|loss| !self.tolerated.contains(&loss.kind)).map(Loss::to_string).collect();
+        if !self.strict || refused.is_empty() {
+            return Ok(());
+        }
+        let kind = ErrorKind::WouldLose { detail: format!("the format asked for cannot hold {}", refused.join(", ")) };
+        Err(Error::new(kind).with_hint(Hint::AllowLosses))
+    }
+
+    /// What an indexed file of the version cannot hold.
+    fn indexed_losses(&self, profile: &Profile, writing: &indexed::WriteOptions<'_>) -> Result<Vec<Loss>> {
+        let says = self.counts_losses(writing.release);
+        let losses = if says { indexed::losses(profile, writing) } else { Vec::new() };
+        self.check_losses(&losses)?;
+        Ok(losses)
+    }
+
+    /// What text cannot say, which no release of LLVM tells.
+    fn text_losses(&self, profile: &Profile, writing: &text::TextOptions<'_>) -> Result<Vec<Loss>> {
+        let says = !self.compat.is_llvm() || self.strict;
+        let losses = if says { text::losses(profile, writing)? } else { Vec::new() };
+        self.check_losses(&losses)?;
+        Ok(losses)
+    }
+}
+
+/// What of a profile is written.
+///
+/// # Errors
+///
+/// Usage for a raw version that cannot be written; those of the reader of memory profiles.
+pub fn facts_of(profile: &Profile, options: &WriteOptions, limits: &Limits, wanted: FactsRequest) -> Result<Facts> {
+    let keeps = |name: &[u8]| options.filter.keeps(name);
+    let selection = options.selection(&keeps);
+    let mut counted = Counted { total: wanted.total_count.then_some(0), ..Counted::default() };
+    match options.format {
+        OutputFormat::Raw { encoding } => {
+            let kept = options.selected(profile, selection);
+            let (functions, records) = raw::written(&kept, &raw::WriteOptions::new(encoding))?;
+            counted.functions = functions;
+            records.into_iter().for_each(|record| counted.add(record));
+        }
+        OutputFormat::Text { .. } => counted.add_all(profile, selection, usize::MAX),
+        OutputFormat::Indexed { release, version } => {
+            let writing = options.indexed(release, version, selection);
+            counted.add_all(profile, selection, if writing.holds_further_records() { usize::MAX } else { 1 });
+        }
+    }
+    let mut facts = Facts::new(counted.functions, counted.total);
+    facts.records = Some(counted.records as u64);
+    with_the_rest(facts, profile, options, limits, wanted)
+}
+
+/// Functions and records that are written.
+#[derive(Debug, Default)]
+struct Counted {
+    functions: usize,
+    records: usize,
+    /// Sum of their counters, pseudo counts left out, if it is wanted.
+    total: Option<u128>,
+}
+
+impl Counted {
+    /// Adds the functions that are selected, with so many records of each at most.
+    fn add_all(&mut self, profile: &Profile, selection: Selection<'_>, most: usize) {
+        for function in profile.functions.iter().filter(|function| selection.keeps(*function)) {
+            self.functions += 1;
+            function.records().take(most).for_each(|record| self.add(record));
+        }
+    }
+
+    fn add(&mut self, record: RecordView<'_>) {
+        self.records += 1;
+        if let Some(total) = self.total.as_mut().filter(|_| record.pseudo_count().is_none()) {
+            *total += record.counters.iter().map(u128::from).sum::<u128>();
+        }
+    }
+}
+
+/// Adds what functions alone do not tell: a memory profile counts where there is nothing else; and why nothing is written.
+pub(super) fn with_the_rest(
+    facts: Facts,
+    profile: &Profile,
+    options: &WriteOptions,
+    limits: &Limits,
+    wanted: FactsRequest,
+) -> Result<Facts> {
+    if facts.functions > Some(0) {
+        return Ok(facts);
+    }
+    let (mut facts, has_functions) = (facts, !profile.functions.is_empty());
+    match &profile.memprof {
+        Some(section) if options.format.holds_memory() => {
+            let memory = memprof::indexed::read(&section.bytes, section.offset, limits)?.profile;
+            return Ok(Facts { records: facts.records, ..facts_of_memory(&memory, wanted) });
+        }
+        Some(_) if !has_functions => {
+            let place = options.format.words();
+            facts.lack = Some(format!("{place} has no place for a memory profile, and the inputs hold nothing else"));
+        }
+        _ if !has_functions => facts.lack = Some("the inputs hold no functions".into()),
+        _ if options.sparse && profile.functions.iter().any(|function| options.filter.keeps(function.name())) => {
+            facts.lack = Some("no function ran, and those that did not are left out".into());
+        }
+        _ => facts.lack = Some("no function is left".into()),
+    }
+    Ok(facts)
+}
+
+/// How much a memory profile holds: functions with allocations, or calls that lead there, and the bytes of all allocations.
+pub fn facts_of_memory(memory: &MemoryProfile, wanted: FactsRequest) -> Facts {
+    let mut facts = Facts::new(memory.records().len(), wanted.total_count.then(|| bytes_of(memory)));
+    facts.lack = memory.records().is_empty().then(|| "the inputs hold no functions".into());
+    facts
+}
+
+/// An encoded profile and what could not be encoded.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Encoded {
+    /// The file's content.
+    pub bytes: Vec<u8>,
+    /// What was left out, by kind.
+    pub losses: Vec<Loss>,
+    /// Why text ends after its first lines, with success: LLVM's writer stops
+    /// at an empty name. Only by LLVM's rules.
+    pub stopped: Option<Error>,
+}
+
+/// What became of a profile that was written to a file.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Saved {
+    /// As [`Encoded::losses`].
+    pub losses: Vec<Loss>,
+    /// As [`Encoded::stopped`].
+    pub stopped: Option<Error>,
+}
+
+/// What a format cannot store of a whole profile.
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub(crate) fn losses(profile: &Profile, format: OutputFormat) -> Result<Vec<Loss>> {
+    let options = WriteOptions { format, compat: Compat::Profbridge, ..WriteOptions::default() };
+    match format {
+        OutputFormat::Text { release } => text::losses(profile, &options.text(release, Selection::all())),
+        OutputFormat::Indexed { release, version } => {
+            Ok(indexed::losses(profile, &options.indexed(release, version, Selection::all())))
+        }
+        OutputFormat::Raw { encoding } => raw::losses(profile, &raw::WriteOptions::new(encoding)),
+    }
+}
+
+/// Encodes a profile and replaces a file by it, or writes it to standard output
+/// for `-`; indexed profiles and text go there while they are made.
+///
+/// # Errors
+///
+/// As [`encode`] and [`output::replace`].
+pub fn write_file(profile: &Profile, options: &WriteOptions, path: &Path) -> Result<Saved> {
+    let keeps = |name: &[u8]| options.filter.keeps(name);
+    let selection = options.selection(&keeps);
+    match options.format {
+        OutputFormat::Indexed { release, version } => {
+            let writing = options.indexed(release, version, selection);
+            let losses = options.indexed_losses(profile, &writing)?;
+            let encoder = indexed::Encoder::new(profile, &writing)?;
+            options.replace_with(path, |out| encoder.write_to(out))?;
+            Ok(Saved { losses, stopped: None })
+        }
+        OutputFormat::Text { release } => {
+            write_text_file(profile, options, release, path, |writing, out| text::write_to(profile, writing, out))
+        }
+        OutputFormat::Raw { .. } => {
+            let encoded = encode(profile, options)?;
+            options.replace_with(path, |out| out.write_all(&encoded.bytes))?;
+            Ok(Saved { losses: encoded.losses, stopped: encoded.stopped })
+        }
+    }
+}
+
+/// Replaces a file by the text that `write` makes of a profile; what it returns is why the text
+/// stops.
+pub(super) fn write_text_file(
+    profile: &Profile,
+    options: &WriteOptions,
+    release: Release,
+    path: &Path,
+    write: impl FnOnce(&text::TextOptions<'_>, &mut (dyn Write + Send)) -> io::Result<Option<Error>>,
+) -> Result<Saved> {
+    let keeps = |name: &[u8]| options.filter.keeps(name);
+    let writing = options.text(release, options.selection(&keeps));
+    let losses = options.text_losses(profile, &writing)?;
+    let mut stopped = None;
+    options.replace_with(path, |out| {
+        stopped = write(&writing, out)?;
+        Ok(())
+    })?;
+    Ok(Saved { losses, stopped })
+}
+
+/// Encodes a profile.
+///
+/// # Errors
+///
+/// Would lose, when `strict` and something cannot be written; else what the
+/// format's writer says.
+pub fn encode(profile: &Profile, options: &WriteOptions) -> Result<Encoded> {
+    let keeps = |name: &[u8]| options.filter.keeps(name);
+    let selection = options.selection(&keeps);
+    let encoded = match options.format {
+        OutputFormat::Indexed { release, version } => {
+            let writing = options.indexed(release, version, selection);
+            let losses = options.indexed_losses(profile, &writing)?;
+            Encoded { bytes: indexed::write(profile, &writing)?, losses, stopped: None }
+        }
+        OutputFormat::Text { release } => {
+            let writing = options.text(release, selection);
+            let losses = options.text_losses(profile, &writing)?;
+            let written = text::write(profile, &writing);
+            Encoded { bytes: written.bytes, losses, stopped: written.stopped }
+        }
+        OutputFormat::Raw { encoding } => {
+            let writing = raw::WriteOptions::new(encoding);
+            let kept = options.selected(profile, selection);
+            let losses = raw::losses(&kept, &writing)?;
+            options.check_losses(&losses)?;
+            Encoded { bytes: raw::write(&kept, &writing)?, losses, stopped: None }
+        }
+    };
+    Ok(encoded)
+}

@@ -1,0 +1,379 @@
+//! One input on its way into the merger: how it is opened, and when its records are read.
+
+use crate::bytes::Head;
+use crate::bytes::window::Window;
+use crate::compression::{Compression, decompress};
+use crate::driver::trace;
+use crate::driver::{InputReport, InputTurn, InputVersion};
+use crate::error::{Error, Result, Warning};
+use crate::families::merge::MergeOptions;
+use crate::families::read::memprof;
+use crate::input::{self, Input};
+use crate::instr::file_merge::images::Known;
+use crate::instr::file_merge::known_file::KnownFile;
+use crate::instr::file_merge::staged::{Batch, Staged, read_ahead};
+use crate::instr::file_merge::state::{FileMerge, Sums, Worker};
+use crate::instr::open::{WORTH_A_WINDOW, outline_of, read_with, window_of_text};
+use crate::instr::{AddOutcome, InputOptions};
+use crate::memory::{self, SharedPages};
+use crate::memprof::{MemoryProfile, Source};
+use crate::model::{ProfileKind, ProfileReader, RecordId, RecordRef, RecordView, ValueCount, ValueKind};
+use crate::partial::Frame;
+use crate::raw::{RawNames, RawProfile, RawReader};
+use crate::text::{self, TextReader};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// When the records of an input are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// Before its turn.
+    Early,
+    /// In its turn, because they depend on the inputs before, or because copying them would take longer.
+    InTurn,
+    /// In its turn, while another thread adds them: it is large and the last one.
+    Ahead,
+}
+
+/// The number of records from which a raw profile is worth a thread that adds them.
+pub(super) const MANY_RECORDS: usize = 20_000;
+
+/// What the merger may keep of an input that is the only one, instead of copies of its counters.
+enum Keep {
+    Copies,
+    /// Counters of half the size where they fit.
+    Narrow,
+    /// The file, in which counters stay.
+    File(SharedPages),
+}
+
+/// One input that is merged.
+pub(super) struct InputMerge<'m, 't, 'l> {
+    merge: &'m FileMerge<'m>,
+    options: &'m MergeOptions,
+    input: &'t Input,
+    /// The size of the input when the merge began; 0 if unknown.
+    size: u64,
+    turn: &'t mut InputTurn<'l, Sums>,
+    report: &'t mut InputReport,
+    keep: Keep,
+}
+
+impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
+    pub(super) fn new(
+        merge: &'m FileMerge<'_>,
+        input: &'t Input,
+        turn: &'t mut InputTurn<'l, Sums>,
+        report: &'t mut InputReport,
+    ) -> Self {
+        let size = merge.sizes[turn.place()];
+        Self { merge, options: merge.options, input, size, turn, report, keep: Keep::Copies }
+    }
+
+    /// Merges the input.
+    pub(super) fn run(mut self, worker: &mut Worker) -> Result<()> {
+        let Worker { buffer, batch, names } = worker;
+        if self.size >= WORTH_A_WINDOW
+            && let Some(added) = self.add_through_window(batch)
+        {
+            return added;
+        }
+        let read = &self.options.read;
+        let (mut data, file) = buffer.read_to_keep(self.input, &read.limits, self.merge.threads_per_input)?;
+        self.warn_of_size(data.len() as u64);
+        let format = input::detect(data);
+        let is_raw = matches!(format, input::Format::Raw { .. });
+        self.keep = match file.filter(|_| is_raw && self.may_keep()) {
+            Some(file) => Keep::File(file),
+            None => self.keep_of_length(data.len() as u64),
+        };
+        let content;
+        if read.compat.decompresses() && Compression::of(data).is_some() {
+            content = decompress(data, &read.limits)?;
+            data = &content;
+        }
+        self.add_bytes(data, batch, names)
+    }
+
+    /// Returns true if the merger may keep the bytes of the input.
+    fn may_keep(&self) -> bool {
+        self.merge.keeps_file && self.input.weight.get() == 1
+    }
+
+    fn keep_of_length(&self, len: u64) -> Keep {
+        if self.may_keep() && len >= memory::LARGE as u64 { Keep::Narrow } else { Keep::Copies }
+    }
+
+    /// Merges a large file of which only a window is in memory. Returns `None` for what has to be read whole.
+    fn add_through_window(&mut self, batch: &mut Batch) -> Option<Result<()>> {
+        let read = &self.options.read;
+        // Which bitmaps stick depends on the inputs before, and only the whole text shows whether it has some.
+        let may_stick = read.compat.text_bitmaps_stick() && self.merge.sizes.len() > 1;
+        if let Some((len, window)) = (!may_stick).then(|| window_of_text(self.input, read)).flatten() {
+            self.begin_window(len);
+            return Some(self.add_text(window, batch));
+        }
+        // Records of an indexed file that are read in the input's turn should not have to be waited for.
+        let is_early = self.turn.place() == 0 || self.merge.workers == 1 || self.options.is_all_or_nothing();
+        let (len, outline) = is_early.then(|| outline_of(self.input, read)).flatten()?;
+        self.begin_window(len);
+        Some(outline.reader(read.indexed()).and_then(|mut reader| {
+            self.report.version = Some(InputVersion::Indexed(reader.version_word()));
+            self.add_reader(&mut reader, Reading::Early, batch, None).map(|_| ())
+        }))
+    }
+
+    fn begin_window(&mut self, len: u64) {
+        self.warn_of_size(len);
+        self.keep = self.keep_of_length(len);
+    }
+
+    /// Warns if the input has another length than when the merge began.
+    fn warn_of_size(&mut self, found: u64) {
+        if found == self.size || self.input.is_pipe() {
+            return;
+        }
+        let message = format!(
+            "the file had {} bytes when the run began and {found} when it was read; is it still being written?",
+            self.size
+        );
+        self.report.warnings.push(Warning::new(message).in_file(&self.input.path));
+    }
+
+    /// Merges a text, with a thread that parses it ahead if there are several.
+    fn add_text(&mut self, window: Window<'_>, batch: &mut Batch) -> Result<()> {
+        let mut reader = TextReader::through(window, self.options.read.compat)?.without_symbols();
+        self.report.version = Some(InputVersion::Text { has_colon_names: reader.has_colon_names() });
+        if self.merge.threads_per_input > 1 {
+            reader.ahead(|reader| self.add_reader(reader, Reading::Early, batch, None))?;
+        } else {
+            self.add_reader(&mut reader, Reading::Early, batch, None)?;
+        }
+        Ok(())
+    }
+
+    fn add_bytes(&mut self, data: &[u8], batch: &mut Batch, names: &mut Option<Arc<RawNames>>) -> Result<()> {
+        let read = &self.options.read;
+        let format = input::detect(data);
+        if matches!(format, input::Format::Raw { .. }) {
+            return self.add_raw(data, batch, names);
+        }
+        if memprof::is_memory_profile(data, read.compat) {
+            return self.add_memory(data);
+        }
+        let is_text = format != input::Format::Indexed;
+        // Its kind must not determine that of the result.
+        if !read.compat.is_llvm() && format == input::Format::Text && text::is_blank(&Head::new(data)) {
+            return Ok(());
+        }
+        if !is_text && !read.compat.is_llvm() && Frame::is_at_end_of(data) {
+            // Of a file that would have been seen before.
+            let error = Error::usage("a partial merge cannot come through a pipe or compressed");
+            return Err(error.with_hint("name the file itself"));
+        }
+        // Which bitmaps stick depends on the inputs before.
+        let sticks = is_text && read.compat.text_bitmaps_stick() && text::has_bitmaps(data);
+        // Two threads copy the records of indexed files for longer than one adds them from where they are.
+        let is_quick = !is_text && self.merge.workers <= 2;
+        let reading = if sticks || is_quick { Reading::InTurn } else { Reading::Early };
+        read_with(data, read, self.merge.threads_per_input, |reader| {
+            self.report.version = Some(match is_text {
+                false => InputVersion::Indexed(reader.version_word()),
+                true => InputVersion::Text { has_colon_names: text::has_colon_names(data) },
+            });
+            self.add_reader(reader, reading, batch, None).map(|_| ())
+        })
+    }
+
+    /// Merges a memory profile that is a file of its own.
+    fn add_memory(&mut self, data: &[u8]) -> Result<()> {
+        let options = self.options;
+        let read = memprof::read(data, &options.read, options.release);
+        let merger = &mut self.turn.wait()?.merger;
+        if options.read.compat.is_llvm() && input::detect(data) != input::Format::RawMemProf {
+            // LLVM checks its kind before its content.
+            self.report.kind = Some(ProfileKind::MEMPROF);
+            let begun = merger.begin_without_records(ProfileKind::MEMPROF);
+            begun.map_err(|error| memprof::conflict(error, &Source::Yaml))?;
+            if read.is_err() {
+                // LLVM adds an empty profile, which drops the static data of others.
+                merger.add_memory(MemoryProfile::default(), Source::Yaml, 1)?;
+            }
+        }
+        let (profile, source) = read?;
+        self.report.kind = Some(ProfileKind::MEMPROF);
+        merger.begin_without_records(ProfileKind::MEMPROF).map_err(|error| memprof::conflict(error, &source))?;
+        self.report.records = profile.records().len() as u64;
+        merger.add_memory(profile, source, self.input.weight.get())
+    }
+
+    /// Merges a raw profile: only its counters and values if its program is known, record by record otherwise.
+    fn add_raw(&mut self, data: &[u8], batch: &mut Batch, names: &mut Option<Arc<RawNames>>) -> Result<()> {
+        let (merge, options) = (self.merge, self.options);
+        let mut reading = options.read.raw();
+        reading.names = names.take();
+        reading.known_chunks = merge.chunks.clone();
+        reading.threads = NonZeroUsize::new(merge.threads_per_input);
+        let uses_images = merge.images.is_some() && options.read.correlator.is_none();
+        if uses_images {
+            let profile = RawProfile::read(data, 0, options.read.compat)?;
+            self.report.version = Some(InputVersion::Raw(profile.header().version().into()));
+            if let Some(file) = KnownFile::find(merge, data, &profile, self.input.weight.get(), self.turn) {
+                return file.add(merge, data, self.turn, self.report);
+            }
+            if !self.is_last() {
+                self.expect_image(&profile);
+            }
+        }
+        let mut reader = RawReader::new(data, reading)?;
+        let added = self.add_raw_records(data, &mut reader, uses_images && !self.is_last(), batch);
+        *names = Some(Arc::clone(reader.names()));
+        added
+    }
+
+    fn is_last(&self) -> bool {
+        self.turn.place() + 1 == self.merge.sizes.len()
+    }
+
+    /// Makes room for the image of a profile before it is read, so that old and new are not in memory together.
+    fn expect_image(&mut self, profile: &RawProfile<'_>) {
+        let place = self.turn.place();
+        let evicted = self.merge.images().map(|mut images| images.expect(profile, place)).unwrap_or_default();
+        if !evicted.is_empty() {
+            self.turn.with_merger_early(|sums| {
+                sums.evicted.extend(evicted);
+                sums.flush_evicted();
+            });
+        }
+    }
+
+    /// Merges a raw profile record by record, and remembers its image if `remembers`.
+    fn add_raw_records(
+        &mut self,
+        data: &[u8],
+        reader: &mut RawReader<'_>,
+        remembers: bool,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        self.report.version = Some(InputVersion::Raw(reader.profile().header().version().into()));
+        if self.merge.chunks.is_none() {
+            // The only input: its names are in memory anyway.
+            reader.names().stay();
+        }
+        let records = reader.profile().len();
+        let mut placed = Vec::new();
+        // If memory is short the image is not remembered.
+        let remembers = remembers && placed.try_reserve_exact(records).is_ok();
+        if self.turn.place() == 0 {
+            self.turn.wait()?.merger.reserve(records);
+        }
+        let is_large = self.is_last() && self.merge.threads_per_input > 1 && records >= MANY_RECORDS;
+        let reading = if is_large { Reading::Ahead } else { Reading::Early };
+        let is_whole = self.add_reader(reader, reading, batch, remembers.then_some(&mut placed))?;
+        // A file of several profiles, or of which not all was merged, is no pattern for others.
+        if remembers && is_whole && self.report.warnings.is_empty() && reader.profile().start() == 0 {
+            let known = Known::new(data, reader.profile(), reader.names(), placed, self.merge.workers);
+            if let (Some(mut images), Some(known)) = (self.merge.images(), known) {
+                images.remember(known);
+            }
+        }
+        Ok(())
+    }
+
+    /// Merges what a reader has. Returns true if all of it was merged.
+    fn add_reader(
+        &mut self,
+        reader: &mut dyn ProfileReader,
+        reading: Reading,
+        batch: &mut Batch,
+        placed: Option<&mut Vec<RecordId>>,
+    ) -> Result<bool> {
+        let options = self.options;
+        self.report.kind = Some(reader.kind());
+        let mut adding = InputOptions::weighted(self.input.weight.get());
+        adding.remapping = Some(&options.remapping).filter(|remapping| !remapping.is_empty());
+        adding.most_name_bytes = options.read.limits.name_bytes;
+        adding.path = Some(&self.input.path);
+        // LLVM's merge writes an empty section in its place.
+        adding.takes_memprof = !options.read.compat.is_llvm();
+        let all_or_nothing = options.is_all_or_nothing();
+        // The driver replaces the merger if the first input is damaged.
+        let is_first = self.turn.place() == 0;
+        if is_first || (!all_or_nothing && (reading != Reading::Early || self.merge.workers == 1)) {
+            return self.add_in_turn(reader, reading, &adding, placed);
+        }
+        let mut staged = Staged::read(reader, batch);
+        if all_or_nothing && let Err(error) = staged.check(&adding, &options.read.limits, &mut self.report.records) {
+            self.take_warnings(&mut staged);
+            return Err(error);
+        }
+        self.add_in_turn(&mut staged, Reading::InTurn, &adding, placed)
+    }
+
+    /// Adds what a reader has, in the input's turn.
+    fn add_in_turn(
+        &mut self,
+        reader: &mut dyn ProfileReader,
+        reading: Reading,
+        adding: &InputOptions<'_>,
+        mut placed: Option<&mut Vec<RecordId>>,
+    ) -> Result<bool> {
+        let uses_images = self.merge.images.is_some();
+        let sums = self.turn.wait()?;
+        let file = match &self.keep {
+            Keep::Copies => None,
+            Keep::Narrow => {
+                sums.merger.keep_narrow();
+                None
+            }
+            Keep::File(file) => {
+                sums.merger.keep(file.clone());
+                Some(file)
+            }
+        };
+        sums.restore_value_sites(None);
+        let Sums { merger, has_uniformity, .. } = sums;
+        let (mut soft_errors, mut bits) = (Vec::new(), 0);
+        let mut observe = |incoming: RecordRef<'_>, outcome: AddOutcome| {
+            if let Some(error) = outcome.error {
+                soft_errors.push((outcome.record, error));
+            }
+            trace::shared(|| bytes_of(incoming.record));
+            if let Some(placed) = &mut placed {
+                placed.push(outcome.record);
+            }
+            if uses_images && incoming.record.pseudo_count().is_none() {
+                bits |= incoming.record.counters.iter().fold(0, |bits, count| bits | count);
+                *has_uniformity |= !incoming.record.uniformity.is_empty();
+            }
+        };
+        let records = &mut self.report.records;
+        let read = match reading == Reading::Ahead {
+            true => read_ahead(reader, file, |reader| merger.add_records(reader, adding, records, &mut observe)),
+            false => merger.add_records(reader, adding, records, &mut observe),
+        };
+        sums.bound = sums.bound.saturating_add(bits.saturating_mul(adding.weight));
+        let is_whole = soft_errors.is_empty();
+        // Of a damaged input that is taken back, no record was merged.
+        let is_taken_back = self.options.is_all_or_nothing() && read.is_err();
+        if !is_taken_back {
+            self.merge.add_soft_errors(self.turn.place(), soft_errors);
+        }
+        self.take_warnings(reader);
+        // In llvm-profdata mode, what follows a damaged record may be added.
+        let read = if self.options.is_all_or_nothing() { Ok(read?) } else { read };
+        self.turn.wait()?.merger.add_rest(reader, adding, read)?;
+        Ok(is_whole)
+    }
+
+    fn take_warnings(&mut self, reader: &mut dyn ProfileReader) {
+        let warnings = reader.take_warnings();
+        self.report.warnings.extend(warnings.into_iter().map(|warning| warning.in_file(&self.input.path)));
+    }
+}
+
+/// Bytes of counters and values.
+fn bytes_of(record: RecordView<'_>) -> usize {
+    let values = ValueKind::ALL.map(|kind| record.sites(kind).values_len() * size_of::<ValueCount>());
+    record.counters.len() * size_of::<u64>() + values.iter().sum::<usize>()
+}

@@ -1,0 +1,94 @@
+//! The merge of LLVM instrumentation profiles: which inputs are read early, and how raw profiles of one program add their
+//! counters outside of their turn.
+
+#[cfg(all(test, feature = "correlate"))]
+mod fault_tests;
+pub(crate) mod files;
+pub(crate) mod for_output;
+mod images;
+mod input_merge;
+mod known_file;
+pub(crate) mod observer;
+pub(crate) mod options;
+pub(crate) mod report;
+mod single_file;
+mod staged;
+mod state;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod thread_tests;
+mod values;
+
+use crate::driver::{InputReport, InputTurn, Merge};
+use crate::error::Result;
+use crate::input::Input;
+use crate::instr::Merger;
+use crate::memory::{self, HOLD_SUMS};
+use crate::model::FunctionTable;
+use images::Images;
+use input_merge::InputMerge;
+use state::{Sums, Worker};
+use std::sync::PoisonError;
+
+pub(super) use state::{FileMerge, MergedFiles};
+
+impl Merge for FileMerge<'_> {
+    type Merger = Sums;
+    type Worker = Worker;
+    type Output = MergedFiles;
+
+    fn merger(&self) -> Sums {
+        let merger = Merger::new(self.options.merger_options());
+        let (values_out, evicted) = (None, Vec::new());
+        Sums { merger, values_out, evicted, bound: 0, has_image_sums: false, has_uniformity: false }
+    }
+
+    fn add_input(
+        &self,
+        worker: &mut Worker,
+        input: &Input,
+        turn: &mut InputTurn<'_, Sums>,
+        report: &mut InputReport,
+    ) -> Result<()> {
+        let place = turn.place();
+        let added = InputMerge::new(self, input, turn, report).run(worker);
+        if let Some(mut images) = self.images() {
+            images.passed(place);
+        }
+        if added.is_ok() && !turn.is_passed() {
+            turn.wait()?.flush_evicted();
+        }
+        added
+    }
+
+    fn needs_restart(&self, sums: &Sums) -> Result<bool> {
+        if sums.merger.is_out_of_memory() {
+            return Err(memory::refused(HOLD_SUMS));
+        }
+        // Image sums that wait may be added too late if counts saturate, or if uniformity is weighed by counts.
+        Ok(sums.has_image_sums && (sums.has_uniformity || sums.bound > 1 << 63))
+    }
+
+    fn finish(self, mut sums: Sums) -> Result<MergedFiles> {
+        sums.restore_value_sites(None);
+        let images = self.images.map(|images| images.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let known = images.map(Images::into_known).unwrap_or_default();
+        sums.evicted.iter().chain(&known).for_each(|known| known.flush(&mut sums.merger));
+        if sums.merger.is_out_of_memory() {
+            return Err(memory::refused(HOLD_SUMS));
+        }
+        let mut soft_errors = self.soft_errors.into_inner().unwrap_or_else(PoisonError::into_inner);
+        soft_errors.sort_by_key(|(place, ..)| *place);
+        Ok(MergedFiles { merger: sums.merger, soft_errors })
+    }
+}
+
+/// Returns the name of each record's function.
+pub(super) fn names_of_records(functions: &FunctionTable) -> Vec<&[u8]> {
+    let mut names = vec![&[][..]; functions.records_len()];
+    for function in functions.iter() {
+        function.record_ids().for_each(|record| names[record.index()] = function.name());
+    }
+    names
+}

@@ -1,0 +1,162 @@
+//! What became of a merge and of each input.
+
+use crate::driver::{Facts, FactsRequest};
+use crate::driver::{InputOutcome, InputReport, InputVersion};
+use crate::error::{Error, ErrorKind, Result};
+use crate::instr::SharedKind;
+use crate::instr::cross_release::Origins;
+use crate::instr::encode::{self, Saved, WriteOptions};
+use crate::instr::file_merge::options::MergeOptions;
+use crate::instr::file_merge::single_file::SingleFile;
+use crate::limits::Limits;
+use crate::model::{Loss, Profile};
+use std::collections::HashSet;
+use std::path::Path;
+
+/// The merged profile and how it came about.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct MergeReport {
+    /// The result; of [`merge_for_output`](crate::families::merge_for_output) perhaps without
+    /// the functions, which the report tells and writes all the same.
+    pub profile: Profile,
+    /// One entry an input, in order.
+    pub inputs: Vec<InputReport>,
+    /// A site of the result lists a memory size twice (LLVM: `invalid profile created`).
+    pub repeats_memory_size: bool,
+    /// What the section of memory profiles cannot hold.
+    pub memprof_losses: Vec<Loss>,
+    /// Functions that filters left out of partial merges among the inputs; their
+    /// names still stand in the profile, since they decide about the order of
+    /// others ([`FunctionFilter::without`](crate::instr::FunctionFilter::without) leaves them out).
+    pub left_out: HashSet<Vec<u8>>,
+    /// There are several memory profiles, and no function is in two of them.
+    pub memory_shares_nothing: bool,
+    /// The kind that the inputs share.
+    pub(crate) shared_kind: SharedKind,
+    /// The functions, where they need not be taken out of the only input.
+    pub(crate) file: Option<SingleFile>,
+}
+
+impl MergeReport {
+    /// A result of which there is nothing else to say.
+    pub(crate) fn of(profile: Profile, inputs: Vec<InputReport>) -> Self {
+        let (memprof_losses, left_out) = (Vec::new(), HashSet::new());
+        Self {
+            profile,
+            inputs,
+            repeats_memory_size: false,
+            memprof_losses,
+            left_out,
+            memory_shares_nothing: false,
+            shared_kind: SharedKind::default(),
+            file: None,
+        }
+    }
+
+    /// Writes the result, as [`write_file`](crate::families::write_file).
+    ///
+    /// # Errors
+    ///
+    /// As [`write_file`](crate::families::write_file); usage for another form than that which
+    /// [`merge_for_output`](crate::families::merge_for_output) was told.
+    pub fn write_file(&self, options: &WriteOptions, path: &Path) -> Result<Saved> {
+        let Some(file) = &self.file else { return encode::write_file(&self.profile, options, path) };
+        let Some(release) = options.release_of_whole_text() else {
+            return Err(Error::usage("the inputs were merged to be written as text, with all functions"));
+        };
+        encode::write_text_file(&self.profile, options, release, path, |text, out| {
+            file.write_text(&self.profile, text, out)
+        })
+    }
+
+    /// Number of functions of the result.
+    pub fn functions_len(&self) -> usize {
+        self.file.as_ref().map_or_else(|| self.profile.functions.len(), SingleFile::functions_len)
+    }
+
+    /// Number of records of the result.
+    pub fn records_len(&self) -> usize {
+        self.file.as_ref().map_or_else(|| self.profile.functions.records_len(), SingleFile::records_len)
+    }
+
+    /// Inputs that could not be read, in order.
+    pub fn failures(&self) -> impl Iterator<Item = (&InputReport, &Error)> {
+        self.inputs.iter().filter_map(|report| match &report.outcome {
+            InputOutcome::Failed(error) => Some((report, error)),
+            _ => None,
+        })
+    }
+
+    /// Whether enough inputs could be used.
+    ///
+    /// # Errors
+    ///
+    /// The first kind conflict if [`MergeOptions::reports_kind_conflict`]; otherwise inputs failed
+    /// if there are too many of them for `options.failure_mode`.
+    pub fn verdict(&self, options: &MergeOptions) -> Result<()> {
+        match self.kind_conflict().filter(|_| options.reports_kind_conflict()) {
+            Some(conflict) => Err(conflict),
+            None => options.failure_mode.verdict(self.failures().count(), self.inputs.len()),
+        }
+    }
+
+    /// The error of the first input of another kind than those before it.
+    fn kind_conflict(&self) -> Option<Error> {
+        self.failures().find_map(|(input, error)| {
+            let ErrorKind::KindConflict { detail } = error.kind() else { return None };
+            let conflict = Error::kind_conflict(detail.clone()).in_file(&input.input.path);
+            Some(match error.hint() {
+                Some(hint) => conflict.with_hint(hint.clone()),
+                None => conflict,
+            })
+        })
+    }
+
+    /// What of the result is written.
+    ///
+    /// # Errors
+    ///
+    /// As [`facts_of`](encode::facts_of).
+    pub fn facts(&self, write: &WriteOptions, limits: &Limits, wanted: FactsRequest) -> Result<Facts> {
+        let facts = match &self.file {
+            Some(file) => {
+                let total = wanted.total_count.then(|| file.total_count().into());
+                let mut facts = Facts::new(file.functions_len(), total);
+                facts.records = Some(file.records_len() as u64);
+                encode::with_the_rest(facts, &self.profile, write, limits, wanted)?
+            }
+            None => encode::facts_of(&self.profile, write, limits, wanted)?,
+        };
+        Ok(facts.of_inputs(self.used()))
+    }
+
+    /// Which releases may have written the inputs.
+    pub fn origins(&self) -> Origins {
+        let mut origins = Origins::default();
+        for version in self.inputs.iter().filter_map(|input| input.version) {
+            match version {
+                InputVersion::Raw(version) => origins.add_raw(version),
+                InputVersion::Indexed(version) => origins.add_indexed(version),
+                InputVersion::Text { has_colon_names: true } => origins.add_colon_names(),
+                InputVersion::Text { .. } => origins.add_unknown(),
+            }
+        }
+        origins
+    }
+
+    /// Whether there are several inputs with functions, and no function is in two of them. Memory profiles are asked
+    /// where there is nothing else.
+    pub fn shares_nothing(&self) -> bool {
+        if self.functions_len() == 0 {
+            return self.memory_shares_nothing;
+        }
+        let records = || self.inputs.iter().map(|input| input.records).filter(|records| *records > 0);
+        records().count() > 1 && records().sum::<u64>() == self.functions_len() as u64
+    }
+
+    /// Inputs that were used; those without a record do not count.
+    pub fn used(&self) -> usize {
+        self.inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Used) && !report.is_empty()).count()
+    }
+}

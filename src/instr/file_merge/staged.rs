@@ -1,0 +1,345 @@
+//! Records on their way from a reader to where they are used: all of an input
+//! at once, or some at a time with a thread on either side.
+
+use crate::error::{Error, Result, Warning};
+use crate::instr::InputOptions;
+use crate::limits::Limits;
+use crate::memory::SharedPages;
+use crate::memprof;
+use crate::model::{
+    BinaryId, MemProfSection, NameRef, NameText, ProfileKind, ProfileReader, RecordRef, RecordStore, SymbolTable,
+    TemporalProfile,
+};
+use crate::threads::{
+    self,
+    batch_channel::{User, batch_channel},
+};
+
+/// Records that are handed over at a time.
+const BATCH: usize = 512;
+/// Batches that may wait.
+const WAITING: usize = 4;
+
+/// Records with their names, copied from a reader; the memory is used again.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    /// All names that are not pieces of a shared text, one behind the other.
+    own: Vec<u8>,
+    /// Shared texts, in the order in which the names come from them.
+    texts: Vec<NameText>,
+    names: Vec<Name>,
+    /// One for each name.
+    records: RecordStore,
+    /// What the reader found behind them.
+    fault: Option<Error>,
+    /// The file in which their counters may stay.
+    file: Option<SharedPages>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Name {
+    /// Within its shared text, else within `own`.
+    start: usize,
+    len: usize,
+    /// Index into `texts`.
+    text: Option<usize>,
+    name_ref: Option<NameRef>,
+}
+
+impl Batch {
+    /// Takes records of a reader, `most` of them, in place of what was there;
+    /// `false` when no more follow.
+    fn fill(&mut self, reader: &mut dyn ProfileReader, most: usize) -> bool {
+        self.own.clear();
+        self.texts.clear();
+        self.names.clear();
+        self.records.clear();
+        self.file.iter().for_each(|file| self.records.keep(file.clone()));
+        while self.names.len() < most {
+            match reader.next_record() {
+                Ok(Some(record)) => {
+                    if let Err(error) = self.records.try_reserve(record.record) {
+                        self.fault = Some(error);
+                        return false;
+                    }
+                    self.push(record);
+                }
+                end => {
+                    self.fault = end.err();
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn push(&mut self, RecordRef { name, name_ref, text, record }: RecordRef<'_>) {
+        let shared = text.and_then(|text| Some((text, text.start_of(name)?)));
+        let (start, text) = match shared {
+            Some((text, start)) => (start, Some(place_of(text, &mut self.texts))),
+            None => (self.own.len(), None),
+        };
+        if text.is_none() {
+            self.own.extend_from_slice(name);
+        }
+        self.names.push(Name { start, len: name.len(), text, name_ref });
+        self.records.push(record);
+    }
+
+    fn record(&self, at: usize) -> RecordRef<'_> {
+        let Name { start, len, text, name_ref } = self.names[at];
+        let text = text.map(|text| &self.texts[text]);
+        let name = &text.map_or(self.own.as_slice(), |text| text)[start..start + len];
+        RecordRef { name, name_ref, text, record: self.records.record(at) }
+    }
+}
+
+/// Where a text stands among `texts`, at whose end it is put unless it is there.
+fn place_of(text: &NameText, texts: &mut Vec<NameText>) -> usize {
+    if !texts.last().is_some_and(|last| last.is(text)) {
+        texts.push(text.clone());
+    }
+    texts.len() - 1
+}
+
+/// What a reader has beside records; complete once all records were read.
+#[derive(Debug)]
+struct Rest {
+    kind: ProfileKind,
+    binary_ids: Result<Vec<BinaryId>>,
+    temporal: TemporalProfile,
+    vtable_names: Result<Vec<Vec<u8>>>,
+    memprof: Result<Option<MemProfSection>>,
+    warnings: Vec<Warning>,
+}
+
+impl Rest {
+    fn of(reader: &mut dyn ProfileReader) -> Self {
+        Self {
+            kind: reader.kind(),
+            binary_ids: reader.binary_ids(),
+            temporal: reader.temporal(),
+            vtable_names: reader.vtable_names(),
+            memprof: reader.memprof(),
+            warnings: reader.take_warnings(),
+        }
+    }
+}
+
+/// Takes out what was found, or what was wrong with it.
+fn take<T: Default>(found: &mut Result<T>) -> Result<T> {
+    std::mem::replace(found, Ok(T::default()))
+}
+
+/// A reader of what another one has read.
+#[derive(Debug)]
+pub(super) struct Staged<'b> {
+    batch: &'b mut Batch,
+    /// Records of the batch handed out so far.
+    handed_out: usize,
+    /// Where further batches come from.
+    more: Option<User<Batch>>,
+    kind: ProfileKind,
+    version_word: u64,
+    hashes_names: bool,
+    traces_take_input_weight: bool,
+    /// With records alone there is none.
+    rest: Option<Rest>,
+    symbols: SymbolTable,
+}
+
+impl<'b> Staged<'b> {
+    fn new(reader: &dyn ProfileReader, batch: &'b mut Batch) -> Self {
+        Self {
+            batch,
+            handed_out: 0,
+            more: None,
+            kind: reader.kind(),
+            version_word: reader.version_word(),
+            hashes_names: reader.hashes_names(),
+            traces_take_input_weight: reader.traces_take_input_weight(),
+            rest: None,
+            symbols: SymbolTable::new(),
+        }
+    }
+
+    /// Reads a whole input; what is wrong with it is said in its place.
+    pub(super) fn read(reader: &mut dyn ProfileReader, batch: &'b mut Batch) -> Self {
+        let mut staged = Self::new(reader, batch);
+        staged.batch.fill(reader, usize::MAX);
+        staged.rest = Some(Rest::of(reader));
+        staged
+    }
+
+    /// Finds what is wrong with an input that was read whole; `records` is the
+    /// number of those before it.
+    pub(super) fn check(&mut self, adding: &InputOptions<'_>, limits: &Limits, records: &mut u64) -> Result<()> {
+        for at in 0..self.batch.names.len() {
+            *records = at as u64 + 1;
+            adding.prepare(self.batch.record(at))?;
+        }
+        if let Some(fault) = self.batch.fault.take() {
+            return Err(fault);
+        }
+        if let Some(rest) = &mut self.rest {
+            rest.binary_ids = Ok(take(&mut rest.binary_ids)?);
+            rest.vtable_names = Ok(take(&mut rest.vtable_names)?);
+            rest.memprof = Ok(take(&mut rest.memprof)?);
+            let section = rest.memprof.as_ref().ok().and_then(Option::as_ref);
+            if let Some(section) = section.filter(|_| adding.takes_memprof) {
+                memprof::indexed::read(&section.bytes, section.offset, limits)?;
+            }
+        }
+        *records = 0;
+        Ok(())
+    }
+}
+
+impl ProfileReader for Staged<'_> {
+    fn kind(&self) -> ProfileKind {
+        // A raw file of several profiles says that of the last one at its end.
+        let is_over = self.handed_out == self.batch.names.len();
+        self.rest.as_ref().filter(|_| is_over).map_or(self.kind, |rest| rest.kind)
+    }
+
+    fn version_word(&self) -> u64 {
+        self.version_word
+    }
+
+    fn next_record(&mut self) -> Result<Option<RecordRef<'_>>> {
+        while self.handed_out == self.batch.names.len() {
+            if let Some(fault) = self.batch.fault.take() {
+                return Err(fault);
+            }
+            if !self.more.as_ref().is_some_and(|more| more.exchange(self.batch)) {
+                return Ok(None);
+            }
+            self.handed_out = 0;
+        }
+        self.handed_out += 1;
+        Ok(Some(self.batch.record(self.handed_out - 1)))
+    }
+
+    fn hashes_names(&self) -> bool {
+        self.hashes_names
+    }
+
+    /// Of no use to a merge, for which records are staged.
+    fn symbols(&mut self) -> Result<&SymbolTable> {
+        Ok(&self.symbols)
+    }
+
+    fn binary_ids(&mut self) -> Result<Vec<BinaryId>> {
+        self.rest.as_mut().map_or(Ok(Vec::new()), |rest| take(&mut rest.binary_ids))
+    }
+
+    fn temporal(&mut self) -> TemporalProfile {
+        self.rest.as_mut().map(|rest| std::mem::take(&mut rest.temporal)).unwrap_or_default()
+    }
+
+    fn traces_take_input_weight(&self) -> bool {
+        self.traces_take_input_weight
+    }
+
+    fn vtable_names(&mut self) -> Result<Vec<Vec<u8>>> {
+        self.rest.as_mut().map_or(Ok(Vec::new()), |rest| take(&mut rest.vtable_names))
+    }
+
+    fn memprof(&self) -> Result<Option<MemProfSection>> {
+        let section = self.rest.as_ref().and_then(|rest| rest.memprof.as_ref().ok()?.as_ref());
+        section.map(MemProfSection::try_clone).transpose()
+    }
+
+    fn take_warnings(&mut self) -> Vec<Warning> {
+        self.rest.as_mut().map(|rest| std::mem::take(&mut rest.warnings)).unwrap_or_default()
+    }
+}
+
+/// Reads records on this thread while another uses them; both on this one where
+/// no thread can be had. `file` is where counters may stay.
+pub(super) fn read_ahead<T: Send>(
+    reader: &mut dyn ProfileReader,
+    file: Option<&SharedPages>,
+    use_records: impl FnOnce(&mut dyn ProfileReader) -> T + Send,
+) -> T {
+    let (maker, user) = batch_channel::<Batch>(WAITING);
+    let (mut batch, mut used) = (Batch::default(), Batch::default());
+    let mut staged = Staged::new(reader, &mut used);
+    staged.more = Some(user);
+    std::thread::scope(|scope| {
+        match threads::start_with(scope, use_records, move |use_records| use_records(&mut staged)) {
+            Ok(user) => {
+                // The other side hangs up when it has had enough.
+                batch.file = file.cloned();
+                while batch.fill(reader, BATCH) && maker.hand_over(&mut batch) {
+                    batch.file = file.cloned();
+                }
+                maker.hand_over(&mut batch);
+                drop(maker);
+                user.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }
+            Err(use_records) => use_records(reader),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{FunctionRecord, RecordView};
+    use crate::threads::refusal;
+
+    /// Hands out records without end, and counts them.
+    #[derive(Debug)]
+    struct InfiniteReader {
+        record: FunctionRecord,
+        symbols: SymbolTable,
+        handed_out: usize,
+    }
+
+    impl ProfileReader for InfiniteReader {
+        fn kind(&self) -> ProfileKind {
+            ProfileKind::default()
+        }
+
+        fn version_word(&self) -> u64 {
+            0
+        }
+
+        fn next_record(&mut self) -> Result<Option<RecordRef<'_>>> {
+            self.handed_out += 1;
+            let record = RecordView::from(&self.record);
+            Ok(Some(RecordRef { name: b"f", name_ref: None, text: None, record }))
+        }
+
+        fn symbols(&mut self) -> Result<&SymbolTable> {
+            Ok(&self.symbols)
+        }
+
+        fn binary_ids(&mut self) -> Result<Vec<BinaryId>> {
+            Ok(Vec::new())
+        }
+
+        fn temporal(&mut self) -> TemporalProfile {
+            TemporalProfile::default()
+        }
+
+        fn vtable_names(&mut self) -> Result<Vec<Vec<u8>>> {
+            Ok(Vec::new())
+        }
+    }
+
+    #[test]
+    fn no_thread_means_that_nothing_is_read_ahead() {
+        let record = FunctionRecord::new(1, vec![2, 3]);
+        let mut reader = InfiniteReader { record, symbols: SymbolTable::new(), handed_out: 0 };
+        let three = |reader: &mut dyn ProfileReader| {
+            (0..3).map(|_| reader.next_record().unwrap().unwrap().record.counters.to_vec()).collect::<Vec<_>>()
+        };
+        assert_eq!(read_ahead(&mut reader, None, three), vec![vec![2, 3]; 3]);
+        assert!(reader.handed_out > 3, "a thread reads more than is used");
+        reader.handed_out = 0;
+        assert_eq!(refusal::after(0, || read_ahead(&mut reader, None, three)), vec![vec![2, 3]; 3]);
+        assert_eq!(reader.handed_out, 3);
+    }
+}

@@ -1,0 +1,189 @@
+//! From bytes to the reader that understands them.
+
+use crate::bytes::Head;
+use crate::bytes::head::begins_as_text;
+use crate::bytes::window::{StableSource, Window};
+use crate::compat::Compat;
+use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::hint::Hint;
+use crate::identify::identify;
+use crate::indexed::{self, IndexedReader, Outline};
+use crate::input::{Access, Format, Input, InputBytes, StableFile, detect};
+use crate::limits::Limits;
+#[cfg(feature = "correlate")]
+use crate::memprof;
+use crate::model::ProfileReader;
+use crate::partial::Frame;
+use crate::raw::{Correlator, LargeCounters, RawOptions, RawReader};
+use crate::text::TextReader;
+use std::sync::Arc;
+
+/// How inputs are read.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// Whose rules decide what is accepted.
+    pub compat: Compat,
+    /// Bounds on hostile input.
+    pub limits: Limits,
+    /// Finds the records of raw profiles that have none of their own.
+    pub correlator: Option<Arc<dyn Correlator + Send + Sync>>,
+    /// The programs that wrote raw memory profiles.
+    #[cfg(feature = "correlate")]
+    pub programs: Arc<memprof::raw::Programs>,
+    /// What a raw counter above 2^56 means.
+    pub large_counters: LargeCounters,
+}
+
+impl ReadOptions {
+    /// The defaults under a compat.
+    pub fn new(compat: Compat) -> Self {
+        Self { compat, ..Self::default() }
+    }
+
+    /// What of these options the indexed reader takes.
+    pub(super) fn indexed(&self) -> indexed::ReadOptions {
+        indexed::ReadOptions::new(self.limits, self.compat)
+    }
+
+    /// What of these options the raw reader takes.
+    pub(super) fn raw(&self) -> RawOptions<'_> {
+        let mut options = RawOptions::new(self.compat);
+        options.limits = self.limits;
+        options.correlator = self.correlator.as_deref().map(|correlator| correlator as &dyn Correlator);
+        options.large_counters = self.large_counters;
+        options
+    }
+}
+
+/// The reader for an LLVM profile, by its content.
+///
+/// # Errors
+///
+/// Empty profile, unrecognized format, unsupported for what is recognised but
+/// is no instrumentation profile, and whatever the header's checks find.
+pub fn open_reader<'data>(data: &'data [u8], options: &'data ReadOptions) -> Result<Box<dyn ProfileReader + 'data>> {
+    match detect(data) {
+        Format::Empty => Err(Error::new(ErrorKind::EmptyProfile)
+            .with_hint("the process that should write it was killed, or wrote elsewhere (see LLVM_PROFILE_FILE)")),
+        Format::Raw { .. } => Ok(Box::new(RawReader::new(data, options.raw())?)),
+        Format::Indexed => Ok(Box::new(IndexedReader::new(data, options.indexed())?)),
+        Format::Text => Ok(Box::new(TextReader::new(data, options.compat)?)),
+        memory @ (Format::RawMemProf | Format::YamlMemProf) => Err(unreadable(memory, Compat::Profbridge)),
+        // LLVM takes whatever begins with printable bytes for a text profile.
+        _ if options.compat.is_llvm() && begins_as_text(data) => Ok(Box::new(TextReader::new(data, options.compat)?)),
+        other => Err(unreadable(other, options.compat)),
+    }
+}
+
+/// From so many bytes on, a text is worth a thread that parses it.
+const PARSED_AHEAD: usize = 1 << 20;
+
+/// Opens a profile as [`open_reader`] does and lends its reader to `read`, with
+/// a thread that helps if there are several.
+///
+/// # Errors
+///
+/// Those of [`open_reader`] and of `read`.
+pub(super) fn read_with<T>(
+    data: &[u8],
+    options: &ReadOptions,
+    threads: usize,
+    read: impl FnOnce(&mut dyn ProfileReader) -> Result<T>,
+) -> Result<T> {
+    if threads > 1 && data.len() >= PARSED_AHEAD && detect(data) == Format::Text {
+        return TextReader::parse_ahead(data, options.compat, |reader| read(reader));
+    }
+    read(open_reader(data, options)?.as_mut())
+}
+
+/// Opens a file and lends its reader; errors and warnings name the file.
+pub(crate) fn with_reader<T>(
+    input: &Input,
+    read: &ReadOptions,
+    use_reader: impl FnOnce(&mut dyn ProfileReader) -> Result<T>,
+) -> Result<(T, Vec<Warning>)> {
+    let path = &input.path;
+    let used = |reader: &mut dyn ProfileReader| {
+        let found = use_reader(reader)?;
+        let warnings = reader.take_warnings().into_iter().map(|warning| warning.in_file(path)).collect();
+        Ok((found, warnings))
+    };
+    let done = if let Some((_, outline)) = outline_of(input, read) {
+        outline.reader(read.indexed()).and_then(|mut reader| used(&mut reader))
+    } else if let Some((_, window)) = window_of_text(input, read) {
+        TextReader::through(window, read.compat).and_then(|mut reader| used(&mut reader))
+    } else {
+        let bytes: InputBytes = if read.compat.decompresses() {
+            input.bytes(Access::Read, &read.limits)?
+        } else {
+            input.stored_bytes(Access::Read, &read.limits)?
+        };
+        open_reader(&bytes, read).and_then(|mut reader| used(&mut *reader))
+    };
+    done.map_err(|error| error.in_file(path))
+}
+
+/// From so many bytes on, a file whose records are gone through once is not read whole.
+pub(super) const WORTH_A_WINDOW: u64 = 1 << 20;
+
+/// A window of a large text, which is gone through once, and the length of the text. `None` for anything else,
+/// which is left, with what is wrong with it, to those that read it whole.
+pub(super) fn window_of_text(input: &Input, options: &ReadOptions) -> Option<(u64, Window<'static>)> {
+    if input.is_pipe() || !input.look().is_ok_and(|probe| probe.identity.format == Format::Text) {
+        return None;
+    }
+    let file = large_file(input, options)?;
+    let len = file.len();
+    let mut window = Window::of_file(Arc::new(file), 0..len);
+    window.more().ok()?;
+    // By now another file may have its name.
+    let is_text = identify(&Head::cut(window.view(), window.is_last())).format == Format::Text;
+    // What LLVM takes for a memory profile begins with three dashes.
+    (is_text && !window.view().starts_with(b"---")).then_some((len, window))
+}
+
+/// What stands around the records of a large indexed file, which are gone through once. `None` as for
+/// [`window_of_text`].
+pub(super) fn outline_of(input: &Input, options: &ReadOptions) -> Option<(u64, Outline)> {
+    if input.is_pipe() || !input.look().is_ok_and(|probe| probe.identity.format == Format::Indexed) {
+        return None;
+    }
+    let file = large_file(input, options)?;
+    let len = file.len();
+    let outline = Outline::read(Arc::new(file))?;
+    let is_sound = outline.reader(options.indexed()).is_ok();
+    (is_sound && !Frame::is_at_end_of(outline.back())).then_some((len, outline))
+}
+
+fn large_file(input: &Input, options: &ReadOptions) -> Option<StableFile> {
+    let file = StableFile::open(&input.path).ok()??;
+    (WORTH_A_WINDOW..=options.limits.stream_bytes).contains(&file.len()).then_some(file)
+}
+
+/// Why a format that was recognised cannot be read as an LLVM profile.
+fn unreadable(format: Format, compat: Compat) -> Error {
+    if compat.is_llvm() {
+        return Error::new(ErrorKind::UnrecognizedFormat);
+    }
+    let error = Error::new(match format {
+        Format::Unknown | Format::OtherText | Format::OtherJson => ErrorKind::UnrecognizedFormat,
+        known => ErrorKind::Unsupported { what: format!("{known} as an LLVM instrumentation profile") },
+    });
+    match format {
+        sample if sample.is_sample_profile() => {
+            error.with_hint("sample profiles are merged, shown and converted by themselves: name one first")
+        }
+        Format::RawMemProf | Format::YamlMemProf => error.with_hint(Hint::ShowOrMergeMemory),
+        Format::Gcda => error.with_hint("use `gcov-tool` of the GCC that wrote it"),
+        Format::Iprof => error.with_hint(Hint::ConvertToLlvm),
+        Format::Jfr => error.with_hint(Hint::ConvertToIprof),
+        Format::Pprof | Format::Collapsed => error.with_hint(Hint::ShowStacks),
+        Format::OtherText => {
+            error.with_hint("it is text, and no profile: below the name of a function its hash is expected")
+        }
+        Format::OtherJson => error.with_hint("it is JSON, and no iprof"),
+        Format::Unknown => error.with_hint("a profile begins with a magic number; is this the right file?"),
+        _ => error,
+    }
+}

@@ -1,0 +1,279 @@
+//! Partial merges: made of files, merged further, finished.
+
+use crate::bytes::Head;
+use crate::error::{Error, ErrorKind, Result};
+use crate::families::merge::{InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport};
+use crate::families::partial::remembered::{failed, no_weight, remembered, unknown_failure};
+use crate::families::read::memprof;
+use crate::families::target::Evidence;
+use crate::indexed::{self, IndexedProfile};
+use crate::input::{self, Access, Format, WeightedInput};
+use crate::instr::encode::{Saved, WriteOptions, encode};
+use crate::instr::open::read_with;
+use crate::instr::partial::PartialMerge;
+use crate::instr::{InputOptions, MergeRules, SoftError, repeated_sizes};
+use crate::limits::Limits;
+use crate::model::{Profile, ProfileKind, ProfileReader};
+use crate::partial::{Family, Frame, InputOrigin, InputState, PartialInput};
+use crate::raw::RawReader;
+use crate::text;
+use crate::threads::{self, ordered_workers::OrderedWorkers};
+use std::collections::BTreeSet;
+use std::num::NonZeroU64;
+use std::path::Path;
+
+/// Adds up inputs, partial merges among them, so that a merge can go on from
+/// there. What is wrong with single inputs is noted with them.
+///
+/// # Errors
+///
+/// Usage for a partial merge with a weight.
+pub fn merge_partially(
+    inputs: &[WeightedInput],
+    options: &MergeOptions,
+    observer: &mut dyn MergeObserver,
+) -> Result<PartialMerge> {
+    let empty = || PartialMerge::new(&MergeRules::of(options.release), options.read.limits);
+    let mut sums = empty();
+    let workers = threads::wanted(options.threads).get().min(inputs.len());
+    if workers < 2 {
+        for (at, input) in inputs.iter().enumerate() {
+            add_input(&mut sums, input, options)?;
+            observer.progress(at + 1, inputs.len());
+        }
+        return Ok(sums);
+    }
+    // Each input is read into sums of its own, which are joined in order.
+    std::thread::scope(|scope| -> Result<()> {
+        let read = |(input, sums, read): &mut (&WeightedInput, PartialMerge, Result<()>)| {
+            *read = add_input(sums, input, options);
+        };
+        let mut turns = OrderedWorkers::start(scope, workers, read);
+        let (mut waiting, mut done) = (inputs.iter(), 0);
+        loop {
+            while !turns.is_full() {
+                let Some(input) = waiting.next() else { break };
+                turns.give((input, empty(), Ok(())));
+            }
+            let Some((_, next, read)) = turns.take() else { return Ok(()) };
+            read?;
+            sums.append(next);
+            done += 1;
+            observer.progress(done, inputs.len());
+        }
+    })?;
+    Ok(sums)
+}
+
+/// Writes sums as a file that LLVM's tools take for the profile that stands in
+/// front of them; `profile` is what they [gave](finish).
+///
+/// # Errors
+///
+/// As [`encode`](crate::instr::encode()) and
+/// [`output::replace`](crate::input::output::replace); unsupported for a memory profile
+/// for LLVM 15.
+pub fn write_file(sums: &PartialMerge, profile: &Profile, options: &WriteOptions, path: &Path) -> Result<Saved> {
+    let encoded = encode(profile, options)?;
+    refuse_open_end(&encoded.bytes)?;
+    let bytes = crate::partial::append(encoded.bytes, Family::Instr, origins(sums), &sums.encode()?)?;
+    options.replace_with(path, |out| out.write_all(&bytes))?;
+    Ok(Saved { losses: encoded.losses, stopped: encoded.stopped })
+}
+
+/// In version 8 the section of memory profiles reaches to the end of the file, so
+/// that LLVM 15 would take the state for a piece of it.
+fn refuse_open_end(front: &[u8]) -> Result<()> {
+    let Ok(profile) = IndexedProfile::read(front, indexed::ReadOptions::default()) else { return Ok(()) };
+    if profile.version() != 8 || !profile.has_memprof() {
+        return Ok(());
+    }
+    let what = "a partial merge with a memory profile for LLVM 15, whose section has no end".to_string();
+    Err(Error::new(ErrorKind::Unsupported { what })
+        .with_hint("make the part for llvm-16; for whom the result is, is decided when the merge is finished"))
+}
+
+/// Who wrote the inputs, for [`Frame::origins`].
+pub(crate) fn origins(sums: &PartialMerge) -> u64 {
+    evidence(sums.inputs()).to_word()
+}
+
+/// What the inputs say about the target release.
+pub(crate) fn evidence<'i>(inputs: impl IntoIterator<Item = &'i PartialInput>) -> Evidence {
+    let mut evidence = Evidence::default();
+    for input in inputs.into_iter().filter(|input| input.state != InputState::Empty) {
+        add_evidence(&mut evidence, input);
+    }
+    evidence
+}
+
+fn add_evidence(evidence: &mut Evidence, input: &PartialInput) {
+    match input.origin {
+        Some(InputOrigin::Raw(version)) => evidence.add_raw(u32::try_from(version).unwrap_or_default()),
+        Some(InputOrigin::Indexed(version)) => evidence.add_indexed(u32::try_from(version).unwrap_or_default()),
+        Some(InputOrigin::RawMemory(version)) => evidence.add_raw_memory(version),
+        // What is neither is a memory profile in YAML.
+        Some(InputOrigin::Text { .. } | InputOrigin::Other) => evidence.has_unversioned = true,
+        None => {}
+    }
+    if matches!(input.origin, Some(InputOrigin::Raw(_) | InputOrigin::Indexed(_))) {
+        evidence.properties |= input.kind.map_or(ProfileKind::NONE, ProfileKind::from_bits);
+    }
+}
+
+fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOptions) -> Result<()> {
+    let mut about = PartialInput::new(&input.path, input.weight.get());
+    let limits = &options.read.limits;
+    let added = match input.bytes(Access::Read, limits) {
+        Ok(data) => match Frame::find(&data, limits) {
+            Ok(Some(_)) if input.weight.get() != 1 => return Err(no_weight().in_file(&input.path)),
+            Ok(Some(frame)) => match decode(&frame, limits) {
+                Ok(part) => {
+                    sums.append(part);
+                    return Ok(());
+                }
+                Err(error) => Err(error),
+            },
+            Ok(None) => add_profile(sums, &data, &mut about, options),
+            // A damaged part is a bad input like others.
+            Err(error) => Err(error),
+        },
+        Err(error) => Err(error),
+    };
+    if let Err(error) = added {
+        let error = error.in_file(&input.path);
+        about.state = match error.kind() {
+            ErrorKind::EmptyProfile => InputState::Empty,
+            _ => failed(&error),
+        };
+        match sums.inputs_mut().last_mut().filter(|last| options.salvage && is_salvaged(last, &about)) {
+            Some(last) => last.state = about.state,
+            None => sums.add_unused(about),
+        }
+    }
+    Ok(())
+}
+
+/// The sums in a partial merge of instrumentation profiles; `None` for a file
+/// that is none.
+///
+/// # Errors
+///
+/// Those of [`Frame::find`] and [`PartialMerge::decode`].
+pub fn open(data: &[u8], limits: &Limits) -> Result<Option<PartialMerge>> {
+    let frame = Frame::find(data, limits)?.filter(|frame| frame.family == Family::Instr);
+    frame.map(|frame| PartialMerge::decode(&frame.state, limits)).transpose()
+}
+
+/// Whether the records that stand before a fault were added as this input.
+fn is_salvaged(last: &PartialInput, about: &PartialInput) -> bool {
+    last.path == about.path && last.kind.is_some() && last.state == InputState::Used && last.origin == about.origin
+}
+
+fn decode(frame: &Frame<'_>, limits: &Limits) -> Result<PartialMerge> {
+    if frame.family != Family::Instr {
+        return Err(Error::kind_conflict(format!("a partial merge of {}, not of {}", frame.family, Family::Instr)));
+    }
+    PartialMerge::decode(&frame.state, limits)
+}
+
+/// Adds an ordinary profile; what becomes known of it on the way is noted in `about`.
+fn add_profile(sums: &mut PartialMerge, data: &[u8], about: &mut PartialInput, options: &MergeOptions) -> Result<()> {
+    let mut adding = InputOptions::weighted(about.weight);
+    adding.remapping = (!options.remapping.is_empty()).then_some(&options.remapping);
+    adding.most_name_bytes = options.read.limits.name_bytes;
+    let mut add = |reader: &mut dyn ProfileReader, origin| {
+        (about.origin, about.kind) = (Some(origin), Some(reader.kind().bits()));
+        sums.add_reader(reader, about.clone(), &adding, &options.filter, options.salvage)
+    };
+    match input::detect(data) {
+        Format::Raw { .. } => {
+            let mut reader = RawReader::new(data, options.read.raw())?;
+            reader.names().stay();
+            let version = reader.profile().header().version().into();
+            add(&mut reader, InputOrigin::Raw(version))
+        }
+        _ if memprof::is_memory_profile(data, options.read.compat) => {
+            about.origin = Some(match version_of_raw_memory(data) {
+                Some(version) => InputOrigin::RawMemory(version),
+                None => InputOrigin::Other,
+            });
+            let (profile, _) = memprof::read(data, &options.read, options.release)?;
+            sums.add_memory(&profile, about.clone())
+        }
+        Format::Text if !options.read.compat.is_llvm() && text::is_blank(&Head::new(data)) => {
+            sums.add_unused(about.clone());
+            Ok(())
+        }
+        format => read_with(data, &options.read, threads::wanted(options.threads).get(), |reader| {
+            let version = reader.version_word() & u64::from(u32::MAX); // flags stand above the number
+            let origin = match format {
+                Format::Indexed => InputOrigin::Indexed(version),
+                _ => InputOrigin::Text { has_colon_names: text::has_colon_names(data) },
+            };
+            add(reader, origin)
+        }),
+    }
+}
+
+fn version_of_raw_memory(data: &[u8]) -> Option<u64> {
+    let is_raw = input::detect(data) == Format::RawMemProf;
+    let word = data.get(8..16).filter(|_| is_raw)?.try_into().ok()?;
+    Some(u64::from_le_bytes(word))
+}
+
+/// Makes the result of a merge of all inputs that the sums hold.
+///
+/// # Errors
+///
+/// A damaged state, memory profiles that cannot be written.
+pub fn finish(sums: &PartialMerge, options: &MergeOptions, observer: &mut dyn MergeObserver) -> Result<MergeReport> {
+    let inputs: Vec<WeightedInput> = sums.inputs().iter().map(weighted).collect();
+    let mut reported = BTreeSet::new();
+    let replayed = sums.replay(options.merger_options(), &mut |number, function, error: SoftError| {
+        let first = reported.insert(error);
+        observer.soft_error(&inputs[number], function, error, first);
+    })?;
+    let mut reports: Vec<InputReport> =
+        sums.inputs().iter().zip(&inputs).map(|(about, input)| report(about, input)).collect();
+    for (number, conflict) in replayed.conflicts {
+        let error = match reports[number].kind {
+            Some(ProfileKind::MEMPROF) => memprof::conflict(conflict, &crate::memprof::Source::Raw),
+            _ => conflict,
+        };
+        let path = reports[number].input.path.clone();
+        reports[number].records = 0;
+        reports[number].outcome = InputOutcome::Failed(error.in_file(path));
+    }
+    let memory_shares_nothing = replayed.merger.memory_shares_nothing();
+    let shared_kind = replayed.merger.shared_kind().clone();
+    let (profile, memprof_losses) = options.memprof.finish(replayed.merger, options.release, options.read.compat)?;
+    let rules = MergeRules::of(options.release);
+    let keeps = |name: &[u8]| options.filter.keeps(name) && !replayed.left_out.contains(name);
+    let repeats_memory_size = repeated_sizes(&profile, &rules, keeps).next().is_some();
+    let left_out = replayed.left_out;
+    let rest = MergeReport::of(profile, reports);
+    Ok(MergeReport { left_out, repeats_memory_size, memprof_losses, memory_shares_nothing, shared_kind, ..rest })
+}
+
+fn weighted(about: &PartialInput) -> WeightedInput {
+    WeightedInput::with_weight(&about.path, NonZeroU64::new(about.weight).unwrap_or(NonZeroU64::MIN))
+}
+
+fn report(about: &PartialInput, input: &WeightedInput) -> InputReport {
+    let outcome = match &about.state {
+        InputState::Used => InputOutcome::Used,
+        InputState::Empty => InputOutcome::Empty,
+        failed => InputOutcome::Failed(remembered(failed).unwrap_or_else(unknown_failure)),
+    };
+    let mut report = InputReport::new(input, outcome);
+    report.version = about.origin.and_then(|origin| match origin {
+        InputOrigin::Raw(version) => Some(InputVersion::Raw(version)),
+        InputOrigin::Indexed(version) => Some(InputVersion::Indexed(version)),
+        InputOrigin::Text { has_colon_names } => Some(InputVersion::Text { has_colon_names }),
+        InputOrigin::RawMemory(_) | InputOrigin::Other => None,
+    });
+    (report.records, report.kind) = (about.records, about.kind.map(ProfileKind::from_bits));
+    report.warnings = about.warnings().collect();
+    report
+}

@@ -1,0 +1,277 @@
+//! The merge of all inputs, made of their sums.
+//!
+//! Inputs are taken in order, and the records of each in theirs. The first visit
+//! of a sum adds all of it: sums of one shape may be added in any order. What
+//! depends on order, the values of each visit above all, is added at that visit.
+
+use crate::error::Result;
+use crate::instr::partial::log::SiteReader;
+use crate::instr::partial::record::{Shape, Summed};
+use crate::instr::partial::sums::{Contribution, Group, PartialMerge};
+use crate::instr::{MergeOptions, Merger, SoftError};
+use crate::memprof::{self, Source};
+use crate::model::{FunctionId, FunctionRecord, FunctionTable, RecordId, ValueKind};
+use std::collections::HashSet;
+
+/// What came of a merge that went on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Replayed {
+    /// The merger, with everything added.
+    pub merger: Merger,
+    /// Inputs that were left out since their kind conflicts with those before,
+    /// by number, and why.
+    pub conflicts: Vec<(usize, crate::Error)>,
+    /// Functions that filters left out of the inputs, whose names still stand
+    /// in the profile.
+    pub left_out: HashSet<Vec<u8>>,
+}
+
+/// Where the merge stands in one sum.
+#[derive(Debug, Clone, Copy, Default)]
+struct Progress {
+    record: Option<RecordId>,
+    /// The sum was left out, since its counters are others.
+    is_refused: bool,
+    sites: SiteReader,
+    wholes: usize,
+    overflows: usize,
+}
+
+/// Hears of records that were not, or not wholly, merged: the input's number,
+/// the function, and what was wrong.
+pub type OnSoftError<'a> = dyn FnMut(usize, &[u8], SoftError) + 'a;
+
+impl PartialMerge {
+    /// Merges all inputs.
+    ///
+    /// # Errors
+    ///
+    /// Malformed memory profiles and value sites of a damaged state.
+    pub fn replay(&self, options: MergeOptions, on_soft_error: &mut OnSoftError<'_>) -> Result<Replayed> {
+        let mut replay = Replay {
+            merger: Merger::new(options),
+            names: &self.names,
+            functions: vec![None; self.names.len()],
+            groups: self.groups.iter().map(GroupReplay::new).collect(),
+            scratch: FunctionRecord::default(),
+        };
+        let mut conflicts = Vec::new();
+        for (number, contribution) in self.contributions.iter().enumerate() {
+            let Some(contribution) = contribution else { continue };
+            let group = &self.groups[contribution.group as usize];
+            let about = &self.inputs[number];
+            let begun = match group.sequences.at(contribution.sequence).is_empty() {
+                true => replay.merger.begin_without_records(group.kind),
+                false => replay.merger.begin_named_input(group.kind, Some(&about.path)),
+            };
+            if let Err(conflict) = begun {
+                conflicts.push((number, conflict));
+                continue;
+            }
+            let weight = about.weight;
+            replay.visit_records(contribution, number, weight, on_soft_error)?;
+            replay.merger.add_binary_ids(self.binary_ids.at(contribution.binary_ids).iter().cloned());
+            replay.merger.add_traces(contribution.traces.clone());
+            replay.merger.add_vtable_names(self.vtable_names.at(contribution.vtable_names).iter().cloned());
+            replay.add_memory(contribution, weight)?;
+        }
+        let merger = replay.merger;
+        Ok(Replayed { left_out: left_out(&self.groups, &self.names), merger, conflicts })
+    }
+}
+
+/// The names of functions of which nothing was kept.
+fn left_out(groups: &[Group], names: &FunctionTable) -> HashSet<Vec<u8>> {
+    let records = || groups.iter().flat_map(|group| &group.records);
+    let kept: HashSet<FunctionId> =
+        records().filter(|record| !record.shape.is_left_out).map(|record| record.function).collect();
+    let gone = records().filter(|record| record.shape.is_left_out && !kept.contains(&record.function));
+    gone.map(|record| names.name(record.function).to_vec()).collect()
+}
+
+struct Replay<'a> {
+    merger: Merger,
+    names: &'a FunctionTable,
+    /// Functions of the merger, by that of `names`.
+    functions: Vec<Option<FunctionId>>,
+    groups: Vec<GroupReplay<'a>>,
+    scratch: FunctionRecord,
+}
+
+struct GroupReplay<'a> {
+    group: &'a Group,
+    progress: Vec<Progress>,
+    /// By sequence: once an input had it, the visits that the next one with it makes.
+    again: Vec<Option<Vec<u32>>>,
+}
+
+impl<'a> GroupReplay<'a> {
+    fn new(group: &'a Group) -> Self {
+        let (progress, again) = (vec![Progress::default(); group.records.len()], vec![None; group.sequences.len()]);
+        Self { group, progress, again }
+    }
+}
+
+impl Replay<'_> {
+    fn visit_records(
+        &mut self,
+        contribution: &Contribution,
+        number: usize,
+        weight: u64,
+        on_soft_error: &mut OnSoftError<'_>,
+    ) -> Result<()> {
+        let (at, sequence) = (contribution.group as usize, contribution.sequence as usize);
+        let group = self.groups[at].group;
+        let again = self.groups[at].again[sequence].take();
+        let visits = again.as_deref().unwrap_or_else(|| group.sequences.at(contribution.sequence));
+        for &place in visits {
+            let record = &group.records[place as usize];
+            let mut progress = self.groups[at].progress[place as usize];
+            let error = self.visit(record, &mut progress, number, weight)?;
+            self.groups[at].progress[place as usize] = progress;
+            if let Some(error) = error {
+                on_soft_error(number, self.names.name(record.function), error);
+            }
+        }
+        let again = match again {
+            Some(again) => again,
+            None => visits.iter().copied().filter(|place| self.matters_again(at, *place)).collect(),
+        };
+        self.groups[at].again[sequence] = Some(again);
+        Ok(())
+    }
+
+    /// Whether a further visit of a sum adds something, or has something wrong with it.
+    fn matters_again(&self, group: usize, place: u32) -> bool {
+        let GroupReplay { group, progress, .. } = &self.groups[group];
+        let (record, progress) = (&group.records[place as usize], &progress[place as usize]);
+        record.is_visited_one_by_one() || progress.is_refused || !self.fits(record.shape, progress)
+    }
+
+    /// Whether a sum has the bitmap and the sites of the record that it went into.
+    fn fits(&self, shape: Shape, progress: &Progress) -> bool {
+        let Some(record) = progress.record else { return true };
+        let record = self.merger.profile.functions.record(record);
+        record.bitmap.len() == shape.bitmap as usize
+            && ValueKind::ALL.into_iter().all(|kind| record.sites(kind).len() == shape.sites[kind as usize] as usize)
+    }
+
+    /// Adds what one record of an input adds; returns what was wrong with it.
+    fn visit(
+        &mut self,
+        sum: &Summed,
+        progress: &mut Progress,
+        number: usize,
+        weight: u64,
+    ) -> Result<Option<SoftError>> {
+        let function = self.function(sum.function);
+        if sum.shape.is_whole {
+            let whole = sum.extra.as_ref().and_then(|extra| extra.whole.get(progress.wholes));
+            progress.wholes += 1;
+            let Some(whole) = whole else { return Err(missing()) };
+            return Ok(self.merger.add_to_function(function, whole.record.view(), whole.weight).error);
+        }
+        let overflowed = progress.overflows(sum, number);
+        let first = progress.record.is_none() && !progress.is_refused;
+        self.read_sites(sum, progress)?;
+        let error =
+            if first { self.place(sum, function, progress, weight) } else { self.merge_again(sum, progress, weight) };
+        Ok(match error {
+            Some(SoftError::CountMismatch) => error,
+            _ if overflowed => Some(SoftError::CounterOverflow),
+            _ => error,
+        })
+    }
+
+    fn function(&mut self, known: FunctionId) -> FunctionId {
+        let name = self.names.function(known);
+        *self.functions[known.index()].get_or_insert_with(|| {
+            self.merger.profile.functions.intern_shared(name.name(), name.name_ref(), name.text())
+        })
+    }
+
+    /// The sites of this visit, into the scratch record.
+    fn read_sites(&mut self, sum: &Summed, progress: &mut Progress) -> Result<()> {
+        if !sum.shape.has_sites() {
+            return Ok(());
+        }
+        if sum.shape.is_left_out {
+            for kind in ValueKind::ALL {
+                let sites = self.scratch.sites_mut(kind);
+                sites.clear();
+                (0..sum.shape.sites[kind as usize]).for_each(|_| sites.end_site());
+            }
+            return Ok(());
+        }
+        let extra = sum.extra.as_ref().ok_or_else(missing)?;
+        progress.sites.next(&extra.sites, sum.shape.sites, &mut self.scratch)
+    }
+
+    /// Adds all counters of a sum, with the values of this visit.
+    fn place(&mut self, sum: &Summed, function: FunctionId, progress: &mut Progress, weight: u64) -> Option<SoftError> {
+        let max = self.merger.rules.max_count;
+        let scratch = &mut self.scratch;
+        scratch.func_hash = sum.func_hash;
+        scratch.counters.clear();
+        scratch.counters.extend(sum.counters.iter().map(|count| (*count).min(max)));
+        scratch.bitmap.clear();
+        scratch.bitmap.extend_from_slice(&sum.bitmap);
+        if !sum.shape.has_sites() {
+            ValueKind::ALL.into_iter().for_each(|kind| scratch.sites_mut(kind).clear());
+        }
+        let outcome = self.merger.add_summed(function, self.scratch.view(), weight);
+        progress.record = Some(outcome.record);
+        progress.is_refused = outcome.error == Some(SoftError::CountMismatch);
+        outcome.error
+    }
+
+    /// Adds the values of a further visit; everything else is there.
+    fn merge_again(&mut self, sum: &Summed, progress: &Progress, weight: u64) -> Option<SoftError> {
+        if progress.is_refused {
+            return Some(SoftError::CountMismatch);
+        }
+        let target = progress.record?;
+        let record = self.merger.profile.functions.record(target);
+        if record.bitmap.len() != sum.shape.bitmap as usize {
+            return Some(SoftError::BitmapMismatch);
+        }
+        if !record.has_value_sites() && !sum.shape.has_sites() {
+            return None;
+        }
+        let mut error = None;
+        for kind in ValueKind::ALL {
+            if !sum.shape.has_sites() {
+                self.scratch.sites_mut(kind).clear();
+            }
+            let sites = std::mem::take(self.scratch.sites_mut(kind));
+            error = error.or(self.merger.merge_sites(target, kind, &sites, weight));
+            *self.scratch.sites_mut(kind) = sites;
+        }
+        error
+    }
+
+    fn add_memory(&mut self, contribution: &Contribution, weight: u64) -> Result<()> {
+        let Some(memory) = &contribution.memory else { return Ok(()) };
+        if memory.is_indexed {
+            return self.merger.add_memprof(memory.section.try_clone()?, weight);
+        }
+        let limits = self.merger.options.limits;
+        let stored = memprof::indexed::read(&memory.section.bytes, memory.section.offset, &limits)?;
+        self.merger.add_memory(stored.profile, Source::Raw, weight)
+    }
+}
+
+impl Progress {
+    /// Whether this visit brought a counter beyond its maximum.
+    fn overflows(&mut self, sum: &Summed, number: usize) -> bool {
+        let noted = sum.extra.as_ref().map_or(&[][..], |extra| &extra.overflows);
+        let is_noted = noted.get(self.overflows).is_some_and(|input| *input as usize == number);
+        self.overflows += usize::from(is_noted);
+        is_noted
+    }
+}
+
+fn missing() -> crate::Error {
+    crate::Error::malformed("a visit without its record").at("state of a partial merge", 0)
+}

@@ -1,0 +1,342 @@
+//! The sums over a run of inputs.
+
+use crate::error::Result;
+use crate::instr::partial::pool::Pool;
+use crate::instr::partial::record::{Shape, Summed};
+use crate::instr::{FunctionFilter, InputOptions, MergeRules};
+use crate::limits::Limits;
+use crate::memprof::{self, MemoryProfile};
+use crate::model::{
+    BinaryId, FunctionId, FunctionTable, MemProfSection, ProfileKind, ProfileReader, Release, TemporalProfile, name_ref,
+};
+use crate::partial::PartialInput;
+use foldhash::HashMap;
+use std::collections::HashSet;
+
+/// The sums of inputs that one merge would take or refuse together: those of
+/// one kind, with unmarked front-end profiles that come after a marked one apart.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Group {
+    pub(super) kind: ProfileKind,
+    pub(super) is_after_front_end: bool,
+    pub(super) records: Vec<Summed>,
+    /// Function, FuncHash and shape → place in `records`.
+    pub(super) places: HashMap<(FunctionId, u64, Shape), u32>,
+    /// Places of the records that inputs visit, in order.
+    pub(super) sequences: Pool<Vec<u32>>,
+}
+
+/// What an input that was read contributed, its records aside.
+#[derive(Debug, Clone)]
+pub(super) struct Contribution {
+    pub(super) group: u32,
+    /// Place in the group's `sequences`.
+    pub(super) sequence: u32,
+    /// Places in the lists of the whole.
+    pub(super) binary_ids: u32,
+    pub(super) vtable_names: u32,
+    pub(super) traces: TemporalProfile,
+    pub(super) memory: Option<MemoryInput>,
+}
+
+/// The memory profile of an input, in the form that indexed files have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MemoryInput {
+    pub(super) section: MemProfSection,
+    /// Whether the input was an indexed profile.
+    pub(super) is_indexed: bool,
+}
+
+/// The version of sections that hold everything that is known (LLVM 21).
+const SECTION_VERSION: u32 = 4;
+
+/// Sums over a run of inputs, from which a merge can go on.
+#[derive(Debug, Clone)]
+pub struct PartialMerge {
+    /// What counters stop at.
+    pub(super) max_count: u64,
+    /// Bounds on what memory profiles expand to.
+    pub(super) limits: Limits,
+    pub(super) inputs: Vec<PartialInput>,
+    /// One an input; nothing where it could not be used.
+    pub(super) contributions: Vec<Option<Contribution>>,
+    /// Names of functions, in no order that matters.
+    pub(super) names: FunctionTable,
+    pub(super) groups: Vec<Group>,
+    pub(super) binary_ids: Pool<Vec<BinaryId>>,
+    pub(super) vtable_names: Pool<Vec<Vec<u8>>>,
+    /// The function filters and renamings that were applied, in words.
+    pub(super) applied: Vec<String>,
+}
+
+impl PartialMerge {
+    /// Sums of nothing, for a release with these rules.
+    pub fn new(rules: &MergeRules, limits: Limits) -> Self {
+        Self::with_ceiling(rules.max_count, limits)
+    }
+
+    fn with_ceiling(max_count: u64, limits: Limits) -> Self {
+        Self {
+            max_count,
+            limits,
+            inputs: Vec::new(),
+            contributions: Vec::new(),
+            names: FunctionTable::new(),
+            groups: Vec::new(),
+            binary_ids: Pool::default(),
+            vtable_names: Pool::default(),
+            applied: Vec::new(),
+        }
+    }
+
+    /// The inputs, in order.
+    pub fn inputs(&self) -> &[PartialInput] {
+        &self.inputs
+    }
+
+    /// Changes what is known of the inputs, whose number stays.
+    pub fn inputs_mut(&mut self) -> &mut [PartialInput] {
+        &mut self.inputs
+    }
+
+    /// The function filters and renamings that were applied to inputs, in words
+    /// and each once.
+    pub fn applied(&self) -> &[String] {
+        &self.applied
+    }
+
+    /// Remembers a function filter or renaming, in words.
+    pub fn note_applied(&mut self, words: String) {
+        if !self.applied.contains(&words) {
+            self.applied.push(words);
+        }
+    }
+
+    /// Sums that are kept, for each name, FuncHash and shape.
+    pub fn records(&self) -> usize {
+        self.groups.iter().map(|group| group.records.len()).sum()
+    }
+
+    /// Adds an input that gave nothing: empty, or not to be read.
+    pub fn add_unused(&mut self, input: PartialInput) {
+        self.inputs.push(input);
+        self.contributions.push(None);
+    }
+
+    /// Adds an input.
+    ///
+    /// # Errors
+    ///
+    /// Those of the reader. The input was not added then, unless `salvage` asks
+    /// for what stands before the fault; in neither case is it noted as failed.
+    pub fn add_reader(
+        &mut self,
+        reader: &mut dyn ProfileReader,
+        input: PartialInput,
+        options: &InputOptions<'_>,
+        filter: &FunctionFilter,
+        salvage: bool,
+    ) -> Result<()> {
+        let mut one = Self::with_ceiling(self.max_count, self.limits);
+        let mut group = Group { kind: reader.kind(), ..Group::default() };
+        let mut contribution = one.contribution();
+        let read = one
+            .read_records(reader, &mut group, options, filter)
+            .and_then(|()| one.read_rest(reader, &mut contribution, options));
+        if read.is_err() && !salvage {
+            return read;
+        }
+        one.finish_input(input, group, contribution);
+        self.append(one);
+        read
+    }
+
+    /// Adds a memory profile that is an input of its own.
+    ///
+    /// # Errors
+    ///
+    /// Those of writing it as a section.
+    pub fn add_memory(&mut self, profile: &MemoryProfile, input: PartialInput) -> Result<()> {
+        let mut options = memprof::indexed::WriteOptions::new(Release::DEFAULT, Some(SECTION_VERSION), true)?;
+        options.schema = profile.schema;
+        let bytes = memprof::indexed::write(profile, &options)?;
+        let section = MemProfSection { bytes, offset: 0, indexed_version: 0 };
+        let mut one = Self::with_ceiling(self.max_count, self.limits);
+        let mut group = Group { kind: ProfileKind::MEMPROF, ..Group::default() };
+        group.sequences.place(Vec::new());
+        let contribution =
+            Contribution { memory: Some(MemoryInput { section, is_indexed: false }), ..one.contribution() };
+        let records = profile.records().len() as u64;
+        one.finish_input(PartialInput { records, ..input }, group, contribution);
+        self.append(one);
+        Ok(())
+    }
+
+    /// That of an only input, nothing so far.
+    fn contribution(&mut self) -> Contribution {
+        let (binary_ids, vtable_names) = (self.binary_ids.place(Vec::new()), self.vtable_names.place(Vec::new()));
+        let traces = TemporalProfile::default();
+        Contribution { group: 0, sequence: 0, binary_ids, vtable_names, traces, memory: None }
+    }
+
+    fn finish_input(&mut self, input: PartialInput, group: Group, contribution: Contribution) {
+        let visits: usize = group.sequences.iter().map(Vec::len).sum();
+        let (records, kind) = (input.records + visits as u64, Some(group.kind.bits()));
+        self.inputs.push(PartialInput { records, kind, ..input });
+        self.groups.push(group);
+        self.contributions.push(Some(contribution));
+    }
+
+    fn read_records(
+        &mut self,
+        reader: &mut dyn ProfileReader,
+        group: &mut Group,
+        options: &InputOptions<'_>,
+        filter: &FunctionFilter,
+    ) -> Result<()> {
+        let mut visits = Vec::new();
+        let mut read = Ok(());
+        loop {
+            let incoming = match reader.next_record() {
+                Ok(Some(incoming)) => incoming,
+                Ok(None) => break,
+                Err(error) => {
+                    read = Err(error);
+                    break;
+                }
+            };
+            let incoming = options.prepare(incoming)?;
+            let function = self.names.intern_shared(incoming.name, name_ref(incoming.name), incoming.text);
+            let record = incoming.record;
+            let shape = Shape::of(record, !filter.keeps(incoming.name));
+            let place = group.place(function, record.func_hash, shape);
+            group.records[place as usize].add(record, options.weight, self.max_count);
+            visits.push(place);
+        }
+        group.kind = reader.kind();
+        group.sequences.place(visits);
+        read
+    }
+
+    fn read_rest(
+        &mut self,
+        reader: &mut dyn ProfileReader,
+        contribution: &mut Contribution,
+        options: &InputOptions<'_>,
+    ) -> Result<()> {
+        contribution.binary_ids = self.binary_ids.place(reader.binary_ids()?);
+        if reader.kind().contains(ProfileKind::TEMPORAL) {
+            contribution.traces = reader.temporal();
+            if reader.traces_take_input_weight() {
+                contribution.traces.traces.iter_mut().for_each(|trace| trace.weight = options.weight);
+            }
+        }
+        let mut seen = HashSet::new();
+        let names = reader.vtable_names()?.into_iter().filter(|name| seen.insert(name.clone())).collect();
+        contribution.vtable_names = self.vtable_names.place(names);
+        let section = reader.memprof()?.filter(|_| options.takes_memprof);
+        if let Some(section) = &section {
+            memprof::indexed::read(&section.bytes, section.offset, &self.limits)?;
+        }
+        contribution.memory = section.map(|section| MemoryInput { section, is_indexed: true });
+        Ok(())
+    }
+
+    /// Adds the sums of inputs that come after those of this one.
+    pub fn append(&mut self, mut other: Self) {
+        if self.inputs.is_empty() && other.max_count == self.max_count {
+            std::mem::take(&mut other.applied).into_iter().for_each(|words| self.note_applied(words));
+            let applied = std::mem::take(&mut self.applied);
+            *self = Self { max_count: self.max_count, limits: self.limits, applied, ..other };
+            return;
+        }
+        let first_input = u32::try_from(self.inputs.len()).expect("fewer than 2^32 inputs fit in memory");
+        let has_front_end = self.groups.iter().any(|group| group.kind.contains(ProfileKind::FRONT_END));
+        let Self { inputs, contributions, names, groups, binary_ids, vtable_names, applied, .. } = other;
+        let id_places: Vec<u32> = binary_ids.iter().map(|list| self.binary_ids.place(list.clone())).collect();
+        let name_places: Vec<u32> = vtable_names.iter().map(|list| self.vtable_names.place(list.clone())).collect();
+        let mut overflowed: Vec<(u32, u32)> = Vec::new();
+        let mut moved: Vec<(u32, Vec<u32>)> = Vec::new();
+        for group in groups {
+            let is_after = group.is_after_front_end || (has_front_end && group.kind.is_none());
+            let into = self.group(group.kind, is_after);
+            let target = &mut self.groups[into as usize];
+            let mut places = Vec::with_capacity(group.records.len());
+            for (at, record) in group.records.into_iter().enumerate() {
+                let name = names.function(record.function);
+                // Runs of one program have their records in one order.
+                let known = target.records.get(at).filter(|known| {
+                    (known.func_hash, known.shape) == (record.func_hash, record.shape)
+                        && self.names.name(known.function) == name.name()
+                });
+                let place = match known {
+                    Some(_) => at as u32,
+                    None => {
+                        let function = self.names.intern_shared(name.name(), name.name_ref(), name.text());
+                        target.place(function, record.func_hash, record.shape)
+                    }
+                };
+                if target.records[place as usize].append(record, first_input, self.max_count) {
+                    overflowed.push((into, place));
+                }
+                places.push(place);
+            }
+            let visits = group.sequences.iter().map(|visits| visits.iter().map(|at| places[*at as usize]).collect());
+            moved.push((into, visits.map(|visits| target.sequences.place(visits)).collect()));
+        }
+        for (at, contribution) in contributions.iter().enumerate() {
+            let moved = contribution.as_ref().map(|old| {
+                let (group, sequences) = &moved[old.group as usize];
+                Contribution {
+                    group: *group,
+                    sequence: sequences[old.sequence as usize],
+                    binary_ids: id_places[old.binary_ids as usize],
+                    vtable_names: name_places[old.vtable_names as usize],
+                    ..old.clone()
+                }
+            });
+            if let Some(moved) = moved.as_ref().filter(|_| !overflowed.is_empty()) {
+                self.note_overflows(&mut overflowed, moved, first_input + at as u32);
+            }
+            self.contributions.push(moved);
+        }
+        self.inputs.extend(inputs);
+        applied.into_iter().for_each(|words| self.note_applied(words));
+    }
+
+    /// Which of several inputs brought a sum beyond its maximum is not known any
+    /// more when they are joined: the first that adds to it is named.
+    fn note_overflows(&mut self, overflowed: &mut Vec<(u32, u32)>, contribution: &Contribution, input: u32) {
+        let Group { records, sequences, .. } = &mut self.groups[contribution.group as usize];
+        let visits = sequences.at(contribution.sequence);
+        overflowed.retain(|(group, place)| {
+            let is_here = *group == contribution.group && visits.contains(place);
+            if is_here {
+                records[*place as usize].extra_mut().overflows.push(input);
+            }
+            !is_here
+        });
+    }
+
+    /// The group of a kind, made if it is new.
+    fn group(&mut self, kind: ProfileKind, is_after_front_end: bool) -> u32 {
+        let known = |group: &Group| group.kind == kind && group.is_after_front_end == is_after_front_end;
+        let place = self.groups.iter().position(known).unwrap_or_else(|| {
+            self.groups.push(Group { kind, is_after_front_end, ..Group::default() });
+            self.groups.len() - 1
+        });
+        place as u32
+    }
+}
+
+impl Group {
+    /// The place of a sum, made if it is new.
+    pub(super) fn place(&mut self, function: FunctionId, func_hash: u64, shape: Shape) -> u32 {
+        let next = u32::try_from(self.records.len()).expect("fewer than 2^32 records fit in memory");
+        let place = *self.places.entry((function, func_hash, shape)).or_insert(next);
+        if place == next {
+            self.records.push(Summed::new(function, func_hash, shape));
+        }
+        place
+    }
+}

@@ -1,0 +1,187 @@
+//! One record into another, and a first one into the table: counters, bitmaps, value sites.
+
+use crate::instr::add_counters;
+use crate::instr::merger::Merger;
+use crate::instr::outcome::{AddOutcome, SoftError};
+use crate::instr::sites::{SiteMerger, TakenSites, exceeds, sort_sites};
+use crate::model::{FunctionId, PseudoCount, RecordId, RecordView, ValueKind, ValueSites};
+
+impl Merger {
+    /// Makes a new record of a function; the FuncHash must be new to it.
+    pub(super) fn push_record(&mut self, function: FunctionId, record: RecordView<'_>, weight: u64) -> AddOutcome {
+        self.push_summed(function, record, weight, weight)
+    }
+
+    /// Adds a record whose counters are a sum that was weighted before; the
+    /// values are those of one input of that weight.
+    pub(super) fn add_summed(&mut self, function: FunctionId, sum: RecordView<'_>, value_weight: u64) -> AddOutcome {
+        let Some(record) = self.profile.functions.find_record(function, sum.func_hash) else {
+            return self.push_summed(function, sum, 1, value_weight);
+        };
+        let error = self.merge_parts(record, sum, 1, value_weight);
+        AddOutcome { record, is_new: false, error }
+    }
+
+    fn push_summed(
+        &mut self,
+        function: FunctionId,
+        record: RecordView<'_>,
+        counter_weight: u64,
+        weight: u64,
+    ) -> AddOutcome {
+        let id = self.profile.functions.push_record(function, record);
+        let mut saturated = false;
+        // What is not changed may stay in the file.
+        if counter_weight != 1 {
+            let counters = self.profile.functions.counters_mut(id);
+            saturated = add_counters::scale(counters, counter_weight, self.rules.max_count);
+        }
+        if !record.uniformity.is_empty() {
+            saturated |= self.take_over_uniformity(id, weight);
+        }
+        for kind in ValueKind::ALL.into_iter().filter(|kind| !record.sites(*kind).is_empty()) {
+            saturated |= self.take_over_sites(id, kind, weight);
+        }
+        let error = saturated.then_some(SoftError::CounterOverflow);
+        AddOutcome { record: id, is_new: true, error }
+    }
+
+    /// Makes sites that were copied as they came what a merge makes of the
+    /// first ones of a record. Returns whether a count reached its maximum.
+    fn take_over_sites(&mut self, id: RecordId, kind: ValueKind, weight: u64) -> bool {
+        let sites = self.profile.functions.sites_mut(id, kind);
+        let saturated = weight != 1 && add_counters::scale_values(sites.values_mut(), weight);
+        if exceeds(sites) {
+            sort_sites(sites);
+        }
+        saturated
+    }
+
+    /// Adds to a record that is there already, as
+    /// [`add_record`](Self::add_record) would; for callers that remember where
+    /// a record went.
+    pub(crate) fn merge_record(&mut self, target: RecordId, source: RecordView<'_>, weight: u64) -> Option<SoftError> {
+        self.merge_parts(target, source, weight, weight)
+    }
+
+    /// Merges counters and bitmaps, then values kind by kind.
+    fn merge_parts(
+        &mut self,
+        target: RecordId,
+        source: RecordView<'_>,
+        weight: u64,
+        value_weight: u64,
+    ) -> Option<SoftError> {
+        let functions = &mut self.profile.functions;
+        let record = functions.record(target);
+        let (same_bitmap, has_sites) = (record.bitmap.len() == source.bitmap.len(), record.has_value_sites());
+        let has_uniformity = !record.uniformity.is_empty() || !source.uniformity.is_empty();
+        if record.counters.len() != source.counters.len() {
+            return Some(SoftError::CountMismatch);
+        }
+        if functions.make_own(target).is_err() {
+            self.is_out_of_memory = true;
+            return None;
+        }
+        let record = functions.record(target);
+        if self.rules.pseudo_counts {
+            match (record.pseudo_count(), source.pseudo_count()) {
+                (None, None) => {}
+                (Some(a), Some(b)) => {
+                    let hot = a == PseudoCount::Hot || b == PseudoCount::Hot;
+                    let pseudo = if hot { PseudoCount::Hot } else { PseudoCount::Warm };
+                    functions.counters_mut(target)[0] = pseudo.counter();
+                    return None;
+                }
+                _ => return Some(SoftError::CountMismatch),
+            }
+        }
+        let counters = functions.counters_mut(target);
+        let saturated = add_counters::add_weighted(counters, source.counters, weight, self.rules.max_count);
+        let mut error = saturated.then_some(SoftError::CounterOverflow);
+        if has_uniformity {
+            let saturated = self.merge_uniformity(target, source, weight);
+            error = error.or(saturated.then_some(SoftError::CounterOverflow));
+        }
+        let functions = &mut self.profile.functions;
+        if !same_bitmap {
+            return error.or(Some(SoftError::BitmapMismatch));
+        }
+        functions.bitmap_mut(target).iter_mut().zip(source.bitmap).for_each(|(a, b)| *a |= b);
+        if has_sites || source.has_value_sites() {
+            for kind in ValueKind::ALL {
+                error = error.or(self.merge_sites(target, kind, source.sites(kind), value_weight));
+            }
+        }
+        error
+    }
+
+    /// Adds the value sites of one kind to a record that is there already.
+    pub(crate) fn merge_sites(
+        &mut self,
+        target: RecordId,
+        kind: ValueKind,
+        source: &ValueSites,
+        weight: u64,
+    ) -> Option<SoftError> {
+        if self.profile.functions.record(target).sites(kind).len() != source.len() {
+            return Some(SoftError::ValueSiteCountMismatch);
+        }
+        if source.is_empty() {
+            return None;
+        }
+        let sites = self.profile.functions.sites_mut(target, kind);
+        let order = &mut self.orders.of_mut(target)[kind as usize];
+        let saturated = self.sites.merge(sites, order, source, weight);
+        saturated.then_some(SoftError::CounterOverflow)
+    }
+
+    /// Adds counters of a record that is there already.
+    ///
+    /// For many files of one image, whose records were found once. Neither
+    /// side may have a pseudo count where the rules know them; the caller
+    /// checks the first counter and takes [`merge_record`](Self::merge_record)
+    /// then.
+    pub(crate) fn merge_counters(&mut self, target: RecordId, counters: &[u64], weight: u64) -> Option<SoftError> {
+        let sums = self.profile.functions.counters_mut(target);
+        if sums.len() != counters.len() {
+            return Some(SoftError::CountMismatch);
+        }
+        let saturated = add_counters::add_weighted(sums, counters.into(), weight, self.rules.max_count);
+        saturated.then_some(SoftError::CounterOverflow)
+    }
+
+    /// Adds bitmap bytes to a record that is there already; their number must
+    /// be that of the record.
+    pub(crate) fn merge_bitmap(&mut self, target: RecordId, bitmap: &[u8]) -> Option<SoftError> {
+        let sums = self.profile.functions.bitmap_mut(target);
+        if sums.len() != bitmap.len() {
+            return Some(SoftError::BitmapMismatch);
+        }
+        sums.iter_mut().zip(bitmap).for_each(|(all, byte)| *all |= byte);
+        None
+    }
+
+    /// Takes the sites of one kind of a record out, so that they can be added
+    /// to elsewhere; until they are put back the record has none.
+    pub(crate) fn take_sites(&mut self, record: RecordId, kind: ValueKind) -> TakenSites {
+        if self.profile.functions.record(record).sites(kind).is_empty() {
+            return TakenSites::default();
+        }
+        let order = self.orders.of(record)[kind as usize];
+        TakenSites { sites: std::mem::take(self.profile.functions.sites_mut(record, kind)), order }
+    }
+
+    /// Puts sites back that were taken out.
+    pub(crate) fn put_back_sites(&mut self, record: RecordId, kind: ValueKind, taken: TakenSites) {
+        if !taken.sites.is_empty() {
+            self.orders.of_mut(record)[kind as usize] = taken.order;
+            *self.profile.functions.sites_mut(record, kind) = taken.sites;
+        }
+    }
+
+    /// What merges sites that were taken out.
+    pub(crate) fn site_merger(&self) -> SiteMerger {
+        SiteMerger::new(self.rules.stable_value_sort)
+    }
+}

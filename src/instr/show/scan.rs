@@ -1,0 +1,226 @@
+//! The walk over a profile's records that all views share.
+
+use crate::error::{Error, Result};
+use crate::instr::show::ShowOptions;
+use crate::instr::show::largest::Largest;
+use crate::model::summary::{CUTOFFS, SummaryRow, SummaryRules};
+use crate::model::{
+    FunctionRecord, ProfileKind, ProfileReader, ProfileSummary, RecordRef, RecordView, SummaryBuilder, SymbolTable,
+    ValueKind,
+};
+use std::collections::BTreeMap;
+
+/// A record that is shown, and how.
+pub(super) enum Event<'a> {
+    /// As a record of the text format.
+    Text { name: &'a [u8], record: RecordView<'a>, symbols: &'a SymbolTable },
+    /// Its name, since it ran.
+    Covered { name: &'a [u8] },
+    /// With details. `symbols` is empty unless names of values are asked for.
+    Details { name: &'a [u8], record: RecordView<'a>, symbols: &'a SymbolTable },
+    /// Its name and totals, since it lies below the cutoff.
+    BelowCutoff { name: &'a [u8], max: u64, sum: u64 },
+}
+
+/// What the walk adds up.
+pub(super) struct Totals {
+    /// Variant bits after the last record.
+    pub(super) kind: ProfileKind,
+    /// Totals and the rows of the detailed summary.
+    pub(super) summary: ProfileSummary,
+    /// Functions that are asked for by name, shown or not.
+    pub(super) selected: u64,
+    /// Functions with details.
+    pub(super) shown: u64,
+    /// Functions below the cutoff.
+    pub(super) below_cutoff: u64,
+    /// Functions and their largest counters, falling; ties in file order. As
+    /// many as are asked for.
+    pub(super) maxima: Vec<(Vec<u8>, u64)>,
+    /// Value sites of the functions shown, by kind.
+    pub(super) sites: [SiteCounts; ValueKind::COUNT],
+}
+
+/// Value sites of one kind, counted.
+#[derive(Default)]
+pub(super) struct SiteCounts {
+    pub(super) sites: u64,
+    pub(super) with_values: u64,
+    pub(super) values: u64,
+    /// Number of values → number of sites with so many; none for 0.
+    pub(super) histogram: BTreeMap<usize, u64>,
+}
+
+impl SiteCounts {
+    fn add(&mut self, record: RecordView<'_>, kind: ValueKind) {
+        for site in record.sites(kind).iter() {
+            self.sites += 1;
+            if !site.is_empty() {
+                self.with_values += 1;
+                self.values += site.len() as u64;
+                *self.histogram.entry(site.len()).or_default() += 1;
+            }
+        }
+    }
+}
+
+/// What is to be done with one record.
+enum Plan {
+    Skip,
+    Text,
+    Covered,
+    Details,
+    BelowCutoff { max: u64, sum: u64 },
+}
+
+/// Reads all records and hands out those that are shown, in file order.
+///
+/// # Errors
+///
+/// Those of the reader and of `each`.
+pub(super) fn scan(
+    reader: &mut dyn ProfileReader,
+    options: &ShowOptions,
+    each: &mut dyn FnMut(Event<'_>) -> Result<()>,
+) -> Result<Totals> {
+    let mut cutoffs = options.cutoffs.clone();
+    if cutoffs.is_empty() && (options.detailed_summary || options.hot_functions) {
+        cutoffs = CUTOFFS.to_vec();
+    }
+    cutoffs.sort_unstable();
+    let mut builder = match cutoffs.is_empty() {
+        true => SummaryBuilder::without_rows(SummaryRules::PseudoCounts),
+        false => SummaryBuilder::new(SummaryRules::PseudoCounts),
+    };
+    let mut totals = Totals {
+        kind: reader.kind(),
+        summary: ProfileSummary::default(),
+        selected: 0,
+        shown: 0,
+        below_cutoff: 0,
+        maxima: Vec::new(),
+        sites: Default::default(),
+    };
+    // The hot ones are known at the end only.
+    let mut largest = Largest::new(if options.hot_functions { usize::MAX } else { options.top });
+    let nameless = SymbolTable::new();
+    let (mut name, mut record) = (Vec::new(), FunctionRecord::default());
+    while let Some(read) = reader.next_record()? {
+        // The reader lends a record, or answers questions, but not both: where
+        // something must be asked the record is copied first.
+        let is_other_sort = read.record.is_context_sensitive() != options.context_sensitive;
+        if !is_other_sort {
+            let plan = totals.plan(read.name, read.record, options, &mut builder, &mut largest);
+            if !plan.needs_symbols(options) {
+                plan.emit(read.name, read.record, &nameless, each)?;
+                continue;
+            }
+            copy(read, &mut name, &mut record);
+            plan.emit(&name, record.view(), reader.symbols()?, each)?;
+            continue;
+        }
+        copy(read, &mut name, &mut record);
+        // Only IR profiles hold two sorts; elsewhere the bit is part of the hash.
+        if !reader.kind().is_ir() {
+            let plan = totals.plan(&name, record.view(), options, &mut builder, &mut largest);
+            let symbols = if plan.needs_symbols(options) { reader.symbols()? } else { &nameless };
+            plan.emit(&name, record.view(), symbols, each)?;
+        }
+    }
+    totals.kind = reader.kind();
+    totals.summary = builder.try_finish(&cutoffs)?;
+    totals.maxima = largest.into_sorted();
+    Ok(totals)
+}
+
+fn copy(read: RecordRef<'_>, name: &mut Vec<u8>, record: &mut FunctionRecord) {
+    name.clear();
+    name.extend_from_slice(read.name);
+    record.copy_from(read.record);
+}
+
+impl Plan {
+    fn needs_symbols(&self, options: &ShowOptions) -> bool {
+        matches!(self, Self::Text) || (matches!(self, Self::Details) && options.shows_names())
+    }
+
+    fn emit(
+        self,
+        name: &[u8],
+        record: RecordView<'_>,
+        symbols: &SymbolTable,
+        each: &mut dyn FnMut(Event<'_>) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Skip => Ok(()),
+            Self::Text => each(Event::Text { name, record, symbols }),
+            Self::Covered => each(Event::Covered { name }),
+            Self::Details => each(Event::Details { name, record, symbols }),
+            Self::BelowCutoff { max, sum } => each(Event::BelowCutoff { name, max, sum }),
+        }
+    }
+}
+
+impl Totals {
+    /// Adds a record to the totals and decides what is shown of it.
+    ///
+    /// The steps depend on each other as in llvm-profdata: what is dumped as
+    /// text is in no total, with `covered` nothing is but the summary, a pseudo
+    /// record takes no part in cutoffs and maxima.
+    fn plan(
+        &mut self,
+        name: &[u8],
+        record: RecordView<'_>,
+        options: &ShowOptions,
+        builder: &mut SummaryBuilder,
+        largest: &mut Largest,
+    ) -> Plan {
+        let selected = options.selects(name);
+        self.selected += u64::from(selected);
+        if selected && options.text {
+            return Plan::Text;
+        }
+        builder.add_record(record);
+        if options.covered {
+            return if record.counters.iter().any(|count| count != 0) { Plan::Covered } else { Plan::Skip };
+        }
+        if record.pseudo_count().is_some() {
+            self.shown += u64::from(selected);
+            return if selected { Plan::Details } else { Plan::Skip };
+        }
+        let max = record.max_counter();
+        if max < options.value_cutoff {
+            self.below_cutoff += 1;
+            let sum = record.counters.iter().fold(0u64, |sum, count| sum.wrapping_add(count));
+            return if options.only_below_cutoff { Plan::BelowCutoff { max, sum } } else { Plan::Skip };
+        }
+        if options.only_below_cutoff {
+            return Plan::Skip;
+        }
+        largest.add(name, max);
+        if !selected {
+            return Plan::Skip;
+        }
+        self.shown += 1;
+        for kind in ValueKind::ALL.into_iter().filter(|kind| options.shows(*kind)) {
+            self.sites[kind as usize].add(record, kind);
+        }
+        Plan::Details
+    }
+
+    /// The count from which a function is hot.
+    ///
+    /// # Errors
+    ///
+    /// Usage when no cutoff of the detailed summary is as large as the hot one.
+    pub(super) fn hot_threshold(&self, options: &ShowOptions) -> Result<u64> {
+        if let Some(count) = options.hot_count {
+            return Ok(count);
+        }
+        let row: Option<&SummaryRow> = self.summary.rows.iter().find(|row| row.cutoff >= options.hot_cutoff);
+        row.map(|row| row.min_count).ok_or_else(|| {
+            Error::usage("Desired percentile exceeds the maximum cutoff")
+                .with_hint(format!("the hot list needs a cutoff of at least {}", options.hot_cutoff))
+        })
+    }
+}

@@ -1,0 +1,189 @@
+//! The order in which LLVM's hash maps yield what was put into them.
+//!
+//! The tools of LLVM walk such maps when they write, so files show the walk.
+//! Both maps are open-addressing tables that grow by powers of two, with
+//! quadratic probing up to LLVM 22 and linear probing from 23 on. So the order
+//! follows from the hash function, the sizes and the order of insertion
+//! (`StringMap.cpp`, `DenseMap.h`).
+//!
+//! Up to LLVM 22 the map keyed by numbers reserves the two largest, and records
+//! with these FuncHashes are lost there. Here they are keys as any other, which
+//! is what LLVM 23 makes of them.
+
+use crate::error::Result;
+use crate::memory::{self, HOLD_NAMES};
+use crate::model::Release;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Free slot of a simulated table.
+const FREE: u32 = u32::MAX;
+
+/// How far away a table looks for a free slot, try after try.
+#[derive(Clone, Copy)]
+enum Probing {
+    /// One slot further, then two, then three.
+    Quadratic,
+    /// The next slot, always.
+    Linear,
+}
+
+impl Probing {
+    fn of(release: Release) -> Self {
+        if release >= Release(23) { Self::Linear } else { Self::Quadratic }
+    }
+
+    /// Finds the slot for a key: its hash's own, or the next free one.
+    fn find(self, slots: &[u32], hash: u32) -> usize {
+        let mask = slots.len() - 1;
+        let mut at = hash as usize & mask;
+        let mut step = 1;
+        while slots[at] != FREE {
+            at = (at + step) & mask;
+            step += match self {
+                Self::Quadratic => 1,
+                Self::Linear => 0,
+            };
+        }
+        at
+    }
+
+    /// Places the entries of `old` into a table of `len` slots, in slot order.
+    fn rebuild(self, old: &[u32], len: usize, hash_of: impl Fn(u32) -> u32) -> Result<Vec<u32>> {
+        let mut new = memory::filled(FREE, len, HOLD_NAMES)?;
+        for &entry in old.iter().filter(|entry| **entry != FREE) {
+            let at = self.find(&new, hash_of(entry));
+            new[at] = entry;
+        }
+        Ok(new)
+    }
+}
+
+/// How the string map hashes names, by release.
+fn string_hash(release: Release, name: &[u8]) -> u32 {
+    if release >= Release(17) {
+        xxh3_64(name) as u32
+    } else {
+        name.iter().fold(0u32, |hash, &byte| hash.wrapping_mul(33).wrapping_add(u32::from(byte)))
+    }
+}
+
+/// The order in which a string map yields names that were inserted in the
+/// order given: indexes into `names`, all of which differ.
+pub(crate) fn string_map_order<'a>(release: Release, names: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<u32>> {
+    let probing = Probing::of(release);
+    let mut slots = memory::filled(FREE, 16, HOLD_NAMES)?;
+    let mut hashes: Vec<u32> = Vec::new();
+    for (name, index) in names.into_iter().zip(0u32..) {
+        let hash = string_hash(release, name);
+        memory::push(&mut hashes, hash, HOLD_NAMES)?;
+        let at = probing.find(&slots, hash);
+        slots[at] = index;
+        let entries = hashes.len();
+        if entries * 4 > slots.len() * 3 {
+            slots = probing.rebuild(&slots, slots.len() * 2, |entry| hashes[entry as usize])?;
+        } else if slots.len() - entries <= slots.len() / 8 {
+            slots = probing.rebuild(&slots, slots.len(), |entry| hashes[entry as usize])?;
+        }
+    }
+    slots.retain(|slot| *slot != FREE);
+    Ok(slots)
+}
+
+/// How a map keyed by 64-bit numbers hashes them, by release.
+fn number_hash(release: Release, number: u64) -> u32 {
+    if release >= Release(19) {
+        let mixed = number.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed ^ (mixed >> 31)) as u32
+    } else {
+        number.wrapping_mul(37) as u32
+    }
+}
+
+/// The order in which a small map keyed by numbers yields keys that were
+/// inserted in the order given, all of which differ: indexes into `keys`.
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub(crate) fn number_map_order(release: Release, keys: &[u64]) -> Result<Vec<u32>> {
+    numbers_from(release, keys, 4)
+}
+
+/// As [`number_map_order`], for a map that has no room of its own and so begins
+/// with 64 slots.
+pub(crate) fn large_number_map_order(release: Release, keys: &[u64]) -> Result<Vec<u32>> {
+    numbers_from(release, keys, 64)
+}
+
+/// The order in which a map keyed by texts of these hashes yields them, if room
+/// for all was made before they were inserted in the order given: indexes into
+/// `hashes`.
+pub(crate) fn prepared_map_order(release: Release, hashes: &[u32]) -> Result<Vec<u32>> {
+    let probing = Probing::of(release);
+    let len = (hashes.len() * 4 / 3 + 2).next_power_of_two().max(64);
+    let mut slots = memory::filled(FREE, len, HOLD_NAMES)?;
+    for (&hash, entry) in hashes.iter().zip(0u32..) {
+        let at = probing.find(&slots, hash);
+        slots[at] = entry;
+    }
+    slots.retain(|slot| *slot != FREE);
+    Ok(slots)
+}
+
+fn numbers_from(release: Release, keys: &[u64], first_slots: usize) -> Result<Vec<u32>> {
+    let probing = Probing::of(release);
+    let hash_of = |entry: u32| number_hash(release, keys[entry as usize]);
+    let mut slots = vec![FREE; first_slots];
+    for (entry, number) in (0..keys.len() as u32).zip(1usize..) {
+        if number * 4 >= slots.len() * 3 {
+            let len = if slots.len() == 4 { 64 } else { slots.len() * 2 };
+            slots = probing.rebuild(&slots, len, hash_of)?;
+        }
+        let at = probing.find(&slots, hash_of(entry));
+        slots[at] = entry;
+    }
+    slots.retain(|slot| *slot != FREE);
+    Ok(slots)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_numbers_live_in_64_slots() {
+        // Slots of k * 37 mod 64: 37, 10, 47.
+        assert_eq!(number_map_order(Release(14), &[1, 2, 3]).unwrap(), [1, 0, 2]);
+        // Two live in 4 slots: 37 mod 4 = 1, 74 mod 4 = 2.
+        assert_eq!(number_map_order(Release(14), &[2, 1]).unwrap(), [1, 0]);
+    }
+
+    #[test]
+    fn a_map_with_room_for_all_never_grows() {
+        // 47 keys fit into 64 slots, 48 get 128.
+        let hashes: Vec<u32> = (0..48).map(|at| 64 * (at % 2) + 63 - at).collect();
+        let rising = |count: u32| (0..count).rev().collect::<Vec<_>>();
+        assert_eq!(prepared_map_order(Release(16), &hashes[..47]).unwrap(), rising(47));
+        let (even, odd): (Vec<u32>, Vec<u32>) = rising(48).into_iter().partition(|at| at % 2 == 0);
+        assert_eq!(prepared_map_order(Release(16), &hashes).unwrap(), [even, odd].concat());
+    }
+
+    #[test]
+    fn collisions_go_to_the_next_slot_from_23_on() {
+        // 0, and 64 numbers apart those that hash to the same slot of 64.
+        let same: Vec<u64> = (1u64..).filter(|number| number_hash(Release(22), *number) % 64 == 5).take(3).collect();
+        let sixth = (1u64..).find(|number| number_hash(Release(22), *number) % 64 == 6).unwrap();
+        let keys = [same[0], same[1], same[2], sixth];
+        // Slots 5, 6, 8 and 7 (6 is taken), or 5, 6, 7 and 8.
+        assert_eq!(number_map_order(Release(22), &keys).unwrap(), [0, 1, 3, 2]);
+        assert_eq!(number_map_order(Release(23), &keys).unwrap(), [0, 1, 2, 3]);
+        assert_eq!(number_map_order(Release(23), &[u64::MAX, u64::MAX - 1]).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn strings_come_in_slot_order() {
+        // h("a") = 97 = 1 mod 16, h("b") = 2, h("p") = 112 = 0.
+        let names: [&[u8]; 3] = [b"b", b"a", b"p"];
+        assert_eq!(string_map_order(Release(16), names).unwrap(), [2, 1, 0]);
+    }
+}

@@ -1,0 +1,329 @@
+//! The profile summary: totals, and how few counters hold most of the counts.
+//!
+//! As LLVM's `ProfileSummaryBuilder` computes it; stored in indexed files from
+//! version 4.
+
+use crate::error::Result;
+use crate::memory::{self, HOLD_COUNTERS};
+use crate::model::record::RecordView;
+use std::alloc::{Layout, handle_alloc_error};
+use std::fmt;
+
+/// Cutoffs of the stored summary, in parts per million.
+pub const CUTOFFS: [u32; 16] = [
+    10_000, 100_000, 200_000, 300_000, 400_000, 500_000, 600_000, 700_000, 800_000, 900_000, 950_000, 990_000, 999_000,
+    999_900, 999_990, 999_999,
+];
+
+/// One row of the detailed summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SummaryRow {
+    /// Share of the total count, parts per million.
+    pub cutoff: u32,
+    /// The smallest count among the counters that reach the cutoff.
+    pub min_count: u64,
+    /// How many counters reach it.
+    pub num_counts: u64,
+}
+
+/// Totals and detailed rows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ProfileSummary {
+    /// Records counted; wraps at 2^32, as in LLVM.
+    pub num_functions: u32,
+    /// Counters; wraps at 2^32, as in LLVM.
+    pub num_counts: u32,
+    /// Largest first counter.
+    pub max_function_count: u64,
+    /// Largest counter.
+    pub max_count: u64,
+    /// Largest counter that is not a record's first.
+    pub max_internal_count: u64,
+    /// Sum of all counters; wraps at 2^64, as in LLVM.
+    pub total_count: u64,
+    /// Rows in order of the cutoffs asked for.
+    pub rows: Vec<SummaryRow>,
+}
+
+/// How counts enter the summary; it changed with LLVM 16.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum SummaryRules {
+    /// LLVM 13 to 15: a counter of `u64::MAX` is passed over.
+    BeforePseudoCounts,
+    /// LLVM 16 on: a record with a pseudo count is passed over.
+    #[default]
+    PseudoCounts,
+}
+
+/// Adds up records.
+#[derive(Debug, Clone, Default)]
+pub struct SummaryBuilder {
+    rules: SummaryRules,
+    /// No rows are asked for: single counts need not be remembered.
+    has_no_rows: bool,
+    summary: ProfileSummary,
+    /// How often each small count occurred.
+    small: Tally,
+    /// All other counts, one by one.
+    large: Vec<u64>,
+    /// Large counts of parts that were sorted.
+    runs: Vec<Vec<u64>>,
+    /// Room for counters of a record that are kept in 32 bits.
+    widened: Vec<u64>,
+    /// Whether a count is missing, for it did not fit the memory.
+    is_out_of_memory: bool,
+}
+
+/// Counts below this are tallied in a table instead of being sorted.
+const SMALL: u64 = 4096;
+
+/// How often each small count occurred at even and at odd places: equal counts
+/// follow each other often, and adding to one number twice in a row has to wait.
+#[derive(Clone)]
+struct Tally(Box<[[u32; 2]; SMALL as usize]>);
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self(Box::new([[0; 2]; SMALL as usize]))
+    }
+}
+
+impl fmt::Debug for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.largest_first()).finish()
+    }
+}
+
+impl Tally {
+    /// The counts that occurred, with how often they did.
+    fn largest_first(&self) -> impl Iterator<Item = (u64, u32)> {
+        let seen = self.0.iter().enumerate().rev();
+        seen.map(|(count, [even, odd])| (count as u64, even.wrapping_add(*odd))).filter(|(_, seen)| *seen != 0)
+    }
+
+    fn absorb(&mut self, other: &Self) {
+        for (ours, theirs) in self.0.as_flattened_mut().iter_mut().zip(other.0.as_flattened()) {
+            *ours = ours.wrapping_add(*theirs);
+        }
+    }
+}
+
+impl SummaryBuilder {
+    /// An empty builder.
+    pub fn new(rules: SummaryRules) -> Self {
+        Self { rules, ..Self::default() }
+    }
+
+    /// An empty builder for a summary without rows, which is [finished](Self::finish) without cutoffs.
+    pub(crate) fn without_rows(rules: SummaryRules) -> Self {
+        Self { has_no_rows: true, ..Self::new(rules) }
+    }
+
+    /// Adds a record's counters.
+    #[inline]
+    pub fn add_record(&mut self, record: RecordView<'_>) {
+        match record.counters.as_words() {
+            Some(counters) => self.add_counters(counters),
+            None => {
+                let mut counters = std::mem::take(&mut self.widened);
+                counters.clear();
+                record.counters.append_to(&mut counters);
+                self.add_counters(&counters);
+                self.widened = counters;
+            }
+        }
+    }
+
+    /// Adds the counters of one record.
+    pub fn add_counters(&mut self, counters: &[u64]) {
+        let Some((&first, internal)) = counters.split_first() else {
+            // LLVM would read a counter that is not there; count the record only.
+            self.summary.num_functions = self.summary.num_functions.wrapping_add(1);
+            return;
+        };
+        if self.rules == SummaryRules::PseudoCounts && first >= u64::MAX - 1 {
+            return;
+        }
+        self.summary.num_functions = self.summary.num_functions.wrapping_add(1);
+        if self.rules == SummaryRules::BeforePseudoCounts && counters.contains(&u64::MAX) {
+            self.add_known(first, internal);
+            return;
+        }
+        self.summary.max_function_count = self.summary.max_function_count.max(first);
+        self.summary.max_internal_count = internal.iter().fold(self.summary.max_internal_count, |a, b| a.max(*b));
+        self.account(counters);
+    }
+
+    /// Adds the counters that are not of the largest value.
+    #[cold]
+    fn add_known(&mut self, first: u64, internal: &[u64]) {
+        let known = |count: &u64| *count != u64::MAX;
+        if known(&first) {
+            self.summary.max_function_count = self.summary.max_function_count.max(first);
+            self.account(&[first]);
+        }
+        for count in internal.iter().copied().filter(known) {
+            self.summary.max_internal_count = self.summary.max_internal_count.max(count);
+            self.account(&[count]);
+        }
+    }
+
+    fn account(&mut self, counters: &[u64]) {
+        let total = counters.iter().fold(0, |sum: u64, count| sum.wrapping_add(*count));
+        self.summary.total_count = self.summary.total_count.wrapping_add(total);
+        self.summary.num_counts = self.summary.num_counts.wrapping_add(counters.len() as u32);
+        if self.has_no_rows {
+            return;
+        }
+        let (tally, large, is_out_of_memory) = (&mut self.small.0, &mut self.large, &mut self.is_out_of_memory);
+        let mut add = |count: u64, parity: usize| match tally.get_mut(count as usize) {
+            Some(seen) if count < SMALL => seen[parity] = seen[parity].wrapping_add(1),
+            _ if large.try_reserve(1).is_ok() => large.push(count),
+            _ => *is_out_of_memory = true,
+        };
+        let (pairs, last) = counters.as_chunks::<2>();
+        for [even, odd] in pairs {
+            add(*even, 0);
+            add(*odd, 1);
+        }
+        last.iter().for_each(|count| add(*count, 0));
+    }
+
+    /// Does now what [`finish`](Self::finish) would have to do for the counters
+    /// so far: for parts that several threads add up.
+    pub fn sort(&mut self) {
+        let mut run = std::mem::take(&mut self.large);
+        if !run.is_empty() {
+            run.sort_unstable();
+            self.runs.push(run);
+        }
+    }
+
+    /// Adds what another builder of the same rules added up.
+    pub fn absorb(&mut self, other: Self) {
+        let (ours, theirs) = (&mut self.summary, other.summary);
+        ours.num_functions = ours.num_functions.wrapping_add(theirs.num_functions);
+        ours.num_counts = ours.num_counts.wrapping_add(theirs.num_counts);
+        ours.total_count = ours.total_count.wrapping_add(theirs.total_count);
+        ours.max_function_count = ours.max_function_count.max(theirs.max_function_count);
+        ours.max_internal_count = ours.max_internal_count.max(theirs.max_internal_count);
+        self.small.absorb(&other.small);
+        self.is_out_of_memory |= other.is_out_of_memory;
+        match self.large.try_reserve(other.large.len()) {
+            Ok(()) => self.large.extend(other.large),
+            Err(_) => self.is_out_of_memory = true,
+        }
+        self.runs.extend(other.runs);
+    }
+
+    /// As [`finish`](Self::finish).
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn try_finish(self, cutoffs: &[u32]) -> Result<ProfileSummary> {
+        if self.is_out_of_memory { Err(memory::refused(HOLD_COUNTERS)) } else { Ok(self.finish(cutoffs)) }
+    }
+
+    /// The summary with a row for each of `cutoffs`, which must ascend. Where rows are asked for and memory did not
+    /// hold the counts, the process ends.
+    pub fn finish(mut self, cutoffs: &[u32]) -> ProfileSummary {
+        if self.is_out_of_memory && !cutoffs.is_empty() {
+            handle_alloc_error(Layout::for_value(self.large.as_slice()));
+        }
+        self.summary.max_count = self.summary.max_function_count.max(self.summary.max_internal_count);
+        if cutoffs.is_empty() {
+            return self.summary;
+        }
+        self.sort();
+        let total = u128::from(self.summary.total_count);
+        let mut groups = LargestFirst { runs: self.runs }.chain(self.small.largest_first());
+        let (mut sum, mut seen, mut count) = (0u64, 0u32, 0u64);
+        for &cutoff in cutoffs {
+            let desired = (total * u128::from(cutoff) / 1_000_000) as u64;
+            while sum < desired {
+                let Some((value, frequency)) = groups.next() else { break };
+                count = value;
+                sum = sum.wrapping_add(value.wrapping_mul(u64::from(frequency)));
+                seen = seen.wrapping_add(frequency);
+            }
+            self.summary.rows.push(SummaryRow { cutoff, min_count: count, num_counts: u64::from(seen) });
+        }
+        self.summary
+    }
+}
+
+/// Distinct counts of sorted runs, with how often each occurred.
+struct LargestFirst {
+    runs: Vec<Vec<u64>>,
+}
+
+impl Iterator for LargestFirst {
+    type Item = (u64, u32);
+
+    fn next(&mut self) -> Option<(u64, u32)> {
+        let value = self.runs.iter().filter_map(|run| run.last()).copied().max()?;
+        let mut frequency = 0u32;
+        for run in &mut self.runs {
+            while run.pop_if(|last| *last == value).is_some() {
+                frequency = frequency.wrapping_add(1);
+            }
+        }
+        Some((value, frequency))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_follow_the_documented_walk() {
+        let mut builder = SummaryBuilder::new(SummaryRules::PseudoCounts);
+        builder.add_counters(&[10, 20, 0]);
+        builder.add_counters(&[0, 900]);
+        builder.add_counters(&[0]);
+        builder.add_counters(&[u64::MAX, 5]);
+        let summary = builder.finish(&CUTOFFS);
+        assert_eq!((summary.num_functions, summary.num_counts, summary.total_count), (3, 6, 930));
+        assert_eq!((summary.max_function_count, summary.max_internal_count, summary.max_count), (10, 900, 900));
+        let row = |cutoff| summary.rows.iter().find(|r| r.cutoff == cutoff).map(|r| (r.min_count, r.num_counts));
+        assert_eq!(row(10_000), Some((900, 1)));
+        assert_eq!(row(990_000), Some((20, 2)));
+        assert_eq!(row(999_000), Some((10, 3)));
+    }
+
+    #[test]
+    fn without_rows_the_totals_are_the_same() {
+        let rules = [SummaryRules::PseudoCounts, SummaryRules::BeforePseudoCounts];
+        for rules in rules {
+            let finished = |mut builder: SummaryBuilder| {
+                for counters in [&[10, 20, 0][..], &[], &[0, 900_000], &[u64::MAX, 5], &[7, u64::MAX]] {
+                    builder.add_counters(counters);
+                }
+                builder.finish(&[])
+            };
+            assert_eq!(finished(SummaryBuilder::without_rows(rules)), finished(SummaryBuilder::new(rules)));
+        }
+    }
+
+    #[test]
+    fn an_empty_profile_has_rows_of_zeros() {
+        let summary = SummaryBuilder::new(SummaryRules::PseudoCounts).finish(&CUTOFFS);
+        assert_eq!(summary.rows.len(), 16);
+        assert!(summary.rows.iter().all(|r| r.min_count == 0 && r.num_counts == 0));
+    }
+
+    #[test]
+    fn older_releases_skip_only_the_largest_value() {
+        let mut builder = SummaryBuilder::new(SummaryRules::BeforePseudoCounts);
+        builder.add_counters(&[u64::MAX, u64::MAX - 1]);
+        let summary = builder.finish(&[]);
+        assert_eq!((summary.num_functions, summary.num_counts), (1, 1));
+        assert_eq!(summary.max_internal_count, u64::MAX - 1);
+        assert_eq!(summary.max_function_count, 0);
+    }
+}
