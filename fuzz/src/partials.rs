@@ -43,7 +43,7 @@ fn samples(bytes: &[u8]) {
     let options = SampleMergeOptions::default();
     let _ = finish_samples(&sums, &options, &mut Silent);
     let mut twice = sums.clone();
-    twice.append(sums).expect("there is memory");
+    twice.append(sums);
     let joined = twice.encode(None).expect("it is small");
     PartialSamples::decode(&joined, None).expect("joined states can be read");
 }

@@ -316,7 +316,7 @@ impl BodyReader<'_> {
     fn read(&self, cursor: &mut Cursor<'_>, record: &mut FunctionRecord, depth: usize) -> Result<()> {
         check_depth(cursor, depth)?;
         add_saturating(&mut record.total, read_uleb128(cursor, "total of a record")?);
-        let places = read_u32(cursor, "number of places")?;
+        let places = read_u32(cursor, "number of line locations")?;
         reserve_announced(&mut record.body, places);
         for _ in 0..places {
             self.read_entry(cursor, record)?;
@@ -338,15 +338,15 @@ impl BodyReader<'_> {
 
     fn read_entry(&self, cursor: &mut Cursor<'_>, record: &mut FunctionRecord) -> Result<()> {
         let start = cursor.position();
-        let line = read_cut(cursor, "line of a place")?;
+        let line = read_cut(cursor, "line number")?;
         if line >= LINES {
             let error = Error::malformed(format!("line {line} of a function is not below {LINES}"));
             let words = "Illegal line offset in sample profile data";
             let error = if self.names_illegal_lines { error.with_llvm_detail(words) } else { error };
             return Err(cursor.place_at(error, start));
         }
-        let discriminator = read_cut(cursor, "discriminator of a place")? & self.mask;
-        let samples = read_uleb128(cursor, "samples of a place")?;
+        let discriminator = read_cut(cursor, "discriminator")? & self.mask;
+        let samples = read_uleb128(cursor, "samples of a line location")?;
         let targets = read_u32(cursor, "number of call targets")?;
         let entry = record.body_at(LineLocation::new(line, discriminator));
         if targets > 0 {
@@ -361,12 +361,12 @@ impl BodyReader<'_> {
     }
 
     fn read_vtables(&self, cursor: &mut Cursor<'_>, record: &mut FunctionRecord) -> Result<()> {
-        for _ in 0..read_u32(cursor, "number of places with virtual tables")? {
-            let line = read_cut(cursor, "line of virtual tables")?;
-            let discriminator = read_cut(cursor, "discriminator of virtual tables")? & self.mask;
-            for _ in 0..read_u32(cursor, "number of virtual tables")? {
+        for _ in 0..read_u32(cursor, "number of line locations with vtables")? {
+            let line = read_cut(cursor, "line of vtables")?;
+            let discriminator = read_cut(cursor, "discriminator of vtables")? & self.mask;
+            for _ in 0..read_u32(cursor, "number of vtables")? {
                 let table = read_index(cursor, self.names)?;
-                let samples = read_uleb128(cursor, "samples of a virtual table")?;
+                let samples = read_uleb128(cursor, "samples of a vtable")?;
                 add_target(record.vtables_at(LineLocation::new(line, discriminator)), table, samples);
             }
         }

@@ -98,12 +98,12 @@ impl Reader<'_> {
     /// Reads line locations and inlined callees, and adds them to the totals.
     fn body(&self, cursor: &mut Cursor<'_>, record: &mut FunctionRecord, depth: usize) -> Result<()> {
         check_depth(cursor, depth)?;
-        let places = cursor.u32("number of places")?;
+        let places = cursor.u32("number of line locations")?;
         let callees = cursor.u32("number of inlined callees")?;
         for _ in 0..places {
             let location = read_location(cursor)?;
             let targets = cursor.u32("number of call targets")?;
-            let count = read_u64(cursor, "samples of a place")?;
+            let count = read_u64(cursor, "samples of a line location")?;
             add_saturating(&mut record.total, count);
             let entry = record.body_at(location);
             add_saturating(&mut entry.samples, count);
@@ -134,7 +134,7 @@ impl Reader<'_> {
 }
 
 fn read_location(cursor: &mut Cursor<'_>) -> Result<LineLocation> {
-    let offset = cursor.u32("offset of a place")?;
+    let offset = cursor.u32("line location")?;
     Ok(LineLocation::new(offset >> 16, offset & 0xffff))
 }
 

@@ -5,7 +5,6 @@ use super::inputs::{self, Made};
 use super::{ONE, PROGRAM, alone};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::families::merge::memprof::{merge_memory_files, write_yaml_file};
-use profbridge::families::merge::sampleprof::{SampleMergeOptions, merge_sample_files, write_sample_file};
 use profbridge::families::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
 use profbridge::families::merge::{FailureMode, InputOutcome, MergeReport};
 use profbridge::families::partial::{Finished, Partial, PartialOptions};
@@ -18,7 +17,7 @@ use profbridge::memprof::raw::Programs;
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use profbridge::stacks::model::Selection;
 use profbridge::stacks::pprof;
-use profbridge::{Error, Limits, Result, iprof, raw, sampleprof};
+use profbridge::{Error, Limits, Result, iprof, raw};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -144,32 +143,6 @@ fn to_text(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     write_file(&merged(inputs)?, &write_options(OutputFormat::Text { release: Release::DEFAULT }), out).map(drop)
 }
 
-fn samples_to(encoding: sampleprof::Encoding, inputs: &[WeightedInput], out: &Path) -> Result<()> {
-    let mut options = SampleMergeOptions::default();
-    options.threads = ONE;
-    let report = merge_sample_files(inputs, &options, &mut Silent)?;
-    let mut write = sampleprof::WriteOptions::default();
-    write.encoding = encoding;
-    write_sample_file(&report.profile, &write, false, out).map(drop)
-}
-
-fn samples_to_text(inputs: &[WeightedInput], out: &Path) -> Result<()> {
-    samples_to(sampleprof::Encoding::Text, inputs, out)
-}
-
-fn samples_to_binary(inputs: &[WeightedInput], out: &Path) -> Result<()> {
-    samples_to(sampleprof::Encoding::ExtBinary, inputs, out)
-}
-
-fn samples_in_parts(inputs: &[WeightedInput], out: &Path) -> Result<()> {
-    let options = PartialOptions::default();
-    let bytes = Partial::of(inputs, Family::SampleProf, &options)?.to_bytes()?;
-    let Finished::SampleProf(report) = Partial::from_bytes(&bytes, &options)?.finish(&options)? else {
-        panic!("a merge of another family")
-    };
-    write_sample_file(&report.profile, &sampleprof::WriteOptions::default(), false, out).map(drop)
-}
-
 fn stacks_to_text(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let sum = merge_tables(inputs, &StackMergeOptions::default())?.sum;
     let text = write_collapsed(&sum.select(&Selection::default())?.0, &CollapsedOptions::default())?.0;
@@ -214,16 +187,13 @@ fn check(inputs: &[WeightedInput], _: &Path) -> Result<()> {
 }
 
 /// Inputs of many names and small records, and what is made of two of them.
-const TABLES: [(Made, Command, usize); 17] = [
+const TABLES: [(Made, Command, usize); 14] = [
     (inputs::TEXT, to_indexed, 2700),
     (inputs::TEXT, to_text, 2700),
     (inputs::INDEXED, to_text, 2700),
     (inputs::RAW, to_indexed, 2700),
     (inputs::TEXT_IN_GZIP, to_indexed, 2700),
     (inputs::TEXT_IN_XZ, to_indexed, 2700),
-    (inputs::SAMPLE_TEXT, samples_to_binary, 2000),
-    (inputs::SAMPLE_TEXT, samples_in_parts, 2000),
-    (inputs::EXT_BINARY, samples_to_text, 2000),
     (inputs::COLLAPSED, stacks_to_text, 2700),
     (inputs::COLLAPSED, stacks_to_pprof, 2700),
     (inputs::PPROF, merged_pprof, 2700),

@@ -65,7 +65,7 @@ const TEXTS: &[Row] = &[
         "section line 3: malformed: Found non-metadata after metadata:  1: 1",
         "Found non-metadata after metadata:  1: 1",
     ),
-    ("sum-overflows.prof", "malformed: counts of one place add up to more than 2^64 - 1", OVERFLOW),
+    ("sum-overflows.prof", "malformed: the sum of the counts of one line location exceeds 2^64 - 1", OVERFLOW),
     (
         "tab-for-blank.prof",
         "section line 2: malformed: Expected 'mangled_name:NUM:NUM', found \\t1: 1",
@@ -100,7 +100,7 @@ const BINARIES: &[Row] = &[
         "section summary, byte 0xa: truncated: total count needs 1 bytes, 0 left",
         TRUNCATED,
     ),
-    ("ends-in-body.binary", "section records, byte 0x19: truncated: line of a place needs 1 bytes, 0 left", TRUNCATED),
+    ("ends-in-body.binary", "section records, byte 0x19: truncated: line number needs 1 bytes, 0 left", TRUNCATED),
     (
         "ends-in-summary.binary",
         "section summary, byte 0xd: truncated: number of counts needs 1 bytes, 0 left",
@@ -114,7 +114,7 @@ const BINARIES: &[Row] = &[
     ),
     (
         "huge-number-of-places.binary",
-        "section records, byte 0x1d: truncated: line of a place needs 1 bytes, 0 left",
+        "section records, byte 0x1d: truncated: line number needs 1 bytes, 0 left",
         TRUNCATED,
     ),
     (
@@ -125,7 +125,7 @@ const BINARIES: &[Row] = &[
     ("name-out-of-range.binary", "section records, byte 0x17: malformed: name 1 of 1", NAMES),
     (
         "name-without-end.binary",
-        "section names, byte 0x11: truncated: a name and the NUL behind it needs 4 bytes, 3 left",
+        "section names, byte 0x11: truncated: a name and the NUL after it needs 4 bytes, 3 left",
         TRUNCATED,
     ),
     (
@@ -135,7 +135,7 @@ const BINARIES: &[Row] = &[
     ),
     (
         "number-of-places-of-33-bits.binary",
-        "section records, byte 0x18: malformed: number of places 4294967296 does not fit 32 bits",
+        "section records, byte 0x18: malformed: number of line locations 4294967296 does not fit 32 bits",
         MALFORMED,
     ),
     (
@@ -187,7 +187,7 @@ const EXTENSIBLE_BINARIES: &[Row] = &[
     ),
     (
         "ends-in-vtables.extbinary",
-        "section LBRProfileSection, byte 0x84: truncated: discriminator of virtual tables needs 1 bytes, 0 left",
+        "section LBRProfileSection, byte 0x84: truncated: discriminator of vtables needs 1 bytes, 0 left",
         TRUNCATED,
     ),
     (
@@ -218,17 +218,17 @@ const EXTENSIBLE_BINARIES: &[Row] = &[
     ),
     (
         "inflates-to-less.extbinary",
-        "section NameTableSection, byte 0x32: malformed: the stream inflates to 5 bytes, 6 were promised",
+        "section NameTableSection, byte 0x32: malformed: the stream inflates to 5 bytes, not to the stated 6",
         MALFORMED,
     ),
     (
         "inflates-to-more.extbinary",
-        "section NameTableSection, byte 0x32: cannot decompress: the stream inflates to another size than the promised 4 bytes",
+        "section NameTableSection, byte 0x32: cannot decompress: the stream does not inflate to the stated 4 bytes",
         UNCOMPRESS,
     ),
     (
         "inflates-to-terabytes.extbinary",
-        "section NameTableSection, byte 0x32: cannot decompress: 4398046511104 bytes cannot come of 13, the limit is 14300",
+        "section NameTableSection, byte 0x32: cannot decompress: 13 bytes cannot inflate to 4398046511104, the limit is 14300",
         UNCOMPRESS,
     ),
     (
@@ -245,17 +245,17 @@ const EXTENSIBLE_BINARIES: &[Row] = &[
     ("records-before-names.extbinary", "section LBRProfileSection, byte 0x54: malformed: name 0 of 0", NAMES),
     (
         "rest-behind-contexts.extbinary",
-        "section CSNameTableSection, byte 0x58: malformed: 1 bytes are left behind what the section holds",
+        "section CSNameTableSection, byte 0x58: malformed: 1 bytes are left at the end of the section",
         MALFORMED,
     ),
     (
         "rest-behind-names.extbinary",
-        "section NameTableSection, byte 0x37: malformed: 1 bytes are left behind what the section holds",
+        "section NameTableSection, byte 0x37: malformed: 1 bytes are left at the end of the section",
         MALFORMED,
     ),
     (
         "rest-behind-summary.extbinary",
-        "section ProfileSummarySection, byte 0x38: malformed: 1 bytes are left behind what the section holds",
+        "section ProfileSummarySection, byte 0x38: malformed: 1 bytes are left at the end of the section",
         MALFORMED,
     ),
     (
@@ -275,7 +275,7 @@ const EXTENSIBLE_BINARIES: &[Row] = &[
     ),
     (
         "stream-is-cut.extbinary",
-        "section NameTableSection, byte 0x32: cannot decompress: the stream inflates to another size than the promised 5 bytes",
+        "section NameTableSection, byte 0x32: cannot decompress: the stream does not inflate to the stated 5 bytes",
         UNCOMPRESS,
     ),
     (
@@ -285,7 +285,7 @@ const EXTENSIBLE_BINARIES: &[Row] = &[
     ),
     (
         "symbol-without-end.extbinary",
-        "section ProfileSymbolListSection, byte 0x57: malformed: a symbol without the NUL behind it",
+        "section ProfileSymbolListSection, byte 0x57: malformed: a symbol without the NUL after it",
         MALFORMED,
     ),
     (
@@ -320,12 +320,12 @@ const COMPACT_BINARIES: &[Row] = &[
     ("name-out-of-range.compact", "section table of functions, byte 0x22: malformed: name 3 of 1", NAMES),
     (
         "record-behind-the-table.compact",
-        "truncated: what an offset leads to needs 1099511627776 bytes, 32 left",
+        "truncated: the target of an offset needs 1099511627776 bytes, 32 left",
         TRUNCATED,
     ),
     (
         "table-behind-the-end.compact",
-        "truncated: what an offset leads to needs 18446744073709551615 bytes, 32 left",
+        "truncated: the target of an offset needs 18446744073709551615 bytes, 32 left",
         TRUNCATED,
     ),
 ];

@@ -43,7 +43,7 @@ fn encodings_that_cannot_hold_a_profile() {
         (
             &mixed,
             Encoding::ExtBinary,
-            "writing a function without a calling context beside others with one is not supported",
+            "writing a function without a calling context next to others with one is not supported",
         ),
         (&contexts, Encoding::Binary, "writing calling contexts in a plain or compact binary is not supported"),
         (
@@ -51,7 +51,7 @@ fn encodings_that_cannot_hold_a_profile() {
             Encoding::Binary,
             "writing a profile with pseudo-probes in a plain or compact binary is not supported",
         ),
-        (&probes, Encoding::Gcc, "writing GCC's form is not supported"),
+        (&probes, Encoding::Gcc, "writing GCC's encoding is not supported"),
         (
             &read(b"a:1:1\n", &ReadOptions::default()).unwrap(),
             Encoding::CompactBinary,

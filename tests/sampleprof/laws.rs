@@ -22,7 +22,7 @@ fn merged(texts: &[&str], weight: u64) -> String {
     for text in texts {
         merger.add(parsed(text.as_bytes()), weight, &mut |_, _| {}).unwrap();
     }
-    String::from_utf8(encode(&merger.finish().unwrap(), Encoding::Text)).unwrap()
+    String::from_utf8(encode(&merger.finish(), Encoding::Text)).unwrap()
 }
 
 const PLAIN: Shape = Shape { contexts: false, checksums: false, attributes: false };
@@ -113,7 +113,7 @@ fn deep_inlining_is_read_up_to_a_bound_and_never_further() {
     let mut merger = Merger::new(Rules::default());
     merger.add(profile.clone(), 2, &mut |_, _| {}).unwrap();
     merger.add(profile, 3, &mut |_, _| {}).unwrap();
-    assert_eq!(merger.summary().unwrap().max, 5);
+    assert_eq!(merger.summary().max, 5);
     let error = read(nested(MAX_INLINE_DEPTH + 2).as_bytes(), &ReadOptions::default()).unwrap_err();
     assert!(error.to_string().contains("depth of inlined callees is 1001, the limit is 1000"), "{error}");
 }
