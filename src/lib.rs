@@ -78,6 +78,7 @@ mod error_report;
 pub mod families;
 #[cfg(feature = "correlate")]
 pub mod fit;
+pub mod gates;
 mod hint;
 pub mod identify;
 pub mod indexed;

@@ -9,9 +9,9 @@ use arrow_array::builder::{LargeListBuilder, LargeStringBuilder};
 use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_schema::ArrowError;
 use profbridge::families::Target;
-use profbridge::families::read;
 use profbridge::input::{Family, Input};
 use profbridge::instr::encode::facts_of_memory;
+use profbridge::instr::memory_profiles;
 use profbridge::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
 use profbridge::memprof::yaml::{self, Comments};
 use profbridge::memprof::{self, Hotness};
@@ -32,7 +32,7 @@ pub(crate) struct Read(memprof::MemoryProfile);
 /// for.
 pub(crate) fn read(input: &Input, settings: &MergeSettings) -> Result<Read> {
     let target = Target::default_release(profbridge::families::TargetSource::Inputs);
-    let profile = read::memprof::load(input, &settings.instr(&target)?.read)?;
+    let profile = memory_profiles::load(input, &settings.instr(&target)?.read)?;
     settings.check(|wanted| Ok(facts_of_memory(&profile, wanted).of_inputs(1)))?;
     Ok(Read(profile))
 }

@@ -1,10 +1,10 @@
 //! The options that merges have in common, as Python names them.
 
 use crate::error::{OrRaise, usage};
-use profbridge::families::target::{ENVIRONMENT, Evidence};
 use profbridge::families::{Facts, FactsRequest, FailureMode, MergeOptions, Minimums, Target, TargetRequest};
 use profbridge::input::{Family, Input};
 use profbridge::instr::release;
+use profbridge::instr::target::{ENVIRONMENT, Evidence};
 use profbridge::instr::{FunctionFilter, Remapping};
 use profbridge::memprof::raw::Programs;
 use profbridge::raw::correlate::{CorrelationKind, Images};

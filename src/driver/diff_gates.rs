@@ -1,9 +1,9 @@
 //! Gates on how much two profiles overlap, by section.
 
 use crate::driver::diff::DiffReport;
-use crate::driver::gates::{Bound, GateOutcome, parse_share};
 use crate::driver::sections::gate_of;
 use crate::error::{Error, Result};
+use crate::gates::{Bound, GateOutcome, parse_share};
 
 /// The overlap of all sections together; see [`DiffReport::total_overlap`].
 pub const TOTAL: &str = "total";

@@ -1,9 +1,8 @@
 //! The numbers of a result: counted once, for messages, documents, gates and Python alike.
 
-use crate::driver::gates::{self, GateOutcome};
 use crate::error::{Error, Result};
+use crate::gates::{self, GateOutcome};
 use crate::hint::Hint;
-use crate::iprof::SectionKind;
 
 /// What a result holds in the form in which it is written: after filters, renamings and conversions, and without what
 /// the format has no place for.
@@ -22,8 +21,8 @@ pub struct Facts {
     pub records: Option<u64>,
     /// Distinct stacks.
     pub stacks: Option<u64>,
-    /// The sections of an iprof that have entries, and how many.
-    pub entries: Option<Vec<(SectionKind, u64)>>,
+    /// Names of the sections of an iprof that have entries, and the number of entries.
+    pub entries: Option<Vec<(&'static str, u64)>>,
     /// Why the result is empty, in words; `None` if it is not.
     pub lack: Option<String>,
 }

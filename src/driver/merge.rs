@@ -1,7 +1,7 @@
 //! The merge loop.
 
-use super::turn::{Line, State};
-use super::{Attempt, InputOutcome, InputReport, Merge, MergeJob, OnProgress, RunOptions, trace};
+use crate::driver::turn::{Line, State};
+use crate::driver::{Attempt, InputOutcome, InputReport, Merge, MergeJob, OnProgress, RunOptions, trace};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::Input;
 use crate::threads;
@@ -137,9 +137,9 @@ fn add_one<G: Merge>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::InputTurn;
     use super::*;
     use crate::cancel::Cancel;
+    use crate::driver::InputTurn;
     use std::num::NonZeroUsize;
 
     /// Joins the names of inputs. A name says what goes wrong with its input, and when.

@@ -4,16 +4,18 @@
 //! the merger runs in the order of the inputs, and what it does after it passed its turn runs in parallel again. So the
 //! result and every message are those of one thread.
 
+pub mod check;
 pub mod diff;
 pub mod diff_gates;
 mod facts;
-pub mod gates;
 pub mod info;
 mod merge;
 mod options;
+pub mod output_form;
 mod overwrite;
 mod report;
 mod sections;
+pub(crate) mod stored_failure;
 pub(crate) mod trace;
 mod turn;
 

@@ -1,8 +1,8 @@
 //! Turns: threads read inputs in parallel, and each adds its input in the order of the inputs.
 
-use super::InputReport;
-use super::trace::{self, Step};
 use crate::cancel::Cancel;
+use crate::driver::InputReport;
+use crate::driver::trace::{self, Step};
 use crate::error::{Error, ErrorKind, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

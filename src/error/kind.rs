@@ -1,6 +1,6 @@
 //! What can be wrong.
 
-use crate::driver::gates::GateOutcome;
+use crate::gates::GateOutcome;
 use std::io;
 
 /// What is wrong with an input, an output or a request.

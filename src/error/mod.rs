@@ -7,9 +7,11 @@
 
 mod kind;
 mod llvm_text;
+mod verdict;
 mod warning;
 
 pub use kind::{ErrorKind, io_message};
+pub use verdict::{Level, Verdict};
 pub use warning::Warning;
 
 use crate::hint::Hint;

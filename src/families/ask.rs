@@ -1,9 +1,9 @@
 //! Questions about any file, which the driver of its family answers.
 
 use crate::compression::{Compression, decompress};
+use crate::driver::check::{FileCheck, failed};
 use crate::driver::diff::DiffOptions;
 use crate::error::{Error, Result};
-use crate::families::check::{FileCheck, failed};
 use crate::families::describe::foreign;
 use crate::families::diff::FileDiff;
 use crate::families::partial;

@@ -5,8 +5,8 @@ mod methods;
 mod options;
 mod samples;
 
+use crate::driver::output_form::OutputForm;
 use crate::error::{Error, ErrorKind, Result, Warning};
-use crate::families::output_form::OutputForm;
 use crate::fit::{FitReport, InstrFit, MethodsFit, Pruned, RemappingFile, SamplesFit};
 use crate::hint::Hint;
 use crate::input::{Access, Format, Input, detect};

@@ -4,12 +4,12 @@
 use crate::compat::Compat;
 use crate::error::Result;
 use crate::families::merge::sampleprof::read_sample_file;
-use crate::families::read::memprof;
 use crate::families::read::stacks::{StackOptions, read_stacks};
 use crate::input::{Access, Family, Format, Input};
+use crate::instr::memory_profiles;
 use crate::instr::open::{ReadOptions, open_reader};
 use crate::iprof::{self, SectionKind, SectionTotals};
-use crate::memprof::{MemoryProfile, report::contexts};
+use crate::memprof::report::total_bytes;
 use crate::sampleprof;
 
 /// The sum of an LLVM profile's counters, pseudo counts left out; of a memory
@@ -23,8 +23,8 @@ pub fn instr_total(input: &Input, options: &ReadOptions) -> Result<u128> {
     let is_memory = input.family()? == Some(Family::MemProf);
     let total = if is_memory { 0 } else { sum_of_counters(input, options)? };
     if is_memory || (total == 0 && input.format()? == Format::Indexed) {
-        return match memprof::load(input, options) {
-            Ok(profile) => Ok(bytes_of(&profile)),
+        return match memory_profiles::load(input, options) {
+            Ok(profile) => Ok(total_bytes(&profile)),
             Err(error) if is_memory => Err(error),
             // It has none.
             Err(_) => Ok(0),
@@ -43,11 +43,6 @@ fn sum_of_counters(input: &Input, options: &ReadOptions) -> Result<u128> {
         }
     }
     Ok(total)
-}
-
-/// Bytes of all allocations.
-pub(crate) fn bytes_of(profile: &MemoryProfile) -> u128 {
-    contexts(profile).iter().map(|(_, site)| u128::from(site.info.total_size())).sum()
 }
 
 /// The samples of a sample profile, inlined callees included.

@@ -12,10 +12,10 @@ pub mod sampleprof;
 pub mod stacks;
 
 pub use crate::driver::{Facts, FactsRequest, Minimums};
-pub use crate::instr::file_merge::files::merge_files;
-pub use crate::instr::file_merge::for_output::merge_for_output;
-pub use crate::instr::file_merge::observer::{MergeObserver, Silent};
-pub use crate::instr::file_merge::options::MergeOptions;
-pub use crate::instr::file_merge::report::MergeReport;
+pub use crate::instr::file_merge::MergeOptions;
+pub use crate::instr::file_merge::MergeReport;
+pub use crate::instr::file_merge::merge_files;
+pub use crate::instr::file_merge::merge_for_output;
+pub use crate::instr::file_merge::{MergeObserver, Silent};
 
 pub use crate::driver::{FailureMode, InputOutcome, InputReport, InputVersion};

@@ -10,7 +10,6 @@ pub mod fit;
 pub mod folders;
 pub mod input_totals;
 pub mod merge;
-pub mod output_form;
 pub mod partial;
 pub mod pictures;
 pub mod plan;
@@ -20,24 +19,23 @@ pub mod read;
 pub mod report;
 pub mod same_program;
 mod table;
-pub mod target;
 
+pub use crate::driver::check::{CheckFinding, FileCheck};
+pub use crate::driver::output_form::OutputForm;
 pub use crate::driver::require_earlier_output;
 #[cfg(feature = "tracing-counters")]
 pub use crate::driver::trace::{WorkerTrace, predicted, take_traces};
 pub use crate::instr::encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
 pub use crate::instr::open::{ReadOptions, open_reader};
+pub use crate::instr::target::{Evidence, Reason, Target, TargetRequest, TargetSource};
 pub use ask::{check_file, describe, diff_files};
-pub use check::{CheckFinding, FileCheck};
 pub use diff::FileDiff;
 pub use merge::{
     Facts, FactsRequest, FailureMode, InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions,
     MergeReport, Minimums, Silent, merge_files, merge_for_output,
 };
-pub use output_form::OutputForm;
 #[cfg(feature = "correlate")]
 pub use probes::{ProbeOptions, list_probes};
 pub use report::{
     Comparison, ReportWithWarnings, collect_file, iprof_statistics, order_file, overlap_files, show_file,
 };
-pub use target::{Evidence, Reason, Target, TargetRequest, TargetSource};

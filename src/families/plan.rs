@@ -1,8 +1,8 @@
 //! What a merge makes of its inputs: which family's merge takes them, and what
 //! is written. The same for any order of the inputs.
 
+use crate::driver::output_form::OutputForm;
 use crate::error::{Error, Result};
-use crate::families::output_form::OutputForm;
 use crate::hint::Hint;
 use crate::input::{Family, Format, Input};
 use std::path::Path;

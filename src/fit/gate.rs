@@ -1,8 +1,8 @@
 //! Thresholds below which a comparison counts as failed.
 
 use super::report::FitReport;
-use crate::driver::gates::{self, Bound, GateOutcome};
 use crate::error::{Error, Result};
+use crate::gates::{self, Bound, GateOutcome};
 
 /// A share that can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -195,7 +195,7 @@ impl Input {
     ///
     /// What has no magic number of another format and is called `.iprof` is
     /// taken for one, since that is what somebody took it for: it may be cut or
-    /// damaged. A file without bytes belongs to no family.
+    /// damaged.
     ///
     /// # Errors
     ///
@@ -203,7 +203,7 @@ impl Input {
     pub fn family(&self) -> Result<Option<Family>> {
         let identity = self.look()?.identity;
         let is_text = matches!(identity.format, Format::Text | Format::SampleText | Format::Collapsed);
-        let is_damaged = (identity.family().is_none() && identity.format != Format::Empty) || is_text;
+        let is_damaged = identity.family().is_none() || is_text;
         if is_damaged && is_iprof_name(&self.path) {
             return Ok(Some(Family::Iprof));
         }

@@ -4,14 +4,14 @@
 
 use crate::compat::Compat;
 use crate::digits::number_of;
+use crate::driver::check::{CheckFinding, FileCheck};
 use crate::error::{Error, ErrorKind, Result};
-use crate::families::check::{CheckFinding, FileCheck};
-use crate::families::partial;
-use crate::families::read::memprof;
+use crate::error::{Level, Verdict};
 use crate::indexed;
 use crate::input::Format;
+use crate::instr::memory_profiles;
 use crate::instr::open::{ReadOptions, open_reader};
-use crate::iprof::{Level, Verdict};
+use crate::instr::partial::files::open;
 use crate::limits::Limits;
 use crate::model::{ProfileReader, RecordView};
 
@@ -41,7 +41,7 @@ pub(crate) fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCh
     let mut check = LlvmCheck { format: name, findings: Vec::new(), records: 0, executed: 0, has_memory: false };
     let options = ReadOptions { limits, ..ReadOptions::new(Compat::Profbridge) };
     let mut version = None;
-    let memory = memprof::verify(bytes, &options);
+    let memory = memory_profiles::verify(bytes, &options);
     let is_memory = matches!(format, Format::RawMemProf | Format::YamlMemProf);
     match open_reader(bytes, &options) {
         Err(_) if is_memory => version = check.memory(&memory),
@@ -79,7 +79,7 @@ pub(crate) fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCh
 
 impl LlvmCheck {
     /// What is wrong with a memory profile; its version, if it is a raw one.
-    fn memory(&mut self, found: &Result<Option<memprof::Verified>>) -> Option<String> {
+    fn memory(&mut self, found: &Result<Option<memory_profiles::Verified>>) -> Option<String> {
         match found {
             Err(error) => {
                 self.error(error);
@@ -114,7 +114,7 @@ impl LlvmCheck {
     /// What stands behind an indexed profile is the state of a partial merge, or
     /// something that no reader sees.
     fn after(&mut self, bytes: &[u8], end: u64, limits: &Limits) {
-        match partial::open(bytes, limits) {
+        match open(bytes, limits) {
             Ok(Some(_)) => {}
             Ok(None) if end == bytes.len() as u64 => {}
             Ok(None) => {

@@ -1,13 +1,12 @@
 //! Comparing two instrumentation or memory profiles.
 
 use crate::compat::Compat;
-use crate::driver::diff::{DiffOptions, Facts, Names, diff};
+use crate::driver::diff::{DiffOptions, DiffReport, Facts, Names, diff};
 use crate::error::{Error, Result};
-use crate::families::diff::FileDiff;
-use crate::families::read::memprof::{is_memory_profile, load_bytes, verify};
 use crate::input::{Access, Input};
-use crate::instr::cross_release::Following;
 use crate::instr::cross_release::apply::following;
+use crate::instr::cross_release::{Followed, Following};
+use crate::instr::memory_profiles::{is_memory_profile, load_bytes, verify};
 use crate::instr::open::{ReadOptions, open_reader};
 use crate::memprof::{self, MemoryProfile};
 use crate::model::{NameRef, ProfileReader, RecordRef, ValueKind, name_ref};
@@ -144,7 +143,7 @@ impl Names for LlvmSpace {
 }
 
 /// Compares two instrumentation or memory profiles.
-pub(crate) fn diff_llvm(first: &Input, second: &Input, options: &DiffOptions) -> Result<FileDiff> {
+pub(crate) fn diff_llvm(first: &Input, second: &Input, options: &DiffOptions) -> Result<(DiffReport, Vec<Followed>)> {
     let read = ReadOptions { limits: options.limits, ..ReadOptions::new(Compat::Profbridge) };
     let following = if options.exact_names { Following::default() } else { following(first, second, &read)? };
     let mut space = LlvmSpace::default();
@@ -172,5 +171,5 @@ pub(crate) fn diff_llvm(first: &Input, second: &Input, options: &DiffOptions) ->
     options.apart = vec![MEMORY_BYTES, ALLOCATIONS];
     options.receivers = vec![ValueKind::IndirectCallTarget.label(), ValueKind::VTableTarget.label()];
     let report = diff(first, second, &space, &options);
-    Ok(FileDiff { followed: following.into_followed(), ..FileDiff::new(report) })
+    Ok((report, following.into_followed()))
 }

@@ -2,15 +2,15 @@
 
 use crate::bytes::Encoding;
 use crate::compat::Compat;
+use crate::driver::output_form::OutputForm;
+use crate::driver::{Facts, FactsRequest};
 use crate::error::{Error, ErrorKind, Result};
-use crate::families::input_totals::bytes_of;
-use crate::families::merge::{Facts, FactsRequest};
-use crate::families::output_form::OutputForm;
 use crate::hint::Hint;
 use crate::indexed;
 use crate::input::output;
 use crate::instr::FunctionFilter;
 use crate::limits::Limits;
+use crate::memprof::report::total_bytes;
 use crate::memprof::{self, MemoryProfile};
 use crate::model::selection::NameTest;
 use crate::model::{Loss, LossKind, Profile, RecordView, Release, Selection};
@@ -273,7 +273,7 @@ pub(super) fn with_the_rest(
 
 /// How much a memory profile holds: functions with allocations, or calls that lead there, and the bytes of all allocations.
 pub fn facts_of_memory(memory: &MemoryProfile, wanted: FactsRequest) -> Facts {
-    let mut facts = Facts::new(memory.records().len(), wanted.total_count.then(|| bytes_of(memory)));
+    let mut facts = Facts::new(memory.records().len(), wanted.total_count.then(|| total_bytes(memory)));
     facts.lack = memory.records().is_empty().then(|| "the inputs hold no functions".into());
     facts
 }

@@ -18,6 +18,7 @@ pub(crate) mod file_merge;
 mod inputs;
 mod introsort;
 mod kinds;
+pub mod memory_profiles;
 mod merger;
 pub mod open;
 pub mod order;
@@ -33,6 +34,7 @@ mod rules;
 pub mod show;
 pub(crate) mod sites;
 mod stable_sort;
+pub mod target;
 mod traces;
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! A whole instrumentation profile of any format.
 
+use crate::driver::InputOutcome;
 use crate::error::{Error, ErrorKind, Result};
-use crate::families::merge::{InputOutcome, MergeOptions, Silent, merge_files};
 use crate::input::Input;
+use crate::instr::file_merge::{MergeOptions, Silent, merge_files};
 use crate::limits::Limits;
 use crate::model::Profile;
 

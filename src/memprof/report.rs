@@ -98,6 +98,11 @@ pub struct FrameReport {
     pub inlined: bool,
 }
 
+/// Bytes of all allocations.
+pub(crate) fn total_bytes(profile: &MemoryProfile) -> u128 {
+    contexts(profile).iter().map(|(_, site)| u128::from(site.info.total_size())).sum()
+}
+
 /// Each call stack with what was allocated along it, in order of first mention.
 ///
 /// A site stands in the record of its own function and in those that it is

@@ -88,7 +88,7 @@ const DECISIONS: [(&[&str], &str, &str); 13] = [
     ),
     (&["raw/clang-22-loop-entries.profraw"], "out.proftext", "text for LLVM 20 (raw version 10 with loop entries)"),
     (
-        &["raw/clang-20-loop-entries.profdata", RAW_8],
+        &["raw/clang-20-loop-entries.profdata"],
         "out.profdata",
         "indexed version 12 for LLVM 20 (indexed version 12 with loop entries)",
     ),

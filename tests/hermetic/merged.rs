@@ -6,16 +6,16 @@ use profbridge::instr::FunctionFilter;
 use profbridge::instr::Release;
 use std::path::{Path, PathBuf};
 
-/// Each folder of `merge/` and the results in it that end in `ending`.
-fn results(extension: &str) -> Vec<(PathBuf, PathBuf)> {
+/// Each folder of `merge/` and the results in it that end in `suffix`.
+fn results(suffix: &str) -> Vec<(PathBuf, PathBuf)> {
     let mut found = Vec::new();
     for compiler in [13, 14, 18, 19, 22, 23] {
         let folder = folder(&format!("merge/clang-{compiler}"));
-        let (_, extension) = extension.rsplit_once('.').expect("an ending has an extension");
+        let (_, extension) = suffix.rsplit_once('.').expect("an ending has an extension");
         for file in with_extension(&folder, extension) {
             let name = file.file_name().and_then(|name| name.to_str()).expect("names are text");
             let release = release_of(&file).0;
-            if name == format!("llvm-{release}{extension}") {
+            if name == format!("llvm-{release}{suffix}") {
                 found.push((folder.clone(), file));
             }
         }
@@ -32,15 +32,15 @@ fn weighted(folder: &Path, job: Job) -> Job {
     job.input(run(1), 1).input(run(2), 5).input(run(4), 2)
 }
 
-/// Compares all results with `ending`, made by `job` from a folder.
+/// Compares all results with `suffix`, made by `job` from a folder.
 #[track_caller]
-fn compare(extension: &str, job: impl Fn(&Path, Job) -> Job) {
-    let results = results(extension);
+fn compare(suffix: &str, job: impl Fn(&Path, Job) -> Job) {
+    let results = results(suffix);
     let differences = results
         .iter()
         .filter_map(|(folder, golden)| {
             let job = job(folder, Job::of(release_of(golden)));
-            let job = if extension.ends_with("proftext") { job.text() } else { job };
+            let job = if suffix.ends_with("proftext") { job.text() } else { job };
             difference(job, golden)
         })
         .collect();

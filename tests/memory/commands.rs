@@ -7,12 +7,12 @@ use profbridge::families::diff::stacks::diff_stacks;
 use profbridge::families::fit::{FitOptions, fit_files};
 use profbridge::families::merge::sampleprof::overlap_sample_files;
 use profbridge::families::pictures::{View, read_content};
-use profbridge::families::read::memprof;
 use profbridge::families::read::stacks::{StackOptions, read_stacks};
 use profbridge::families::{
     ReadOptions, Silent, check_file, describe, diff_files, iprof_statistics, order_file, overlap_files, show_file,
 };
 use profbridge::input::{Access, Input, WeightedInput, open, output};
+use profbridge::instr::memory_profiles;
 use profbridge::instr::order::OrderOptions;
 use profbridge::instr::overlap::OverlapOptions;
 use profbridge::instr::show::ShowOptions;
@@ -87,14 +87,14 @@ pub fn diff(input: &Path) -> Result<()> {
 }
 
 pub fn show_memory(input: &Path) -> Result<()> {
-    let report = MemoryReport::new(&memprof::load(input, &read_options(input))?, &ReportOptions::default());
+    let report = MemoryReport::new(&memory_profiles::load(input, &read_options(input))?, &ReportOptions::default());
     report.write_text(&mut String::new()).expect("memory takes everything");
     Ok(())
 }
 
 /// All that is known, as YAML.
 pub fn show_whole_memory(input: &Path) -> Result<()> {
-    memprof::show_yaml(input, &read_options(input), &mut std::io::sink())
+    memory_profiles::show_yaml(input, &read_options(input), &mut std::io::sink())
 }
 
 pub fn overlap_instr(input: &Path) -> Result<()> {

@@ -4,7 +4,7 @@
 use crate::console::{self, write_output};
 use crate::demangled::DemangleArgs;
 use crate::hints::hint_text;
-use profbridge::driver::gates::GateOutcome;
+use profbridge::gates::GateOutcome;
 use profbridge::input::Input;
 use profbridge::input::output::is_replaced;
 use profbridge::instr::{Loss, LossKind};

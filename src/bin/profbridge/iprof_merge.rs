@@ -195,7 +195,7 @@ impl IprofMerge<'_> {
 
     fn print_summary(&self, facts: &Facts, report: &IprofMergeReport) {
         let entries = facts.entries.iter().flatten();
-        let entries: Vec<String> = entries.map(|(kind, count)| format!("{count} of {}", kind.name())).collect();
+        let entries: Vec<String> = entries.map(|(section, count)| format!("{count} of {section}")).collect();
         let list = if entries.is_empty() { "no profiles".to_string() } else { entries.join(", ") };
         let of = inputs_of(report.used(), report.inputs.len());
         let skipped = report.count(|outcome| matches!(outcome, InputOutcome::NotAProfile));

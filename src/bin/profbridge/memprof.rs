@@ -5,8 +5,8 @@ use crate::demangled::DemangleArgs;
 use crate::documents::{self, Described, FileJson};
 use clap::{Args, ValueEnum};
 use profbridge::families::pictures::memprof::{AllocationUnit, MemoryOptions};
-use profbridge::families::read::memprof::{self, MemProfOptions};
 use profbridge::input::Input;
+use profbridge::instr::memory_profiles::{self, MemProfOptions};
 use profbridge::memprof::Hotness;
 use profbridge::memprof::raw::Programs;
 use profbridge::memprof::report::{MemoryReport, ReportOptions, SortBy};
@@ -157,11 +157,11 @@ impl ShowMemoryArgs {
         read.programs = self.programs.programs();
         if self.yaml {
             let mut text = Vec::new();
-            memprof::show_yaml(file, &read, &mut text)?;
+            memory_profiles::show_yaml(file, &read, &mut text)?;
             write_output(output, |out| out.write_all(&text))?;
             return Ok(ExitCode::SUCCESS);
         }
-        let report = MemoryReport::new(&memprof::load(file, &read)?, &self.options(topn));
+        let report = MemoryReport::new(&memory_profiles::load(file, &read)?, &self.options(topn));
         if json {
             let file = FileJson::of(file);
             documents::write_named(output, "profbridge.show-memprof/2", &Described { file, report: &report }, names)?;

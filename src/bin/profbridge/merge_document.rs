@@ -6,11 +6,10 @@ use crate::documents::{
     USED, error_json,
 };
 use crate::target::JsonTarget;
-use profbridge::driver::gates::{self, GateOutcome};
 use profbridge::families::{Facts, FactsRequest, InputOutcome};
+use profbridge::gates::{self, GateOutcome};
 use profbridge::input::{Format, Input};
 use profbridge::instr::Loss;
-use profbridge::iprof::SectionKind;
 use profbridge::{Error, ErrorKind, ErrorReport, Result, Warning};
 use serde::Serialize;
 use std::collections::{HashMap, VecDeque};
@@ -94,7 +93,7 @@ impl MergeDocument {
     pub(crate) fn hold(&mut self, facts: &Facts) {
         (self.functions, self.records, self.stacks) = (facts.functions, facts.records, facts.stacks);
         let entries = facts.entries.as_ref().map(|entries| entries.iter());
-        let entry = |(kind, entries): &(SectionKind, u64)| SectionEntries { section: kind.name(), entries: *entries };
+        let entry = |&(section, entries): &(&'static str, u64)| SectionEntries { section, entries };
         self.entries = entries.map(|entries| entries.map(entry).collect());
     }
 

@@ -3,9 +3,9 @@
 use crate::hints::format_error_with_hint;
 use crate::merge_document::MergeDocument;
 use clap::Args;
-use profbridge::driver::gates::{Bound, GateOutcome, parse_share};
 use profbridge::families::input_totals::largest_share;
 use profbridge::families::{Facts, FactsRequest, Minimums};
+use profbridge::gates::{Bound, GateOutcome, parse_share};
 use profbridge::input::Input;
 use profbridge::{Error, Hint, Result};
 

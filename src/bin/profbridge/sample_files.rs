@@ -14,11 +14,11 @@ use profbridge::families::merge::sampleprof::{
     load_sample_file, merge_sample_files, parse_symbols, read_sample_file, read_sample_function, write_sample_file,
 };
 use profbridge::families::partial::{encode_samples, finish_samples, sum_samples};
-use profbridge::families::target::{ENVIRONMENT, Target, TargetRequest, TargetSource};
 use profbridge::families::{Facts, FactsRequest, FailureMode, OutputForm, input_totals};
 use profbridge::input::{self, Family, Input, WeightedInput};
 use profbridge::instr::Loss;
 use profbridge::instr::Remapping;
+use profbridge::instr::target::{ENVIRONMENT, Target, TargetRequest, TargetSource};
 use profbridge::sampleprof::partial::PartialSamples;
 use profbridge::sampleprof::{
     ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary, WriteOptions, show,

@@ -4,13 +4,13 @@
 use crate::toolchains;
 use profbridge::Compat;
 use profbridge::Result;
-use profbridge::families::target::{ENVIRONMENT, Evidence, Reason, Target, TargetRequest, TargetSource};
 use profbridge::families::{OutputForm, OutputFormat};
 use profbridge::input::Input;
 use profbridge::input::output::is_standard_output;
 use profbridge::instr::FunctionFilter;
 use profbridge::instr::cross_release::apply::cross;
 use profbridge::instr::cross_release::{CrossReleaseOptions, Finding, HashPolicy, Origins};
+use profbridge::instr::target::{ENVIRONMENT, Evidence, Reason, Target, TargetRequest, TargetSource};
 use profbridge::instr::{Loss, LossKind, Profile, release};
 use serde::Serialize;
 use std::path::Path;

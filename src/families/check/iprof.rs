@@ -1,6 +1,6 @@
 //! Checking an iprof.
 
-use crate::families::check::{CheckFinding, FileCheck};
+use crate::driver::check::{CheckFinding, FileCheck};
 use crate::iprof;
 use std::io::Read;
 

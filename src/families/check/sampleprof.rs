@@ -1,9 +1,9 @@
 //! Checking a sample profile.
 
 use crate::digits::number_of;
+use crate::driver::check::{CheckFinding, FileCheck};
 use crate::error::{Error, ErrorKind, Result};
-use crate::families::check::{CheckFinding, FileCheck};
-use crate::iprof::{Level, Verdict};
+use crate::error::{Level, Verdict};
 use crate::limits::Limits;
 use crate::partial::Frame;
 use crate::sampleprof::{

@@ -2,12 +2,12 @@
 //! them, and for pprof whether Go's compiler takes them as `default.pgo`.
 
 use crate::digits::number_of;
+use crate::driver::check::{CheckFinding, FileCheck};
 use crate::error::Error;
-use crate::families::check::{CheckFinding, FileCheck};
+use crate::error::{Level, Verdict};
 use crate::families::read::stacks::{StackOptions, add_file};
 use crate::hint::Hint;
 use crate::input::{Access, Format, Input};
-use crate::iprof::{Level, Verdict};
 use crate::limits::Limits;
 use crate::stacks::model::StackTable;
 use crate::stacks::pprof::{self, GoVerdict, Profile};

@@ -1,15 +1,15 @@
 //! LLVM instrumentation profiles against a program or another profile.
 
 use crate::digits::number_of;
+use crate::driver::output_form::OutputForm;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::families::fit::options::FitOptions;
 use crate::families::merge::{InputOutcome, InputVersion, MergeReport, Silent, merge_files};
-use crate::families::output_form::OutputForm;
-use crate::families::target::{Evidence, Target, TargetSource};
 use crate::fit::{InstrFit, InstrInput, Program, ProgramFunction, ProgramSource, compare_instr, read_program};
 use crate::input::{Access, Format, Input, detect};
 use crate::instr::cross_release::{CrossReleaseOptions, cross};
 use crate::instr::encode::{OutputFormat, WriteOptions, write_file};
+use crate::instr::target::{Evidence, Target, TargetSource};
 use crate::model::release::RELEASES;
 use crate::model::{Profile, ProfileKind, Release, SymbolTable};
 use crate::stacks::classes::Reference;

@@ -1,7 +1,7 @@
 //! What of a comparison can be chosen.
 
 use crate::families::merge::MergeOptions;
-use crate::families::target::Target;
+use crate::instr::target::Target;
 use crate::limits::Limits;
 
 /// What of a comparison can be chosen.

@@ -1,8 +1,8 @@
 //! Sample profiles against a program or another sample profile.
 
+use crate::driver::output_form::OutputForm;
 use crate::error::{Error, ErrorKind, Result};
 use crate::families::fit::options::FitOptions;
-use crate::families::output_form::OutputForm;
 use crate::fit::{SampledProgram, SamplesFit, compare_samples, program_of_samples, read_sampled_program};
 use crate::input::{self, Access, Format, detect, output};
 use crate::sampleprof::{self, Encoding, Kind, ReadOptions, SampleProfile, WriteOptions};

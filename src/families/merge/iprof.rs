@@ -108,7 +108,8 @@ impl IprofMergeReport {
 pub fn facts_of(document: &Document, wanted: FactsRequest) -> Facts {
     let entries = SectionKind::ALL.map(|kind| (kind, document.sections.entries_count(kind) as u64));
     let mut facts = Facts::default();
-    facts.entries = Some(entries.into_iter().filter(|(_, count)| *count > 0).collect());
+    let named = entries.into_iter().filter(|(_, count)| *count > 0).map(|(kind, count)| (kind.name(), count));
+    facts.entries = Some(named.collect());
     let has_entries = entries.iter().any(|(_, count)| *count > 0);
     if !has_entries && !carries_records(document) {
         facts.lack = Some("the iprof would hold no profiles".into());

@@ -1,11 +1,11 @@
 //! What `check` and `info` say of partial merges.
 
+use crate::driver::check::{CheckFinding, FileCheck};
 use crate::error::Result;
-use crate::families::check::{CheckFinding, FileCheck};
+use crate::error::{Level, Verdict};
 use crate::families::partial::any::Partial;
 use crate::families::partial::options::PartialOptions;
 use crate::input::{self, Format};
-use crate::iprof::{Level, Verdict};
 use crate::limits::Limits;
 use crate::model::description::{Description, PartialDescription, PartialInputDescription};
 use crate::partial::{Frame, InputState, PartialInput};

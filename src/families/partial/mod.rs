@@ -28,7 +28,6 @@ mod any;
 mod describe;
 mod kept;
 mod options;
-pub(crate) mod remembered;
 mod sample;
 
 pub use crate::instr::partial::files::{finish, merge_partially, open, write_file};

@@ -1,11 +1,11 @@
 //! Partial merges of sample profiles.
 
+use crate::driver::stored_failure::{failed, no_weight, remembered, unknown_failure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::families::merge::FailureMode;
 use crate::families::merge::sampleprof::{
     SampleMergeObserver, SampleMergeOptions, SampleMergeReport, check_format, complete, open_sample,
 };
-use crate::families::partial::remembered::{failed, no_weight, remembered, unknown_failure};
 use crate::input::{Access, Input, WeightedInput};
 use crate::limits::Limits;
 use crate::partial::{Family, Frame, InputState, PartialInput};

@@ -3,9 +3,9 @@
 use crate::compat::Compat;
 use crate::error::Result;
 use crate::families::pictures::drawing::{Drawing, Drawn, of_kind};
-use crate::families::read::memprof;
 use crate::indexed::{self, IndexedProfile};
 use crate::input::{Access, Format, Input};
+use crate::instr::memory_profiles;
 use crate::instr::open::ReadOptions;
 use crate::limits::Limits;
 use crate::memprof::MemoryProfile;
@@ -133,7 +133,7 @@ impl MemoryOptions {
     ///
     /// Those of the readers; usage for inputs without one.
     fn add(&self, data: &[u8], limits: &Limits, sum: &mut MemoryContent) -> Result<()> {
-        let profile = memprof::load_bytes(data, &self.read_options(limits))?;
+        let profile = memory_profiles::load_bytes(data, &self.read_options(limits))?;
         let mut options = ReportOptions::default();
         options.topn = 0;
         let statistics = MemoryReport::new(&profile, &options);

@@ -1,4 +1,3 @@
 //! Files of one family read whole, whichever of its formats they have.
 
-pub mod memprof;
 pub mod stacks;

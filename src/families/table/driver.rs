@@ -1,8 +1,8 @@
 //! What a family has to answer.
 
+use crate::driver::check::FileCheck;
 use crate::driver::diff::DiffOptions;
 use crate::error::Result;
-use crate::families::check::FileCheck;
 use crate::families::diff::FileDiff;
 use crate::families::pictures::drawing::Drawn;
 use crate::families::pictures::memprof::MemoryOptions;

@@ -1,6 +1,7 @@
 //! LLVM instrumentation profiles.
 
 use crate::families::describe::instr::describe;
+use crate::families::diff::FileDiff;
 use crate::families::pictures::instr::draw;
 use crate::families::pictures::memprof::draws_memory;
 use crate::families::table::driver::Driver;
@@ -17,7 +18,10 @@ pub(super) const DRIVER: Driver = Driver {
     describe,
     // An indexed profile can hold a memory profile as well.
     compared_with: &[Family::MemProf],
-    diff: diff_llvm,
+    diff: |first, second, options| {
+        let (report, followed) = diff_llvm(first, second, options)?;
+        Ok(FileDiff { followed, ..FileDiff::new(report) })
+    },
     draws_memory,
     draw,
 };

@@ -2,12 +2,12 @@
 
 use crate::driver::{self, MergeJob, Merged};
 use crate::error::Result;
-use crate::families::partial;
 use crate::input::WeightedInput;
 use crate::instr::file_merge::observer::{MergeObserver, Silent};
 use crate::instr::file_merge::options::MergeOptions;
 use crate::instr::file_merge::report::MergeReport;
 use crate::instr::file_merge::{FileMerge, MergedFiles, names_of_records};
+use crate::instr::partial::files::{finish, merge_partially};
 use crate::instr::{MergeRules, Merger, repeated_sizes};
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ pub(super) fn merge_inputs(
 ) -> Result<MergeReport> {
     let is_own = !options.read.compat.is_llvm();
     if is_own && inputs.iter().any(WeightedInput::is_partial) {
-        return partial::finish(&partial::merge_partially(inputs, options, &mut Silent)?, options, observer);
+        return finish(&merge_partially(inputs, options, &mut Silent)?, options, observer);
     }
     let Merged { output: merger, inputs: reports } = run_merge(inputs, options, keeps_file, observer)?;
     let memory_shares_nothing = merger.memory_shares_nothing();

@@ -89,10 +89,11 @@ mod tests {
     use super::*;
     use crate::bytes::{Encoding, Endian, PointerWidth};
     use crate::compat::Compat;
-    use crate::families::OutputFormat;
-    use crate::families::merge::{FactsRequest, Silent};
+    use crate::driver::{FactsRequest, FailureMode};
     use crate::indexed;
     use crate::instr::cross_release::apply::cross;
+    use crate::instr::encode::OutputFormat;
+    use crate::instr::file_merge::Silent;
     use crate::instr::file_merge::files::merge_files;
     use crate::model::{FunctionRecord, Profile, ProfileKind, Release, ValueCount, ValueKind};
     use crate::raw;
@@ -107,7 +108,7 @@ mod tests {
     fn options((compat, release): (Compat, u32)) -> (MergeOptions, WriteOptions) {
         let (mut merge, mut write) = (MergeOptions::default(), WriteOptions::default());
         (merge.read.compat, merge.release) = (compat, Release(release));
-        (merge.failure_mode, merge.keep_vtable_names) = (crate::families::FailureMode::Warn, !compat.is_llvm());
+        (merge.failure_mode, merge.keep_vtable_names) = (FailureMode::Warn, !compat.is_llvm());
         write.compat = compat;
         write.format = OutputFormat::Text { release: merge.release };
         (merge, write)

@@ -6,13 +6,13 @@ use crate::compression::{Compression, decompress};
 use crate::driver::trace;
 use crate::driver::{InputReport, InputTurn, InputVersion};
 use crate::error::{Error, Result, Warning};
-use crate::families::merge::MergeOptions;
-use crate::families::read::memprof;
 use crate::input::{self, Input};
+use crate::instr::file_merge::MergeOptions;
 use crate::instr::file_merge::images::Known;
 use crate::instr::file_merge::known_file::KnownFile;
 use crate::instr::file_merge::staged::{Batch, Staged, read_ahead};
 use crate::instr::file_merge::state::{FileMerge, Sums, Worker};
+use crate::instr::memory_profiles;
 use crate::instr::open::{WORTH_A_WINDOW, outline_of, read_with, window_of_text};
 use crate::instr::{AddOutcome, InputOptions};
 use crate::memory::{self, SharedPages};
@@ -158,7 +158,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         if matches!(format, input::Format::Raw { .. }) {
             return self.add_raw(data, batch, names);
         }
-        if memprof::is_memory_profile(data, read.compat) {
+        if memory_profiles::is_memory_profile(data, read.compat) {
             return self.add_memory(data);
         }
         let is_text = format != input::Format::Indexed;
@@ -188,13 +188,13 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
     /// Merges a memory profile that is a file of its own.
     fn add_memory(&mut self, data: &[u8]) -> Result<()> {
         let options = self.options;
-        let read = memprof::read(data, &options.read, options.release);
+        let read = memory_profiles::read(data, &options.read, options.release);
         let merger = &mut self.turn.wait()?.merger;
         if options.read.compat.is_llvm() && input::detect(data) != input::Format::RawMemProf {
             // LLVM checks its kind before its content.
             self.report.kind = Some(ProfileKind::MEMPROF);
             let begun = merger.begin_without_records(ProfileKind::MEMPROF);
-            begun.map_err(|error| memprof::conflict(error, &Source::Yaml))?;
+            begun.map_err(|error| memory_profiles::conflict(error, &Source::Yaml))?;
             if read.is_err() {
                 // LLVM adds an empty profile, which drops the static data of others.
                 merger.add_memory(MemoryProfile::default(), Source::Yaml, 1)?;
@@ -202,7 +202,9 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         }
         let (profile, source) = read?;
         self.report.kind = Some(ProfileKind::MEMPROF);
-        merger.begin_without_records(ProfileKind::MEMPROF).map_err(|error| memprof::conflict(error, &source))?;
+        merger
+            .begin_without_records(ProfileKind::MEMPROF)
+            .map_err(|error| memory_profiles::conflict(error, &source))?;
         self.report.records = profile.records().len() as u64;
         merger.add_memory(profile, source, self.input.weight.get())
     }

@@ -20,6 +20,12 @@ mod tests;
 mod thread_tests;
 mod values;
 
+pub use files::merge_files;
+pub use for_output::merge_for_output;
+pub use observer::{MergeObserver, Silent};
+pub use options::MergeOptions;
+pub use report::MergeReport;
+
 use crate::driver::{InputReport, InputTurn, Merge};
 use crate::error::Result;
 use crate::input::Input;

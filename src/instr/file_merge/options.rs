@@ -1,7 +1,7 @@
 //! How profiles are merged, and when a merge fails.
 
 use crate::driver::{FailureMode, RunOptions};
-use crate::families::read::memprof::MemProfOptions;
+use crate::instr::memory_profiles::MemProfOptions;
 use crate::instr::open::ReadOptions;
 use crate::instr::{FunctionFilter, Remapping, SharedKind};
 use crate::model::Release;

@@ -1,8 +1,8 @@
 //! The state of a merge of files: what all threads share, what changes in input order, and what one thread reuses.
 
 use crate::driver::{Attempt, MergeJob};
-use crate::families::merge::MergeOptions;
 use crate::input::{Input, ReadBuffer};
+use crate::instr::file_merge::MergeOptions;
 use crate::instr::file_merge::images::{self, Images, Known};
 use crate::instr::file_merge::staged::Batch;
 use crate::instr::{Merger, SoftError};

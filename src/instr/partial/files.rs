@@ -1,16 +1,17 @@
 //! Partial merges: made of files, merged further, finished.
 
 use crate::bytes::Head;
+use crate::driver::stored_failure::{failed, no_weight, remembered, unknown_failure};
+use crate::driver::{InputOutcome, InputReport, InputVersion};
 use crate::error::{Error, ErrorKind, Result};
-use crate::families::merge::{InputOutcome, InputReport, InputVersion, MergeObserver, MergeOptions, MergeReport};
-use crate::families::partial::remembered::{failed, no_weight, remembered, unknown_failure};
-use crate::families::read::memprof;
-use crate::families::target::Evidence;
 use crate::indexed::{self, IndexedProfile};
 use crate::input::{self, Access, Format, WeightedInput};
 use crate::instr::encode::{Saved, WriteOptions, encode};
+use crate::instr::file_merge::{MergeObserver, MergeOptions, MergeReport};
+use crate::instr::memory_profiles;
 use crate::instr::open::read_with;
 use crate::instr::partial::PartialMerge;
+use crate::instr::target::Evidence;
 use crate::instr::{InputOptions, MergeRules, SoftError, repeated_sizes};
 use crate::limits::Limits;
 use crate::model::{Profile, ProfileKind, ProfileReader};
@@ -193,12 +194,12 @@ fn add_profile(sums: &mut PartialMerge, data: &[u8], about: &mut PartialInput, o
             let version = reader.profile().header().version().into();
             add(&mut reader, InputOrigin::Raw(version))
         }
-        _ if memprof::is_memory_profile(data, options.read.compat) => {
+        _ if memory_profiles::is_memory_profile(data, options.read.compat) => {
             about.origin = Some(match version_of_raw_memory(data) {
                 Some(version) => InputOrigin::RawMemory(version),
                 None => InputOrigin::Other,
             });
-            let (profile, _) = memprof::read(data, &options.read, options.release)?;
+            let (profile, _) = memory_profiles::read(data, &options.read, options.release)?;
             sums.add_memory(&profile, about.clone())
         }
         Format::Text if !options.read.compat.is_llvm() && text::is_blank(&Head::new(data)) => {
@@ -238,7 +239,7 @@ pub fn finish(sums: &PartialMerge, options: &MergeOptions, observer: &mut dyn Me
         sums.inputs().iter().zip(&inputs).map(|(about, input)| report(about, input)).collect();
     for (number, conflict) in replayed.conflicts {
         let error = match reports[number].kind {
-            Some(ProfileKind::MEMPROF) => memprof::conflict(conflict, &crate::memprof::Source::Raw),
+            Some(ProfileKind::MEMPROF) => memory_profiles::conflict(conflict, &crate::memprof::Source::Raw),
             _ => conflict,
         };
         let path = reports[number].input.path.clone();

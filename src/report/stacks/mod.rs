@@ -77,7 +77,7 @@ pub struct SampleStatistics {
     /// Whether the source tells exact hits from guesses.
     pub has_certainty: bool,
     /// Hits by sort of sample.
-    #[serde(serialize_with = "sorts_as_objects")]
+    #[serde(rename = "hits_by_sort", serialize_with = "sorts_as_objects")]
     pub hits_by_event_type: Vec<(&'static str, u128)>,
     /// Methods by falling exclusive, then inclusive hits, then name.
     pub methods: Vec<HotMethod>,

@@ -3,8 +3,8 @@
 
 use super::machine::{Client, Machine, Tool, row_of};
 use super::versions::Kind;
-use profbridge::families::target::{ENVIRONMENT, EXACT};
 use profbridge::instr::release;
+use profbridge::instr::target::{ENVIRONMENT, EXACT};
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;

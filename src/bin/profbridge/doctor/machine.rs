@@ -3,8 +3,8 @@
 use super::probe;
 use super::search::{self, Found};
 use super::versions::{self, Kind};
-use profbridge::families::target::ENVIRONMENT;
 use profbridge::instr::release::{self, ReleaseRow};
+use profbridge::instr::target::ENVIRONMENT;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 

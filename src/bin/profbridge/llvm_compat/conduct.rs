@@ -2,13 +2,13 @@
 //! are for, and whether versions that llvm-profdata 22 refuses are refused.
 
 use super::failure::Failure;
-use profbridge::families::target::{ENVIRONMENT, Evidence, Target, TargetRequest};
 use profbridge::families::{MergeReport, ReadOptions};
 use profbridge::input::WeightedInput;
 use profbridge::instr::FunctionFilter;
 use profbridge::instr::Release;
 use profbridge::instr::cross_release::apply::cross;
 use profbridge::instr::cross_release::{CrossReleaseOptions, Finding};
+use profbridge::instr::target::{ENVIRONMENT, Evidence, Target, TargetRequest};
 use profbridge::{Compat, Error};
 use std::ffi::OsStr;
 

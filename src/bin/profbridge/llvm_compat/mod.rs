@@ -35,7 +35,7 @@ use conduct::CompatMode;
 use failure::{FAILURE, Failure};
 use parse::Outcome;
 use parsed::{Parsed, Program};
-use profbridge::families::target;
+use profbridge::instr::target;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::Path;

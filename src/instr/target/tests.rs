@@ -1,8 +1,8 @@
 //! The table of docs/merging.md, and who goes before whom.
 
 use crate::compat::Compat;
-use crate::families::target::*;
 use crate::input::{Input, detect};
+use crate::instr::target::*;
 
 fn raw(version: u32) -> Vec<u8> {
     let mut head = b"\x81rforpl\xff".to_vec();

@@ -122,7 +122,7 @@ impl OutputForm {
     }
 
     /// What inputs of a family are told that cannot become this.
-    pub(super) fn refuse_for(self, what: &str, output: &Path, hint: &'static str) -> Error {
+    pub(crate) fn refuse_for(self, what: &str, output: &Path, hint: &'static str) -> Error {
         let detail = format!("{what} do not become {}", self.words());
         Error::usage(detail).in_file(output).with_hint(hint)
     }

@@ -9,8 +9,8 @@ mod evidence;
 pub use evidence::{Evidence, Reason};
 
 use crate::bytes::{Encoding, Endian, PointerWidth};
+use crate::driver::output_form::OutputForm;
 use crate::error::{Error, Result};
-use crate::families::output_form::OutputForm;
 use crate::indexed;
 use crate::instr::encode::{OutputFormat, losses};
 use crate::model::release::{self, RELEASES, ReleaseRow};
@@ -76,7 +76,7 @@ impl Target {
         Self::of_release(Release::DEFAULT, source)
     }
 
-    pub(super) fn of_release(release: Release, source: TargetSource) -> Self {
+    pub(crate) fn of_release(release: Release, source: TargetSource) -> Self {
         Self {
             release,
             indexed_version: release.indexed_version().unwrap_or(indexed::NEWEST_VERSION),
