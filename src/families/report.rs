@@ -9,8 +9,8 @@ use crate::instr::open::{ReadOptions, with_reader};
 use crate::instr::order::{self, Order, OrderOptions};
 use crate::instr::overlap::{self, OverlapOptions, OverlapReport, Sums};
 use crate::instr::show::{self, ShowOptions, ShowReport};
-use crate::iprof::statistics::{self, Statistics, StatisticsOptions, repeats, statistics_from};
-use crate::iprof::{self, Findings};
+use crate::iprof::Findings;
+use crate::iprof::statistics::{Statistics, StatisticsOptions, read_statistics};
 use crate::model::{Profile, ProfileReader};
 use crate::raw::LargeCounters;
 use crate::text;
@@ -54,8 +54,7 @@ pub fn collect_file(
     report_with(&input.into(), read, |reader| show::collect(reader, options))
 }
 
-/// The statistics of an iprof. One that has something more than once is read a
-/// second time.
+/// The statistics of an iprof; see [`read_statistics`].
 ///
 /// # Errors
 ///
@@ -64,13 +63,7 @@ pub fn collect_file(
 pub fn iprof_statistics(input: impl Into<Input>, options: &StatisticsOptions) -> Result<(Statistics, Findings)> {
     let input = input.into();
     let in_file = |error: Error| error.in_file(&input.path);
-    let (statistics, findings) = statistics_from(input.stream()?, options).map_err(in_file)?;
-    if !repeats(&findings) {
-        return Ok((statistics, findings));
-    }
-    let (document, _) = iprof::read_from(input.stream()?, &options.read).map_err(in_file)?;
-    let joined = statistics::statistics(&document, options).map_err(in_file)?;
-    Ok((joined.of_file(statistics), findings))
+    read_statistics(|| input.stream(), options).map_err(in_file)
 }
 
 /// Orders the functions of a file's traces.

@@ -1,9 +1,7 @@
 //! Calling contexts, kept as one tree of callers.
 
 use super::tables::{MethodHandle, Tables};
-use crate::memory::TryReserve;
 use hashbrown::{HashMap, HashTable};
-use std::alloc::{Layout, handle_alloc_error};
 use std::hash::BuildHasher;
 use std::hint::black_box;
 use std::ops::Range;
@@ -168,33 +166,15 @@ impl ContextTree {
         if self.len() > known { ContextHandle::from_index(self.len() - 1) } else { context }
     }
 
-    /// Makes room for some contexts of so many frames in all; whether there is.
-    pub(crate) fn try_reserve(&mut self, contexts: usize, frames: usize) -> bool {
-        let words = frames / 64 + 1;
-        let has_words = self.starts.try_reserve_more(words) && self.starts_before.try_reserve_more(words);
-        let has_runs = self.runs.try_reserve_more(contexts) && self.make_room_in_index(contexts);
-        has_words && has_runs && self.frames.try_reserve_more(frames)
-    }
-
-    /// Makes room for more runs in the index; whether there is.
-    #[inline]
-    fn make_room_in_index(&mut self, more: usize) -> bool {
-        self.index.capacity() - self.index.len() >= more || self.grow_index(more)
-    }
-
-    /// Runs are taken in their own order, not in that of the old index: that goes through memory from front to back.
+    /// Enlarges the index. Runs are taken in their own order, so that memory is read from front to back.
     #[cold]
-    fn grow_index(&mut self, more: usize) -> bool {
-        let mut grown = HashTable::new();
-        let has_room = grown.try_reserve(self.runs.len().saturating_add(more), |_: &u32| 0).is_ok();
-        if has_room {
-            for (at, run) in (0..).zip(&self.runs) {
-                let hash = hash(&self.hasher, run.caller, self.frame(run.first as usize));
-                grown.insert_unique(hash, at, |_| 0);
-            }
-            self.index = grown;
+    fn grow_index(&mut self) {
+        let mut grown = HashTable::with_capacity(2 * self.runs.len() + 1);
+        for (at, run) in (0..).zip(&self.runs) {
+            let hash = hash(&self.hasher, run.caller, self.frame(run.first as usize));
+            grown.insert_unique(hash, at, |_| 0);
         }
-        has_room
+        self.index = grown;
     }
 
     /// Adds the wanted contexts of another tree, whose methods are `methods` here; the callers of
@@ -284,9 +264,8 @@ impl ContextTree {
         }
         self.starts[word] |= 1 << bit;
         let run = u32::try_from(self.runs.len()).expect("fewer runs than contexts");
-        if !self.make_room_in_index(1) {
-            // As any allocation does that was not asked for.
-            handle_alloc_error(Layout::new::<Run>());
+        if self.index.capacity() == self.index.len() {
+            self.grow_index();
         }
         self.index.insert_unique(hash, run, |_| 0);
         self.runs.push(Run { first: context.0, caller: caller.0 });

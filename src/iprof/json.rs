@@ -8,10 +8,7 @@
 //! becomes the three bytes UTF-8 would have given it (WTF-8), and goes back to
 //! an escape when written. No name gets lost or changed that way.
 
-mod write;
-
 use std::borrow::Cow;
-pub(crate) use write::{write_compact, write_pretty, write_string};
 
 /// Why scanning stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,15 +85,6 @@ impl<'a> Scan<'a> {
         if self.take(byte)? { Ok(()) } else { Err(Stop::Syntax(self.pos, what)) }
     }
 
-    /// Takes exactly `text` if it is next, without skipping anything.
-    #[inline]
-    pub(crate) fn literal<const N: usize>(&mut self, text: &[u8; N]) -> Option<()> {
-        // A length known beforehand takes a comparison or two, and no call.
-        self.data.get(self.pos..)?.first_chunk().filter(|found| *found == text)?;
-        self.pos += N;
-        Some(())
-    }
-
     /// What kind of value is next.
     pub(crate) fn shape(&mut self) -> Result<Shape, Stop> {
         Ok(match self.peek()? {
@@ -156,10 +144,20 @@ impl<'a> Scan<'a> {
         Ok(if escapes { Cow::Owned(unescape(raw)) } else { Cow::Borrowed(raw) })
     }
 
-    /// A number. The slice must go on behind it, or it might be cut short.
+    /// A number. The slice must go on after it, or it might be truncated.
     #[inline]
     pub(crate) fn number(&mut self) -> Result<Number, Stop> {
         let negative = self.take(b'-')?;
+        match short_number(&self.data[self.pos..]) {
+            Some((value, rest)) if !matches!(rest.first(), None | Some(b'.' | b'e' | b'E')) => {
+                self.pos = self.data.len() - rest.len();
+                Ok(Number::Int(if negative { -value } else { value }))
+            }
+            _ => self.any_number(negative),
+        }
+    }
+
+    fn any_number(&mut self, negative: bool) -> Result<Number, Stop> {
         let start = self.pos;
         let mut value = 0u64;
         let mut huge = false;
@@ -286,6 +284,26 @@ impl<'a> Scan<'a> {
     }
 }
 
+/// A number of up to seven digits without needless zeros, read from eight bytes at once, and what follows it.
+/// Lengths vary from number to number, so the processor would mispredict the end of a loop over the digits.
+#[inline(always)]
+pub(crate) fn short_number(text: &[u8]) -> Option<(i64, &[u8])> {
+    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+    // The bytes, first one lowest, with the digits' values in place of their characters.
+    let word = u64::from_le_bytes(*text.first_chunk::<8>()?) ^ 0x3030_3030_3030_3030;
+    // The first byte that is no digit sets its high bit; digits before it carry nothing over.
+    let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & HIGH_BITS;
+    let len = others.trailing_zeros() as usize / 8;
+    if !(1..8).contains(&len) || (word as u8 == 0 && len > 1) {
+        return None;
+    }
+    // The digits move to the upper bytes, zeros in front of them. Pairs come first.
+    let digits = word << (64 - 8 * len as u32);
+    let pairs = (digits.wrapping_mul(2561) >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(6_553_601) >> 16) & 0x0000_ffff_0000_ffff;
+    Some(((fours.wrapping_mul(42_949_672_960_001) >> 32) as i64, &text[len..]))
+}
+
 /// How many bytes of a string are known not to end it, to begin an escape or to be out of place:
 /// all up to the first that does, or nearly all.
 #[inline]
@@ -378,6 +396,126 @@ fn push_code_point(text: &mut Vec<u8>, code: u32) {
     }
 }
 
+/// Appends `text` as a JSON string: escapes only for `"`, `\`, control characters and lone surrogates.
+pub(crate) fn write_string(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'"');
+    let special = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\' | 0xed);
+    if !text.iter().fold(false, |found, byte| found | special(byte)) {
+        out.extend_from_slice(text);
+        out.push(b'"');
+        return;
+    }
+    let mut plain = 0;
+    for (at, byte) in text.iter().enumerate() {
+        let surrogate = *byte == 0xed && text.get(at + 1).is_some_and(|next| *next >= 0xa0);
+        if *byte >= 0x20 && *byte != b'"' && *byte != b'\\' && !surrogate {
+            continue;
+        }
+        // The tail of a surrogate is behind us once its escape was written.
+        out.extend_from_slice(text.get(plain..at).unwrap_or_default());
+        plain = at + 1;
+        match byte {
+            b'"' | b'\\' => out.extend([b'\\', *byte]),
+            b'\n' => out.extend(b"\\n"),
+            b'\r' => out.extend(b"\\r"),
+            b'\t' => out.extend(b"\\t"),
+            8 => out.extend(b"\\b"),
+            12 => out.extend(b"\\f"),
+            0xed => {
+                let tail = |n: usize| u32::from(text.get(at + n).copied().unwrap_or(0x80) & 0x3f);
+                out.extend(format!("\\u{:04x}", 0xd000 | (tail(1) << 6) | tail(2)).bytes());
+                plain = at + 3;
+            }
+            control => out.extend(format!("\\u{control:04x}").bytes()),
+        }
+    }
+    out.extend_from_slice(text.get(plain..).unwrap_or_default());
+    out.push(b'"');
+}
+
+/// Returns true if [`write_string`] writes this checked string, which has escapes, in the same way.
+pub(crate) fn is_written(raw: &[u8]) -> bool {
+    let mut written = Vec::with_capacity(raw.len() + 2);
+    write_string(&mut written, &unescape(raw));
+    written[1..written.len() - 1] == *raw
+}
+
+/// Appends checked JSON tokens without the white space between them.
+pub(crate) fn write_compact(out: &mut Vec<u8>, mut text: &[u8]) {
+    while let Some(first) = text.first() {
+        let len = match first {
+            b' ' | b'\n' | b'\r' | b'\t' => {
+                text = &text[1..];
+                continue;
+            }
+            b'"' => string_len(text),
+            _ => text.iter().position(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b'"')).unwrap_or(text.len()),
+        };
+        let (token, rest) = text.split_at(len);
+        out.extend_from_slice(token);
+        text = rest;
+    }
+}
+
+/// How long the checked string at the start of a text is, with its quotes.
+fn string_len(text: &[u8]) -> usize {
+    let mut len = 1;
+    loop {
+        len += plain_len(&text[len.min(text.len())..]);
+        match text.get(len) {
+            None => return text.len(),
+            Some(b'"') => return len + 1,
+            Some(b'\\') => len += 2,
+            Some(_) => len += 1,
+        }
+    }
+}
+
+/// Appends a checked, compact JSON value indented by two from `level` on.
+pub(crate) fn write_pretty(out: &mut Vec<u8>, value: &[u8], level: usize) {
+    let mut level = level;
+    let mut bytes = value.iter().copied().peekable();
+    let line = |out: &mut Vec<u8>, level: usize| {
+        out.push(b'\n');
+        out.resize(out.len() + 2 * level, b' ');
+    };
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => {
+                out.push(byte);
+                while let Some(inner) = bytes.next() {
+                    out.push(inner);
+                    match inner {
+                        b'\\' => out.extend(bytes.next()),
+                        b'"' => break,
+                        _ => {}
+                    }
+                }
+            }
+            b'{' | b'[' => {
+                out.push(byte);
+                if let Some(close) = bytes.next_if(|next| *next == byte + 2) {
+                    out.push(close);
+                } else {
+                    level += 1;
+                    line(out, level);
+                }
+            }
+            b'}' | b']' => {
+                level = level.saturating_sub(1);
+                line(out, level);
+                out.push(byte);
+            }
+            b',' => {
+                out.push(byte);
+                line(out, level);
+            }
+            b':' => out.extend(b": "),
+            other => out.push(other),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -440,5 +578,15 @@ mod tests {
             assert_eq!(String::from_utf8(out).unwrap(), written);
         }
         assert_eq!(scan(r#""\ud83d\ude00\/""#).string().unwrap().as_ref(), "😀/".as_bytes());
+    }
+
+    #[test]
+    fn white_space_goes_and_comes_back() {
+        let mut compact = Vec::new();
+        write_compact(&mut compact, b" { \"a b\\\" \" : [ 1 , 2 ] , \"c\" : { } } ");
+        assert_eq!(compact, br#"{"a b\" ":[1,2],"c":{}}"#);
+        let mut pretty = Vec::new();
+        write_pretty(&mut pretty, &compact, 0);
+        assert_eq!(String::from_utf8(pretty).unwrap(), "{\n  \"a b\\\" \": [\n    1,\n    2\n  ],\n  \"c\": {}\n}");
     }
 }

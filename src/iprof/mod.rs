@@ -29,15 +29,11 @@
 #[macro_use]
 mod handle;
 mod canonical;
-mod check;
 pub mod compare;
 pub mod context;
-mod copy;
 pub mod document;
-mod evidence;
 pub mod findings;
 pub mod fit;
-mod hash_index;
 mod json;
 pub mod merge;
 pub mod names;
@@ -55,14 +51,14 @@ mod window;
 pub mod writer;
 
 pub use canonical::{canonical, canonical_with};
-pub use check::{CheckReport, check_from};
 pub use context::{ContextHandle, ContextTree, Frame, bci};
-pub use copy::copy_from;
 pub use document::{Document, InstanceofSpelling, Table};
-pub use evidence::{evidence, is_json};
 pub use findings::{Code, Finding, Findings, Level, Repair, Verdict};
 pub use merge::{Added, BranchClash, MergeOptions, MergeReport, Merger, SectionTotals, SectionWeights, Weight, merge};
-pub use read::{ReadReport, examine, examine_from, has_tables_only, read, read_from};
+pub use read::{
+    CheckReport, ReadReport, check_from, copy_from, evidence, examine, examine_from, has_tables_only, is_json, read,
+    read_from,
+};
 pub use reader::{PartSize, ReadOptions};
 pub use repair::{RepairOptions, Repaired, repair_from};
 pub use sections::{BranchRow, CountEntry, MAX_COUNT, Records, RowSection, SectionKind, Sections, TypeCount};

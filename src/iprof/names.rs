@@ -1,7 +1,6 @@
 //! Names: stored once each, and the forms in which Java people write them.
 
-use super::hash_index::HashIndex;
-use crate::memory::TryReserve;
+use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 /// Position of a name in its [`Names`].
@@ -13,7 +12,7 @@ pub(crate) struct NameHandle(u32);
 pub(crate) struct Names {
     text: Vec<u8>,
     ends: Vec<usize>,
-    index: HashIndex,
+    index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
 }
 
@@ -31,19 +30,9 @@ impl Names {
         let at = u32::try_from(self.ends.len()).expect("fewer than 2^32 names");
         self.text.extend_from_slice(name);
         self.ends.push(self.text.len());
-        self.index.insert(hash, at);
+        let (text, ends, hasher) = (&self.text, &self.ends, &self.hasher);
+        self.index.insert_unique(hash, at, |at| hasher.hash_one(name_at(text, ends, *at)));
         NameHandle(at)
-    }
-
-    /// Makes room for some names of a length in all; whether there is.
-    #[inline]
-    pub(crate) fn try_reserve(&mut self, names: usize, len: usize) -> bool {
-        self.index.try_reserve_more(names) && self.text.try_reserve_more(len) && self.ends.try_reserve_more(names)
-    }
-
-    /// How long all names are together.
-    pub(crate) fn len(&self) -> usize {
-        self.text.len()
     }
 
     /// The handle of `name` if it is there.
@@ -52,7 +41,7 @@ impl Names {
     }
 
     fn find_hashed(&self, name: &[u8], hash: u64) -> Option<NameHandle> {
-        self.index.find(hash, |at| self.text(NameHandle(at)) == name).map(NameHandle)
+        self.index.find(hash, |at| self.text(NameHandle(*at)) == name).map(|at| NameHandle(*at))
     }
 
     /// Whether the names of `other` begin with these, in this order.
@@ -62,10 +51,14 @@ impl Names {
 
     /// The bytes of a name.
     pub(crate) fn text(&self, name: NameHandle) -> &[u8] {
-        let at = name.0 as usize;
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        &self.text[start..self.ends[at]]
+        name_at(&self.text, &self.ends, name.0)
     }
+}
+
+fn name_at<'t>(text: &'t [u8], ends: &[usize], at: u32) -> &'t [u8] {
+    let at = at as usize;
+    let start = if at == 0 { 0 } else { ends[at - 1] };
+    &text[start..ends[at]]
 }
 
 /// A name for people: lone surrogates and control characters are made visible.

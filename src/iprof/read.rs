@@ -1,27 +1,28 @@
-//! Reading a whole file into a [`Document`].
+//! Reading whole files: into a [`Document`], for a check, for a copy, or only far enough to recognize the format.
 
 use super::document::{Document, Table, TopMember};
 use super::findings::{Findings, Verdict, refusal};
-use super::reader::{Entry, EntrySizes, PartSize, ReadOptions, Reading, Sink, read_with};
+use super::reader::{Entry, NullSink, PartSize, ReadOptions, Reading, Sink, is_known_member, read_stream, read_with};
 use super::sections::SectionKind;
 use super::tables::Tables;
 use super::window::Window;
+use crate::bytes::{Confidence, Head};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-/// What a file turned out to be.
+/// The content of a file and its faults.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ReadReport {
-    /// Everything sound in it; `None` when nothing can be had.
+    /// All valid content; `None` if the file is unusable.
     pub document: Option<Document>,
     /// The version as the file spells it.
     pub version: Option<String>,
-    /// What is wrong or odd.
+    /// Faults and unusual content.
     pub findings: Findings,
-    /// What it is good for.
+    /// How far the file is usable.
     pub verdict: Verdict,
     /// Tables, sections and other members by name, with their sizes.
     pub parts: BTreeMap<String, PartSize>,
@@ -30,12 +31,12 @@ pub struct ReadReport {
 }
 
 impl ReadReport {
-    /// Whether nothing was counted in what can be read: there is no entry, and no member that the format does not know.
+    /// Whether the readable content counts nothing: it has no entry, and no member that the format does not know.
     pub fn has_tables_only(&self) -> bool {
         self.document.as_ref().is_some_and(Document::has_tables_only)
     }
 
-    /// The error for which [`read()`] refuses the file, unless it accepts it.
+    /// The error with which [`read()`] rejects the file, if it does.
     pub fn refusal(&self) -> Option<Error> {
         let found = self.findings.first_error();
         (self.document.is_none() || found.is_some()).then(|| refusal(found, self.version.as_deref()))
@@ -47,7 +48,7 @@ impl ReadReport {
 /// # Errors
 ///
 /// The first finding that is an error, unless
-/// [`accept_errors`](ReadOptions::accept_errors) is set; then only files of
+/// [`accept_errors`](ReadOptions::accept_errors) is set; then only files
 /// which nothing can be had are errors.
 pub fn read(data: &[u8], options: &ReadOptions) -> Result<(Document, Findings)> {
     strict(examine(data, options), options)
@@ -62,7 +63,7 @@ pub fn read_from(stream: impl Read, options: &ReadOptions) -> Result<(Document, 
     strict(examine_from(stream, options), options)
 }
 
-/// Reads what can be read of a file in memory, and says what is wrong with it.
+/// Reads all valid content of a file in memory, and reports its faults.
 pub fn examine(data: &[u8], options: &ReadOptions) -> ReadReport {
     examine_window(Window::from_slice(data, &options.limits), options)
 }
@@ -72,15 +73,15 @@ pub fn examine_from(stream: impl Read, options: &ReadOptions) -> ReadReport {
     examine_window(Window::from_reader(stream, &options.limits), options)
 }
 
-/// Whether a document has types and methods but nothing that was counted, not even a member that the format does not know.
+/// Whether a document has types and methods but counts nothing: it has no entry and no unknown member.
 pub fn has_tables_only(data: &[u8]) -> bool {
     let found = examine(data, &ReadOptions::default());
     found.has_tables_only() && !found.findings.has_errors()
 }
 
-fn examine_window(window: Window<'_>, options: &ReadOptions) -> ReadReport {
+fn examine_window(mut window: Window<'_>, options: &ReadOptions) -> ReadReport {
     let mut kept = StoredDocument(Document::default());
-    let reading = read_with(window, options, &mut kept);
+    let reading = read_with(&mut window, options, &mut kept);
     let StoredDocument(mut document) = kept;
     let verdict = reading.verdict();
     let version = reading.version.filter(|_| !reading.unreadable);
@@ -117,10 +118,7 @@ pub(crate) fn replay(document: &Document, sink: &mut impl Sink) {
             frames.clear();
             frames.extend(document.contexts.frames(context));
             let members = document.extras.get(&(Table::Section(kind), at)).cloned();
-            if !sink.try_reserve(kind, EntrySizes { entries: 1, frames: frames.len(), rows: records.len() }) {
-                return;
-            }
-            sink.entry(&document.tables, Entry { kind, frames: &frames, records, members });
+            sink.entry(&document.tables, Entry { kind, frames: &frames, records, identity: None, members });
         }
     }
 }
@@ -129,12 +127,6 @@ pub(crate) fn replay(document: &Document, sink: &mut impl Sink) {
 struct StoredDocument(Document);
 
 impl Sink for StoredDocument {
-    fn try_reserve(&mut self, kind: SectionKind, room: EntrySizes) -> bool {
-        let Self(document) = self;
-        let has_contexts = document.contexts.try_reserve(room.entries, room.frames);
-        has_contexts && document.sections.try_reserve(kind, room.entries, room.rows)
-    }
-
     fn entry(&mut self, _: &Tables, entry: Entry<'_>) {
         let Self(document) = self;
         let context = document.contexts.add(entry.frames);
@@ -143,6 +135,128 @@ impl Sink for StoredDocument {
             document.extras.insert((Table::Section(entry.kind), at), members);
         }
         document.sections.push(entry.kind, context, entry.records);
+    }
+}
+
+/// The result of a check.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct CheckReport {
+    /// The version as the file spells it.
+    pub version: Option<String>,
+    /// Faults and unusual content.
+    pub findings: Findings,
+    /// How far the file is usable.
+    pub verdict: Verdict,
+    /// Tables, sections and other members by name, with their sizes.
+    pub parts: BTreeMap<String, PartSize>,
+}
+
+/// Checks a file, compressed or not. Memory grows with the tables and the
+/// number of contexts, not with their length.
+pub fn check_from(stream: impl Read, options: &ReadOptions) -> CheckReport {
+    let options = ReadOptions { find_duplicates: true, drop_unknown: true, ..options.clone() };
+    let reading = read_stream(stream, &options, &mut NullSink);
+    let verdict = reading.verdict();
+    CheckReport { version: reading.version_text, findings: reading.findings, verdict, parts: reading.parts }
+}
+
+/// Copies a file without the white space between its tokens, if that is what [`write()`](super::write()) would write: the
+/// file is valid, has entries, and spells everything as usual. Only the tables are kept in memory.
+///
+/// Returns `None` for any other file. Part of it may have been copied, which is of no use.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn copy_from(stream: impl Read, options: &ReadOptions, out: &mut dyn Write) -> io::Result<Option<Findings>> {
+    let options = ReadOptions { only_as_written: true, drop_unknown: true, ..options.clone() };
+    let mut window = Window::from_reader(stream, &options.limits).copying_to(out);
+    let reading = read_with(&mut window, &options, &mut NullSink);
+    window.finish_copy()?;
+    let is_valid = !reading.unreadable && !reading.findings.has_errors();
+    Ok((is_valid && !reading.respelled && reading.valid_entries() > 0).then_some(reading.findings))
+}
+
+/// Returns how likely a text is an iprof. A member that only the format has makes it certain; other members alone, or
+/// `version`, which many formats have, do not.
+pub fn evidence(head: &Head<'_>) -> Option<Confidence> {
+    let mut keys = Keys::new(head.bytes())?;
+    let (mut versions, mut others) = (0, 0);
+    while let Some(key) = keys.next_key() {
+        match key {
+            b"version" => versions += 1,
+            key if is_known_member(key) => return Some(Confidence::Certain),
+            _ => others += 1,
+        }
+    }
+    match (versions, others) {
+        (1.., 0) => Some(Confidence::Likely),
+        (0, 0) => Some(Confidence::Possible),
+        _ => None,
+    }
+}
+
+/// Whether a text is a JSON object or array of any kind.
+pub fn is_json(head: &Head<'_>) -> bool {
+    let bytes = without_mark(head.bytes()).trim_ascii_start();
+    let follows = |open: u8, next: &[u8]| {
+        let inside = bytes.strip_prefix(&[open])?.trim_ascii_start();
+        Some(inside.first().is_none_or(|byte| next.contains(byte)))
+    };
+    follows(b'{', b"\"}").or_else(|| follows(b'[', b"{[\"]")).unwrap_or(false)
+}
+
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
+/// Walks over the names of an object's members, as far as the text goes. Values are skipped by their brackets and strings
+/// alone.
+struct Keys<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Keys<'a> {
+    /// Returns `None` if the text is not an object; a name in braces is a function of a text profile of LLVM.
+    fn new(bytes: &'a [u8]) -> Option<Self> {
+        let inside = without_mark(bytes).trim_ascii_start().strip_prefix(b"{")?.trim_ascii_start();
+        inside.first().is_none_or(|byte| matches!(byte, b'"' | b'}')).then_some(Self { rest: inside })
+    }
+
+    /// The next name, with its escapes.
+    fn next_key(&mut self) -> Option<&'a [u8]> {
+        let mut depth = 0usize;
+        loop {
+            let (&byte, rest) = self.rest.split_first()?;
+            match byte {
+                b'"' => {
+                    let end = string_end(rest)?;
+                    let text = &rest[..end];
+                    self.rest = rest[end + 1..].trim_ascii_start();
+                    if depth == 0 && self.rest.first() == Some(&b':') {
+                        return Some(text);
+                    }
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth = depth.checked_sub(1)?,
+                _ => {}
+            }
+            self.rest = rest;
+        }
+    }
+}
+
+/// Where the string ends whose opening quote is before `text`.
+fn string_end(text: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        match text.get(at)? {
+            b'"' => return Some(at),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
     }
 }
 

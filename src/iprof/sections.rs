@@ -2,7 +2,6 @@
 
 use super::context::ContextHandle;
 use super::tables::TypeHandle;
-use crate::memory::TryReserve;
 
 /// The largest count of an iprof file: Java's `long` is signed.
 pub const MAX_COUNT: u64 = i64::MAX as u64;
@@ -100,13 +99,6 @@ impl<R: Copy, L: AsRef<[R]>> FromIterator<(ContextHandle, L)> for RowSection<R> 
 }
 
 impl<R: Copy> RowSection<R> {
-    /// Makes room for some entries of so many rows in all; whether there is.
-    pub(crate) fn try_reserve(&mut self, entries: usize, rows: usize) -> bool {
-        self.contexts.try_reserve_more(entries)
-            && self.ends.try_reserve_more(entries)
-            && self.rows.try_reserve_more(rows)
-    }
-
     /// Appends an entry.
     pub fn push(&mut self, context: ContextHandle, rows: &[R]) {
         self.rows.extend_from_slice(rows);
@@ -252,17 +244,6 @@ impl Sections {
             self.conditionals = self.conditionals.selected(&kept);
         }
         kept
-    }
-
-    /// Makes room for some entries of a section, of so many rows in all; whether there is.
-    pub(crate) fn try_reserve(&mut self, kind: SectionKind, entries: usize, rows: usize) -> bool {
-        if let Some(section) = self.counts_mut(kind) {
-            return section.try_reserve_more(entries);
-        }
-        if let Some(section) = self.types_mut(kind) {
-            return section.try_reserve(entries, rows);
-        }
-        self.conditionals.try_reserve(entries, rows)
     }
 
     /// Appends an entry to a section of its kind; any other records are not taken.

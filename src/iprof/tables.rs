@@ -1,9 +1,8 @@
 //! The two tables of an iprof file that explain all numbers: types and methods.
 
-use super::hash_index::HashIndex;
 use super::names::{self, NameHandle, Names};
 use crate::java;
-use crate::memory::TryReserve;
+use hashbrown::HashTable;
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -37,10 +36,10 @@ struct Method {
 pub struct Tables {
     names: Names,
     types: Vec<Type>,
-    type_index: HashIndex,
+    type_index: HashTable<u32>,
     methods: Vec<Method>,
     signatures: Vec<TypeHandle>,
-    method_index: HashIndex,
+    method_index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
     next_type_id: u32,
     next_method_id: u32,
@@ -223,23 +222,6 @@ impl Tables {
         }
     }
 
-    /// Makes room for some types and methods, whose names and signatures are so long in all; whether there is.
-    #[inline]
-    pub(crate) fn try_reserve(&mut self, types: usize, methods: usize, names: usize, signatures: usize) -> bool {
-        let has_indexes = self.type_index.try_reserve_more(types) && self.method_index.try_reserve_more(methods);
-        let are_indexed = has_indexes && self.names.try_reserve(types + methods, names);
-        let has_lists = self.types.try_reserve_more(types) && self.primitives.try_reserve_more(types.div_ceil(64));
-        are_indexed
-            && has_lists
-            && self.methods.try_reserve_more(methods)
-            && self.signatures.try_reserve_more(signatures)
-    }
-
-    /// Makes room for all that other tables declare; whether there is.
-    pub(crate) fn make_room_for(&mut self, other: &Self) -> bool {
-        self.try_reserve(other.types.len(), other.methods.len(), other.names.len(), other.signatures.len())
-    }
-
     /// Declares a type, and says which earlier one has this name.
     pub(crate) fn push_type(&mut self, id: u32, name: &[u8]) -> (TypeHandle, Option<TypeHandle>) {
         let primitive = java::is_primitive(name);
@@ -254,7 +236,8 @@ impl Tables {
         let hash = self.hasher.hash_one(name);
         let first = self.first_type(name, hash);
         if first.is_none() {
-            self.type_index.insert(hash, handle.0);
+            let (types, hasher) = (&self.types, &self.hasher);
+            self.type_index.insert_unique(hash, handle.0, |at| hasher.hash_one(types[*at as usize].name));
         }
         (handle, first)
     }
@@ -275,21 +258,26 @@ impl Tables {
         let hash = self.identity_hash(name, signature);
         let first = self.first_method(name, signature, hash);
         if first.is_none() {
-            self.method_index.insert(hash, handle.0);
+            let mut index = std::mem::take(&mut self.method_index);
+            index.insert_unique(hash, handle.0, |at| {
+                let method = MethodHandle(*at);
+                self.identity_hash(self.methods[method.index()].name, self.signature(method))
+            });
+            self.method_index = index;
         }
         (handle, first)
     }
 
     fn first_type(&self, name: NameHandle, hash: u64) -> Option<TypeHandle> {
-        self.type_index.find(hash, |at| self.types[at as usize].name == name).map(TypeHandle)
+        self.type_index.find(hash, |at| self.types[*at as usize].name == name).map(|at| TypeHandle(*at))
     }
 
     fn first_method(&self, name: NameHandle, signature: &[TypeHandle], hash: u64) -> Option<MethodHandle> {
-        let same = |at: u32| {
-            let types = self.signature(MethodHandle(at));
-            self.methods[at as usize].name == name && self.are_same_types(types, signature)
+        let same = |at: &u32| {
+            let types = self.signature(MethodHandle(*at));
+            self.methods[*at as usize].name == name && self.are_same_types(types, signature)
         };
-        self.method_index.find(hash, same).map(MethodHandle)
+        self.method_index.find(hash, same).map(|at| MethodHandle(*at))
     }
 
     /// Whether two signatures are of the same types, by their names.

@@ -1,13 +1,13 @@
 //! The part of the input that is in memory, and how it moves.
 
-use super::json::{Scan, Stop};
+use super::json::{self, Scan, Stop};
 use crate::bytes;
 use crate::bytes::window::ByteSource;
 use crate::compression::{Compression, Opened, open};
 use crate::error::{Error, ErrorKind, io_message};
 use crate::limits::Limits;
 use crate::memory::HOLD_INPUT;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 
 /// Bytes read at a time; an element that does not fit makes the buffer grow.
 const CHUNK_BYTES: usize = 1 << 17;
@@ -76,25 +76,57 @@ pub(crate) struct Window<'a> {
     checked: usize,
     bad_encoding: bool,
     max_depth: u32,
-    /// What the system or the decompressor said when it gave up.
+    /// The error of the system or the decompressor that ended the input.
     pub(crate) failure: Option<String>,
-    /// Whether the text was compressed.
-    pub(crate) is_compressed: bool,
+    /// Takes the tokens that were parsed.
+    copy: Option<TokenCopy<'a>>,
     /// Whether a byte order mark was skipped.
     pub(crate) byte_order_mark: bool,
+}
+
+/// Copies tokens to an output.
+struct TokenCopy<'a> {
+    out: &'a mut dyn Write,
+    tokens: Vec<u8>,
+    result: io::Result<()>,
+}
+
+impl TokenCopy<'_> {
+    fn add(&mut self, text: &[u8]) {
+        if text.iter().fold(false, |found, byte| found | (*byte <= b' ')) {
+            json::write_compact(&mut self.tokens, text);
+        } else {
+            self.tokens.extend_from_slice(text);
+        }
+        if self.tokens.len() >= CHUNK_BYTES {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.result.is_ok() {
+            self.result = self.out.write_all(&self.tokens);
+        }
+        self.tokens.clear();
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        self.flush();
+        self.result
+    }
 }
 
 /// Parses elements of an array: first what may have to be done again, then what may not.
 pub(crate) trait Elements {
     /// Parses the element at the scan's position, which is byte `base` of the text further on.
     fn parse(&mut self, scan: &mut Scan<'_>, base: u64, index: usize) -> Result<(), Stop>;
-    /// The element is complete and another or the end follows; false where it does not fit the memory.
-    fn commit(&mut self, index: usize) -> bool;
+    /// Takes the element that was parsed last, after which another or the end follows.
+    fn commit(&mut self, index: usize);
     /// Parses and commits as many elements as it likes from `pos` on, each with the comma
-    /// behind it. Returns how many there were, and where the next one begins; nothing as above.
-    fn run(&mut self, text: &[u8], pos: usize, base: u64, index: usize) -> Option<(usize, usize)> {
+    /// after it. Returns the number of elements, and where the next one begins.
+    fn run(&mut self, text: &[u8], pos: usize, base: u64, index: usize) -> (usize, usize) {
         let _ = (text, base, index);
-        Some((0, pos))
+        (0, pos)
     }
 }
 
@@ -122,7 +154,7 @@ impl<'a> Window<'a> {
         let is_compressed = opened.compression.is_some();
         let most = if is_compressed { DECOMPRESSED_BYTES } else { CHUNK_BYTES };
         let window = Self::begin(stream(opened.stream, most, limits), limits);
-        Self { is_compressed, failure: failure.or(window.failure), ..window }
+        Self { failure: failure.or(window.failure), ..window }
     }
 
     fn begin(text: Text<'a>, limits: &Limits) -> Self {
@@ -138,8 +170,31 @@ impl<'a> Window<'a> {
     }
 
     fn new(text: Text<'a>, max_depth: u32) -> Self {
-        let (checked, bad_encoding, failure, is_compressed, byte_order_mark) = Default::default();
-        Self { text, checked, bad_encoding, max_depth, failure, is_compressed, byte_order_mark }
+        let (checked, bad_encoding, failure, copy, byte_order_mark) = Default::default();
+        Self { text, checked, bad_encoding, max_depth, failure, copy, byte_order_mark }
+    }
+
+    /// Writes all tokens that are parsed from now on to `out`, without the white space between them.
+    pub(crate) fn copying_to(self, out: &'a mut dyn Write) -> Self {
+        Self { copy: Some(TokenCopy { out, tokens: Vec::new(), result: Ok(()) }), ..self }
+    }
+
+    /// Writes the rest of the copy.
+    ///
+    /// # Errors
+    ///
+    /// The first error of its output.
+    pub(crate) fn finish_copy(self) -> io::Result<()> {
+        self.copy.map_or(Ok(()), TokenCopy::finish)
+    }
+
+    /// Moves past tokens that were parsed.
+    #[inline]
+    fn pass(&mut self, len: usize) {
+        if let Some(copy) = &mut self.copy {
+            copy.add(&self.text.bytes()[..len]);
+        }
+        self.text.pass(len);
     }
 
     /// The view, as far as it is known to be UTF-8.
@@ -205,7 +260,7 @@ impl<'a> Window<'a> {
             match parse(&mut scan, self.text.base()) {
                 Ok(value) => {
                     let parsed = scan.pos - passed;
-                    self.text.pass(parsed);
+                    self.pass(parsed);
                     return Ok(value);
                 }
                 Err(Stop::Syntax(at, expected)) => {
@@ -225,7 +280,8 @@ impl<'a> Window<'a> {
     /// Parses a value that stands alone.
     pub(crate) fn value(&mut self, elements: &mut impl Elements) -> Result<(), StopReason> {
         self.step(|scan, base| elements.parse(scan, base, 0))?;
-        if elements.commit(0) { Ok(()) } else { Err(StopReason::OutOfMemory) }
+        elements.commit(0);
+        Ok(())
     }
 
     /// Parses an array element by element.
@@ -255,10 +311,9 @@ impl<'a> Window<'a> {
         elements: &mut impl Elements,
         index: &mut usize,
     ) -> Result<bool, StopReason> {
-        let done = elements.run(self.data(), self.text.passed(), self.text.base(), *index);
-        let (count, next) = done.ok_or(StopReason::OutOfMemory)?;
+        let (count, next) = elements.run(self.data(), self.text.passed(), self.text.base(), *index);
         *index += count;
-        self.text.pass(next - self.text.passed());
+        self.pass(next - self.text.passed());
         let last = self.step(|scan, base| {
             elements.parse(scan, base, *index)?;
             if scan.take(b',')? {
@@ -267,9 +322,9 @@ impl<'a> Window<'a> {
             scan.expect(b']', "a comma or the end of the array")?;
             Ok(true)
         })?;
-        let has_room = elements.commit(*index);
+        elements.commit(*index);
         *index += 1;
-        if has_room { Ok(!last) } else { Err(StopReason::OutOfMemory) }
+        Ok(!last)
     }
 
     /// Up to `bytes` bytes of text from offset `from` on, which is not before what is parsed next.
@@ -283,7 +338,7 @@ impl<'a> Window<'a> {
     /// Goes on at offset `to`, which is in the view; what is before it was parsed elsewhere.
     pub(crate) fn advance_to(&mut self, to: u64) {
         let ahead = usize::try_from(to.saturating_sub(self.offset())).unwrap_or(usize::MAX);
-        self.text.pass(ahead.min(self.data().len() - self.text.passed()));
+        self.pass(ahead.min(self.data().len() - self.text.passed()));
     }
 
     /// What follows the document: nothing, or an error.
@@ -310,7 +365,6 @@ mod tests {
     use super::*;
     use flate2::Compression;
     use flate2::write::GzEncoder;
-    use std::io::Write;
 
     /// Gives one byte at a time.
     struct OneByteReader<'a>(&'a [u8]);
@@ -335,9 +389,8 @@ mod tests {
             self.current = scan.skip()?.to_vec();
             Ok(())
         }
-        fn commit(&mut self, _: usize) -> bool {
+        fn commit(&mut self, _: usize) {
             self.all.push(std::mem::take(&mut self.current));
-            true
         }
     }
 

@@ -176,7 +176,7 @@ impl<'a> Writer<'a> {
                 }
             }),
             Table::Section(kind) => {
-                let frames = std::mem::take(&mut self.frames).ready(document)?;
+                let frames = std::mem::take(&mut self.frames).ready(document);
                 let result = self.entries(table, sections.entries_count(kind), |out, member, at| {
                     let (context, records) = sections.entry(kind, at);
                     match records {

@@ -5,7 +5,6 @@ use crate::console;
 use crate::iprof_files::{IprofWriteArgs, print_findings};
 use crate::merge_document::MergeDocument;
 use clap::{Args, ValueEnum};
-use profbridge::compression::Compression;
 use profbridge::families::FactsRequest;
 use profbridge::families::merge::iprof::facts_of;
 use profbridge::input::output::is_replaced;
@@ -143,15 +142,15 @@ fn tell(reported: &mut MergeDocument, findings: &Findings) {
     reported.warn_of(0, findings.iter().filter(|finding| finding.level != Level::Info).map(ToString::to_string));
 }
 
-/// Copies a file that would be written as it stands; false of any other, and nothing is written then.
+/// Copies a file that would be written with the same tokens. Returns false for any other, and writes nothing then.
 fn copy(input: &Input, output: &Path, reported: &mut MergeDocument) -> Result<bool> {
-    // What went into a pipe or a device cannot be taken back.
-    if !is_replaced(output) || Compression::of_output(output)?.is_some() || input.is_pipe() {
+    // A pipe or a device keeps the start of a copy that turns out to be impossible.
+    if !is_replaced(output) || input.is_pipe() {
         return Ok(false);
     }
     let stream = input.stream()?;
     let mut copied = None;
-    let written = profbridge::input::output::replace_with(output, |out| {
+    let written = profbridge::input::output::replace_by_name_with(output, |out| {
         copied = iprof::copy_from(stream, &crate::limits::iprof_options(), out)?;
         if copied.is_some() { Ok(()) } else { Err(std::io::ErrorKind::InvalidData.into()) }
     });

@@ -26,14 +26,13 @@ use super::context::{ContextHandle, ContextTree, Frame, describe};
 use super::document::{Document, EntryMember, InstanceofSpelling, Table, TopMember};
 use super::findings::Findings;
 use super::read::replay;
-use super::reader::{Entry, EntrySizes, ReadOptions, Sink, read_stream};
+use super::reader::{Entry, ReadOptions, Reading, Sink, read_stream};
 use super::sections::{BranchRow, CountEntry, Records, RowSection, SectionKind, TypeCount};
 use super::tables::{ImportMode, Mapping, Tables};
 use super::version::Version;
 use crate::digits::number_of;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::memory;
 use sites::Sites;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -97,8 +96,6 @@ pub struct Merger {
     dropped_entry_members: u64,
     /// The last entry was not the one that was expected.
     missed_mapping: bool,
-    /// Something did not fit the memory, so that there is no sum.
-    out_of_memory: bool,
 }
 
 fn count_slot(kind: SectionKind) -> usize {
@@ -136,14 +133,11 @@ impl Merger {
     /// As [`read_from`](super::read_from). Part of the file may have been added
     /// then: the merge cannot go on.
     pub fn add_from(&mut self, stream: impl Read, options: &ReadOptions, weights: &SectionWeights) -> Result<Added> {
-        let mut adding = Adding { merger: self, weights: *weights, mapping: None };
-        let reading = read_stream(stream, options, &mut adding).accepted(options)?;
-        let mapping = adding.mapping.take();
-        let mapping = mapping.unwrap_or_else(|| self.map_tables(&reading.tables, Some(&reading.tables)));
-        let version = reading.version.unwrap_or_default();
-        let is_empty =
-            reading.valid_entries() == 0 && !reading.layout.iter().any(|member| matches!(member, TopMember::Other(..)));
-        self.add_frame(version, reading.spelling, &reading.layout, reading.extras, &mapping);
+        let mut adding = Adding::new(self, *weights);
+        let mut reading = read_stream(stream, options, &mut adding).accepted(options)?;
+        adding.finish(&mut reading);
+        let has_members = reading.layout.iter().any(|member| matches!(member, TopMember::Other(..)));
+        let is_empty = reading.valid_entries() == 0 && !has_members;
         Ok(Added { findings: reading.findings, is_empty })
     }
 
@@ -162,12 +156,7 @@ impl Merger {
             return Mapping { types, methods, same: true, renumbered: false };
         }
         let how = if self.inputs == 0 { ImportMode::New } else { ImportMode::Renumbered };
-        let sum = Arc::make_mut(&mut self.tables);
-        if !sum.make_room_for(tables) {
-            self.out_of_memory = true;
-            return Mapping::default();
-        }
-        sum.adopt(tables, how)
+        Arc::make_mut(&mut self.tables).adopt(tables, how)
     }
 
     fn add_records(
@@ -212,25 +201,6 @@ impl Merger {
         let found = expected.filter(|context| self.contexts.has_frames(*context, frames, &map));
         self.missed_mapping = found.is_none();
         found.unwrap_or_else(|| self.contexts.add_mapped(frames, map))
-    }
-
-    fn try_reserve(&mut self, kind: SectionKind, EntrySizes { entries, frames, rows }: EntrySizes) -> bool {
-        let contexts = self.contexts.len() + frames;
-        let has_sites = match kind {
-            SectionKind::CallCount | SectionKind::Sampling => {
-                self.counts[count_slot(kind)].try_reserve(entries, rows, contexts)
-            }
-            SectionKind::Conditional => self.branches.try_reserve(entries, rows, contexts),
-            _ => self.types[type_slot(kind)].try_reserve(entries, rows, contexts),
-        };
-        self.out_of_memory |= !(self.contexts.try_reserve(entries, frames) && has_sites);
-        !self.out_of_memory
-    }
-
-    fn is_out_of_memory(&self) -> bool {
-        let sites = self.counts.iter().map(|sites| sites.out_of_memory);
-        let mut sites = sites.chain(self.types.iter().map(|sites| sites.out_of_memory));
-        self.out_of_memory || self.branches.out_of_memory || sites.any(|is_out| is_out)
     }
 
     /// Everything about an input but its tables and entries.
@@ -281,11 +251,8 @@ impl Merger {
     /// # Errors
     ///
     /// When branch lists clash and the policy is [`BranchClash::Error`]; when
-    /// nothing was added; when the sum does not fit the memory.
+    /// nothing was added.
     pub fn finish(self) -> Result<(Document, MergeReport)> {
-        if self.is_out_of_memory() {
-            return Err(memory::refused(memory::HOLD_RECORDS));
-        }
         let Some(version) = self.version else { return Err(Error::nothing_found("there is no profile to merge")) };
         let policy = self.options.branch_clash;
         let mut report = MergeReport { dropped_entry_members: self.dropped_entry_members, ..MergeReport::default() };
@@ -348,18 +315,37 @@ impl Merger {
     }
 }
 
-/// Passes entries on as they are read.
-struct Adding<'m> {
+/// Adds the entries of one input as they are read.
+pub(crate) struct Adding<'m> {
     merger: &'m mut Merger,
     weights: SectionWeights,
     mapping: Option<Mapping>,
 }
 
-impl Sink for Adding<'_> {
-    fn try_reserve(&mut self, kind: SectionKind, room: EntrySizes) -> bool {
-        self.merger.try_reserve(kind, room)
+impl<'m> Adding<'m> {
+    pub(crate) fn new(merger: &'m mut Merger, weights: SectionWeights) -> Self {
+        Self { merger, weights, mapping: None }
     }
 
+    /// Number of contexts that a section has so far.
+    pub(crate) fn sites_count(&self, kind: SectionKind) -> usize {
+        match kind {
+            SectionKind::CallCount | SectionKind::Sampling => self.merger.counts[count_slot(kind)].len(),
+            SectionKind::Conditional => self.merger.branches.len(),
+            _ => self.merger.types[type_slot(kind)].len(),
+        }
+    }
+
+    /// Adds the parts of the input other than its entries, some of which move.
+    pub(crate) fn finish(self, reading: &mut Reading) {
+        let Self { merger, mapping, .. } = self;
+        let mapping = mapping.unwrap_or_else(|| merger.map_tables(&reading.tables, Some(&reading.tables)));
+        let (version, extras) = (reading.version.unwrap_or_default(), std::mem::take(&mut reading.extras));
+        merger.add_frame(version, reading.spelling, &reading.layout, extras, &mapping);
+    }
+}
+
+impl Sink for Adding<'_> {
     fn announce(&mut self, outermost: impl Iterator<Item = Frame> + Clone) {
         // What comes as expected is not looked up.
         if self.merger.missed_mapping && self.mapping.as_ref().is_some_and(|mapping| mapping.same) {

@@ -39,7 +39,7 @@ impl MergeReport {
             };
             let example = self.clash_example.as_deref().map(|site| format!(", first {site}")).unwrap_or_default();
             warnings.push(Warning::new(format!(
-                "clashes with branch lists of another input: {} at {}; {done}{example}",
+                "contradictory branch lists: {} at {}; {done}{example}",
                 number_of(self.clashed_lists, "list"),
                 number_of(self.clashed_sites, "site")
             )));

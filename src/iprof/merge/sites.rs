@@ -8,7 +8,6 @@ use super::rows::{Row, add_rows, canonical_order, is_same_as_written, is_same_li
 use super::weight::Weight;
 use crate::iprof::context::ContextHandle;
 use crate::iprof::sections::{CountEntry, RowSection};
-use crate::memory::TryReserve;
 use hashbrown::{HashMap, HashTable};
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;
@@ -19,7 +18,6 @@ pub(super) trait Lists<R>: Default {
     fn context(&self, at: usize) -> ContextHandle;
     fn list(&mut self, at: usize) -> &mut [R];
     fn push(&mut self, context: ContextHandle, rows: &[R]);
-    fn try_reserve(&mut self, entries: usize, rows: usize) -> bool;
 }
 
 impl Lists<CountEntry> for Vec<CountEntry> {
@@ -37,9 +35,6 @@ impl Lists<CountEntry> for Vec<CountEntry> {
         // Field by field: copied as a whole, a row that was made just now would have to be in memory first.
         self.extend(rows.iter().map(|row| CountEntry { context: row.context, count: row.count }));
     }
-    fn try_reserve(&mut self, entries: usize, _: usize) -> bool {
-        self.try_reserve_more(entries)
-    }
 }
 
 impl<R: Copy> Lists<R> for RowSection<R> {
@@ -54,9 +49,6 @@ impl<R: Copy> Lists<R> for RowSection<R> {
     }
     fn push(&mut self, context: ContextHandle, rows: &[R]) {
         self.push(context, rows);
-    }
-    fn try_reserve(&mut self, entries: usize, rows: usize) -> bool {
-        self.try_reserve(entries, rows)
     }
 }
 
@@ -84,8 +76,6 @@ pub(super) struct Sites<R, L> {
     weighted: Vec<R>,
     /// How many counts were cut at the largest there is.
     pub(super) saturated: u64,
-    /// Something did not fit the memory: the sums are not what they should be.
-    pub(super) out_of_memory: bool,
 }
 
 /// A list, or a single row, beside the first list of an entry.
@@ -108,7 +98,6 @@ impl<R, L: Default> Default for Sites<R, L> {
             hasher: Default::default(),
             weighted: Vec::new(),
             saturated: 0,
-            out_of_memory: false,
         }
     }
 }
@@ -126,17 +115,6 @@ impl<R: Row, L: Lists<R>> Sites<R, L> {
 
     fn context(&self, at: usize) -> Option<ContextHandle> {
         (at < self.first.len()).then(|| self.first.context(at))
-    }
-
-    /// Makes room for some lists of so many rows in all, in a tree of so many contexts; whether there is.
-    pub(super) fn try_reserve(&mut self, entries: usize, rows: usize, contexts: usize) -> bool {
-        let hash_of = |other: &u32| hash_of_other(&self.hasher, &self.others, &self.other_rows, *other);
-        let indexed = self.other_index.try_reserve(rows, hash_of).is_ok();
-        let has_others = self.others.try_reserve_more(rows) && self.other_rows.try_reserve_more(rows);
-        let words = (contexts / 64 + 1).saturating_sub(self.occupied.len());
-        let has_first = self.occupied.try_reserve_more(words) && self.first.try_reserve(entries, rows);
-        self.out_of_memory |= !(indexed && has_others && has_first);
-        !self.out_of_memory
     }
 
     /// Adds a list to a context. Returns the position of its entry if that is new.
@@ -180,10 +158,6 @@ impl<R: Row, L: Lists<R>> Sites<R, L> {
         }
         let word = self.occupied.get(context.index() / 64)?;
         if word >> (context.index() % 64) & 1 == 0 {
-            return None;
-        }
-        if !self.index.try_reserve_more(self.first.len() - self.index.len()) {
-            self.out_of_memory = true;
             return None;
         }
         for at in self.index.len()..self.first.len() {

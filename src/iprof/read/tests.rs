@@ -230,3 +230,123 @@ fn very_many_members_are_read_in_reasonable_time() {
     let (document, _) = read(entry.as_bytes(), &ReadOptions::default()).unwrap();
     assert_eq!(write(&document, &WriteOptions::default()), entry.as_bytes());
 }
+
+mod copying {
+    use super::*;
+    use crate::compression::Compression;
+    use crate::iprof::{Layout, WriteOptions, reformat, write};
+    use crate::limits::Limits;
+
+    const TYPES: &str = r#""types":[{"id":0,"name":"A"},{"id":5,"name":"B"}]"#;
+    const METHODS: &str = r#""methods":[{"id":3,"name":"m","signature":[0,5]}]"#;
+
+    fn copied(text: &[u8]) -> Option<Vec<u8>> {
+        let mut copy = Vec::new();
+        copy_from(text, &ReadOptions::default(), &mut copy).unwrap().map(|_| copy)
+    }
+
+    fn file(version: &str, members: &str) -> String {
+        format!(r#"{{"version":"{version}",{TYPES},{METHODS},{members}}}"#)
+    }
+
+    fn calls(entries: &str) -> String {
+        file("1.0.0", &format!(r#""callCountProfiles":[{entries}]"#))
+    }
+
+    /// The same document with spaces and lines between its tokens.
+    fn pretty(text: &str) -> String {
+        let mut options = WriteOptions::default();
+        options.layout = Layout::Pretty;
+        String::from_utf8(reformat(text.as_bytes(), &options, &Limits::default()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn files_are_copied_whatever_their_white_space_and_order() {
+        for text in [
+            calls(r#"{"ctx":"3:0","records":[4]},{"ctx":"3:0<3:-6","records":[5]}"#),
+            file("0.4.0", r#""x":{"a":[1.50]},"callCountProfiles":[{"ctx":"3:0","records":[4]}],"y":[{},2]"#),
+            file("1.7.0", r#""samplingProfiles":[],"instanceOfProfiles":[{"ctx":"3:9","records":[5,1]}]"#),
+            file("1.0.0", r#""monitorProfiles":[{"ctx":"0:0","records":[5,1]}]"#),
+            calls(r#"{"records":[4],"ctx":"3:0"},{"ctx":"3:0<3:2","x y":[1,"  \" "],"records":[4]}"#),
+            file("1.0.0", r#""a b":"c\n d","callCountProfiles":[{"ctx":"3:0","records":[4]}]"#),
+            calls(r#"{"ctx":"3:0","records":[4]}"#).replace("\"m\"", "\"a \\\"b\\\" \""),
+            calls(r#"{"ctx":"3:0","records":[4]}"#).replace("{\"id\":0,\"name\":\"A\"}", "{\"name\":\"A\",\"id\":0}"),
+            format!(r#"{{"version":"1.0.0",{TYPES},"callCountProfiles":[{{"ctx":"3:0","records":[4]}}],{METHODS}}}"#),
+        ] {
+            let (document, _) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+            assert_eq!(write(&document, &WriteOptions::default()), text.as_bytes(), "{text}");
+            let packed = Compression::Gzip.compress(text.as_bytes()).unwrap();
+            let others =
+                [format!("{text}\n"), format!("\u{feff} {text} \r\n\t"), pretty(&text)].map(String::into_bytes);
+            for same in others.into_iter().chain([text.clone().into_bytes(), packed]) {
+                assert_eq!(copied(&same).as_deref(), Some(text.as_bytes()), "{}", String::from_utf8_lossy(&same));
+            }
+        }
+    }
+
+    #[test]
+    fn files_that_would_be_written_in_another_way_are_not_copied() {
+        let entry = r#"{"ctx":"3:0","records":[4]}"#;
+        let whole = calls(entry);
+        let section = format!(r#""callCountProfiles":[{entry}]"#);
+        for text in [
+            whole.replace("\"m\"", "\"\\u006d\""),
+            whole.replace("\"ctx\"", "\"\\u0063tx\""),
+            whole.replace("3:0", "3\\u003a0"),
+            whole.replace("types", "\\u0074ypes"),
+            whole[..whole.len() - 1].to_string(),
+            calls(""),
+            calls(r#"{"ctx":"03:0","records":[4]}"#),
+            calls(r#"{"ctx":"3:-0","records":[4]}"#),
+            calls(r#"{"ctx":"3:0","records":[-0]}"#),
+            calls(r#"{"ctx":"9:0","records":[4]}"#),
+            file("01.0.0", &section),
+            file("2.0.0", &section),
+            file("1.0.0", &section.replace("callCountProfiles", "hotnessPoints")),
+            file("1.1.0", r#""instanceofProfiles":[{"ctx":"3:9","records":[5,1]}],"instanceOfProfiles":[]"#),
+        ] {
+            assert_eq!(copied(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_output_that_fails_ends_the_copy() {
+        let mut full = &mut [0u8; 7][..];
+        let failed = copy_from(calls(r#"{"ctx":"3:0","records":[4]}"#).as_bytes(), &ReadOptions::default(), &mut full);
+        assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::WriteZero);
+    }
+}
+
+mod recognizing {
+    use super::*;
+
+    fn of(text: &str) -> Option<Confidence> {
+        evidence(&Head::new(text.as_bytes()))
+    }
+
+    #[test]
+    fn members_of_the_format_speak_for_it() {
+        assert_eq!(of("\u{feff} {\n \"types\" : ["), Some(Confidence::Certain));
+        assert_eq!(of(r#"{"a":{"b":[1,"}"]},"callCountProfiles":"#), Some(Confidence::Certain));
+        assert_eq!(of(r#"{"hotnessPoints":["#), Some(Confidence::Certain));
+        assert_eq!(of(r#"{"version":"1.0.0""#), Some(Confidence::Likely));
+        for text in ["{", "{}", "{\"ver", " {\n"] {
+            assert_eq!(of(text), Some(Confidence::Possible), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_members_speak_against_it() {
+        let package = r#"{"name":"left-pad","version":"1.3.0","x":"\"types\":"}"#;
+        for text in [package, r#"{"a":{"types":1}}"#, "{closure}\n1\n", "[]", "types", r#"{"methodes":[]}"#] {
+            assert_eq!(of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn json_is_distinguished_from_functions_in_braces() {
+        let json = |text: &str| is_json(&Head::new(text.as_bytes()));
+        assert!(["{}", "{ \"a\"", "[ {\"a\":1}]", "["].into_iter().all(json));
+        assert!(!["{closure}\n", "[main:1 @ f]:2:3\n", "a", ""].into_iter().any(json));
+    }
+}

@@ -1,27 +1,73 @@
-//! Reading the entries of profile sections, alone or many at a time.
+//! The entries of a profile section: read by one thread or by several, and handed to a [`Sink`] in the order of the text.
+//!
+//! For several threads the text is cut where an entry seems to begin. That may be a mistake: a section may end in
+//! between, or the seeming beginning may be inside of something else. So a piece counts only if the piece before it was
+//! entries and nothing else, up to its last byte. Otherwise the rest is read again, in order.
 
-use super::batch::{Batch, Mark, Note, Outcome};
-use super::entry_text::{EntryText, TextOptions};
 use super::ids::Ids;
-use super::judge::Rules;
-use super::options::ReadOptions;
-use super::part::PartSize;
-use super::reading::Reading;
-use super::records::Packing;
-use super::sink::{Entry, EntrySizes, Sink};
+use super::judge::{Batch, Mark, Note, Outcome, Packing, Rules};
+use super::text::{EntryText, TextOptions};
+use super::{PartSize, ReadOptions, Reading};
+use crate::iprof::context::Frame;
+use crate::iprof::document::EntryMember;
+use crate::iprof::entry_threads;
 use crate::iprof::findings::Code;
 use crate::iprof::json::{Scan, Stop};
 use crate::iprof::sections::{Records, SectionKind, TypeCount};
 use crate::iprof::tables::Tables;
-use crate::iprof::window::Elements;
+use crate::iprof::window::{Elements, StopReason, Window};
+use crate::threads::ordered_workers::OrderedWorkers;
 use hashbrown::HashTable;
 use hashbrown::hash_table;
 use std::hint::black_box;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::Scope;
 
-/// A batch begins no entry behind so many bytes: what it holds stays in the processor's cache, and is so little
-/// that no list of it is among the large allocations, which may be refused.
+/// One valid entry.
+#[derive(Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) kind: SectionKind,
+    /// Innermost first; empty for monitors.
+    pub(crate) frames: &'a [Frame],
+    pub(crate) records: Records<'a>,
+    /// Equal for entries of equal contexts; present if duplicates are looked for, and not for monitors.
+    pub(crate) identity: Option<u128>,
+    pub(crate) members: Option<Box<[EntryMember]>>,
+}
+
+/// Takes the entries of a file, in order.
+pub(crate) trait Sink {
+    /// Takes an entry; handles refer to `tables`, which are complete.
+    fn entry(&mut self, tables: &Tables, entry: Entry<'_>);
+
+    /// Returns tables of an earlier input that the file may share; they declare everything once.
+    fn known_tables(&self) -> Option<Arc<Tables>> {
+        None
+    }
+
+    /// Takes the complete tables, before the first entry and perhaps again.
+    fn tables(&mut self, tables: &Arc<Tables>) {
+        let _ = tables;
+    }
+
+    /// Takes the outermost frames of the next entries, so that a sink can look them up together.
+    fn announce(&mut self, outermost: impl Iterator<Item = Frame> + Clone) {
+        drop(outermost);
+    }
+}
+
+/// Ignores all entries.
+pub(crate) struct NullSink;
+
+impl Sink for NullSink {
+    fn entry(&mut self, _: &Tables, _: Entry<'_>) {}
+}
+
+/// No entry of a batch begins after this many bytes, so that the batch stays in the processor's cache.
 pub(super) const BATCH_BYTES: usize = if cfg!(test) { 1 << 9 } else { 1 << 16 };
-/// Entries that are announced at a time.
+/// Number of entries that are announced at a time.
 const ANNOUNCED: usize = 16;
 
 /// Parses batches of entries, one after the other.
@@ -29,8 +75,7 @@ const ANNOUNCED: usize = 16;
 pub(super) struct BatchParser<'r>(Rules<'r>);
 
 impl BatchParser<'_> {
-    /// Parses entries of `text` from `start` on, each with the comma behind it, to the end or a good deal
-    /// or as long as they are wanted.
+    /// Parses entries of `text` from `start` on, each with the comma after it, until the batch is full or no longer wanted.
     pub(super) fn parse(&self, text: &[u8], start: usize, batch: &mut Batch, is_wanted: impl Fn() -> bool) {
         batch.clear(start);
         let mut entry = EntryText::default();
@@ -38,7 +83,7 @@ impl BatchParser<'_> {
         while batch.end - start < BATCH_BYTES && is_wanted() {
             let Ok(mark) = self.0.parse(&mut scan, &mut entry, batch) else { return };
             if scan.take(b',') != Ok(true) {
-                // The last one of its section, or of the text: what follows has to be looked at.
+                // The last entry of its section or of the text: the caller checks what follows.
                 return batch.rewind(self.0.kind, mark);
             }
             self.0.judge(&mut entry, batch, mark);
@@ -62,7 +107,6 @@ pub(super) struct EntryReader<'r, S> {
     packing: Packing,
     stray_monitor: Option<Vec<TypeCount>>,
     size: PartSize,
-    usual_bytes: u64,
 }
 
 impl<'r, S: Sink> EntryReader<'r, S> {
@@ -93,7 +137,6 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             packing: Packing::default(),
             stray_monitor: None,
             size: PartSize::default(),
-            usual_bytes: 0,
         }
     }
 
@@ -102,11 +145,10 @@ impl<'r, S: Sink> EntryReader<'r, S> {
         BatchParser(self.rules)
     }
 
-    /// Hands on a batch whose text stands at byte `base`; the first entry is number `index`.
-    /// Returns how many entries there were, and where the next begins; nothing where they do not fit the memory.
-    pub(super) fn deliver(&mut self, batch: &mut Batch, base: u64, index: usize) -> Option<(usize, usize)> {
+    /// Hands the entries of a batch to the sink. Its text is at byte `base`; the first entry has number `index`.
+    /// Returns the number of entries, and where the next one begins.
+    pub(super) fn deliver(&mut self, batch: &mut Batch, base: u64, index: usize) -> (usize, usize) {
         let (kind, group) = (self.rules.kind, self.rules.kind.name());
-        self.try_reserve(batch).then_some(())?;
         let (mut frames, mut records, mut notes) = (0, 0, 0);
         let mut members = std::mem::take(&mut batch.members).into_iter().peekable();
         for (at, step) in batch.steps.iter().enumerate() {
@@ -119,9 +161,11 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             }
             let (before, after) = batch.notes[notes..step.notes_end].split_at(step.context_notes_end - notes);
             before.iter().for_each(|note| self.tell(note, base, index + at));
-            if let Some(key) = batch.identities.get(at).filter(|_| step.is_located)
-                && !is_new(&mut self.seen, *key)
+            let identity = batch.identities.get(at).copied();
+            if let Some(key) = identity.filter(|_| step.is_located)
+                && !is_new(&mut self.seen, key)
             {
+                self.reading.repeated.insert(key);
                 let (offset, path) = (base + step.context_at as u64, format_args!("{group}[{}].ctx", index + at));
                 let message = "the section has an entry of this context already";
                 self.reading.findings.report(Code::DuplicateContext, group, Some(offset), path, message);
@@ -132,7 +176,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             match step.outcome {
                 Outcome::Sound => {
                     let frames = &batch.frames[frames..step.frames_end];
-                    let entry = Entry { kind, frames, records: batch.records(kind, found), members };
+                    let entry = Entry { kind, frames, records: batch.records(kind, found), identity, members };
                     self.sink.entry(self.rules.tables, entry);
                     self.size.valid += 1;
                 }
@@ -142,17 +186,10 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             (frames, records, notes) = (step.frames_end, step.records_end, step.notes_end);
         }
         self.size.entries += batch.steps.len() as u64;
-        self.usual_bytes += batch.usual_bytes;
         self.packing.join(batch.packing);
         self.reading.legacy |= batch.legacy;
-        Some((batch.steps.len(), batch.end))
-    }
-
-    fn try_reserve(&mut self, batch: &Batch) -> bool {
-        let end = batch.mark(self.rules.kind);
-        let room = EntrySizes { entries: batch.steps.len(), frames: end.frames, rows: end.records };
-        let is_there = self.seen.try_reserve(batch.identities.len(), |known| *known as u64).is_ok();
-        is_there && self.sink.try_reserve(self.rules.kind, room)
+        self.reading.respelled |= batch.respelled;
+        (batch.steps.len(), batch.end)
     }
 
     fn tell(&mut self, note: &Note, base: u64, index: usize) {
@@ -166,9 +203,8 @@ impl<'r, S: Sink> EntryReader<'r, S> {
         }
     }
 
-    /// After the last entry: what concerns the section as a whole. Returns how many entries there
-    /// were, and how many bytes of them a writer would write.
-    pub(super) fn finish(mut self) -> (PartSize, u64) {
+    /// Reports the findings about the section as a whole and returns its size.
+    pub(super) fn finish(mut self) -> PartSize {
         let (kind, group, count) = (self.rules.kind, self.rules.kind.name(), self.size.entries);
         let findings = &mut self.reading.findings;
         if let Some(pairs) = self.stray_monitor.take() {
@@ -176,7 +212,8 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             let before = self.reading.parts.get(group).map_or(0, |part| part.valid);
             let is_only = count == 1 && before == 0;
             if is_only {
-                let entry = Entry { kind, frames: &[], records: Records::Types(&pairs), members: None };
+                let records = Records::Types(&pairs);
+                let entry = Entry { kind, frames: &[], records, identity: None, members: None };
                 self.sink.entry(self.rules.tables, entry);
                 self.size.valid += 1;
             }
@@ -191,7 +228,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             let message = format_args!("{} counts look like two 32-bit counters read as one", self.packing.alike);
             findings.report(Code::PackedCounts, group, None, group, message);
         }
-        (self.size, self.usual_bytes)
+        self.size
     }
 }
 
@@ -215,7 +252,7 @@ impl<S: Sink> Elements for EntryReader<'_, S> {
         Ok(())
     }
 
-    fn run(&mut self, text: &[u8], pos: usize, base: u64, index: usize) -> Option<(usize, usize)> {
+    fn run(&mut self, text: &[u8], pos: usize, base: u64, index: usize) -> (usize, usize) {
         let mut batch = std::mem::take(&mut self.batch);
         self.parser().parse(text, pos, &mut batch, || true);
         let done = self.deliver(&mut batch, base, index);
@@ -223,11 +260,260 @@ impl<S: Sink> Elements for EntryReader<'_, S> {
         done
     }
 
-    fn commit(&mut self, index: usize) -> bool {
+    fn commit(&mut self, index: usize) {
         let mut batch = std::mem::take(&mut self.batch);
         self.rules.judge(&mut self.text, &mut batch, self.mark);
-        let done = self.deliver(&mut batch, self.base, index);
+        self.deliver(&mut batch, self.base, index);
         self.batch = batch;
-        done.is_some()
+    }
+}
+
+/// Bytes of text in a piece, which makes one batch; few in tests, to cut often.
+const PIECE_BYTES: usize = BATCH_BYTES;
+/// Bytes of a section that are read before threads start.
+const ALONE_BYTES: u64 = 4 * PIECE_BYTES as u64;
+
+/// Reads the entries of a section; its array begins at the window's position.
+pub(super) fn read_section<S: Sink>(
+    window: &mut Window<'_>,
+    reader: &mut EntryReader<'_, S>,
+    threads: Option<NonZeroUsize>,
+) -> Result<(), StopReason> {
+    let start = window.offset();
+    let mut index = 0;
+    if !window.open_array()? {
+        return Ok(());
+    }
+    while window.next_elements(reader, &mut index)? {
+        if window.offset() - start >= ALONE_BYTES {
+            let threads = entry_threads(threads);
+            return if threads > 1 {
+                read_in_pieces(window, reader, index, threads)
+            } else {
+                window.remaining_elements(reader, index)
+            };
+        }
+    }
+    Ok(())
+}
+
+fn read_in_pieces<S: Sink>(
+    window: &mut Window<'_>,
+    reader: &mut EntryReader<'_, S>,
+    mut index: usize,
+    threads: usize,
+) -> Result<(), StopReason> {
+    let parser = reader.parser();
+    std::thread::scope(|scope| {
+        let mut line = Line::new(scope, parser, threads, window.offset());
+        loop {
+            line.fill(window);
+            let whole = match line.turns.take() {
+                Some(mut piece) => {
+                    let (count, next) = reader.deliver(&mut piece.batch, piece.base, index);
+                    index += count;
+                    window.advance_to(piece.base + next as u64);
+                    let whole = next == piece.text.len();
+                    line.spare.push(piece);
+                    whole
+                }
+                None => false,
+            };
+            if !whole {
+                line.discard(window.offset());
+                if !window.next_elements(reader, &mut index)? {
+                    return Ok(());
+                }
+                line.ahead = window.offset();
+            }
+        }
+    })
+}
+
+/// A piece of text and the batch that it makes.
+#[derive(Default)]
+struct Piece {
+    text: Vec<u8>,
+    /// Offset of its first byte.
+    base: u64,
+    batch: Batch,
+}
+
+impl Piece {
+    /// Parses the piece, unless it comes after `last`: the first piece that has something else than entries at its end.
+    fn parse(&mut self, parser: BatchParser<'_>, last: &AtomicU64) {
+        parser.parse(&self.text, 0, &mut self.batch, || self.base <= last.load(Ordering::Relaxed));
+        if self.batch.end < self.text.len() {
+            last.fetch_min(self.base, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The pieces that threads work on.
+struct Line<'scope> {
+    turns: OrderedWorkers<'scope, Piece>,
+    /// Where the next piece begins.
+    ahead: u64,
+    /// No piece is cut before this, because there was no place to cut or a cut was a mistake.
+    resume: u64,
+    spare: Vec<Piece>,
+    /// The last piece that can count, if that is known.
+    last: Arc<AtomicU64>,
+}
+
+impl<'scope> Line<'scope> {
+    fn new(scope: &'scope Scope<'scope, '_>, parser: BatchParser<'scope>, threads: usize, ahead: u64) -> Self {
+        let last = Arc::new(AtomicU64::new(u64::MAX));
+        let known = Arc::clone(&last);
+        let turns = OrderedWorkers::start(scope, threads, move |piece: &mut Piece| piece.parse(parser, &known));
+        Self { turns, ahead, resume: ahead, spare: Vec::new(), last }
+    }
+
+    /// Cuts pieces until every thread has enough, if threads will soon have nothing to do.
+    fn fill(&mut self, window: &mut Window<'_>) {
+        if !self.turns.is_low() {
+            return;
+        }
+        while self.ahead >= self.resume && !self.turns.is_full() {
+            let text = window.look(self.ahead, PIECE_BYTES);
+            let Some(end) = last_entry_end(text).filter(|_| text.len() == PIECE_BYTES) else {
+                self.resume = self.ahead + PIECE_BYTES as u64;
+                return;
+            };
+            let mut piece = self.spare.pop().unwrap_or_default();
+            piece.text.clear();
+            piece.text.extend_from_slice(&text[..end]);
+            piece.base = self.ahead;
+            self.ahead += piece.text.len() as u64;
+            self.turns.give(piece);
+        }
+    }
+
+    /// Discards the pieces, which do not follow the text that ends at `offset`.
+    fn discard(&mut self, offset: u64) {
+        if !self.turns.is_empty() {
+            self.resume = offset + PIECE_BYTES as u64;
+        }
+        while let Some(piece) = self.turns.take() {
+            self.spare.push(piece);
+        }
+        self.last.store(u64::MAX, Ordering::Relaxed);
+    }
+}
+
+/// Where an entry seems to end, with the comma after it: as late as possible in a text.
+fn last_entry_end(text: &[u8]) -> Option<usize> {
+    memchr::memrchr_iter(b'{', text).find_map(|start| {
+        let before = text[..start].trim_ascii_end().strip_suffix(b",")?;
+        before.trim_ascii_end().ends_with(b"}").then_some(before.len() + 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::iprof::{Finding, ReadOptions, WriteOptions, copy_from, examine, examine_from, write};
+    use proptest::prelude::*;
+    use std::num::NonZeroUsize;
+
+    const HEAD: &str = concat!(
+        r#"{"version":"1.1.0","types":[{"id":0,"name":"A"},{"id":5,"name":"int"},{"id":7,"name":"B"}],"#,
+        r#""methods":[{"id":3,"name":"m","signature":[0,5]},{"id":40,"name":"n","signature":[7,5]}]"#
+    );
+    /// Entries by what they hold; `#` becomes a number.
+    const ENTRIES: [&str; 22] = [
+        r#"{"ctx":"3:0","records":[#]}"#,
+        r#"{"ctx":"40:0<3:#<3:7<40:2","records":[7]}"#,
+        r#"{"ctx":"3:#<40:9","records":[9]}"#,
+        r#"{"ctx":"3:0<40:#","records":[0,#]}"#,
+        r#"{"ctx":"3:-6<40:#","records":[4,0,1,9,1,#]}"#,
+        r#"{"ctx":"3:2<40:#","records":[4,0,0,9,1,0]}"#,
+        r#"{"ctx":"3:2<40:#","records":[4,0,1,9,0,#]}"#,
+        r#"{"ctx":"3:3<40:#","records":[7,#,0,1]}"#,
+        r#"{"ctx":"3:3<40:#","records":[7,#,7,1]}"#,
+        r#"{"ctx":"3:3<40:#","records":[5,#]}"#,
+        r#"{"ctx":"3:3<40:#","records":[]}"#,
+        r#"{"ctx":"3:-7<40:#","records":[1]}"#,
+        r#"{"ctx":"03:0<40:#","records":[1]}"#,
+        r#"{"ctx":"4:0<40:#","records":[1]}"#,
+        r#"{"ctx":"3:0<40:#","records":[-1]}"#,
+        r#"{"ctx":"3:0<40:#","records":[18446744073709551616]}"#,
+        r#"{"ctx":"3:0<40:#","records":[12345678901234567]}"#,
+        r#"{"records":[#],"ctx":"3:0"}"#,
+        r#"{"ctx":"3:0","records":[1],"x":[{},{"ctx":"3:0","records":[2]},{"ctx":"3:1","records":[#]}]}"#,
+        r#"{"ctx":"3:0<40:#","records":[1],"x":"},{\"ctx\":\"3:0\""}"#,
+        r#" {"ctx" : "3:0<40:#", "records":[ 1 ]} "#,
+        "null",
+    ];
+
+    /// The document, the findings with their offsets, and everything else.
+    type Outcome = (Option<Vec<u8>>, Located, Vec<String>);
+    type Located = Vec<(String, Option<u64>)>;
+
+    fn outcome(text: &[u8], threads: usize, streamed: bool) -> Outcome {
+        let mut options = ReadOptions::default();
+        (options.find_duplicates, options.accept_errors, options.salvage) = (true, true, true);
+        options.threads = NonZeroUsize::new(threads);
+        let found = if streamed { examine_from(text, &options) } else { examine(text, &options) };
+        let plain = |finding: &Finding| format!("{:?}", Finding { offset: None, ..finding.clone() });
+        let findings = found.findings.iter().map(|finding| (plain(finding), finding.offset)).collect();
+        let repairs = found.findings.repairs().map(|repair| format!("{repair:?}"));
+        let parts = found.parts.iter().map(|part| format!("{part:?}"));
+        (
+            found.document.map(|document| write(&document, &WriteOptions::default())),
+            findings,
+            parts.chain(repairs).collect(),
+        )
+    }
+
+    /// Document and findings of the text with a space in every entry; the offsets are those without.
+    fn outcome_of_spaced(whole: &str) -> (Option<Vec<u8>>, Located) {
+        let spaced = whole.replace("{\"ctx\"", "{ \"ctx\"");
+        let (document, mut findings, _) = outcome(spaced.as_bytes(), 1, false);
+        for offset in findings.iter_mut().filter_map(|(_, offset)| offset.as_mut()) {
+            *offset -= spaced[..*offset as usize].matches("{ \"ctx\"").count() as u64;
+        }
+        (document, findings)
+    }
+
+    fn section(entries: &[(usize, u32)]) -> String {
+        let entry = |(kind, number): &(usize, u32)| ENTRIES[*kind].replace('#', &number.to_string());
+        format!("[{}]", entries.iter().map(entry).collect::<Vec<_>>().join(","))
+    }
+
+    /// Usual entries more often than others, so that whole pieces are taken.
+    fn entries() -> impl Strategy<Value = Vec<(usize, u32)>> {
+        proptest::collection::vec(
+            (prop_oneof![8 => 0..3usize, 2 => 3..9usize, 1 => 9..ENTRIES.len()], 0u32..300),
+            0..150,
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn the_number_of_threads_changes_nothing(
+            sections in proptest::collection::vec(entries(), 4),
+            cut in proptest::option::of(0.0f64..1.0),
+        ) {
+            let names = ["callCountProfiles", "conditionalProfiles", "virtualInvokeProfiles", "samplingProfiles"];
+            let members: Vec<String> =
+                names.iter().zip(&sections).map(|(name, entries)| format!(",\"{name}\":{}", section(entries))).collect();
+            let whole = format!("{HEAD}{}}}", members.concat());
+            let len = cut.map_or(whole.len(), |cut| (whole.len() as f64 * cut) as usize);
+            let text = &whole.as_bytes()[..len];
+            let alone = outcome(text, 1, false);
+            for threads in 1..4 {
+                prop_assert_eq!(&outcome(text, threads, true), &alone);
+            }
+            prop_assert_eq!(&outcome(text, 3, false), &alone);
+            prop_assert_eq!(&crate::threads::refusal::after(0, || outcome(text, 3, true)), &alone);
+            let mut copy = Vec::new();
+            if copy_from(text, &ReadOptions::default(), &mut copy).unwrap().is_some() {
+                prop_assert_eq!(Some(&copy), alone.0.as_ref());
+            }
+            if cut.is_none() {
+                prop_assert_eq!(outcome_of_spaced(&whole), (alone.0, alone.1));
+            }
+        }
     }
 }

@@ -1,9 +1,11 @@
-//! What a number of the file stands for.
+//! What the ids of a file stand for, and tables that are known from an earlier file.
 
 use crate::iprof::document::Table;
 use crate::iprof::findings::Code;
-use crate::memory::TryReserve;
+use crate::iprof::tables::{MethodHandle, Tables, TypeHandle};
+use crate::java;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Where an id leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +14,7 @@ pub(crate) enum Meaning {
     Unknown,
     /// The entry at this position of the table.
     Entry(u32),
-    /// What had this id was left out for this reason.
+    /// The entry of this id was dropped for this reason.
     Dropped(Code),
 }
 
@@ -44,15 +46,6 @@ impl IdMap {
     pub(crate) fn entry(&self, id: i64) -> Option<u32> {
         let dense = usize::try_from(id).ok().and_then(|at| self.dense.get(at)).filter(|at| **at != NONE);
         dense.or_else(|| if self.sparse.is_empty() { None } else { self.sparse.get(&id) }).copied()
-    }
-
-    /// Makes room for what an id leads to; whether there is.
-    #[inline]
-    pub(crate) fn try_reserve(&mut self, id: i64) -> bool {
-        match usize::try_from(id) {
-            Ok(at) if id < DENSE_LIMIT => self.dense.try_reserve_more((at + 1).saturating_sub(self.dense.len())),
-            _ => self.sparse.try_reserve_more(1) && self.dropped.try_reserve_more(1),
-        }
     }
 
     /// Lets `id` lead to `entry` from now on.
@@ -93,6 +86,86 @@ impl Ids {
     /// Those of one of the two tables.
     pub(super) fn of(&mut self, table: Table) -> &mut IdMap {
         if table == Table::Types { &mut self.types } else { &mut self.methods }
+    }
+}
+
+/// The part of a file's tables that equals those of an earlier input.
+///
+/// Inputs of one program begin with the same tables. As long as each entry equals that of the earlier input, nothing is
+/// stored and nothing is looked up. After the first difference the equal part is copied and reading goes on as usual.
+#[derive(Debug)]
+pub(crate) struct KnownTables {
+    tables: Arc<Tables>,
+    types: usize,
+    methods: usize,
+}
+
+impl KnownTables {
+    /// Starts at the beginning of `tables`, which declare everything once.
+    pub(super) fn new(tables: Arc<Tables>) -> Self {
+        Self { tables, types: 0, methods: 0 }
+    }
+
+    /// Returns the position of the next known type if it is this one and has no fault.
+    pub(super) fn next_type(&mut self, id: i64, name: &[u8]) -> Option<u32> {
+        let at = self.types;
+        if at >= self.tables.types_count() {
+            return None;
+        }
+        let handle = TypeHandle::from_index(at);
+        let same = i64::from(self.tables.type_id(handle)) == id && self.tables.type_name(handle) == name;
+        if !same || !java::is_java_type_name(name) {
+            return None;
+        }
+        self.types += 1;
+        u32::try_from(at).ok()
+    }
+
+    /// Returns the position of the next known method if it is this one and has no fault.
+    pub(super) fn next_method(&mut self, id: i64, name: &[u8], signature: &[i64]) -> Option<u32> {
+        let (at, tables) = (self.methods, &*self.tables);
+        if at >= tables.methods_count() {
+            return None;
+        }
+        let handle = MethodHandle::from_index(at);
+        let parts = tables.signature(handle);
+        let same_type =
+            |(part, id): (&TypeHandle, &i64)| part.index() < self.types && i64::from(tables.type_id(*part)) == *id;
+        // No primitive type declares a method, and no parameter is void.
+        let is_odd = |(at, part): (usize, &TypeHandle)| {
+            at != 1 && tables.is_primitive(*part) && (at == 0 || tables.type_name(*part) == b"void")
+        };
+        let odd = parts.iter().enumerate().any(is_odd);
+        let same = i64::from(tables.method_id(handle)) == id
+            && tables.method_name(handle) == name
+            && parts.len() == signature.len()
+            && parts.iter().zip(signature).all(same_type);
+        if !same || odd {
+            return None;
+        }
+        self.methods += 1;
+        u32::try_from(at).ok()
+    }
+
+    /// How many types were the same.
+    pub(super) fn types_count(&self) -> usize {
+        self.types
+    }
+
+    /// Whether all types were the same.
+    pub(super) fn has_all_types(&self) -> bool {
+        self.types == self.tables.types_count()
+    }
+
+    /// Returns the tables if they were the same to the end, otherwise a copy of the part that was.
+    pub(super) fn into_tables(self) -> Arc<Tables> {
+        if self.has_all_types() && self.methods == self.tables.methods_count() {
+            return self.tables;
+        }
+        let first = |known: usize, all: usize| (0..all).map(|at| at < known).collect::<Vec<_>>();
+        let types = first(self.types, self.tables.types_count());
+        let methods = first(self.methods, self.tables.methods_count());
+        Arc::new(self.tables.selected(&types, &methods).0)
     }
 }
 

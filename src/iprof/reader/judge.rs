@@ -1,21 +1,143 @@
-//! What each number of an entry means, and whether it may.
+//! The meaning of each number of an entry, and the rules it must keep.
+//!
+//! Entries become a [`Batch`], which depends on nothing but the text and the tables. So threads can make several at a
+//! time. Findings are reported, and equal contexts found, when the batch has its turn.
 
-use super::batch::{Batch, Mark, Outcome, Step};
-use super::entry_text::{EntryText, TextOptions};
+use super::ReadOptions;
 use super::ids::{IdMap, Meaning};
-use super::members::Defect;
-use super::options::ReadOptions;
-use super::records::{MOST_RECEIVERS, has_repeated_type, index_clash};
-use crate::iprof::context::bci;
+use super::text::{Defect, EntryText, TextOptions};
+use crate::iprof::context::{Frame, bci};
+use crate::iprof::document::EntryMember;
 use crate::iprof::findings::Code;
 use crate::iprof::json::{Scan, Stop};
-use crate::iprof::sections::{BranchRow, SectionKind, TypeCount};
+use crate::iprof::sections::{BranchRow, Records, SectionKind, TypeCount};
 use crate::iprof::tables::{Tables, TypeHandle};
+use std::ops::Range;
 
-/// Why an entry is dropped; `None` when that was said where its method or its types were.
+/// A message about an entry.
+#[derive(Debug, Clone)]
+pub(super) enum Note {
+    /// A fault; the position is that in the text that was parsed.
+    Finding(Defect),
+    /// The repair made because of a code.
+    Repair(Code, &'static str),
+}
+
+/// Whether an entry is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It goes to the sink.
+    Sound,
+    /// A monitor entry with a wrong context, which is used if it stays the only one.
+    Stray,
+    /// It is dropped.
+    Dropped,
+}
+
+/// One entry of a batch: where its parts end. They begin where those of the entry before it end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step {
+    /// Position of the context in the text that was parsed.
+    pub(super) context_at: usize,
+    pub(super) frames_end: usize,
+    pub(super) records_end: usize,
+    /// Whether its context is valid, so that another entry may have the same.
+    pub(super) is_located: bool,
+    /// Where the notes about its context end and those about its records begin.
+    pub(super) context_notes_end: usize,
+    pub(super) notes_end: usize,
+    pub(super) outcome: Outcome,
+}
+
+/// The sizes of a batch at some moment.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Mark {
+    pub(super) frames: usize,
+    pub(super) records: usize,
+}
+
+/// Entries of one section.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub(super) steps: Vec<Step>,
+    pub(super) frames: Vec<Frame>,
+    pub(super) counts: Vec<u64>,
+    pub(super) rows: Vec<BranchRow>,
+    pub(super) pairs: Vec<TypeCount>,
+    /// A key of each entry's context, if keys are wanted.
+    pub(super) identities: Vec<u128>,
+    pub(super) notes: Vec<Note>,
+    /// Members of entries that have others than the known ones in their usual order.
+    pub(super) members: Vec<(usize, Box<[EntryMember]>)>,
+    pub(super) packing: Packing,
+    /// A name of 2022 was used.
+    pub(super) legacy: bool,
+    /// Whether a writer would write some entry in another way, apart from white space.
+    pub(super) respelled: bool,
+    /// Where the entry after the last one begins.
+    pub(super) end: usize,
+}
+
+impl Batch {
+    pub(super) fn clear(&mut self, start: usize) {
+        self.steps.clear();
+        self.frames.clear();
+        self.counts.clear();
+        self.rows.clear();
+        self.pairs.clear();
+        self.identities.clear();
+        self.notes.clear();
+        self.members.clear();
+        (self.packing, self.legacy, self.respelled, self.end) = (Packing::default(), false, false, start);
+    }
+
+    pub(super) fn mark(&self, kind: SectionKind) -> Mark {
+        let records = match kind {
+            SectionKind::CallCount | SectionKind::Sampling => self.counts.len(),
+            SectionKind::Conditional => self.rows.len(),
+            _ => self.pairs.len(),
+        };
+        Mark { frames: self.frames.len(), records }
+    }
+
+    /// Removes frames and records that came after a mark.
+    pub(super) fn rewind(&mut self, kind: SectionKind, mark: Mark) {
+        self.frames.truncate(mark.frames);
+        match kind {
+            SectionKind::CallCount | SectionKind::Sampling => self.counts.truncate(mark.records),
+            SectionKind::Conditional => self.rows.truncate(mark.records),
+            _ => self.pairs.truncate(mark.records),
+        }
+    }
+
+    pub(super) fn finding(&mut self, defect: Defect) {
+        self.notes.push(Note::Finding(defect));
+    }
+
+    pub(super) fn repair(&mut self, code: Code, action: &'static str) {
+        self.notes.push(Note::Repair(code, action));
+    }
+
+    /// The records of an entry that is not dropped.
+    #[inline]
+    pub(super) fn records(&self, kind: SectionKind, range: Range<usize>) -> Records<'_> {
+        match kind {
+            SectionKind::CallCount | SectionKind::Sampling => Records::Count(self.counts[range.start]),
+            SectionKind::Conditional => Records::Branches(&self.rows[range]),
+            _ => Records::Types(&self.pairs[range]),
+        }
+    }
+
+    /// The outermost frames of a range of entries.
+    pub(super) fn outermost(&self, steps: Range<usize>) -> impl Iterator<Item = Frame> + Clone {
+        self.steps[steps].iter().filter_map(|step| self.frames.get(step.frames_end.checked_sub(1)?).copied())
+    }
+}
+
+/// The fault for which an entry is dropped; `None` if it was reported with the method or the types of the entry.
 type Refusal = Option<Defect>;
 
-/// What entries of one section are read by.
+/// Everything needed to read the entries of one section.
 #[derive(Clone, Copy)]
 pub(super) struct Rules<'r> {
     pub(super) kind: SectionKind,
@@ -35,7 +157,7 @@ impl Rules<'_> {
         Ok(mark)
     }
 
-    /// Appends what a parsed element comes to, whose frames came after the mark.
+    /// Checks a parsed entry, whose frames came after the mark, and appends it to the batch.
     #[inline]
     pub(super) fn judge(&self, text: &mut EntryText, batch: &mut Batch, mark: Mark) {
         let mut step = Step {
@@ -47,8 +169,8 @@ impl Rules<'_> {
             notes_end: 0,
             outcome: Outcome::Sound,
         };
-        batch.legacy |= text.walk.legacy;
-        batch.usual_bytes += text.usual_bytes as u64;
+        batch.legacy |= text.members.legacy;
+        batch.respelled |= text.members.respelled;
         if let Err(refusal) = self.take(text, batch, mark, &mut step) {
             step.outcome = Outcome::Dropped;
             if let Some(defect) = refusal {
@@ -57,7 +179,7 @@ impl Rules<'_> {
                 batch.repair(code, "dropped");
             }
             batch.rewind(self.kind, mark);
-        } else if let Some(members) = text.walk.members.take() {
+        } else if let Some(members) = text.members.kept.take() {
             batch.members.push((batch.steps.len(), members));
         }
         let end = batch.mark(self.kind);
@@ -70,7 +192,7 @@ impl Rules<'_> {
 
     #[inline]
     fn take(&self, text: &mut EntryText, batch: &mut Batch, mark: Mark, step: &mut Step) -> Result<(), Refusal> {
-        if let Some(defect) = text.walk.defect.take() {
+        if let Some(defect) = text.members.defect.take() {
             return Err(Some(defect));
         }
         self.context(text, batch, mark, step)?;
@@ -104,7 +226,7 @@ impl Rules<'_> {
             let Meaning::Dropped(code) = self.text.methods.find(id) else {
                 return Err(Some(defect(Code::DanglingMethod, format!("no method has the id {id}"))));
             };
-            // Reported where the method was dropped; this entry goes with it.
+            // The finding was reported with the method.
             batch.repair(code, "dropped");
             return Err(None);
         }
@@ -209,7 +331,7 @@ impl Rules<'_> {
         Ok(())
     }
 
-    /// Whether the numbers make whole rows; a cut tail goes if that is wanted.
+    /// Requires whole rows; an incomplete last row is removed if the options say so.
     #[inline]
     fn check_tuples(
         &self,
@@ -236,7 +358,7 @@ impl Rules<'_> {
     }
 }
 
-/// What was decided about numbers that are no plain `long`.
+/// Reports numbers that are not a plain `long`. One without a repair drops the entry.
 #[cold]
 fn decide_numbers(text: &mut EntryText, batch: &mut Batch) -> Result<(), Refusal> {
     for (defect, done) in text.troubles.drain(..) {
@@ -272,4 +394,58 @@ fn arity_defect(text: &EntryText, expected: &str) -> Defect {
 
 fn odd_bci(odd: i32) -> String {
     format!("{odd} is neither a bytecode index nor a known placeholder")
+}
+
+/// Producers record at most this many types at a site.
+const MOST_RECEIVERS: usize = 8;
+
+/// Detects 32-bit counters that were read in pairs: counts ≥ 2^32 whose halves are of similar size.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Packing {
+    positive: u64,
+    large: u64,
+    pub(super) alike: u64,
+}
+
+impl Packing {
+    #[inline]
+    fn add(&mut self, count: u64) {
+        self.positive += u64::from(count > 0);
+        let (upper, lower) = (count >> 32, count & 0xffff_ffff);
+        if upper == 0 {
+            return;
+        }
+        self.large += 1;
+        // Of honest counts not one in a million has halves within a factor of 16.
+        self.alike += u64::from(upper.max(lower) <= 16 * upper.min(lower));
+    }
+
+    pub(super) fn join(&mut self, other: Self) {
+        self.positive += other.positive;
+        self.large += other.large;
+        self.alike += other.alike;
+    }
+
+    pub(super) fn is_packed(self) -> bool {
+        self.alike >= 2 && 2 * self.alike >= self.large && 10 * self.alike >= self.positive
+    }
+}
+
+/// An index with two real targets.
+fn index_clash(rows: &[BranchRow]) -> Option<u32> {
+    if let [a, b] = rows {
+        return (a.index == b.index && a.bci != b.bci && a.bci >= 0 && b.bci >= 0).then_some(a.index);
+    }
+    let mut real: Vec<(u32, i32)> = rows.iter().filter(|row| row.bci >= 0).map(|row| (row.index, row.bci)).collect();
+    real.sort_unstable();
+    real.windows(2).find(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1).map(|pair| pair[0].0)
+}
+
+fn has_repeated_type(pairs: &[TypeCount]) -> bool {
+    if pairs.len() <= MOST_RECEIVERS {
+        return pairs.iter().enumerate().any(|(at, pair)| pairs[..at].iter().any(|other| other.class == pair.class));
+    }
+    let mut classes: Vec<TypeHandle> = pairs.iter().map(|pair| pair.class).collect();
+    classes.sort_unstable();
+    classes.windows(2).any(|pair| pair[0] == pair[1])
 }

@@ -1,66 +1,131 @@
 //! Reading iprof files: element by element, from memory or from a stream.
 //!
-//! The tables are kept, entries are handed to a [`Sink`] one at a time, and
-//! what is wrong becomes a [finding](super::findings). A sink sees sound
-//! entries only: an entry with an error is left out or, where the meaning is
-//! beyond doubt, mended, and the findings say so. So the same reader serves
-//! strict readers (who refuse a file with errors), the check and the repair.
+//! The tables are kept, entries go to a [`Sink`] one at a time, and faults become [findings](super::findings). A sink
+//! sees valid entries only: an entry with an error is dropped or, if its meaning is beyond doubt, repaired, and the
+//! findings say so. So the same reader serves strict readers (who reject a file with errors), the check and the repair.
 //!
-//! Sections may stand before the tables that explain them; their text is then
-//! kept until the tables were read.
+//! Sections may come before the tables that explain them; their text is then kept until the tables were read.
 
-mod batch;
-mod conclude;
-mod context_text;
 mod entries;
-mod entry_text;
 mod ids;
 mod judge;
-mod known;
-mod members;
-mod number;
-mod options;
-mod other;
-mod part;
-mod pieces;
 mod reading;
-mod records;
-mod sink;
-mod table_text;
 mod tables;
+mod text;
 
 use super::document::{InstanceofSpelling, Table, TopMember};
-use super::findings::Code;
-use super::json::Shape;
+use super::findings::{Code, Level};
+use super::json::{self, Scan, Shape, Stop};
 use super::names;
 use super::sections::SectionKind;
 use super::version::Version;
-use super::window::{StopReason, Window};
+use super::window::{Elements, StopReason, Window};
+use crate::limits::Limits;
 use crate::memory;
 use entries::EntryReader;
-use ids::Ids;
-use known::KnownTables;
-pub use options::ReadOptions;
-use part::Part;
-pub use part::PartSize;
-pub(super) use part::is_known_member;
+pub(crate) use entries::{Entry, NullSink, Sink};
+use ids::{Ids, KnownTables};
 pub(crate) use reading::Reading;
-pub(crate) use sink::{Entry, EntrySizes, NullSink, Sink};
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Display;
 use std::io::Read;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use tables::TableReader;
 
+/// How a file is read.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// Bounds on hostile input.
+    pub limits: Limits,
+    /// The version of a file that has none, or a malformed one. Default: none; such files are rejected.
+    pub assume_version: Option<Version>,
+    /// Drop members that are not part of the format. Default: `false`, they are kept.
+    pub(crate) drop_unknown: bool,
+    /// Look for equal contexts within a section, which costs some memory. Default: `false`.
+    pub find_duplicates: bool,
+    /// Accept files with errors, without the entries that have them. Default: `false`.
+    pub accept_errors: bool,
+    /// Accept the part before a syntax error. Default: `false`.
+    pub salvage: bool,
+    /// Read a call count at another position as one at position 0. Default: `false`, it is dropped.
+    pub reset_call_count_leaf: bool,
+    /// Keep the whole rows of an entry that ends within one. Default: `false`, it is dropped.
+    pub keep_whole_rows: bool,
+    /// Join two sections of one name. Default: `false`, which rejects the file.
+    pub join_sections: bool,
+    /// Stop at the first member after something that a writer would spell in another way. Default: `false`.
+    pub(crate) only_as_written: bool,
+    /// Threads that parse a large section; `None` asks the machine. The result does not depend on it.
+    pub threads: Option<NonZeroUsize>,
+}
+
+/// Size of a part of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PartSize {
+    /// Complete entries, valid or not.
+    pub entries: u64,
+    /// Entries without errors, or repaired.
+    pub valid: u64,
+    /// Bytes of text from the member's name to the end of its value.
+    pub bytes: u64,
+}
+
+/// A top-level member, which determines how its value is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Version,
+    Table(Table),
+    /// The monitor section of 2022: an object.
+    BareMonitor,
+    Other(Vec<u8>),
+}
+
+/// Sections that GraalVM or its forks are known to write, beyond the format.
+const KNOWN_EXTENSIONS: [&[u8]; 3] = [b"ceConditionalProfilesV2", b"virtualInvokeMethodProfiles", b"llvm"];
+
+/// Whether the format, or a fork of GraalVM, has a top-level member of this name.
+pub(crate) fn is_known_member(name: &[u8]) -> bool {
+    !matches!(Part::of(name).0, Part::Other(_)) || KNOWN_EXTENSIONS.contains(&name)
+}
+
+impl Part {
+    /// The part of this name, and whether that is a name of 2022.
+    fn of(name: &[u8]) -> (Self, bool) {
+        let section = |kind| Self::Table(Table::Section(kind));
+        let legacy = match name {
+            b"hotnessPoints" => section(SectionKind::CallCount),
+            b"conditionalPoints" => section(SectionKind::Conditional),
+            b"invokePoints" => section(SectionKind::VirtualInvoke),
+            b"monitorsProfile" => Self::BareMonitor,
+            b"version" => return (Self::Version, false),
+            b"instanceOfProfiles" => return (section(SectionKind::Instanceof), false),
+            _ => return (Table::of_name(name).map_or_else(|| Self::Other(name.to_vec()), Self::Table), false),
+        };
+        (legacy, true)
+    }
+
+    /// The name under which its findings and its size are kept.
+    fn group(&self) -> &'static str {
+        match self {
+            Self::Version => "version",
+            Self::Table(table) => table.name(),
+            Self::BareMonitor => SectionKind::Monitor.name(),
+            Self::Other(_) => "other members",
+        }
+    }
+}
+
 /// Reads a whole file from a stream, compressed or not. Entries go to `sink`.
 pub(crate) fn read_stream<S: Sink>(stream: impl Read, options: &ReadOptions, sink: &mut S) -> Reading {
-    read_with(Window::from_reader(stream, &options.limits), options, sink)
+    read_with(&mut Window::from_reader(stream, &options.limits), options, sink)
 }
 
 /// As [`read_stream`], from what is in a window.
-pub(crate) fn read_with<S: Sink>(mut window: Window<'_>, options: &ReadOptions, sink: &mut S) -> Reading {
+pub(crate) fn read_with<S: Sink>(window: &mut Window<'_>, options: &ReadOptions, sink: &mut S) -> Reading {
     let known = sink.known_tables().map(KnownTables::new);
-    let reading = Reading { as_written: Some(0), ..Reading::default() };
+    let reading = Reading::default();
     let mut reader = Reader {
         options,
         sink,
@@ -73,8 +138,8 @@ pub(crate) fn read_with<S: Sink>(mut window: Window<'_>, options: &ReadOptions, 
         names_seen: HashSet::new(),
         sections_seen: Vec::new(),
     };
-    let end = reader.run(&mut window);
-    reader.conclude(&window, end)
+    let end = reader.run(window);
+    reader.conclude(window, end)
 }
 
 struct Reader<'r, S> {
@@ -101,9 +166,6 @@ impl<S: Sink> Reader<'_, S> {
 
     /// The document, member by member.
     fn run(&mut self, window: &mut Window<'_>) -> Result<(), StopReason> {
-        if window.is_compressed {
-            self.reading.as_written = None;
-        }
         if window.byte_order_mark {
             self.report(Code::ByteOrderMark, "$", 0, "$", "the text begins with a byte order mark");
             self.reading.findings.repaired(Code::ByteOrderMark, "dropped", "text", 1);
@@ -133,20 +195,19 @@ impl<S: Sink> Reader<'_, S> {
     }
 
     fn member(&mut self, window: &mut Window<'_>) -> Result<(), StopReason> {
-        let (name, start, shape, value_at) = window.step(|scan, base| {
+        let (name, respelled, start, shape, value_at) = window.step(|scan, base| {
             scan.space();
             let start = base + scan.pos as u64;
-            let name = scan.key()?.into_owned();
+            let (raw, escapes) = scan.raw_string()?;
+            scan.expect(b':', "a colon")?;
+            let name = if escapes { json::unescape(raw) } else { raw.to_vec() };
             let shape = scan.shape()?;
-            Ok((name, start, shape, base + scan.pos as u64))
+            Ok((name, escapes && !json::is_written(raw), start, shape, base + scan.pos as u64))
         })?;
         let (part, legacy) = Part::of(&name);
         self.reading.legacy |= legacy;
-        // Before the first name stands a brace and before any other a comma, behind it a colon.
-        let head = (name.len() + 3) as u64;
-        let parse_canonical_entry = !legacy && self.reading.as_written == Some(start - 1) && start + head == value_at;
-        self.reading.as_written = parse_canonical_entry.then_some(value_at);
-        if self.options.only_as_written && !parse_canonical_entry {
+        self.reading.respelled |= legacy || respelled;
+        if self.options.only_as_written && self.reading.respelled {
             return Err(StopReason::Refused);
         }
         if self.is_repeated(&name, &part, start) {
@@ -173,7 +234,6 @@ impl<S: Sink> Reader<'_, S> {
         let place = if let Part::Other(_) = part { names::display(&name) } else { part.group().to_string() };
         let size = self.reading.parts.entry(place).or_default();
         size.bytes += window.offset() - start;
-        self.reading.as_written = self.reading.as_written.filter(|end| *end == window.offset());
         result
     }
 
@@ -181,7 +241,7 @@ impl<S: Sink> Reader<'_, S> {
     fn is_repeated(&mut self, name: &[u8], part: &Part, offset: u64) -> bool {
         let path = names::display(name);
         if !self.names_seen.insert(name.to_vec()) {
-            self.reading.as_written = None;
+            self.reading.respelled = true;
             let joined = self.options.join_sections && matches!(part, Part::Table(Table::Section(_)));
             self.report(Code::DuplicateKey, "$", offset, &path, "the member is there twice");
             if joined {
@@ -193,7 +253,7 @@ impl<S: Sink> Reader<'_, S> {
         }
         if let Part::Table(Table::Section(kind)) = part {
             if self.sections_seen.iter().any(|(seen, _)| seen == kind) {
-                self.reading.as_written = None;
+                self.reading.respelled = true;
                 if *kind == SectionKind::Instanceof {
                     let message = "the section is there under both its names";
                     self.report(Code::BothInstanceofSpellings, "$", offset, &path, message);
@@ -255,7 +315,6 @@ impl<S: Sink> Reader<'_, S> {
             Ok((memory::copy_of(scan.skip()?), at))
         })?;
         let Some(text) = text else { return Err(StopReason::OutOfMemory) };
-        self.reading.as_written = None;
         self.early.push((part.clone(), text, base));
         Ok(())
     }
@@ -287,7 +346,7 @@ impl<S: Sink> Reader<'_, S> {
             Ok((String::from_utf8_lossy(&scan.string()?).into_owned(), at))
         })?;
         let version = Version::parse(&text);
-        self.wrote(version.map_or(0, |version| version.to_string().len() as u64 + 2));
+        self.reading.respelled |= version.is_none_or(|version| version.to_string() != text);
         self.reading.version = version.or(self.options.assume_version);
         self.reading.unreadable |= self.reading.version.is_none();
         let odd = match version {
@@ -325,19 +384,14 @@ impl<S: Sink> Reader<'_, S> {
         let mut reader = TableReader::new(table, &mut self.reading, &mut self.ids, &mut self.known, self.options);
         let result = window.elements(&mut reader);
         self.placeholders += usize::from(reader.is_placeholder());
-        let (entries, usual_bytes) = reader.finish();
+        let entries = reader.finish();
         let valid = match (table, &self.known) {
             (Table::Types, Some(known)) => known.types_count(),
             (Table::Types, None) => self.reading.tables.types_count(),
             _ => self.reading.tables.methods_count(),
         };
-        self.count_entries(table, entries, valid as u64, usual_bytes);
+        self.count_entries(table, entries, valid as u64);
         result
-    }
-
-    /// Takes note of the bytes that a writer would write for a member's value.
-    fn wrote(&mut self, bytes: u64) {
-        self.reading.as_written = self.reading.as_written.map(|start| start + bytes);
     }
 
     /// The entries of a section; a bare one is the object of 2022.
@@ -349,10 +403,10 @@ impl<S: Sink> Reader<'_, S> {
         let result = if bare {
             window.value(&mut reader)
         } else {
-            pieces::read_section(window, &mut reader, self.options.threads)
+            entries::read_section(window, &mut reader, self.options.threads)
         };
-        let (size, usual_bytes) = reader.finish();
-        self.count_entries(Table::Section(kind), size.entries, size.valid, usual_bytes);
+        let size = reader.finish();
+        self.count_entries(Table::Section(kind), size.entries, size.valid);
         result
     }
 
@@ -363,13 +417,11 @@ impl<S: Sink> Reader<'_, S> {
         }
     }
 
-    /// Takes note of a list of entries, of which some are sound and some bytes are what a writer would write.
-    fn count_entries(&mut self, table: Table, entries: u64, valid: u64, usual_bytes: u64) {
+    /// Adds to the size of a part.
+    fn count_entries(&mut self, table: Table, entries: u64, valid: u64) {
         let size = self.reading.parts.entry(table.name().to_string()).or_default();
         size.entries += entries;
         size.valid += valid;
-        // Brackets, and what stands between entries.
-        self.wrote(2 + usual_bytes + entries.saturating_sub(1));
     }
 
     /// Reads the parts that came before their tables.
@@ -385,5 +437,57 @@ impl<S: Sink> Reader<'_, S> {
             self.parse_value(&part, &[], &mut window)?;
         }
         Ok(())
+    }
+
+    /// A member that is not part of the format.
+    fn other(&mut self, name: &[u8], window: &mut Window<'_>) -> Result<(), StopReason> {
+        let offset = window.offset();
+        let mut keep = Keep { keep: !self.options.drop_unknown, ..Keep::default() };
+        if window.step(|scan, _| scan.shape())? == Shape::Array {
+            // Element by element, so that only what is kept needs memory.
+            keep.value.push(b'[');
+            window.elements(&mut keep)?;
+            keep.value.push(b']');
+        } else {
+            window.value(&mut keep)?;
+        }
+        let message = "the member is not part of the format; it is kept as it is";
+        let (level, group) = if KNOWN_EXTENSIONS.contains(&name) {
+            (Level::Info, "known members")
+        } else {
+            (Code::UnknownSection.level(), "members")
+        };
+        let path = names::display(name);
+        self.reading.findings.report_as(level, Code::UnknownSection, group, Some(offset), path, message);
+        if !self.options.drop_unknown {
+            self.reading.layout.push(TopMember::Other(name.into(), keep.value.into()));
+        }
+        Ok(())
+    }
+}
+
+/// The compact text of a value that is not interpreted.
+#[derive(Default)]
+struct Keep {
+    value: Vec<u8>,
+    element: Vec<u8>,
+    keep: bool,
+}
+
+impl Elements for Keep {
+    fn parse(&mut self, scan: &mut Scan<'_>, _: u64, _: usize) -> Result<(), Stop> {
+        let text = scan.skip()?;
+        self.element.clear();
+        if self.keep {
+            json::write_compact(&mut self.element, text);
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, index: usize) {
+        if self.keep && index > 0 {
+            self.value.push(b',');
+        }
+        self.value.append(&mut self.element);
     }
 }

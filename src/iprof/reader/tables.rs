@@ -1,18 +1,16 @@
-//! Reading the tables: types and methods.
+//! The two tables, types and methods: the text of each entry, and the rules that ids, names and signatures must keep.
 
-use super::ids::{IdMap, Ids, Meaning};
-use super::known::KnownTables;
-use super::members::Defect;
-use super::options::ReadOptions;
-use super::reading::Reading;
-use super::table_text::{METHOD_MEMBERS, Parsed, TYPE_MEMBERS};
+use super::ids::{IdMap, Ids, KnownTables, Meaning};
+use super::text::{Defect, KnownMembers, Members};
+use super::{ReadOptions, Reading};
 use crate::iprof::document::{Table, move_extras};
 use crate::iprof::findings::Code;
-use crate::iprof::json::{Scan, Stop};
+use crate::iprof::json::{self, Number, Scan, Shape, Stop};
 use crate::iprof::names;
 use crate::iprof::tables::{MethodHandle, TypeHandle};
 use crate::iprof::window::Elements;
 use crate::java;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Ids are Java ints in every known reader.
@@ -23,20 +21,18 @@ pub(super) struct TableReader<'r> {
     table: Table,
     reading: &'r mut Reading,
     ids: &'r mut Ids,
-    /// While all that was read is known already, it is not in the tables.
+    /// Set while everything read so far equals an earlier input's tables; it is not in the tables then.
     known: &'r mut Option<KnownTables>,
     options: &'r ReadOptions,
     parsed: Parsed,
-    /// The types of the last method, for their memory.
+    /// The types of the last method; kept to reuse the memory.
     signature: Vec<TypeHandle>,
-    /// Entries that turned out ambiguous after they were taken.
+    /// Entries that became ambiguous after they were declared.
     ambiguous: Vec<usize>,
-    /// Entries whose id no Java int holds, to get another at the end.
+    /// Entries whose id is not a Java int, which get another at the end.
     out_of_range: Vec<(i64, Vec<u8>, Vec<TypeHandle>)>,
-    /// Entries read, sound or not.
+    /// Entries read, valid or not.
     count: u64,
-    /// Bytes of those that are written as a writer would.
-    usual_bytes: u64,
 }
 
 impl<'r> TableReader<'r> {
@@ -48,19 +44,7 @@ impl<'r> TableReader<'r> {
         options: &'r ReadOptions,
     ) -> Self {
         let (parsed, signature, ambiguous, out_of_range) = Default::default();
-        Self {
-            table,
-            reading,
-            ids,
-            known,
-            options,
-            parsed,
-            signature,
-            ambiguous,
-            out_of_range,
-            count: 0,
-            usual_bytes: 0,
-        }
+        Self { table, reading, ids, known, options, parsed, signature, ambiguous, out_of_range, count: 0 }
     }
 
     fn is_of_types(&self) -> bool {
@@ -82,7 +66,7 @@ impl<'r> TableReader<'r> {
         self.reading.findings.repaired(code, action, self.table.name(), count);
     }
 
-    /// Reports, leaves the entry out, and remembers why for those who use it.
+    /// Reports the fault, drops the entry, and remembers the code for entries that refer to it.
     fn reject(&mut self, index: usize, defect: &Defect) {
         self.report(index, defect);
         self.repaired(defect.code, "dropped", 1);
@@ -130,7 +114,7 @@ impl<'r> TableReader<'r> {
                 self.ids.of(self.table).drop_id(id, ambiguous);
                 return Ok(());
             }
-            // A further declaration of an id that was dropped goes the same way.
+            // Every further declaration of an ambiguous id is dropped, too.
             Meaning::Dropped(_) => {
                 self.report(index, &Defect::new(ambiguous, at, ".id", format!("the id {id} has several meanings")));
                 self.repaired(ambiguous, "dropped", 1);
@@ -155,14 +139,6 @@ impl<'r> TableReader<'r> {
         Ok(())
     }
 
-    fn try_reserve(&mut self) -> bool {
-        let has_id = self.ids.of(self.table).try_reserve(self.parsed.id);
-        let types = usize::from(self.is_of_types());
-        // Nothing is added to tables that are another's.
-        let Some(tables) = Arc::get_mut(&mut self.reading.tables) else { return has_id };
-        has_id && tables.try_reserve(types, 1 - types, self.parsed.name.len(), self.parsed.signature.len())
-    }
-
     /// Takes the entry if it is the next of those that are known.
     fn take_known(&mut self) -> bool {
         let Some(known) = self.known else { return false };
@@ -183,15 +159,15 @@ impl<'r> TableReader<'r> {
         at.is_some()
     }
 
-    /// Goes on with tables of its own.
+    /// Continues with tables of its own.
     fn leave_known(&mut self) {
         if let Some(known) = self.known.take() {
             self.reading.tables = known.into_tables();
         }
     }
 
-    /// Finds the types of a method and says what is odd about the entry. False for a method
-    /// that goes with a type that was dropped.
+    /// Finds the types of a method and reports unusual entries. Returns false for a method that is dropped with one of
+    /// its types.
     fn explain(&mut self, index: usize) -> Result<bool, Defect> {
         if self.is_of_types() {
             if !java::is_java_type_name(&self.parsed.name) {
@@ -214,7 +190,7 @@ impl<'r> TableReader<'r> {
                     return Err(Defect::new(Code::DanglingType, at, below, format!("no type has the id {id}")));
                 }
                 Meaning::Dropped(code) => {
-                    // Reported where the type was dropped; this method goes with it.
+                    // The finding was reported with the type.
                     self.repaired(code, "dropped", 1);
                     self.ids.methods.drop_id(self.parsed.id, code);
                     return Ok(false);
@@ -235,7 +211,7 @@ impl<'r> TableReader<'r> {
         Ok(true)
     }
 
-    /// Whether the entry at a position of the table says the same as this one.
+    /// Whether the entry at a position of the table equals this one.
     fn is_same(&self, first: u32) -> bool {
         let (tables, at) = (&*self.reading.tables, first as usize);
         if self.is_of_types() {
@@ -245,7 +221,7 @@ impl<'r> TableReader<'r> {
         tables.method_name(first) == self.parsed.name && tables.are_same_types(tables.signature(first), &self.signature)
     }
 
-    /// Declares it. Returns its position, and the id of an earlier entry that is the same.
+    /// Declares the entry. Returns its position, and the id of an earlier entry that is the same.
     fn push(&mut self, id: u32) -> (usize, Option<u32>) {
         let of_types = self.is_of_types();
         let tables = Arc::make_mut(&mut self.reading.tables);
@@ -258,19 +234,18 @@ impl<'r> TableReader<'r> {
     }
 
     fn keep_members(&mut self, at: usize) {
-        if let Some(members) = self.parsed.walk.members.take() {
+        if let Some(members) = self.parsed.members.kept.take() {
             self.reading.extras.insert((self.table, at), members);
         }
     }
 
-    /// Whether the table is nothing but one entry of id -1.
+    /// Whether the table is a single entry of id -1.
     pub(super) fn is_placeholder(&self) -> bool {
         self.count == 1 && self.parsed.has_id && self.parsed.id == -1
     }
 
-    /// Gives out-of-range entries their new ids and takes ambiguous ones away. Returns how many
-    /// entries there were, and how many bytes of them a writer would write.
-    pub(super) fn finish(mut self) -> (u64, u64) {
+    /// Gives out-of-range entries their new ids and removes ambiguous ones. Returns the number of entries.
+    pub(super) fn finish(mut self) -> u64 {
         // Types that are only some of the known ones, or methods, end what is known.
         let all_types = self.is_of_types() && self.known.as_ref().is_some_and(KnownTables::has_all_types);
         if !all_types {
@@ -286,7 +261,7 @@ impl<'r> TableReader<'r> {
             let (place, _) = self.push(next);
             self.ids.of(self.table).set(id, place as u32);
         }
-        (self.count, self.usual_bytes)
+        self.count
     }
 
     fn remove_ambiguous(&mut self) {
@@ -306,7 +281,7 @@ impl<'r> TableReader<'r> {
     }
 }
 
-/// Leads the ids of what was kept to its new positions.
+/// Maps the ids of kept entries to their new positions.
 fn renumber(ids: &mut IdMap, kept: &[bool], new: impl Iterator<Item = (u32, usize)>) {
     for (at, (id, new)) in new.enumerate().filter(|(at, _)| kept[*at]) {
         if ids.find(i64::from(id)) == Meaning::Entry(at as u32) {
@@ -321,17 +296,129 @@ impl Elements for TableReader<'_> {
         self.parsed.parse(scan, base, known, !self.options.drop_unknown, self.options.limits.name_bytes)
     }
 
-    fn commit(&mut self, index: usize) -> bool {
+    fn commit(&mut self, index: usize) {
         self.count += 1;
-        self.usual_bytes += self.parsed.usual_bytes as u64;
-        self.reading.legacy |= self.parsed.walk.legacy;
-        if !self.try_reserve() {
-            return false;
-        }
-        let taken = self.parsed.walk.defect.take().map_or_else(|| self.take(index), Err);
+        self.reading.legacy |= self.parsed.members.legacy;
+        self.reading.respelled |= self.parsed.members.respelled;
+        let taken = self.parsed.members.defect.take().map_or_else(|| self.take(index), Err);
         if let Err(defect) = taken {
             self.reject(index, &defect);
         }
-        true
     }
+}
+
+const TYPE_MEMBERS: &KnownMembers = &[("id", "id"), ("name", "typeName")];
+const METHOD_MEMBERS: &KnownMembers = &[("id", "id"), ("name", "methodName"), ("signature", "signature")];
+
+/// One table entry as it was parsed.
+#[derive(Debug, Default)]
+struct Parsed {
+    id: i64,
+    has_id: bool,
+    name: Vec<u8>,
+    name_at: usize,
+    signature: Vec<i64>,
+    /// Position of the entry in the view, which begins at byte `base` of the text.
+    at: usize,
+    base: u64,
+    members: Members,
+    /// Integral numbers with a point or exponent, which strict readers reject.
+    fraction: bool,
+}
+
+impl Parsed {
+    fn parse(
+        &mut self,
+        scan: &mut Scan<'_>,
+        base: u64,
+        known: &KnownMembers,
+        keep_others: bool,
+        name_limit: u64,
+    ) -> Result<(), Stop> {
+        scan.space();
+        (self.at, self.base, self.fraction, self.has_id) = (scan.pos, base, false, false);
+        self.name.clear();
+        self.signature.clear();
+        let Self { id, has_id, name, name_at, signature, fraction, members, .. } = self;
+        let mut respelled = false;
+        members.read(scan, known, keep_others, |scan, member, _| {
+            let at = scan.pos;
+            match (member, scan.shape()?) {
+                (0, Shape::Number) => match integer(scan, fraction)? {
+                    Ok(value) => (*id, *has_id) = (value, true),
+                    Err(Code::NotAnInteger) => {
+                        return Ok(Some(Defect::new(Code::NotAnInteger, at, ".id", "an id is an integer")));
+                    }
+                    Err(code) => return Ok(Some(Defect::new(code, at, ".id", "no number of 64 bits holds this id"))),
+                },
+                (1, Shape::String) => {
+                    let (raw, escapes) = scan.raw_string()?;
+                    let text = if escapes { Cow::Owned(json::unescape(raw)) } else { Cow::Borrowed(raw) };
+                    respelled |= escapes && !json::is_written(raw);
+                    *name_at = at;
+                    if text.len() as u64 > name_limit {
+                        return Ok(Some(Defect::new(Code::BadName, at, ".name", "the name is longer than the limit")));
+                    }
+                    name.extend_from_slice(&text);
+                }
+                (2, Shape::Array) => return parse_signature(scan, signature, fraction),
+                (0, _) => return Ok(Some(Defect::new(Code::WrongJsonType, at, ".id", "an integer was expected"))),
+                (1, _) => return Ok(Some(Defect::new(Code::WrongJsonType, at, ".name", "a string was expected"))),
+                _ => return Ok(Some(Defect::new(Code::WrongJsonType, at, ".signature", "an array was expected"))),
+            }
+            Ok(None)
+        })?;
+        members.respelled |= respelled;
+        Ok(())
+    }
+
+    /// The fault of the name.
+    fn name_defect(&self) -> Option<Defect> {
+        let at = self.name_at;
+        if self.name.is_empty() {
+            return Some(Defect::new(Code::EmptyName, at, ".name", "a name has at least one character"));
+        }
+        let special = |byte: &u8| matches!(byte, b'\n' | b'\r' | 0xe2);
+        if !self.name.iter().fold(false, |found, byte| found | special(byte)) {
+            return None;
+        }
+        let terminated = self.name.iter().any(|b| matches!(b, b'\n' | b'\r'))
+            || self.name.windows(3).any(|w| w == b"\xe2\x80\xa8" || w == b"\xe2\x80\xa9");
+        terminated.then(|| Defect::new(Code::BadName, at, ".name", "a name has no line terminator"))
+    }
+}
+
+/// An integer, or the code of its fault; `fraction` becomes true for one with a point or exponent.
+fn integer(scan: &mut Scan<'_>, fraction: &mut bool) -> Result<Result<i64, Code>, Stop> {
+    let number = scan.number()?;
+    *fraction |= matches!(number, Number::Fraction(Some(_)));
+    Ok(match number {
+        Number::Int(value) | Number::Fraction(Some(value)) => Ok(value),
+        Number::Fraction(None) => Err(Code::NotAnInteger),
+        Number::Huge { .. } => Err(Code::IdRange),
+    })
+}
+
+fn parse_signature(scan: &mut Scan<'_>, signature: &mut Vec<i64>, fraction: &mut bool) -> Result<Option<Defect>, Stop> {
+    scan.expect(b'[', "an array")?;
+    let mut more = !scan.take(b']')?;
+    while more {
+        let (shape, at) = (scan.shape()?, scan.pos);
+        let below = || format!(".signature[{}]", signature.len());
+        if shape != Shape::Number {
+            return Ok(Some(Defect::new(Code::WrongJsonType, at, below(), "a type id was expected")));
+        }
+        match integer(scan, fraction)? {
+            Ok(id) => signature.push(id),
+            Err(Code::NotAnInteger) => {
+                return Ok(Some(Defect::new(Code::NotAnInteger, at, below(), "a type id is an integer")));
+            }
+            Err(_) => return Ok(Some(Defect::new(Code::DanglingType, at, below(), "no type has an id this large"))),
+        }
+        more = scan.take(b',')?;
+        if !more {
+            scan.expect(b']', "a comma or the end of the array")?;
+        }
+    }
+    Ok(None)
 }

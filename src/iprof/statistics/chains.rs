@@ -1,6 +1,6 @@
 //! Call trees: who calls a method, and what it calls.
 
-use super::share::share;
+use super::collector::share;
 use crate::call_chains::{ChainTree, Direction, MethodPattern};
 use crate::error::{Error, Result};
 use crate::iprof::context::Frame;

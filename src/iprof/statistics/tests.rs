@@ -1,4 +1,6 @@
 use super::*;
+use crate::iprof::sections::BranchRow;
+use proptest::prelude::*;
 
 const HEAD: &str = concat!(
     r#""version":"1.0.0","types":[{"id":0,"name":"app.Circle"},{"id":1,"name":"int"},{"id":2,"name":"app.Poly"},{"id":3,"name":"lib.Main"}],"#,
@@ -133,4 +135,69 @@ fn lists_are_bounded() {
         "         1 of        2             other packages: 1\n",
     )));
     assert_eq!(statistics.packages.len(), 2);
+}
+
+/// Statistics as JSON, without what only a file has.
+fn content(statistics: &Statistics) -> serde_json::Value {
+    let mut json = serde_json::to_value(statistics).unwrap();
+    for member in ["version", "verdict", "sizes"] {
+        json[member].take();
+    }
+    json["sections"].as_array_mut().unwrap().iter_mut().for_each(|section| drop(section["bytes"].take()));
+    json
+}
+
+/// Sections of a few contexts, which repeat often and have few different counts.
+fn sections() -> impl Strategy<Value = String> {
+    let entries = |records: fn(u32) -> String| {
+        let entry = (1..5u32, 0..3u32, 0..3u32).prop_map(move |(method, bci, count)| {
+            format!(r#"{{"ctx":"{method}:{bci}<3:1","records":[{}]}}"#, records(count))
+        });
+        proptest::collection::vec(entry, 0..12).prop_map(|entries| entries.join(","))
+    };
+    let calls = proptest::collection::vec((1..5u32, 0..3u32), 0..9).prop_map(|calls| {
+        let call = |(method, count): &(u32, u32)| format!(r#"{{"ctx":"{method}:0","records":[{count}]}}"#);
+        calls.iter().map(call).collect::<Vec<_>>().join(",")
+    });
+    let branches = entries(|count| format!("7,{},{count},9,1,2", count % 2));
+    let receivers = entries(|count| format!("0,{count},3,1"));
+    (calls, branches, receivers.clone(), receivers, entries(|count| count.to_string())).prop_map(
+        |(calls, branches, receivers, tests, samples)| {
+            format!(
+                r#""callCountProfiles":[{calls}],"conditionalProfiles":[{branches}],"virtualInvokeProfiles":[{receivers}],"monitorProfiles":[{{"ctx":"0:0","records":[0,3]}},{{"ctx":"0:0","records":[3,1]}}],"samplingProfiles":[{samples}],"instanceofProfiles":[{tests}]"#
+            )
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+    #[test]
+    fn a_file_and_its_document_have_the_same_statistics(sections in sections(), repeats_types in any::<bool>()) {
+        let head = if repeats_types { HEAD.replace("app.Poly", "app.Circle") } else { HEAD.to_string() };
+        let text = format!("{{{head},{sections}}}");
+        let (callers, callees) = (Some("lib".to_string()), Some("area".to_string()));
+        let options = StatisticsOptions { topn: 2, callers, callees, ..StatisticsOptions::default() };
+        let (document, _) = crate::iprof::read(text.as_bytes(), &options.read).unwrap();
+        let mut opened = 0;
+        let open = || {
+            opened += 1;
+            Ok(text.as_bytes())
+        };
+        let (streamed, _) = read_statistics(open, &options).unwrap();
+        prop_assert_eq!(content(&streamed), content(&statistics(&document, &options).unwrap()));
+        prop_assert_eq!(opened, 2);
+    }
+}
+
+#[test]
+fn a_file_without_repeats_is_read_once() {
+    let text = format!(r#"{{{HEAD},"callCountProfiles":[{{"ctx":"1:0","records":[5]}}]}}"#);
+    let mut opened = 0;
+    let open = || {
+        opened += 1;
+        Ok(text.as_bytes())
+    };
+    let (statistics, _) = read_statistics(open, &StatisticsOptions::default()).unwrap();
+    assert_eq!((statistics.hot_methods[0].calls, opened), (5, 1));
 }

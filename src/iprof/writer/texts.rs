@@ -3,7 +3,6 @@
 use crate::digits::push_decimal;
 use crate::iprof::context::ContextHandle;
 use crate::iprof::document::Document;
-use std::io;
 
 /// Appends the first `len` bytes of a text. A copy of fixed length is quicker than one of the right length.
 #[inline]
@@ -31,9 +30,9 @@ impl FrameTexts {
     const BYTES: usize = 16;
 
     /// Makes the texts unless they are there or nothing needs them.
-    pub(super) fn ready(mut self, document: &Document) -> io::Result<Self> {
+    pub(super) fn ready(mut self, document: &Document) -> Self {
         if !self.0.is_empty() || document.contexts.is_empty() {
-            return Ok(self);
+            return self;
         }
         let tables = &document.tables;
         let mut number = Vec::new();
@@ -47,9 +46,8 @@ impl FrameTexts {
             text[Self::BYTES - 1] = number.len() as u8;
             text
         };
-        self.0.try_reserve_exact(tables.methods_count()).map_err(|_| io::ErrorKind::OutOfMemory)?;
         self.0.extend(tables.methods().map(text));
-        Ok(self)
+        self
     }
 
     /// Appends a context in quotes.
