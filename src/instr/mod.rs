@@ -6,7 +6,7 @@
 //! traces. The result depends on the inputs and their order only.
 //!
 //! A [partial merge](partial) holds what several mergers need to give the same
-//! result as one. `docs/merging.md` lists the laws and their exceptions.
+//! result as one. `docs/internals/merge-laws.md` lists the laws and their exceptions.
 
 mod add_counters;
 mod add_uniformity;

@@ -1,4 +1,4 @@
-//! The book (docs/, README.md): its commands are run and print what the pages show, its links lead somewhere.
+//! The book (docs/, README.md): its commands print the output in the pages, and its links have targets.
 //!
 //! | block | what becomes of it |
 //! |---|---|

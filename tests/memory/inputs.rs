@@ -80,7 +80,7 @@ pub const OPEN_YAML: Made = hostile("YAML of open brackets", "yaml", 100_000, |c
 });
 pub const PPROF: Made = valid("pprof", "pprof", 2000, |count| pprof(count, true));
 pub const PPROF_TEXTS: Made =
-    valid("pprof of empty texts", "pprof", 100_000, |count| [pprof(1, true), b"\x32\x00".repeat(count)].concat());
+    valid("pprof of empty strings", "pprof", 100_000, |count| [pprof(1, true), b"\x32\x00".repeat(count)].concat());
 pub const PPROF_SAMPLES: Made =
     hostile("pprof of samples without values", "pprof", 50_000, |count| pprof(count, false));
 pub const STACKS_PART: Made = Made {
