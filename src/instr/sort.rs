@@ -8,7 +8,6 @@
 //! over the nearly sorted rest. This takes the same steps, so that the same
 //! bytes come out.
 
-use crate::instr::places::PLACES;
 use crate::model::ValueCount;
 
 /// Parts up to this long are left to the insertion sort.
@@ -48,7 +47,7 @@ impl Element for ValueCount {
     }
 }
 
-/// A word of [`places`](crate::instr::places): the value but for its lowest byte. Call targets are
+/// A word of [`places`](crate::instr::sort): the value but for its lowest byte. Call targets are
 /// hashes, which nearly always differ above that byte.
 impl Element for u64 {
     #[inline]
@@ -234,10 +233,76 @@ fn sift<T: Element>(v: &mut [T], top: usize, value: T) {
     v[hole] = value;
 }
 
+// Sorting that keeps the order of equal values and asks for no memory: the sites of most functions are short,
+// but a hostile one is as long as its file, and what asks for memory then ends the process where there is none.
+
+/// Up to so many values are sorted on the stack.
+const SHORT: usize = 128;
+
+/// Sorts values by a key; equal ones stay as they stand.
+pub(super) fn sort_by_key<K: Ord>(values: &mut [ValueCount], key: impl Fn(&ValueCount) -> K + Copy) {
+    if values.len() <= SHORT {
+        values.sort_by_key(key);
+        return;
+    }
+    let middle = values.len() / 2;
+    sort_by_key(&mut values[..middle], key);
+    sort_by_key(&mut values[middle..], key);
+    merge(values, middle, key);
+}
+
+/// Merges two sorted halves in place: the middle of the longer one says what goes where, and what is on the wrong
+/// side changes places with what is before it.
+fn merge<K: Ord>(values: &mut [ValueCount], middle: usize, key: impl Fn(&ValueCount) -> K + Copy) {
+    let len = values.len();
+    if middle == 0 || middle == len || key(&values[middle - 1]) <= key(&values[middle]) {
+        return;
+    }
+    if len == 2 {
+        values.swap(0, 1);
+        return;
+    }
+    let (before, after) = values.split_at(middle);
+    let (first, second) = if middle > len - middle {
+        let pivot = key(&before[middle / 2]);
+        (middle / 2, middle + after.partition_point(|value| key(value) < pivot))
+    } else {
+        let pivot = key(&after[after.len() / 2]);
+        (before.partition_point(|value| key(value) <= pivot), middle + after.len() / 2)
+    };
+    values[first..second].rotate_left(middle - first);
+    let between = first + second - middle;
+    merge(&mut values[..between], first, key);
+    merge(&mut values[between..], second - between, key);
+}
+
+// Sorting the values of one site by words of eight bytes.
+//
+// A word holds what is sorted by and, in its lowest byte, the place where the
+// value stands: half as much to move as a value with its count, and no two
+// words are equal.
+
+/// Places that fit in the lowest byte of a word.
+pub(super) const PLACES: usize = 1 << 8;
+
+/// Puts values, at most [`PLACES`], into the order of what `word_of` says of
+/// them, the lowest byte of which does not count.
+pub(super) fn arrange(values: &mut [ValueCount], word_of: impl Fn(&ValueCount) -> u64) {
+    let (mut words, mut before) = ([0; PLACES], [ValueCount::default(); PLACES]);
+    let (words, before) = (&mut words[..values.len()], &mut before[..values.len()]);
+    before.copy_from_slice(values);
+    for (at, (word, v)) in words.iter_mut().zip(&*before).enumerate() {
+        *word = word_of(v) & !0xff | at as u64;
+    }
+    words.sort_unstable();
+    values.iter_mut().zip(words).for_each(|(v, word)| *v = before[usize::from(*word as u8)]);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::cmp::Reverse;
 
     fn numbered(values: &[u64]) -> Vec<ValueCount> {
         values.iter().zip(0..).map(|(&value, count)| ValueCount { value, count }).collect()
@@ -311,4 +376,20 @@ mod tests {
         10, 20, 25, 15, 30, 35, 5, 0, 33, 8, 28, 13, 3, 38, 23, 18, 31, 1, 36, 26,
         21, 6, 16, 11, 39, 19, 4, 34, 9, 29, 14, 24, 12, 27, 32, 7, 17, 37, 2, 22,
     ];
+
+    proptest! {
+        #[test]
+        fn long_sites_are_sorted_as_short_ones(
+            counts in proptest::collection::vec(0u64..40, 0..1500),
+            many_differ in proptest::bool::ANY,
+        ) {
+            let count = |(at, count): (u64, &u64)| if many_differ { count * 1000 + at % 997 } else { *count };
+            let mut values: Vec<ValueCount> =
+                (0..).zip(&counts).map(|pair| ValueCount { value: pair.0, count: count(pair) }).collect();
+            let mut expected = values.clone();
+            expected.sort_by_key(|v| Reverse(v.count));
+            sort_by_key(&mut values, |v| Reverse(v.count));
+            prop_assert_eq!(values, expected);
+        }
+    }
 }
