@@ -29,11 +29,6 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// One that nobody listens to.
-    pub(crate) fn unheard() -> Self {
-        Self { cancel: Cancel::default(), tell: Box::new(|_| {}) }
-    }
-
     /// Tells how far the work is.
     pub(crate) fn progress(&self, done: usize, total: usize) {
         (self.tell)((done, total));
