@@ -22,7 +22,7 @@ pub fn same_as_llvm(data: &[u8]) {
 
 /// As [`same_as_llvm`], for sample profiles: text and all binary encodings, to
 /// text and to an extensible binary. Inlined functions that lose their name there
-/// are a difference on purpose (docs/sampleprof.md).
+/// are a difference on purpose (docs/reference/sampleprof.md).
 pub fn same_sample_as_llvm(data: &[u8]) {
     let text = |path: &Path| our_samples(path, Encoding::Text);
     if compare(data, &["--sample", "--text"], text, has_nameless) {
@@ -90,7 +90,7 @@ fn ours(path: &Path) -> Verdict {
     let mut options = MergeOptions::default();
     options.read = ReadOptions::new(Compat::Llvm22);
     options.failure_mode = FailureMode::Any;
-    let Ok(report) = families::merge_files(&[WeightedInput::new(path)], &options, &mut Silent) else {
+    let Ok(report) = families::merge_files(&[WeightedInput::new(path)], &options, &mut |_, _| {}) else {
         return Verdict::Refused;
     };
     if report.verdict(&options).is_err() {

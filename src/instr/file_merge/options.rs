@@ -1,5 +1,6 @@
 //! How profiles are merged, and when a merge fails.
 
+use crate::cancel::Cancel;
 use crate::driver::{FailureMode, RunOptions};
 use crate::instr::memory_profiles::MemProfOptions;
 use crate::instr::open::ReadOptions;
@@ -35,6 +36,8 @@ pub struct MergeOptions {
     pub memprof: MemProfOptions,
     /// Keep the good records of bad inputs when the merge goes on.
     pub salvage: bool,
+    /// Ends the merge early.
+    pub cancel: Cancel,
     /// The kind of inputs that were merged before.
     pub(crate) shared_kind: SharedKind,
 }
@@ -54,7 +57,7 @@ impl MergeOptions {
 
     /// What of these options the merge loop takes.
     pub(crate) fn run(&self) -> RunOptions {
-        RunOptions { threads: self.threads, whole_inputs: self.is_all_or_nothing(), ..RunOptions::default() }
+        RunOptions { threads: self.threads, whole_inputs: self.is_all_or_nothing(), cancel: self.cancel.clone() }
     }
 
     /// What of these options the merger takes.

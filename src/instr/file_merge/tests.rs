@@ -4,13 +4,13 @@ use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::compat::Compat;
 use crate::driver::{self, Attempt, InputReport, InputTurn, Merge, MergeJob, Merged, run_once};
 use crate::error::{ErrorKind, Result};
-use crate::families::merge::{FailureMode, InputOutcome, MergeObserver, MergeOptions, Minimums, Silent, merge_files};
+use crate::families::merge::{FailureMode, InputOutcome, MergeOptions, Minimums, merge_files};
 use crate::input::{Input, WeightedInput};
 use crate::instr::SoftError;
 use crate::instr::encode::{WriteOptions, encode, write_file};
 use crate::instr::file_merge::input_merge::MANY_RECORDS;
 use crate::instr::file_merge::state::{Sums, Worker};
-use crate::instr::file_merge::{FileMerge, MergedFiles, images};
+use crate::instr::file_merge::{FileMerge, MergedFiles, state};
 use crate::limits::Limits;
 use crate::model::{FunctionRecord, Profile, ProfileKind, ValueCount, ValueKind};
 use crate::raw;
@@ -49,7 +49,7 @@ fn run_attempt(
     let job = MergeJob { inputs, attempt, workers, threads_per_input: threads_per_input.max(1) };
     let mut merge = FileMerge::new(&job, options, false);
     if let Some(images) = &mut merge.images {
-        *images = std::sync::Mutex::new(images::Images::new(image_bytes));
+        *images = std::sync::Mutex::new(state::Images::new(image_bytes));
     }
     run_once(merge, inputs, &options.run(), workers, &mut |_, _| {}).unwrap()
 }
@@ -135,7 +135,7 @@ fn fast_and_exact_merges_give_the_same() {
         any::<bool>(),
         any::<bool>(),
         1usize..5,
-        prop::sample::select(vec![0, 20_000, images::MOST_BYTES]),
+        prop::sample::select(vec![0, 20_000, state::MOST_BYTES]),
     );
     let (all, fast_ones) = (files(), Cell::new(0));
     let test = |(picks, neighbours, llvm, threads, image_bytes): (Vec<(prop::sample::Index, u64)>, _, _, _, _)| {
@@ -166,7 +166,7 @@ fn raw_profiles_of_one_program_never_need_an_exact_merge() {
     let options = MergeOptions::default();
     let exact = outcome(run_exact(&inputs, &options));
     for threads in 1..=6 {
-        let fast = run_fast(&inputs, &options, threads, images::MOST_BYTES).expect("nothing depends on the order here");
+        let fast = run_fast(&inputs, &options, threads, state::MOST_BYTES).expect("nothing depends on the order here");
         assert_eq!(outcome(fast), exact, "{threads} threads");
     }
 }
@@ -204,7 +204,7 @@ fn a_large_file_gives_the_same_whether_one_thread_reads_it_or_several() {
             let exact = outcome(exact);
             for threads in [1, 2, 5] {
                 options.threads = NonZeroUsize::new(threads);
-                let fast = run_fast(&inputs, &options, 1, images::MOST_BYTES);
+                let fast = run_fast(&inputs, &options, 1, state::MOST_BYTES);
                 assert!(outcome(fast.unwrap()) == exact, "{threads} threads");
             }
         }
@@ -216,7 +216,7 @@ fn a_large_profile_is_written_the_same_by_any_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
     let (input, output) = (folder.path().join("input"), folder.path().join("output"));
     std::fs::write(&input, large_raw()).unwrap();
-    let report = merge_files(&[WeightedInput::new(&input)], &MergeOptions::default(), &mut Silent).unwrap();
+    let report = merge_files(&[WeightedInput::new(&input)], &MergeOptions::default(), &mut |_, _| {}).unwrap();
     let mut options = WriteOptions { threads: NonZeroUsize::new(1), ..WriteOptions::default() };
     let expected = encode(&report.profile, &options).unwrap().bytes;
     assert!(expected.len() > 4 << 20);
@@ -227,48 +227,24 @@ fn a_large_profile_is_written_the_same_by_any_number_of_threads() {
     }
 }
 
-/// Wants no more after so many inputs.
-struct CancelAfter {
-    patience: usize,
-    done: usize,
-}
-
-impl MergeObserver for CancelAfter {
-    fn soft_error(&mut self, _: &WeightedInput, _: &[u8], _: SoftError, _: bool) {}
-
-    fn progress(&mut self, done: usize, _: usize) {
-        self.done = done;
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.done >= self.patience
-    }
-}
-
 #[test]
 fn a_cancelled_merge_ends_after_the_next_input() {
     let inputs: Vec<WeightedInput> = files().into_iter().map(WeightedInput::new).collect();
     for threads in [1, 2, 5] {
         let mut options = MergeOptions::default();
         options.threads = NonZeroUsize::new(threads);
-        let mut observer = CancelAfter { patience: 3, done: 0 };
-        let error = merge_files(&inputs, &options, &mut observer).unwrap_err();
+        let (cancel, mut last) = (options.cancel.clone(), 0);
+        let mut progress = |done, _| {
+            last = done;
+            if done >= 3 {
+                cancel.cancel();
+            }
+        };
+        let error = merge_files(&inputs, &options, &mut progress).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
-        // Whoever has begun an input may end it.
-        assert!((3..=3 + threads).contains(&observer.done), "{} inputs, {threads} threads", observer.done);
+        // A thread may finish the input that it began.
+        assert!((3..=3 + threads).contains(&last), "{last} inputs, {threads} threads");
     }
-}
-
-/// Counts soft errors.
-#[derive(Default)]
-struct Warnings(Vec<(String, SoftError, bool)>);
-
-impl MergeObserver for Warnings {
-    fn soft_error(&mut self, input: &WeightedInput, _: &[u8], error: SoftError, first: bool) {
-        let name = input.path.file_name().unwrap().to_string_lossy().into_owned();
-        self.0.push((name, error, first));
-    }
-    fn progress(&mut self, _: usize, _: usize) {}
 }
 
 #[test]
@@ -284,11 +260,13 @@ fn soft_errors_come_once_and_name_their_input_whatever_the_threads() {
     for threads in [1, 2, 3] {
         let mut options = MergeOptions::default();
         options.threads = NonZeroUsize::new(threads);
-        let mut seen = Warnings::default();
-        let report = merge_files(&inputs, &options, &mut seen).unwrap();
+        let report = merge_files(&inputs, &options, &mut |_, _| {}).unwrap();
+        let name = |input: usize| inputs[input].path.file_name().unwrap().to_string_lossy().into_owned();
+        let seen: Vec<_> =
+            report.soft_errors.iter().map(|soft| (name(soft.input), soft.error, soft.is_first)).collect();
         let expected =
             [("c".to_string(), SoftError::CountMismatch, true), ("e".to_string(), SoftError::CountMismatch, false)];
-        assert_eq!(seen.0, expected);
+        assert_eq!(seen, expected);
         let f = report.profile.functions.find(b"f").unwrap();
         assert_eq!(f.records().next().unwrap().counters, [3, 5]);
     }
@@ -306,7 +284,7 @@ fn a_bad_input_leaves_nothing_behind_unless_its_good_records_are_asked_for() {
         let mut options = MergeOptions::default();
         options.failure_mode = FailureMode::Warn;
         options.salvage = salvage;
-        let report = merge_files(&inputs, &options, &mut Silent).unwrap();
+        let report = merge_files(&inputs, &options, &mut |_, _| {}).unwrap();
         assert_eq!(report.profile.functions.find(b"good").is_some(), salvage);
         assert!(matches!(report.inputs[1].outcome, InputOutcome::Failed(_)));
         assert_eq!(report.failures().count(), 1);
@@ -318,7 +296,7 @@ fn a_bad_input_leaves_nothing_behind_unless_its_good_records_are_asked_for() {
 fn floors_refuse_a_result_that_is_too_thin() {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     let inputs = [WeightedInput::new(testdata.join("merge/clang-22/run-1.profraw"))];
-    let report = merge_files(&inputs, &MergeOptions::default(), &mut Silent).unwrap();
+    let report = merge_files(&inputs, &MergeOptions::default(), &mut |_, _| {}).unwrap();
     let refused = |minimums: Minimums| {
         let facts = report.facts(&WriteOptions::default(), &Limits::default(), minimums.wanted()).unwrap();
         minimums.check(&facts).map_or_else(|error| error.to_string(), |()| String::new())
@@ -381,10 +359,10 @@ fn counts_near_the_largest_cost_one_more_reading() {
     std::fs::write(&raw, raw::write(&profile, &raw::WriteOptions::new(encoding)).unwrap()).unwrap();
     std::fs::write(&text, format!(":ir\nf\n7\n1\n{}\n", u64::MAX - 10)).unwrap();
     let inputs: Vec<WeightedInput> = [&raw, &raw, &raw, &text, &raw].into_iter().map(WeightedInput::new).collect();
-    let mut seen = Warnings::default();
-    let report = merge_files(&inputs, &MergeOptions::default(), &mut seen).unwrap();
+    let report = merge_files(&inputs, &MergeOptions::default(), &mut |_, _| {}).unwrap();
     // Not the last one, although its sum came with those before.
-    assert_eq!(seen.0[0], ("text".to_string(), SoftError::CounterOverflow, true));
+    let soft = &report.soft_errors[0];
+    assert_eq!((&inputs[soft.input].path, soft.error, soft.is_first), (&text, SoftError::CounterOverflow, true));
     assert_eq!(report.profile.functions.find(b"f").unwrap().records().next().unwrap().counters, [u64::MAX - 2]);
     let (readings, _) = readings(&inputs, &MergeOptions::default());
     assert!(readings.iter().all(|readings| *readings <= 2), "{readings:?}");
@@ -431,10 +409,10 @@ fn sites_of_more_than_255_values_are_merged_alike_by_any_number_of_threads() {
         (options.read.compat, options.release) = (compat, crate::model::Release(release));
         let exact = outcome(run_exact(&inputs, &options));
         for threads in [1, 2, 5] {
-            let fast = run_fast(&inputs, &options, threads, images::MOST_BYTES).unwrap();
+            let fast = run_fast(&inputs, &options, threads, state::MOST_BYTES).unwrap();
             assert!(outcome(fast) == exact, "release {release}, {threads} threads");
         }
-        let fast = refusal::after(1, || run_fast(&inputs, &options, 4, images::MOST_BYTES));
+        let fast = refusal::after(1, || run_fast(&inputs, &options, 4, state::MOST_BYTES));
         assert!(outcome(fast.unwrap()) == exact, "two of four threads");
     }
 }

@@ -1,6 +1,6 @@
 //! Merges of every family by one thread, two and more threads than there are
 //! inputs: the same bytes. ThreadSanitizer and Miri run this module too (see
-//! CONTRIBUTING.md), for what two threads do to one place at a time.
+//! docs/internals/testing.md), for what two threads do to one place at a time.
 
 use crate::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
 use crate::families::merge::sampleprof::{SampleMergeOptions, merge_sample_files};
@@ -62,7 +62,7 @@ fn encoded(profile: &Profile, format: OutputFormat, threads: Threads) -> Vec<u8>
 }
 
 fn merged(inputs: &[WeightedInput], options: &MergeOptions, format: OutputFormat) -> Vec<u8> {
-    let report = merge_files(inputs, options, &mut Silent).unwrap();
+    let report = merge_files(inputs, options, &mut |_, _| {}).unwrap();
     report.verdict(options).unwrap();
     encoded(&report.profile, format, options.threads)
 }
