@@ -1,17 +1,31 @@
-//! Events of several files under common keys, so that they can be compared.
+//! Comparison of several files: their events under common keys, and how far one profile fits the program of another.
+//!
+//! *Relevance* is the share of a profile's entries whose methods are all in the program, that is, in the other profile's
+//! table of methods. *Applicability* is the share of the program's sites, the contexts of the other profile, for which
+//! the profile has an entry. It has three levels, and each includes those before:
+//!
+//! 1. *exact*: the profile has an entry of the same context;
+//! 2. *partial*: it has one of the context without some of its outermost frames, in the extreme of the innermost frame
+//!    alone;
+//! 3. *leaf*: it has one with the same innermost frame, whatever its callers.
+//!
+//! A context counts once in a section, however often it occurs. Methods are equal by declaring type, name, return type
+//! and parameters, frames by method and bytecode index. Monitors belong to no method and are ignored. Only trends of
+//! these figures are meaningful: a compiler looks up other sites than those that a run left in a profile.
 
-use super::context::{ContextHandle, ContextTree, Frame, describe};
-use super::document::Document;
-use super::names;
-use super::read::replay;
-use super::reader::{Entry, ReadOptions, Sink, read_stream};
-use super::sections::{Records, SectionKind};
-use super::statistics::{ChainsBy, targets};
-use super::tables::{ImportMode, Mapping, MethodHandle, Tables, TypeHandle};
 use crate::error::Result;
+use crate::iprof::context::{ContextHandle, ContextTree, Frame, describe};
+use crate::iprof::document::Document;
+use crate::iprof::read::replay;
+use crate::iprof::reader::{Entry, ReadOptions, Sink, read_stream};
+use crate::iprof::sections::{Records, SectionKind};
+use crate::iprof::statistics::{ChainsBy, targets};
+use crate::iprof::tables::{self, ImportMode, Mapping, MethodHandle, Tables, TypeHandle};
+use serde::Serialize;
+use std::fmt::{self, Write};
 use std::io::Read;
 
-/// What events belong to: a context, and in sections of rows a target or type.
+/// The key of events: a context, and in sections with rows a target or a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventKey {
     /// In the common tree.
@@ -78,7 +92,7 @@ impl CommonSpace {
     ///
     /// # Errors
     ///
-    /// As [`read_from`](super::read_from).
+    /// As [`read_from`](crate::iprof::read_from).
     pub fn read_from(&mut self, stream: impl Read, options: &ReadOptions) -> Result<Events> {
         let options = ReadOptions { drop_unknown: true, ..options.clone() };
         let mut collector = Collector { space: self, mapping: None, events: Events::default() };
@@ -114,7 +128,7 @@ impl CommonSpace {
     pub fn detail(&self, kind: SectionKind, detail: i64) -> String {
         match (kind, usize::try_from(detail)) {
             (SectionKind::VirtualInvoke | SectionKind::Monitor | SectionKind::Instanceof, Ok(at)) => {
-                names::display(self.tables.type_name(TypeHandle::from_index(at)))
+                tables::display_name(self.tables.type_name(TypeHandle::from_index(at)))
             }
             // Placeholders carry their index in the upper half.
             _ => i32::try_from(detail).unwrap_or(detail as i32).to_string(),
@@ -175,9 +189,249 @@ impl Sink for Collector<'_> {
     }
 }
 
+/// How far a profile fits a program.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Fit {
+    /// Of the entries of all sections, the share that is relevant; `None` without entries.
+    pub relevance: Option<f64>,
+    /// Of the sites of all sections, the shares that are found.
+    pub applicability: Applicability,
+    /// The sections that either has entries in, without the monitors.
+    pub sections: Vec<SectionFit>,
+}
+
+/// Shares of sites that are found, by level; `None` without sites.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Applicability {
+    /// Under the very context.
+    pub exact: Option<f64>,
+    /// Under the context or what is left of it without outermost frames.
+    pub partial: Option<f64>,
+    /// Under any context with the innermost frame.
+    pub leaf: Option<f64>,
+}
+
+/// How far a section fits.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SectionFit {
+    /// The section's name.
+    pub section: &'static str,
+    /// Contexts in the profile.
+    pub entries: u64,
+    /// Those all of whose methods the program has.
+    pub relevant_entries: u64,
+    /// Share of the entries that is relevant; `None` without entries.
+    pub relevance: Option<f64>,
+    /// Events of the profile.
+    pub events: u128,
+    /// Events of its relevant entries.
+    pub relevant_events: u128,
+    /// Share of the events that is relevant; `None` without events.
+    pub weighted_relevance: Option<f64>,
+    /// Contexts in the program's own profile.
+    pub sites: u64,
+    /// Sites found under the very context.
+    pub exact_sites: u64,
+    /// Sites found under the context or what is left of it without outermost frames.
+    pub partial_sites: u64,
+    /// Sites found under any context with the innermost frame.
+    pub leaf_sites: u64,
+    /// The shares of these.
+    pub applicability: Applicability,
+}
+
+/// How well a site is found that is not there under its very context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Found {
+    Nothing,
+    Leaf,
+    Partial,
+}
+
+/// How far `profile` fits the program that `program` is a profile of; both were
+/// read into `space`.
+pub fn fit(space: &CommonSpace, profile: &Events, program: &Events) -> Fit {
+    let relevant = relevant_contexts(space.contexts(), program);
+    let kinds = SectionKind::ALL.into_iter().filter(|kind| *kind != SectionKind::Monitor);
+    let sections: Vec<SectionFit> = kinds
+        .map(|kind| section_fit(space.contexts(), &relevant, kind, profile, program))
+        .filter(|section| section.entries + section.sites > 0)
+        .collect();
+    let sum = |part: fn(&SectionFit) -> u64| sum_of(&sections, part);
+    let levels = [sum(|fit| fit.exact_sites), sum(|fit| fit.partial_sites), sum(|fit| fit.leaf_sites)];
+    Fit {
+        relevance: share(sum(|section| section.relevant_entries), sum(|section| section.entries)),
+        applicability: Applicability::new(levels, sum(|section| section.sites)),
+        sections,
+    }
+}
+
+fn sum_of(sections: &[SectionFit], part: fn(&SectionFit) -> u64) -> u64 {
+    sections.iter().map(part).sum()
+}
+
+fn section_fit(
+    contexts: &ContextTree,
+    relevant: &[bool],
+    kind: SectionKind,
+    profile: &Events,
+    program: &Events,
+) -> SectionFit {
+    let entries = distinct(profile.contexts(kind));
+    let relevant_entries = entries.iter().filter(|context| relevant[context.index()]).count() as u64;
+    let counted = profile.section(kind).iter();
+    let (events, relevant_events) = counted.fold((0, 0), |(all, matching), (key, count)| {
+        (all + count, matching + if relevant[key.context.index()] { *count } else { 0 })
+    });
+    let asked = distinct(program.contexts(kind));
+    let levels = levels_of(contexts, &entries, &asked);
+    let (entries, sites) = (entries.len() as u64, asked.len() as u64);
+    let [exact_sites, partial_sites, leaf_sites] = levels;
+    SectionFit {
+        section: kind.name(),
+        entries,
+        relevant_entries,
+        relevance: share(relevant_entries, entries),
+        events,
+        relevant_events,
+        weighted_relevance: share(relevant_events, events),
+        sites,
+        exact_sites,
+        partial_sites,
+        leaf_sites,
+        applicability: Applicability::new(levels, sites),
+    }
+}
+
+/// How many of the sites asked for are among the entries at each level: exact, partial, leaf.
+fn levels_of(contexts: &ContextTree, entries: &[ContextHandle], asked: &[ContextHandle]) -> [u64; 3] {
+    let others: Vec<_> = asked.iter().filter(|site| entries.binary_search(site).is_err()).collect();
+    let mut levels = [(asked.len() - others.len()) as u64; 3];
+    if !others.is_empty() && !entries.is_empty() {
+        let known = KnownSites::new(contexts, entries);
+        for site in others {
+            let found = known.find(contexts, *site);
+            levels[1] += u64::from(found >= Found::Partial);
+            levels[2] += u64::from(found >= Found::Leaf);
+        }
+    }
+    levels
+}
+
+impl Applicability {
+    fn new([exact, partial, leaf]: [u64; 3], sites: u64) -> Self {
+        Self { exact: share(exact, sites), partial: share(partial, sites), leaf: share(leaf, sites) }
+    }
+}
+
+fn share(part: impl Into<u128>, whole: impl Into<u128>) -> Option<f64> {
+    let whole = whole.into();
+    (whole > 0).then(|| crate::iprof::statistics::share(part.into(), whole))
+}
+
+/// For every context of the tree whether the program declares all its methods.
+fn relevant_contexts(contexts: &ContextTree, program: &Events) -> Vec<bool> {
+    let mut relevant = vec![true; contexts.len()];
+    // Callers come before what they called.
+    for (context, caller, frame) in contexts.iter() {
+        relevant[context.index()] = relevant[caller.index()] && program.declares(frame.method);
+    }
+    relevant
+}
+
+fn distinct(contexts: &[ContextHandle]) -> Vec<ContextHandle> {
+    let mut contexts = contexts.to_vec();
+    contexts.sort_unstable();
+    contexts.dedup();
+    contexts
+}
+
+/// The sites of a section, found from the innermost frame outwards.
+struct KnownSites {
+    /// Chains turned round: the root's children are innermost frames.
+    outwards: ContextTree,
+    /// Whether a site ends at a node of the tree.
+    ends: Vec<bool>,
+}
+
+impl KnownSites {
+    fn new(contexts: &ContextTree, sites: &[ContextHandle]) -> Self {
+        let mut outwards = ContextTree::default();
+        let mut frames: Vec<Frame> = Vec::new();
+        let mut last = Vec::with_capacity(sites.len());
+        for site in sites {
+            frames.clear();
+            frames.extend(contexts.frames(*site));
+            frames.reverse();
+            last.push(outwards.add(&frames));
+        }
+        let mut ends = vec![false; outwards.len()];
+        last.into_iter().for_each(|node| ends[node.index()] = true);
+        Self { outwards, ends }
+    }
+
+    fn find(&self, contexts: &ContextTree, site: ContextHandle) -> Found {
+        let mut found = Found::Nothing;
+        let mut at = ContextHandle::ROOT;
+        for frame in contexts.frames(site) {
+            let Some(next) = self.outwards.find_child(at, frame) else { return found };
+            at = next;
+            found = found.max(if self.ends[at.index()] { Found::Partial } else { Found::Leaf });
+        }
+        found
+    }
+}
+
+/// Writes the statistics as text.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write_text(out: &mut impl Write, fit: &Fit) -> fmt::Result {
+    if fit.sections.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nFit of the first profile for the program of the second (worth watching as a trend only):")?;
+    writeln!(
+        out,
+        "{:<24}{:>10}{:>12}{:>12}{:>10}{:>12}{:>12}{:>12}",
+        "Section", "entries", "relevant", "by events", "sites", "exact", "partial", "leaf"
+    )?;
+    for section in &fit.sections {
+        write!(out, "{:<24}{:>10}", section.section, section.entries)?;
+        write!(out, "{}{}", Percent(section.relevance), Percent(section.weighted_relevance))?;
+        write!(out, "{:>10}", section.sites)?;
+        levels(out, &section.applicability)?;
+    }
+    let entries = sum_of(&fit.sections, |section| section.entries);
+    write!(out, "{:<24}{entries:>10}{}", "All", Percent(fit.relevance))?;
+    write!(out, "{:>12}{:>10}", "", sum_of(&fit.sections, |section| section.sites))?;
+    levels(out, &fit.applicability)
+}
+
+fn levels(out: &mut impl Write, found: &Applicability) -> fmt::Result {
+    writeln!(out, "{}{}{}", Percent(found.exact), Percent(found.partial), Percent(found.leaf))
+}
+
+/// A share in a column of its own.
+struct Percent(Option<f64>);
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(share) => write!(f, "{:>10.3} %", 100.0 * share),
+            None => write!(f, "{:>12}", "-"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::iprof::ReadOptions;
 
     #[test]
     fn keys_do_not_depend_on_the_files_ids() {
@@ -201,5 +455,44 @@ mod tests {
         );
         let placeholder = a.section(SectionKind::Conditional).iter().map(|(key, _)| key.detail).max().unwrap();
         assert_eq!(space.detail(SectionKind::Conditional, placeholder), "-1");
+    }
+
+    fn fit_of(profile: &str, program: &str) -> Fit {
+        let head = r#"{"version":"1.0.0","types":[{"id":0,"name":"A"}],"methods":[{"id":0,"name":"f","signature":[0,0]},{"id":1,"name":"g","signature":[0,0]}],"samplingProfiles":"#;
+        let mut space = CommonSpace::default();
+        let [profile, program] = [profile, program].map(|contexts| {
+            let entries: Vec<String> =
+                contexts.split(' ').map(|context| format!(r#"{{"ctx":"{context}","records":[1]}}"#)).collect();
+            let text = format!("{head}[{}]}}", entries.join(","));
+            space.read_from(text.as_bytes(), &ReadOptions::default()).unwrap()
+        });
+        fit(&space, &profile, &program)
+    }
+
+    #[test]
+    fn outermost_frames_of_the_site_are_dropped_and_no_others() {
+        for (has, asked, found) in [
+            ("0:1<1:2<1:3", "0:1<1:2<1:3", [1, 1, 1]),
+            ("0:1<1:2", "0:1<1:2<1:3", [0, 1, 1]),
+            ("0:1", "0:1<1:2<1:3", [0, 1, 1]),
+            // The site is the shorter one: dropping frames of it does not help.
+            ("0:1<1:2<1:3", "0:1<1:2", [0, 0, 1]),
+            ("0:1<1:2<1:3", "0:1<1:2<1:4", [0, 0, 1]),
+            ("0:1<1:2 0:1<1:2<1:3<0:0", "0:1<1:2<1:3", [0, 1, 1]),
+            // Inner frames are never dropped.
+            ("1:2<1:3", "0:1<1:2<1:3", [0, 0, 0]),
+            ("0:2<1:2", "0:1<1:2", [0, 0, 0]),
+        ] {
+            let fit = fit_of(has, asked);
+            let section = &fit.sections[0];
+            assert_eq!([section.exact_sites, section.partial_sites, section.leaf_sites], found, "{has} for {asked}");
+        }
+    }
+
+    #[test]
+    fn a_context_counts_once_and_its_events_all() {
+        let fit = fit_of("0:1 0:1 1:1", "0:1 0:1");
+        let section = &fit.sections[0];
+        assert_eq!((section.entries, section.events, section.sites, section.exact_sites), (2, 3, 1, 1));
     }
 }

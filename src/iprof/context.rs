@@ -1,6 +1,6 @@
 //! Calling contexts, kept as one tree of callers.
 
-use super::tables::{MethodHandle, Tables};
+use crate::iprof::tables::{MethodHandle, Tables};
 use hashbrown::{HashMap, HashTable};
 use std::hash::BuildHasher;
 use std::hint::black_box;
@@ -45,7 +45,7 @@ pub struct Frame {
 struct PackedFrame([u8; 5]);
 
 impl PackedFrame {
-    /// Stands for a frame that does not fit and is kept elsewhere.
+    /// Marks a frame that does not fit, which is kept elsewhere.
     const WIDE: u64 = 0xff_ffff_ffff;
     /// What makes placeholders positive.
     const BIAS: i32 = -bci::INVALID_FRAMESTATE;
@@ -53,7 +53,7 @@ impl PackedFrame {
     /// The highest method that fits: three bytes, of which all ones are not a method's.
     const LAST_METHOD: u32 = 0xff_fffe;
 
-    /// The bits of a frame, which are compared at once: five bytes one by one take longer.
+    /// The bits of a frame, which are faster to compare than five bytes.
     #[inline]
     fn bits_of(Frame { method, bci }: Frame) -> u64 {
         let (method, position) = (method.number(), bci.wrapping_add(Self::BIAS).cast_unsigned());
@@ -147,7 +147,7 @@ impl ContextTree {
         self.add_mapped(frames, |frame| *frame)
     }
 
-    /// As [`add`](Self::add), with every frame changed by `map` first.
+    /// Like [`add`](Self::add), with every frame changed by `map` first.
     pub(crate) fn add_mapped(&mut self, frames: &[Frame], map: impl Fn(&Frame) -> Frame) -> ContextHandle {
         let mut frames = frames.iter().rev().map(map);
         let mut context = ContextHandle::ROOT;
@@ -160,7 +160,7 @@ impl ContextTree {
                 }
             }
         }
-        // What is new has no callees yet: the rest follows without a look.
+        // A new context has no callees, so the rest is added without a search.
         let known = self.len();
         self.extend(frames);
         if self.len() > known { ContextHandle::from_index(self.len() - 1) } else { context }
@@ -193,8 +193,7 @@ impl ContextTree {
         new
     }
 
-    /// Brings what is known of these outermost frames near: waiting for all of them at once
-    /// takes hardly longer than waiting for one.
+    /// Loads the index entries of these outermost frames into the cache together, so that their misses overlap.
     pub(crate) fn fetch(&self, outermost: impl Iterator<Item = Frame> + Clone) {
         for frame in outermost.clone() {
             let hash = hash(&self.hasher, ContextHandle::ROOT.0, frame);
@@ -219,7 +218,7 @@ impl ContextTree {
         self.look_up(caller, frame).ok()
     }
 
-    /// As [`find_child`](Self::find_child), or else under which hash the index will have it.
+    /// Like [`find_child`](Self::find_child), but returns the hash for the index if there is no such context.
     #[inline]
     fn look_up(&self, caller: ContextHandle, frame: Frame) -> Result<ContextHandle, u64> {
         let next = caller.index() + 1;
@@ -380,7 +379,7 @@ fn hash(hasher: &foldhash::fast::FixedState, caller: u32, frame: Frame) -> u64 {
     hasher.hash_one((u64::from(caller) << 32 | u64::from(frame.bci.cast_unsigned()), frame.method))
 }
 
-/// Frames for people: `app.Main.loop(int):4 < app.Main.main():2`.
+/// Frames as they are printed: `app.Main.loop(int):4 < app.Main.main():2`.
 pub(crate) fn describe(tables: &Tables, frames: impl IntoIterator<Item = Frame>) -> String {
     let frame = |frame: Frame| format!("{}:{}", tables.human_name(frame.method), frame.bci);
     frames.into_iter().map(frame).collect::<Vec<_>>().join(" < ")

@@ -1,12 +1,12 @@
 //! A whole iprof file in memory.
 
-use super::context::{ContextHandle, ContextTree, Frame};
-use super::sections::{SectionKind, Sections};
-pub use super::tables::{MethodHandle, Tables, TypeHandle};
-use super::version::Version;
+use crate::iprof::context::{ContextHandle, ContextTree, Frame};
+use crate::iprof::sections::{SectionKind, Sections};
+pub use crate::iprof::tables::{MethodHandle, Tables, TypeHandle};
 use std::collections::BTreeMap;
+use std::fmt;
 
-/// What an entry with members of its own stands in.
+/// A list of entries: a table or a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Table {
     /// The types.
@@ -63,7 +63,7 @@ pub(crate) fn move_extras(extras: &mut Extras, table: Table, kept: &[bool]) {
         new += kept[counted.min(kept.len())..at.min(kept.len())].iter().filter(|kept| **kept).count();
         counted = at;
         let Some(members) = extras.remove(&(table, at)) else { continue };
-        // Positions only go down, and in order: nothing is overwritten that is still to come.
+        // Positions only decrease, and in order, so no later entry is overwritten.
         if kept.get(at) == Some(&true) {
             extras.insert((table, new), members);
         }
@@ -80,7 +80,7 @@ pub(crate) enum TopMember {
 }
 
 impl TopMember {
-    /// What every document has.
+    /// The members that every document has.
     pub(crate) const REQUIRED: [Self; 3] = [Self::Version, Self::Table(Table::Types), Self::Table(Table::Methods)];
 }
 
@@ -104,10 +104,10 @@ impl InstanceofSpelling {
     }
 }
 
-/// An iprof file: tables, contexts, sections, and what else stood in it.
+/// An iprof file: tables, contexts, sections, and other members.
 ///
-/// Everything refers to something: signatures to types, contexts to methods,
-/// records to types. Readers drop what does not.
+/// All references are valid: signatures refer to types, contexts to methods, records to types. Readers drop entries with
+/// other references.
 #[derive(Debug, Clone)]
 pub struct Document {
     /// The version to write.
@@ -177,7 +177,7 @@ impl Document {
         self.layout.contains(&section) || !self.sections.instanceofs.is_empty()
     }
 
-    /// Whether nothing was counted: there is no entry, and no member that the format does not know.
+    /// Whether the document counts nothing: it has no entry, and no member that the format does not know.
     pub fn has_tables_only(&self) -> bool {
         let has_entries = SectionKind::ALL.iter().any(|kind| self.sections.entries_count(*kind) > 0);
         !has_entries && self.members().next().is_none()
@@ -198,11 +198,10 @@ impl Document {
 
     /// Adds or replaces a member. `value` is JSON; white space in it goes.
     ///
-    /// The caller vouches that it is one valid JSON value and that `name` is
-    /// none of the format's own members.
+    /// The caller must pass one valid JSON value, and a `name` that the format does not have.
     pub fn set_member(&mut self, name: &[u8], value: &[u8]) {
         let mut compact = Vec::with_capacity(value.len());
-        super::json::write_compact(&mut compact, value);
+        crate::iprof::json::write_compact(&mut compact, value);
         let member = TopMember::Other(name.into(), compact.into());
         let same = |known: &&mut TopMember| matches!(known, TopMember::Other(known, _) if **known == *name);
         match self.layout.iter_mut().find(same) {
@@ -232,7 +231,7 @@ impl Document {
     /// conditions as [`set_member`](Self::set_member).
     pub fn set_entry_member(&mut self, table: Table, entry: usize, name: &[u8], value: &[u8]) {
         let mut compact = Vec::with_capacity(value.len());
-        super::json::write_compact(&mut compact, value);
+        crate::iprof::json::write_compact(&mut compact, value);
         let known = (0u8..).zip(table.known_members()).map(|(at, _)| EntryMember::Known(at));
         let mut members = match self.extras.remove(&(table, entry)) {
             Some(members) => members.into_vec(),
@@ -241,5 +240,103 @@ impl Document {
         members.retain(|member| !matches!(member, EntryMember::Other(known, _) if **known == *name));
         members.push(EntryMember::Other(name.into(), compact.into()));
         self.extras.insert((table, entry), members.into());
+    }
+}
+
+/// A version `major.minor.patch`: major for another encoding, minor for additions, patch for no visible change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version {
+    /// Another encoding.
+    pub major: u32,
+    /// Additions, such as a new section.
+    pub minor: u32,
+    /// No visible change.
+    pub patch: u32,
+}
+
+impl Version {
+    /// The first published version: six profile sections.
+    pub const V1_0: Self = Self { major: 1, minor: 0, patch: 0 };
+    /// 1.0 and instance-of profiles.
+    pub const V1_1: Self = Self { major: 1, minor: 1, patch: 0 };
+
+    /// Parses `major.minor.patch`; three plain decimal numbers, nothing else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('.').map(|part| {
+            let digits = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+            part.parse::<u32>().ok().filter(|_| digits)
+        });
+        let version = Self { major: parts.next()??, minor: parts.next()??, patch: parts.next()?? };
+        parts.next().is_none().then_some(version)
+    }
+
+    /// The version to write once something changed: 0.x files become 1.0.0.
+    #[must_use]
+    pub fn released(self) -> Self {
+        self.max(Self::V1_0)
+    }
+}
+
+impl Default for Version {
+    fn default() -> Self {
+        Self::V1_0
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
+    }
+}
+
+/// A document serializes to the members of its file, in the order of their names.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Document {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let file = crate::iprof::write(self, &crate::iprof::WriteOptions::default());
+        serde_json::from_slice::<serde_json::Value>(&file).map_err(serde::ser::Error::custom)?.serialize(serializer)
+    }
+}
+
+/// Members may come in any order. Findings that do not reject a file are ignored.
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Document {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let file =
+            serde_json::to_vec(&serde_json::Value::deserialize(deserializer)?).map_err(serde::de::Error::custom)?;
+        crate::iprof::read(&file, &crate::iprof::ReadOptions::default())
+            .map(|(document, _)| document)
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_three_numbers_are_a_version() {
+        assert_eq!(Version::parse("1.1.0"), Some(Version::V1_1));
+        assert_eq!(Version::parse("0.2.17"), Some(Version { major: 0, minor: 2, patch: 17 }));
+        for text in ["1x0y0", "10000", "1.0", "1.0.0.0", "1..0", "+1.0.0", "1.0.-0", "", "1.0.99999999999"] {
+            assert_eq!(Version::parse(text), None, "{text}");
+        }
+    }
+
+    #[cfg(feature = "serde")]
+    #[test]
+    fn a_document_serializes_to_its_file() {
+        let mut document = Document::new();
+        let (class, void) = (document.add_type(b"app.Main"), document.add_type(b"void"));
+        let method = document.add_method(b"main", &[class, void]);
+        let context = document.add_context(&[Frame { method, bci: 0 }]);
+        document.sections.call_counts.push(crate::iprof::CountEntry { context, count: 1 << 60 });
+        document.version = Version::V1_1;
+        let text = serde_json::to_string(&document).unwrap();
+        assert!(text.contains("1152921504606846976") && text.contains("app.Main"), "{text}");
+        let again: Document = serde_json::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_string(&again).unwrap(), text);
+        assert_eq!(again.sections.call_counts.len(), 1);
+        assert!(serde_json::from_str::<Document>(r#"{"version":"9.0.0"}"#).is_err());
     }
 }

@@ -18,41 +18,65 @@
 //! | 0.4 | as 1.0, before it was published |
 //! | 1.0 | the first published schema |
 //! | 1.1 | adds instance-of profiles, spelled `instanceofProfiles` in the schema and `instanceOfProfiles` in files |
-//! | 1.2 and later | read as 1.1; what is new is kept as it is |
-//! | 2 and later | another encoding by definition: refused |
+//! | 1.2 and later | read as 1.1; unknown members are kept unchanged |
+//! | 2 and later | another encoding by definition: rejected |
 //!
-//! [`read()`] and [`read_from`] make a [`Document`] of a sound file,
+//! [`read()`] and [`read_from`] make a [`Document`] of a valid file,
 //! [`examine`] of any; [`write()`] writes it; [`check_from`],
-//! [`statistics::statistics_from`] and [`Merger::add_from`] work entry by entry and
+//! [`statistics::read_statistics`] and [`Merger::add_from`] work entry by entry and
 //! keep no document.
 
-#[macro_use]
-mod handle;
-mod canonical;
+/// Defines a handle of something of which there are fewer than 2^32.
+macro_rules! handle {
+    ($(#[$doc:meta])* $name:ident, $what:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(u32);
+
+        impl $name {
+            #[inline]
+            pub(crate) fn from_index(index: usize) -> Self {
+                Self(u32::try_from(index).expect(concat!("fewer than 2^32 ", $what)))
+            }
+
+            /// The position, from 0 on.
+            #[inline]
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+
+            /// The position as a number, which means something only with the document.
+            #[inline]
+            pub fn number(self) -> u32 {
+                self.0
+            }
+
+            /// The handle of a [`number`](Self::number).
+            #[inline]
+            pub fn from_number(number: u32) -> Self {
+                Self(number)
+            }
+        }
+    };
+}
+
 pub mod compare;
 pub mod context;
 pub mod document;
 pub mod findings;
-pub mod fit;
 mod json;
 pub mod merge;
-pub mod names;
 mod read;
 mod reader;
-mod repair;
 pub mod sections;
-#[cfg(feature = "serde")]
-mod serialize;
 pub mod statistics;
 pub mod tables;
 mod transform;
-pub mod version;
 mod window;
 pub mod writer;
 
-pub use canonical::{canonical, canonical_with};
 pub use context::{ContextHandle, ContextTree, Frame, bci};
-pub use document::{Document, InstanceofSpelling, Table};
+pub use document::{Document, InstanceofSpelling, Table, Version};
 pub use findings::{Code, Finding, Findings, Level, Repair, Verdict};
 pub use merge::{Added, BranchClash, MergeOptions, MergeReport, Merger, SectionTotals, SectionWeights, Weight, merge};
 pub use read::{
@@ -60,15 +84,13 @@ pub use read::{
     read_from,
 };
 pub use reader::{PartSize, ReadOptions};
-pub use repair::{RepairOptions, Repaired, repair_from};
 pub use sections::{BranchRow, CountEntry, MAX_COUNT, Records, RowSection, SectionKind, Sections, TypeCount};
-pub use tables::{MethodHandle, Tables, TypeHandle};
-pub use transform::MethodFilter;
-pub use version::Version;
+pub use tables::{MethodHandle, Tables, TypeHandle, display_name};
+pub use transform::{MethodFilter, RepairOptions, Repaired, canonical, canonical_with, repair_from};
 pub use writer::{Layout, WriteOptions, reformat, write, write_to};
 
-/// Threads for the entries of a file.
+/// Returns the number of threads for the entries of a file.
 fn entry_threads(asked: Option<std::num::NonZeroUsize>) -> usize {
-    // One thread uses what the others make, which more than a few would only wait for.
+    // One thread uses the results of the others; more than a few would wait for it.
     crate::threads::wanted(asked).get().min(8)
 }

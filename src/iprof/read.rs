@@ -1,13 +1,15 @@
 //! Reading whole files: into a [`Document`], for a check, for a copy, or only far enough to recognize the format.
 
-use super::document::{Document, Table, TopMember};
-use super::findings::{Findings, Verdict, refusal};
-use super::reader::{Entry, NullSink, PartSize, ReadOptions, Reading, Sink, is_known_member, read_stream, read_with};
-use super::sections::SectionKind;
-use super::tables::Tables;
-use super::window::Window;
 use crate::bytes::{Confidence, Head};
 use crate::error::{Error, Result};
+use crate::iprof::document::{Document, Table, TopMember};
+use crate::iprof::findings::{Findings, Verdict, refusal};
+use crate::iprof::reader::{
+    Entry, NullSink, PartSize, ReadOptions, Reading, Sink, is_known_member, read_stream, read_with,
+};
+use crate::iprof::sections::SectionKind;
+use crate::iprof::tables::Tables;
+use crate::iprof::window::Window;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -161,7 +163,7 @@ pub fn check_from(stream: impl Read, options: &ReadOptions) -> CheckReport {
     CheckReport { version: reading.version_text, findings: reading.findings, verdict, parts: reading.parts }
 }
 
-/// Copies a file without the white space between its tokens, if that is what [`write()`](super::write()) would write: the
+/// Copies a file without the white space between its tokens, if that is what [`write()`](crate::iprof::write()) would write: the
 /// file is valid, has entries, and spells everything as usual. Only the tables are kept in memory.
 ///
 /// Returns `None` for any other file. Part of it may have been copied, which is of no use.

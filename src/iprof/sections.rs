@@ -1,7 +1,7 @@
 //! The profile sections: what each holds, and its entries.
 
-use super::context::ContextHandle;
-use super::tables::TypeHandle;
+use crate::iprof::context::ContextHandle;
+use crate::iprof::tables::TypeHandle;
 
 /// The largest count of an iprof file: Java's `long` is signed.
 pub const MAX_COUNT: u64 = i64::MAX as u64;

@@ -1,6 +1,5 @@
-//! The two tables of an iprof file that explain all numbers: types and methods.
+//! The two tables of an iprof file, types and methods, and their names, of which each is stored once.
 
-use super::names::{self, NameHandle, Names};
 use crate::java;
 use hashbrown::HashTable;
 use std::cmp::Ordering;
@@ -222,7 +221,7 @@ impl Tables {
         }
     }
 
-    /// Declares a type, and says which earlier one has this name.
+    /// Declares a type. Also returns an earlier one of this name.
     pub(crate) fn push_type(&mut self, id: u32, name: &[u8]) -> (TypeHandle, Option<TypeHandle>) {
         let primitive = java::is_primitive(name);
         let name = self.names.add(name);
@@ -242,7 +241,7 @@ impl Tables {
         (handle, first)
     }
 
-    /// Declares a method, and says which earlier one is the same.
+    /// Declares a method. Also returns an earlier one that is the same.
     pub(crate) fn push_method(
         &mut self,
         id: u32,
@@ -332,19 +331,19 @@ impl Tables {
         })
     }
 
-    /// A method as people write it: `app.Main.loop(int)`.
+    /// A method as in Java source: `app.Main.loop(int)`.
     pub fn human_name(&self, handle: MethodHandle) -> String {
         let signature = self.signature(handle);
         let mut text = String::new();
         if let Some(declaring) = signature.first() {
-            text.push_str(&names::display(self.type_name(*declaring)));
+            text.push_str(&display_name(self.type_name(*declaring)));
             text.push('.');
         }
-        text.push_str(&names::display(self.method_name(handle)));
+        text.push_str(&display_name(self.method_name(handle)));
         text.push('(');
         for (at, parameter) in signature.iter().skip(2).enumerate() {
             text.push_str(if at > 0 { "," } else { "" });
-            text.push_str(&names::display(&java::source_type_name(self.type_name(*parameter))));
+            text.push_str(&display_name(&java::source_type_name(self.type_name(*parameter))));
         }
         text.push(')');
         text
@@ -363,6 +362,84 @@ impl Tables {
         text.extend(result);
         text
     }
+}
+
+/// Position of a name in its [`Names`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct NameHandle(u32);
+
+/// A set of byte strings, each stored once, in order of first appearance.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Names {
+    text: Vec<u8>,
+    ends: Vec<usize>,
+    index: HashTable<u32>,
+    hasher: foldhash::fast::FixedState,
+}
+
+impl Names {
+    /// The handle of `name`, which is added if it is new.
+    ///
+    /// # Panics
+    ///
+    /// With more than 2^32 distinct names, which no file of less than 4 GiB has.
+    pub(crate) fn add(&mut self, name: &[u8]) -> NameHandle {
+        let hash = self.hasher.hash_one(name);
+        if let Some(known) = self.find_hashed(name, hash) {
+            return known;
+        }
+        let at = u32::try_from(self.ends.len()).expect("fewer than 2^32 names");
+        self.text.extend_from_slice(name);
+        self.ends.push(self.text.len());
+        let (text, ends, hasher) = (&self.text, &self.ends, &self.hasher);
+        self.index.insert_unique(hash, at, |at| hasher.hash_one(name_at(text, ends, *at)));
+        NameHandle(at)
+    }
+
+    /// The handle of `name` if it is there.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<NameHandle> {
+        self.find_hashed(name, self.hasher.hash_one(name))
+    }
+
+    fn find_hashed(&self, name: &[u8], hash: u64) -> Option<NameHandle> {
+        self.index.find(hash, |at| self.text(NameHandle(*at)) == name).map(|at| NameHandle(*at))
+    }
+
+    /// Whether the names of `other` begin with these, in this order.
+    pub(crate) fn is_start_of(&self, other: &Self) -> bool {
+        other.ends.starts_with(&self.ends) && other.text.starts_with(&self.text)
+    }
+
+    /// The bytes of a name.
+    pub(crate) fn text(&self, name: NameHandle) -> &[u8] {
+        name_at(&self.text, &self.ends, name.0)
+    }
+}
+
+fn name_at<'t>(text: &'t [u8], ends: &[usize], at: u32) -> &'t [u8] {
+    let at = at as usize;
+    let start = if at == 0 { 0 } else { ends[at - 1] };
+    &text[start..ends[at]]
+}
+
+/// A name as it is printed: lone surrogates and control characters are made visible.
+pub fn display_name(name: &[u8]) -> String {
+    let mut text = String::with_capacity(name.len());
+    for chunk in name.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if c.is_control()
+                || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            {
+                text.extend(c.escape_default());
+            } else {
+                text.push(c);
+            }
+        }
+        if !chunk.invalid().is_empty() {
+            text.push('\u{fffd}');
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -393,5 +470,18 @@ mod tests {
         assert_eq!(tables.push_method(2, b"m", &[duplicate, a]).1, Some(method));
         let added = tables.add_type(b"b.B");
         assert_eq!(tables.type_id(added), 8);
+    }
+
+    #[test]
+    fn a_name_is_stored_once() {
+        let mut names = Names::default();
+        let (first, other) = (names.add(b"main"), names.add(b""));
+        assert_eq!((names.add(b"main"), names.find(b"main"), names.find(b"x")), (first, Some(first), None));
+        assert_eq!((names.text(first), names.text(other)), (&b"main"[..], &b""[..]));
+    }
+
+    #[test]
+    fn display_hides_nothing_from_a_terminal() {
+        assert_eq!(display_name(b"a\x1b[31m\xed\xa0\x80"), "a\\u{1b}[31m\u{fffd}\u{fffd}\u{fffd}");
     }
 }

@@ -1,17 +1,17 @@
-//! The part of the input that is in memory, and how it moves.
+//! The part of the text that is in memory, how it moves, and a copy of the tokens that were parsed.
 
-use super::json::{self, Scan, Stop};
 use crate::bytes;
 use crate::bytes::window::ByteSource;
 use crate::compression::{Compression, Opened, open};
 use crate::error::{Error, ErrorKind, io_message};
+use crate::iprof::json::{self, Scan, Stop};
 use crate::limits::Limits;
 use crate::memory::HOLD_INPUT;
 use std::io::{self, Read, Write};
 
 /// Bytes read at a time; an element that does not fit makes the buffer grow.
 const CHUNK_BYTES: usize = 1 << 17;
-/// Bytes decompressed at a time: those before a damaged place are lost.
+/// Bytes decompressed at a time. Few, because those before a damaged place are lost.
 const DECOMPRESSED_BYTES: usize = 256;
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
@@ -20,22 +20,22 @@ const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 pub(crate) enum StopReason {
     /// The input ends inside a value, at this offset.
     Truncated(u64),
-    /// No JSON: offset, and what was expected.
+    /// Not JSON: offset, and what was expected.
     Syntax(u64, &'static str),
     /// Not UTF-8 from this offset on.
     Encoding(u64),
-    /// There is no sense in going on; the reason is among the findings.
+    /// The rest is not needed; the findings have the reason.
     Refused,
-    /// What was read so far fills the memory.
+    /// A copy of a part did not fit into memory.
     OutOfMemory,
 }
 
 /// Text that comes from a stream.
 struct Stream<'a> {
     reader: Box<dyn Read + 'a>,
-    /// How much is asked for at a time.
+    /// Bytes to read at a time.
     most: usize,
-    /// How much may come.
+    /// Bytes that may still come.
     bytes_left: u64,
     is_over: bool,
 }
@@ -44,7 +44,7 @@ type Text<'a> = bytes::window::Window<'a, Stream<'a>>;
 
 impl ByteSource for Stream<'_> {
     fn left(&self, _: u64) -> u64 {
-        // That it is longer than the limit is told where it is read.
+        // `fill` reports a text that is longer than the limit.
         if self.is_over { 0 } else { self.bytes_left.max(1) }
     }
 
@@ -68,8 +68,7 @@ impl ByteSource for Stream<'_> {
     }
 }
 
-/// A sliding view of the text. Elements are parsed inside it, and parsed once
-/// more when it ended too early.
+/// A sliding view of the text. Elements are parsed inside it, and parsed again if it ended too early.
 pub(crate) struct Window<'a> {
     text: Text<'a>,
     /// The view's bytes up to here are known to be UTF-8.
@@ -232,7 +231,7 @@ impl<'a> Window<'a> {
         if self.bad_encoding || self.failure.is_some() || self.text.is_last() {
             return false;
         }
-        // What is left is moved only once it is the smaller part: that costs no more than reading did.
+        // The rest is moved only if it is the smaller part, so moving costs no more than reading.
         if self.text.passed() >= self.text.view().len() / 2 {
             self.checked -= self.text.drop_passed();
         }
@@ -341,7 +340,7 @@ impl<'a> Window<'a> {
         self.pass(ahead.min(self.data().len() - self.text.passed()));
     }
 
-    /// What follows the document: nothing, or an error.
+    /// Requires that nothing follows the document.
     pub(crate) fn finish(&mut self) -> Result<(), StopReason> {
         match self.step(|scan, _| scan.peek()) {
             Err(StopReason::Truncated(_)) => Ok(()),

@@ -1,25 +1,21 @@
 //! Writing: one line without spaces, as GraalVM does, or indented.
 //!
-//! What was read and not changed is written as it stood: order of members and
-//! entries, ids, members that nobody knows and their digits. So a compact file
-//! comes back byte for byte, but for context numbers with leading zeros and
-//! needless string escapes.
+//! Content that was read and not changed is written unchanged: order of members and entries, ids, unknown members and
+//! their digits. So a compact file comes back byte for byte, except for context numbers with leading zeros and needless
+//! string escapes. Any range of entries is written by itself, so that threads can write large sections.
 
-mod entries;
-mod texts;
-
-use super::document::{Document, InstanceofSpelling, MethodHandle, Table, TopMember, TypeHandle};
-use super::entry_threads;
-use super::json::{self, Scan, Stop};
-use super::sections::{Records, SectionKind};
 use crate::digits::push_decimal;
 use crate::error::{Error, Result};
+use crate::iprof::context::ContextHandle;
+use crate::iprof::document::{Document, EntryMember, InstanceofSpelling, MethodHandle, Table, TopMember, TypeHandle};
+use crate::iprof::json::{Scan, Stop};
+use crate::iprof::sections::{Records, SectionKind};
+use crate::iprof::{entry_threads, json};
 use crate::limits::Limits;
-pub use entries::Layout;
-use entries::{Entries, write_list};
+use crate::threads::ordered_writer::write_in_order;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
-use texts::{FrameTexts, write_signed};
+use std::ops::Range;
 
 /// How a document is written.
 #[derive(Debug, Clone, Copy, Default)]
@@ -49,11 +45,11 @@ pub fn write_to(document: &Document, options: &WriteOptions, out: &mut (dyn Writ
     Writer::new(document, options, out).document()
 }
 
-/// Lays JSON out anew without interpreting it, whatever its version; `data` is not compressed.
+/// Changes the layout of JSON without interpreting it, whatever its version; `data` is not compressed.
 ///
 /// # Errors
 ///
-/// Malformed for what is no JSON.
+/// Malformed if the text is not JSON.
 pub fn reformat(data: &[u8], options: &WriteOptions, limits: &Limits) -> Result<Vec<u8>> {
     let data = data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data);
     let mut scan = Scan::new(data, 0, limits.json_depth);
@@ -72,9 +68,9 @@ pub fn reformat(data: &[u8], options: &WriteOptions, limits: &Limits) -> Result<
     Ok(text)
 }
 
-/// Text is handed on once so much of it has gathered.
+/// Text is written once it has this many bytes.
 const FLUSH_BYTES: usize = 1 << 18;
-/// Lists of at most so many entries are gathered with what is around them.
+/// Lists with at most this many entries are written together with the text around them.
 const SMALL_LIST: usize = 64;
 
 struct Writer<'a> {
@@ -223,6 +219,177 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// Entries that are written at a time.
+const BLOCK_ENTRIES: usize = 1 << 10;
+/// Fewer entries are written before threads have started.
+const ALONE_ENTRIES: usize = 8 * BLOCK_ENTRIES;
+
+/// How the text is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Layout {
+    /// One line, no spaces, no final newline: what GraalVM writes.
+    #[default]
+    Compact,
+    /// Indented by two, with a final newline.
+    Pretty,
+}
+
+/// How the entries of a list are written.
+struct Entries<'a, K> {
+    document: &'a Document,
+    table: Table,
+    layout: Layout,
+    /// How many there are.
+    count: usize,
+    /// Writes one of the members that all entries have: which, and of which entry.
+    known: K,
+}
+
+impl<K: Fn(&mut Vec<u8>, usize, usize) + Sync> Entries<'_, K> {
+    /// Writes all of them in order, formatted by so many threads.
+    fn write_to(&self, out: &mut (dyn Write + Send), threads: impl FnOnce() -> usize) -> io::Result<()> {
+        let threads = if self.count < ALONE_ENTRIES { 1 } else { threads() };
+        let make = |block: usize, text: &mut Vec<u8>| {
+            let start = block * BLOCK_ENTRIES;
+            self.write(start..self.count.min(start + BLOCK_ENTRIES), text);
+            Ok(())
+        };
+        write_in_order(self.count.div_ceil(BLOCK_ENTRIES), threads, &make, out)
+    }
+
+    /// Writes a range of them.
+    fn write(&self, range: Range<usize>, out: &mut Vec<u8>) {
+        let mut extras = self.document.extras.range((self.table, range.start)..(self.table, range.end)).peekable();
+        let mut compact = Vec::new();
+        for at in range {
+            if at > 0 {
+                out.push(b',');
+            }
+            let members = extras.next_if(|((_, place), _)| *place == at).map(|(_, members)| &**members);
+            if self.layout == Layout::Pretty {
+                compact.clear();
+                self.write_entry(at, members, &mut compact);
+                out.extend_from_slice(b"\n    ");
+                json::write_pretty(out, &compact, 2);
+            } else {
+                self.write_entry(at, members, out);
+            }
+        }
+    }
+
+    fn write_entry(&self, at: usize, members: Option<&[EntryMember]>, out: &mut Vec<u8>) {
+        let names = self.table.known_members();
+        out.push(b'{');
+        for position in 0..members.map_or(names.len(), <[_]>::len) {
+            if position > 0 {
+                out.push(b',');
+            }
+            match members.map(|members| &members[position]) {
+                None => self.write_known(at, position, names[position], out),
+                Some(EntryMember::Known(member)) => {
+                    let member = usize::from(*member);
+                    self.write_known(at, member, names[member], out);
+                }
+                Some(EntryMember::Other(name, value)) => {
+                    json::write_string(out, name);
+                    out.push(b':');
+                    out.extend_from_slice(value);
+                }
+            }
+        }
+        out.push(b'}');
+    }
+
+    #[inline]
+    fn write_known(&self, at: usize, member: usize, name: &str, out: &mut Vec<u8>) {
+        out.push(b'"');
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b"\":");
+        (self.known)(out, member, at);
+    }
+}
+
+/// Appends a list in brackets.
+fn write_list<T>(out: &mut Vec<u8>, items: &[T], mut item: impl FnMut(&mut Vec<u8>, &T)) {
+    out.push(b'[');
+    for (at, value) in items.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        item(out, value);
+    }
+    out.push(b']');
+}
+
+/// Appends the first `len` bytes of a text. A copy of fixed length is quicker than one of the right length.
+#[inline]
+fn write_short<const N: usize>(out: &mut Vec<u8>, text: &[u8; N], len: usize) {
+    let end = out.len() + len;
+    out.extend_from_slice(text);
+    out.truncate(end);
+}
+
+/// Appends a number with its sign.
+#[inline]
+fn write_signed(out: &mut Vec<u8>, number: i32) {
+    if number < 0 {
+        out.push(b'-');
+    }
+    push_decimal(out, u64::from(number.unsigned_abs()));
+}
+
+/// The text `<id:` of every method, made once: contexts repeat it for each frame.
+#[derive(Default)]
+struct FrameTexts(Vec<[u8; FrameTexts::BYTES]>);
+
+impl FrameTexts {
+    /// Bracket, ten digits, colon, and last how many bytes of these are used; so many as are quickly copied.
+    const BYTES: usize = 16;
+
+    /// Makes the texts unless they are there or nothing needs them.
+    fn ready(mut self, document: &Document) -> Self {
+        if !self.0.is_empty() || document.contexts.is_empty() {
+            return self;
+        }
+        let tables = &document.tables;
+        let mut number = Vec::new();
+        let text = |handle| {
+            number.clear();
+            number.push(b'<');
+            push_decimal(&mut number, u64::from(tables.method_id(handle)));
+            number.push(b':');
+            let mut text = [0; Self::BYTES];
+            text[..number.len()].copy_from_slice(&number);
+            text[Self::BYTES - 1] = number.len() as u8;
+            text
+        };
+        self.0.extend(tables.methods().map(text));
+        self
+    }
+
+    /// Appends a context in quotes.
+    fn write_context(&self, out: &mut Vec<u8>, document: &Document, context: ContextHandle) {
+        if context == ContextHandle::ROOT {
+            out.extend_from_slice(b"\"0:0\"");
+            return;
+        }
+        let start = out.len();
+        for run in document.contexts.runs(context) {
+            for frame in run.rev().map(|at| document.contexts.frame(at)) {
+                let text = &self.0[frame.method.index()];
+                write_short(out, text, usize::from(text[Self::BYTES - 1]));
+                write_signed(out, frame.bci);
+            }
+        }
+        // Nothing is before the innermost frame.
+        if let Some(first) = out.get_mut(start) {
+            *first = b'"';
+        }
+        out.push(b'"');
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -278,5 +445,12 @@ mod tests {
         options.layout = Layout::Compact;
         assert_eq!(reformat(&pretty, &options, &Limits::default()).unwrap(), text);
         assert!(reformat(b"{\"a\":", &options, &Limits::default()).is_err());
+    }
+
+    #[test]
+    fn numbers_keep_their_sign() {
+        let mut text = Vec::new();
+        [i32::MIN, -6, 0, 65534].into_iter().for_each(|number| write_signed(&mut text, number));
+        assert_eq!(text, b"-2147483648-6065534");
     }
 }

@@ -227,7 +227,7 @@ impl Branch {
 
 fn type_table(document: &Document, kind: SectionKind, title: &str) -> Option<Section> {
     let section = document.sections.types(kind).filter(|section| !section.is_empty())?;
-    let name = |row: &TypeCount| crate::iprof::names::display(document.tables.type_name(row.class));
+    let name = |row: &TypeCount| crate::iprof::tables::display_name(document.tables.type_name(row.class));
     if kind == SectionKind::Monitor {
         let mut rows: Vec<&TypeCount> = section.rows().iter().collect();
         rows.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| name(a).cmp(&name(b))));

@@ -156,3 +156,39 @@ fn diff_is_a_gate() {
     assert_eq!(different.status.code(), Some(3));
     assert_eq!(run(folder.path(), &["diff", &one, &other]).status.code(), Some(0));
 }
+
+#[test]
+fn convert_writes_the_same_bytes_whatever_the_white_space_and_order() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let read = |name: &str| std::fs::read(folder.path().join(name)).expect("written");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+    succeed(folder.path(), &["convert", &path("fibonacci.iprof"), "-o", "compact.iprof"]);
+    let compact = String::from_utf8(read("compact.iprof")).expect("text");
+    succeed(folder.path(), &["convert", "compact.iprof", "--pretty", "-o", "pretty.iprof"]);
+    write("newline.iprof", &format!("{compact}\n"));
+    write("spaced.iprof", &compact.replace(",", " ,\t"));
+    for name in ["pretty.iprof", "newline.iprof", "spaced.iprof"] {
+        succeed(folder.path(), &["convert", name, "-o", "out.iprof", "--force"]);
+        assert_eq!(read("out.iprof"), compact.as_bytes(), "{name}");
+        succeed(folder.path(), &["convert", name, "-o", "out.iprof.gz", "--force"]);
+        succeed(folder.path(), &["convert", "out.iprof.gz", "-o", "again.iprof", "--force"]);
+        assert_eq!(read("again.iprof"), compact.as_bytes(), "{name}");
+    }
+}
+
+#[test]
+fn contradictory_branch_lists_of_one_input_are_not_called_another_inputs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = concat!(
+        r#"{"version":"1.0.0","types":[{"id":0,"name":"A"}],"methods":[{"id":0,"name":"m","signature":[0,0]}],"#,
+        r#""conditionalProfiles":[{"ctx":"0:3","records":[5,0,9]},{"ctx":"0:3","records":[7,0,1]}]}"#
+    );
+    std::fs::write(folder.path().join("a.iprof"), text).expect("written");
+    let merged = run(folder.path(), &["merge", "a.iprof", "-o", "out.iprof"]);
+    let said = String::from_utf8_lossy(&merged.stderr);
+    assert!(merged.status.success(), "{said}");
+    assert!(
+        said.contains("contradictory branch lists: 1 list at 1 site; the list with more events was kept"),
+        "{said}"
+    );
+}

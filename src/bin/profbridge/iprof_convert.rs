@@ -126,7 +126,7 @@ pub(crate) fn run(
     if write.canonical {
         for (name, _) in document.members() {
             let text =
-                format!("the member \"{}\" is not part of the format and is left out", iprof::names::display(name));
+                format!("the member \"{}\" is not part of the format and is left out", iprof::display_name(name));
             say(&text);
         }
         document = iprof::canonical_with(&document, BranchClash::Keep);

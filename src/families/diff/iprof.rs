@@ -7,8 +7,8 @@ use crate::families::diff::FileDiff;
 use crate::families::merge::mixed::is_document;
 use crate::input::Input;
 use crate::instr::file_merge::files::read_profile;
+use crate::iprof::compare;
 use crate::iprof::compare::{CommonSpace, Events};
-use crate::iprof::fit;
 use crate::iprof::statistics::ChainsBy;
 use crate::iprof::{self, ContextHandle, MethodHandle, SectionKind};
 
@@ -25,7 +25,7 @@ pub(crate) fn diff_iprof(first: &Input, second: &Input, options: &DiffOptions) -
         })
     };
     let (first, second) = (events(first)?, events(second)?);
-    let fit = fit::fit(&space, &first, &second);
+    let fit = compare::fit(&space, &first, &second);
     let by = basis(&first, &second);
     let [first, second] = [first, second].map(|events| iprof_facts(&events, by));
     let report = diff(first, second, &IprofNames(&space), &iprof_options(options, by));

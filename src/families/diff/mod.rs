@@ -6,7 +6,8 @@ pub mod stacks;
 
 use crate::driver::diff::{DiffReport, write_text};
 use crate::instr::cross_release::Followed;
-use crate::iprof::fit::{self, Fit};
+use crate::iprof::compare;
+use crate::iprof::compare::Fit;
 use serde::Serialize;
 use std::fmt;
 
@@ -36,6 +37,6 @@ impl FileDiff {
     /// Those of `out`.
     pub fn write_text(&self, out: &mut impl fmt::Write) -> fmt::Result {
         write_text(out, &self.report)?;
-        self.fit.as_ref().map_or(Ok(()), |found| fit::write_text(out, found))
+        self.fit.as_ref().map_or(Ok(()), |found| compare::write_text(out, found))
     }
 }

@@ -6,8 +6,8 @@
 //! heaviest first: rows are matched by what they point at, because indices are
 //! the producer's numbering.
 
-use super::rows::add_saturating;
 use crate::iprof::context::bci;
+use crate::iprof::merge::sites::add_saturating;
 use crate::iprof::sections::BranchRow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,42 +1,32 @@
-//! Adding up profiles.
+//! Merging profiles.
 //!
-//! Ids mean nothing across files: types are known by name, methods by
-//! declaring type, name, return type and parameters, contexts by their frames.
-//! *Adding* is commutative and associative: counts add, saturating, and branch
-//! lists of different shape stay side by side. *Settling*, once at the end,
-//! joins the shapes of each site (see [`branches`]). So the result does not
-//! depend on the order of inputs, up to order and ids, with every clash policy
-//! but [`First`](BranchClash::First); merging in stages gives the same as
-//! merging at once as long as nothing was resolved
+//! Ids mean nothing across files: types are equal by name, methods by declaring type, name, return type and parameters,
+//! contexts by their frames. *Adding* is commutative and associative: counts add, saturating, and branch lists of different
+//! shape stay separate. *Resolving*, once at the end, joins the shapes of each site (see [`branches`]). So the result does
+//! not depend on the order of inputs, apart from the order of entries and ids, for every clash policy but
+//! [`First`](BranchClash::First). Merging in stages gives the same as merging at once as long as nothing was resolved
 //! ([`Keep`](BranchClash::Keep)).
 
-pub mod branches;
-mod report;
-mod rows;
-mod sites;
-mod totals;
-mod weight;
-
-pub use branches::{BranchClash, Resolved};
-pub use report::MergeReport;
-pub use totals::SectionTotals;
-pub use weight::Weight;
-
-use super::context::{ContextHandle, ContextTree, Frame, describe};
-use super::document::{Document, EntryMember, InstanceofSpelling, Table, TopMember};
-use super::findings::Findings;
-use super::read::replay;
-use super::reader::{Entry, ReadOptions, Reading, Sink, read_stream};
-use super::sections::{BranchRow, CountEntry, Records, RowSection, SectionKind, TypeCount};
-use super::tables::{ImportMode, Mapping, Tables};
-use super::version::Version;
 use crate::digits::number_of;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Warning};
 use crate::hint::Hint;
+use crate::iprof::context::{ContextHandle, ContextTree, Frame, describe};
+use crate::iprof::document::{Document, EntryMember, InstanceofSpelling, Table, TopMember, Version};
+use crate::iprof::findings::Findings;
+use crate::iprof::read::replay;
+use crate::iprof::reader::{Entry, ReadOptions, Reading, Sink, read_stream};
+use crate::iprof::sections::{BranchRow, CountEntry, Records, RowSection, SectionKind, TypeCount};
+use crate::iprof::tables::{ImportMode, Mapping, Tables};
+pub use branches::{BranchClash, Resolved};
 use sites::Sites;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
+pub use weight::{SectionTotals, Weight};
+
+pub mod branches;
+mod sites;
+mod weight;
 
 /// How profiles are combined.
 #[derive(Debug, Clone, Copy, Default)]
@@ -75,16 +65,16 @@ impl SectionWeights {
 #[derive(Debug, Default)]
 pub struct Merger {
     options: MergeOptions,
-    /// Shared with the input that is read, as long as that declares the same.
+    /// Shared with the current input as long as that declares the same.
     tables: Arc<Tables>,
     contexts: ContextTree,
     counts: [Sites<CountEntry, Vec<CountEntry>>; 2],
     branches: Sites<BranchRow, RowSection<BranchRow>>,
     types: [Sites<TypeCount, RowSection<TypeCount>>; 3],
-    /// The last types under their names here, for their memory.
+    /// The mapped types of the last entry; kept to reuse the memory.
     pairs: Vec<TypeCount>,
     layout: Vec<TopMember>,
-    /// Members that are not part of the format, with their values if they may stay: those of one input.
+    /// Members that are not part of the format. A value is kept if only one input has the member.
     foreign: BTreeMap<Box<[u8]>, Option<Box<[u8]>>>,
     extras: BTreeMap<(Table, usize), Box<[EntryMember]>>,
     version: Option<Version>,
@@ -94,7 +84,7 @@ pub struct Merger {
     declaring: usize,
     declared: usize,
     dropped_entry_members: u64,
-    /// The last entry was not the one that was expected.
+    /// The last entry was not the expected one.
     missed_mapping: bool,
 }
 
@@ -111,7 +101,7 @@ fn type_slot(kind: SectionKind) -> usize {
 }
 
 impl Merger {
-    /// Nothing yet.
+    /// A merger without inputs.
     pub fn new(options: MergeOptions) -> Self {
         Self { options, ..Self::default() }
     }
@@ -130,7 +120,7 @@ impl Merger {
     ///
     /// # Errors
     ///
-    /// As [`read_from`](super::read_from). Part of the file may have been added
+    /// As [`read_from`](crate::iprof::read_from). Part of the file may have been added
     /// then: the merge cannot go on.
     pub fn add_from(&mut self, stream: impl Read, options: &ReadOptions, weights: &SectionWeights) -> Result<Added> {
         let mut adding = Adding::new(self, *weights);
@@ -190,8 +180,8 @@ impl Merger {
         }
     }
 
-    /// The context of an entry's frames. Runs of one program write their entries
-    /// in one order, so the next one of the section is looked at first.
+    /// The context of an entry's frames. Runs of one program write their entries in the same order, so the next context
+    /// of the section is tried first.
     fn context(&mut self, kind: SectionKind, frames: &[Frame], map: impl Fn(&Frame) -> Frame) -> ContextHandle {
         let expected = match kind {
             SectionKind::CallCount | SectionKind::Sampling => self.counts[count_slot(kind)].expected(),
@@ -220,7 +210,7 @@ impl Merger {
                 let value = (!mapping.renumbered).then(|| value.clone());
                 if self.foreign.get_mut(name).map(|known| *known = None).is_none() {
                     self.foreign.insert(name.clone(), value);
-                    // The place is kept; the value comes back if it may stay.
+                    // This keeps the place; `finish` adds the value if only one input has the member.
                     self.layout.push(TopMember::Other(name.clone(), Box::default()));
                 }
             } else if !self.layout.contains(member) {
@@ -246,7 +236,7 @@ impl Merger {
         self.foreign.contains_key(name)
     }
 
-    /// The sum as a document.
+    /// Returns the merged document.
     ///
     /// # Errors
     ///
@@ -281,7 +271,7 @@ impl Merger {
         }
         report.saturated = SectionKind::ALL.into_iter().zip(saturated).filter(|(_, count)| *count > 0).collect();
         let mut document = Document { version, tables, contexts, ..Document::default() };
-        // A context has one number, so these lists are never several.
+        // A context has one count, so there is one list.
         let counts = |sites: Sites<_, Vec<_>>| sites.into_entries(|_, lists, push| push(&lists.concat()));
         let types = |sites: Sites<_, RowSection<_>>| sites.into_entries(|_, lists, push| push(&lists.concat()));
         let sections = &mut document.sections;
@@ -291,7 +281,7 @@ impl Merger {
         document.instanceof_spelling = self.spelling;
         document.extras = self.extras;
         if document.sections.conditionals.len() != branch_sites {
-            // Sites were dropped or doubled: members would end up at other entries.
+            // Sites were dropped or split, so the positions of members no longer match.
             let branches = Table::Section(SectionKind::Conditional);
             let before = document.extras.len();
             document.extras.retain(|(table, _), _| *table != branches);
@@ -302,7 +292,7 @@ impl Merger {
             match member {
                 TopMember::Other(name, _) => match foreign.remove(&name).flatten() {
                     Some(value) => document.layout.push(TopMember::Other(name, value)),
-                    None => report.dropped_members.push(super::names::display(&name)),
+                    None => report.dropped_members.push(crate::iprof::tables::display_name(&name)),
                 },
                 known => document.layout.push(known),
             }
@@ -347,7 +337,7 @@ impl<'m> Adding<'m> {
 
 impl Sink for Adding<'_> {
     fn announce(&mut self, outermost: impl Iterator<Item = Frame> + Clone) {
-        // What comes as expected is not looked up.
+        // Expected entries are not looked up.
         if self.merger.missed_mapping && self.mapping.as_ref().is_some_and(|mapping| mapping.same) {
             self.merger.contexts.fetch(outermost);
         }
@@ -377,9 +367,9 @@ impl Sink for Adding<'_> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Added {
-    /// What is odd in it.
+    /// Faults and unusual content.
     pub findings: Findings,
-    /// Whether nothing was counted in it: there is no entry, and no member that the format does not know.
+    /// Whether the file counts nothing: it has no entry, and no member that the format does not know.
     pub is_empty: bool,
 }
 
@@ -401,3 +391,59 @@ pub fn merge<'d>(
 
 #[cfg(test)]
 mod tests;
+
+/// Content that could not be merged.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct MergeReport {
+    /// Sites whose branch lists clashed.
+    pub clashed_sites: u64,
+    /// Lists that clashed with a heavier (or earlier) one of their site.
+    pub clashed_lists: u64,
+    /// The first site that clashed, as text.
+    pub clash_example: Option<String>,
+    /// How many counts were cut at [`MAX_COUNT`](crate::iprof::MAX_COUNT), by section.
+    pub saturated: Vec<(SectionKind, u64)>,
+    /// Members that are not part of the format and could not be kept.
+    pub dropped_members: Vec<String>,
+    /// Additional members of entries that could not be kept.
+    pub dropped_entry_members: u64,
+    /// Several inputs have methods, and no two of them have a method in common.
+    pub shares_no_method: bool,
+}
+
+impl MergeReport {
+    /// The report as warnings.
+    pub fn warnings(&self, policy: BranchClash) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        if self.clashed_sites > 0 {
+            let done = match policy {
+                BranchClash::Heavier => "the list with more events was kept",
+                BranchClash::First => "the first list was kept",
+                BranchClash::Union | BranchClash::Keep => "all rows were kept",
+                BranchClash::Drop => "the site was dropped",
+                BranchClash::Error => "the merge fails",
+            };
+            let example = self.clash_example.as_deref().map(|site| format!(", first {site}")).unwrap_or_default();
+            warnings.push(Warning::new(format!(
+                "contradictory branch lists: {} at {}; {done}{example}",
+                number_of(self.clashed_lists, "list"),
+                number_of(self.clashed_sites, "site")
+            )));
+        }
+        for (kind, count) in &self.saturated {
+            warnings.push(Warning::new(format!("{} of {} cut at 2^63-1", number_of(*count, "count"), kind.name())));
+        }
+        for name in &self.dropped_members {
+            warnings.push(Warning::new(format!("the member \"{name}\" is not part of the format and was dropped")));
+        }
+        if self.dropped_entry_members > 0 {
+            let entries = match self.dropped_entry_members {
+                1 => "an entry".to_string(),
+                count => format!("{count} entries"),
+            };
+            warnings.push(Warning::new(format!("additional members of {entries} were dropped")));
+        }
+        warnings
+    }
+}

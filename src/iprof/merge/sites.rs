@@ -1,16 +1,99 @@
-//! Sums by context: what a merge gathers for each section.
+//! The merged entries of each section, by context.
 //!
-//! The first list that a context brings stands where it will stand in the
-//! result. Later ones mostly have the same rows and are added to it as they
-//! are; what differs stands beside it until the end.
+//! The first list of a context is stored where the result will have it. Later lists mostly have the same rows and are
+//! added in place. Other lists and rows are stored separately until the end.
 
-use super::rows::{Row, add_rows, canonical_order, is_same_as_written, is_same_list};
-use super::weight::Weight;
 use crate::iprof::context::ContextHandle;
-use crate::iprof::sections::{CountEntry, RowSection};
+use crate::iprof::merge::weight::Weight;
+use crate::iprof::sections::{BranchRow, CountEntry, MAX_COUNT, RowSection, TypeCount};
+use crate::iprof::tables::TypeHandle;
 use hashbrown::{HashMap, HashTable};
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;
+
+/// A row of a list. Rows with equal keys are added.
+pub(super) trait Row: Copy {
+    /// Equal for rows that are added.
+    type Key: Copy + Ord + Hash;
+    /// Whether only lists with the same rows are added. Otherwise each row is added by itself.
+    const AS_WHOLE: bool;
+
+    fn key(&self) -> Self::Key;
+    fn count(&mut self) -> &mut u64;
+}
+
+impl Row for CountEntry {
+    type Key = ();
+    const AS_WHOLE: bool = false;
+
+    fn key(&self) {}
+
+    fn count(&mut self) -> &mut u64 {
+        &mut self.count
+    }
+}
+
+impl Row for TypeCount {
+    type Key = TypeHandle;
+    const AS_WHOLE: bool = false;
+
+    fn key(&self) -> TypeHandle {
+        self.class
+    }
+
+    fn count(&mut self) -> &mut u64 {
+        &mut self.count
+    }
+}
+
+impl Row for BranchRow {
+    type Key = (u32, i32);
+    const AS_WHOLE: bool = true;
+
+    fn key(&self) -> (u32, i32) {
+        (self.index, self.bci)
+    }
+
+    fn count(&mut self) -> &mut u64 {
+        &mut self.count
+    }
+}
+
+/// Positions of rows in canonical order: that of their keys. Rows of one key keep their order.
+pub(super) fn canonical_order<R: Row>(rows: &[R]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by_key(|at| rows[*at].key());
+    order
+}
+
+/// Whether two lists have the same rows, in one order.
+pub(super) fn is_same_as_written<R: Row>(known: &[R], rows: &[R]) -> bool {
+    known.len() == rows.len() && known.iter().zip(rows).all(|(known, row)| known.key() == row.key())
+}
+
+/// Whether two lists have the same rows, in any order.
+pub(super) fn is_same_list<R: Row>(known: &[R], rows: &[R]) -> bool {
+    let keys = |rows: &[R]| canonical_order(rows).into_iter().map(|at| rows[at].key()).collect::<Vec<_>>();
+    is_same_as_written(known, rows) || (rows.len() > 1 && known.len() == rows.len() && keys(known) == keys(rows))
+}
+
+/// Adds the rows of a list to the same ones of another, in any order. Returns how many counts were cut.
+pub(super) fn add_rows<R: Row>(known: &mut [R], rows: &[R]) -> u64 {
+    let add = |known: &mut R, mut row: R| u64::from(add_saturating(known.count(), *row.count()));
+    if is_same_as_written(known, rows) {
+        return known.iter_mut().zip(rows).map(|(known, row)| add(known, *row)).sum();
+    }
+    let places = canonical_order(known).into_iter().zip(canonical_order(rows));
+    places.map(|(place, row)| add(&mut known[place], rows[row])).sum()
+}
+
+/// Adds to a count; true when the sum was cut at [`MAX_COUNT`].
+pub(super) fn add_saturating(count: &mut u64, more: u64) -> bool {
+    let sum = count.saturating_add(more);
+    let saturated = sum > MAX_COUNT && *count < MAX_COUNT;
+    *count = sum.min(MAX_COUNT);
+    saturated
+}
 
 /// The entries of a section, one a context, in order of first appearance.
 pub(super) trait Lists<R>: Default {
@@ -32,7 +115,7 @@ impl Lists<CountEntry> for Vec<CountEntry> {
     }
     #[inline]
     fn push(&mut self, _: ContextHandle, rows: &[CountEntry]) {
-        // Field by field: copied as a whole, a row that was made just now would have to be in memory first.
+        // Copying field by field keeps a new row in registers.
         self.extend(rows.iter().map(|row| CountEntry { context: row.context, count: row.count }));
     }
 }
@@ -52,8 +135,8 @@ impl<R: Copy> Lists<R> for RowSection<R> {
     }
 }
 
-/// A first list has no more rows that add up by themselves: they are looked at one by one.
-/// Producers record no more types at a site.
+/// The most rows of a first list whose rows are added by themselves, because they are searched one by one. Producers
+/// record at most this many types at a site.
 const MOST_WALKED: usize = 8;
 
 /// Adds up the entries of one section.
@@ -67,18 +150,18 @@ pub(super) struct Sites<R, L> {
     occupied: Vec<u64>,
     /// Made when it is first needed: of one input no context is asked for twice.
     index: HashMap<ContextHandle, u32, foldhash::fast::FixedState>,
-    /// What is not in the first list of its entry, in order of first appearance.
+    /// Lists and rows that are not in the first list of their entry, in order of first appearance.
     others: Vec<Other>,
     other_rows: Vec<R>,
     other_index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
-    /// The last rows times their weight, for their memory.
+    /// The last rows times their weight; kept to reuse the memory.
     weighted: Vec<R>,
     /// How many counts were cut at the largest there is.
     pub(super) saturated: u64,
 }
 
-/// A list, or a single row, beside the first list of an entry.
+/// A list, or a single row, in addition to the first list of an entry.
 #[derive(Debug, Clone)]
 struct Other {
     entry: usize,
@@ -103,7 +186,7 @@ impl<R, L: Default> Default for Sites<R, L> {
 }
 
 impl<R: Row, L: Lists<R>> Sites<R, L> {
-    /// The context that probably comes next; behind the last entry an input begins from the first.
+    /// The context that probably comes next; the last entry is followed by the first of the next input.
     pub(super) fn expected(&self) -> Option<ContextHandle> {
         self.context(self.next).or_else(|| self.context(0))
     }
@@ -175,7 +258,7 @@ impl<R: Row, L: Lists<R>> Sites<R, L> {
             self.occupied.resize(word + 1, 0);
         }
         self.occupied[word] |= 1 << (context.index() % 64);
-        // Behind what is new goes on what is new; among what is known its place is kept.
+        // After a new entry the next one is expected to be new, too.
         self.next += usize::from(self.next == at);
         let is_new = |at: &usize| rows[..*at].iter().all(|row| row.key() != rows[*at].key());
         let walked = (0..rows.len().min(MOST_WALKED)).take_while(is_new);

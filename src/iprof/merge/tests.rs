@@ -1,4 +1,4 @@
-use super::*;
+use crate::iprof::merge::*;
 use crate::iprof::{BranchRow, TypeHandle, WriteOptions, canonical, canonical_with, read, write};
 use proptest::prelude::*;
 

@@ -1,6 +1,10 @@
-//! How much an input counts.
+//! The weights of inputs, and the totals by which inputs are scaled.
 
-use crate::iprof::sections::MAX_COUNT;
+use crate::error::Result;
+use crate::iprof::reader::{Entry, ReadOptions, Sink, read_stream};
+use crate::iprof::sections::{MAX_COUNT, SectionKind};
+use crate::iprof::tables::Tables;
+use std::io::Read;
 
 /// A positive rational factor for counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +79,34 @@ fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
         (a, b) = (b, a % b);
     }
     a
+}
+
+/// The sum of all counts, by section.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SectionTotals([u128; SectionKind::ALL.len()]);
+
+impl SectionTotals {
+    /// The sum of a section's counts.
+    pub fn of(&self, kind: SectionKind) -> u128 {
+        self.0[kind.index()]
+    }
+
+    /// The totals of a file that is read but not kept.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_from`](crate::iprof::read_from).
+    pub fn read_from(stream: impl Read, options: &ReadOptions) -> Result<Self> {
+        let mut totals = Self::default();
+        read_stream(stream, options, &mut totals).accepted(options)?;
+        Ok(totals)
+    }
+}
+
+impl Sink for SectionTotals {
+    fn entry(&mut self, _: &Tables, entry: Entry<'_>) {
+        self.0[entry.kind.index()] += entry.records.events();
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-use super::*;
 use crate::compression::Compression;
 use crate::iprof::findings::Code;
 use crate::iprof::findings::Level;
+use crate::iprof::read::*;
 use crate::iprof::writer::{WriteOptions, write};
 
 const TABLES: &str = r#""types":[{"id":3,"name":"app.Main"},{"id":8,"name":"void"},{"id":4,"name":"int"}],"methods":[{"id":1,"name":"main","signature":[3,8]},{"id":2,"name":"loop","signature":[3,8,4]}]"#;

@@ -4,15 +4,15 @@
 //! between, or the seeming beginning may be inside of something else. So a piece counts only if the piece before it was
 //! entries and nothing else, up to its last byte. Otherwise the rest is read again, in order.
 
-use super::ids::Ids;
-use super::judge::{Batch, Mark, Note, Outcome, Packing, Rules};
-use super::text::{EntryText, TextOptions};
-use super::{PartSize, ReadOptions, Reading};
 use crate::iprof::context::Frame;
 use crate::iprof::document::EntryMember;
 use crate::iprof::entry_threads;
 use crate::iprof::findings::Code;
 use crate::iprof::json::{Scan, Stop};
+use crate::iprof::reader::ids::Ids;
+use crate::iprof::reader::judge::{Batch, Mark, Note, Outcome, Packing, Rules};
+use crate::iprof::reader::text::{EntryText, TextOptions};
+use crate::iprof::reader::{PartSize, ReadOptions, Reading};
 use crate::iprof::sections::{Records, SectionKind, TypeCount};
 use crate::iprof::tables::Tables;
 use crate::iprof::window::{Elements, StopReason, Window};

@@ -1,6 +1,6 @@
 //! Reading iprof files: element by element, from memory or from a stream.
 //!
-//! The tables are kept, entries go to a [`Sink`] one at a time, and faults become [findings](super::findings). A sink
+//! The tables are kept, entries go to a [`Sink`] one at a time, and faults become [findings](crate::iprof::findings). A sink
 //! sees valid entries only: an entry with an error is dropped or, if its meaning is beyond doubt, repaired, and the
 //! findings say so. So the same reader serves strict readers (who reject a file with errors), the check and the repair.
 //!
@@ -13,13 +13,13 @@ mod reading;
 mod tables;
 mod text;
 
-use super::document::{InstanceofSpelling, Table, TopMember};
-use super::findings::{Code, Level};
-use super::json::{self, Scan, Shape, Stop};
-use super::names;
-use super::sections::SectionKind;
-use super::version::Version;
-use super::window::{Elements, StopReason, Window};
+use crate::iprof::document::Version;
+use crate::iprof::document::{InstanceofSpelling, Table, TopMember};
+use crate::iprof::findings::{Code, Level};
+use crate::iprof::json::{self, Scan, Shape, Stop};
+use crate::iprof::sections::SectionKind;
+use crate::iprof::tables::display_name;
+use crate::iprof::window::{Elements, StopReason, Window};
 use crate::limits::Limits;
 use crate::memory;
 use entries::EntryReader;
@@ -231,7 +231,7 @@ impl<S: Sink> Reader<'_, S> {
         self.remember(&part, &name);
         let result = self.value(&part, &name, window);
         self.reading.findings.locate(part.group(), start);
-        let place = if let Part::Other(_) = part { names::display(&name) } else { part.group().to_string() };
+        let place = if let Part::Other(_) = part { display_name(&name) } else { part.group().to_string() };
         let size = self.reading.parts.entry(place).or_default();
         size.bytes += window.offset() - start;
         result
@@ -239,7 +239,7 @@ impl<S: Sink> Reader<'_, S> {
 
     /// Whether a member was there before; reports it then.
     fn is_repeated(&mut self, name: &[u8], part: &Part, offset: u64) -> bool {
-        let path = names::display(name);
+        let path = display_name(name);
         if !self.names_seen.insert(name.to_vec()) {
             self.reading.respelled = true;
             let joined = self.options.join_sections && matches!(part, Part::Table(Table::Section(_)));
@@ -275,7 +275,7 @@ impl<S: Sink> Reader<'_, S> {
             Shape::String => "a string",
             _ => "an array",
         };
-        let path = names::display(name);
+        let path = display_name(name);
         self.report(Code::WrongJsonType, part.group(), offset, path, format_args!("{expected} was expected"));
         match part {
             Part::Version => self.reading.unreadable = true,
@@ -457,7 +457,7 @@ impl<S: Sink> Reader<'_, S> {
         } else {
             (Code::UnknownSection.level(), "members")
         };
-        let path = names::display(name);
+        let path = display_name(name);
         self.reading.findings.report_as(level, Code::UnknownSection, group, Some(offset), path, message);
         if !self.options.drop_unknown {
             self.reading.layout.push(TopMember::Other(name.into(), keep.value.into()));

@@ -1,12 +1,12 @@
 //! The result of reading a file apart from its entries, and how reading ends.
 
-use super::{PartSize, ReadOptions, Reader, Sink};
 use crate::error::Result as Accepted;
+use crate::iprof::document::Version;
 use crate::iprof::document::{Extras, InstanceofSpelling, Table, TopMember};
 use crate::iprof::findings::{Code, Finding, Findings, Level, Verdict, refusal};
+use crate::iprof::reader::{PartSize, ReadOptions, Reader, Sink};
 use crate::iprof::sections::SectionKind;
 use crate::iprof::tables::Tables;
-use crate::iprof::version::Version;
 use crate::iprof::window::{StopReason, Window};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;

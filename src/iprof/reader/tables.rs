@@ -1,12 +1,12 @@
 //! The two tables, types and methods: the text of each entry, and the rules that ids, names and signatures must keep.
 
-use super::ids::{IdMap, Ids, KnownTables, Meaning};
-use super::text::{Defect, KnownMembers, Members};
-use super::{ReadOptions, Reading};
 use crate::iprof::document::{Table, move_extras};
 use crate::iprof::findings::Code;
 use crate::iprof::json::{self, Number, Scan, Shape, Stop};
-use crate::iprof::names;
+use crate::iprof::reader::ids::{IdMap, Ids, KnownTables, Meaning};
+use crate::iprof::reader::text::{Defect, KnownMembers, Members};
+use crate::iprof::reader::{ReadOptions, Reading};
+use crate::iprof::tables;
 use crate::iprof::tables::{MethodHandle, TypeHandle};
 use crate::iprof::window::Elements;
 use crate::java;
@@ -171,7 +171,7 @@ impl<'r> TableReader<'r> {
     fn explain(&mut self, index: usize) -> Result<bool, Defect> {
         if self.is_of_types() {
             if !java::is_java_type_name(&self.parsed.name) {
-                let message = format!("no class is called \"{}\"", names::display(&self.parsed.name));
+                let message = format!("no class is called \"{}\"", tables::display_name(&self.parsed.name));
                 self.report(index, &Defect::new(Code::OddTypeName, self.parsed.name_at, ".name", message));
             }
             return Ok(true);

@@ -3,11 +3,11 @@
 //! There is one grammar, which white space and the order of members do not slow down. It also says whether a
 //! writer would spell the entry in the same way but for white space: then a copy of the text is what would be written.
 
-use super::ids::IdMap;
 use crate::iprof::context::{Frame, bci};
 use crate::iprof::document::EntryMember;
 use crate::iprof::findings::Code;
 use crate::iprof::json::{self, Number, Scan, Stop};
+use crate::iprof::reader::ids::IdMap;
 use crate::iprof::tables::MethodHandle;
 use std::borrow::Cow;
 use std::collections::BTreeSet;

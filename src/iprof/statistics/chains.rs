@@ -1,10 +1,10 @@
 //! Call trees: who calls a method, and what it calls.
 
-use super::collector::share;
 use crate::call_chains::{ChainTree, Direction, MethodPattern};
 use crate::error::{Error, Result};
 use crate::iprof::context::Frame;
 use crate::iprof::sections::SectionKind;
+use crate::iprof::statistics::collector::share;
 use crate::iprof::tables::{MethodHandle, Tables};
 use serde::Serialize;
 

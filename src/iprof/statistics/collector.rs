@@ -1,17 +1,17 @@
 //! Gathers statistics entry by entry: sums by section and method, and the sites with the most events.
 
-use super::chains::ChainBuilder;
-use super::model::{
-    BranchSite, BranchStatistics, BranchTarget, Coverage, HotMethod, ReceiverSite, ReceiverStatistics, SampledMethod,
-    SectionStatistics, Statistics, TypeStatistics,
-};
-use super::{Direction, StatisticsOptions};
 use crate::error::Result;
 use crate::iprof::context::{Frame, describe};
 use crate::iprof::findings::Verdict;
-use crate::iprof::names;
 use crate::iprof::reader::{Entry, Sink};
 use crate::iprof::sections::{BranchRow, Records, SectionKind, TypeCount};
+use crate::iprof::statistics::chains::ChainBuilder;
+use crate::iprof::statistics::model::{
+    BranchSite, BranchStatistics, BranchTarget, Coverage, HotMethod, ReceiverSite, ReceiverStatistics, SampledMethod,
+    SectionStatistics, Statistics, TypeStatistics,
+};
+use crate::iprof::statistics::{Direction, StatisticsOptions};
+use crate::iprof::tables;
 use crate::iprof::tables::{MethodHandle, Tables, TypeHandle};
 use crate::java;
 use std::cmp::Reverse;
@@ -334,7 +334,7 @@ fn type_statistics(tables: &Tables, counts: impl Iterator<Item = (TypeHandle, u1
         *by_name.entry(tables.type_name(class)).or_default() += events;
     }
     let mut statistics: Vec<_> =
-        by_name.into_iter().map(|(name, events)| TypeStatistics { name: names::display(name), events }).collect();
+        by_name.into_iter().map(|(name, events)| TypeStatistics { name: tables::display_name(name), events }).collect();
     statistics.sort_by_key(|figure| Reverse(figure.events));
     statistics
 }
@@ -442,7 +442,8 @@ fn coverage(tables: &Tables, executed: &[bool]) -> (Coverage, Vec<Coverage>) {
             coverage.executed += run;
         }
     }
-    let named = |(name, coverage): (&[u8], Coverage)| Coverage { package: Some(names::display(name)), ..coverage };
+    let named =
+        |(name, coverage): (&[u8], Coverage)| Coverage { package: Some(tables::display_name(name)), ..coverage };
     (all, packages.into_iter().map(named).collect())
 }
 

@@ -20,14 +20,14 @@ pub use model::{
     SectionStatistics, SizeStatistics, Statistics, TypeStatistics, write_text,
 };
 
-use super::document::Document;
-use super::findings::{Code, Findings, Verdict};
-use super::merge::{Adding, BranchClash, MergeOptions, Merger, SectionWeights};
-use super::read::replay;
-use super::reader::{Entry, PartSize, ReadOptions, Reading, Sink, read_stream};
-use super::sections::SectionKind;
-use super::tables::Tables;
 use crate::error::Result;
+use crate::iprof::document::Document;
+use crate::iprof::findings::{Code, Findings, Verdict};
+use crate::iprof::merge::{Adding, BranchClash, MergeOptions, Merger, SectionWeights};
+use crate::iprof::read::replay;
+use crate::iprof::reader::{Entry, PartSize, ReadOptions, Reading, Sink, read_stream};
+use crate::iprof::sections::SectionKind;
+use crate::iprof::tables::Tables;
 use collector::Collector;
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -73,7 +73,7 @@ impl Default for StatisticsOptions {
 ///
 /// # Errors
 ///
-/// As [`read_from`](super::read_from); usage when no method matches `callers` or `callees`.
+/// As [`read_from`](crate::iprof::read_from); usage when no method matches `callers` or `callees`.
 pub fn statistics_from(stream: impl Read, options: &StatisticsOptions) -> Result<(Statistics, Findings)> {
     let (collector, reading) = collect(stream, options)?;
     let statistics = collector.finish(&reading.tables)?;

@@ -1,9 +1,9 @@
 //! The statistics as values, which also define the JSON document, and as text.
 
-use super::chains::{CallNode, CallTree, ChainsBy};
-use super::collector::share;
 use crate::call_chains::Direction;
 use crate::digits::number_of;
+use crate::iprof::statistics::chains::{CallNode, CallTree, ChainsBy};
+use crate::iprof::statistics::collector::share;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::fmt::{Result, Write};

@@ -1,5 +1,5 @@
-use super::*;
 use crate::iprof::sections::BranchRow;
+use crate::iprof::statistics::*;
 use proptest::prelude::*;
 
 const HEAD: &str = concat!(
