@@ -42,6 +42,9 @@ pub(crate) trait Merge: Sync + Sized {
     /// What the merge results in.
     type Output;
 
+    /// The number of inputs from which one more thread is worth its start.
+    const INPUTS_PER_THREAD: usize = 2;
+
     /// Makes a merger without inputs.
     fn merger(&self) -> Self::Merger;
 
@@ -85,4 +88,4 @@ pub(crate) enum Attempt {
 }
 
 /// Called with the number of inputs that are done and the number of all inputs.
-pub(crate) type OnProgress<'p> = &'p mut (dyn FnMut(usize, usize) + Send);
+pub type OnProgress<'p> = &'p mut (dyn FnMut(usize, usize) + Send);

@@ -4,7 +4,6 @@
 
 use crate::compat::Compat;
 use crate::error::Result;
-use crate::families::merge::sampleprof::check_format;
 use crate::families::pictures::drawing::{Drawing, Drawn, of_kind};
 use crate::families::read::stacks::StackOptions;
 use crate::input::{Access, Input};
@@ -47,7 +46,7 @@ impl SampleSum {
     /// Those of the readers; a kind conflict with those before; unsupported for
     /// what is no sample profile.
     fn add(&mut self, data: &[u8], limits: &Limits) -> Result<()> {
-        check_format(data, Compat::Profbridge)?;
+        sampleprof::check_format(data, Compat::Profbridge)?;
         let mut options = ReadOptions::default();
         options.limits = *limits;
         self.merger.add(sampleprof::read(data, &options)?, 1, &mut |_, _| {})
@@ -56,7 +55,7 @@ impl SampleSum {
     /// The stacks and places of the sum.
     fn finish(self) -> Result<SampleContent> {
         let hot_threshold = self.merger.summary().threshold(HOT_CUTOFF).unwrap_or_default();
-        let profile = self.merger.finish();
+        let profile = self.merger.finish()?.profile;
         let mut walk = Walk::new(&profile);
         profile.functions.iter().for_each(|record| walk.top(record));
         let places = walk.places.iter().map(|((name, at), samples)| (walk.spell(*name, *at), *samples)).collect();
