@@ -117,28 +117,8 @@ pub use limits::Limits;
 mod pages {
     #[doc = include_str!("../README.md")]
     struct Readme;
-    #[doc = include_str!("../docs/bridge.md")]
-    struct Bridge;
-    #[doc = include_str!("../docs/cross-release.md")]
-    struct CrossRelease;
-    #[doc = include_str!("../docs/fit.md")]
-    struct Fit;
-    #[doc = include_str!("../docs/iprof.md")]
-    struct Iprof;
-    #[doc = include_str!("../docs/json.md")]
-    struct Json;
     #[doc = include_str!("../docs/library.md")]
     struct Library;
-    #[doc = include_str!("../docs/memprof.md")]
-    struct Memprof;
-    #[doc = include_str!("../docs/merging.md")]
-    struct Merging;
-    #[doc = include_str!("../docs/partial-merges.md")]
-    struct PartialMerges;
-    #[doc = include_str!("../docs/performance.md")]
-    struct Performance;
-    #[doc = include_str!("../docs/sampleprof.md")]
-    struct Sampleprof;
-    #[doc = include_str!("../docs/stacks.md")]
-    struct Stacks;
+    #[doc = include_str!("../docs/internals/partial-format.md")]
+    struct PartialFormat;
 }

@@ -6,7 +6,7 @@
 //! build holds hashes of the algorithm of its own release.
 
 use super::program::Program;
-use crate::instr::cross_release::hashes::{FIRST_THIRD_VERSION, FOURTH_MASK, FOURTH_VERSION, is_of_clang, is_small};
+use crate::instr::cross_release::names::{FIRST_THIRD_VERSION, FOURTH_MASK, FOURTH_VERSION, is_of_clang, is_small};
 use crate::model::{FunctionTable, Release};
 
 /// The first release whose front end computes the fourth algorithm.

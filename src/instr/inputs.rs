@@ -6,7 +6,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::merger::Merger;
-use crate::instr::outcome::AddOutcome;
+use crate::instr::rules::AddOutcome;
 use crate::instr::rules::KindRule;
 use crate::limits::Limits;
 use crate::model::remap::Remapping;

@@ -6,7 +6,7 @@ use super::options::{Encoding, ReadOptions, WriteOptions};
 use super::partial::PartialSamples;
 use super::profile::SampleProfile;
 use super::{reader, writer};
-use crate::driver::stored_failure::{failed, no_weight, remembered, unknown_failure};
+use crate::driver::report::{failed, no_weight, remembered, unknown_failure};
 use crate::driver::{self, InputOutcome, InputReport, InputTurn, Merge, OnProgress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Access, Input};
