@@ -19,6 +19,7 @@ mod files;
 mod finish;
 mod gcc;
 mod merge_record;
+mod merge_report;
 mod merger;
 mod options;
 mod order;
@@ -38,15 +39,14 @@ mod text_writer;
 mod writer;
 
 pub use ext_binary::{describe_sections, extent};
-pub use file_merge::{
-    FailedMerge, FaultReport, FileMergeOptions, InputMessage, InputReports, MergeReport, merge_files,
-};
+pub use file_merge::merge_files;
 pub(crate) use files::check_format;
 pub use files::{
     describe_file_sections, load_file, overlap_files, parse_symbols, read_file, read_function, write_file,
 };
 pub use finish::Merged;
 pub use merge_record::RecordFault;
+pub use merge_report::{FailedMerge, FaultReport, FileMergeOptions, InputMessage, InputReports, MergeReport};
 pub use merger::Merger;
 pub use options::{
     ColdContexts, Encoding, Filter, Layout, MergeOptions, ReadOptions, Rules, SymbolList, WriteOptions, is_text_fault,

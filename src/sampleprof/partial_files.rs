@@ -1,7 +1,7 @@
 //! Partial merges of files that are sample profiles.
 
-use super::file_merge::{FailedMerge, FileMergeOptions, InputReports, MergeReport};
 use super::files::{check_format, open_input};
+use super::merge_report::{FailedMerge, FileMergeOptions, InputReports, MergeReport};
 use super::options::{Encoding, ReadOptions, WriteOptions};
 use super::partial::PartialSamples;
 use super::profile::SampleProfile;

@@ -130,7 +130,12 @@ fn merge_part(inputs: &[WeightedInput], out: &Path) -> Result<()> {
 fn merge_samples(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let mut options = sampleprof::FileMergeOptions::default();
     options.threads = ONE_THREAD;
-    let report = sampleprof::merge_files(inputs, &options, &mut |_, _| {})?;
+    let report = sampleprof::merge_files(inputs, &options, &mut |_, _| {}).map_err(|failed| {
+        let mut outcomes = failed.inputs.reports.into_iter().map(|report| report.outcome);
+        let error =
+            outcomes.find_map(|outcome| if let InputOutcome::Failed(error) = outcome { Some(error) } else { None });
+        error.unwrap_or(failed.error)
+    })?;
     sampleprof::write_file(&report.profile, &sampleprof::WriteOptions::default(), false, out).map(drop)
 }
 
