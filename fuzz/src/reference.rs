@@ -1,7 +1,7 @@
 //! The genuine tool as the reference, where it is installed.
 
 use profbridge::Compat;
-use profbridge::families::{self, FailureMode, MergeOptions, OutputFormat, ReadOptions, Silent, WriteOptions};
+use profbridge::families::{self, FailureMode, MergeOptions, OutputFormat, ReadOptions, WriteOptions};
 use profbridge::input::WeightedInput;
 use profbridge::instr::Release;
 use profbridge::sampleprof::{self, Encoding, Rules};
@@ -89,7 +89,7 @@ fn ours(path: &Path) -> Verdict {
     let mut options = MergeOptions::default();
     options.read = ReadOptions::new(Compat::Llvm22);
     options.failure_mode = FailureMode::Any;
-    let Ok(report) = families::merge_files(&[WeightedInput::new(path)], &options, &mut Silent) else {
+    let Ok(report) = families::merge_files(&[WeightedInput::new(path)], &options, &mut |_, _| {}) else {
         return Verdict::Refused;
     };
     if report.verdict(&options).is_err() {

@@ -10,8 +10,8 @@ use crate::instr::sites::{SiteMerger, SiteOrders, sort_sites};
 use crate::limits::Limits;
 use crate::memory::{HOLD_NAMES, SharedPages};
 use crate::memprof::{MemoryMerger, MemoryProfile, MergedMemory};
+use crate::model::hash_order::Mersenne;
 use crate::model::hash_order::string_map_order;
-use crate::model::mersenne::Mersenne;
 use crate::model::{
     BinaryId, FunctionId, FunctionRecord, MemProfSection, Profile, ProfileKind, PseudoCount, RecordRef, RecordView,
     Release, TemporalProfile, TemporalTrace, ValueKind,

@@ -1,7 +1,7 @@
 //! From bytes to the reader that understands them.
 
 use crate::bytes::Head;
-use crate::bytes::head::begins_as_text;
+use crate::bytes::begins_as_text;
 use crate::bytes::window::{StableSource, Window};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result, Warning};

@@ -10,7 +10,7 @@ use crate::instr::rules::SoftError;
 use crate::instr::sort;
 use crate::instr::sort::{PLACES, arrange};
 use crate::memory::{self, HOLD_RECORDS};
-use crate::model::value::MAX_VALUES_PER_SITE;
+use crate::model::record::MAX_VALUES_PER_SITE;
 use crate::model::{RecordId, ValueCount, ValueKind, ValueSites};
 use std::cmp::Reverse;
 use std::hint::select_unpredictable;

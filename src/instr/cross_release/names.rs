@@ -8,7 +8,7 @@
 use crate::instr::cross_release::finding::{Counted, FindingKind};
 use crate::instr::cross_release::finding::{CrossReleaseOptions, HashPolicy, Origins};
 use crate::instr::{MergeOptions, Merger};
-use crate::model::bridge_hash::is_of_bridge;
+use crate::model::record::is_of_bridge;
 use crate::model::{
     FunctionId, FunctionRecord, FunctionTable, FunctionView, NameRef, Profile, RecordId, RecordView, Release,
     ValueCount, ValueKind, ValueSites, name_ref,
@@ -491,7 +491,7 @@ fn ends_in_rust_hash(symbol: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::model::ValueKind;
-    use crate::model::bridge_hash::func_hash;
+    use crate::model::record::func_hash;
 
     #[test]
     fn small_hashes_are_made_of_groups() {
