@@ -35,7 +35,7 @@ pub fn write(profile: &Profile) -> Result<Vec<u8>> {
     out.packed(13, profile.comments.iter().map(|id| number(*id)));
     out.number(14, number(profile.default_sample_type));
     out.number(15, number(profile.doc_url));
-    out.finish()
+    Ok(out.finish())
 }
 
 fn number(id: StringId) -> u64 {
