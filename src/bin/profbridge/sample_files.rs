@@ -10,7 +10,7 @@ use crate::target::JsonTarget;
 use crate::words::{PARTIAL_SUFFIX, inputs_of, number_of};
 use clap::{Args, ValueEnum};
 use profbridge::driver::OnProgress;
-use profbridge::families::{Facts, FactsRequest, FailureMode, OutputForm, input_totals};
+use profbridge::families::{Facts, FactsRequest, FailureMode, OutputForm};
 use profbridge::input::{self, Family, Input, WeightedInput};
 use profbridge::instr::Loss;
 use profbridge::instr::Remapping;
@@ -226,7 +226,7 @@ impl Sum for SampleSum<'_> {
     }
 
     fn total_of(&self, input: &Input) -> Result<u128> {
-        input_totals::sample_total(input, &self.options.read)
+        sampleprof::total_count(input, &self.options.read)
     }
 
     fn facts(&self, wanted: FactsRequest) -> Result<Facts> {
