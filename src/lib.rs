@@ -96,7 +96,6 @@ mod objects;
 pub mod partial;
 pub mod raw;
 pub mod render;
-pub mod report;
 pub mod sampleprof;
 pub mod stacks;
 pub mod system;

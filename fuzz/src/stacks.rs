@@ -1,10 +1,10 @@
 //! GraalVM's documents, sampled stacks and class files.
 
 use profbridge::Limits;
+use profbridge::call_chains::{SampleSource, StackTable};
 use profbridge::compression::decompress;
 use profbridge::iprof::{self, ReadOptions, WriteOptions};
 use profbridge::stacks::classes::Reference;
-use profbridge::stacks::model::{SampleSource, StackTable};
 
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use profbridge::stacks::{collapsed, jfr, pprof};

@@ -9,6 +9,8 @@ use arrow_array::builder::{LargeListBuilder, LargeStringBuilder};
 use arrow_array::types::UInt64Type;
 use arrow_schema::ArrowError;
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
+use profbridge::call_chains::statistics;
+use profbridge::call_chains::{FrameId, Selection, StackTable};
 use profbridge::compression::Compression;
 use profbridge::families::OutputForm;
 use profbridge::families::merge::stacks::{
@@ -16,9 +18,7 @@ use profbridge::families::merge::stacks::{
 };
 use profbridge::families::plan::StackOutput;
 use profbridge::input::{Family, Input};
-use profbridge::report::stacks::statistics;
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
-use profbridge::stacks::model::{FrameId, Selection, StackTable};
 use profbridge::stacks::pprof;
 use profbridge::{Error, Result, iprof};
 use pyo3::prelude::*;

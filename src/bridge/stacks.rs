@@ -4,16 +4,16 @@
 //! sections stay empty, since samples measure time and not how often something
 //! happened. What an iprof has no place for is counted in [`SampleReport`].
 
+use crate::call_chains::{
+    Certainty, Frame, FrameKind, Function, FunctionId, MAX_HITS, SampleKey, SampleSource, Selection, StackId,
+    StackTable, Unit,
+};
 use crate::digits::number_of;
 use crate::error::Result;
 use crate::iprof::{
     ContextHandle, CountEntry, Document, Frame as IprofFrame, MAX_COUNT, MethodHandle, TypeHandle, bci,
 };
 use crate::java;
-use crate::stacks::model::{
-    Certainty, Frame, FrameKind, Function, FunctionId, MAX_HITS, SampleKey, SampleSource, Selection, StackId,
-    StackTable, Unit,
-};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,23 +105,19 @@ impl SampleReport {
 }
 
 /// An iprof with the stacks of `table` as its `samplingProfiles`.
-///
-/// # Errors
-///
-/// Out of memory, as an I/O error.
-pub fn iprof_from_stacks(table: &StackTable, options: &SampleOptions) -> Result<(Document, SampleReport)> {
+pub fn iprof_from_stacks(table: &StackTable, options: &SampleOptions) -> (Document, SampleReport) {
     let mut report = SampleReport::default();
-    let (selected, left_out) = table.select(&options.selection)?;
+    let (selected, left_out) = table.select(&options.selection);
     report.other_sources = left_out.other_sources;
     report.other_threads = left_out.other_threads;
     report.truncated_dropped = left_out.truncated;
     report.native_leaf = native_leaf_hits(&selected);
-    let (java_only, without_java) = keep_java(&selected, options, &mut report)?;
+    let (java_only, without_java) = keep_java(&selected, options, &mut report);
     report.without_java = without_java.into();
     report.saturated = java_only.saturated();
     let mut writer = Writer { table: &java_only, document: Document::new(), methods: BTreeMap::new(), report, options };
     writer.write();
-    Ok((writer.document, writer.report))
+    (writer.document, writer.report)
 }
 
 /// Hits of stacks whose leaf is native code with a Java frame below it.
@@ -134,7 +130,7 @@ fn native_leaf_hits(table: &StackTable) -> u128 {
     table.samples().filter(|sample| charged(sample.key.stack)).map(|sample| u128::from(sample.hits)).sum()
 }
 
-fn keep_java(table: &StackTable, options: &SampleOptions, report: &mut SampleReport) -> Result<(StackTable, u64)> {
+fn keep_java(table: &StackTable, options: &SampleOptions, report: &mut SampleReport) -> (StackTable, u64) {
     let mut hidden = BTreeSet::new();
     let kept = table.map_frames(|out, frame| {
         let Function::Java { class, .. } = out.function(frame.function) else { return None };
@@ -311,7 +307,6 @@ pub fn stacks_from_iprof(document: &Document, hits: IprofHits) -> Result<(StackT
     report.hits = table.total_hits();
     report.stacks = table.samples().len() as u64;
     report.saturated = table.saturated();
-    table.check_memory()?;
     Ok((table, report))
 }
 

@@ -17,6 +17,7 @@
 
 mod bytecode;
 mod class;
+mod draw;
 mod gate;
 mod hashes;
 mod instr;
@@ -36,6 +37,7 @@ mod text;
 
 pub use bytecode::CodeSites;
 pub use class::{Class, ProgramClass};
+pub use draw::draw_report;
 pub use gate::{Gate, GateShare};
 pub use instr::{InstrFit, InstrInput, compare_instr};
 pub use java_program::{JavaProgram, MethodBody, MethodKey};

@@ -13,6 +13,7 @@ mod add_uniformity;
 pub(crate) mod check;
 pub mod cross_release;
 pub(crate) mod diff;
+mod draw;
 pub mod encode;
 pub(crate) mod file_merge;
 mod inputs;
@@ -42,6 +43,7 @@ mod tests;
 
 #[doc(inline)]
 pub use crate::model::*;
+pub use draw::{InstrContent, demangled};
 pub use inputs::InputOptions;
 pub(crate) use kinds::SharedKind;
 pub use kinds::{KindConflict, conflict_of_contexts};

@@ -1,6 +1,6 @@
 use super::*;
+use crate::call_chains::{Frame, FrameKind, SampleKey, StackTable};
 use crate::model::{FunctionRecord, Profile, SymbolTable, ValueCount, ValueKind};
-use crate::stacks::model::{Frame, FrameKind, SampleKey, StackTable};
 
 /// Stacks from `a;b;c` texts; `!` marks what is no Java method.
 fn stacks(rows: &[(&str, u64)]) -> StackTable {

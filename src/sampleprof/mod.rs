@@ -12,6 +12,7 @@
 
 mod binary;
 mod compact;
+mod draw;
 mod ext_binary;
 mod ext_writer;
 mod gcc;
@@ -34,6 +35,8 @@ mod text;
 mod text_writer;
 mod writer;
 
+pub use draw::SampleContent;
+pub(crate) use draw::{SampleSum, report};
 pub use ext_binary::{describe_sections, extent};
 pub use layout::{ColdContexts, Layout};
 pub use merge_record::RecordFault;

@@ -21,9 +21,12 @@
 
 pub mod classes;
 pub mod collapsed;
+mod draw;
 mod evidence;
 pub mod jfr;
-pub mod model;
+mod perf_script;
 pub mod pprof;
 
+pub(crate) use draw::graph_of_outline;
+pub use draw::report;
 pub use evidence::{StackFormat, evidence};

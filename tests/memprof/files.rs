@@ -235,11 +235,11 @@ fn a_stripped_program_is_refused_with_the_reason() {
 
 #[test]
 fn pictures_have_the_totals_of_the_report() {
+    use profbridge::call_chains::Selection;
     use profbridge::families::pictures::memprof::{AllocationUnit, MemoryContent};
     use profbridge::families::pictures::read_content;
     use profbridge::families::read::stacks::StackOptions;
     use profbridge::memprof::report::{MemoryReport, ReportOptions};
-    use profbridge::stacks::model::Selection;
     for stem in stems(22) {
         let wanted = MemoryReport::new(&resolved(&stem).1.profile, &ReportOptions::default());
         for extension in ["memprofraw", "yaml", "v3.profdata", "v4.profdata"] {

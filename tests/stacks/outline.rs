@@ -1,10 +1,10 @@
 //! What is drawn of an outline is what is drawn of the whole text.
 
 use profbridge::Limits;
+use profbridge::call_chains::StackTable;
 use profbridge::families::read::stacks::without_addresses;
 use profbridge::render::{FlameGraph, SvgOptions, least_hits, write_svg};
 use profbridge::stacks::collapsed::{TextOptions, outline, read_stacks};
-use profbridge::stacks::model::StackTable;
 use proptest::prelude::*;
 
 fn options(min_width: f64) -> SvgOptions {

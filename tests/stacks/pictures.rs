@@ -2,9 +2,9 @@
 
 use crate::webdriver::Browser;
 use profbridge::Limits;
+use profbridge::call_chains::StackTable;
 use profbridge::render::{FlameGraph, SvgOptions, from_stacks, write_html, write_svg};
 use profbridge::stacks::collapsed::{TextOptions, read_stacks};
-use profbridge::stacks::model::StackTable;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

@@ -4,12 +4,12 @@ use crate::console;
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::stacks::StackArgs;
-use profbridge::families::read::stacks::{read_stacks, unit_of, without_addresses};
-use profbridge::input::Input;
-use profbridge::report::stacks::{
+use profbridge::call_chains::{
     CallChain, ChainOptions, Direction, MethodPattern, SampleStatistics, call_chains, statistics, write_chains,
     write_statistics,
 };
+use profbridge::families::read::stacks::{read_stacks, unit_of, without_addresses};
+use profbridge::input::Input;
 use profbridge::{Error, Result};
 use serde::Serialize;
 use std::path::Path;

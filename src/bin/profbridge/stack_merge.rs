@@ -8,6 +8,7 @@ use crate::stack_write::{WriteStackArgs, add_types};
 use crate::stacks::{StackArgs, why_nothing_to_write};
 use crate::words::{PARTIAL_SUFFIX, inputs_of, number_of};
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
+use profbridge::call_chains::{StackTable, Unit};
 use profbridge::compression::Compression;
 use profbridge::families::merge::iprof::facts_of as iprof_facts;
 use profbridge::families::merge::stacks::{
@@ -21,7 +22,6 @@ use profbridge::input::output::{self, is_standard_output};
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::iprof::{self, Document};
 use profbridge::stacks::collapsed::{ClassStyle, CollapsedOptions, write_collapsed};
-use profbridge::stacks::model::{StackTable, Unit};
 use profbridge::stacks::pprof::{self, from_table};
 use profbridge::{Error, ErrorKind, Hint, Result, Warning};
 use std::borrow::Cow;

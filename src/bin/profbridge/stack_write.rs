@@ -4,10 +4,10 @@ use crate::refuse::refuse;
 use crate::words::number_of;
 use clap::{Args, ValueEnum};
 use profbridge::Result;
+use profbridge::call_chains::StackTable;
 use profbridge::families::plan::StackOutput;
 use profbridge::families::read::stacks::read_reference;
 use profbridge::stacks::classes::Overload;
-use profbridge::stacks::model::StackTable;
 use std::path::PathBuf;
 
 /// What `convert` makes of stacks.

@@ -1,4 +1,4 @@
-use super::*;
+use crate::stacks::classes::*;
 use crate::stacks::collapsed::{CollapsedOptions, TextOptions, read_stacks, write_collapsed};
 
 fn table(text: &str) -> StackTable {
@@ -87,7 +87,7 @@ fn archive(prefix: &[u8], entries: &[(&str, &[u8], bool)]) -> Vec<u8> {
 
 #[test]
 fn jars_and_jmods_are_read_and_damage_is_named() {
-    let class = class_file::class_bytes();
+    let class = class_files::class_bytes();
     for (prefix, deflate) in [(b"".as_slice(), true), (b"JM\x01\0", false)] {
         let bytes = archive(prefix, &[("META-INF/x", b"no class", false), ("app/Main.class", &class, deflate)]);
         let mut reference = Reference::new();

@@ -1,5 +1,5 @@
-use super::*;
 use crate::bytes::Head;
+use crate::stacks::collapsed::*;
 use proptest::prelude::*;
 
 fn read_with(text: &str, options: &TextOptions) -> Result<(StackTable, Vec<Warning>)> {
@@ -14,7 +14,7 @@ fn read(text: &str) -> (StackTable, Vec<Warning>) {
 
 /// Stacks as text from the leaf: hits, thread, functions.
 fn stacks(table: &StackTable) -> Vec<String> {
-    let line = |sample: crate::stacks::model::Sample| {
+    let line = |sample: crate::call_chains::Sample| {
         let frames: Vec<String> =
             table.frames(sample.key.stack).map(|frame| table.display_function(table.frame(frame).function)).collect();
         let thread = sample.key.thread.map_or("-", |thread| table.thread(thread));

@@ -1,11 +1,11 @@
 //! Profiles built field by field.
 
-use super::wire::Message;
-use super::*;
+use crate::call_chains::StackTable;
 use crate::error::ErrorKind;
 use crate::limits::Limits;
 use crate::stacks::collapsed::{CollapsedOptions, TextOptions, read_stacks, write_collapsed};
-use crate::stacks::model::StackTable;
+use crate::stacks::pprof::read::Message;
+use crate::stacks::pprof::*;
 use proptest::prelude::*;
 
 fn message(fields: &[(u64, Part)]) -> Message {

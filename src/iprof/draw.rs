@@ -1,29 +1,28 @@
 //! The report of an iprof.
 
-use super::from_stacks::{compare_shares, flame};
-use super::{Cell, Histogram, Report, Section, Table, group_digits, percent};
-use crate::iprof::{BranchRow, ContextHandle, Document, SectionKind, TypeCount};
-use crate::report::stacks::{HotMethod, statistics};
-use crate::stacks::model::StackTable;
+use super::{BranchRow, ContextHandle, Document, SectionKind, TypeCount};
+use crate::call_chains::{HotMethod, StackTable, percent, statistics};
+use crate::render::sections::{compare_shares, flame, own_shares};
+use crate::render::{Cell, Histogram, Report, Section, Table, group_digits};
 use std::collections::BTreeMap;
 
 /// Frames of a context that a table names.
 const NAMED_FRAMES: usize = 4;
 
-/// An iprof and its two sections of one number an entry as stacks.
-#[derive(Debug, Clone, Copy)]
-pub struct IprofView<'a> {
+/// An iprof, with its two sections that have one count per entry as stacks.
+#[derive(Debug)]
+pub struct IprofContent {
     /// The document.
-    pub document: &'a Document,
+    pub document: Document,
     /// Its `samplingProfiles`.
-    pub samples: &'a StackTable,
+    pub samples: StackTable,
     /// Its `callCountProfiles`.
-    pub calls: &'a StackTable,
+    pub calls: StackTable,
 }
 
 /// The report of an iprof, perhaps compared with another.
-pub fn report(title: &str, view: IprofView<'_>, baseline: Option<IprofView<'_>>) -> Report {
-    let document = view.document;
+pub(crate) fn report(title: &str, view: &IprofContent, baseline: Option<&IprofContent>) -> Report {
+    let document = &view.document;
     let mut report = Report { title: title.to_string(), facts: facts(document), ..Report::default() };
     if view.calls.is_empty() && view.samples.is_empty() && document.sections.is_empty() {
         report.notes.push("no section has an entry".to_string());
@@ -32,8 +31,8 @@ pub fn report(title: &str, view: IprofView<'_>, baseline: Option<IprofView<'_>>)
         report.sections.extend(changes(view, baseline));
     }
     for (table, old, unit) in [
-        (view.samples, baseline.map(|old| old.samples), "samples"),
-        (view.calls, baseline.map(|old| old.calls), "calls"),
+        (&view.samples, baseline.map(|old| &old.samples), "samples"),
+        (&view.calls, baseline.map(|old| &old.calls), "calls"),
     ] {
         if table.is_empty() {
             continue;
@@ -227,7 +226,7 @@ impl Branch {
 
 fn type_table(document: &Document, kind: SectionKind, title: &str) -> Option<Section> {
     let section = document.sections.types(kind).filter(|section| !section.is_empty())?;
-    let name = |row: &TypeCount| crate::iprof::names::display(document.tables.type_name(row.class));
+    let name = |row: &TypeCount| super::names::display(document.tables.type_name(row.class));
     if kind == SectionKind::Monitor {
         let mut rows: Vec<&TypeCount> = section.rows().iter().collect();
         rows.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| name(a).cmp(&name(b))));
@@ -262,20 +261,17 @@ fn type_table(document: &Document, kind: SectionKind, title: &str) -> Option<Sec
     Some(Section::Table(Table::new(title, "", &["Site", "Events", "Types", "Class", "Most", "%"], rows)))
 }
 
-fn changes(view: IprofView<'_>, baseline: IprofView<'_>) -> Vec<Section> {
-    let shares = |table: &StackTable| -> Vec<(String, f64)> {
-        let numbers = statistics(table);
-        numbers.methods.iter().map(|row| (row.method.clone(), percent(row.exclusive, numbers.hits))).collect()
-    };
+fn changes(view: &IprofContent, baseline: &IprofContent) -> Vec<Section> {
+    let shares = |table: &StackTable| own_shares(&statistics(table));
     let (now, before, of) = if view.calls.is_empty() && !view.samples.is_empty() {
-        (shares(view.samples), shares(baseline.samples), "exclusive samples")
+        (shares(&view.samples), shares(&baseline.samples), "exclusive samples")
     } else {
-        (shares(view.calls), shares(baseline.calls), "calls")
+        (shares(&view.calls), shares(&baseline.calls), "calls")
     };
     let mut sections = compare_shares(&now, &before, of);
     let before: BTreeMap<String, Branch> =
-        Branches::of(baseline.document).sites.into_iter().map(|branch| (branch.site.clone(), branch)).collect();
-    let flipped: Vec<Vec<Cell>> = Branches::of(view.document)
+        Branches::of(&baseline.document).sites.into_iter().map(|branch| (branch.site.clone(), branch)).collect();
+    let flipped: Vec<Vec<Cell>> = Branches::of(&view.document)
         .sites
         .into_iter()
         .filter_map(|branch| {
