@@ -190,16 +190,16 @@ fn encode(merged: &Merged, format: StackOutput, compressed: bool) -> Result<(Vec
     let (bytes, losses) = match (format, &merged.pprof) {
         (StackOutput::Pprof, Some(profile)) => (write_pprof(profile)?, Vec::new()),
         (StackOutput::Pprof, None) => {
-            let (profile, losses) = pprof::from_table(&merged.table.select(&Selection::default())?.0)?;
+            let (profile, losses) = pprof::from_table(&merged.table.select(&Selection::default()).0);
             (write_pprof(&profile)?, losses.words())
         }
         (StackOutput::Iprof, _) => {
-            let (document, report) = iprof_from_stacks(&merged.table, &SampleOptions::default())?;
+            let (document, report) = iprof_from_stacks(&merged.table, &SampleOptions::default());
             (iprof::write(&document, &iprof::WriteOptions::default()), report.losses())
         }
         (StackOutput::Collapsed, _) => {
             let (text, _) =
-                write_collapsed(&merged.table.select(&Selection::default())?.0, &CollapsedOptions::default())?;
+                write_collapsed(&merged.table.select(&Selection::default()).0, &CollapsedOptions::default());
             (text.into_bytes(), Vec::new())
         }
     };

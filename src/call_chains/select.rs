@@ -191,7 +191,7 @@ mod tests {
     }
 
     fn text(table: &StackTable) -> String {
-        write_collapsed(table, &CollapsedOptions::default()).unwrap().0
+        write_collapsed(table, &CollapsedOptions::default()).0
     }
 
     const STACKS: &str = "[one tid=1];main;sort;less 3\n[one tid=1];main;less 1\nmain;sort;sort;swap 5\nidle 2\n";

@@ -235,7 +235,9 @@ fn value_table(profile: &Profile, symbols: &SymbolTable, kind: ValueKind) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use super::display;
+    use super::*;
+    use crate::model::{FunctionRecord, ValueCount};
+    use crate::render::write_html;
 
     #[test]
     fn names_are_shown_as_in_their_source() {
@@ -252,5 +254,30 @@ mod tests {
             assert_eq!(display(name.as_bytes()), shown);
         }
         assert_eq!(display(b"a\xff"), "a\\xff");
+    }
+
+    #[test]
+    fn an_llvm_profile_shows_functions_cutoffs_and_value_sites() {
+        let mut profile = Profile::default();
+        let main = profile.functions.intern(b"main");
+        let mut record = FunctionRecord::new(7, vec![10, 90]);
+        let target = profile.functions.intern(b"callee");
+        let hash = profile.functions.function(target).name_ref();
+        record
+            .sites_mut(ValueKind::IndirectCallTarget)
+            .push_site(&[ValueCount { value: hash, count: 9 }, ValueCount { value: 5, count: 1 }]);
+        profile.functions.push_record(main, &record);
+        profile.functions.push_record(target, &FunctionRecord::new(8, vec![900]));
+        let content = InstrContent { source: "LLVM text profile".to_string(), profile };
+        let html = write_html(&content.report("t", Some(&content)));
+        for text in [
+            "<td>callee</td><td class=\"n\" data-v=\"900\">900</td><td class=\"n\" data-v=\"90\">90.000</td>",
+            "<td>main #0</td><td class=\"n\" data-v=\"10\">10</td><td class=\"n\" data-v=\"2\">2</td><td>callee</td>",
+            "<h2 id=\"h4\">Summary cutoffs</h2>",
+            "<dt>Total of all counters</dt><dd>1,000</dd>",
+            "<dt>Largest counter</dt><dd>900</dd>",
+        ] {
+            assert!(html.contains(text), "{text}\n{html}");
+        }
     }
 }

@@ -291,3 +291,37 @@ fn changes(view: &IprofContent, baseline: &IprofContent) -> Vec<Section> {
     sections.push(Section::Table(Table::new("Flipped branches", text, &columns, flipped)));
     sections
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iprof::Frame;
+    use crate::render::write_html;
+
+    #[test]
+    fn branches_of_one_index_are_one_target_and_flips_are_found() {
+        let document = |counts: [u64; 2]| {
+            let mut document = Document::new();
+            let class = document.add_type(b"app.Main");
+            let void = document.add_type(b"void");
+            let method = document.add_method(b"loop", &[class, void]);
+            let context = document.add_context(&[Frame { method, bci: 12 }]);
+            let row = |bci, index, count| BranchRow { bci, index, count };
+            document
+                .sections
+                .conditionals
+                .push(context, &[row(20, 0, counts[0]), row(30, 1, 1), row(-5, 1, counts[1])]);
+            document
+        };
+        let (now, before) = (document([10, 2]), document([1, 8]));
+        let content = |document| IprofContent { document, samples: StackTable::new(), calls: StackTable::new() };
+        let html = write_html(&report("t", &content(now), Some(&content(before))));
+        for text in [
+            "<td>app.Main.loop() @12</td><td class=\"n\" data-v=\"13\">13</td><td class=\"n\" data-v=\"2\">2</td><td>@20</td>",
+            "<td>app.Main.loop() @12</td><td>@30</td><td class=\"n\" data-v=\"90\">90.000</td><td>@20</td>",
+            "<td>mixed</td><td class=\"n\" data-v=\"1\">1</td>",
+        ] {
+            assert!(html.contains(text), "{text}\n{html}");
+        }
+    }
+}

@@ -145,13 +145,13 @@ fn to_text(inputs: &[WeightedInput], out: &Path) -> Result<()> {
 
 fn stacks_to_text(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let sum = merge_tables(inputs, &StackMergeOptions::default())?.sum;
-    let text = write_collapsed(&sum.select(&Selection::default())?.0, &CollapsedOptions::default())?.0;
+    let text = write_collapsed(&sum.select(&Selection::default()).0, &CollapsedOptions::default()).0;
     output::replace(out, text.as_bytes())
 }
 
 fn stacks_to_pprof(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let sum = merge_tables(inputs, &StackMergeOptions::default())?.sum;
-    output::replace(out, &pprof::write(&pprof::from_table(&sum)?.0)?)
+    output::replace(out, &pprof::write(&pprof::from_table(&sum).0)?)
 }
 
 fn merged_pprof(inputs: &[WeightedInput], out: &Path) -> Result<()> {

@@ -133,7 +133,7 @@ pub(crate) fn add_types(table: &StackTable, write: &WriteStackArgs, losses: &mut
         OverloadArg::Skip => Overload::Skip,
         OverloadArg::All => Overload::All,
     };
-    let (table, report) = reference.resolve(table, overload)?;
+    let (table, report) = reference.resolve(table, overload);
     if report.overloaded > 0 {
         let what = match overload {
             Overload::First => "the first was taken",

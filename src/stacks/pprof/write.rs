@@ -114,11 +114,11 @@ fn function(id: u64, of: &Function) -> Message {
 
 /// A message under construction.
 #[derive(Debug, Default)]
-struct Message(Sink);
+pub(super) struct Message(Sink);
 
 impl Message {
     /// A number, unless it is 0, which is what its absence means.
-    fn number(&mut self, field: u64, value: u64) {
+    pub(super) fn number(&mut self, field: u64, value: u64) {
         if value != 0 {
             write_uleb128(&mut self.0, field << 3);
             write_uleb128(&mut self.0, value);
@@ -126,19 +126,19 @@ impl Message {
     }
 
     /// A signed number, unless it is 0.
-    fn signed(&mut self, field: u64, value: i64) {
+    pub(super) fn signed(&mut self, field: u64, value: i64) {
         self.number(field, value.cast_unsigned());
     }
 
     /// Bytes, the empty ones too.
-    fn bytes(&mut self, field: u64, bytes: &[u8]) {
+    pub(super) fn bytes(&mut self, field: u64, bytes: &[u8]) {
         write_uleb128(&mut self.0, field << 3 | 2);
         write_uleb128(&mut self.0, bytes.len() as u64);
         self.0.bytes(bytes);
     }
 
     /// A message.
-    fn message(&mut self, field: u64, message: &Message) {
+    pub(super) fn message(&mut self, field: u64, message: &Message) {
         self.piece(field, &message.0);
     }
 
@@ -150,7 +150,7 @@ impl Message {
     }
 
     /// Numbers end to end; nothing when there is none.
-    fn packed(&mut self, field: u64, numbers: impl Iterator<Item = u64>) {
+    pub(super) fn packed(&mut self, field: u64, numbers: impl Iterator<Item = u64>) {
         let mut packed = Sink::new(Endian::Little);
         numbers.for_each(|number| write_uleb128(&mut packed, number));
         if !packed.is_empty() || packed.is_out_of_memory() {
@@ -163,7 +163,7 @@ impl Message {
     /// # Errors
     ///
     /// Out of memory, as an I/O error.
-    fn finish(self) -> Result<Vec<u8>> {
+    pub(super) fn finish(self) -> Result<Vec<u8>> {
         self.0.finish()
     }
 }
