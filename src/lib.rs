@@ -8,7 +8,7 @@
 //! | [`sampleprof`] | samplers, for LLVM: text, binary, extensible binary, GCC's | the same module | [`sampleprof::SampleProfile`] |
 //! | [`memprof`] | programs built with `-fmemory-profile`: raw, YAML, a section of indexed files | the same module | [`memprof::MemoryProfile`] |
 //! | [`iprof`] | GraalVM native images | the same module | [`iprof::Document`] |
-//! | [`stacks`] | sampled stacks: Flight Recorder, collapsed, pprof | the same module | [`stacks::model::StackTable`] |
+//! | [`stacks`] | sampled stacks: Flight Recorder, collapsed, pprof | the same module | [`call_chains::StackTable`] |
 //!
 //! ```text
 //!         identify: each family says what speaks for its formats
@@ -17,7 +17,7 @@
 //!                   sampleprof: text, binary … ────────┤
 //!                   memprof: raw, YAML, section ───────┼─▶ merge of that family ─▶ its writers ─▶ output, replaced whole
 //!                   iprof ─────────────────────────────┤            │
-//!                   stacks: recordings, collapsed … ───┘            └─▶ report, render
+//!                   stacks: recordings, collapsed … ───┘            └─▶ render        
 //!                   bridge: instr ⇄ iprof, stacks ⇄ iprof                pipeline drives all of it
 //! ```
 //!
@@ -115,28 +115,8 @@ pub use limits::Limits;
 mod pages {
     #[doc = include_str!("../README.md")]
     struct Readme;
-    #[doc = include_str!("../docs/bridge.md")]
-    struct Bridge;
-    #[doc = include_str!("../docs/cross-release.md")]
-    struct CrossRelease;
-    #[doc = include_str!("../docs/fit.md")]
-    struct Fit;
-    #[doc = include_str!("../docs/iprof.md")]
-    struct Iprof;
-    #[doc = include_str!("../docs/json.md")]
-    struct Json;
     #[doc = include_str!("../docs/library.md")]
     struct Library;
-    #[doc = include_str!("../docs/memprof.md")]
-    struct Memprof;
-    #[doc = include_str!("../docs/merging.md")]
-    struct Merging;
-    #[doc = include_str!("../docs/partial-merges.md")]
-    struct PartialMerges;
-    #[doc = include_str!("../docs/performance.md")]
-    struct Performance;
-    #[doc = include_str!("../docs/sampleprof.md")]
-    struct Sampleprof;
-    #[doc = include_str!("../docs/stacks.md")]
-    struct Stacks;
+    #[doc = include_str!("../docs/internals/partial-format.md")]
+    struct PartialFormat;
 }

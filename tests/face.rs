@@ -8,7 +8,7 @@ use profbridge::instr::{FunctionRecord, FunctionTable, ProfileKind, ProfileReade
 use profbridge::raw::{RawProfile, RawReader};
 use profbridge::text::TextReader;
 use profbridge::{Error, OutputFormat, Profile, Warning};
-use profbridge::{iprof, memprof, sampleprof, stacks};
+use profbridge::{call_chains, iprof, memprof, sampleprof};
 
 fn sent<T: Send>() {}
 fn shared<T: Send + Sync>() {}
@@ -23,7 +23,7 @@ fn models_and_views_can_be_shared_and_readers_sent() {
     shared::<iprof::Document>();
     shared::<sampleprof::SampleProfile>();
     shared::<memprof::MemoryProfile>();
-    shared::<stacks::model::StackTable>();
+    shared::<call_chains::StackTable>();
     shared::<Error>();
     shared::<Warning>();
     shared::<MergeReport>();
@@ -89,15 +89,19 @@ fn functions_and_sites_are_walked_from_both_ends() {
 fn every_page_with_examples_in_rust_is_among_the_doctests() {
     let root = std::fs::read_to_string("src/lib.rs").unwrap();
     let mut with_examples = 0;
-    for entry in std::fs::read_dir("docs").unwrap() {
-        let path = entry.unwrap().path();
+    let mut paths = vec![std::path::PathBuf::from("docs")];
+    while let Some(path) = paths.pop() {
+        if path.is_dir() {
+            paths.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
+        }
         if path.extension().is_none_or(|extension| extension != "md") {
             continue;
         }
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let name = path.to_string_lossy().into_owned();
         let has_examples = std::fs::read_to_string(&path).unwrap().lines().any(|line| line.starts_with("```rust"));
-        let is_included = root.contains(&format!("include_str!(\"../docs/{name}\")"));
-        assert!(!has_examples || is_included, "the examples of docs/{name} are not tested");
+        let is_included = root.contains(&format!("include_str!(\"../{name}\")"));
+        assert!(!has_examples || is_included, "the examples of {name} are not tested");
         with_examples += u32::from(has_examples);
     }
     assert!(with_examples > 0);

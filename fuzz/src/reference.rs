@@ -22,7 +22,7 @@ pub fn same_as_llvm(data: &[u8]) {
 
 /// As [`same_as_llvm`], for sample profiles: text and all binary encodings, to
 /// text and to an extensible binary. Inlined functions that lose their name there
-/// are a difference on purpose (docs/sampleprof.md).
+/// are a difference on purpose (docs/reference/sampleprof.md).
 pub fn same_sample_as_llvm(data: &[u8]) {
     let text = |path: &Path| our_samples(path, Encoding::Text);
     if compare(data, &["--sample", "--text"], text, has_nameless) {

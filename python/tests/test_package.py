@@ -29,7 +29,7 @@ class Documentation(TestCase):
         self.assertGreater(run, 15)
 
     def test_examples_of_the_page_run(self) -> None:
-        page = ROOT / "docs" / "python.md"
+        page = ROOT / "docs" / "guide" / "python.md"
         blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
         self.assertGreater(len(blocks), 2)
         needs("pyarrow")

@@ -11,7 +11,7 @@ use super::shape::Shape;
 use crate::iprof::{
     BranchRow, ContextHandle, CountEntry, Document, Frame, MAX_COUNT, MethodHandle, TypeCount, TypeHandle,
 };
-use crate::model::value::MAX_VALUES_PER_SITE;
+use crate::model::record::MAX_VALUES_PER_SITE;
 use crate::model::{LossKind, Losses, Profile, RecordId, RecordView, ValueKind, ValueSites, name_ref};
 use std::collections::HashMap;
 

@@ -12,7 +12,7 @@
 
 use super::notation::{MethodIdentity, parse_type, split_once};
 use super::shape::Shape;
-pub use crate::model::bridge_hash::func_hash;
+pub use crate::model::record::func_hash;
 
 /// Name of the record that holds all monitors.
 pub const MONITORS: &[u8] = b"{monitors}";

@@ -3,7 +3,7 @@
 use super::content::{BranchShapes, Content, ContextCounts, TypeCounts};
 use super::record_name::{MONITORS, func_hash};
 use super::shape::{Branch, Shape};
-use crate::model::value::MAX_VALUES_PER_SITE;
+use crate::model::record::MAX_VALUES_PER_SITE;
 use crate::model::{FunctionRecord, LossKind, Losses, ProfileKind, ValueCount, ValueKind, ValueSites};
 
 /// The kind of the profiles that the bridge makes: counters by the IR pass, the

@@ -1,18 +1,109 @@
 //! The only code that touches raw bytes: reading with checked bounds, writing
 //! with places to fill in later, and the name chunks that raw and indexed
 //! profiles share.
+//!
+//! The beginning of an input, and how sure a format is of it.
+
+pub use cursor::Cursor;
+pub use cursor::{Encoding, Endian, PointerWidth};
+pub use sink::{Place, Sink};
 
 pub mod cursor;
-pub(crate) mod deflate;
-pub mod encoding;
-pub(crate) mod hash_table;
-pub mod head;
 pub mod leb128;
 pub mod names;
 pub mod sink;
 pub(crate) mod window;
 
-pub use cursor::Cursor;
-pub use encoding::{Encoding, Endian, PointerWidth};
-pub use head::{Confidence, Head};
-pub use sink::{Place, Sink};
+/// Bytes of an input that are looked at to tell what it is. Stacks of real
+/// programs make the longest lines: two of them are to fit.
+pub const HEAD_BYTES: usize = 1 << 20;
+
+/// How much the beginning of an input speaks for a format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Confidence {
+    /// Nothing speaks against it, and little for it: a file that ends too soon.
+    Possible,
+    /// What there is has the form, and other formats could have it too.
+    Likely,
+    /// A magic number, a key word, or several lines that no other format has.
+    Certain,
+}
+
+/// The beginning of an input, inflated if it is a gzip stream.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'a> {
+    bytes: &'a [u8],
+    is_whole: bool,
+}
+
+impl<'a> Head<'a> {
+    /// The beginning of `data`, which is whole.
+    pub fn new(data: &'a [u8]) -> Self {
+        Self::cut(data, data.len() <= HEAD_BYTES)
+    }
+
+    /// What was read of an input, which `is_whole` if nothing follows.
+    pub fn cut(read: &'a [u8], is_whole: bool) -> Self {
+        let bytes = &read[..read.len().min(HEAD_BYTES)];
+        Self { bytes, is_whole: is_whole && bytes.len() == read.len() }
+    }
+
+    /// The bytes, at most [`HEAD_BYTES`].
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Whether these bytes are all there is.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// Whether the first bytes are these.
+    pub fn begins(&self, magic: &[u8]) -> bool {
+        self.bytes.starts_with(magic)
+    }
+
+    /// Whether `word` is somewhere in the head.
+    pub fn has(&self, word: &[u8]) -> bool {
+        self.bytes.windows(word.len()).any(|part| part == word)
+    }
+
+    /// LLVM's test for text: the first eight bytes are printable ASCII or white
+    /// space, whatever follows.
+    pub fn begins_as_text(&self) -> bool {
+        begins_as_text(self.bytes)
+    }
+
+    /// The lines that are complete, without their ends; the last one also
+    /// without a line feed if nothing follows it.
+    pub fn lines(&self) -> impl Iterator<Item = &'a [u8]> + Clone {
+        let bytes = self.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(self.bytes);
+        let end = match bytes.iter().rposition(|byte| *byte == b'\n') {
+            _ if self.is_whole => bytes.len(),
+            Some(last) => last,
+            None => 0,
+        };
+        bytes[..end].split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+    }
+}
+
+/// LLVM's test for text: see [`Head::begins_as_text`].
+pub fn begins_as_text(data: &[u8]) -> bool {
+    data.iter().take(8).all(|byte| matches!(byte, 0x20..=0x7e | 9..=13))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bytes::*;
+
+    #[test]
+    fn a_truncated_line_is_not_a_line() {
+        let lines = |head: Head<'_>| head.lines().map(<[u8]>::len).collect::<Vec<_>>();
+        assert_eq!(lines(Head::cut(b"ab\r\ncde", true)), [2, 3]);
+        assert_eq!(lines(Head::cut(b"ab\r\ncde", false)), [2]);
+        assert_eq!(lines(Head::cut(b"abc", false)), [0]);
+        let long = vec![b'a'; HEAD_BYTES + 1];
+        assert!(!Head::new(&long).is_whole() && Head::new(&long[1..]).is_whole());
+        assert_eq!(Head::cut(&long, true).bytes().len(), HEAD_BYTES);
+    }
+}

@@ -10,24 +10,22 @@ pub mod diff_gates;
 mod facts;
 pub mod info;
 mod merge;
-mod options;
 pub mod output_form;
 mod overwrite;
-mod report;
+pub(crate) mod report;
 mod sections;
-pub(crate) mod stored_failure;
 pub(crate) mod trace;
 mod turn;
 
 pub use facts::{Facts, FactsRequest, Minimums};
-pub use options::FailureMode;
 pub use overwrite::require_earlier_output;
+pub use report::FailureMode;
 pub use report::{InputOutcome, InputReport, InputVersion};
 
 #[cfg(test)]
 pub(crate) use merge::run_once;
 pub(crate) use merge::{Merged, merge};
-pub(crate) use options::RunOptions;
+pub(crate) use report::RunOptions;
 pub(crate) use turn::InputTurn;
 
 use crate::error::Result;

@@ -1,8 +1,12 @@
 //! The outcome of each input.
 
-use crate::error::{Error, Warning};
+use crate::cancel::Cancel;
+use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::hint::Hint;
 use crate::input::Input;
 use crate::model::ProfileKind;
+use crate::partial::InputState;
+use std::num::NonZeroUsize;
 
 /// The outcome of one input.
 #[derive(Debug)]
@@ -65,4 +69,77 @@ impl InputReport {
     pub(crate) fn new(input: &Input, outcome: InputOutcome) -> Self {
         Self { input: input.clone(), outcome, version: None, records: 0, kind: None, warnings: Vec::new() }
     }
+}
+
+// Options of a run that all families share.
+
+/// When bad inputs make the whole merge fail (`--failure-mode`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum FailureMode {
+    /// One bad input is enough.
+    #[default]
+    Any,
+    /// Only when every input is bad.
+    All,
+    /// Never; bad inputs are warned about.
+    Warn,
+}
+
+impl FailureMode {
+    /// Returns whether a merge may continue after `failures` of its `inputs` failed.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InputsFailed`] if too many failed.
+    pub(crate) fn verdict(self, failures: usize, inputs: usize) -> Result<()> {
+        let failed = match self {
+            Self::Any => failures > 0,
+            Self::All => failures > 0 && failures == inputs,
+            Self::Warn => false,
+        };
+        if !failed {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::InputsFailed { failed: failures as u64, inputs: inputs as u64 });
+        Err(if failures < inputs { error.with_hint(Hint::AllowFailures) } else { error })
+    }
+}
+
+/// How a merge runs, whatever the family.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RunOptions {
+    /// Threads; `None` asks the machine. The result does not depend on it.
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Whether a damaged input must leave nothing behind.
+    pub(crate) whole_inputs: bool,
+    /// Ends the run early.
+    pub(crate) cancel: Cancel,
+}
+
+// What is remembered of inputs that could not be read.
+
+/// An input that failed, to be told again when the merge ends.
+pub(crate) fn failed(error: &Error) -> InputState {
+    InputState::Failed { message: error.to_string(), hint: error.hint().map(ToString::to_string) }
+}
+
+/// The error that an input failed with.
+pub(crate) fn remembered(state: &InputState) -> Option<Error> {
+    let InputState::Failed { message, hint } = state else { return None };
+    let error = Error::new(ErrorKind::InputFailed { message: message.clone() });
+    Some(match hint {
+        Some(hint) => error.with_hint(hint.clone()),
+        None => error,
+    })
+}
+
+/// The error of an input of which not even a message is kept.
+pub(crate) fn unknown_failure() -> Error {
+    Error::new(ErrorKind::InputFailed { message: "it could not be read".to_string() })
+}
+
+pub(crate) fn no_weight() -> Error {
+    Error::usage("a partial merge has no weight of its own")
+        .with_hint("give weights to the inputs when the partial merge is made")
 }

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::bridge::{self, ToIprofOptions};
     use crate::driver::diff::DiffReport;
-    use crate::instr::read::read_profile;
+    use crate::instr::file_merge::files::read_profile;
     use crate::iprof::Level;
 
     fn check(name: &str, bytes: &[u8]) -> FileCheck {

@@ -1,4 +1,14 @@
 //! Names of local functions, and how alike two names are.
+//!
+//! A remapping file that gives functions the names they have in the new build.
+//!
+//! What functions became that are no longer there under their names.
+
+use super::program::ProgramFunction;
+use super::report::Class;
+use crate::model::{RecordId, RecordView};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A profile name taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,9 +77,9 @@ pub(super) fn similarity(a: &[u8], b: &[u8]) -> f64 {
     let (mut at, mut other, mut common) = (0, 0, 0usize);
     while at < a.len() && other < b.len() {
         match a[at].cmp(&b[other]) {
-            std::cmp::Ordering::Less => at += 1,
-            std::cmp::Ordering::Greater => other += 1,
-            std::cmp::Ordering::Equal => (at, other, common) = (at + 1, other + 1, common + 1),
+            Ordering::Less => at += 1,
+            Ordering::Greater => other += 1,
+            Ordering::Equal => (at, other, common) = (at + 1, other + 1, common + 1),
         }
     }
     (2 * common) as f64 / (a.len() + b.len()) as f64
@@ -77,6 +87,204 @@ pub(super) fn similarity(a: &[u8], b: &[u8]) -> f64 {
 
 /// Bytes of a name that are compared: mangled templates have many thousands.
 const MOST_COMPARED: usize = 2048;
+
+/// A remapping file and what it could not hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct RemappingFile {
+    /// The file's content, for `merge -r`.
+    pub text: Vec<u8>,
+    /// Functions that it renames.
+    pub functions: u64,
+    /// Functions whose names hold blanks or line ends, which the file cannot say.
+    pub left_out: u64,
+}
+
+/// Writes old and new names, those that moved first, guesses after them and
+/// marked as such.
+pub fn write_remapping(names: &BTreeMap<Vec<u8>, (Vec<u8>, Class)>) -> RemappingFile {
+    let mut file = RemappingFile::default();
+    let sayable = |name: &[u8]| !name.iter().any(u8::is_ascii_whitespace) && !name.starts_with(b"#");
+    for (wanted, heading) in [
+        (Class::Moved, "# The same functions in another file, or made local or global.\n"),
+        (Class::Renamed, "# Guesses: the same hash and shape under a similar name. Look at them before use.\n"),
+    ] {
+        let mut is_first = true;
+        for (old, (new, class)) in names.iter().filter(|(_, (_, class))| *class == wanted) {
+            if !sayable(old) || !sayable(new) {
+                file.left_out += 1;
+                continue;
+            }
+            debug_assert_eq!(*class, wanted);
+            if std::mem::take(&mut is_first) {
+                file.text.extend_from_slice(heading.as_bytes());
+            }
+            file.text.extend_from_slice(&[old, &b" "[..], new, b"\n"].concat());
+            file.functions += 1;
+        }
+    }
+    file
+}
+
+/// A function of the new build that has no profile.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate<'a> {
+    /// Its position in the program.
+    pub(super) at: usize,
+    pub(super) name: &'a [u8],
+    pub(super) function: ProgramFunction,
+}
+
+/// What a function became.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Successor {
+    /// The same one elsewhere.
+    Moved(usize),
+    /// One of its name elsewhere, with another hash.
+    MovedAndChanged(usize),
+    /// One of the same shape under a similar name.
+    Renamed(usize),
+}
+
+/// A record whose function is not there.
+pub(super) type Lost<'a> = (RecordId, &'a [u8], RecordView<'a>);
+
+/// Names less alike than this are of different functions.
+const LEAST_SIMILARITY: f64 = 0.5;
+/// Functions of one counter all look the same: only their names tell.
+const LEAST_SIMILARITY_OF_SIMPLE: f64 = 0.75;
+/// Functions with so many counters are simple.
+const SIMPLE_COUNTERS: usize = 1;
+/// Pairs of one hash that are compared; beyond that nobody could tell them apart.
+const MOST_PAIRS: usize = 1 << 20;
+
+/// Finds at most one successor for each lost record, and each at most once.
+/// Says how many groups of equal hashes were too large to compare.
+///
+/// `equal` says whether a record's hash is that of a function.
+pub(super) fn find_successors(
+    lost: &[Lost<'_>],
+    free: &[Candidate<'_>],
+    equal: &dyn Fn(&[u8], u64, u64) -> bool,
+) -> (Vec<(RecordId, Successor)>, u64) {
+    let mut taken = HashSet::new();
+    let mut found = find_moved(lost, free, equal, &mut taken);
+    let done: HashSet<RecordId> = found.iter().map(|(id, _)| *id).collect();
+    let left: Vec<Lost<'_>> = lost.iter().filter(|(id, ..)| !done.contains(id)).copied().collect();
+    let (renamed, unguessed) = find_renamed(&left, free, equal, &mut taken);
+    found.extend(renamed);
+    (found, unguessed)
+}
+
+/// Functions that have their own name under another file or none.
+fn find_moved(
+    lost: &[Lost<'_>],
+    free: &[Candidate<'_>],
+    equal: &dyn Fn(&[u8], u64, u64) -> bool,
+    taken: &mut HashSet<usize>,
+) -> Vec<(RecordId, Successor)> {
+    let mut by_function: HashMap<Vec<u8>, Vec<&Candidate<'_>>> = HashMap::new();
+    for candidate in free {
+        by_function.entry(canonical(split(candidate.name).function)).or_default().push(candidate);
+    }
+    let mut pairs = Vec::new();
+    for (id, name, record) in lost {
+        let own = split(name);
+        let Some(candidates) = by_function.get(&canonical(own.function)) else { continue };
+        for candidate in candidates.iter().take(MOST_NAMESAKES) {
+            let is_equal =
+                equal(name, record.func_hash, candidate.function.func_hash) && same_shape(*record, candidate);
+            pairs.push(Pair { id: *id, at: candidate.at, is_equal, likeness: likeness_of_files(own, candidate) });
+        }
+    }
+    take_best(pairs, taken, |pair| match pair.is_equal {
+        true => Successor::Moved(pair.at),
+        false => Successor::MovedAndChanged(pair.at),
+    })
+}
+
+/// Functions of one name in different files that are compared with each other.
+const MOST_NAMESAKES: usize = 64;
+
+fn likeness_of_files(own: SplitName<'_>, candidate: &Candidate<'_>) -> f64 {
+    match (own.file, split(candidate.name).file) {
+        (Some(old), Some(new)) => similarity(old, new),
+        _ => 0.0,
+    }
+}
+
+/// Functions of the same hash and shape under a similar name.
+fn find_renamed(
+    lost: &[Lost<'_>],
+    free: &[Candidate<'_>],
+    equal: &dyn Fn(&[u8], u64, u64) -> bool,
+    taken: &mut HashSet<usize>,
+) -> (Vec<(RecordId, Successor)>, u64) {
+    // Four bits may be missing on either side: what is left has to be equal.
+    let key = |hash: u64| hash & (u64::MAX >> 4);
+    let mut groups: BTreeMap<u64, (Vec<&Lost<'_>>, Vec<&Candidate<'_>>)> = BTreeMap::new();
+    for row in lost {
+        groups.entry(key(row.2.func_hash)).or_default().0.push(row);
+    }
+    for candidate in free.iter().filter(|candidate| !taken.contains(&candidate.at)) {
+        if let Some((_, candidates)) = groups.get_mut(&key(candidate.function.func_hash)) {
+            candidates.push(candidate);
+        }
+    }
+    let (mut pairs, mut unguessed) = (Vec::new(), 0);
+    for (old, new) in groups.values().filter(|(_, new)| !new.is_empty()) {
+        if old.len().saturating_mul(new.len()) > MOST_PAIRS {
+            unguessed += 1;
+            continue;
+        }
+        for (id, name, record) in old {
+            let is_simple = record.counters.len() <= SIMPLE_COUNTERS;
+            let least = if is_simple { LEAST_SIMILARITY_OF_SIMPLE } else { LEAST_SIMILARITY };
+            let function = canonical(split(name).function);
+            for candidate in new {
+                let likeness = similarity(&function, &canonical(split(candidate.name).function));
+                let fits =
+                    same_shape(*record, candidate) && equal(name, record.func_hash, candidate.function.func_hash);
+                if likeness >= least && fits {
+                    pairs.push(Pair { id: *id, at: candidate.at, is_equal: true, likeness });
+                }
+            }
+        }
+    }
+    (take_best(pairs, taken, |pair| Successor::Renamed(pair.at)), unguessed)
+}
+
+fn same_shape(record: RecordView<'_>, candidate: &Candidate<'_>) -> bool {
+    candidate.function.num_counters.is_none_or(|counters| counters as usize == record.counters.len())
+}
+
+struct Pair {
+    id: RecordId,
+    at: usize,
+    is_equal: bool,
+    likeness: f64,
+}
+
+/// Joins the pairs that are most alike first; each side is in one pair only.
+fn take_best(
+    mut pairs: Vec<Pair>,
+    taken: &mut HashSet<usize>,
+    successor: impl Fn(&Pair) -> Successor,
+) -> Vec<(RecordId, Successor)> {
+    pairs.sort_by(|a, b| {
+        let by_likeness = b.likeness.partial_cmp(&a.likeness).unwrap_or(Ordering::Equal);
+        b.is_equal.cmp(&a.is_equal).then(by_likeness).then(a.id.cmp(&b.id)).then(a.at.cmp(&b.at))
+    });
+    let (mut done, mut found) = (HashSet::new(), Vec::new());
+    for pair in &pairs {
+        if !done.contains(&pair.id) && !taken.contains(&pair.at) {
+            done.insert(pair.id);
+            taken.insert(pair.at);
+            found.push((pair.id, successor(pair)));
+        }
+    }
+    found
+}
 
 #[cfg(test)]
 mod tests {
@@ -121,5 +329,26 @@ mod tests {
         assert!(alike("parse_header", "read_trailer") < 0.4);
         assert_eq!(alike("same", "same"), 1.0);
         assert_eq!(alike("a", "a"), 0.0);
+    }
+}
+
+#[cfg(test)]
+mod remapping_tests {
+    use crate::fit::names::*;
+    use crate::instr::Remapping;
+
+    #[test]
+    fn merge_reads_the_written_remapping() {
+        let names = BTreeMap::from([
+            (b"old".to_vec(), (b"new".to_vec(), Class::Renamed)),
+            (b"a.c;f".to_vec(), (b"f".to_vec(), Class::Moved)),
+            (b"-[A b]".to_vec(), (b"-[C b]".to_vec(), Class::Renamed)),
+        ]);
+        let file = write_remapping(&names);
+        assert_eq!((file.functions, file.left_out), (2, 1));
+        let text = String::from_utf8(file.text.clone()).unwrap();
+        assert!(text.find("a.c;f f\n") < text.find("# Guesses"), "{text}");
+        let remapping = Remapping::parse(&file.text).unwrap();
+        assert_eq!((remapping.apply(b"old"), remapping.apply(b"a.c;f")), (&b"new"[..], &b"f"[..]));
     }
 }

@@ -1,7 +1,12 @@
 //! The comparison as numbers and lists, the same for every family of profiles.
+//!
+//! Thresholds below which a comparison counts as failed.
+//!
+//! What becomes of a function's counts in the new build.
 
-use super::class::{Class, ProgramClass};
-use super::targets::TargetsFit;
+use super::hashes::TargetsFit;
+use crate::error::{Error, Result};
+use crate::gates::{self, Bound, GateOutcome};
 use serde::Serialize;
 
 /// How a profile and a new build go together.
@@ -271,6 +276,171 @@ pub(super) fn escaped(name: &[u8]) -> String {
     }
 }
 
+/// A share that can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GateShare {
+    /// Counts of the profile that are used.
+    UsedCounts,
+    /// Functions of the profile that are used.
+    UsedFunctions,
+    /// Functions of the new build that have a profile.
+    ProfiledFunctions,
+}
+
+impl GateShare {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::UsedCounts, Self::UsedFunctions, Self::ProfiledFunctions];
+
+    /// Its name in a gate.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::UsedCounts => "used-counts",
+            Self::UsedFunctions => "used-functions",
+            Self::ProfiledFunctions => "profiled-functions",
+        }
+    }
+
+    fn of(self, report: &FitReport) -> Option<f64> {
+        match self {
+            Self::UsedCounts => report.used_counts,
+            Self::UsedFunctions => report.used_functions,
+            Self::ProfiledFunctions => report.profiled_functions,
+        }
+    }
+}
+
+/// Shares and the least that each must be.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Gate(Vec<(GateShare, f64)>);
+
+impl Gate {
+    /// Parses `used-counts=0.9,used-functions=80%`.
+    ///
+    /// ```
+    /// use profbridge::fit::Gate;
+    ///
+    /// assert!(Gate::parse("used-counts=0.9,used-functions=80%").is_ok());
+    /// assert!(Gate::parse("used=0.9").is_err());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Usage for a name that is not known, and for what is no share.
+    pub fn parse(text: &str) -> Result<Self> {
+        let known = || GateShare::ALL.map(GateShare::name).join(", ");
+        let mut gate = Vec::new();
+        for part in text.split(',') {
+            let (name, value) = part.split_once('=').ok_or_else(|| {
+                Error::usage(format!("{part:?} is no threshold"))
+                    .with_hint("such as used-counts=0.9,used-functions=0.8")
+            })?;
+            let share = GateShare::ALL.into_iter().find(|share| share.name() == name.trim()).ok_or_else(|| {
+                Error::usage(format!("there is no share {name:?}")).with_hint(format!("shares: {}", known()))
+            })?;
+            gate.push((share, parse_share(value)?));
+        }
+        Ok(Self(gate))
+    }
+
+    /// How the shares fare, in the order of the gate.
+    pub fn outcomes(&self, report: &FitReport) -> Vec<GateOutcome> {
+        let outcome = |(share, least): &(GateShare, f64)| {
+            GateOutcome::share(share.name(), Bound::AtLeast, *least, share.of(report))
+        };
+        self.0.iter().map(outcome).collect()
+    }
+}
+
+fn parse_share(text: &str) -> Result<f64> {
+    gates::parse_share(text)
+        .ok_or_else(|| Error::usage(format!("{text:?} is no share: they are between 0 and 1, or 0% and 100%")))
+}
+
+/// What a compiler of the new build does with a function of the profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Class {
+    /// It is found and used as it is.
+    Used,
+    /// It is the same function, under the name or the hash of another release of
+    /// LLVM; `merge --for` makes it one that is used.
+    OtherRelease,
+    /// A function of that name is there and has changed.
+    Changed,
+    /// The name is gone; a new function has the same hash and shape and a
+    /// similar name. A guess.
+    Renamed,
+    /// The same function is there under another file, or became local or global.
+    Moved,
+    /// Nothing of the new build is like it.
+    Gone,
+    /// Nothing can be said: the new build does not tell of such records.
+    NotCompared,
+}
+
+impl Class {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 7] =
+        [Self::Used, Self::OtherRelease, Self::Changed, Self::Renamed, Self::Moved, Self::Gone, Self::NotCompared];
+
+    /// The class in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Used => "used as it is",
+            Self::OtherRelease => "of another release",
+            Self::Changed => "changed",
+            Self::Renamed => "renamed (a guess)",
+            Self::Moved => "moved",
+            Self::Gone => "gone",
+            Self::NotCompared => "not compared",
+        }
+    }
+
+    /// Whether the compiler drops what is of this class.
+    pub fn is_lost(self) -> bool {
+        !matches!(self, Self::Used | Self::NotCompared)
+    }
+}
+
+/// What a function of the new build finds in the profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ProgramClass {
+    /// Counts that are used.
+    Used,
+    /// Counts under the name or the hash of another release.
+    OtherRelease,
+    /// Counts of a function of its name that was another one.
+    Changed,
+    /// Counts of a function that probably had another name.
+    Renamed,
+    /// Counts of itself in another file, or as a local or global function.
+    Moved,
+    /// No counts: it is new, or was never profiled.
+    Unprofiled,
+}
+
+impl ProgramClass {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 6] =
+        [Self::Used, Self::OtherRelease, Self::Changed, Self::Renamed, Self::Moved, Self::Unprofiled];
+
+    /// The class in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Used => "have their profile",
+            Self::OtherRelease => "have one of another release",
+            Self::Changed => "changed since",
+            Self::Renamed => "renamed since (a guess)",
+            Self::Moved => "moved since",
+            Self::Unprofiled => "new or never profiled",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -297,5 +467,25 @@ mod tests {
         assert_eq!(report.changed, ["d"]);
         let functions: u64 = report.functions.iter().map(|row| row.functions).sum();
         assert_eq!(functions, 4);
+    }
+}
+
+#[cfg(test)]
+mod gate_tests {
+    use crate::fit::report::*;
+
+    #[test]
+    fn names_and_shares_are_checked() {
+        let gate = Gate::parse("used-counts=0.9,profiled-functions=12.5%").unwrap();
+        assert_eq!(gate.0, [(GateShare::UsedCounts, 0.9), (GateShare::ProfiledFunctions, 0.125)]);
+        for bad in
+            ["", "used-counts", "used-counts=", "used=0.5", "used-counts=1.5", "used-counts=NaN", "used-counts=0.5,"]
+        {
+            assert!(Gate::parse(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(
+            Gate::parse("counts=1").unwrap_err().hint().map(ToString::to_string).as_deref(),
+            Some("shares: used-counts, used-functions, profiled-functions")
+        );
     }
 }

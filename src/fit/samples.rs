@@ -4,15 +4,14 @@
 //! checksum differs; without, it takes samples line by line, so that lines
 //! behind a function's end show that it was edited. What was inlined is found
 //! through the functions around it.
+//!
+//! The new build as a sample profile sees it: names, checksums, lengths.
 
-use super::class::{Class, ProgramClass};
-use super::names::{canonical, similarity};
-use super::remapping::{RemappingFile, write_remapping};
-use super::report::Pruned;
-use super::report::{FitReport, Head, Row, summarize};
-use super::sampled_program::{SampledFunction, SampledProgram};
+use super::names::{RemappingFile, canonical, similarity, write_remapping};
+use super::report::{Class, FitReport, Head, ProgramClass, Pruned, Row, summarize};
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
+use crate::model::{NameRef, Release, name_ref};
 use crate::sampleprof::{FunctionName, FunctionRecord, NameId, SampleProfile};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -322,4 +321,48 @@ pub fn program_of_samples(profile: &SampleProfile) -> SampledProgram {
     }
     program.has_checksums = program.functions.values().any(|function| function.checksum.is_some());
     program
+}
+
+/// What is known of a function of the new build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct SampledFunction {
+    /// Checksum of its control flow, where it has pseudo-probes.
+    pub checksum: Option<u64>,
+    /// Its largest line, counted from its declaration, where debug info tells.
+    pub last_line: Option<u32>,
+}
+
+/// The functions of a new build by name.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SampledProgram {
+    /// Where they were read, in words.
+    pub source: String,
+    /// The functions by name.
+    pub functions: BTreeMap<Vec<u8>, SampledFunction>,
+    /// Whether functions with probes have their checksums.
+    pub has_checksums: bool,
+    /// The release of LLVM that built it, where the program tells.
+    pub release: Option<Release>,
+    by_hash: HashMap<NameRef, Vec<u8>>,
+}
+
+impl SampledProgram {
+    /// A program with these functions.
+    pub fn new(source: String, functions: BTreeMap<Vec<u8>, SampledFunction>) -> Self {
+        let by_hash = functions.keys().map(|name| (name_ref(name), name.clone())).collect();
+        Self { source, functions, has_checksums: false, release: None, by_hash }
+    }
+
+    /// Says that a name is that hash in digits: profiles may hold hashes alone.
+    pub fn set_hash(&mut self, name: &[u8], hash: NameRef) {
+        self.by_hash.insert(hash, name.to_vec());
+    }
+
+    /// The function whose name has that hash.
+    pub fn find_hashed(&self, hash: NameRef) -> Option<(&[u8], SampledFunction)> {
+        let name = self.by_hash.get(&hash)?;
+        self.functions.get(name).map(|function| (name.as_slice(), *function))
+    }
 }

@@ -1,8 +1,8 @@
 //! The report for people.
 
-use super::class::{Class, ProgramClass};
+use super::hashes::TargetsFit;
+use super::report::{Class, ProgramClass};
 use super::report::{ClassRow, FitReport, LostFunction, Releases};
-use super::targets::TargetsFit;
 use std::fmt::{self, Write};
 
 /// Writes a report as text.

@@ -1,6 +1,11 @@
 //! The format's numbers: magic, header words, which version has what.
+//!
+//! What a version and the release that writes it decide about a file.
+//!
+//! The bytes of a file, with or without its records.
 
-use crate::model::{Release, release};
+use crate::model::summary::{CUTOFFS, SummaryRules};
+use crate::model::{ProfileKind, Release, ValueKind, release};
 
 /// First 8 bytes of every indexed profile: `\xFF lprofi \x81`.
 pub const MAGIC: [u8; 8] = *b"\xfflprofi\x81";
@@ -72,6 +77,111 @@ pub(super) const ITEM_HEADER: usize = 24;
 pub fn writing_release(version: u32) -> Release {
     let writers = || release::RELEASES.iter().filter(|row| row.indexed_version == version).map(|row| row.release());
     writers().rfind(|release| *release <= Release::DEFAULT).or_else(|| writers().next()).unwrap_or_default()
+}
+
+/// A format version as a release writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Dialect {
+    pub(super) version: u32,
+    pub(super) release: Release,
+}
+
+impl Dialect {
+    /// Whether the version has a part, see [`since`].
+    pub(super) fn has(self, since: u32) -> bool {
+        self.version >= since
+    }
+
+    /// The value kinds that are written.
+    pub(super) fn value_kinds(self) -> &'static [ValueKind] {
+        if !self.has(since::VALUE_SITES) {
+            &[]
+        } else if self.release >= Release(19) {
+            &ValueKind::ALL
+        } else {
+            &ValueKind::ALL[..2]
+        }
+    }
+
+    /// The variant bits that the release knows.
+    pub(super) fn kind_bits(self, kind: ProfileKind) -> u64 {
+        let mut kind = kind.intersection(ProfileKind::known_by(self.release));
+        if !self.has(since::MEMPROF) {
+            kind = kind.without(ProfileKind::MEMPROF);
+        }
+        if !self.has(since::TRACES) {
+            kind = kind.without(ProfileKind::TEMPORAL);
+        }
+        if !self.has(since::SUMMARY) {
+            kind = kind.without(ProfileKind::CONTEXT_SENSITIVE);
+        }
+        kind.indexed_bits()
+    }
+
+    /// Cutoffs of the summary. Releases up to 6 list two of them twice.
+    pub(super) fn cutoffs(self) -> &'static [u32] {
+        if self.release <= Release(6) { &EARLY_CUTOFFS } else { &CUTOFFS }
+    }
+
+    /// Releases up to 3.9 never make the hash table smaller than it was at the
+    /// start.
+    pub(super) fn table_shrinks(self) -> bool {
+        self.release > Release(3)
+    }
+
+    /// How the release's summary takes pseudo counts.
+    pub(super) fn summary_rules(self) -> SummaryRules {
+        if self.release >= Release(16) { SummaryRules::PseudoCounts } else { SummaryRules::BeforePseudoCounts }
+    }
+}
+
+/// Cutoffs of the summary in releases 3.9 to 6.
+const EARLY_CUTOFFS: [u32; 18] = [
+    10_000, 100_000, 200_000, 300_000, 400_000, 500_000, 500_000, 600_000, 600_000, 700_000, 800_000, 900_000, 950_000,
+    990_000, 999_000, 999_900, 999_990, 999_999,
+];
+
+/// What is in memory of an indexed file: all of it, or all but the payload of its hash table.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FileBytes<'data> {
+    /// From the first byte on, as far as summaries reach.
+    front: &'data [u8],
+    back: &'data [u8],
+    /// Where `back` begins in the file; it reaches to the end.
+    back_offset: u64,
+}
+
+impl<'data> FileBytes<'data> {
+    pub(super) fn whole(file: &'data [u8]) -> Self {
+        Self { front: file, back: file, back_offset: 0 }
+    }
+
+    /// Without what stands between `front` and the index of the hash table.
+    pub(super) fn around_payload(front: &'data [u8], back: &'data [u8], index_offset: u64) -> Self {
+        Self { front, back, back_offset: index_offset }
+    }
+
+    /// Length of the file.
+    pub(super) fn len(self) -> u64 {
+        self.back_offset + self.back.len() as u64
+    }
+
+    /// The file from its first byte on, as far as it is there.
+    pub(super) fn front(self) -> &'data [u8] {
+        self.front
+    }
+
+    /// The file from an offset on; `None` outside, and for what is not there.
+    pub(super) fn from(self, offset: u64) -> Option<&'data [u8]> {
+        let start = usize::try_from(offset.checked_sub(self.back_offset)?).ok()?;
+        self.back.get(start..)
+    }
+
+    /// What stands in front of an index, from an offset on; nothing if it is not there.
+    pub(super) fn payload(self, offset: u64, index_offset: u64) -> &'data [u8] {
+        let len = usize::try_from(index_offset - offset).unwrap_or(usize::MAX);
+        self.from(offset).and_then(|rest| rest.get(..len)).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,16 @@
 //! The on-disk hash table: one bucket for a lookup, all items for a walk.
+//!
+//! The entries of a hash table through a window of its payload.
+//!
+//! Entries as most are, one record with counters alone: found with few decisions, and used where they stand.
 
-use super::file::FileBytes;
-use super::layout::ITEM_HEADER;
+use super::layout::{FileBytes, ITEM_HEADER, since};
 use super::records::Records;
+use crate::bytes::window::Window;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
-use crate::model::{NameRef, name_ref};
+use crate::model::{Counters, FunctionRecord, NameRef, RecordRef, RecordView, name_ref};
+use std::ops::Range;
 
 /// Where the table stands in the file.
 #[derive(Debug, Clone, Copy)]
@@ -250,4 +255,226 @@ fn as_malformed(error: Error) -> Error {
         other => other.to_string(),
     };
     Error::malformed(detail).with_llvm_detail("profile data is empty").at("hash table", offset)
+}
+
+/// Goes from entry to entry, in the order of the payload.
+#[derive(Debug)]
+pub(super) struct Entries<'data> {
+    window: Window<'data>,
+    progress: Progress,
+    version: u32,
+    name_ref: NameRef,
+    /// Where the name of the entry at hand is in view.
+    name: Range<usize>,
+    /// Where its records are that were not decoded.
+    records: Range<usize>,
+    /// What ends a record of counters alone.
+    plain_end: Option<&'static [u8]>,
+    /// FuncHash of such a record, and where its counters are in view.
+    plain: (u64, Range<usize>),
+}
+
+impl<'data> Entries<'data> {
+    /// Before the first entry of a table, whose payload is in the window.
+    pub(super) fn new(window: Window<'data>, table: &Table<'_>, version: u32) -> Self {
+        let plain_end = end_of_plain(version);
+        let (progress, name, records, plain) = (table.start(), 0..0, 0..0, (0, 0..0));
+        Self { window, progress, version, name_ref: 0, name, records, plain_end, plain }
+    }
+
+    /// Before the first entry once more.
+    pub(super) fn again(&self, table: &Table<'_>) -> Self {
+        Self::new(self.window.again(table.payload_offset), table, self.version)
+    }
+
+    /// Goes to the next entry if it has one record with counters alone and all of it is in view; it is
+    /// [`plain`](Self::plain) then.
+    #[inline]
+    pub(super) fn advance_plain(&mut self) -> bool {
+        let Some(end) = self.plain_end.filter(|_| self.records.is_empty()) else { return false };
+        let bytes = self.window.bytes();
+        let Some((start, progress)) = self.progress.quick_step(bytes) else { return false };
+        let Some(plain) = PlainEntry::find(&bytes[start..], end) else { return false };
+        let at = self.window.passed() + start;
+        self.window.pass(start + plain.len);
+        self.progress = progress;
+        self.name_ref = plain.name_ref;
+        self.name = at + plain.name.start..at + plain.name.end;
+        self.plain = (plain.func_hash, at + plain.counters.start..at + plain.counters.end);
+        true
+    }
+
+    /// The one record of the entry at hand.
+    #[inline]
+    pub(super) fn plain(&self) -> RecordRef<'_> {
+        let (func_hash, counters) = &self.plain;
+        let (counters, _) = self.window.view()[counters.clone()].as_chunks();
+        let record = RecordView::of_counters(*func_hash, Counters::stored(counters));
+        RecordRef { name: self.name(), name_ref: Some(self.name_ref), text: None, record }
+    }
+
+    /// Goes to the next entry, which is checked from end to end; `false` at the end.
+    ///
+    /// # Errors
+    ///
+    /// Malformed for a damaged entry, the last one then; I/O where the window cannot move.
+    pub(super) fn advance(&mut self) -> Result<bool> {
+        loop {
+            let mut progress = self.progress;
+            let offset = self.window.base() + self.window.passed() as u64;
+            let mut cursor = Cursor::new(self.window.bytes(), offset, Endian::Little, "hash table");
+            let Some(entry) = progress.next_entry(&mut cursor, self.version) else { return Ok(false) };
+            let end = self.window.view().len() - cursor.rest().len();
+            match entry.map(|entry| (entry.name_ref, entry.name.len(), entry.records.bytes_left())) {
+                Ok((name_ref, name_len, records_len)) => {
+                    self.records = end - records_len..end;
+                    self.name = self.records.start - name_len..self.records.start;
+                    (self.name_ref, self.progress) = (name_ref, progress);
+                    self.window.pass(end - self.window.passed());
+                    return Ok(true);
+                }
+                // What does not fit the view may fit a longer one.
+                Err(_) if self.window.more()? => {}
+                Err(error) => {
+                    self.progress = progress;
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Decodes the next record of the entry at hand; `false` when it has no more.
+    ///
+    /// # Errors
+    ///
+    /// I/O where memory does not hold the record.
+    pub(super) fn next_record(&mut self, record: &mut FunctionRecord) -> Result<bool> {
+        let Range { start, end } = self.records;
+        let offset = self.window.base() + start as u64;
+        let mut records = Records::unchecked(&self.window.view()[start..end], offset, self.version);
+        let found = records.next_into(record)?;
+        self.records.start = end - records.bytes_left();
+        Ok(found)
+    }
+
+    /// Name of the entry at hand.
+    pub(super) fn name(&self) -> &[u8] {
+        &self.window.view()[self.name.clone()]
+    }
+
+    /// Its hash as the file says it.
+    pub(super) fn name_ref(&self) -> NameRef {
+        self.name_ref
+    }
+}
+
+/// An entry whose one record has counters and nothing else. Its ranges are within the bytes that it begins.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct PlainEntry {
+    pub(super) name_ref: NameRef,
+    pub(super) name: Range<usize>,
+    pub(super) func_hash: u64,
+    /// At least one of 8 bytes.
+    pub(super) counters: Range<usize>,
+    /// Bytes of the entry.
+    pub(super) len: usize,
+}
+
+/// FuncHash and number of counters.
+const RECORD_HEADER: usize = 16;
+
+/// What stands behind the counters of a record that has nothing else; `None` where the number of counters is not
+/// in the file.
+fn end_of_plain(version: u32) -> Option<&'static [u8]> {
+    // No bytes of a bitmap, no bits of uniformity, and value data of 8 bytes, which are its own size and no kinds.
+    const END: &[u8] = &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0];
+    match version {
+        since::UNIFORMITY.. => Some(END),
+        since::BITMAPS.. => Some(&END[8..]),
+        since::VALUE_SITES.. => Some(&END[16..]),
+        since::RECORD_COUNTS.. => Some(&[]),
+        _ => None,
+    }
+}
+
+impl PlainEntry {
+    /// The entry at the beginning of `bytes`, if it is such and all of it is there; `end` is that of
+    /// [`end_of_plain`] for the version.
+    #[inline]
+    pub(super) fn find(bytes: &[u8], end: &[u8]) -> Option<Self> {
+        let (header, rest) = bytes.split_first_chunk::<ITEM_HEADER>()?;
+        let (name, rest) = rest.split_at_checked(length(word(header, 8))?)?;
+        let data = rest.get(..length(word(header, 16))?)?;
+        let (record, rest) = data.split_first_chunk::<RECORD_HEADER>()?;
+        let (counters, rest) = rest.split_at_checked(length(word(record, 8))?.checked_mul(8)?)?;
+        if rest != end || counters.is_empty() {
+            return None;
+        }
+        let data_at = ITEM_HEADER + name.len();
+        let counters_at = data_at + RECORD_HEADER;
+        Some(Self {
+            name_ref: word(header, 0),
+            name: ITEM_HEADER..data_at,
+            func_hash: word(record, 0),
+            counters: counters_at..counters_at + counters.len(),
+            len: data_at + data.len(),
+        })
+    }
+}
+
+#[inline]
+fn word<const LEN: usize>(bytes: &[u8; LEN], at: usize) -> u64 {
+    bytes[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+#[inline]
+fn length(word: u64) -> Option<usize> {
+    usize::try_from(word).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::indexed::lookup::*;
+
+    /// An entry field by field: one record of two counters.
+    fn entry(end: &[u8]) -> Vec<u8> {
+        let data: Vec<u8> =
+            [7u64, 2, 30, 40].iter().flat_map(|word| word.to_le_bytes()).chain(end.iter().copied()).collect();
+        let header = [9u64, 3, data.len() as u64];
+        header.iter().flat_map(|word| word.to_le_bytes()).chain(*b"foo").chain(data).collect()
+    }
+
+    #[test]
+    fn counters_alone_are_plain_in_every_version_that_numbers_them() {
+        assert_eq!(end_of_plain(1), None);
+        for (version, after) in [(2, 0), (3, 8), (10, 8), (11, 16), (13, 16), (14, 24)] {
+            let end = end_of_plain(version).unwrap();
+            assert_eq!(end.len(), after, "version {version}");
+            let bytes = entry(end);
+            let found = PlainEntry::find(&[&bytes[..], b"more"].concat(), end).unwrap();
+            let expected = PlainEntry { name_ref: 9, name: 24..27, func_hash: 7, counters: 43..59, len: bytes.len() };
+            assert_eq!(found, expected);
+            for len in 0..bytes.len() {
+                assert_eq!(PlainEntry::find(&bytes[..len], end), None, "{len} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn records_with_values_are_not_plain() {
+        let end = end_of_plain(13).unwrap();
+        let valid = entry(end);
+        // Number of counters, of bytes of a bitmap, of kinds, and lengths beyond all that is there.
+        for (at, value) in
+            [(35, 0), (35, 1), (35, 3), (59, 1), (67, 16), (71, 1), (8, 2), (15, 255), (23, 255), (42, 255)]
+        {
+            let mut bytes = valid.clone();
+            bytes[at] = value;
+            assert_eq!(PlainEntry::find(&bytes, end), None, "byte {at} is {value}");
+        }
+        let mut none = entry(end);
+        none.drain(43..59);
+        (none[16], none[35]) = (32, 0);
+        assert_eq!(PlainEntry::find(&none, end), None, "a record without counters");
+    }
 }

@@ -5,7 +5,7 @@
 //! those of its header and of the bucket indexes of its hash tables move along;
 //! nothing else holds offsets.
 
-use super::file::FileBytes;
+use super::layout::FileBytes;
 use crate::bytes::names::Chunks;
 use crate::bytes::{Cursor, Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};

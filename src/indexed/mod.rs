@@ -29,36 +29,128 @@
 //! | 14 | 23 | bitmap bytes packed, uniformity bits |
 //!
 //! (`InstrProf.h`, `InstrProfReader.cpp`, `InstrProfWriter.cpp` in LLVM.)
+//!
+//! What an indexed file is made of, for people and programs.
 
-mod describe;
-mod dialect;
-mod entries;
-mod extent;
-mod file;
-mod layout;
-mod lookup;
-mod losses;
-mod memprof;
-mod order;
-mod outline;
-mod payload;
-mod plain;
-mod profile;
-mod reader;
-mod records;
-mod summaries;
-mod trailing;
-mod verify;
-mod write;
+use crate::bytes::{Cursor, Endian};
+use crate::compat::Compat;
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::model::description::{Description, PartDescription, hex};
+use crate::model::{ProfileKind, release};
+use layout::{HEADER_WORDS, header_size, since};
 
-pub use describe::describe;
 pub(crate) use layout::MEMPROF_OFFSET_AT;
 pub use layout::{DEFAULT_VERSION, MAGIC, NEWEST_VERSION, writing_release};
 pub use lookup::Entry;
-pub use losses::losses;
 pub(crate) use memprof::section_version as memory_section_version;
-pub(crate) use outline::Outline;
 pub use profile::{IndexedProfile, ReadOptions};
+pub(crate) use reader::Outline;
 pub use reader::{IndexedReader, is_blank};
 pub use records::Records;
+pub use write::losses;
 pub use write::{Encoder, WriteOptions, write};
+
+mod layout;
+mod lookup;
+mod memprof;
+mod profile;
+mod reader;
+mod records;
+mod write;
+
+/// Describes an indexed file. Damage is told, not returned: whatever stands
+/// before it is described.
+pub fn describe(file: &[u8], limits: &Limits) -> Description {
+    let mut description = Description::new("LLVM indexed profile", file.len() as u64);
+    description.supported = true;
+    let profile = IndexedProfile::read(file, ReadOptions::new(*limits, Compat::Profbridge));
+    match profile.and_then(|profile| describe_profile(file, &profile)) {
+        Ok(part) => description.parts.push(part),
+        Err(error) => description.set_error(&error),
+    }
+    description
+}
+
+fn describe_profile(file: &[u8], profile: &IndexedProfile<'_>) -> Result<PartDescription> {
+    let version = profile.version();
+    let mut part = PartDescription {
+        version: Some(version.to_string()),
+        variant: profile.kind().sentence_words(),
+        byte_order: Some(Endian::Little.to_string()),
+        written_by: release::indexed_writers(version.into()),
+        read_by: release::indexed_readers(version.into()),
+        binary_ids: profile.binary_ids()?.iter().map(|id| hex(id)).collect(),
+        ..PartDescription::default()
+    };
+    let header = header_size(version) as u64;
+    part.section("header", Some(0), header, Some(header / 8));
+    let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
+    cursor.take("header", header)?;
+    for (name, summary) in
+        [("summary", profile.summary()), ("context-sensitive summary", profile.context_sensitive_summary())]
+    {
+        if let Some(summary) = summary {
+            let start = cursor.position();
+            let fields = cursor.u64("number of summary fields")?;
+            let rows = cursor.u64("number of summary rows")?;
+            cursor.take("summary", fields.saturating_mul(8).saturating_add(rows.saturating_mul(24)))?;
+            part.section(name, Some(start), cursor.position() - start, Some(summary.rows.len() as u64));
+        }
+    }
+    let index = word(file, version, "HashOffset")?;
+    part.section("records", Some(cursor.position()), index.saturating_sub(cursor.position()), Some(profile.len()));
+    let mut buckets = Cursor::new(file.get(index as usize..).unwrap_or_default(), index, Endian::Little, "hash table");
+    let buckets = buckets.u64("number of buckets")?;
+    part.section("hash table index", Some(index), 16 + 8 * buckets, Some(buckets));
+    for section in later_sections(file, profile)? {
+        let size = section.end - section.start;
+        part.section(section.name, Some(section.start), size, section.entries);
+    }
+    part.fact("functions", profile.len().to_string());
+    if let Some(summary) = profile.summary() {
+        part.fact("largest count", summary.max_count.to_string());
+        part.fact("total count", summary.total_count.to_string());
+    }
+    Ok(part)
+}
+
+struct Later {
+    name: &'static str,
+    start: u64,
+    end: u64,
+    entries: Option<u64>,
+}
+
+/// The sections behind the hash table, in file order; each ends where the
+/// next begins.
+fn later_sections(file: &[u8], profile: &IndexedProfile<'_>) -> Result<Vec<Later>> {
+    let version = profile.version();
+    let has_memprof = profile.kind().contains(ProfileKind::MEMPROF);
+    let has_traces = profile.kind().contains(ProfileKind::TEMPORAL);
+    let offered = [
+        (has_memprof && version >= since::MEMPROF, "MemProfOffset", "memory profile", None),
+        (version >= since::BINARY_IDS, "BinaryIdOffset", "binary ids", Some(profile.binary_ids()?.len())),
+        (version >= since::VTABLES, "VTableNamesOffset", "vtable names", Some(profile.vtable_names()?.len())),
+        (has_traces, "TemporalProfTracesOffset", "temporal traces", Some(profile.temporal()?.traces.len())),
+    ];
+    let mut found = Vec::new();
+    for (_, field, name, entries) in offered.into_iter().filter(|(there, ..)| *there) {
+        let start = word(file, version, field)?;
+        found.push(Later { name, start, end: file.len() as u64, entries: entries.map(|entries| entries as u64) });
+    }
+    found.sort_by_key(|section| section.start);
+    for at in 1..found.len() {
+        found[at - 1].end = found[at].start;
+    }
+    Ok(found)
+}
+
+/// A word of the header by its name.
+fn word(file: &[u8], version: u32, name: &str) -> Result<u64> {
+    let words = HEADER_WORDS.iter().filter(|word| word.since <= version);
+    let at = words.take_while(|word| word.name != name).count() as u64;
+    let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
+    cursor.take("header", 24 + 8 * at)?;
+    cursor.u64("header word")
+}

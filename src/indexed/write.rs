@@ -2,18 +2,27 @@
 //!
 //! Everything is sized first, so that every offset is known before the first
 //! byte is written, and the file can go out piece by piece.
+//!
+//! The stored summaries: the plain one, and that of context-sensitive records.
+//!
+//! The sections behind the hash table.
+//!
+//! What a version cannot hold of a profile.
 
-use super::dialect::Dialect;
-use super::layout::{HEADER_WORDS, ITEM_HEADER, MAGIC, NEWEST_VERSION, header_size, since, writing_release};
-use super::payload::{data_size, too_large, write_item};
-use super::summaries::{Summaries, summary_bytes, summary_size};
-use super::trailing::Trailing;
-use crate::bytes::hash_table::Buckets;
+use super::layout::{Dialect, HEADER_WORDS, ITEM_HEADER, MAGIC, NEWEST_VERSION, header_size, since, writing_release};
+use super::memprof;
+use super::records::{data_size, too_large, write_item, written_records};
+use crate::bytes::names::{Compression, write_chunk};
+use crate::bytes::sink::Buckets;
 use crate::bytes::{Endian, Sink};
 use crate::error::{Error, Result};
-use crate::memory::{self, HOLD_OUTPUT};
+use crate::memory::{self, HOLD_NAMES, HOLD_OUTPUT};
 use crate::model::hash_order::string_map_order;
-use crate::model::{FunctionId, FunctionView, Profile, ProfileKind, ProfileSummary, Release, Selection};
+use crate::model::record::MAX_VALUES_PER_SITE;
+use crate::model::{
+    BinaryId, FunctionId, FunctionView, Loss, LossKind, Losses, Profile, ProfileKind, ProfileSummary, RecordView,
+    Release, Selection, SummaryBuilder, TemporalProfile, ValueKind,
+};
 use crate::threads::Task;
 use crate::threads::ordered_writer::write_in_order;
 use std::io::{self, Write};
@@ -374,5 +383,220 @@ fn header(dialect: Dialect, bits: u64, hash_table: u64, trailing: &Trailing, sum
 impl std::fmt::Debug for Encoder<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Encoder").field("dialect", &self.dialect).field("functions", &self.functions.len()).finish()
+    }
+}
+
+/// Adds both summaries up.
+pub(super) struct Summaries {
+    plain: SummaryBuilder,
+    sensitive: SummaryBuilder,
+    /// Whether the release tells the two apart.
+    separates: bool,
+}
+
+impl Summaries {
+    pub(super) fn new(dialect: Dialect) -> Self {
+        let builder = || SummaryBuilder::new(dialect.summary_rules());
+        Self { plain: builder(), sensitive: builder(), separates: dialect.release >= Release(9) }
+    }
+
+    /// Adds the records of a function that are written.
+    pub(super) fn add_function(&mut self, dialect: Dialect, function: FunctionView<'_>) -> Result<()> {
+        if dialect.has(since::RECORD_COUNTS) {
+            function.records().for_each(|record| self.add(record));
+        } else {
+            written_records(dialect, function)?.into_iter().for_each(|record| self.add(record));
+        }
+        Ok(())
+    }
+
+    /// Bit 60 of the hash decides, whatever the kind of the profile: a record
+    /// that has it is missing from the summary of a plain profile, as in LLVM.
+    fn add(&mut self, record: RecordView<'_>) {
+        let sensitive = self.separates && record.is_context_sensitive();
+        let builder = if sensitive { &mut self.sensitive } else { &mut self.plain };
+        builder.add_record(record);
+    }
+
+    /// Does now what [`finish`](Self::finish) would have to do.
+    pub(super) fn sort(&mut self) {
+        self.plain.sort();
+        self.sensitive.sort();
+    }
+
+    /// Adds the records of another part of the functions.
+    pub(super) fn absorb(&mut self, other: Self) {
+        self.plain.absorb(other.plain);
+        self.sensitive.absorb(other.sensitive);
+    }
+
+    pub(super) fn finish(self, cutoffs: &[u32]) -> Result<(ProfileSummary, ProfileSummary)> {
+        Ok((self.plain.try_finish(cutoffs)?, self.sensitive.try_finish(cutoffs)?))
+    }
+}
+
+/// Two sizes, six totals, three words for each cutoff.
+fn summary_size(cutoffs: &[u32]) -> usize {
+    8 * (2 + 6 + 3 * cutoffs.len())
+}
+
+fn summary_bytes(summary: &ProfileSummary) -> Vec<u8> {
+    let mut sink = Sink::new(Endian::Little);
+    sink.u64s(&[6, summary.rows.len() as u64]);
+    sink.u64s(&[u64::from(summary.num_functions), u64::from(summary.num_counts)]);
+    sink.u64s(&[summary.max_function_count, summary.max_count, summary.max_internal_count, summary.total_count]);
+    for row in &summary.rows {
+        sink.u64s(&[u64::from(row.cutoff), row.min_count, row.num_counts]);
+    }
+    sink.into_bytes()
+}
+
+/// The sections, and where in the file they are; 0 for one that is not there.
+#[derive(Default)]
+pub(super) struct Trailing {
+    pub(super) bytes: Vec<u8>,
+    pub(super) memprof: u64,
+    pub(super) binary_ids: u64,
+    pub(super) vtable_names: u64,
+    pub(super) traces: u64,
+}
+
+impl Trailing {
+    /// Encodes the sections of `profile` for byte `start` of the file; `bits`
+    /// are the variant bits that are written.
+    ///
+    /// # Errors
+    ///
+    /// Those of a memory profile that cannot be moved; out of memory.
+    pub(super) fn new(profile: &Profile, dialect: Dialect, bits: u64, start: u64) -> Result<Self> {
+        let mut sink = Sink::new(Endian::Little);
+        let mut trailing = Self::default();
+        let here = |sink: &Sink| start.saturating_add(sink.len() as u64);
+        if bits & ProfileKind::MEMPROF.bits() != 0 {
+            trailing.memprof = here(&sink);
+            match &profile.memprof {
+                Some(section) => memprof::write_moved(&mut sink, section, trailing.memprof)?,
+                None => memprof::write_empty(&mut sink, dialect.release, trailing.memprof),
+            }
+        }
+        if dialect.has(since::BINARY_IDS) {
+            trailing.binary_ids = here(&sink);
+            write_binary_ids(&mut sink, &sorted_ids(profile));
+        }
+        if dialect.has(since::VTABLES) {
+            trailing.vtable_names = here(&sink);
+            write_vtable_names(&mut sink, profile, dialect)?;
+        }
+        if bits & ProfileKind::TEMPORAL.bits() != 0 {
+            trailing.traces = here(&sink);
+            write_traces(&mut sink, &profile.temporal);
+        }
+        trailing.bytes = sink.finish()?;
+        Ok(trailing)
+    }
+}
+
+/// Each identity once, in order.
+fn sorted_ids(profile: &Profile) -> Vec<&BinaryId> {
+    let mut ids: Vec<&BinaryId> = profile.binary_ids.iter().collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+fn write_binary_ids(sink: &mut Sink, ids: &[&BinaryId]) {
+    let size: usize = ids.iter().map(|id| 8 + id.len().next_multiple_of(8)).sum();
+    sink.u64(size as u64);
+    for id in ids {
+        sink.u64(id.len() as u64);
+        sink.bytes(id);
+        sink.zeros(id.len().next_multiple_of(8) - id.len());
+    }
+}
+
+fn write_vtable_names(sink: &mut Sink, profile: &Profile, dialect: Dialect) -> Result<()> {
+    let names: Vec<&[u8]> = memory::collect(profile.vtable_names.iter().map(Vec::as_slice), HOLD_NAMES)?;
+    let order = string_map_order(dialect.release, names.iter().copied())?;
+    let mut chunk = Sink::new(Endian::Little);
+    write_chunk(&mut chunk, order.into_iter().map(|index| names[index as usize]), Compression::Zlib)?;
+    let chunk = chunk.finish()?;
+    sink.u64(chunk.len() as u64);
+    sink.bytes(&chunk);
+    sink.zeros(chunk.len().next_multiple_of(8) - chunk.len());
+    Ok(())
+}
+
+fn write_traces(sink: &mut Sink, temporal: &TemporalProfile) {
+    sink.u64(temporal.traces.len() as u64);
+    sink.u64(temporal.stream_size);
+    for trace in &temporal.traces {
+        sink.u64(trace.weight);
+        sink.u64(trace.functions.len() as u64);
+        sink.u64s(&trace.functions);
+    }
+}
+
+/// What the version asked for cannot hold of a profile.
+pub fn losses(profile: &Profile, options: &WriteOptions<'_>) -> Vec<Loss> {
+    let dialect = options.dialect();
+    let mut losses = Losses::new();
+    count_values_beyond_limit(&mut losses, profile, options);
+    if !dialect.has(since::BITMAPS) || dialect.value_kinds().len() < ValueKind::COUNT {
+        count_unknown_parts(&mut losses, profile, options);
+    }
+    if !dialect.has(since::UNIFORMITY) {
+        let kept = |function: FunctionView<'_>| options.selection.keeps(function);
+        losses.add(LossKind::UniformityBits, profile.functions.uniformity_bits(kept));
+    }
+    if !dialect.has(since::BINARY_IDS) {
+        losses.add(LossKind::BinaryIds, sorted_ids(profile).len() as u64);
+    }
+    if !dialect.has(since::TRACES) {
+        losses.add(LossKind::TemporalTraces, profile.temporal.traces.len() as u64);
+    }
+    if !dialect.has(since::VTABLES) {
+        losses.add(LossKind::VTableNames, profile.vtable_names.len() as u64);
+    }
+    if !dialect.has(since::MEMPROF) {
+        losses.add(LossKind::MemProf, u64::from(profile.memprof.is_some()));
+    }
+    // The bits of parts that are counted above are no loss of their own.
+    let counted = ProfileKind::MEMPROF | ProfileKind::TEMPORAL;
+    let kind = profile.kind.without(counted);
+    losses.add_properties(ProfileKind::from_bits(kind.indexed_bits() & !dialect.kind_bits(kind)));
+    losses.into_vec()
+}
+
+/// Counts the values that full sites lose; a merge has cut them before.
+fn count_values_beyond_limit(losses: &mut Losses, profile: &Profile, options: &WriteOptions<'_>) {
+    if !profile.functions.has_value_sites() {
+        return;
+    }
+    let dialect = options.dialect();
+    let functions = profile.functions.iter().filter(|function| options.selection.keeps(*function));
+    for record in functions.flat_map(FunctionView::records).filter(|record| record.has_value_sites()) {
+        for sites in dialect.value_kinds().iter().map(|kind| record.sites(*kind)) {
+            let beyond = sites.iter().map(|site| site.len().saturating_sub(MAX_VALUES_PER_SITE)).sum::<usize>();
+            losses.add(LossKind::ValuesBeyondLimit, beyond as u64);
+        }
+    }
+}
+
+/// Counts parts of records that the version or the release does not know.
+fn count_unknown_parts(losses: &mut Losses, profile: &Profile, options: &WriteOptions<'_>) {
+    let dialect = options.dialect();
+    for function in profile.functions.iter().filter(|function| options.selection.keeps(*function)) {
+        if !dialect.has(since::RECORD_COUNTS) {
+            losses.add(LossKind::FurtherRecords, (function.records().count() as u64).saturating_sub(1));
+        }
+        for record in function.records() {
+            if !dialect.has(since::BITMAPS) {
+                losses.add(LossKind::BitmapBytes, record.bitmap.len() as u64);
+            }
+            for kind in ValueKind::ALL.into_iter().filter(|kind| !dialect.value_kinds().contains(kind)) {
+                let lost = if kind == ValueKind::VTableTarget { LossKind::VTableSites } else { LossKind::ValueSites };
+                losses.add(lost, record.sites(kind).len() as u64);
+            }
+        }
     }
 }

@@ -11,7 +11,7 @@ use super::file::open_file;
 use super::pipe::{Pipe, PipeReader, StoredBytes};
 use super::steps::reading;
 use super::version::FormatVersion;
-use crate::bytes::head::HEAD_BYTES;
+use crate::bytes::HEAD_BYTES;
 use crate::bytes::{Confidence, Head};
 use crate::compression::{Compression, Opened, decompress, open as open_stream, uncompressed_name};
 use crate::error::{Error, ErrorKind, Result};

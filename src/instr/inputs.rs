@@ -6,10 +6,10 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::merger::Merger;
-use crate::instr::outcome::AddOutcome;
+use crate::instr::rules::AddOutcome;
 use crate::instr::rules::KindRule;
 use crate::limits::Limits;
-use crate::model::remap::Remapping;
+use crate::model::selection::Remapping;
 use crate::model::{Profile, ProfileKind, ProfileReader, RecordRef};
 use std::path::Path;
 

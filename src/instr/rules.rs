@@ -1,7 +1,12 @@
 //! What changed between releases of LLVM in how profiles are added up.
 
-use crate::model::Release;
+use crate::error::{Error, ErrorKind};
+use crate::hint::Hint;
 use crate::model::summary::SummaryRules;
+use crate::model::{ProfileKind, RecordId, Release};
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 
 /// How the kinds of inputs combine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,5 +90,389 @@ impl MergeRules {
 impl Default for MergeRules {
     fn default() -> Self {
         Self::of(Release::DEFAULT)
+    }
+}
+
+// Which kinds of profiles go together.
+
+/// Why two kinds do not go together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KindConflict {
+    /// IR and front-end profiles, to releases that tell them apart.
+    Levels,
+    /// A profile marked `:fe` and one without that mark.
+    MarkedLevels,
+    /// Entry-only coverage and profiles that count entry blocks first.
+    EntryOnly,
+}
+
+impl KindConflict {
+    pub(super) fn into_error(self) -> Error {
+        let what = match self {
+            Self::Levels => "IR and front-end profiles",
+            Self::MarkedLevels => "a profile marked :fe and one without that mark",
+            Self::EntryOnly => "entry-only coverage and profiles that count entry blocks first",
+        };
+        Error::new(ErrorKind::KindConflict { detail: format!("{what} cannot be merged") })
+            .with_hint("merge profiles of one kind at a time")
+    }
+}
+
+/// What the counters of an input are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CounterKind {
+    /// Those of a profile of this kind.
+    Of(ProfileKind),
+    /// Counts that every kind of counts can hold: the bridge makes such records, whose names say
+    /// what each counter is.
+    AnyCount,
+}
+
+impl CounterKind {
+    fn shares_file_with(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Of(one), Self::Of(other)) => one.of_counters() == other.of_counters(),
+            (Self::Of(kind), Self::AnyCount) | (Self::AnyCount, Self::Of(kind)) => {
+                !kind.intersects(ProfileKind::BYTE_COVERAGE | ProfileKind::FUNCTION_ENTRY_ONLY)
+            }
+            (Self::AnyCount, Self::AnyCount) => true,
+        }
+    }
+
+    fn words(self) -> String {
+        match self {
+            Self::Of(kind) => kind.of_counters().sentence_words().join(", "),
+            Self::AnyCount => "iprof with full counts".to_string(),
+        }
+    }
+}
+
+/// The kind that the inputs of a merge share ([`KindRule::OneKind`]), and the input that determined it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SharedKind {
+    first: Option<(CounterKind, Option<PathBuf>)>,
+}
+
+impl SharedKind {
+    /// Adds an input with counters of that kind; `name` is for messages.
+    ///
+    /// # Errors
+    ///
+    /// Kind conflict, with both inputs and kinds.
+    pub(crate) fn add(&mut self, new: CounterKind, name: Option<&Path>) -> Result<(), Error> {
+        let Some((first, first_name)) = &self.first else {
+            self.first = Some((new, name.map(Path::to_path_buf)));
+            return Ok(());
+        };
+        if !first.shares_file_with(new) {
+            let first_name = first_name.as_ref().map_or("an earlier input".into(), |name| name.to_string_lossy());
+            let detail = format!("its kind ({}) differs from that of {first_name} ({})", new.words(), first.words());
+            return Err(Error::new(ErrorKind::KindConflict { detail }).with_hint(Hint::MergeOneKind));
+        }
+        if *first == CounterKind::AnyCount && new != CounterKind::AnyCount {
+            self.first = Some((new, name.map(Path::to_path_buf)));
+        }
+        Ok(())
+    }
+}
+
+/// The kind of a profile of kind `so_far`, when one of kind `new` joins it.
+pub(super) fn combine_kinds(
+    rule: KindRule,
+    so_far: ProfileKind,
+    new: ProfileKind,
+    any_before: bool,
+) -> Result<ProfileKind, KindConflict> {
+    const FRONT_END: ProfileKind = ProfileKind::FRONT_END;
+    match rule {
+        KindRule::LevelsMustMatch => {
+            if any_before && so_far.is_ir() != new.is_ir() {
+                return Err(KindConflict::Levels);
+            }
+            let known = ProfileKind::IR | ProfileKind::CONTEXT_SENSITIVE;
+            let entry_first = new.intersection(ProfileKind::ENTRY_FIRST);
+            Ok((so_far | new).intersection(known) | entry_first)
+        }
+        KindRule::MarkedLevelsMustMatch => {
+            if so_far.is_none() {
+                return Ok(new);
+            }
+            if so_far.contains(FRONT_END) != new.contains(FRONT_END) {
+                return Err(KindConflict::MarkedLevels);
+            }
+            let first = ProfileKind::ENTRY_FIRST | ProfileKind::LOOP_ENTRIES;
+            let only = ProfileKind::FUNCTION_ENTRY_ONLY;
+            if (so_far.contains(only) && new.intersects(first)) || (new.contains(only) && so_far.intersects(first)) {
+                return Err(KindConflict::EntryOnly);
+            }
+            Ok(so_far | new)
+        }
+        // `SharedKind` finds the conflicts.
+        KindRule::OneKind => Ok(so_far | new),
+    }
+}
+
+/// More sums than any machine makes apart.
+const MOST_CONTEXTS: usize = 1 << 16;
+
+/// The conflict that ends a merge of llvm-profdata which makes `contexts` sums
+/// apart and joins them (`--num-threads`), where the inputs have these kinds;
+/// `None` stands for an input that was not opened. There is none with a single
+/// sum: what does not go together is left out of it then.
+///
+/// Releases before 16 join without looking.
+pub fn conflict_of_contexts(
+    rules: &MergeRules,
+    inputs: &[Option<ProfileKind>],
+    contexts: NonZeroUsize,
+) -> Option<KindConflict> {
+    let contexts = contexts.get().min(MOST_CONTEXTS);
+    if contexts < 2 || !rules.joins_kinds {
+        return None;
+    }
+    let mut kinds = vec![ProfileKind::NONE; contexts];
+    for (at, kind) in inputs.iter().enumerate() {
+        let context = &mut kinds[at % contexts];
+        if let Some(combined) = kind.and_then(|kind| combine_kinds(rules.kinds, *context, kind, true).ok()) {
+            *context = combined;
+        }
+    }
+    let (mut half, mut end) = (contexts / 2, contexts);
+    while half > 0 {
+        let odd = (end % 2 == 1).then_some((0, end - 1));
+        for (into, from) in (0..half).map(|at| (at, at + half)).chain(odd) {
+            match combine_kinds(rules.kinds, kinds[into], kinds[from], true) {
+                Ok(combined) => kinds[into] = combined,
+                Err(conflict) => return Some(conflict),
+            }
+        }
+        (end, half) = (half, half / 2);
+    }
+    None
+}
+
+// What becomes of single records.
+
+/// Something about one record that does not stop the merge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum SoftError {
+    /// Another number of counters, or a pseudo count on one side only. The
+    /// incoming record was left out.
+    CountMismatch,
+    /// Another number of bitmap bytes. The counters were added, the bitmap and
+    /// the values were not.
+    BitmapMismatch,
+    /// Another number of value sites of some kind. The values of that kind
+    /// were left out.
+    ValueSiteCountMismatch,
+    /// A counter or a value's count stopped at its maximum.
+    CounterOverflow,
+}
+
+impl SoftError {
+    /// Whether LLVM advises to check that all inputs come from one binary.
+    pub fn is_mismatch(self) -> bool {
+        self != Self::CounterOverflow
+    }
+
+    /// The text that llvm-profdata prints (`getInstrProfErrString`).
+    pub fn llvm_message(self) -> &'static str {
+        match self {
+            Self::CountMismatch => "function basic block count change detected (counter mismatch)",
+            Self::BitmapMismatch => "function bitmap size change detected (bitmap size mismatch)",
+            Self::ValueSiteCountMismatch => "function value site count change detected (counter mismatch)",
+            Self::CounterOverflow => "counter overflow",
+        }
+    }
+}
+
+impl fmt::Display for SoftError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::CountMismatch => "the number of counters differs from that of earlier inputs; record left out",
+            Self::BitmapMismatch => "the bitmap size differs from that of earlier inputs; bitmap and values left out",
+            Self::ValueSiteCountMismatch => {
+                "the number of value sites differs from that of earlier inputs; values left out"
+            }
+            Self::CounterOverflow => "a count reached its maximum",
+        })
+    }
+}
+
+/// What became of one record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AddOutcome {
+    /// The record it went into.
+    pub record: RecordId,
+    /// Whether it was the first of its name and FuncHash.
+    pub is_new: bool,
+    /// The first thing that was wrong with it.
+    pub error: Option<SoftError>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compat::Compat;
+    use crate::instr::{MergeOptions, Merger};
+    use crate::model::{FunctionRecord, Profile, Release};
+
+    const IR: Option<ProfileKind> = Some(ProfileKind::IR);
+    const FRONT_END: Option<ProfileKind> = Some(ProfileKind::FRONT_END);
+    const UNMARKED: Option<ProfileKind> = Some(ProfileKind::NONE);
+
+    fn conflict(contexts: usize, inputs: &[Option<ProfileKind>]) -> bool {
+        let contexts = NonZeroUsize::new(contexts).unwrap();
+        conflict_of_contexts(&MergeRules::default(), inputs, contexts).is_some()
+    }
+
+    /// Each line was seen with llvm-profdata 22.
+    #[test]
+    fn sums_made_apart_conflict_when_they_are_joined() {
+        assert!(!conflict(1, &[IR, FRONT_END]));
+        assert!(conflict(2, &[IR, FRONT_END]));
+        assert!(!conflict(2, &[UNMARKED, FRONT_END]));
+        assert!(conflict(3, &[UNMARKED, FRONT_END]), "the third sum is empty");
+        assert!(!conflict(3, &[IR, UNMARKED]));
+        assert!(!conflict(2, &[IR, UNMARKED, FRONT_END]), "the last one is left out of the first sum");
+        assert!(!conflict(2, &[IR, IR, FRONT_END, FRONT_END]));
+        assert!(conflict(2, &[FRONT_END, IR, FRONT_END]));
+        assert!(conflict(2, &[FRONT_END]), "the second sum is empty");
+    }
+
+    #[test]
+    fn releases_before_16_do_not_look() {
+        let two = NonZeroUsize::new(2).unwrap();
+        for (release, conflicts) in [(14, false), (15, false), (16, true), (22, true)] {
+            let found = conflict_of_contexts(&MergeRules::of(Release(release)), &[IR, FRONT_END], two);
+            assert_eq!(found.is_some(), conflicts, "LLVM {release}");
+        }
+    }
+
+    fn as_llvm(release: u32) -> Merger {
+        let release = Release(release);
+        Merger::new(MergeOptions { release, compat: Compat::Llvm22, ..MergeOptions::default() })
+    }
+
+    #[test]
+    fn only_marked_front_end_profiles_conflict_since_release_14() {
+        let (fe, ir, none) = (ProfileKind::FRONT_END, ProfileKind::IR, ProfileKind::NONE);
+        let merges = |release, kinds: [ProfileKind; 2]| {
+            let mut merger = as_llvm(release);
+            merger.begin_input(kinds[0]).unwrap();
+            merger.begin_input(kinds[1]).map(|()| merger.kind()).ok()
+        };
+        assert_eq!(merges(22, [ir, none]), Some(ir));
+        assert_eq!(merges(22, [none, fe]), Some(fe));
+        assert_eq!(merges(22, [fe, none]), None);
+        assert_eq!(merges(22, [fe, ir]), None);
+        assert_eq!(merges(13, [ir, none]), None);
+        assert_eq!(merges(13, [fe, none]), Some(none));
+        let (first, only) = (ir | ProfileKind::ENTRY_FIRST, ir | ProfileKind::FUNCTION_ENTRY_ONLY);
+        assert_eq!(merges(22, [first, only]), None);
+        assert_eq!(merges(22, [only, ir]), Some(only));
+        assert_eq!(merges(13, [first, ir]), Some(ir));
+    }
+
+    #[test]
+    fn a_kind_conflict_is_worded_for_both_compats() {
+        let mut merger = as_llvm(22);
+        merger.begin_input(ProfileKind::IR).unwrap();
+        let error = merger.begin_input(ProfileKind::FRONT_END).unwrap_err();
+        assert_eq!(error.to_string(), "a profile marked :fe and one without that mark cannot be merged");
+        assert_eq!(error.llvm_message(), "Merge IR generated profile with Clang generated profile.");
+    }
+
+    /// Kinds whose counters mean different things.
+    const KINDS: [ProfileKind; 7] = [
+        ProfileKind::NONE,
+        ProfileKind::BYTE_COVERAGE,
+        ProfileKind::IR,
+        ProfileKind::from_bits(ProfileKind::IR.bits() | ProfileKind::ENTRY_FIRST.bits()),
+        ProfileKind::from_bits(ProfileKind::IR.bits() | ProfileKind::LOOP_ENTRIES.bits()),
+        ProfileKind::from_bits(ProfileKind::IR.bits() | ProfileKind::BYTE_COVERAGE.bits()),
+        ProfileKind::from_bits(ProfileKind::IR.bits() | ProfileKind::FUNCTION_ENTRY_ONLY.bits()),
+    ];
+
+    /// Bits that leave the meaning of counters alone.
+    const OTHERS: [ProfileKind; 5] = [
+        ProfileKind::FRONT_END,
+        ProfileKind::CONTEXT_SENSITIVE,
+        ProfileKind::DEBUG_INFO_CORRELATE,
+        ProfileKind::MEMPROF,
+        ProfileKind::TEMPORAL,
+    ];
+
+    #[test]
+    fn profbridge_merges_counters_of_one_kind_only() {
+        for release in [13, 14, 22] {
+            for (one, other) in KINDS.into_iter().flat_map(|one| KINDS.map(|other| (one, other))) {
+                let mut merger = Merger::new(MergeOptions { release: Release(release), ..MergeOptions::default() });
+                merger.begin_named_input(one, Some(Path::new("a.profraw"))).unwrap();
+                let begun = merger.begin_input(other);
+                assert_eq!(begun.is_ok(), one == other, "{one} and {other}");
+                assert_eq!(merger.kind(), one);
+                let Err(error) = begun else { continue };
+                assert!(error.is_kind_conflict());
+                assert!(error.to_string().contains(" that of a.profraw ("), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_bits_of_the_inputs_are_combined() {
+        for (kind, other) in KINDS.into_iter().flat_map(|kind| OTHERS.map(|other| (kind, other))) {
+            for inputs in [[kind, kind | other], [kind | other, kind]] {
+                let mut merger = Merger::new(MergeOptions::default());
+                inputs.into_iter().for_each(|input| merger.begin_input(input).unwrap());
+                assert_eq!(merger.kind(), kind | other);
+            }
+        }
+    }
+
+    #[test]
+    fn inputs_without_records_have_no_kind() {
+        let (ir, first) = (ProfileKind::IR, ProfileKind::IR | ProfileKind::ENTRY_FIRST);
+        let (empty, memory) = (Profile { kind: first, ..Profile::default() }, ProfileKind::MEMPROF);
+        let mut counted = Profile { kind: ir, ..Profile::default() };
+        let function = counted.functions.intern(b"f");
+        counted.functions.push_record(function, &FunctionRecord::new(1, vec![2]));
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let mut merger = Merger::new(MergeOptions::default());
+            for at in order {
+                match at {
+                    0 => merger.add_profile(&counted, 1).unwrap(),
+                    1 => merger.add_profile(&empty, 1).unwrap(),
+                    _ => merger.begin_without_records(memory).unwrap(),
+                }
+            }
+            assert_eq!(merger.finish().kind, ir | memory, "{order:?}");
+        }
+        let mut merger = Merger::new(MergeOptions::default());
+        merger.add_profile(&empty, 1).unwrap();
+        assert_eq!(merger.finish().kind, first, "alone it keeps what it says");
+    }
+
+    #[test]
+    fn counts_of_an_iprof_have_the_kind_of_the_counts_in_the_inputs() {
+        let iprof = Path::new("java.iprof");
+        for kind in KINDS {
+            let is_counted = !kind.intersects(ProfileKind::BYTE_COVERAGE | ProfileKind::FUNCTION_ENTRY_ONLY);
+            let mut before = Merger::new(MergeOptions::default());
+            before.begin_counts(iprof).unwrap();
+            assert_eq!(before.begin_input(kind).is_ok(), is_counted, "{kind}");
+            let mut after = Merger::new(MergeOptions::default());
+            after.begin_input(kind).unwrap();
+            assert_eq!(after.begin_counts(iprof).is_ok(), is_counted, "{kind}");
+            assert_eq!(after.kind(), kind);
+        }
+        // The first LLVM profile determines the kind, whatever was in front of it.
+        let mut merger = Merger::new(MergeOptions::default());
+        merger.begin_counts(iprof).unwrap();
+        merger.begin_input(ProfileKind::IR).unwrap();
+        assert!(merger.begin_input(ProfileKind::NONE).is_err());
     }
 }

@@ -6,12 +6,11 @@
 //! the next: what the order by count was follows from it.
 
 use crate::error::Result;
-use crate::instr::introsort;
-use crate::instr::outcome::SoftError;
-use crate::instr::places::{PLACES, arrange};
-use crate::instr::stable_sort;
+use crate::instr::rules::SoftError;
+use crate::instr::sort;
+use crate::instr::sort::{PLACES, arrange};
 use crate::memory::{self, HOLD_RECORDS};
-use crate::model::value::MAX_VALUES_PER_SITE;
+use crate::model::record::MAX_VALUES_PER_SITE;
 use crate::model::{RecordId, ValueCount, ValueKind, ValueSites};
 use std::cmp::Reverse;
 use std::hint::select_unpredictable;
@@ -204,7 +203,7 @@ fn sort_repeated(site: &mut [ValueCount], incoming: &[ValueCount], stable: bool)
     if is_ascending(site) {
         return true;
     }
-    if stable || site.len() <= introsort::THRESHOLD {
+    if stable || site.len() <= sort::THRESHOLD {
         return false;
     }
     // Of equal counts nobody can tell which one was first.
@@ -212,14 +211,14 @@ fn sort_repeated(site: &mut [ValueCount], incoming: &[ValueCount], stable: bool)
     let mut repeated = site.windows(2).filter(differ).map(|pair| pair[0].value);
     if repeated.any(|value| incoming.binary_search_by_key(&value, |v| v.value).is_ok()) {
         sort_by_falling_count(site);
-        introsort::sort_by_value(site);
+        sort::sort_by_value(site);
     }
     false
 }
 
 /// Sorts by value, equal values anyhow. Returns whether all differ.
 fn sort_distinct(site: &mut [ValueCount]) -> bool {
-    if (introsort::THRESHOLD + 1..=PLACES).contains(&site.len()) {
+    if (sort::THRESHOLD + 1..=PLACES).contains(&site.len()) {
         // Call targets are hashes and nearly always differ above the lowest byte.
         arrange(site, |v| v.value);
         if is_ascending(site) {
@@ -294,14 +293,14 @@ fn is_ascending(site: &[ValueCount]) -> bool {
 }
 
 fn sort_by_count(site: &mut [ValueCount]) {
-    stable_sort::sort_by_key(site, |v| Reverse(v.count));
+    sort::sort_by_key(site, |v| Reverse(v.count));
 }
 
 fn sort_by_value(site: &mut [ValueCount], stable: bool) {
-    if stable || site.len() <= introsort::THRESHOLD {
-        stable_sort::sort_by_key(site, |v| v.value);
+    if stable || site.len() <= sort::THRESHOLD {
+        sort::sort_by_key(site, |v| v.value);
     } else {
-        introsort::sort_by_value(site);
+        sort::sort_by_value(site);
     }
 }
 

@@ -283,7 +283,7 @@ fn the_section_of_one_input_alone_is_kept_as_it_is() {
     }
 }
 
-// The exceptions that docs/merging.md lists.
+// The exceptions that docs/internals/merge-laws.md lists.
 
 /// The merge of `[a, b, c]`, and the merge of `a` with the merged profile of `[b, c]`.
 fn grouped(inputs: [(&FunctionRecord, u64); 3]) -> [Profile; 2] {

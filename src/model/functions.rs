@@ -3,16 +3,16 @@
 //! Invariants: functions and records keep the order of first appearance;
 //! records of one function form a chain in that order; a name stands once.
 
+use super::counters::Uniformity;
+use super::hash_order::name_order;
+use super::record::{ValueKind, ValueSites};
+use super::symbols::{NamePlace, NameStore, NameText};
 use crate::error::Result;
 use crate::memory::{self, HOLD_NAMES, HOLD_RECORDS, SharedPages};
 use crate::model::counters::Counters;
-use crate::model::name_order::name_order;
-use crate::model::names::{NamePlace, NameStore, NameText};
 use crate::model::record::RecordView;
 use crate::model::record_store::{NONE, RecordStore};
 use crate::model::symbols::{NameRef, name_ref};
-use crate::model::uniformity::Uniformity;
-use crate::model::value::{ValueKind, ValueSites};
 use hashbrown::{HashMap, HashTable};
 use std::iter::FusedIterator;
 use std::ops::Range;

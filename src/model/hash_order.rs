@@ -9,10 +9,17 @@
 //! Up to LLVM 22 the map keyed by numbers reserves the two largest, and records
 //! with these FuncHashes are lost there. Here they are keys as any other, which
 //! is what LLVM 23 makes of them.
+//!
+//! The random numbers that LLVM draws: the 32-bit Mersenne Twister MT19937
+//! (Matsumoto and Nishimura, 1998) and the distributions of the GNU C++ library.
+//!
+//! Merging samples traces with it, ordering functions skips moves.
+//!
+//! The order of names as bytes.
 
+use super::Release;
 use crate::error::Result;
 use crate::memory::{self, HOLD_NAMES};
-use crate::model::Release;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Free slot of a simulated table.
@@ -146,6 +153,119 @@ fn numbers_from(release: Release, keys: &[u64], first_slots: usize) -> Result<Ve
     Ok(slots)
 }
 
+const LEN: usize = 624;
+const SHIFT: usize = 397;
+
+/// `std::mt19937`; equal seeds give equal numbers.
+#[derive(Debug, Clone)]
+pub(crate) struct Mersenne {
+    state: Box<[u32; LEN]>,
+    next: usize,
+}
+
+impl Mersenne {
+    /// The seed that C++ takes by default.
+    pub(crate) const DEFAULT_SEED: u32 = 5489;
+
+    /// A generator at the beginning of its sequence.
+    pub(crate) fn new(seed: u32) -> Self {
+        let mut state = Box::new([0u32; LEN]);
+        let mut word = seed;
+        for (slot, at) in state.iter_mut().zip(1u32..) {
+            *slot = word;
+            word = (word ^ (word >> 30)).wrapping_mul(1_812_433_253).wrapping_add(at);
+        }
+        Self { state, next: LEN }
+    }
+
+    /// The next 32 random bits.
+    pub(crate) fn draw(&mut self) -> u32 {
+        if self.next == LEN {
+            self.refill();
+        }
+        let mut word = self.state[self.next];
+        self.next += 1;
+        word ^= word >> 11;
+        word ^= (word << 7) & 0x9d2c_5680;
+        word ^= (word << 15) & 0xefc6_0000;
+        word ^ (word >> 18)
+    }
+
+    fn refill(&mut self) {
+        for at in 0..LEN {
+            let mixed = (self.state[at] & 0x8000_0000) | (self.state[(at + 1) % LEN] & 0x7fff_ffff);
+            let twist = if mixed & 1 == 0 { 0 } else { 0x9908_b0df };
+            self.state[at] = self.state[(at + SHIFT) % LEN] ^ (mixed >> 1) ^ twist;
+        }
+        self.next = 0;
+    }
+
+    /// A number from 0 to `high`, as libstdc++'s `uniform_int_distribution`
+    /// makes it for ranges below 32 bits.
+    pub(crate) fn uniform(&mut self, high: u32) -> u32 {
+        let Some(range) = high.checked_add(1) else { return self.draw() };
+        let mut product = u64::from(self.draw()) * u64::from(range);
+        if (product as u32) < range {
+            let threshold = range.wrapping_neg() % range;
+            while (product as u32) < threshold {
+                product = u64::from(self.draw()) * u64::from(range);
+            }
+        }
+        (product >> 32) as u32
+    }
+
+    /// A number from 0 up to but not including 1, from one draw, as
+    /// libstdc++'s `uniform_real_distribution<float>` makes it.
+    pub(crate) fn unit_f32(&mut self) -> f32 {
+        let value = self.draw() as f32 / 4_294_967_296.0;
+        // The largest draws round up to 1, which lies outside.
+        if value >= 1.0 { 1.0f32.next_down() } else { value }
+    }
+
+    /// Shuffles as LLVM's `shuffle` of `STLExtras.h`.
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        let len = items.len();
+        for at in 0..len.saturating_sub(1) {
+            let left = (len - at) as u64;
+            let offset = u64::from(self.draw()) % left;
+            items.swap(at, at + offset as usize);
+        }
+    }
+}
+
+/// The indexes of `count` names in the order of the names, a prefix before its
+/// extensions; equal names in any order.
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub(crate) fn name_order<'a>(count: u32, name: impl Fn(u32) -> &'a [u8]) -> Result<Vec<u32>> {
+    let shared = shared_prefix(count, &name);
+    let rest = |at: u32| &name(at)[shared..];
+    let mut keyed: Vec<(u128, u32)> = memory::collect((0..count).map(|at| (leading_bytes(rest(at)), at)), HOLD_NAMES)?;
+    // Names differ within the key more often than not, and it is at hand.
+    keyed.sort_unstable_by(|(a, one), (b, other)| a.cmp(b).then_with(|| rest(*one).cmp(rest(*other))));
+    memory::collect(keyed.into_iter().map(|(_, at)| at), HOLD_NAMES)
+}
+
+/// Number of bytes with which all names begin.
+fn shared_prefix<'a>(count: u32, name: impl Fn(u32) -> &'a [u8]) -> usize {
+    let mut names = (0..count).map(name);
+    let first = names.next().unwrap_or_default();
+    names.fold(first.len(), |shared, name| {
+        first[..shared].iter().zip(name).position(|(a, b)| a != b).unwrap_or(shared.min(name.len()))
+    })
+}
+
+/// The first 16 bytes as a number that is ordered as they are; zeros where there
+/// are fewer.
+fn leading_bytes(name: &[u8]) -> u128 {
+    let mut key = [0; 16];
+    let len = name.len().min(key.len());
+    key[..len].copy_from_slice(&name[..len]);
+    u128::from_be_bytes(key)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,5 +305,54 @@ mod tests {
         // h("a") = 97 = 1 mod 16, h("b") = 2, h("p") = 112 = 0.
         let names: [&[u8]; 3] = [b"b", b"a", b"p"];
         assert_eq!(string_map_order(Release(16), names).unwrap(), [2, 1, 0]);
+    }
+}
+
+#[cfg(test)]
+mod mersenne_tests {
+    use crate::model::hash_order::*;
+
+    #[test]
+    fn the_ten_thousandth_number_is_the_one_of_the_standard() {
+        let mut twister = Mersenne::new(Mersenne::DEFAULT_SEED);
+        let last = (0..10_000).map(|_| twister.draw()).last();
+        // ISO C++ requires this value of a default-constructed mt19937.
+        assert_eq!(last, Some(4_123_659_995));
+    }
+
+    #[test]
+    fn uniform_numbers_stay_in_range() {
+        let mut twister = Mersenne::new(Mersenne::DEFAULT_SEED);
+        for high in [0, 1, 2, 99, u32::MAX - 1, u32::MAX] {
+            assert!((0..100).all(|_| twister.uniform(high) <= high));
+        }
+    }
+
+    #[test]
+    fn fractions_are_those_of_libstdcxx() {
+        let mut twister = Mersenne::new(1);
+        let drawn = [(); 4].map(|()| twister.unit_f32());
+        assert_eq!(drawn, [0.417_022, 0.997_184_8, 0.720_324_5, 0.932_557_34]);
+        assert!((0..1000).all(|_| (0.0..1.0).contains(&twister.unit_f32())));
+    }
+}
+
+#[cfg(test)]
+mod name_order_tests {
+    use crate::model::hash_order::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn names_are_sorted_as_bytes(
+            prefix in "[a_\0]{0,20}",
+            names in prop::collection::vec(prop_oneof!["[\0ab]{0,40}", "[^a]{0,3}"], 0..40),
+        ) {
+            let mut names: Vec<String> = names.iter().map(|name| format!("{prefix}{name}")).collect();
+            let order = name_order(names.len() as u32, |at| names[at as usize].as_bytes()).unwrap();
+            let sorted: Vec<String> = order.into_iter().map(|at| names[at as usize].clone()).collect();
+            names.sort();
+            prop_assert_eq!(sorted, names);
+        }
     }
 }

@@ -17,86 +17,45 @@
 //! is a [`FunctionRecord`]; many share memory in a [`RecordStore`], and names
 //! the texts ([`NameText`]) that they were read from.
 
-pub(crate) mod bridge_hash;
 mod counter_list;
 pub mod counters;
 pub mod description;
-pub mod filter;
 pub mod functions;
 pub(crate) mod hash_order;
 pub mod kind;
 pub mod loss;
-pub(crate) mod mersenne;
-pub mod name_hash;
-pub(crate) mod name_order;
-pub mod names;
 mod posix;
-pub mod reader;
 pub mod record;
 pub mod record_store;
 pub mod release;
-pub mod remap;
 pub mod selection;
 #[cfg(feature = "serde")]
 pub(crate) mod serialize;
 pub mod summary;
 pub mod symbols;
-pub mod temporal;
 #[cfg(test)]
 pub(crate) mod testing;
-pub mod uniformity;
-pub mod value;
 
-use crate::error::Result;
-use crate::memory::{self, HOLD_INPUT};
-
+pub use counters::Uniformity;
 pub use counters::{Counters, CountersIter};
 pub use description::Description;
-pub use filter::FunctionFilter;
 pub use functions::{FunctionId, FunctionTable, FunctionView, Functions, RecordId};
 pub use kind::ProfileKind;
 pub use loss::{Loss, LossKind, Losses, refuse_losses};
-pub(crate) use name_hash::hash_names;
-pub use name_hash::name_refs;
-pub use names::NameText;
-pub use reader::{ProfileReader, RecordRef};
+pub use record::{BinaryId, MemProfSection, TemporalProfile, TemporalTrace};
 pub use record::{FunctionRecord, PseudoCount, RecordView};
+pub use record::{ProfileReader, RecordRef};
+pub use record::{Sites, ValueCount, ValueKind, ValueSites};
 pub use record_store::RecordStore;
 pub use release::Release;
-pub use remap::Remapping;
+pub use selection::FunctionFilter;
+pub use selection::Remapping;
 pub use selection::Selection;
 pub use summary::{ProfileSummary, SummaryBuilder};
+pub use symbols::NameText;
+pub(crate) use symbols::hash_names;
+pub use symbols::name_refs;
 pub use symbols::{NameRef, SymbolTable, name_ref};
-pub use temporal::{TemporalProfile, TemporalTrace};
-pub use uniformity::Uniformity;
-pub use value::{Sites, ValueCount, ValueKind, ValueSites};
-
-/// Identity of an image, for ELF the GNU build id; as long as the linker made it.
-pub type BinaryId = Vec<u8>;
-
-/// The memory profile of an indexed file, carried as bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct MemProfSection {
-    /// The section's bytes.
-    pub bytes: Vec<u8>,
-    /// Absolute offset at which they stood: the offsets inside count from the
-    /// start of the file and must be moved with the section.
-    pub offset: u64,
-    /// Indexed version of the file it came from.
-    pub indexed_version: u32,
-}
-
-impl MemProfSection {
-    /// A copy.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub fn try_clone(&self) -> Result<Self> {
-        Ok(Self { bytes: memory::copied(&self.bytes, HOLD_INPUT)?, ..*self })
-    }
-}
 
 /// A whole profile in memory.
 #[derive(Debug, Clone, Default)]

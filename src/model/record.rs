@@ -1,8 +1,20 @@
 //! One function's counters, bitmap and value sites: owned, or as a view.
+//!
+//! Value profiles: which values were seen at a place in a function, how often.
+//!
+//! Temporal profiles: in which order functions first ran.
+//!
+//! What every reader of an LLVM profile offers to the modules that use it.
+//!
+//! FuncHashes of records that the bridge makes of an iprof.
 
-use crate::model::counters::Counters;
-use crate::model::uniformity::{NO_UNIFORMITY, Uniformity};
-use crate::model::value::{ValueKind, ValueSites};
+use super::ProfileKind;
+use super::counters::{Counters, NO_UNIFORMITY, Uniformity};
+use super::symbols::{NameRef, NameText, SymbolTable, name_ref};
+use crate::error::{Result, Warning};
+use crate::memory::{self, HOLD_INPUT, HOLD_RECORDS};
+use std::iter::FusedIterator;
+use std::ops::Range;
 
 /// Value sites by kind; few records have any, and few of these more than one
 /// kind.
@@ -253,4 +265,428 @@ impl PartialEq for RecordView<'_> {
             && self.uniformity == other.uniformity
             && self.sites == other.sites
     }
+}
+
+/// What the values of a site are (`IPVK_*` in LLVM's `InstrProfData.inc`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum ValueKind {
+    /// Kind 0: target of an indirect call; the value is its name's hash, 0 unknown.
+    IndirectCallTarget = 0,
+    /// Kind 1: size of a memory operation in bytes, by size class.
+    MemOpSize = 1,
+    /// Kind 2: vtable of a virtual call; the value is its name's hash (LLVM 19).
+    VTableTarget = 2,
+}
+
+impl ValueKind {
+    /// Number of kinds.
+    pub const COUNT: usize = 3;
+    /// All kinds, ascending.
+    pub const ALL: [Self; Self::COUNT] = [Self::IndirectCallTarget, Self::MemOpSize, Self::VTableTarget];
+
+    /// The kind of that number.
+    pub fn from_number(number: u32) -> Option<Self> {
+        Self::ALL.get(number as usize).copied()
+    }
+
+    /// The kind's number in files.
+    pub fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// Whether values are hashes of names.
+    pub fn is_name(self) -> bool {
+        self != Self::MemOpSize
+    }
+
+    /// The label that LLVM's text format prints in comments.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::IndirectCallTarget => "IPVK_IndirectCallTarget",
+            Self::MemOpSize => "IPVK_MemOPSize",
+            Self::VTableTarget => "IPVK_VTableTarget",
+        }
+    }
+}
+
+/// Most values that LLVM keeps at one site.
+pub const MAX_VALUES_PER_SITE: usize = 255;
+
+/// A value and how often it was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ValueCount {
+    /// A name hash (kinds 0 and 2) or a size (kind 1).
+    pub value: u64,
+    /// Times seen.
+    pub count: u64,
+}
+
+/// The sites of one kind in one function, in program order.
+///
+/// Stored flat: all values of all sites in one list, and where each site ends.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ValueSites {
+    ends: Vec<u32>,
+    values: Vec<ValueCount>,
+}
+
+impl ValueSites {
+    /// No sites.
+    pub const fn new() -> Self {
+        Self { ends: Vec::new(), values: Vec::new() }
+    }
+
+    /// Number of sites, those without values included.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are no sites.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Number of values over all sites.
+    pub fn values_len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Removes all sites and keeps the memory.
+    pub fn clear(&mut self) {
+        self.ends.clear();
+        self.values.clear();
+    }
+
+    /// Makes these sites a copy of others; the memory is used again, and no
+    /// more is taken than the values need.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(crate) fn copy_from(&mut self, other: &Self) -> Result<()> {
+        self.clear();
+        self.make_room_for_copy(other)?;
+        self.ends.extend_from_slice(&other.ends);
+        self.values.extend_from_slice(&other.values);
+        Ok(())
+    }
+
+    /// Makes room for so many more sites, and for so many values at them.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    #[inline]
+    pub(crate) fn make_room_for_sites(&mut self, sites: usize, values: usize) -> Result<()> {
+        memory::reserve(&mut self.ends, sites, HOLD_RECORDS)?;
+        memory::reserve(&mut self.values, values, HOLD_RECORDS)
+    }
+
+    /// Makes room for a copy of other sites in these, which have none; no more than that needs.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(crate) fn make_room_for_copy(&mut self, other: &Self) -> Result<()> {
+        let has_room = self.ends.try_reserve_exact(other.ends.len()).is_ok()
+            && self.values.try_reserve_exact(other.values.len()).is_ok();
+        if has_room { Ok(()) } else { Err(memory::refused(HOLD_RECORDS)) }
+    }
+
+    /// Leaves the first `most` values of each site.
+    pub(crate) fn truncate_sites(&mut self, most: usize) {
+        let (mut start, mut kept) = (0, 0);
+        for end in &mut self.ends {
+            let len = (*end as usize - start).min(most);
+            self.values.copy_within(start..start + len, kept);
+            start = std::mem::replace(end, (kept + len) as u32) as usize;
+            kept += len;
+        }
+        self.values.truncate(kept);
+    }
+
+    /// Makes room for so many more values of a site, and for its end.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    #[inline]
+    pub(crate) fn try_reserve(&mut self, values: usize) -> Result<()> {
+        self.make_room_for_sites(1, values)
+    }
+
+    /// Adds a value to the site that [`end_site`](Self::end_site) will finish.
+    #[inline]
+    pub fn push_value(&mut self, value: ValueCount) {
+        self.values.push(value);
+    }
+
+    /// Finishes a site: the values pushed since the last call are its own.
+    #[inline]
+    pub fn end_site(&mut self) {
+        self.ends.push(u32::try_from(self.values.len()).expect("a function has fewer than 2^32 values"));
+    }
+
+    /// Adds a whole site.
+    pub fn push_site(&mut self, values: &[ValueCount]) {
+        self.values.extend_from_slice(values);
+        self.end_site();
+    }
+
+    /// The values of one site.
+    ///
+    /// # Panics
+    ///
+    /// When `index` is not below [`len`](Self::len).
+    #[inline]
+    pub fn site(&self, index: usize) -> &[ValueCount] {
+        &self.values[self.range(index)]
+    }
+
+    /// The values of one site, to change in place.
+    ///
+    /// # Panics
+    ///
+    /// When `index` is not below [`len`](Self::len).
+    #[inline]
+    pub fn site_mut(&mut self, index: usize) -> &mut [ValueCount] {
+        let range = self.range(index);
+        &mut self.values[range]
+    }
+
+    /// All sites in order.
+    pub fn iter(&self) -> Sites<'_> {
+        Sites { sites: self, left: 0..self.len() }
+    }
+
+    /// All values of all sites in order.
+    pub fn values(&self) -> &[ValueCount] {
+        &self.values
+    }
+
+    /// All values of all sites in order, to change in place.
+    pub fn values_mut(&mut self) -> &mut [ValueCount] {
+        &mut self.values
+    }
+
+    /// End offsets of the sites in [`values`](Self::values), ascending.
+    pub fn ends(&self) -> &[u32] {
+        &self.ends
+    }
+
+    fn range(&self, index: usize) -> Range<usize> {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        start as usize..self.ends[index] as usize
+    }
+}
+
+/// The sites of one kind in program order: the values of each.
+#[derive(Debug, Clone)]
+pub struct Sites<'a> {
+    sites: &'a ValueSites,
+    left: Range<usize>,
+}
+
+impl<'a> Iterator for Sites<'a> {
+    type Item = &'a [ValueCount];
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left.next().map(|index| self.sites.site(index))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.left.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for Sites<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.left.next_back().map(|index| self.sites.site(index))
+    }
+}
+
+impl ExactSizeIterator for Sites<'_> {}
+
+impl FusedIterator for Sites<'_> {}
+
+impl<'a> IntoIterator for &'a ValueSites {
+    type Item = &'a [ValueCount];
+    type IntoIter = Sites<'a>;
+
+    fn into_iter(self) -> Sites<'a> {
+        self.iter()
+    }
+}
+
+impl<'a> FromIterator<&'a [ValueCount]> for ValueSites {
+    fn from_iter<T: IntoIterator<Item = &'a [ValueCount]>>(sites: T) -> Self {
+        let mut all = Self::new();
+        for site in sites {
+            all.push_site(site);
+        }
+        all
+    }
+}
+
+/// Functions in order of their first execution in one run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TemporalTrace {
+    /// How much the trace counts; the input's weight for raw files.
+    pub weight: u64,
+    /// Hashes of the functions' names.
+    pub functions: Vec<NameRef>,
+}
+
+/// Identity of an image, for ELF the GNU build id; as long as the linker made it.
+pub type BinaryId = Vec<u8>;
+
+/// The memory profile of an indexed file, carried as bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct MemProfSection {
+    /// The section's bytes.
+    pub bytes: Vec<u8>,
+    /// Absolute offset at which they stood: the offsets inside count from the
+    /// start of the file and must be moved with the section.
+    pub offset: u64,
+    /// Indexed version of the file it came from.
+    pub indexed_version: u32,
+}
+
+impl MemProfSection {
+    /// A copy.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn try_clone(&self) -> Result<Self> {
+        Ok(Self { bytes: memory::copied(&self.bytes, HOLD_INPUT)?, ..*self })
+    }
+}
+
+/// The traces that were kept, and how many were ever seen.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TemporalProfile {
+    /// Kept traces.
+    pub traces: Vec<TemporalTrace>,
+    /// Traces ever seen, those included that the reservoir dropped.
+    pub stream_size: u64,
+}
+
+/// One record as a reader hands it out; valid until the next one is read.
+#[derive(Debug, Clone, Copy)]
+pub struct RecordRef<'a> {
+    /// PGO name; empty when a raw record's hash has no name.
+    pub name: &'a [u8],
+    /// The name's hash where the file or the reader says it. A file may lie;
+    /// the merger believes it only for names that it knows.
+    pub name_ref: Option<NameRef>,
+    /// A shared text that `name` is a piece of, if there is one: tables keep
+    /// the text rather than copy the name.
+    pub text: Option<&'a NameText>,
+    /// The counts.
+    pub record: RecordView<'a>,
+}
+
+/// A profile being read front to back, whatever its format.
+///
+/// After an error the reader is finished: further calls of
+/// [`next_record`](Self::next_record) return `None`. The records handed out
+/// before stay valid, and what the accessors return covers what was read.
+pub trait ProfileReader: Send {
+    /// Variant bits. A raw file with several profiles says those of the one
+    /// being read, so ask before the first record and again after the last.
+    fn kind(&self) -> ProfileKind;
+
+    /// What `show --profile-version` prints: text 0, indexed the version, raw
+    /// the whole version word.
+    fn version_word(&self) -> u64;
+
+    /// The next record in file order, or `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// The first fault found; see [`crate::error::ErrorKind`].
+    fn next_record(&mut self) -> Result<Option<RecordRef<'_>>>;
+
+    /// Whether the hashes handed out with names were computed from the names,
+    /// rather than taken from the file as they stand there.
+    fn hashes_names(&self) -> bool {
+        false
+    }
+
+    /// Tells the reader that the record handed out last was taken over by a
+    /// merge, as the first of its name and FuncHash, rather than added to one
+    /// that was there.
+    ///
+    /// The text reader of LLVM 19 to 22 moves the bitmap out in the first case
+    /// and forgets to clear it in the second, so that later records inherit it;
+    /// see [`Compat::text_bitmaps_stick`](crate::compat::Compat::text_bitmaps_stick).
+    fn record_taken_over(&mut self) {}
+
+    /// Names known so far, for looking up value targets and traces. Complete
+    /// once all records were read.
+    fn symbols(&mut self) -> Result<&SymbolTable>;
+
+    /// Image identities; complete once all records were read.
+    fn binary_ids(&mut self) -> Result<Vec<BinaryId>>;
+
+    /// Whether the format keeps a list of identities in every file, so that an
+    /// empty list is worth announcing (LLVM does for indexed files of any version).
+    fn lists_binary_ids(&self) -> bool {
+        false
+    }
+
+    /// Traces; complete once all records were read. The traces of raw files
+    /// have weight 1.
+    fn temporal(&mut self) -> TemporalProfile;
+
+    /// Whether the traces take the weight of the input in a merge, as those of
+    /// raw files do; those of other formats keep their own.
+    fn traces_take_input_weight(&self) -> bool {
+        false
+    }
+
+    /// Names of vtables in file order; complete once all records were read.
+    fn vtable_names(&mut self) -> Result<Vec<Vec<u8>>>;
+
+    /// The memory profile, if the file has one.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    fn memprof(&self) -> Result<Option<MemProfSection>> {
+        Ok(None)
+    }
+
+    /// Takes the warnings collected so far.
+    fn take_warnings(&mut self) -> Vec<Warning> {
+        Vec::new()
+    }
+}
+
+/// The FuncHash by which the bridge knows its own records.
+///
+/// `receivers` is the kind of its value sites: vtable targets, or indirect-call
+/// targets for releases before LLVM 19.
+pub fn func_hash(name: &[u8], receivers: ValueKind, context_sensitive: bool) -> u64 {
+    let mut text = format!("iprof{}:", receivers.number()).into_bytes();
+    text.extend_from_slice(name);
+    let low = name_ref(&text) & (FunctionRecord::CONTEXT_SENSITIVE_HASH - 1);
+    if context_sensitive { low | FunctionRecord::CONTEXT_SENSITIVE_HASH } else { low }
+}
+
+/// Whether the bridge made the record with that name and FuncHash.
+pub(crate) fn is_of_bridge(name: &[u8], hash: u64) -> bool {
+    let context_sensitive = hash & FunctionRecord::CONTEXT_SENSITIVE_HASH != 0;
+    // Computing hashes takes time: records without the mark are of methods, which have a `#`.
+    let may_be = hash < FunctionRecord::CONTEXT_SENSITIVE_HASH * 2 && (context_sensitive || name.contains(&b'#'));
+    let kinds = [ValueKind::VTableTarget, ValueKind::IndirectCallTarget];
+    may_be && kinds.into_iter().any(|kind| func_hash(name, kind, context_sensitive) == hash)
 }

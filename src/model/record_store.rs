@@ -4,13 +4,13 @@
 //! for each of them costs more than the counters, so all counters stand in one
 //! list, and what few records have stands apart.
 
+use super::counters::{NO_UNIFORMITY, Uniformity};
+use super::record::{ValueKind, ValueSites};
 use crate::error::Result;
 use crate::memory::{self, HOLD_RECORDS, SharedPages};
 use crate::model::counter_list::{CounterList, Place};
 use crate::model::counters::Counters;
 use crate::model::record::{FunctionRecord, RecordView, SitesByKind};
-use crate::model::uniformity::{NO_UNIFORMITY, Uniformity};
-use crate::model::value::{ValueKind, ValueSites};
 
 /// Records by their place in the order in which they were pushed. Numbers can
 /// be changed in place, how many there are cannot.

@@ -1,14 +1,82 @@
+//! Object files: sections, segments and identities.
+//!
 //! DWARF: sections, entries and their attributes.
+//!
+//! Split debug info: what a compiler left beside the program, a file for each
+//! unit (`.dwo`) or all of them in one (`.dwp`).
+//!
+//! The program keeps a skeleton of each unit, with its addresses and lines.
+//!
+//! Which line of which file is at an address.
 
-use super::image::{contents, unable};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::memory::{self, HOLD_INPUT};
 use gimli::{
-    AttributeValue, DebuggingInformationEntry, Dwarf, DwarfSections, EndianSlice, RangeIter, RunTimeEndian, Unit,
-    constants,
+    AttributeValue, ColumnType, DebuggingInformationEntry, Dwarf, DwarfPackageSections, DwarfSections, EndianSlice,
+    LineProgramHeader, RangeIter, RunTimeEndian, SectionId, Unit, constants,
 };
-use object::Object;
+use object::{Object, ObjectSection, ObjectSegment, SegmentFlags};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+
+/// Reads the headers of an object file.
+///
+/// # Errors
+///
+/// Not an object.
+pub(crate) fn parse(bytes: &[u8]) -> Result<object::File<'_>> {
+    object::File::parse(bytes).map_err(|error| Error::new(ErrorKind::NotAnObject { detail: error.to_string() }))
+}
+
+/// A profile and an image do not go together.
+pub(crate) fn unable(detail: impl Into<String>) -> Error {
+    Error::new(ErrorKind::UnableToCorrelate { detail: detail.into() })
+}
+
+/// The bytes of a section, inflated if they are compressed.
+pub(crate) fn contents(section: &object::Section<'_, '_>, limits: &Limits) -> Result<Vec<u8>> {
+    let damaged = |error: object::Error| {
+        let name = section.name().unwrap_or("?").to_string();
+        unable(format!("section {name}: {error}"))
+    };
+    let compressed = section.compressed_data().map_err(damaged)?;
+    let most = (compressed.data.len() as u64).saturating_mul(limits.inflate_ratio).min(limits.inflated_bytes);
+    if compressed.format != object::CompressionFormat::None && compressed.uncompressed_size > most {
+        let found = compressed.uncompressed_size;
+        return Err(ErrorKind::LimitExceeded { what: "size of an inflated section", found, limit: most }.into());
+    }
+    match compressed.decompress().map_err(damaged)? {
+        Cow::Borrowed(bytes) => memory::copied(bytes, HOLD_INPUT),
+        Cow::Owned(bytes) => Ok(bytes),
+    }
+}
+
+/// The identity that a linker gave an image: the build id of ELF, the UUID of
+/// Mach-O.
+pub(crate) fn build_id(file: &object::File<'_>) -> Option<Vec<u8>> {
+    if let Ok(Some(id)) = file.build_id() {
+        return Some(id.to_vec());
+    }
+    file.mach_uuid().ok().flatten().map(|uuid| uuid.to_vec())
+}
+
+/// A part of an image that is loaded to be executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ExecutableSegment {
+    /// Link-time address.
+    pub(crate) address: u64,
+    /// Bytes in memory.
+    pub(crate) size: u64,
+}
+
+/// The executable segments of an ELF file, in its order.
+pub(crate) fn executable_segments(file: &object::File<'_>) -> Vec<ExecutableSegment> {
+    let is_executable =
+        |flags| matches!(flags, SegmentFlags::Elf { p_flags, .. } if p_flags.0 & object::elf::PF_X.0 != 0);
+    let segments = file.segments().filter(|segment| is_executable(segment.flags()));
+    segments.map(|segment| ExecutableSegment { address: segment.address(), size: segment.size() }).collect()
+}
 
 /// Bytes of debug info.
 pub(crate) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
@@ -30,12 +98,12 @@ pub(crate) fn load_sections(
 }
 
 /// The bytes of a section, none if the file lacks it.
-pub(super) fn section_bytes(file: &object::File<'_>, name: &str, limits: &Limits) -> Result<Vec<u8>> {
+fn section_bytes(file: &object::File<'_>, name: &str, limits: &Limits) -> Result<Vec<u8>> {
     file.section_by_name(name).map_or(Ok(Vec::new()), |section| contents(&section, limits))
 }
 
 /// Where the rest of a skeleton unit is.
-pub(super) fn split_file(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, image: &Path) -> Result<Option<PathBuf>> {
+fn split_file(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, image: &Path) -> Result<Option<PathBuf>> {
     if unit.dwo_id.is_none() {
         return Ok(None);
     }
@@ -111,4 +179,208 @@ pub(crate) fn text<'a>(
 ) -> Option<Vec<u8>> {
     let value = attribute(unit, entry, name)?;
     dwarf.attr_string(unit, value).ok().map(|text| text.slice().to_vec())
+}
+
+/// The split debug info of an image.
+pub(crate) struct SplitDebugInfo<'i> {
+    image: &'i Path,
+    limits: Limits,
+    package: Option<(DwarfPackageSections<Vec<u8>>, RunTimeEndian)>,
+}
+
+/// Where the rest of a unit is.
+pub(crate) enum SplitSections {
+    /// In the package of the image.
+    Package,
+    /// In a file of its own.
+    File(Box<DwarfSections<Vec<u8>>>, RunTimeEndian),
+}
+
+/// What a skeleton stands for, and the sections that it needs.
+pub(crate) type SplitUnit<'a> = (Dwarf<Slice<'a>>, Unit<Slice<'a>>);
+
+impl<'i> SplitDebugInfo<'i> {
+    /// That of an image: the package lies beside it, `IMAGE.dwp`.
+    ///
+    /// # Errors
+    ///
+    /// Unable to correlate when the package is damaged.
+    pub(crate) fn of(image: &'i Path, limits: &Limits) -> Result<Self> {
+        let mut name = image.as_os_str().to_os_string();
+        name.push(".dwp");
+        let path = PathBuf::from(name);
+        let package = match std::fs::read(&path) {
+            Ok(bytes) => {
+                let load = |file: &object::File<'_>| load_package(file, limits);
+                Some(with_object(&path, &bytes, load)?)
+            }
+            Err(_) => None,
+        };
+        Ok(Self { image, limits: *limits, package })
+    }
+
+    /// Finds what a skeleton leaves out; nothing for a unit that is whole.
+    ///
+    /// # Errors
+    ///
+    /// Unable to correlate when its file is not there, or is damaged.
+    pub(crate) fn sections(
+        &self,
+        dwarf: &Dwarf<Slice<'_>>,
+        skeleton: &Unit<Slice<'_>>,
+    ) -> Result<Option<SplitSections>> {
+        let Some(path) = split_file(dwarf, skeleton, self.image)? else { return Ok(None) };
+        if skeleton.dwo_id.is_some_and(|id| self.package_has(id)) {
+            return Ok(Some(SplitSections::Package));
+        }
+        let bytes = std::fs::read(&path).map_err(|error| {
+            let source = crate::error::io_message(&error);
+            unable(format!("debug info is split, and {} cannot be opened: {source}", path.display()))
+        })?;
+        let (sections, endian) = with_object(&path, &bytes, |file| {
+            let load = |id: SectionId| section_of(file, id, &self.limits);
+            DwarfSections::load(load)
+        })?;
+        Ok(Some(SplitSections::File(Box::new(sections), endian)))
+    }
+
+    fn package_has(&self, id: gimli::DwoId) -> bool {
+        let Some((sections, endian)) = &self.package else { return false };
+        let borrowed = sections.borrow(|bytes| EndianSlice::new(bytes, *endian), EndianSlice::new(&[], *endian));
+        borrowed.is_ok_and(|package| package.cu_index.find(id.0).is_some())
+    }
+
+    /// The unit that a skeleton stands for; nothing when the file holds another.
+    ///
+    /// # Errors
+    ///
+    /// Unable to correlate when debug info is damaged.
+    pub(crate) fn unit<'a>(
+        &'a self,
+        sections: &'a SplitSections,
+        parent: &Dwarf<Slice<'a>>,
+        skeleton: &Unit<Slice<'a>>,
+    ) -> Result<Option<SplitUnit<'a>>> {
+        let dwarf = match (sections, &self.package) {
+            (SplitSections::File(sections, endian), _) => {
+                let mut dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, *endian));
+                // The address table and line tables of the image serve the split file.
+                dwarf.make_dwo(parent);
+                Some(dwarf)
+            }
+            (SplitSections::Package, Some((package, endian))) => {
+                let slice = |bytes: &'a Vec<u8>| EndianSlice::new(bytes.as_slice(), *endian);
+                let package = package.borrow(slice, EndianSlice::new(&[], *endian)).map_err(damaged)?;
+                let found = skeleton.dwo_id.map(|id| package.find_cu(id, parent)).transpose().map_err(damaged)?;
+                found.flatten()
+            }
+            (SplitSections::Package, None) => None,
+        };
+        let Some(dwarf) = dwarf else { return Ok(None) };
+        let mut units = dwarf.units();
+        while let Some(header) = units.next().map_err(damaged)? {
+            let mut unit = dwarf.unit(header).map_err(damaged)?;
+            if unit.dwo_id == skeleton.dwo_id {
+                unit.copy_relocated_attributes(skeleton);
+                return Ok(Some((dwarf, unit)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Loads the sections of an object file, and says how its numbers stand.
+fn with_object<T>(
+    path: &Path,
+    bytes: &[u8],
+    load: impl FnOnce(&object::File<'_>) -> Result<T>,
+) -> Result<(T, RunTimeEndian)> {
+    let file = object::File::parse(bytes).map_err(|error| unable(format!("{}: {error}", path.display())))?;
+    let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
+    Ok((load(&file)?, endian))
+}
+
+fn section_of(file: &object::File<'_>, id: SectionId, limits: &Limits) -> Result<Vec<u8>> {
+    id.dwo_name().map_or(Ok(Vec::new()), |name| section_bytes(file, name, limits))
+}
+
+fn load_package(file: &object::File<'_>, limits: &Limits) -> Result<DwarfPackageSections<Vec<u8>>> {
+    /// An error of ours where gimli wants one that its own can become.
+    struct Failed(Error);
+
+    impl From<gimli::Error> for Failed {
+        fn from(error: gimli::Error) -> Self {
+            Self(damaged(error))
+        }
+    }
+
+    DwarfPackageSections::load(|id| section_of(file, id, limits).map_err(Failed)).map_err(|failed| failed.0)
+}
+
+/// A place in a source file.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    pub(super) file: u64,
+    pub(super) line: u32,
+    pub(super) column: u32,
+}
+
+/// The line table of a unit.
+#[derive(Debug, Default)]
+pub(super) struct LineTable {
+    /// Runs of rows with rising addresses, ordered by their ends.
+    sequences: Vec<Sequence>,
+}
+
+#[derive(Debug)]
+struct Sequence {
+    start: u64,
+    end: u64,
+    rows: Vec<(u64, Place)>,
+}
+
+impl LineTable {
+    /// Reads the table of a unit; empty if it has none.
+    pub(super) fn read(unit: &Unit<Slice<'_>>) -> Result<Self> {
+        let Some(program) = unit.line_program.clone() else { return Ok(Self::default()) };
+        let (mut sequences, mut rows) = (Vec::new(), Vec::new());
+        let mut steps = program.rows();
+        while let Some((_, row)) = steps.next_row().map_err(damaged)? {
+            if row.end_sequence() {
+                let rows: Vec<(u64, Place)> = std::mem::take(&mut rows);
+                let Some(start) = rows.first().map(|(address, _)| *address) else { continue };
+                memory::push(&mut sequences, Sequence { start, end: row.address(), rows }, HOLD_INPUT)?;
+                continue;
+            }
+            let column = match row.column() {
+                ColumnType::LeftEdge => 0,
+                // A line table of LLVM has columns of 16 bits.
+                ColumnType::Column(column) => u32::from(column.get() as u16),
+            };
+            let line = row.line().map_or(0, |line| line.get() as u32);
+            let place = Place { file: row.file_index(), line, column };
+            memory::push(&mut rows, (row.address(), place), HOLD_INPUT)?;
+        }
+        sequences.sort_by_key(|sequence| sequence.end);
+        Ok(Self { sequences })
+    }
+
+    /// The last row at or before an address.
+    pub(super) fn find(&self, address: u64) -> Option<Place> {
+        let at = self.sequences.partition_point(|sequence| sequence.end <= address);
+        let sequence = self.sequences.get(at).filter(|sequence| sequence.start <= address)?;
+        let row = sequence.rows.partition_point(|(start, _)| *start <= address);
+        row.checked_sub(1).map(|row| sequence.rows[row].1)
+    }
+}
+
+/// The name of a file as a line table spells it, without its folder.
+pub(super) fn file_name(
+    dwarf: &Dwarf<Slice<'_>>,
+    unit: &Unit<Slice<'_>>,
+    header: &LineProgramHeader<Slice<'_>>,
+    file: u64,
+) -> Option<Vec<u8>> {
+    let name = dwarf.attr_string(unit, header.file(file)?.path_name()).ok()?;
+    name.slice().rsplit(|byte| *byte == b'/').next().map(<[u8]>::to_vec)
 }

@@ -6,9 +6,9 @@
 //! call. The crate addr2line leaves out the declaration's line and the call's
 //! column, which are what the frames of a memory profile are made of.
 
+use super::debug_info::SplitDebugInfo;
 use super::debug_info::{Entry, Slice, damaged, load_sections, ranges_of, ranges_of_unit};
-use super::lines::{LineTable, file_name};
-use super::split::SplitDebugInfo;
+use super::debug_info::{LineTable, file_name};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 use crate::memory::{self, HOLD_INPUT, HOLD_STACKS};

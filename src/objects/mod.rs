@@ -5,12 +5,9 @@
 //! it is here, in terms of ELF, Mach-O, COFF and DWARF alone.
 
 mod debug_info;
-mod image;
 mod inlining;
-mod lines;
-mod split;
 
+pub(crate) use debug_info::SplitDebugInfo;
 pub(crate) use debug_info::{Entry, Slice, attribute, damaged, load_sections, ranges_of, text};
-pub(crate) use image::{ExecutableSegment, build_id, contents, executable_segments, parse, unable};
+pub(crate) use debug_info::{ExecutableSegment, build_id, contents, executable_segments, parse, unable};
 pub(crate) use inlining::{InlineFrame, inline_chains};
-pub(crate) use split::SplitDebugInfo;

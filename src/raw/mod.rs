@@ -34,40 +34,144 @@
 //! `InstrProfData.inc`. [`layout`] has the tables, [`RawProfile`] is a view of
 //! one profile, [`RawReader`] reads whole files into the common model, [`write()`]
 //! makes a file out of it.
+//!
+//! What a raw file is made of, for people and programs.
 
-mod chunks;
+use crate::compat::Compat;
+use crate::error::ErrorKind;
+use crate::limits::Limits;
+use crate::model::description::{Description, PartDescription, hex};
+use crate::model::{ProfileKind, ProfileReader, release};
+
+pub use correlate::{Correlator, ImageRecords};
+pub use header::Header;
+#[doc(hidden)]
+pub use image::{Image, ImageSum, PlausibleCounters};
+pub use layout::{DataRecord, RecordLayout, Section, VTableRecord, Word};
+pub(crate) use names::NameChunks;
+pub use names::RawNames;
+pub use profile::RawProfile;
+pub use profile::{Counters, TimedCounters};
+pub use reader::{LargeCounters, RawOptions};
+pub use reader::{RawReader, is_blank};
+pub use values::Targets;
+pub(crate) use write::written;
+pub use write::{WriteOptions, losses, write};
+
 pub mod correlate;
-pub mod counters;
-pub mod describe;
 pub mod header;
 #[doc(hidden)]
 pub mod image;
 pub mod layout;
 pub mod names;
-pub mod options;
 mod plan;
 pub mod profile;
 mod read_names;
 pub mod reader;
-mod sections;
 pub mod values;
 pub mod write;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use chunks::NameChunks;
-pub use correlate::{Correlator, ImageRecords};
-pub use counters::{Counters, TimedCounters};
-pub use describe::describe;
-pub use header::Header;
-#[doc(hidden)]
-pub use image::{Image, ImageSum, PlausibleCounters};
-pub use layout::{DataRecord, RecordLayout, Section, VTableRecord, Word};
-pub use names::RawNames;
-pub use options::{LargeCounters, RawOptions};
-pub use profile::RawProfile;
-pub use reader::{RawReader, is_blank};
-pub use values::Targets;
-pub(crate) use write::written;
-pub use write::{WriteOptions, losses, write};
+/// Describes a raw file. Damage is told, not returned: whatever stands before
+/// it is described.
+pub fn describe(file: &[u8], limits: &Limits) -> Description {
+    let mut description = Description::new("LLVM raw profile", file.len() as u64);
+    description.supported = true;
+    let mut options = RawOptions::new(Compat::Profbridge);
+    options.limits = *limits;
+    let mut reader = match RawReader::new(file, options) {
+        Ok(reader) => reader,
+        Err(error) => {
+            if let Ok(profile) = RawProfile::read(file, 0, Compat::Profbridge) {
+                description.parts.push(describe_profile(&profile, profile.end_of_sections()));
+            } else if let Ok(header) = Header::read(file, 0, Compat::Profbridge) {
+                let mut part = describe_header(&header);
+                part.section(
+                    Section::Header.name(),
+                    Some(0),
+                    header.size() as u64,
+                    Some(header.words().count() as u64 + 2),
+                );
+                description.parts.push(part);
+            }
+            if matches!(error.kind(), ErrorKind::MissingCorrelation) {
+                // Nothing is wrong with such a file, and the part says what it needs.
+                description.hint = error.hint().cloned();
+            } else {
+                description.set_error(&error);
+            }
+            return description;
+        }
+    };
+    let fault = loop {
+        match reader.next_record() {
+            Ok(Some(_)) => {}
+            Ok(None) => break None,
+            Err(error) => break Some(error),
+        }
+    };
+    description.parts = reader.profiles().map(|(profile, end)| describe_profile(profile, end)).collect();
+    description.warnings = reader.take_warnings().iter().map(ToString::to_string).collect();
+    if let Some(error) = fault {
+        description.set_error(&error);
+    }
+    description
+}
+
+/// What the header alone tells.
+fn describe_header(header: &Header) -> PartDescription {
+    let encoding = header.encoding();
+    PartDescription {
+        version: Some(header.version().to_string()),
+        variant: header.kind().sentence_words(),
+        byte_order: Some(encoding.endian.to_string()),
+        pointer_bits: Some(encoding.pointer.bytes() as u32 * 8),
+        written_by: release::raw_writers(header.version().into()),
+        read_by: release::raw_readers(header.version().into()),
+        ..PartDescription::default()
+    }
+}
+
+/// Describes one profile, whose value data ends at byte `end`.
+fn describe_profile(profile: &RawProfile<'_>, end: usize) -> PartDescription {
+    let header = profile.header();
+    let mut part = describe_header(header);
+    part.offset = profile.start() as u64;
+    part.binary_ids = profile.binary_ids().unwrap_or_default().iter().map(|id| hex(id)).collect();
+    let count = |word| Some(header.word(word));
+    let sections = [
+        (Section::Header, Some(header.words().count() as u64 + 2)),
+        (Section::BinaryIds, Some(part.binary_ids.len() as u64)),
+        (Section::Data, count(Word::NumData)),
+        (Section::Counters, count(Word::NumCounters)),
+        (Section::Bitmap, count(Word::NumBitmapBytes)),
+        (Section::UniformCounters, count(Word::NumUniformCounters)),
+        (Section::Names, None),
+        (Section::VTables, count(Word::NumVTables)),
+        (Section::VTableNames, None),
+    ];
+    for (section, entries) in sections {
+        let range = profile.section_range(section);
+        if !range.is_empty() {
+            part.section(section.name(), Some(range.start as u64), range.len() as u64, entries);
+        }
+    }
+    let values = profile.section_range(Section::ValueData).start;
+    if end > values {
+        let blobs = profile.records().filter(|record| record.has_value_sites()).count();
+        part.section(Section::ValueData.name(), Some(values as u64), (end - values) as u64, Some(blobs as u64));
+    }
+    if profile.needs_correlation() {
+        let how = match profile.kind().contains(ProfileKind::DEBUG_INFO_CORRELATE) {
+            true => "needed, with debug info",
+            false => "needed, with the unstripped image",
+        };
+        part.fact("correlation", how);
+    }
+    if profile.is_relative_version_7() {
+        part.fact("layout", "relative pointers, as LLVM 13 wrote them in development");
+    }
+    part
+}

@@ -1,7 +1,21 @@
 //! The names of one image, hashed: built once, shared by all its files.
+//!
+//! Chunks of names that were inflated and hashed before.
+//!
+//! Each object file brings its names as one chunk, and every image that links
+//! it has the same bytes. Programs that share most of their objects thus share
+//! most of their chunks, though their names sections differ. What several threads
+//! need as a whole at a time they share: mostly all files are of one program.
 
-use crate::model::{NameText, SymbolTable};
-use std::sync::Arc;
+use crate::error::Result;
+use crate::memory::{self, HOLD_NAMES};
+use crate::model::{NameRef, NameText, SymbolTable, hash_names};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Name hash → name for the functions and vtables of one image.
 ///
@@ -77,5 +91,199 @@ impl RawNames {
     /// Names of vtables in file order.
     pub fn vtable_names(&self) -> &[Vec<u8>] {
         &self.vtable_names
+    }
+}
+
+/// Remembers chunks of names between the files of a run.
+///
+/// A chunk is known when all its stored bytes are the same; a hash of them
+/// only finds the candidate. What is kept is bounded, see [`MOST_BYTES`].
+#[derive(Default)]
+pub struct NameChunks {
+    latest: Mutex<Latest>,
+    kept: Mutex<StoredChunk>,
+}
+
+/// Bytes that remembered chunks may take together.
+pub const MOST_BYTES: usize = 24 << 20;
+
+/// The names that were read last, while somebody needs them.
+#[derive(Default)]
+struct Latest {
+    names: Weak<RawNames>,
+    /// Whether any names were read before.
+    any: bool,
+}
+
+#[derive(Default)]
+struct StoredChunk {
+    chunks: HashMap<u64, Arc<HashedChunk>>,
+    bytes: usize,
+}
+
+/// The names of one chunk with their hashes.
+pub(super) struct HashedChunk {
+    source: ChunkSource<Vec<u8>>,
+    text: NameText,
+    hashes: Vec<NameRef>,
+    /// A separator follows each name.
+    lens: Vec<u32>,
+}
+
+/// All that decides which names a chunk holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct ChunkSource<B> {
+    /// The stored bytes: a zlib stream, or the text itself.
+    pub(super) stored: B,
+    /// The size promised for the text.
+    pub(super) text_len: u64,
+    /// Whether `stored` is a zlib stream.
+    pub(super) compressed: bool,
+    /// Whether it was inflated by LLVM's lax rules.
+    pub(super) lax: bool,
+}
+
+impl HashedChunk {
+    /// Hashes the names at `spans` of `text`, which stand one behind the other
+    /// with a separator between them.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub(super) fn new(source: ChunkSource<&[u8]>, text: Vec<u8>, spans: &[Range<usize>]) -> Result<Self> {
+        let names: Vec<&[u8]> = memory::collect(spans.iter().map(|span| &text[span.clone()]), HOLD_NAMES)?;
+        let mut hashes = memory::filled(0, names.len(), HOLD_NAMES)?;
+        hash_names(&names, &mut hashes);
+        let len = |span: &Range<usize>| u32::try_from(span.len()).expect("limits keep names below 4 GiB");
+        let lens = memory::collect(spans.iter().map(len), HOLD_NAMES)?;
+        let ChunkSource { stored, text_len, compressed, lax } = source;
+        let stored = memory::copied(stored, HOLD_NAMES)?;
+        Ok(Self { source: ChunkSource { stored, text_len, compressed, lax }, text: text.into(), hashes, lens })
+    }
+
+    /// The names in order.
+    pub(super) fn names(&self) -> impl ExactSizeIterator<Item = (NameRef, &[u8])> {
+        let mut start = 0;
+        self.hashes.iter().zip(&self.lens).map(move |(hash, len)| {
+            let end = start + *len as usize;
+            let name = &self.text[start..end];
+            start = end + 1;
+            (*hash, name)
+        })
+    }
+
+    /// The text that the names are pieces of.
+    pub(super) fn text(&self) -> &NameText {
+        &self.text
+    }
+
+    fn is_of(&self, source: ChunkSource<&[u8]>) -> bool {
+        let ChunkSource { stored, text_len, compressed, lax } = &self.source;
+        ChunkSource { stored: stored.as_slice(), text_len: *text_len, compressed: *compressed, lax: *lax } == source
+    }
+
+    fn size(&self) -> usize {
+        self.source.stored.len() + self.text.len() + self.hashes.len() * (size_of::<NameRef>() + size_of::<u32>())
+    }
+}
+
+impl NameChunks {
+    /// The names of those sections: those that were read last where the sections are
+    /// the same, else what `read` reads, which uses and keeps chunks.
+    ///
+    /// Who comes while the first names of all are being read waits for them:
+    /// most likely they are its own.
+    ///
+    /// # Errors
+    ///
+    /// Those of `read`.
+    pub(super) fn names_of(
+        &self,
+        sections: SectionBytes<'_>,
+        read: impl Fn(&Self) -> Result<RawNames>,
+    ) -> Result<Arc<RawNames>> {
+        let mut latest = locked(&self.latest);
+        if !std::mem::replace(&mut latest.any, true) {
+            let names = Arc::new(read(self)?);
+            latest.names = Arc::downgrade(&names);
+            return Ok(names);
+        }
+        let names = latest.names.upgrade();
+        drop(latest);
+        if let Some(names) = names.filter(|names| names.are_of(sections)) {
+            return Ok(names);
+        }
+        let names = Arc::new(read(self)?);
+        locked(&self.latest).names = Arc::downgrade(&names);
+        Ok(names)
+    }
+
+    /// The chunk with that source, if it was kept.
+    pub(super) fn find(&self, source: ChunkSource<&[u8]>) -> Option<Arc<HashedChunk>> {
+        let kept = locked(&self.kept);
+        kept.chunks.get(&xxh3_64(source.stored)).filter(|chunk| chunk.is_of(source)).map(Arc::clone)
+    }
+
+    /// Keeps a chunk while there is room; its text stays then.
+    pub(super) fn keep(&self, chunk: Arc<HashedChunk>) {
+        let mut kept = locked(&self.kept);
+        let bytes = kept.bytes.saturating_add(chunk.size());
+        if bytes > MOST_BYTES {
+            return;
+        }
+        // Of two chunks with one hash the first stays, as what was said of its text.
+        if let Entry::Vacant(place) = kept.chunks.entry(xxh3_64(&chunk.source.stored)) {
+            chunk.text.stay();
+            place.insert(chunk);
+            kept.bytes = bytes;
+        }
+    }
+}
+
+/// What a panic left behind is sound: nothing is changed by halves.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for NameChunks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kept = locked(&self.kept);
+        f.debug_struct("NameChunks").field("chunks", &kept.chunks.len()).field("bytes", &kept.bytes).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::name_ref;
+    use crate::raw::names::*;
+
+    fn source(stored: &[u8]) -> ChunkSource<&[u8]> {
+        ChunkSource { stored, text_len: 3, compressed: false, lax: false }
+    }
+
+    #[test]
+    fn a_chunk_is_found_by_all_its_bytes_and_under_the_same_compat_only() {
+        let chunks = NameChunks::default();
+        let text = b"a\x01b".to_vec();
+        chunks.keep(Arc::new(HashedChunk::new(source(b"a\x01b"), text, &[0..1, 2..3]).unwrap()));
+        let found = chunks.find(source(b"a\x01b")).expect("it was kept");
+        assert!(found.text().stays());
+        let names: Vec<_> = found.names().collect();
+        assert_eq!(names, [(name_ref(b"a"), &b"a"[..]), (name_ref(b"b"), &b"b"[..])]);
+        assert!(chunks.find(source(b"a\x01c")).is_none());
+        assert!(chunks.find(ChunkSource { lax: true, ..source(b"a\x01b") }).is_none());
+        assert!(chunks.find(ChunkSource { text_len: 4, ..source(b"a\x01b") }).is_none());
+        assert!(chunks.find(ChunkSource { compressed: true, ..source(b"a\x01b") }).is_none());
+    }
+
+    #[test]
+    fn chunks_that_do_not_fit_are_not_kept() {
+        let chunks = NameChunks::default();
+        let large = vec![b'x'; MOST_BYTES];
+        let large = Arc::new(HashedChunk::new(source(b"large"), large, std::slice::from_ref(&(0..1))).unwrap());
+        chunks.keep(Arc::clone(&large));
+        assert!(!large.text().stays());
+        assert!(chunks.find(source(b"large")).is_none());
+        assert_eq!(format!("{chunks:?}"), "NameChunks { chunks: 0, bytes: 0 }");
     }
 }

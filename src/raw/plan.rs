@@ -2,8 +2,8 @@
 
 use crate::bytes::Encoding;
 use crate::bytes::names::SEPARATOR;
+use crate::model::record::MAX_VALUES_PER_SITE;
 use crate::model::symbols::NameRefMap;
-use crate::model::value::MAX_VALUES_PER_SITE;
 use crate::model::{
     Loss, LossKind, Losses, NameRef, Profile, ProfileKind, RecordView, ValueCount, ValueKind, ValueSites,
 };

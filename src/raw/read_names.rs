@@ -1,8 +1,8 @@
 //! Reading names: chunks are found, inflated and hashed, by several threads and once for all files that have them.
 
-use super::chunks::{ChunkSource, HashedChunk, NameChunks};
 use super::layout::Section;
 use super::names::RawNames;
+use super::names::{ChunkSource, HashedChunk, NameChunks};
 use super::profile::RawProfile;
 use crate::bytes::leb128::read_uleb128;
 use crate::bytes::names::{Chunk, Chunks, split_names, try_with_capacity};

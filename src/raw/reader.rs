@@ -1,17 +1,18 @@
+//! How raw files are read.
+//!
 //! A whole raw file, record by record: all its profiles, one after the other.
 
-use super::chunks::NameChunks;
-use super::correlate::ImageRecords;
+use super::correlate::{Correlator, ImageRecords};
 use super::header;
 use super::layout::{self, DataRecord, Section};
-use super::names::RawNames;
-use super::options::{LargeCounters, RawOptions};
+use super::names::{NameChunks, RawNames};
 use super::profile::RawProfile;
 use super::values::{self, BlobReader, Strictness, Targets};
 use crate::bytes::Cursor;
 use crate::compat::{Compat, LLVM_22_RAW_VERSION};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::{Hint, ImagePart};
+use crate::limits::Limits;
 use crate::memory::{self, HOLD_COUNTERS};
 use crate::model::description::hex;
 use crate::model::symbols::Symbol;
@@ -21,6 +22,47 @@ use crate::model::{
 };
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+
+/// How a raw file is read.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct RawOptions<'a> {
+    /// Whose rules apply.
+    pub compat: Compat,
+    /// Bounds on hostile input.
+    pub limits: Limits,
+    /// Finds the records of profiles that have none of their own.
+    pub correlator: Option<&'a dyn Correlator>,
+    /// Names read from another file, used again if they are this file's too.
+    pub names: Option<Arc<RawNames>>,
+    /// Chunks of names met in other files, which need no work again.
+    pub(crate) known_chunks: Option<Arc<NameChunks>>,
+    /// What a counter above [`LARGEST_PLAUSIBLE_COUNTER`](super::reader::LARGEST_PLAUSIBLE_COUNTER) means.
+    pub large_counters: LargeCounters,
+    /// Threads that may share reading the names; `None` is one.
+    pub threads: Option<NonZeroUsize>,
+}
+
+/// What a counter above [`LARGEST_PLAUSIBLE_COUNTER`](super::reader::LARGEST_PLAUSIBLE_COUNTER) means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum LargeCounters {
+    /// As `Compat` says: a failure at the end of the file for LLVM's
+    /// `merge`, else a warning.
+    #[default]
+    ByCompat,
+    /// A warning; the value is kept.
+    Warn,
+    /// Nothing is said, as in LLVM's `show`.
+    Accept,
+}
+
+impl RawOptions<'_> {
+    /// The defaults under those rules.
+    pub fn new(compat: Compat) -> Self {
+        Self { compat, ..Self::default() }
+    }
+}
 
 /// Counters above this have probably wrapped below zero (LLVM 18 on,
 /// `MaxCounterValue` in `InstrProfReader.cpp`).

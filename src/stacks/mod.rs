@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! .jfr ────────▶ jfr ──────┐
-//! .collapsed ──▶ text ─────├─▶ stacks::model::StackTable ─▶ report, bridge (iprof), write_collapsed
+//! .collapsed ──▶ text ─────├─▶ call_chains::StackTable ─▶ report, bridge (iprof), write_collapsed
 //! .folded ─────▶           │             ▲
 //! .pprof ──────▶ pprof ────┘             │      └─▶ pprof
 //! class files, jars ─▶ reference ────────┘ descriptors that the stacks lack

@@ -1,7 +1,7 @@
 //! Lines of a text profile, without empty lines and comments.
 
 use super::directive;
-use super::numbers::{line_end, parse_line};
+use super::{line_end, parse_line};
 use memchr::memchr_iter;
 
 /// What a line is to the grammar.

@@ -29,20 +29,18 @@
 //! and with an empty bitmap (`$0`) before a name that begins with `$`. The
 //! reader knows both forms; under [`Compat::Llvm22`](crate::Compat) such lines
 //! are comments, as for LLVM.
+//!
+//! Numbers in text: exactly what LLVM's `StringRef::getAsInteger` accepts.
 
-mod batch;
-mod evidence;
-mod lines;
-mod numbers;
-mod parser;
-mod pieces;
-mod reader;
-mod write;
-
-pub use evidence::{evidence, is_blank};
+pub use parser::{evidence, is_blank};
 pub use reader::TextReader;
 pub(crate) use write::{Functions, Source, is_plain_name, write_source};
 pub use write::{TextOptions, Written, losses, write, write_record, write_to};
+
+mod lines;
+mod parser;
+mod reader;
+mod write;
 
 /// How the text calls a target without a name.
 const EXTERNAL: &[u8] = b"** External Symbol **";
@@ -75,4 +73,171 @@ fn head_has_colon_names(text: &[u8]) -> Option<bool> {
 /// Whether some record of a text may have a bitmap: a line begins as one does.
 pub fn has_bitmaps(text: &[u8]) -> bool {
     text.contains(&b'$') && text.windows(2).any(|pair| pair == b"\n$")
+}
+
+/// A decimal number: digits only, no sign, no blanks.
+pub(super) fn parse_decimal(text: &[u8]) -> Option<u64> {
+    parse_digits(text, 10)
+}
+
+/// A number whose prefix says its radix: `0x`, `0b`, `0o`, a leading `0` for
+/// octal, else decimal.
+pub(super) fn parse_any_radix(text: &[u8]) -> Option<u64> {
+    match text {
+        [b'0', b'x' | b'X', digits @ ..] => parse_digits(digits, 16),
+        [b'0', b'b' | b'B', digits @ ..] => parse_digits(digits, 2),
+        [b'0', b'o', digits @ ..] => parse_digits(digits, 8),
+        [b'0', digits @ ..] if digits.first().is_some_and(u8::is_ascii_digit) => parse_digits(digits, 8),
+        _ => parse_digits(text, 10),
+    }
+}
+
+fn parse_digits(text: &[u8], radix: u32) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0u64, |number, &byte| {
+        let digit = char::from(byte).to_digit(radix)?;
+        number.checked_mul(u64::from(radix))?.checked_add(u64::from(digit))
+    })
+}
+
+/// A line feed in every byte.
+const LINE_FEEDS: u64 = 0x0a0a_0a0a_0a0a_0a0a;
+/// `0` in every byte.
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+
+/// Where the first line feed is.
+pub(super) fn line_end(text: &[u8]) -> Option<usize> {
+    let (words, rest) = text.as_chunks::<8>();
+    let hint_text = words.iter().zip(0..).find_map(|(word, at)| Some(at * 8 + first_line_feed(*word)?));
+    hint_text.or_else(|| Some(words.len() * 8 + rest.iter().position(|byte| *byte == b'\n')?))
+}
+
+fn first_line_feed(word: [u8; 8]) -> Option<usize> {
+    // Zero where there is a line feed; the lowest byte in which a borrow sets
+    // the highest bit is the first of them.
+    let word = u64::from_le_bytes(word) ^ LINE_FEEDS;
+    let found = word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080;
+    (found != 0).then_some(found.trailing_zeros() as usize / 8)
+}
+
+/// The decimal number that a line is, and the length of the line with its end;
+/// `None` for more than 19 digits, a line without end, and anything else.
+pub(super) fn parse_line(text: &[u8]) -> Option<(u64, usize)> {
+    let Some((word, len)) = text.first_chunk::<8>().and_then(|word| Some((*word, first_line_feed(*word)?))) else {
+        return parse_long_line(text);
+    };
+    if len == 0 {
+        return None;
+    }
+    // Zeros in front of the digits and nothing behind them.
+    let shift = 64 - 8 * len as u32;
+    let digits = u64::from_le_bytes(word) << shift | ZEROS & ((1 << shift) - 1);
+    Some((parse_eight(digits)?, len + 1))
+}
+
+fn parse_long_line(text: &[u8]) -> Option<(u64, usize)> {
+    let len = text.iter().take(20).position(|byte| *byte == b'\n').filter(|len| *len > 0)?;
+    Some((parse_decimal(&text[..len])?, len + 1))
+}
+
+/// The number of eight digits, the first one in the lowest byte.
+fn parse_eight(digits: u64) -> Option<u64> {
+    let digits = digits ^ ZEROS;
+    // What is above 9 reaches the highest bit of its byte.
+    if (digits | digits.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080 != 0 {
+        return None;
+    }
+    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    Some((fours * 10_000 + (fours >> 32)) & 0xffff_ffff)
+}
+
+/// Appends a number in lower-case hexadecimal with `0x`.
+pub(super) fn push_hex(out: &mut Vec<u8>, number: u64) {
+    out.extend_from_slice(b"0x");
+    let digits = (64 - number.leading_zeros()).div_ceil(4).max(1);
+    for digit in (0..digits).rev() {
+        out.push(b"0123456789abcdef"[(number >> (digit * 4)) as usize & 15]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::text::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn radix_follows_the_prefix() {
+        let cases: [(&str, Option<u64>); 14] = [
+            ("0x1F", Some(31)),
+            ("0XfF", Some(255)),
+            ("0b101", Some(5)),
+            ("0o17", Some(15)),
+            ("017", Some(15)),
+            ("18", Some(18)),
+            ("0", Some(0)),
+            ("", None),
+            ("0x", None),
+            ("08", None),
+            ("+1", None),
+            (" 1", None),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", None),
+        ];
+        for (text, number) in cases {
+            assert_eq!(parse_any_radix(text.as_bytes()), number, "{text:?}");
+        }
+        assert_eq!(parse_decimal(b"017"), Some(17));
+    }
+
+    #[test]
+    fn only_digits_up_to_the_line_feed_are_a_line() {
+        let cases = [
+            (&b"0\n"[..], Some((0, 2))),
+            (&b"7\n12345678"[..], Some((7, 2))),
+            (&b"1234567\n"[..], Some((1_234_567, 8))),
+            (&b"12345678\n"[..], Some((12_345_678, 9))),
+            (&b"1234567890123456789\n"[..], Some((1_234_567_890_123_456_789, 20))),
+            (&b"12345678901234567890\n"[..], None),
+            (&b"\n1234567"[..], None),
+            (&b"\n"[..], None),
+            (&b"12"[..], None),
+            (&b"12\r\n45678"[..], None),
+            (&b"1:\n45678901"[..], None),
+            (&b"1/\n45678901"[..], None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(parse_line(text), expected, "{}", text.escape_ascii());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_fused_line_parse_equals_search_and_parse(
+            text in prop::collection::vec(prop_oneof![b'0'..=b'9', Just(b'\n'), any::<u8>()], 0..40),
+            number in any::<u64>(), shift in 0..64, at in 0usize..40,
+        ) {
+            let mut lines = text.clone();
+            lines.splice(at.min(text.len()).., format!("{}\n", number >> shift).into_bytes());
+            for text in [&text, &lines] {
+                for start in 0..text.len() {
+                    let text = &text[start..];
+                    let end = text.iter().position(|byte| *byte == b'\n');
+                    prop_assert_eq!(line_end(text), end);
+                    let short = end.filter(|end| *end < 20).and_then(|end| Some((parse_decimal(&text[..end])?, end + 1)));
+                    prop_assert_eq!(parse_line(text), short);
+                }
+            }
+        }
+
+        #[test]
+        fn numbers_survive_the_round_trip(number in prop_oneof![any::<u64>(), 0u64..2000]) {
+            prop_assert_eq!(parse_decimal(number.to_string().as_bytes()), Some(number));
+            let mut text = Vec::new();
+            push_hex(&mut text, number);
+            prop_assert_eq!(&text, &format!("{number:#x}").into_bytes());
+        }
+    }
 }

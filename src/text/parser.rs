@@ -1,15 +1,20 @@
 //! Parsing the lines of a text profile, without a look at what was read before.
+//!
+//! Records parsed together.
+//!
+//! Whether a text is an instrumentation profile.
 
-use super::EXTERNAL;
-use super::batch::{Batch, Item};
 use super::lines::{Line, LineKind, Lines, Piece, unescape_name};
-use super::numbers::{parse_any_radix, parse_decimal};
+use super::{EXTERNAL, directive, parse_any_radix, parse_decimal};
+use crate::bytes::{Confidence, Head};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{self, HOLD_COUNTERS, HOLD_NAMES, HOLD_RECORDS};
 use crate::model::{
-    NameRef, ProfileKind, SymbolTable, TemporalProfile, TemporalTrace, ValueCount, ValueKind, name_ref,
+    FunctionRecord, NameRef, ProfileKind, SymbolTable, TemporalProfile, TemporalTrace, ValueCount, ValueKind, name_ref,
+    name_refs,
 };
+use std::ops::Range;
 
 /// What stands in front of the records.
 #[derive(Debug, Default)]
@@ -333,4 +338,229 @@ pub(super) fn trim(text: &[u8]) -> &[u8] {
     let start = text.iter().position(|byte| !blank(byte)).unwrap_or(text.len());
     let end = text.iter().rposition(|byte| !blank(byte)).map_or(start, |last| last + 1);
     &text[start..end]
+}
+
+/// Some records of a file, and the error behind them if there is one. Its
+/// memory is used again.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    /// Those from `len` on are spare.
+    items: Vec<Item>,
+    len: usize,
+    /// Targets of all records, and of the one that the error is in.
+    pub(super) targets: Vec<Target>,
+    /// The names of the targets, one behind the other.
+    target_names: Vec<u8>,
+    pub(super) error: Option<Error>,
+}
+
+/// One record.
+#[derive(Debug, Default)]
+pub(super) struct Item {
+    pub(super) name: Vec<u8>,
+    pub(super) name_ref: NameRef,
+    pub(super) record: FunctionRecord,
+    /// Whether the record has a bitmap of its own, empty or not.
+    pub(super) has_bitmap: bool,
+    /// Number of targets of the batch up to and with this record's.
+    pub(super) targets_end: usize,
+}
+
+/// A name that a value was called by.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub(super) hash: NameRef,
+    /// Where it stands among the names of targets.
+    name: Range<usize>,
+    pub(super) is_vtable: bool,
+}
+
+impl Batch {
+    /// Most records of a batch.
+    const RECORDS: usize = 256;
+    /// So many bytes of text are enough for a batch of fewer records.
+    const BYTES: usize = 1 << 18;
+
+    pub(super) fn clear(&mut self) {
+        self.forget(0, 0);
+        self.error = None;
+    }
+
+    /// Adds a target of the record at hand.
+    ///
+    /// # Errors
+    ///
+    /// Where memory does not hold it.
+    pub(super) fn push_target(&mut self, hash: NameRef, name: &[u8], is_vtable: bool) -> Result<()> {
+        let start = self.target_names.len();
+        memory::extend(&mut self.target_names, name, HOLD_NAMES)?;
+        let target = Target { hash, name: start..start + name.len(), is_vtable };
+        memory::push(&mut self.targets, target, HOLD_NAMES)
+    }
+
+    /// The name of one of its targets.
+    pub(super) fn target_name(&self, target: &Target) -> &[u8] {
+        &self.target_names[target.name.clone()]
+    }
+
+    /// Forgets all but the first records and targets.
+    pub(super) fn forget(&mut self, records: usize, targets: usize) {
+        self.len = records;
+        let end = self.targets.get(targets).map_or(self.target_names.len(), |target| target.name.start);
+        self.targets.truncate(targets);
+        self.target_names.truncate(end);
+    }
+
+    /// Whether another record may be added after so many bytes of text.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        self.len < Self::RECORDS && bytes < Self::BYTES
+    }
+
+    /// An empty record, out of the batch.
+    pub(super) fn spare_item(&mut self) -> Item {
+        let mut item = self.items.get_mut(self.len).map(std::mem::take).unwrap_or_default();
+        item.name.clear();
+        item.record.clear();
+        item.has_bitmap = false;
+        item
+    }
+
+    /// Adds a record.
+    pub(super) fn push(&mut self, mut item: Item) {
+        item.targets_end = self.targets.len();
+        match self.items.get_mut(self.len) {
+            Some(place) => *place = item,
+            None => self.items.push(item),
+        }
+        self.len += 1;
+    }
+
+    /// Hashes the names of all records.
+    pub(super) fn hash_names(&mut self) {
+        let names: Vec<&[u8]> = self.items().iter().map(|item| item.name.as_slice()).collect();
+        let hashes = name_refs(&names);
+        self.items.iter_mut().zip(hashes).for_each(|(item, hash)| item.name_ref = hash);
+    }
+
+    /// The records, in file order.
+    pub(super) fn items(&self) -> &[Item] {
+        &self.items[..self.len]
+    }
+
+    /// One of [`items`](Self::items), to change in place.
+    pub(super) fn item_mut(&mut self, at: usize) -> &mut Item {
+        &mut self.items[..self.len][at]
+    }
+}
+
+/// What speaks for an instrumentation profile in text: a key word, or a name
+/// with two numbers below it, its hash and how many counters it has.
+///
+/// Against it speaks anything else in the place of a number: the lines of a
+/// sample profile, a source file, prose.
+pub fn evidence(head: &Head<'_>) -> Option<Confidence> {
+    if !head.begins_as_text() {
+        return None;
+    }
+    let mut lines = head.lines().filter(|line| !line.is_empty());
+    let mut record = [&b""[..]; 4];
+    let mut len = 0;
+    while len < record.len() {
+        let Some(line) = lines.next() else { break };
+        if len == 0 && (is_keyword(line) || is_directive(line)) {
+            return Some(Confidence::Certain);
+        }
+        if !line.starts_with(b"#") {
+            record[len] = line;
+            len += 1;
+        }
+    }
+    let is_number = |line: &[u8]| parse_any_radix(line.trim_ascii()).is_some();
+    match record.map(is_number) {
+        [_, true, true, true] => Some(Confidence::Certain),
+        [_, true, true, _] => Some(Confidence::Likely),
+        [_, true, _, _] if len == 2 => Some(Confidence::Likely),
+        // Nothing but empty lines and comments is a profile without functions.
+        _ if len == 0 && head.is_whole() && !head.bytes().is_empty() => Some(Confidence::Possible),
+        _ => None,
+    }
+}
+
+/// Whether a text has no record: all of its lines are empty, comments, or say of what kind the records are.
+pub fn is_blank(head: &Head<'_>) -> bool {
+    let is_of_record = |line: &[u8]| !(line.trim_ascii().is_empty() || line.starts_with(b"#") || is_keyword(line));
+    head.is_whole() && !head.lines().any(is_of_record)
+}
+
+/// A line in front of the records that says of what kind they are.
+fn is_keyword(line: &[u8]) -> bool {
+    const WORDS: [&[u8]; 8] = [
+        b":ir",
+        b":fe",
+        b":csir",
+        b":entry_first",
+        b":not_entry_first",
+        b":instrument_loop_entries",
+        b":single_byte_coverage",
+        b":temporal_prof_traces",
+    ];
+    WORDS.iter().any(|word| word.eq_ignore_ascii_case(line.trim_ascii()))
+}
+
+/// A comment that only this program writes.
+fn is_directive(line: &[u8]) -> bool {
+    [directive::NAME, directive::COLON_NAMES].iter().any(|start| line.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::text::parser::*;
+
+    fn of(text: &str) -> Option<Confidence> {
+        evidence(&Head::new(text.as_bytes()))
+    }
+
+    #[test]
+    fn key_words_and_numbers_below_a_name_speak_for_it() {
+        for text in
+            [":ir\n", "# IR level\n:IR\nfoo\n", "foo\n# hash\n0x1f\n\n1\n5\n", "#!name=%23a\n", "f:1:2\n3\n1\n0\n"]
+        {
+            assert_eq!(of(text), Some(Confidence::Certain), "{text}");
+        }
+        for text in ["a.c:f\n12\n", "foo\n1\n2\n", "foo\n1\n2\nx\n", "{closure}\n1\n1"] {
+            assert_eq!(of(text), Some(Confidence::Likely), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_profile_without_functions_is_possible() {
+        assert_eq!(of("\n\n"), Some(Confidence::Possible));
+        assert_eq!(of("# nothing ran\n"), Some(Confidence::Possible));
+    }
+
+    #[test]
+    fn a_text_without_a_record_is_blank() {
+        for text in ["\n\n", "# nothing\n", ":ir\n", ":IR\r\n:entry_first\n# none\n\n"] {
+            assert!(is_blank(&Head::new(text.as_bytes())), "{text}");
+        }
+        assert!(!is_blank(&Head::new(b":ir\nmain\n1\n1\n5\n")));
+        assert!(!is_blank(&Head::cut(b":ir\n", false)), "what follows was not read");
+    }
+
+    #[test]
+    fn everything_else_speaks_against_it() {
+        let demo = "package demo;\n\npublic class Demo {\n}\n";
+        for text in [
+            "",
+            "foo\n",
+            "foo\n 1: 5\n",
+            "foo:1:2\nbar:3:4\n",
+            demo,
+            "Title\n2024\nmore\n",
+            "#include <a>\nint a;\n",
+            ":x\n",
+        ] {
+            assert_eq!(of(text), None, "{text}");
+        }
+    }
 }

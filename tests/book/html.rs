@@ -1,7 +1,7 @@
 //! The book as mdBook makes it.
 
 use crate::links::is_elsewhere;
-use crate::pages::root;
+use crate::pages::{files_below, root};
 use regex::Regex;
 use std::path::Path;
 use std::process::Command;
@@ -17,19 +17,15 @@ pub fn build_and_check() {
     let built = built.expect("mdbook runs");
     let said = String::from_utf8_lossy(&built.stderr).into_owned();
     assert!(built.status.success() && !said.contains("ERROR") && !said.contains("WARN"), "{said}");
-    let pages: Vec<_> = std::fs::read_dir(folder.path())
-        .expect("a folder")
-        .map(|entry| entry.expect("its entries can be read").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "html"))
-        .collect();
+    let pages = files_below(folder.path(), "html");
     assert!(pages.len() > 10, "the book has pages: {pages:?}");
-    let faults: Vec<String> = pages.iter().flat_map(|page| dead_links(folder.path(), page)).collect();
+    let faults: Vec<String> = pages.iter().flat_map(|page| dead_links(page)).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 /// Links of a page to files of the book that are not there, or to a place that the file does not have. What lies beside the
 /// book is not published with it.
-fn dead_links(book: &Path, page: &Path) -> Vec<String> {
+fn dead_links(page: &Path) -> Vec<String> {
     let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
     let name = page.file_name().expect("a name").to_string_lossy().into_owned();
     // All pages in one lie elsewhere than the pages do; the page for dead addresses has the root for its folder.
@@ -42,7 +38,7 @@ fn dead_links(book: &Path, page: &Path) -> Vec<String> {
     let targets = targets.filter(|target| !is_elsewhere(target));
     let is_dead = |target: &String| {
         let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
-        let path = if file.is_empty() { page.to_owned() } else { book.join(file) };
+        let path = if file.is_empty() { page.to_owned() } else { page.with_file_name(file) };
         !path.exists() || !anchor.is_empty() && !read(&path).contains(&format!("id=\"{anchor}\""))
     };
     targets.filter(is_dead).map(|target| format!("{name}: {target}")).collect()

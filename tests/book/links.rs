@@ -5,8 +5,8 @@ use regex::Regex;
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-/// Pages whose links are followed, beside README and book.
-const FURTHER: &[&str] = &["CONTRIBUTING.md", "testdata/README.md"];
+/// Pages outside of the book.
+pub const FURTHER: &[&str] = &["CONTRIBUTING.md", "testdata/README.md"];
 
 /// Links that lead to nothing.
 pub fn faults() -> Vec<String> {
@@ -47,7 +47,7 @@ pub fn targets(text: &str) -> Vec<String> {
 }
 
 /// The text without code.
-fn prose(text: &str) -> String {
+pub fn prose(text: &str) -> String {
     let code = Regex::new(r"`[^`]*`").expect("a pattern");
     let mut inside = false;
     let lines = text.lines().filter(|line| {

@@ -1,4 +1,4 @@
-//! The book (docs/, README.md): its commands are run and print what the pages show, its links lead somewhere.
+//! The book (docs/, README.md): its commands print the output in the pages, and its links have targets.
 //!
 //! | block | what becomes of it |
 //! |---|---|
@@ -16,6 +16,7 @@ mod html;
 mod links;
 mod pages;
 mod shell;
+mod wording;
 
 use pages::Page;
 
@@ -52,6 +53,12 @@ fn hexdumps_show_real_files() {
 fn links_lead_somewhere() {
     let faults = links::faults();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn pages_use_the_terms_of_the_style_page() {
+    let faults = wording::faults();
+    assert!(faults.is_empty(), "see docs/style.md\n{}", faults.join("\n"));
 }
 
 #[test]

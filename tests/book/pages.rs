@@ -8,6 +8,16 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// The files of a directory and of the directories in it that have an extension.
+pub fn files_below(directory: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).expect("the directory can be read");
+    let paths = entries.map(|entry| entry.expect("its entries can be read").path());
+    paths
+        .flat_map(|path| if path.is_dir() { files_below(&path, extension) } else { vec![path] })
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .collect()
+}
+
 /// Whether outputs are written into the pages.
 pub fn renews() -> bool {
     std::env::var_os("PROFBRIDGE_RENEW").is_some()
@@ -50,13 +60,10 @@ impl Page {
 
     /// The README and all pages of the book, by name.
     pub fn all() -> Vec<Self> {
-        let mut paths: Vec<PathBuf> = std::fs::read_dir(root().join("docs"))
-            .expect("docs is a folder")
-            .map(|entry| entry.expect("its entries can be read").path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-            .collect();
+        let mut paths = files_below(&root().join("docs"), "md");
         paths.sort();
-        let names = paths.iter().map(|path| format!("docs/{}", path.file_name().expect("a name").to_string_lossy()));
+        let inside = paths.iter().map(|path| path.strip_prefix(root()).expect("the path starts with the root"));
+        let names = inside.map(|path| path.to_string_lossy().into_owned());
         std::iter::once("README.md".to_owned()).chain(names).map(|path| Self::read(&path)).collect()
     }
 

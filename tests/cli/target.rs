@@ -1,4 +1,4 @@
-//! For whom `merge` and `convert` write; the table of docs/merging.md.
+//! For whom `merge` and `convert` write; the table of docs/reference/target.md.
 
 use crate::program::{Finished, Folder, testdata};
 use std::ffi::OsString;

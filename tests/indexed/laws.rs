@@ -4,7 +4,7 @@ use crate::generate::{Knows, Random, profile};
 use crate::oracle;
 use profbridge::Compat;
 use profbridge::indexed::{self, WriteOptions};
-use profbridge::instr::value::MAX_VALUES_PER_SITE;
+use profbridge::instr::record::MAX_VALUES_PER_SITE;
 use profbridge::instr::{MergeOptions, Merger, SoftError};
 use profbridge::instr::{Profile, Release, ValueKind, name_ref};
 use std::collections::HashSet;

@@ -80,7 +80,7 @@ pub const OPEN_YAML: Made = hostile("YAML of open brackets", "yaml", 100_000, |c
 });
 pub const PPROF: Made = valid("pprof", "pprof", 2000, |count| pprof(count, true));
 pub const PPROF_TEXTS: Made =
-    valid("pprof of empty texts", "pprof", 100_000, |count| [pprof(1, true), b"\x32\x00".repeat(count)].concat());
+    valid("pprof of empty strings", "pprof", 100_000, |count| [pprof(1, true), b"\x32\x00".repeat(count)].concat());
 pub const PPROF_SAMPLES: Made =
     hostile("pprof of samples without values", "pprof", 50_000, |count| pprof(count, false));
 pub const STACKS_PART: Made = Made {
@@ -118,19 +118,19 @@ pub const DEBUG_PROGRAM: Made = valid("program with debug info", "elf", 2000, pr
 pub const NESTED_PROGRAM: Made = hostile("program of nested calls", "elf", 1000, programs::of_nested_calls);
 pub const MEMORY_DUMP: Made = Made {
     in_directory_of: Some(programs::with_debug_info),
-    ..valid("raw memory dump with its program", "memprofraw", 1000, programs::memory_dump)
+    ..valid("raw memory profile with its program", "memprofraw", 1000, programs::memory_dump)
 };
 pub const HISTOGRAMS: Made = Made {
     in_directory_of: Some(programs::with_debug_info),
-    ..valid("raw memory dump with histograms", "memprofraw", 20, programs::dump_with_histograms)
+    ..valid("raw memory profile with histograms", "memprofraw", 20, programs::dump_with_histograms)
 };
 pub const NESTED_CALLS: Made = Made {
     in_directory_of: Some(programs::of_nested_calls),
-    ..hostile("raw memory dump with a program of nested calls", "memprofraw", 1000, programs::memory_dump)
+    ..hostile("raw memory profile with a program of nested calls", "memprofraw", 1000, programs::memory_dump)
 };
 pub const SAME_PLACES: Made = Made {
     in_directory_of: Some(programs::of_nested_calls),
-    ..hostile("raw memory dump of stacks in nested calls", "memprofraw", 300, programs::dump_of_few_addresses)
+    ..hostile("raw memory profile of stacks in nested calls", "memprofraw", 300, programs::dump_of_few_addresses)
 };
 pub const DEEP_JSON: Made = hostile("JSON without end", "iprof", 100_000, deep);
 

@@ -1,4 +1,4 @@
-//! Where llvm-profdata loses memory profiles (`docs/merging.md`): under our own
+//! Where llvm-profdata loses memory profiles (`docs/reference/memprof.md`): under our own
 //! name nothing is lost, in its place the bytes are its own.
 
 use crate::files::{file, folder, merged, options, stored};

@@ -255,7 +255,7 @@ fn counters_are_supplemented_as_the_genuine_tool_does() {
     }
 }
 
-/// Documented in docs/sampleprof.md: LLVM writes such a function without its name.
+/// Documented in docs/reference/sampleprof.md: LLVM writes such a function without its name.
 #[test]
 fn an_inlined_function_of_the_metadata_alone_keeps_its_name() {
     let workspace = Workspace::with(&[]);

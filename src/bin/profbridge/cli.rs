@@ -20,7 +20,7 @@ fn outputs(matches: &ArgMatches) -> Vec<PathBuf> {
 /// The same for all commands under the program's own name.
 const EXIT_CODES: &str =
     "Exit codes: 0 done; 1 could not, for the sake of files; 2 wrong use; 3 a gate or a check failed.
-With --json a command that fails prints a document, too; docs/json.md describes all of them.";
+With --json a command that fails prints a document, too; docs/reference/json.md describes all of them.";
 
 /// A command line that was understood.
 #[derive(Debug)]

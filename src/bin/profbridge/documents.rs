@@ -1,5 +1,5 @@
 //! The JSON documents of `--json`: the schema in front, then whether all went well. Errors, files and inputs have one form
-//! in all of them; see `docs/json.md`.
+//! in all of them; see `docs/reference/json.md`.
 
 use crate::console::{self, write_output};
 use crate::demangled::DemangleArgs;

@@ -57,7 +57,7 @@ pub(crate) struct OverlapArgs {
     exact: ExactNamesArgs,
     #[command(flatten)]
     names: DemangleArgs,
-    /// Print JSON, see docs/json.md
+    /// Print JSON, see docs/reference/json.md
     #[arg(long)]
     json: bool,
     // Last, since what is flattened ends with a heading of its own.

@@ -94,7 +94,7 @@ pub(crate) struct ShowArgs {
     /// Temporal traces
     #[arg(long)]
     temporal_profile_traces: bool,
-    /// Print JSON, see docs/json.md
+    /// Print JSON, see docs/reference/json.md
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::families::diff::FileDiff;
 use crate::families::merge::mixed::is_document;
 use crate::input::Input;
-use crate::instr::read::read_profile;
+use crate::instr::file_merge::files::read_profile;
 use crate::iprof::compare::{CommonSpace, Events};
 use crate::iprof::fit;
 use crate::iprof::statistics::ChainsBy;

@@ -5,7 +5,7 @@
 //! add up; and whether stacks are added up as pprof or as tables depends on all
 //! inputs. The merge of the family sees the inputs as they were.
 
-use crate::driver::stored_failure::no_weight;
+use crate::driver::report::no_weight;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Access, Input, WeightedInput};
 use crate::limits::Limits;

@@ -1,6 +1,6 @@
 //! Partial merges of sample profiles.
 
-use crate::driver::stored_failure::{failed, no_weight, remembered, unknown_failure};
+use crate::driver::report::{failed, no_weight, remembered, unknown_failure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::families::merge::FailureMode;
 use crate::families::merge::sampleprof::{

@@ -1,12 +1,312 @@
 //! What programs and libraries tell of their functions.
+//!
+//! The functions of an instrumented program or library.
+//!
+//! Which compiler built an image.
+//!
+//! The functions of any program, as far as a sample profile may name them.
+//!
+//! How many lines functions have, by debug info: sample profiles count lines
+//! from the one in which a function is declared.
 
-mod coverage_map;
-mod data_records;
-mod probe_descriptors;
-mod producer;
-mod program;
-mod sampled;
-mod source_lines;
+use super::program::{Program, ProgramFunction, ProgramSource};
+use super::samples::{SampledFunction, SampledProgram};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::model::{ProfileKind, Release, SymbolTable};
+use crate::objects::{self, Entry, Slice, attribute, contents, damaged, load_sections, ranges_of, text};
+use crate::raw::correlate::{CorrelationKind, Image};
+use gimli::{Dwarf, EndianSlice, Unit, constants};
+use object::{Object, ObjectSymbol, SymbolKind};
+use std::collections::BTreeMap;
+use std::path::Path;
 
-pub use program::read_program;
-pub use sampled::read_sampled_program;
+mod records;
+
+/// Reads the functions of a program from its data records, its debug info or
+/// its coverage map, whichever it has.
+///
+/// # Errors
+///
+/// Not an object; not instrumented when it has none of these, with what the
+/// program was built or stripped for; what is wrong with the one that is there.
+pub fn read_program(path: &Path, bytes: &[u8], limits: &Limits) -> Result<Program> {
+    let file = parse(bytes)?;
+    let mut program = match records::read_data_records(&file, limits)? {
+        Some(found) => {
+            let kind = found.kind();
+            let source =
+                if found.is_correlation { ProgramSource::CorrelationRecords } else { ProgramSource::DataRecords };
+            let mut program = Program::new(source, found.functions, found.names);
+            (program.kind, program.has_vtables) = (kind, found.has_vtables);
+            program
+        }
+        None => match probes(path, bytes, limits) {
+            Some(program) => program,
+            None => coverage(&file, limits)?.ok_or_else(|| not_instrumented(&file))?,
+        },
+    };
+    program.release = release(&file, limits);
+    Ok(program)
+}
+
+/// Reads the headers of a program.
+///
+/// # Errors
+///
+/// Not an object, with what can be done about it.
+pub(super) fn parse(bytes: &[u8]) -> Result<object::File<'_>> {
+    if let Some(architectures) = fat_architectures(bytes) {
+        let detail = format!("a fat Mach-O file of {architectures} architectures");
+        let error = Error::new(ErrorKind::NotAnObject { detail });
+        return Err(error.with_hint("take the one that the profile is of: `lipo -thin ARCHITECTURE`"));
+    }
+    let hint = "give the new build (ELF, Mach-O or COFF), or a profile that it wrote";
+    objects::parse(bytes).map_err(|error| error.with_hint(hint))
+}
+
+/// The number of architectures in a fat file. Class files begin with the same
+/// bytes, followed by a version of at least 45.
+fn fat_architectures(bytes: &[u8]) -> Option<u32> {
+    const FAT: [u32; 2] = [0xcafe_babe, 0xcafe_babf];
+    const FIRST_CLASS_VERSION: u32 = 45;
+    let word = |at: usize| bytes.get(at..)?.first_chunk::<4>().map(|word| u32::from_be_bytes(*word));
+    word(4).filter(|count| word(0).is_some_and(|magic| FAT.contains(&magic)) && *count < FIRST_CLASS_VERSION)
+}
+
+/// What debug info tells, if it was compiled to tell.
+fn probes(path: &Path, bytes: &[u8], limits: &Limits) -> Option<Program> {
+    let image = Image::read(path, bytes, CorrelationKind::DebugInfo, limits).ok()?;
+    let mut names = SymbolTable::new();
+    let functions = image.probes().iter().map(|probe| ProgramFunction {
+        name_ref: names.insert(&probe.function_name),
+        func_hash: probe.func_hash,
+        num_counters: Some(probe.num_counters),
+    });
+    let functions = functions.collect();
+    Some(Program::new(ProgramSource::DebugInfo, functions, names))
+}
+
+fn coverage(file: &object::File<'_>, limits: &Limits) -> Result<Option<Program>> {
+    let Some((functions, names)) = records::read_coverage_map(file, limits)? else { return Ok(None) };
+    let mut program = Program::new(ProgramSource::CoverageMap, functions, names);
+    // Only the front end makes coverage maps.
+    program.kind = Some(ProfileKind::NONE);
+    Ok(Some(program))
+}
+
+/// Why a program that can be read tells nothing.
+fn not_instrumented(file: &object::File<'_>) -> Error {
+    use object::Object;
+    let is_stripped = file.symbols().next().is_none();
+    let detail = "it has neither data records (__llvm_prf_data) nor a coverage map (__llvm_covfun)";
+    let hint = if is_stripped {
+        "the program is stripped, or was never instrumented: give the file from before strip, built with \
+         -fprofile-generate or -fprofile-instr-generate, or a profile that it wrote"
+    } else {
+        "compile the new build once with -fprofile-generate (or -fprofile-instr-generate, whichever the profile is \
+         of), with the options of the release otherwise, and give that; or a profile that it wrote"
+    };
+    Error::new(ErrorKind::UnableToCompare { detail: detail.to_string() }).with_hint(hint)
+}
+
+/// The release of LLVM that the section `.comment` of an ELF file names:
+/// `clang version 22.1.8`. The newest, where several compilers took part.
+pub(super) fn release(file: &object::File<'_>, limits: &Limits) -> Option<Release> {
+    let section = file.section_by_name(".comment")?;
+    let text = contents(&section, limits).ok()?;
+    text.split(|byte| *byte == 0).filter_map(release_of).max()
+}
+
+fn release_of(line: &[u8]) -> Option<Release> {
+    let words = b"clang version ";
+    let at = line.windows(words.len()).position(|window| window == words)?;
+    let digits: String = line[at + words.len()..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .map(|byte| char::from(*byte))
+        .collect();
+    digits.parse().ok().map(Release)
+}
+
+/// Reads names from the symbols, checksums from the descriptors of probes and
+/// lengths from debug info, whichever a program has.
+///
+/// # Errors
+///
+/// Not an object; nothing to compare when a program has none of these; what is
+/// wrong with one that is there.
+pub fn read_sampled_program(bytes: &[u8], limits: &Limits) -> Result<SampledProgram> {
+    let file = parse(bytes)?;
+    let mut functions: BTreeMap<Vec<u8>, SampledFunction> = BTreeMap::new();
+    let probes = records::read_probe_descriptors(&file, limits)?;
+    let lines = read_source_lines(&file, limits)?;
+    let symbols = file.symbols().chain(file.dynamic_symbols());
+    let defined = symbols.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
+    for name in defined.filter_map(|symbol| symbol.name_bytes().ok().map(<[u8]>::to_vec)) {
+        functions.entry(name).or_default();
+    }
+    let has_symbols = !functions.is_empty();
+    let (has_checksums, has_lines) = (!probes.is_empty(), !lines.is_empty());
+    for probe in probes {
+        functions.entry(probe.name).or_default().checksum = Some(probe.checksum);
+    }
+    for (name, last_line) in lines {
+        functions.entry(name).or_default().last_line = Some(last_line);
+    }
+    if functions.is_empty() {
+        let detail = "the program has neither symbols nor probes nor debug info".to_string();
+        let hint = "it is stripped: give the file from before strip, or the debug file beside it";
+        return Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint(hint));
+    }
+    let sources =
+        [(has_symbols, "symbols"), (has_checksums, "descriptors of probes"), (has_lines, "lines of debug info")];
+    let words: Vec<&str> = sources.iter().filter(|(is_there, _)| *is_there).map(|(_, words)| *words).collect();
+    let mut program = SampledProgram::new(format!("{} of the program", words.join(", ")), functions);
+    program.has_checksums = has_checksums;
+    program.release = release(&file, limits);
+    Ok(program)
+}
+
+/// The largest line of each function by its linkage name, counted from its
+/// declaration; of several copies the longest.
+///
+/// # Errors
+///
+/// Unable to correlate when debug info is damaged.
+fn read_source_lines(file: &object::File<'_>, limits: &Limits) -> Result<BTreeMap<Vec<u8>, u32>> {
+    let (sections, endian) = load_sections(file, limits)?;
+    let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
+    let mut found = BTreeMap::new();
+    let mut units = dwarf.units();
+    while let Some(header) = units.next().map_err(damaged)? {
+        let unit = dwarf.unit(header).map_err(damaged)?;
+        UnitLines::read(&dwarf, &unit)?.add_to(&mut found);
+    }
+    Ok(found)
+}
+
+/// A function, or a copy of one that was inlined.
+struct Subroutine {
+    depth: isize,
+    name: Option<Vec<u8>>,
+    first_line: u64,
+    last_line: u64,
+}
+
+/// The subroutines of a unit.
+struct UnitLines {
+    subroutines: Vec<Subroutine>,
+    /// Addresses from and to, and whose they are.
+    ranges: Vec<(u64, u64, usize)>,
+}
+
+impl UnitLines {
+    fn read<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>) -> Result<Self> {
+        let mut lines = Self { subroutines: Vec::new(), ranges: Vec::new() };
+        // Subroutines around the entry at hand.
+        let mut around: Vec<usize> = Vec::new();
+        let mut entries = unit.entries();
+        while let Some(entry) = entries.next_dfs().map_err(damaged)? {
+            while around.last().is_some_and(|last| lines.subroutines[*last].depth >= entry.depth()) {
+                around.pop();
+            }
+            let outer = around.last().copied();
+            match entry.tag() {
+                constants::DW_TAG_subprogram => around.push(lines.add(dwarf, unit, entry)?),
+                constants::DW_TAG_inlined_subroutine => {
+                    lines.note(outer, number(unit, entry, constants::DW_AT_call_line));
+                    around.push(lines.add(dwarf, unit, entry)?);
+                }
+                constants::DW_TAG_variable | constants::DW_TAG_label => {
+                    lines.note(outer, number(unit, entry, constants::DW_AT_decl_line));
+                }
+                _ => {}
+            }
+        }
+        lines.note_rows(unit)?;
+        Ok(lines)
+    }
+
+    fn add<'a>(&mut self, dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>, entry: &Entry<'a>) -> Result<usize> {
+        let at = self.subroutines.len();
+        let mut ranges = ranges_of(dwarf, unit, entry)?;
+        while let Some(range) = ranges.next().map_err(damaged)? {
+            if range.begin < range.end {
+                self.ranges.push((range.begin, range.end, at));
+            }
+        }
+        let name = text(dwarf, unit, entry, constants::DW_AT_linkage_name)
+            .or_else(|| text(dwarf, unit, entry, constants::DW_AT_name));
+        let first_line = number(unit, entry, constants::DW_AT_decl_line);
+        self.subroutines.push(Subroutine { depth: entry.depth(), name, first_line, last_line: 0 });
+        Ok(at)
+    }
+
+    fn note(&mut self, subroutine: Option<usize>, line: u64) {
+        if let Some(at) = subroutine {
+            let last = &mut self.subroutines[at].last_line;
+            *last = (*last).max(line);
+        }
+    }
+
+    /// Gives every row of the line table to the innermost subroutine there.
+    fn note_rows(&mut self, unit: &Unit<Slice<'_>>) -> Result<()> {
+        let Some(program) = unit.line_program.clone() else { return Ok(()) };
+        let mut rows = Vec::new();
+        let mut steps = program.rows();
+        while let Some((_, row)) = steps.next_row().map_err(damaged)? {
+            if let Some(line) = row.line().filter(|_| !row.end_sequence()) {
+                rows.push((row.address(), line.get()));
+            }
+        }
+        rows.sort_unstable();
+        self.ranges.sort_unstable_by_key(|(from, to, at)| (*from, std::cmp::Reverse(*to), *at));
+        let (ranges, mut next, mut open) = (std::mem::take(&mut self.ranges), 0, Vec::<(u64, usize)>::new());
+        for (address, line) in rows {
+            while let Some((from, to, at)) = ranges.get(next).filter(|(from, ..)| *from <= address) {
+                debug_assert!(from < to);
+                open.push((*to, *at));
+                next += 1;
+            }
+            open.retain(|(to, _)| *to > address);
+            // The range that was opened last lies in the others.
+            self.note(open.last().map(|(_, at)| *at), line);
+        }
+        Ok(())
+    }
+
+    fn add_to(self, found: &mut BTreeMap<Vec<u8>, u32>) {
+        for subroutine in self.subroutines {
+            let (Some(name), first, last) = (subroutine.name, subroutine.first_line, subroutine.last_line) else {
+                continue;
+            };
+            if first > 0 && last >= first {
+                let lines = u32::try_from(last - first).unwrap_or(u32::MAX);
+                let known = found.entry(name).or_default();
+                *known = (*known).max(lines);
+            }
+        }
+    }
+}
+
+fn number<'a>(unit: &Unit<Slice<'a>>, entry: &Entry<'a>, name: gimli::DwAt) -> u64 {
+    // The line of a call is the entry's own; that of a declaration may be elsewhere.
+    if name == constants::DW_AT_call_line {
+        return entry.attr_value(name).and_then(|value| value.udata_value()).unwrap_or(0);
+    }
+    attribute(unit, entry, name).and_then(|value| value.udata_value()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fit::objects::*;
+
+    #[test]
+    fn the_major_number_is_the_release() {
+        assert_eq!(release_of(b"Debian clang version 16.0.6 (15~deb12u1)"), Some(Release(16)));
+        assert_eq!(release_of(b"clang version 22.1.8"), Some(Release(22)));
+        assert_eq!(release_of(b"GCC: (Debian 12.2.0) 12.2.0"), None);
+        assert_eq!(release_of(b"clang version "), None);
+    }
+}

@@ -16,23 +16,18 @@
 pub mod apply;
 mod finding;
 mod follow;
-mod front_end;
-mod glance;
-pub(crate) mod hashes;
-mod names;
-mod options;
-mod rebuild;
+pub(crate) mod names;
 
 #[cfg(test)]
 mod tests;
 
+pub use finding::{CrossReleaseOptions, HashPolicy, Origins};
 pub use finding::{Finding, FindingKind};
+pub(crate) use follow::RewriteCheck;
 pub(crate) use follow::{Candidates, Following};
 pub use follow::{Followed, FollowedKind};
-pub(crate) use glance::RewriteCheck;
 #[cfg(feature = "correlate")]
 pub(crate) use names::colon_form;
-pub use options::{CrossReleaseOptions, HashPolicy, Origins};
 
 use crate::model::{Profile, Release};
 use finding::Counted;
@@ -65,9 +60,9 @@ pub fn cross(profile: Profile, options: &CrossReleaseOptions) -> AdaptedProfile 
     let (mut release, mut indexed_version) = (options.release, options.indexed_version);
     let mut former_names = HashMap::new();
     let profile = if profile.kind.is_ir() {
-        names::cross(profile, options, &mut counted, &mut former_names)
+        names::adapt_names(profile, options, &mut counted, &mut former_names)
     } else {
-        let (profile, release_of_hashes, version_of_hashes) = front_end::cross(profile, options, &mut counted);
+        let (profile, release_of_hashes, version_of_hashes) = names::adapt_hashes(profile, options, &mut counted);
         (release, indexed_version) = (release_of_hashes, version_of_hashes);
         profile
     };

@@ -6,10 +6,14 @@
 //! and never the other way round.
 
 use crate::instr::cross_release::finding::{Counted, FindingKind};
-use crate::instr::cross_release::options::{CrossReleaseOptions, Origins};
-use crate::instr::cross_release::rebuild::{Changes, rebuild};
-use crate::model::{FunctionId, FunctionTable, FunctionView, NameRef, Profile, Release, ValueKind, name_ref};
-use std::collections::{HashMap, HashSet};
+use crate::instr::cross_release::finding::{CrossReleaseOptions, HashPolicy, Origins};
+use crate::instr::{MergeOptions, Merger};
+use crate::model::record::is_of_bridge;
+use crate::model::{
+    FunctionId, FunctionRecord, FunctionTable, FunctionView, NameRef, Profile, RecordId, RecordView, Release,
+    ValueCount, ValueKind, ValueSites, name_ref,
+};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The first release that writes `file;function`.
 const SEMICOLONS_SINCE: Release = Release(18);
@@ -29,7 +33,7 @@ pub(super) fn names_may_change(options: &CrossReleaseOptions) -> bool {
 }
 
 /// Gives local functions the names that the reader computes.
-pub(super) fn cross(
+pub(super) fn adapt_names(
     profile: Profile,
     options: &CrossReleaseOptions,
     counted: &mut Counted,
@@ -152,6 +156,377 @@ fn count_unknown_targets(profile: &Profile, counted: &mut Counted) {
         });
         if calls {
             counted.add(FindingKind::UnknownTarget, profile, function.id());
+        }
+    }
+}
+
+// FuncHashes of front-end records.
+//
+// clang 11 to 21 compute a hash of up to ten six-bit groups, or for larger
+// functions one of 64 bits (the third algorithm); from 22 on the four highest
+// bits of the latter are zero (the fourth). A compiler of 22 or later goes by
+// the version of the indexed file: up to 12 it computes the third, from 13 the
+// fourth. So the version is chosen by the hashes that are there. Other
+// compilers (Rust's, Swift's, D's) have hashes of their own, of all 64 bits,
+// in every release.
+
+/// The newest indexed version for which compilers compute the third algorithm.
+const THIRD_VERSION: u32 = 12;
+/// The release whose tools write that version last.
+const THIRD_RELEASE: Release = Release(21);
+/// The first release that computes the fourth algorithm.
+pub(super) const FOURTH_RELEASE: Release = Release(22);
+
+/// Chooses release and version by the hashes, or changes the hashes for the reader.
+pub(super) fn adapt_hashes(
+    profile: Profile,
+    options: &CrossReleaseOptions,
+    counted: &mut Counted,
+) -> (Profile, Release, u32) {
+    let found = Hashes::of(&profile, options);
+    let (release, version) = found.choose(options);
+    found.note_first_algorithms(&profile, options, version, counted);
+    if found.third.is_empty() && found.fourth.is_empty() {
+        return (profile, release, version);
+    }
+    let reads_fourth = version >= FOURTH_VERSION;
+    if options.hashes == HashPolicy::Keep {
+        found.note_kept(&profile, reads_fourth, counted);
+        return (profile, release, version);
+    }
+    let hashes = if reads_fourth { found.cleared(&profile) } else { found.completed(&profile, counted) };
+    if hashes.is_empty() {
+        return (profile, release, version);
+    }
+    let functions: BTreeSet<_> = profile
+        .functions
+        .iter()
+        .filter(|function| function.record_ids().any(|id| hashes.contains_key(&id)))
+        .map(FunctionView::id)
+        .collect();
+    functions.into_iter().for_each(|id| counted.add(FindingKind::Rehashed, &profile, id));
+    let changes = Changes { hashes, ..Changes::default() };
+    (rebuild(profile, &changes, release, counted), release, version)
+}
+
+/// The large hashes of a profile's functions of clang.
+struct Hashes {
+    /// Hashes above 60 bits: the third algorithm.
+    third: Vec<RecordId>,
+    /// Large hashes within 60 bits: the fourth, or one in sixteen of the third.
+    fourth: Vec<RecordId>,
+    /// Whether those are of the fourth, as far as can be told.
+    is_fourth: bool,
+}
+
+impl Hashes {
+    fn of(profile: &Profile, options: &CrossReleaseOptions) -> Self {
+        let mut found = Self { third: Vec::new(), fourth: Vec::new(), is_fourth: false };
+        let mut has_twins = false;
+        for function in profile.functions.iter() {
+            let (third, fourth) = (found.third.len(), found.fourth.len());
+            for id in function.record_ids() {
+                let hash = profile.functions.record(id).func_hash;
+                if is_small(hash) || !is_of_clang(function.name(), hash) {
+                    continue;
+                }
+                if hash > FOURTH_MASK { found.third.push(id) } else { found.fourth.push(id) }
+            }
+            let hash = |id: &RecordId| profile.functions.record(*id).func_hash;
+            let own = &found.fourth[fourth..];
+            has_twins |=
+                found.third[third..].iter().any(|id| own.iter().any(|own| hash(own) == hash(id) & FOURTH_MASK));
+        }
+        // Of the third algorithm's large hashes, one in sixteen looks like one of the fourth.
+        let by_chance = if found.third.is_empty() { 0 } else { found.third.len() / 4 + 4 };
+        found.is_fourth = options.origins.may_be_fourth && (has_twins || found.fourth.len() > by_chance);
+        found
+    }
+
+    /// The release and version in which the reader computes these hashes.
+    fn choose(&self, options: &CrossReleaseOptions) -> (Release, u32) {
+        let asked = (options.release, options.indexed_version);
+        let may_choose = !options.version_is_given;
+        let keeps = options.hashes == HashPolicy::Keep;
+        if may_choose && keeps && !self.third.is_empty() && asked.1 > THIRD_VERSION {
+            return (THIRD_RELEASE, THIRD_VERSION);
+        }
+        let only_fourth = self.third.is_empty() && self.is_fourth && !self.fourth.is_empty();
+        if may_choose && !options.release_is_given && only_fourth && asked.1 < FOURTH_VERSION {
+            return (FOURTH_RELEASE, FOURTH_VERSION);
+        }
+        asked
+    }
+
+    fn note_first_algorithms(
+        &self,
+        profile: &Profile,
+        options: &CrossReleaseOptions,
+        version: u32,
+        counted: &mut Counted,
+    ) {
+        let origins = options.origins;
+        if version < FIRST_THIRD_VERSION || !(origins.first_algorithm || origins.second_algorithm) {
+            return;
+        }
+        for function in profile.functions.iter() {
+            // The second algorithm differs from the third for large functions only.
+            let may_differ = |hash| if origins.first_algorithm { hash != 0 } else { !is_small(hash) };
+            let mut hashes = function.records().map(|record| record.func_hash);
+            let differs = hashes.any(|hash| may_differ(hash) && is_of_clang(function.name(), hash));
+            if differs {
+                counted.add(FindingKind::HashOfFirstAlgorithms, profile, function.id());
+            }
+        }
+    }
+
+    /// Says what the reader will not find when all hashes stay as they are.
+    fn note_kept(&self, profile: &Profile, reads_fourth: bool, counted: &mut Counted) {
+        let (third, fourth) = (self.hashes(profile, &self.third), self.hashes(profile, &self.fourth));
+        for function in profile.functions.iter() {
+            let mut kinds = BTreeSet::new();
+            for id in function.record_ids() {
+                let hash = profile.functions.record(id).func_hash;
+                let stands_twice = || {
+                    function
+                        .records()
+                        .any(|other| other.func_hash != hash && other.func_hash & FOURTH_MASK == hash & FOURTH_MASK)
+                };
+                let of_other_era = if reads_fourth { third.contains_key(&id) } else { fourth.contains_key(&id) };
+                if !of_other_era {
+                    continue;
+                }
+                if stands_twice() {
+                    kinds.insert(FindingKind::TwoHashes);
+                } else if reads_fourth {
+                    kinds.insert(FindingKind::HashOfEarlierRelease);
+                } else if self.is_fourth {
+                    kinds.insert(FindingKind::HashOfLaterRelease);
+                }
+            }
+            kinds.into_iter().for_each(|kind| counted.add(kind, profile, function.id()));
+        }
+    }
+
+    fn hashes(&self, profile: &Profile, records: &[RecordId]) -> HashMap<RecordId, u64> {
+        records.iter().map(|id| (*id, profile.functions.record(*id).func_hash)).collect()
+    }
+
+    /// Hashes of the third algorithm as the fourth has them.
+    fn cleared(&self, profile: &Profile) -> HashMap<RecordId, u64> {
+        let mut hashes = self.hashes(profile, &self.third);
+        hashes.values_mut().for_each(|hash| *hash &= FOURTH_MASK);
+        hashes
+    }
+
+    /// Hashes of the fourth algorithm with the four bits of the third, where a
+    /// record of the same function has them.
+    fn completed(&self, profile: &Profile, counted: &mut Counted) -> HashMap<RecordId, u64> {
+        let fourth = self.hashes(profile, &self.fourth);
+        let mut hashes = HashMap::new();
+        for function in profile.functions.iter() {
+            let mut misses = false;
+            for id in function.record_ids() {
+                let Some(hash) = fourth.get(&id) else { continue };
+                let mut others = function.records().map(|other| other.func_hash);
+                match others.find(|other| *other > FOURTH_MASK && other & FOURTH_MASK == *hash) {
+                    Some(whole) => _ = hashes.insert(id, whole),
+                    None => misses |= self.is_fourth,
+                }
+            }
+            if misses {
+                counted.add(FindingKind::HashOfLaterRelease, profile, function.id());
+            }
+        }
+        hashes
+    }
+}
+
+// A profile with other names, targets and hashes.
+
+/// What becomes something else.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    /// Names of functions.
+    pub(super) names: HashMap<FunctionId, Vec<u8>>,
+    /// Hashes of names where values and traces hold them: old → new.
+    pub(super) targets: HashMap<NameRef, NameRef>,
+    /// FuncHashes of records.
+    pub(super) hashes: HashMap<RecordId, u64>,
+}
+
+/// Makes the changes; what comes to have one name and one FuncHash is added up
+/// by the rules of `release`.
+pub(super) fn rebuild(mut profile: Profile, changes: &Changes, release: Release, counted: &mut Counted) -> Profile {
+    let mut merger = Merger::new(MergeOptions { release, ..MergeOptions::default() });
+    for function in profile.functions.iter() {
+        let target = intern(&mut merger, function, changes);
+        for (id, record) in function.record_ids().zip(function.records()) {
+            let changed = changed(record, changes.hashes.get(&id).copied(), &changes.targets);
+            let record = changed.as_ref().map_or(record, FunctionRecord::view);
+            let outcome = merger.add_to_function(target, record, 1);
+            if outcome.error.is_some_and(|error| error.is_mismatch()) {
+                counted.add(FindingKind::ShapeMismatch, &profile, function.id());
+            }
+        }
+    }
+    // Traces, binary ids and the rest do not go through the merger: they were
+    // sampled, cut and sorted before.
+    for function in profile.temporal.traces.iter_mut().flat_map(|trace| &mut trace.functions) {
+        *function = changes.targets.get(function).copied().unwrap_or(*function);
+    }
+    profile.functions = merger.finish().functions;
+    profile
+}
+
+fn intern(merger: &mut Merger, function: FunctionView<'_>, changes: &Changes) -> FunctionId {
+    let functions = &mut merger.profile.functions;
+    match changes.names.get(&function.id()) {
+        Some(name) => functions.intern(name),
+        None => functions.intern_shared(function.name(), function.name_ref(), function.text()),
+    }
+}
+
+/// The record with another FuncHash and other targets; `None` where nothing changes.
+pub(super) fn changed(
+    record: RecordView<'_>,
+    hash: Option<u64>,
+    targets: &HashMap<NameRef, NameRef>,
+) -> Option<FunctionRecord> {
+    let is_old = |value: &ValueCount| targets.contains_key(&value.value);
+    let holds_old = |kind: &ValueKind| kind.is_name() && record.sites(*kind).values().iter().any(is_old);
+    let kinds: Vec<ValueKind> = ValueKind::ALL.into_iter().filter(holds_old).collect();
+    if hash.is_none() && kinds.is_empty() {
+        return None;
+    }
+    let mut changed = record.to_record();
+    changed.func_hash = hash.unwrap_or(record.func_hash);
+    for kind in kinds {
+        *changed.sites_mut(kind) = retargeted(record.sites(kind), targets);
+    }
+    Some(changed)
+}
+
+/// Sites with new targets. A target that stood under both hashes stands once,
+/// with the sum of its counts; sites stay in the order of their counts.
+fn retargeted(sites: &ValueSites, targets: &HashMap<NameRef, NameRef>) -> ValueSites {
+    let mut all = ValueSites::new();
+    let mut site_values: Vec<ValueCount> = Vec::new();
+    for site in sites.iter() {
+        site_values.clear();
+        for value in site {
+            let new = targets.get(&value.value).copied();
+            let target = new.unwrap_or(value.value);
+            // Unknown targets have the hash 0 each and stay apart.
+            let known = site_values.iter_mut().find(|known| target != 0 && known.value == target);
+            match known {
+                Some(known) => known.count = known.count.saturating_add(value.count),
+                None => site_values.push(ValueCount { value: target, count: value.count }),
+            }
+        }
+        site_values.sort_by_key(|value| std::cmp::Reverse(value.count));
+        all.push_site(&site_values);
+    }
+    all
+}
+
+// What tells the algorithms of front-end hashes apart.
+
+/// The bits that a hash of the fourth algorithm may have.
+pub(crate) const FOURTH_MASK: u64 = (1 << 60) - 1;
+/// The first version for which the third algorithm is computed.
+pub(crate) const FIRST_THIRD_VERSION: u32 = 6;
+/// The first version for which the fourth algorithm is computed.
+pub(crate) const FOURTH_VERSION: u32 = 13;
+/// The largest of the numbers that make up a small hash.
+const LARGEST_GROUP: u64 = 32;
+
+/// Whether a hash is made of six-bit groups, as every algorithm since the
+/// second computes it for a function of at most ten counted nodes.
+pub(crate) fn is_small(hash: u64) -> bool {
+    let mut rest = hash;
+    while rest != 0 {
+        if !(1..=LARGEST_GROUP).contains(&(rest & 63)) {
+            return false;
+        }
+        rest >>= 6;
+    }
+    hash <= FOURTH_MASK
+}
+
+/// Whether clang's front end computed that hash for a function of that name, as
+/// far as both tell.
+pub(crate) fn is_of_clang(name: &[u8], hash: u64) -> bool {
+    is_name_of_clang(name) && !is_of_bridge(name, hash)
+}
+
+fn is_name_of_clang(name: &[u8]) -> bool {
+    let at = name.iter().rposition(|byte| matches!(byte, b':' | b';')).map_or(0, |at| at + 1);
+    let symbol = &name[at..];
+    let begins = |prefix: &[u8]| symbol.strip_prefix(prefix).and_then(|rest| rest.first()).copied();
+    let rust = begins(b"_R").is_some_and(|next| next.is_ascii_uppercase() || next.is_ascii_digit());
+    let d = begins(b"_D").is_some_and(|next| next.is_ascii_digit());
+    let swift = [&b"$s"[..], b"$S", b"$e", b"_$s", b"_$S", b"_T0"].iter().any(|prefix| symbol.starts_with(prefix));
+    !(rust || d || swift || ends_in_rust_hash(symbol))
+}
+
+/// Rust's older mangling: `…17h`, 16 hexadecimal digits, `E`, and perhaps
+/// suffixes that begin with a dot.
+fn ends_in_rust_hash(symbol: &[u8]) -> bool {
+    let is_hash =
+        |end: &[u8]| end.starts_with(b"17h") && end[3..19].iter().all(u8::is_ascii_hexdigit) && end[19] == b'E';
+    let mut stem = symbol;
+    loop {
+        if stem.last_chunk::<20>().is_some_and(|end| is_hash(end)) {
+            return true;
+        }
+        match stem.iter().rposition(|byte| *byte == b'.') {
+            Some(at) => stem = &stem[..at],
+            None => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ValueKind;
+    use crate::model::record::func_hash;
+
+    #[test]
+    fn small_hashes_are_made_of_groups() {
+        for small in [0, 0x18, 0x183ce, 0x0820_8208_2082_0820] {
+            assert!(is_small(small), "{small:#x}");
+        }
+        for large in [0x0c09_d3f6_8c42_3a76, 0x4c09_d3f6_8c42_3a76, u64::MAX, 1 << 6, 33, 0x0820_8208_2082_0821] {
+            assert!(!is_small(large), "{large:#x}");
+        }
+    }
+
+    #[test]
+    fn records_of_the_bridge_do_not_vote() {
+        let hash = |name: &[u8], is_marked| func_hash(name, ValueKind::VTableTarget, is_marked);
+        for (name, is_marked) in [(&b"app.Main#run()void"[..], false), (b"Fib", true), (b"{monitors}", true)] {
+            assert!(!is_of_clang(name, hash(name, is_marked)));
+            assert!(is_of_clang(name, hash(name, is_marked) ^ 1));
+        }
+    }
+
+    #[test]
+    fn only_clangs_languages_vote() {
+        for name in ["main", "a.c:f", "_ZN3foo3barEv", "a.m:-[Foo bar:]", "_Reset", "_Dump", "?f@@YAXXZ"] {
+            assert!(is_of_clang(name.as_bytes(), 0x4c09_d3f6_8c42_3a76), "{name}");
+        }
+        let others = [
+            "_RNvCs1234_7mycrate3foo",
+            "_ZN4core3fmt5write17h0123456789abcdefE",
+            "_ZN4core3fmt5write17h0123456789abcdefE.llvm.123.456",
+            "a.rs:_RNv1",
+            "$s4main3fooyyF",
+            "_D4main3fooFZv",
+        ];
+        for name in others {
+            assert!(!is_of_clang(name.as_bytes(), 0x4c09_d3f6_8c42_3a76), "{name}");
         }
     }
 }

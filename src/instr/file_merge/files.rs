@@ -1,14 +1,22 @@
 //! Many files into one profile.
 
-use crate::driver::{self, MergeJob, Merged};
-use crate::error::Result;
-use crate::input::WeightedInput;
-use crate::instr::file_merge::observer::{MergeObserver, Silent};
+use crate::driver;
+use crate::driver::{InputOutcome, InputReport, InputVersion, MergeJob, Merged};
+use crate::error::{Error, ErrorKind, Result};
+use crate::indexed::IndexedReader;
+use crate::input::{Access, Format, Input, WeightedInput};
+use crate::instr::cross_release::CrossReleaseOptions;
+use crate::instr::encode::WriteOptions;
 use crate::instr::file_merge::options::MergeOptions;
+use crate::instr::file_merge::options::{MergeObserver, Silent};
 use crate::instr::file_merge::report::MergeReport;
+use crate::instr::file_merge::single_file::SingleFile;
 use crate::instr::file_merge::{FileMerge, MergedFiles, names_of_records};
 use crate::instr::partial::files::{finish, merge_partially};
-use crate::instr::{MergeRules, Merger, repeated_sizes};
+use crate::instr::{InputOptions, MergeRules, Merger, repeated_sizes};
+use crate::limits::Limits;
+use crate::model::{Profile, ProfileReader};
+use crate::partial::Frame;
 use std::collections::BTreeSet;
 
 /// Merges inputs in order.
@@ -74,4 +82,361 @@ pub(crate) fn run_merge(
         observer.soft_error(&inputs[place], names[record.index()], error, seen.insert(error));
     }
     Ok(Merged { output: merger, inputs: merged.inputs })
+}
+
+// A merge whose result is written and not looked at otherwise.
+
+/// As [`merge_files`](crate::families::merge::merge_files), for a result that is then [written](MergeReport::write_file) in the form
+/// that `write` says, and given the names and hashes that the reader in `crossing` computes
+/// before. The functions of a single file, or their counters, may stay in it.
+///
+/// # Errors
+///
+/// As [`merge_files`](crate::families::merge::merge_files).
+pub fn merge_for_output(
+    inputs: &[WeightedInput],
+    options: &MergeOptions,
+    write: &WriteOptions,
+    crossing: Option<&CrossReleaseOptions>,
+    observer: &mut dyn MergeObserver,
+) -> Result<MergeReport> {
+    if let [input] = inputs
+        && let Some(report) = report_of_single_file(input, options, write, crossing)
+    {
+        observer.progress(1, 1);
+        return Ok(report);
+    }
+    merge_inputs(inputs, options, true, observer)
+}
+
+/// What a merge of one sound indexed file gives, all of it wanted as text. `None` leaves it, and
+/// what is wrong with it, to the merge.
+fn report_of_single_file(
+    input: &Input,
+    options: &MergeOptions,
+    write: &WriteOptions,
+    crossing: Option<&CrossReleaseOptions>,
+) -> Option<MergeReport> {
+    let takes_all = options.filter.is_none() && options.remapping.is_empty() && input.weight.get() == 1;
+    let is_text = write.release_of_whole_text().is_some_and(|release| release == options.release);
+    // LLVM counts nothing that text cannot say.
+    let counts_losses = write.compat.is_llvm() && write.strict;
+    if !takes_all || !is_text || !SingleFile::is_for(options.release) || counts_losses || input.is_pipe() {
+        return None;
+    }
+    if !matches!(input.format(), Ok(Format::Indexed)) {
+        return None;
+    }
+    let size = std::fs::metadata(&input.path).ok()?.len();
+    let bytes = input.stored_bytes(Access::Read, &options.read.limits).ok()?;
+    let is_partial = !options.read.compat.is_llvm() && Frame::is_at_end_of(&bytes);
+    if bytes.len() as u64 != size || is_partial {
+        return None;
+    }
+    let file = SingleFile::scan(bytes, options, crossing)?;
+    let mut report = rest_of(&file, input, options)?;
+    (report.repeats_memory_size, report.file) = (file.repeats_memory_size(), Some(file));
+    Some(report)
+}
+
+/// What a merge of the file gives beside functions.
+fn rest_of(file: &SingleFile, input: &Input, options: &MergeOptions) -> Option<MergeReport> {
+    let mut reader = IndexedReader::new(file.bytes(), file.reading()).ok()?;
+    let mut merger = Merger::new(options.merger_options());
+    merger.begin_input(reader.kind()).ok()?;
+    let mut adding = InputOptions::default();
+    adding.takes_memprof = !options.read.compat.is_llvm();
+    merger.add_rest(&mut reader, &adding, Ok(())).ok()?;
+    let mut report = InputReport::new(input, InputOutcome::Used);
+    report.version = Some(InputVersion::Indexed(reader.version_word()));
+    (report.kind, report.records) = (Some(reader.kind()), file.records_len() as u64);
+    report.warnings = reader.take_warnings();
+    let (profile, memprof_losses) = options.memprof.finish(merger, options.release, options.read.compat).ok()?;
+    Some(MergeReport { memprof_losses, ..MergeReport::of(profile, vec![report]) })
+}
+
+// A whole instrumentation profile of any format.
+
+/// Reads all of a profile, as a merge of this file alone gives it.
+pub(crate) fn read_profile(input: &Input, limits: &Limits) -> Result<Profile> {
+    let mut options = MergeOptions::default();
+    options.read.limits = *limits;
+    options.keep_vtable_names = true;
+    let mut report = merge_files(std::slice::from_ref(input), &options, &mut Silent)?;
+    for merged in &mut report.inputs {
+        match std::mem::replace(&mut merged.outcome, InputOutcome::Used) {
+            InputOutcome::Failed(error) => return Err(error),
+            InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(&input.path)),
+            InputOutcome::Used | InputOutcome::NotAProfile => {}
+        }
+    }
+    Ok(report.profile)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::{Encoding, Endian, PointerWidth};
+    use crate::compat::Compat;
+    use crate::driver::{FactsRequest, FailureMode};
+    use crate::instr::cross_release::apply::cross;
+    use crate::instr::encode::OutputFormat;
+    use crate::instr::file_merge::Silent;
+    use crate::model::{FunctionRecord, Profile, ProfileKind, Release, ValueCount, ValueKind};
+    use crate::{indexed, raw};
+    use proptest::prelude::*;
+    use std::num::NonZeroUsize;
+    use std::path::{Path, PathBuf};
+
+    /// Both names of the program, and releases with the rules of 22.
+    const WAYS: [(Compat, u32); 4] =
+        [(Compat::Llvm22, 22), (Compat::InPlaceOfLlvm22, 22), (Compat::Profbridge, 22), (Compat::Profbridge, 19)];
+
+    fn options((compat, release): (Compat, u32)) -> (MergeOptions, WriteOptions) {
+        let (mut merge, mut write) = (MergeOptions::default(), WriteOptions::default());
+        (merge.read.compat, merge.release) = (compat, Release(release));
+        (merge.failure_mode, merge.keep_vtable_names) = (FailureMode::Warn, !compat.is_llvm());
+        write.compat = compat;
+        write.format = OutputFormat::Text { release: merge.release };
+        (merge, write)
+    }
+
+    /// For compilers of the release, unless that is llvm-profdata's.
+    fn crossing((compat, release): (Compat, u32)) -> Option<CrossReleaseOptions> {
+        let version = Release(release).indexed_version().unwrap();
+        (!compat.is_llvm()).then(|| CrossReleaseOptions::new(Release(release), version, Default::default()))
+    }
+
+    /// All that is told and written of a result.
+    fn outcome(mut report: MergeReport, way: (Compat, u32), threads: usize) -> String {
+        let (mut merge, mut write) = options(way);
+        write.threads = NonZeroUsize::new(threads);
+        let mut wanted = FactsRequest::default();
+        wanted.total_count = true;
+        let facts = report.facts(&write, &merge.read.limits, wanted).unwrap();
+        let origins = report.origins();
+        let of_input = |input: &InputReport| {
+            format!("{:?} {:?} {} {:?} {:?}", input.outcome, input.version, input.records, input.kind, input.warnings)
+        };
+        let inputs: Vec<String> = report.inputs.iter().map(of_input).collect();
+        let findings = crossing(way).map(|mut options| {
+            options.origins = origins;
+            let crossed = cross(&mut report.profile, &mut merge.filter, &options, false).unwrap();
+            write.format = OutputFormat::Text { release: crossed.release };
+            format!("{:?}", crossed.findings)
+        });
+        let output = tempfile::NamedTempFile::new().unwrap();
+        let saved = report.write_file(&write, output.path()).unwrap();
+        assert!(saved.stopped.is_none());
+        let text = std::fs::read(output.path()).unwrap();
+        format!(
+            "{facts:?} {origins:?} {inputs:?} {findings:?} {:?} {:?} {} {}",
+            saved.losses,
+            report.memprof_losses,
+            report.repeats_memory_size,
+            text.escape_ascii()
+        )
+    }
+
+    /// `None` when the functions are taken out of the file.
+    fn from_file(input: &Path, way: (Compat, u32), threads: usize) -> Option<String> {
+        let (merge, write) = options(way);
+        let crossing = crossing(way);
+        let inputs = [WeightedInput::new(input)];
+        let report = merge_for_output(&inputs, &merge, &write, crossing.as_ref(), &mut Silent).unwrap();
+        report.file.is_some().then(|| outcome(report, way, threads))
+    }
+
+    fn merged(input: &Path, way: (Compat, u32)) -> String {
+        let report = merge_files(&[WeightedInput::new(input)], &options(way).0, &mut Silent).unwrap();
+        outcome(report, way, 1)
+    }
+
+    fn indexed_files(folder: &str) -> Vec<PathBuf> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(folder);
+        let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.retain(|path| path.extension().is_some_and(|extension| extension == "profdata"));
+        files.sort();
+        files
+    }
+
+    #[test]
+    fn a_single_file_gives_the_result_of_a_merge() {
+        for way in WAYS {
+            let mut count = 0;
+            for folder in
+                ["raw", "bad", "memprof", "merge/clang-13", "merge/clang-14", "merge/clang-19", "merge/clang-22"]
+            {
+                for file in indexed_files(folder) {
+                    if let Some(outcome) = from_file(&file, way, 2) {
+                        assert_eq!(outcome, merged(&file, way), "{} {way:?}", file.display());
+                        count += 1;
+                    }
+                }
+            }
+            assert!(count >= 20, "{count} files were written without a merge, {way:?}");
+        }
+    }
+
+    fn written(profile: &Profile) -> Vec<u8> {
+        indexed::write(profile, &indexed::WriteOptions::default()).unwrap()
+    }
+
+    fn on_disk(bytes: &[u8]) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        file
+    }
+
+    /// Functions with one record or two, of which some have values.
+    fn profile(functions: u64) -> Profile {
+        let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
+        for index in 0..functions {
+            let function = profile.functions.intern(format!("function{index:04}").as_bytes());
+            for hash in (0..=index % 3).rev() {
+                let mut record = FunctionRecord::new(hash, vec![index, index << 40, 0]);
+                if index % 4 == 1 {
+                    let target = crate::model::name_ref(b"function0002");
+                    let values = [(target, 1), (7, index)].map(|(value, count)| ValueCount { value, count });
+                    record.sites_mut(ValueKind::IndirectCallTarget).push_site(&values);
+                    record.sites_mut(ValueKind::MemOpSize).push_site(&values[1..]);
+                }
+                profile.functions.push_record(function, &record);
+            }
+        }
+        profile
+    }
+
+    /// A raw file whose second record has name and FuncHash of its first one.
+    fn raw_with_a_repeated_record() -> Vec<u8> {
+        let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
+        for index in 0..3000 {
+            let function = profile.functions.intern(format!("function{index:04}").as_bytes());
+            profile.functions.push_record(function, &FunctionRecord::new(index, vec![index; 200]));
+        }
+        let encoding = Encoding { version: 10, endian: Endian::Little, pointer: PointerWidth::Bits64 };
+        let mut bytes = raw::write(&profile, &raw::WriteOptions::new(encoding)).unwrap();
+        let at = |hash: u64| bytes.windows(8).position(|word| word == hash.to_le_bytes()).unwrap();
+        let [first, second] = [b"function0000", b"function0001"].map(|name| at(crate::model::name_ref(name)));
+        bytes.copy_within(first..first + 16, second);
+        bytes
+    }
+
+    #[test]
+    fn counters_that_stay_in_a_raw_file_are_those_of_a_merge() {
+        let file = on_disk(&raw_with_a_repeated_record());
+        let mut inputs = [WeightedInput::new(file.path())];
+        for way in WAYS {
+            for threads in [1, 2] {
+                let (mut merge, write) = options(way);
+                merge.threads = NonZeroUsize::new(threads);
+                let report = merge_for_output(&inputs, &merge, &write, None, &mut Silent).unwrap();
+                let table = &report.profile.functions;
+                assert_eq!((table.len(), table.records_len()), (2999, 2999));
+                let pieces: Vec<&[u64]> = table.counter_blocks().map(|piece| piece.as_words().unwrap()).collect();
+                assert!(pieces.len() == 2999 && pieces.iter().all(|piece| piece.len() == 200));
+                // The first one was added to. The others stand one behind the other, as in the file.
+                let is_next = |pair: &[&[u64]]| std::ptr::addr_eq(pair[0].as_ptr_range().end, pair[1].as_ptr());
+                assert!(!is_next(&pieces[..2]) && pieces[1..].windows(2).all(is_next));
+                assert_eq!(table.find(b"function0000").unwrap().records().next().unwrap().counters, [1; 200]);
+                assert_eq!(outcome(report, way, threads), merged(file.path(), way));
+            }
+        }
+        // What is weighted is copied.
+        inputs[0].weight = 3.try_into().unwrap();
+        let (merge, write) = options(WAYS[0]);
+        let weighted = merge_for_output(&inputs, &merge, &write, None, &mut Silent).unwrap();
+        assert!(weighted.profile.functions.counter_blocks().count() < 10);
+        assert_eq!(
+            weighted.profile.functions.find(b"function0007").unwrap().records().next().unwrap().counters,
+            [21; 200]
+        );
+    }
+
+    #[test]
+    fn several_records_and_values_are_as_a_merge_leaves_them() {
+        let file = on_disk(&written(&profile(1000)));
+        for way in WAYS {
+            for threads in [1, 2, 5] {
+                assert!(from_file(file.path(), way, threads).is_some_and(|found| found == merged(file.path(), way)));
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_fixed_for_text_in_profbridge_mode() {
+        let mut profile = profile(3);
+        for name in ["#comment", ":ir", "$5", "17", "line\nend"] {
+            let function = profile.functions.intern(name.as_bytes());
+            profile.functions.push_record(function, &FunctionRecord::new(5, vec![1, 2]));
+        }
+        let file = on_disk(&written(&profile));
+        for way in WAYS {
+            assert_eq!(from_file(file.path(), way, 1), Some(merged(file.path(), way)));
+        }
+    }
+
+    #[test]
+    fn names_of_both_releases_are_merged_in_profbridge_mode() {
+        let mut profile = profile(3);
+        for name in ["a.c;f", "a.c:f"] {
+            let function = profile.functions.intern(name.as_bytes());
+            profile.functions.push_record(function, &FunctionRecord::new(5, vec![1, 2]));
+        }
+        let file = on_disk(&written(&profile));
+        for way in WAYS {
+            assert_eq!(from_file(file.path(), way, 1).is_some(), way.0.is_llvm());
+        }
+    }
+
+    #[test]
+    fn files_with_duplicates_are_merged() {
+        let bytes = written(&profile(2));
+        let at = bytes.windows(12).position(|name| name == b"function0001").unwrap();
+        let mut twice = bytes.clone();
+        twice[at + 11] = b'0';
+        let file = on_disk(&bytes);
+        for way in WAYS {
+            assert_eq!(from_file(on_disk(&twice).path(), way, 1), None);
+            assert!(from_file(file.path(), way, 1).is_some());
+            let (merge, mut write) = options(way);
+            let mut inputs = vec![WeightedInput::new(file.path())];
+            let stays = |inputs: &[WeightedInput], write: &WriteOptions| {
+                merge_for_output(inputs, &merge, write, None, &mut Silent).unwrap().file.is_some()
+            };
+            assert!(stays(&inputs, &write));
+            write.sparse = true;
+            assert!(!stays(&inputs, &write));
+            write.sparse = false;
+            inputs.push(inputs[0].clone());
+            assert!(!stays(&inputs, &write));
+        }
+    }
+
+    #[test]
+    fn a_result_in_a_file_is_written_as_it_was_asked_for_only() {
+        let file = on_disk(&written(&profile(2)));
+        let (merge, write) = options(WAYS[2]);
+        let inputs = [WeightedInput::new(file.path())];
+        let report = merge_for_output(&inputs, &merge, &write, None, &mut Silent).unwrap();
+        let output = tempfile::NamedTempFile::new().unwrap();
+        assert!(report.write_file(&WriteOptions::default(), output.path()).is_err());
+        assert!(report.write_file(&write, Path::new("/no/such/folder/out")).is_err());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+        #[test]
+        fn a_damaged_file_is_written_as_it_is_merged_or_left_to_the_merge(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+            let mut bytes = written(&profile(12));
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            let file = on_disk(&bytes);
+            for way in [WAYS[0], WAYS[2]] {
+                if let Some(outcome) = from_file(file.path(), way, 1) {
+                    prop_assert_eq!(outcome, merged(file.path(), way));
+                }
+            }
+        }
+    }
 }

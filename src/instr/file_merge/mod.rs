@@ -4,11 +4,7 @@
 #[cfg(all(test, feature = "correlate"))]
 mod fault_tests;
 pub(crate) mod files;
-pub(crate) mod for_output;
-mod images;
 mod input_merge;
-mod known_file;
-pub(crate) mod observer;
 pub(crate) mod options;
 pub(crate) mod report;
 mod single_file;
@@ -18,12 +14,11 @@ mod state;
 mod tests;
 #[cfg(test)]
 mod thread_tests;
-mod values;
 
 pub use files::merge_files;
-pub use for_output::merge_for_output;
-pub use observer::{MergeObserver, Silent};
+pub use files::merge_for_output;
 pub use options::MergeOptions;
+pub use options::{MergeObserver, Silent};
 pub use report::MergeReport;
 
 use crate::driver::{InputReport, InputTurn, Merge};
@@ -32,8 +27,8 @@ use crate::input::Input;
 use crate::instr::Merger;
 use crate::memory::{self, HOLD_SUMS};
 use crate::model::FunctionTable;
-use images::Images;
 use input_merge::InputMerge;
+use state::Images;
 use state::{Sums, Worker};
 use std::sync::PoisonError;
 

@@ -11,7 +11,7 @@ use crate::instr::cross_release::{CrossReleaseOptions, Origins, RewriteCheck};
 use crate::instr::file_merge::options::MergeOptions;
 use crate::instr::{MergeRules, repeats_size, sort_record_sites};
 use crate::memory::{self, HOLD_NAMES};
-use crate::model::name_order::name_order;
+use crate::model::hash_order::name_order;
 use crate::model::{FunctionRecord, Profile, RecordView, Release, SymbolTable, ValueKind};
 use crate::text::{self, Functions, Source, TextOptions};
 use std::io::{self, Write};

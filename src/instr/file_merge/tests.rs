@@ -10,7 +10,7 @@ use crate::instr::SoftError;
 use crate::instr::encode::{WriteOptions, encode, write_file};
 use crate::instr::file_merge::input_merge::MANY_RECORDS;
 use crate::instr::file_merge::state::{Sums, Worker};
-use crate::instr::file_merge::{FileMerge, MergedFiles, images};
+use crate::instr::file_merge::{FileMerge, MergedFiles, state};
 use crate::limits::Limits;
 use crate::model::{FunctionRecord, Profile, ProfileKind, ValueCount, ValueKind};
 use crate::raw;
@@ -49,7 +49,7 @@ fn run_attempt(
     let job = MergeJob { inputs, attempt, workers, threads_per_input: threads_per_input.max(1) };
     let mut merge = FileMerge::new(&job, options, false);
     if let Some(images) = &mut merge.images {
-        *images = std::sync::Mutex::new(images::Images::new(image_bytes));
+        *images = std::sync::Mutex::new(state::Images::new(image_bytes));
     }
     run_once(merge, inputs, &options.run(), workers, &mut |_, _| {}).unwrap()
 }
@@ -135,7 +135,7 @@ fn fast_and_exact_merges_give_the_same() {
         any::<bool>(),
         any::<bool>(),
         1usize..5,
-        prop::sample::select(vec![0, 20_000, images::MOST_BYTES]),
+        prop::sample::select(vec![0, 20_000, state::MOST_BYTES]),
     );
     let (all, fast_ones) = (files(), Cell::new(0));
     let test = |(picks, neighbours, llvm, threads, image_bytes): (Vec<(prop::sample::Index, u64)>, _, _, _, _)| {
@@ -166,7 +166,7 @@ fn raw_profiles_of_one_program_never_need_an_exact_merge() {
     let options = MergeOptions::default();
     let exact = outcome(run_exact(&inputs, &options));
     for threads in 1..=6 {
-        let fast = run_fast(&inputs, &options, threads, images::MOST_BYTES).expect("nothing depends on the order here");
+        let fast = run_fast(&inputs, &options, threads, state::MOST_BYTES).expect("nothing depends on the order here");
         assert_eq!(outcome(fast), exact, "{threads} threads");
     }
 }
@@ -204,7 +204,7 @@ fn a_large_file_gives_the_same_whether_one_thread_reads_it_or_several() {
             let exact = outcome(exact);
             for threads in [1, 2, 5] {
                 options.threads = NonZeroUsize::new(threads);
-                let fast = run_fast(&inputs, &options, 1, images::MOST_BYTES);
+                let fast = run_fast(&inputs, &options, 1, state::MOST_BYTES);
                 assert!(outcome(fast.unwrap()) == exact, "{threads} threads");
             }
         }
@@ -431,10 +431,10 @@ fn sites_of_more_than_255_values_are_merged_alike_by_any_number_of_threads() {
         (options.read.compat, options.release) = (compat, crate::model::Release(release));
         let exact = outcome(run_exact(&inputs, &options));
         for threads in [1, 2, 5] {
-            let fast = run_fast(&inputs, &options, threads, images::MOST_BYTES).unwrap();
+            let fast = run_fast(&inputs, &options, threads, state::MOST_BYTES).unwrap();
             assert!(outcome(fast) == exact, "release {release}, {threads} threads");
         }
-        let fast = refusal::after(1, || run_fast(&inputs, &options, 4, images::MOST_BYTES));
+        let fast = refusal::after(1, || run_fast(&inputs, &options, 4, state::MOST_BYTES));
         assert!(outcome(fast.unwrap()) == exact, "two of four threads");
     }
 }

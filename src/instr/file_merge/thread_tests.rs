@@ -1,6 +1,6 @@
 //! Merges of every family by one thread, two and more threads than there are
 //! inputs: the same bytes. ThreadSanitizer and Miri run this module too (see
-//! CONTRIBUTING.md), for what two threads do to one place at a time.
+//! docs/internals/testing.md), for what two threads do to one place at a time.
 
 use crate::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
 use crate::families::merge::sampleprof::{SampleMergeOptions, merge_sample_files};

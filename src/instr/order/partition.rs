@@ -12,7 +12,7 @@
 //! GNU C++ library's `partition` leaves elements. (Up to 19 the halves were
 //! made with `nth_element`, which leaves another order and so another result.)
 
-use crate::model::mersenne::Mersenne;
+use crate::model::hash_order::Mersenne;
 use crate::model::{NameRef, TemporalTrace};
 use hashbrown::HashMap;
 use std::cmp::Ordering;

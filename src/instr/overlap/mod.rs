@@ -4,12 +4,11 @@
 //! sum of the smaller share of each counter (`OverlapStats` in LLVM's
 //! `InstrProf.h`). 100 % means the same distribution, whatever the totals.
 
-mod json;
-
 use crate::error::Result;
 use crate::model::{FunctionTable, ProfileReader, RecordView, ValueCount, ValueKind};
-use serde::Serialize;
-use std::io::{self, Write};
+use serde::{Serialize, Serializer};
+use std::io;
+use std::io::Write;
 
 /// What is compared and shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,19 +94,19 @@ impl Sums {
 #[non_exhaustive]
 pub struct Overlap {
     /// Totals of the base profile.
-    #[serde(serialize_with = "json::totals")]
+    #[serde(serialize_with = "totals")]
     pub base: Sums,
     /// Totals of the test profile.
-    #[serde(serialize_with = "json::totals")]
+    #[serde(serialize_with = "totals")]
     pub test: Sums,
     /// Shares that both have.
-    #[serde(serialize_with = "json::shares")]
+    #[serde(serialize_with = "shares")]
     pub common: Sums,
     /// Shares of functions that changed: another FuncHash or other counters.
-    #[serde(serialize_with = "json::shares")]
+    #[serde(serialize_with = "shares")]
     pub mismatch: Sums,
     /// Shares of functions that only the test profile has.
-    #[serde(serialize_with = "json::shares")]
+    #[serde(serialize_with = "shares")]
     pub unique: Sums,
 }
 
@@ -117,7 +116,7 @@ pub struct FunctionOverlap {
     /// Its name, bytes that are not UTF-8 replaced.
     pub name: String,
     /// Its FuncHash.
-    #[serde(serialize_with = "json::func_hash")]
+    #[serde(serialize_with = "func_hash")]
     pub func_hash: u64,
     /// Shares of the function's own totals.
     pub overlap: Overlap,
@@ -323,3 +322,40 @@ impl Overlap {
 
 #[cfg(test)]
 mod tests;
+
+// The comparison as JSON: totals are whole numbers, shares lie between 0 and 1, values have the names of their kinds.
+
+#[derive(Serialize)]
+struct Amounts<T> {
+    entries: u64,
+    edges: T,
+    values: Values<T>,
+}
+
+#[derive(Serialize)]
+struct Values<T> {
+    indirect_call_targets: T,
+    memop_sizes: T,
+    vtables: T,
+}
+
+fn amounts<T>(sums: &Sums, of: impl Fn(f64) -> T) -> Amounts<T> {
+    let [indirect_call_targets, memop_sizes, vtables] = sums.values.map(&of);
+    let values = Values { indirect_call_targets, memop_sizes, vtables };
+    Amounts { entries: sums.entries, edges: of(sums.edges), values }
+}
+
+/// Sums of counts. They are kept as floating-point numbers, as LLVM does it.
+pub(super) fn totals<S: Serializer>(sums: &Sums, serializer: S) -> Result<S::Ok, S::Error> {
+    amounts(sums, |sum| sum.round() as u64).serialize(serializer)
+}
+
+pub(super) fn shares<S: Serializer>(sums: &Sums, serializer: S) -> Result<S::Ok, S::Error> {
+    // Adding up may round past the whole.
+    amounts(sums, |share| share.clamp(0.0, 1.0)).serialize(serializer)
+}
+
+/// As everywhere, since readers of JSON may lose digits of large numbers.
+pub(super) fn func_hash<S: Serializer>(hash: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{hash:#018x}"))
+}

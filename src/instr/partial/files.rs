@@ -1,7 +1,7 @@
 //! Partial merges: made of files, merged further, finished.
 
 use crate::bytes::Head;
-use crate::driver::stored_failure::{failed, no_weight, remembered, unknown_failure};
+use crate::driver::report::{failed, no_weight, remembered, unknown_failure};
 use crate::driver::{InputOutcome, InputReport, InputVersion};
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed::{self, IndexedProfile};

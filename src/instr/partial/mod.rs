@@ -19,14 +19,10 @@
 //! [`PartialMerge::append`] joins two, and the outcome depends on the inputs and
 //! their order alone, not on the grouping; [`PartialMerge::replay`] merges.
 
-mod decode;
-mod encode;
 pub(crate) mod files;
-mod log;
-mod pool;
-mod record;
 mod replay;
 mod runs;
+mod state;
 mod sums;
 
 #[cfg(test)]

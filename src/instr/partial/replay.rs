@@ -5,9 +5,9 @@
 //! depends on order, the values of each visit above all, is added at that visit.
 
 use crate::error::Result;
-use crate::instr::partial::log::SiteReader;
-use crate::instr::partial::record::{Shape, Summed};
+use crate::instr::partial::runs::SiteReader;
 use crate::instr::partial::sums::{Contribution, Group, PartialMerge};
+use crate::instr::partial::sums::{Shape, Summed};
 use crate::instr::{MergeOptions, Merger, SoftError};
 use crate::memprof::{self, Source};
 use crate::model::{FunctionId, FunctionRecord, FunctionTable, RecordId, ValueKind};

@@ -4,11 +4,7 @@
 //! totals; [`show`] prints it as llvm-profdata does, [`collect`] gives it as
 //! data for JSON.
 
-mod ahead;
 mod collect;
-mod details;
-mod largest;
-mod page;
 mod scan;
 mod text;
 

@@ -1,14 +1,19 @@
 //! The text that `llvm-profdata show` prints.
 
-use crate::error::Result;
+use crate::digits::{push_decimal, push_decimals, push_hex_16, push_padded};
+use crate::error::{Error, Result};
 use crate::instr::show::ShowOptions;
-use crate::instr::show::ahead;
-use crate::instr::show::details::{DETAILS_HEADING, Details};
-use crate::instr::show::page::{Page, printed};
 use crate::instr::show::scan::{Event, SiteCounts, Totals, scan};
-use crate::model::{ProfileKind, ProfileReader, ProfileSummary, RecordView, SymbolTable, ValueKind};
-use crate::number_format::six_significant_digits;
-use std::io::{self, Write};
+use crate::model::{
+    Counters, ProfileKind, ProfileReader, ProfileSummary, PseudoCount, RecordStore, RecordView, SymbolTable, ValueKind,
+};
+use crate::number_format::{push_two_decimals, six_significant_digits};
+use crate::threads;
+use crate::threads::batch_channel::{BatchSender, User, batch_channel};
+use crate::threads::wanted;
+use std::io;
+use std::io::Write;
+use std::thread::ScopedJoinHandle;
 
 /// Writes one record in the text format; the module of that format provides it.
 pub type RecordWriter<'a> = &'a dyn Fn(&mut dyn Write, &[u8], RecordView<'_>, &SymbolTable) -> io::Result<()>;
@@ -50,8 +55,8 @@ fn print(
     if options.text && is_ir {
         page.text.extend_from_slice(b":ir\n");
     }
-    let totals = if ahead::can_print(options) {
-        ahead::print_details(reader, options, page)?
+    let totals = if can_print(options) {
+        print_details(reader, options, page)?
     } else {
         print_events(reader, options, write_record, page)?
     };
@@ -228,4 +233,368 @@ fn write_file_blocks(
         }
     }
     Ok(out.write_all(&text))
+}
+
+// One thread reads the functions of a large profile while another makes and
+// prints their text.
+
+/// Batches that may wait.
+const WAITING: usize = 4;
+
+/// Whether functions are shown with their details alone, and no names of values
+/// have to be looked up, for which the reader would have to be asked.
+pub(super) fn can_print(options: &ShowOptions) -> bool {
+    let only_details = !options.text && !options.covered && !options.only_below_cutoff;
+    only_details && !options.shows_names() && wanted(None).get() > 1
+}
+
+/// Prints the details of all functions that are shown, in file order.
+///
+/// # Errors
+///
+/// Those of the output, else of the reader; what was read before is printed.
+pub(super) fn print_details(
+    reader: &mut dyn ProfileReader,
+    options: &ShowOptions,
+    page: &mut Page<'_>,
+) -> Result<Totals> {
+    let mut printer = Some(Printer { options, is_ir: reader.kind().is_ir(), is_first: true, page });
+    std::thread::scope(|scope| {
+        let mut batch = Batch::default();
+        // Started for profiles that fill a batch.
+        let mut is_alone = false;
+        let mut thread: Option<(BatchSender<Batch>, ScopedJoinHandle<'_, Result<()>>)> = None;
+        let totals = scan(reader, options, &mut |event| {
+            let Event::Details { name, record, .. } = event else { return Ok(()) };
+            batch.push(name, record);
+            if !batch.is_full() {
+                return Ok(());
+            }
+            if let Some(idle) = printer.take_if(|_| !is_alone) {
+                let (maker, user) = batch_channel(WAITING);
+                match threads::start_with(scope, idle, move |printer| printer.print_all(&user)) {
+                    Ok(started) => thread = Some((maker, started)),
+                    Err(idle) => (printer, is_alone) = (Some(idle), true),
+                }
+            }
+            if let Some(printer) = &mut printer {
+                let outcome = printer.print(&batch);
+                batch.clear();
+                return outcome;
+            }
+            let is_taken = thread.as_ref().is_some_and(|(maker, _)| maker.hand_over(&mut batch));
+            batch.clear();
+            // The printer says what was wrong.
+            if is_taken { Ok(()) } else { Err(Error::io("cannot write", io::ErrorKind::BrokenPipe.into())) }
+        });
+        let outcome = match (thread, printer) {
+            (Some((maker, thread)), _) => {
+                maker.hand_over(&mut batch);
+                drop(maker);
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }
+            (None, Some(mut printer)) => printer.print(&batch),
+            (None, None) => Ok(()),
+        };
+        outcome.and(totals)
+    })
+}
+
+/// Makes text of records and prints it.
+struct Printer<'a, 'o> {
+    options: &'a ShowOptions,
+    is_ir: bool,
+    is_first: bool,
+    page: &'a mut Page<'o>,
+}
+
+impl Printer<'_, '_> {
+    fn print_all(mut self, batches: &User<Batch>) -> Result<()> {
+        let mut batch = Batch::default();
+        while batches.exchange(&mut batch) {
+            self.print(&batch)?;
+        }
+        Ok(())
+    }
+
+    fn print(&mut self, batch: &Batch) -> Result<()> {
+        let nameless = SymbolTable::new();
+        let details = Details { options: self.options, is_ir: self.is_ir, symbols: &nameless };
+        for (name, record) in batch.records() {
+            if std::mem::take(&mut self.is_first) {
+                self.page.waits = false;
+                self.page.text.extend_from_slice(DETAILS_HEADING);
+            }
+            printed(details.push(&mut self.page.text, name, record))?;
+            self.page.print_if_full()?;
+        }
+        Ok(())
+    }
+}
+
+/// Records with their names, copied from a reader.
+#[derive(Default)]
+struct Batch {
+    names: Vec<u8>,
+    /// Where each name ends.
+    ends: Vec<usize>,
+    records: RecordStore,
+    counters: usize,
+}
+
+impl Batch {
+    /// Records, or counters, of a full batch.
+    const RECORDS: usize = 512;
+    const COUNTERS: usize = 1 << 15;
+
+    fn push(&mut self, name: &[u8], record: RecordView<'_>) {
+        self.names.extend_from_slice(name);
+        self.ends.push(self.names.len());
+        self.records.push(record);
+        self.counters += record.counters.len();
+    }
+
+    fn is_full(&self) -> bool {
+        self.ends.len() >= Self::RECORDS || self.counters >= Self::COUNTERS
+    }
+
+    fn clear(&mut self) {
+        self.names.clear();
+        self.ends.clear();
+        self.records.clear();
+        self.counters = 0;
+    }
+
+    fn records(&self) -> impl Iterator<Item = (&[u8], RecordView<'_>)> {
+        let mut start = 0;
+        self.ends.iter().enumerate().map(move |(at, &end)| {
+            let name = &self.names[start..end];
+            start = end;
+            (name, self.records.record(at))
+        })
+    }
+}
+
+// One function with its counters and values, as `llvm-profdata show` prints it.
+
+/// What stands before the first function with details.
+pub(super) const DETAILS_HEADING: &[u8] = b"Counters:\n";
+
+/// How one function is shown.
+pub(super) struct Details<'a> {
+    pub(super) options: &'a ShowOptions,
+    pub(super) is_ir: bool,
+    pub(super) symbols: &'a SymbolTable,
+}
+
+impl Details<'_> {
+    pub(super) fn push(&self, text: &mut Vec<u8>, name: &[u8], record: RecordView<'_>) -> io::Result<()> {
+        let options = self.options;
+        text.extend_from_slice(b"  ");
+        text.extend_from_slice(name);
+        text.extend_from_slice(b":\n    Hash: 0x");
+        push_hex_16(text, record.func_hash);
+        text.extend_from_slice(b"\n    Counters: ");
+        push_decimal(text, record.counters.len() as u64);
+        match record.pseudo_count() {
+            Some(PseudoCount::Hot) => return text.write_all(b"    <PseudoHot>\n"),
+            Some(PseudoCount::Warm) => return text.write_all(b"    <PseudoWarm>\n"),
+            None => text.push(b'\n'),
+        }
+        if !self.is_ir {
+            writeln!(text, "    Function count: {}", record.counters.first().unwrap_or(0))?;
+        }
+        let sites = |kind| record.sites(kind).len();
+        if options.indirect_call_targets {
+            writeln!(text, "    Indirect Call Site Count: {}", sites(ValueKind::IndirectCallTarget))?;
+        }
+        if options.vtables {
+            writeln!(text, "    Number of instrumented vtables: {}", sites(ValueKind::VTableTarget))?;
+        }
+        let shows_sizes = options.memop_sizes && sites(ValueKind::MemOpSize) > 0;
+        if shows_sizes {
+            writeln!(text, "    Number of Memory Intrinsics Calls: {}", sites(ValueKind::MemOpSize))?;
+        }
+        if options.counts {
+            self.push_counts(text, record.counters);
+            self.push_uniformity(text, record);
+        }
+        let blocks = [
+            (options.indirect_call_targets, "Indirect Target Results", ValueKind::IndirectCallTarget),
+            (options.vtables, "VTable Results", ValueKind::VTableTarget),
+            (shows_sizes, "Memory Intrinsic Size Results", ValueKind::MemOpSize),
+        ];
+        for (_, heading, kind) in blocks.into_iter().filter(|(shown, ..)| *shown) {
+            writeln!(text, "    {heading}:")?;
+            self.push_values(text, record, kind);
+        }
+        Ok(())
+    }
+
+    /// Front-end profiles show the first counter as the function's count.
+    fn push_counts(&self, text: &mut Vec<u8>, counters: Counters<'_>) {
+        const SEPARATOR: [u8; 2] = *b", ";
+        text.extend_from_slice(b"    Block counts: [");
+        let shown = counters.skip(usize::from(!self.is_ir));
+        shown.for_each_piece(|counters| push_decimals(text, counters, SEPARATOR));
+        if !shown.is_empty() {
+            text.truncate(text.len() - SEPARATOR.len());
+        }
+        text.extend_from_slice(b"]\n");
+    }
+
+    /// Which blocks the waves of a GPU mostly enter whole, where that is known.
+    fn push_uniformity(&self, text: &mut Vec<u8>, record: RecordView<'_>) {
+        if record.uniformity.bits.is_empty() {
+            return;
+        }
+        text.extend_from_slice(b"    Block uniformity: [");
+        for counter in usize::from(!self.is_ir)..record.counters.len() {
+            let separator = if counter == usize::from(!self.is_ir) { "" } else { ", " };
+            text.extend_from_slice(separator.as_bytes());
+            let uniform = record.uniformity.is_uniform(counter) == Some(true);
+            text.push(if uniform { b'U' } else { b'D' });
+        }
+        text.extend_from_slice(b"]\n");
+    }
+
+    fn push_values(&self, text: &mut Vec<u8>, record: RecordView<'_>, kind: ValueKind) {
+        for (index, site) in record.sites(kind).iter().enumerate() {
+            let total = site.iter().fold(0u64, |sum, value| sum.wrapping_add(value.count));
+            for value in site {
+                text.extend_from_slice(b"\t[ ");
+                push_padded(text, index as u64, 2);
+                text.extend_from_slice(b", ");
+                if kind.is_name() {
+                    text.extend_from_slice(self.symbols.name(value.value).unwrap_or_default());
+                } else {
+                    push_padded(text, value.value, 4);
+                }
+                text.extend_from_slice(b", ");
+                // LLVM prints the count as a signed number.
+                push_signed(text, value.count.cast_signed());
+                let share = if total == 0 { 0.0 } else { value.count as f64 * 100.0 / total as f64 };
+                text.extend_from_slice(b" ] (");
+                push_two_decimals(text, share);
+                text.extend_from_slice(b"%)\n");
+            }
+        }
+    }
+}
+
+/// Appends a count, padded to ten characters.
+fn push_signed(text: &mut Vec<u8>, count: i64) {
+    match u64::try_from(count) {
+        Ok(count) => push_padded(text, count, 10),
+        Err(_) => text.extend_from_slice(format!("{count:>10}").as_bytes()),
+    }
+}
+
+// Text on its way to the output.
+
+/// Text that is printed when there is enough of it.
+pub(super) struct Page<'o> {
+    pub(super) text: Vec<u8>,
+    /// Nothing is printed yet, since there may be an error in its place.
+    pub(super) waits: bool,
+    out: &'o mut (dyn Write + Send),
+}
+
+impl<'o> Page<'o> {
+    pub(super) fn new(out: &'o mut (dyn Write + Send)) -> Self {
+        Self { text: Vec::new(), waits: false, out }
+    }
+
+    /// So many bytes are printed at once.
+    const ENOUGH: usize = 1 << 16;
+
+    pub(super) fn print_if_full(&mut self) -> Result<()> {
+        if self.waits || self.text.len() < Self::ENOUGH { Ok(()) } else { self.print() }
+    }
+
+    pub(super) fn print(&mut self) -> Result<()> {
+        let written = self.out.write_all(&self.text);
+        self.text.clear();
+        printed(written)
+    }
+}
+
+pub(super) fn printed(result: io::Result<()>) -> Result<()> {
+    result.map_err(|source| Error::io("cannot write", source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::testing::MemoryReader;
+    use crate::model::{FunctionRecord, ProfileKind, ValueCount, ValueKind};
+    use std::io::Write;
+
+    /// So many functions, of which some are large, have values or a pseudo count.
+    fn profile(functions: usize) -> MemoryReader {
+        (0..functions).fold(MemoryReader::new(ProfileKind::IR), |reader, at| {
+            let counters = if at % 100 == 99 { 40_000 } else { at % 7 };
+            let mut record = FunctionRecord::new(at as u64, (0..counters).map(|count| (count * at) as u64).collect());
+            if at % 11 == 3 {
+                record.counters.insert(0, u64::MAX);
+            }
+            if at % 5 == 1 {
+                record.sites_mut(ValueKind::MemOpSize).push_site(&[ValueCount { value: 8, count: at as u64 }]);
+            }
+            reader.record(&format!("function{at}"), record)
+        })
+    }
+
+    fn options() -> ShowOptions {
+        ShowOptions { all_functions: true, counts: true, memop_sizes: true, top: 3, ..ShowOptions::default() }
+    }
+
+    fn outcome(totals: Result<Totals>) -> String {
+        let facts = |totals: Totals| format!("{} {:?} {:?}", totals.shown, totals.summary, totals.maxima);
+        totals.map_or_else(|error| error.to_string(), facts)
+    }
+
+    #[test]
+    fn two_threads_print_the_output_of_one() {
+        let no_text = |_: &mut dyn Write, _: &[u8], _: RecordView<'_>, _: &SymbolTable| Ok(());
+        for functions in [0, 1, Batch::RECORDS - 1, Batch::RECORDS, 3000] {
+            for fails in [false, true] {
+                let reader = || {
+                    let mut reader = profile(functions);
+                    reader.fails = fails;
+                    reader
+                };
+                let (mut alone, mut together) = (Vec::new(), Vec::new());
+                let mut page = Page::new(&mut alone);
+                let expected = outcome(print_events(&mut reader(), &options(), &no_text, &mut page));
+                page.print().unwrap();
+                let mut page = Page::new(&mut together);
+                assert_eq!(outcome(print_details(&mut reader(), &options(), &mut page)), expected);
+                page.print().unwrap();
+                assert!(alone == together, "{functions} functions, fails: {fails}");
+                let mut refused = Vec::new();
+                let mut page = Page::new(&mut refused);
+                let print = || outcome(print_details(&mut reader(), &options(), &mut page));
+                assert_eq!(threads::refusal::after(0, print), expected);
+                page.print().unwrap();
+                assert!(alone == refused, "{functions} functions, fails: {fails}, without a thread");
+            }
+        }
+    }
+
+    #[test]
+    fn output_errors_are_returned() {
+        struct Full;
+        impl Write for Full {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut out = Full;
+        let reported = outcome(print_details(&mut profile(5000), &options(), &mut Page::new(&mut out)));
+        assert_eq!(reported, Error::io("cannot write", io::ErrorKind::StorageFull.into()).to_string());
+    }
 }

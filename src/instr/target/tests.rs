@@ -1,4 +1,4 @@
-//! The table of docs/merging.md, and who goes before whom.
+//! The table of docs/reference/target.md, and who goes before whom.
 
 use crate::compat::Compat;
 use crate::input::{Input, detect};
@@ -44,7 +44,7 @@ fn with(mut head: Vec<u8>, bit: u32) -> Vec<u8> {
     head
 }
 
-/// The bits of docs/format-raw.md.
+/// The bits of docs/reference/format-raw.md.
 #[test]
 fn properties_need_the_release_that_writes_them() {
     let cases = [
@@ -113,7 +113,7 @@ fn the_section_of_a_memory_profile_is_evidence() {
     );
 }
 
-/// The table of docs/merging.md.
+/// The table of docs/reference/target.md.
 #[test]
 fn inputs_tell_the_compilers_that_may_have_written_them() {
     let cases = [
@@ -162,11 +162,11 @@ fn head(words: &str) -> Vec<u8> {
     }
 }
 
-/// Rows of docs/merging.md: inputs, the release, perhaps its two versions.
+/// Rows of docs/reference/target.md: inputs, the release, perhaps its two versions.
 #[test]
 fn the_page_says_what_is_done() {
     let (mut by_inputs, mut in_place) = (0, 0);
-    for line in include_str!("../../../docs/merging.md").lines() {
+    for line in include_str!("../../../docs/reference/target.md").lines() {
         let cells: Vec<&str> = line.trim_matches(|c| c == '|' || c == ' ').split('|').map(str::trim).collect();
         let Some(release) = cells.get(1).and_then(|cell| cell.strip_prefix("LLVM ")) else { continue };
         let toolchain = format!("llvm-{release}");

@@ -1,6 +1,6 @@
 //! The hash tables of the section: items by a number, and an index behind.
 
-use crate::bytes::hash_table::Buckets;
+use crate::bytes::sink::Buckets;
 use crate::bytes::{Cursor, Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{self, HOLD_OUTPUT};

@@ -16,14 +16,12 @@ use std::sync::Arc;
 #[cfg(feature = "correlate")]
 mod dwarf;
 #[cfg(feature = "correlate")]
-mod image;
-#[cfg(feature = "correlate")]
 mod images;
 
 #[cfg(feature = "correlate")]
 pub use dwarf::Probe;
 #[cfg(feature = "correlate")]
-pub use image::Image;
+pub use images::Image;
 #[cfg(feature = "correlate")]
 pub use images::Images;
 

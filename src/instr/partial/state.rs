@@ -1,0 +1,351 @@
+//! Sums as the state of a partial merge.
+
+use crate::error::{ErrorKind, Result};
+use crate::instr::partial::runs;
+use crate::instr::partial::runs::SiteLog;
+use crate::instr::partial::sums::{Contribution, Extra, Group, MemoryInput, PartialMerge, Pool, Shape, Summed, Whole};
+use crate::limits::Limits;
+use crate::model::{
+    BinaryId, FunctionId, FunctionRecord, FunctionTable, MemProfSection, ProfileKind, TemporalProfile, TemporalTrace,
+    ValueCount, ValueKind,
+};
+use crate::partial::{Decoder, Encoder, PartialInput};
+
+impl PartialMerge {
+    /// The state that [`decode`](Self::decode) reads.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        let mut out = Encoder::default();
+        out.number(self.max_count);
+        out.list(self.applied.iter(), |out, words| out.text(words.as_bytes()));
+        out.list(self.inputs.iter(), |out, input| input.encode(out));
+        out.list(self.names.iter(), |out, function| out.text(function.name()));
+        out.list(self.groups.iter(), |out, group| group.encode(out));
+        out.list(self.binary_ids.iter(), |out, ids| out.list(ids.iter(), |out, id| out.text(id)));
+        out.list(self.vtable_names.iter(), |out, names| out.list(names.iter(), |out, name| out.text(name)));
+        for contribution in &self.contributions {
+            match contribution {
+                None => out.number(0),
+                Some(contribution) => contribution.encode(&mut out),
+            }
+        }
+        out.finish()
+    }
+}
+
+impl Group {
+    fn encode(&self, out: &mut Encoder) {
+        out.hash(self.kind.bits());
+        out.number(self.is_after_front_end.into());
+        out.list(self.records.iter(), |out, record| record.encode(out));
+        out.list(self.sequences.iter(), |out, visits| runs::encode(visits, self.records.len(), out));
+    }
+}
+
+impl Summed {
+    fn encode(&self, out: &mut Encoder) {
+        let shape = self.shape;
+        out.count(self.function.index());
+        out.hash(self.func_hash);
+        let marks = [shape.is_whole, shape.is_left_out, shape.has_sites(), self.extra.is_some()];
+        out.number(marks.iter().rev().fold(0, |all, mark| all << 1 | u64::from(*mark)));
+        if shape.has_sites() {
+            // As many bytes as sites, so that a reader never takes more memory than a state is long.
+            shape.sites.iter().for_each(|count| out.text(&vec![0; *count as usize]));
+        }
+        if shape.is_whole {
+            out.number(shape.counters.into());
+            out.number(shape.bitmap.into());
+        } else {
+            out.numbers(&self.counters);
+            out.text(&self.bitmap);
+        }
+        if let Some(extra) = &self.extra {
+            extra.encode(out);
+        }
+    }
+}
+
+impl Extra {
+    fn encode(&self, out: &mut Encoder) {
+        out.text(self.sites.bytes());
+        out.list(self.overflows.iter(), |out, input| out.number((*input).into()));
+        out.list(self.whole.iter(), |out, whole| {
+            out.number(whole.weight);
+            encode_record(&whole.record, out);
+        });
+    }
+}
+
+fn encode_record(record: &FunctionRecord, out: &mut Encoder) {
+    out.numbers(&record.counters);
+    out.text(&record.bitmap);
+    out.numbers(&record.uniformity.counts);
+    out.text(&record.uniformity.bits);
+    for kind in ValueKind::ALL {
+        out.list(record.sites(kind).iter(), |out, site| {
+            out.list(site.iter(), |out, seen| {
+                out.number(seen.value);
+                out.number(seen.count);
+            });
+        });
+    }
+}
+
+impl Contribution {
+    fn encode(&self, out: &mut Encoder) {
+        out.number(u64::from(self.group) + 1);
+        [self.sequence, self.binary_ids, self.vtable_names].into_iter().for_each(|place| out.number(place.into()));
+        encode_traces(&self.traces, out);
+        out.list(self.memory.iter(), |out, memory| {
+            out.number(memory.is_indexed.into());
+            out.number(memory.section.offset);
+            out.number(memory.section.indexed_version.into());
+            out.text(&memory.section.bytes);
+        });
+    }
+}
+
+fn encode_traces(temporal: &TemporalProfile, out: &mut Encoder) {
+    out.number(temporal.stream_size);
+    out.list(temporal.traces.iter(), |out, trace| {
+        out.number(trace.weight);
+        out.list(trace.functions.iter(), |out, function| out.hash(*function));
+    });
+}
+
+// Sums from the state of a partial merge, every number checked.
+
+impl PartialMerge {
+    /// Reads what [`encode`](Self::encode) wrote.
+    ///
+    /// # Errors
+    ///
+    /// Truncated, and malformed for whatever contradicts itself; limit exceeded
+    /// for sequences of records, or binary ids of all inputs, that take more
+    /// than [`Limits::inflated_bytes`].
+    pub fn decode(state: &[u8], limits: &Limits) -> Result<Self> {
+        // Places and lengths are kept in 32 bits, and whatever is counted takes a byte.
+        let (found, limit) = (state.len() as u64, u64::from(u32::MAX));
+        if found > limit {
+            return Err(ErrorKind::LimitExceeded { what: "state of a partial merge", found, limit }.into());
+        }
+        let mut from = Decoder::new(state);
+        let mut sequences = runs::Reader::new(limits);
+        let max_count = from.number("maximum of counters")?;
+        let applied = from.list("filters", |from| Ok(String::from_utf8_lossy(from.text("filter")?).into_owned()))?;
+        let inputs = from.list("inputs", PartialInput::decode)?;
+        let (names, functions) = decode_names(&mut from)?;
+        let groups = from.list("groups", |from| Group::decode(&functions, inputs.len(), &mut sequences, from))?;
+        let binary_ids = decode_pool("binary ids", &mut from)?;
+        let vtable_names = decode_pool("names of vtables", &mut from)?;
+        let mut whole = Self {
+            max_count,
+            limits: *limits,
+            contributions: Vec::with_capacity(inputs.len()),
+            inputs,
+            names,
+            groups,
+            binary_ids,
+            vtable_names,
+            applied,
+        };
+        for _ in 0..whole.inputs.len() {
+            let contribution = Contribution::decode(&whole, &mut from)?;
+            whole.contributions.push(contribution);
+        }
+        whole.check_binary_ids()?;
+        whole.check_visits(&from)?;
+        from.end()?;
+        Ok(whole)
+    }
+
+    /// Many inputs can share a long list of identities, each of which a merge
+    /// holds once an input.
+    fn check_binary_ids(&self) -> Result<()> {
+        let size_of_list = |ids: &Vec<BinaryId>| ids.iter().map(|id| (size_of::<BinaryId>() + id.len()) as u64).sum();
+        let sizes: Vec<u64> = self.binary_ids.iter().map(size_of_list).collect();
+        let places = self.contributions.iter().flatten().map(|contribution| contribution.binary_ids);
+        let found = places.fold(0u64, |all, place| all.saturating_add(sizes[place as usize]));
+        let limit = self.limits.inflated_bytes;
+        if found > limit {
+            return Err(ErrorKind::LimitExceeded { what: "size of the binary ids of all inputs", found, limit }.into());
+        }
+        Ok(())
+    }
+
+    /// Whether every visit of a record that is kept one by one has its part.
+    fn check_visits(&self, from: &Decoder<'_>) -> Result<()> {
+        let mut visits: Vec<Vec<u64>> = self.groups.iter().map(|group| vec![0; group.records.len()]).collect();
+        let mut inputs: Vec<Vec<u64>> = self.groups.iter().map(|group| vec![0; group.sequences.len()]).collect();
+        for contribution in self.contributions.iter().flatten() {
+            inputs[contribution.group as usize][contribution.sequence as usize] += 1;
+        }
+        for (number, group) in self.groups.iter().enumerate() {
+            for (visited, times) in group.sequences.iter().zip(&inputs[number]) {
+                visited.iter().for_each(|place| visits[number][*place as usize] += times);
+            }
+            for (record, visits) in group.records.iter().zip(&visits[number]) {
+                record.check_visits(*visits).map_err(|error| from.placed(error))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn decode_names(from: &mut Decoder<'_>) -> Result<(FunctionTable, Vec<FunctionId>)> {
+    let mut names = FunctionTable::new();
+    let functions = from.list("names", |from| Ok(names.intern(from.text("name")?)))?;
+    if names.len() != functions.len() {
+        return Err(from.malformed("a name stands twice"));
+    }
+    Ok((names, functions))
+}
+
+fn decode_pool(what: &'static str, from: &mut Decoder<'_>) -> Result<Pool<Vec<Vec<u8>>>> {
+    let mut pool = Pool::default();
+    let lists = from.list(what, |from| from.list(what, |from| Ok(from.text(what)?.to_vec())))?;
+    for (number, list) in lists.into_iter().enumerate() {
+        if pool.place(list) as usize != number {
+            return Err(from.malformed(format!("a list of {what} stands twice")));
+        }
+    }
+    Ok(pool)
+}
+
+impl Group {
+    fn decode(
+        functions: &[FunctionId],
+        inputs: usize,
+        sequences: &mut runs::Reader,
+        from: &mut Decoder<'_>,
+    ) -> Result<Self> {
+        let kind = ProfileKind::from_bits(from.hash("kind")?);
+        let is_after_front_end = from.place("mark of a group", 2)? == 1;
+        let mut group = Self { kind, is_after_front_end, ..Self::default() };
+        group.records = from.list("records", |from| Summed::decode(functions, inputs, from))?;
+        for (place, record) in group.records.iter().enumerate() {
+            let key = (record.function, record.func_hash, record.shape);
+            if group.places.insert(key, place as u32).is_some() {
+                return Err(from.malformed("a record stands twice"));
+            }
+        }
+        let limit = group.records.len();
+        for (number, visits) in from.list("sequences", |from| sequences.decode(limit, from))?.into_iter().enumerate() {
+            if group.sequences.place(visits) as usize != number {
+                return Err(from.malformed("a sequence of records stands twice"));
+            }
+        }
+        Ok(group)
+    }
+}
+
+impl Summed {
+    fn decode(functions: &[FunctionId], inputs: usize, from: &mut Decoder<'_>) -> Result<Self> {
+        let function = functions[from.place("function", functions.len())?];
+        let func_hash = from.hash("FuncHash")?;
+        let marks = from.place("marks of a record", 16)?;
+        let mark = |bit: usize| marks >> bit & 1 == 1;
+        let (is_whole, is_left_out, has_sites, has_extra) = (mark(0), mark(1), mark(2), mark(3));
+        let mut sites = [0; ValueKind::COUNT];
+        if has_sites {
+            for count in &mut sites {
+                *count = from.text("sites")?.len() as u32;
+            }
+        }
+        let (mut counters, mut bitmap): (Box<[u64]>, Box<[u8]>) = Default::default();
+        let (counters_len, bitmap_len) = if is_whole {
+            (from.place("counters", MOST_PARTS)?, from.place("bitmap bytes", MOST_PARTS)?)
+        } else {
+            (counters, bitmap) = (from.numbers("counters")?.into(), from.text("bitmap")?.into());
+            (counters.len(), bitmap.len())
+        };
+        let shape = Shape { counters: counters_len as u32, bitmap: bitmap_len as u32, sites, is_whole, is_left_out };
+        let extra = if has_extra { Some(Box::new(Extra::decode(func_hash, inputs, from)?)) } else { None };
+        if shape.has_sites() != has_sites {
+            return Err(from.malformed("the marks of a record contradict each other"));
+        }
+        Ok(Self { function, func_hash, shape, counters, bitmap, extra })
+    }
+
+    fn check_visits(&self, visits: u64) -> Result<()> {
+        let none = Extra::default();
+        let extra = self.extra.as_deref().unwrap_or(&none);
+        let wholes = if self.shape.is_whole { visits } else { 0 };
+        if extra.whole.len() as u64 != wholes {
+            return Err(crate::Error::malformed("the records of a function are not as many as its visits"));
+        }
+        if extra.whole.iter().any(|whole| Shape::of(whole.record.view(), self.shape.is_left_out) != self.shape) {
+            return Err(crate::Error::malformed("a record has another shape than its sum"));
+        }
+        let logged = self.shape.has_sites() && !self.shape.is_whole && !self.shape.is_left_out;
+        runs::check(&extra.sites, self.shape.sites, if logged { visits } else { 0 })
+    }
+}
+
+/// More counters, bytes or sites than a record has.
+const MOST_PARTS: usize = 1 << 26;
+
+impl Extra {
+    fn decode(func_hash: u64, inputs: usize, from: &mut Decoder<'_>) -> Result<Self> {
+        Ok(Self {
+            sites: SiteLog::from_bytes(from.text("value sites")?.to_vec()),
+            overflows: from.list("overflows", |from| Ok(from.place("input", inputs)? as u32))?,
+            whole: from.list("records", |from| {
+                let weight = from.number("weight")?;
+                if weight == 0 {
+                    return Err(from.malformed("a weight of 0"));
+                }
+                Ok(Whole { weight, record: decode_record(func_hash, from)? })
+            })?,
+        })
+    }
+}
+
+fn decode_record(func_hash: u64, from: &mut Decoder<'_>) -> Result<FunctionRecord> {
+    let mut record = FunctionRecord::new(func_hash, from.numbers("counters")?);
+    record.bitmap = from.text("bitmap")?.to_vec();
+    record.uniformity.counts = from.numbers("uniform counts")?;
+    record.uniformity.bits = from.text("uniformity bits")?.to_vec();
+    for kind in ValueKind::ALL {
+        for _ in 0..from.count("sites")? {
+            for _ in 0..from.count("values of a site")? {
+                let value = from.number("value")?;
+                record.sites_mut(kind).push_value(ValueCount { value, count: from.number("count of a value")? });
+            }
+            record.sites_mut(kind).end_site();
+        }
+    }
+    Ok(record)
+}
+
+impl Contribution {
+    fn decode(whole: &PartialMerge, from: &mut Decoder<'_>) -> Result<Option<Self>> {
+        let Some(group) = from.place("group", whole.groups.len() + 1)?.checked_sub(1) else { return Ok(None) };
+        let sequence = from.place("sequence", whole.groups[group].sequences.len())? as u32;
+        let binary_ids = from.place("list of binary ids", whole.binary_ids.len())? as u32;
+        let vtable_names = from.place("list of vtables", whole.vtable_names.len())? as u32;
+        let traces = decode_traces(from)?;
+        let memory = from.list("memory profile", |from| {
+            let is_indexed = from.place("mark of a memory profile", 2)? == 1;
+            let offset = from.number("offset of a memory profile")?;
+            let indexed_version = from.place("version of a memory profile", 1 << 16)? as u32;
+            let section = MemProfSection { bytes: from.text("memory profile")?.to_vec(), offset, indexed_version };
+            Ok(MemoryInput { section, is_indexed })
+        })?;
+        let memory = memory.into_iter().next();
+        Ok(Some(Self { group: group as u32, sequence, binary_ids, vtable_names, traces, memory }))
+    }
+}
+
+fn decode_traces(from: &mut Decoder<'_>) -> Result<TemporalProfile> {
+    let stream_size = from.number("traces seen")?;
+    let traces = from.list("traces", |from| {
+        let weight = from.number("weight of a trace")?;
+        Ok(TemporalTrace { weight, functions: from.list("functions of a trace", |from| from.hash("function"))? })
+    })?;
+    Ok(TemporalProfile { traces, stream_size })
+}
