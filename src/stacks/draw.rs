@@ -98,7 +98,7 @@ fn threads(statistics: &SampleStatistics) -> Table {
 }
 
 /// The flame graph of a text's outline.
-pub(crate) fn graph_of_outline(outline: &Outline, unit: &'static str) -> FlameGraph {
+pub fn graph_of_outline(outline: &Outline, unit: &'static str) -> FlameGraph {
     let clamp = |hits: u128| u64::try_from(hits).unwrap_or(u64::MAX);
     let node = |node: &OutlineNode| FlameNode { depth: node.depth, name: node.name, value: clamp(node.hits), base: 0 };
     let name =

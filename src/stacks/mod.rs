@@ -27,6 +27,6 @@ pub mod jfr;
 mod perf_script;
 pub mod pprof;
 
-pub(crate) use draw::graph_of_outline;
+pub use draw::graph_of_outline;
 pub use draw::report;
 pub use evidence::{StackFormat, evidence};

@@ -5,6 +5,7 @@ use profbridge::call_chains::StackTable;
 use profbridge::families::read::stacks::without_addresses;
 use profbridge::render::{FlameGraph, SvgOptions, least_hits, write_svg};
 use profbridge::stacks::collapsed::{TextOptions, outline, read_stacks};
+use profbridge::stacks::graph_of_outline;
 use proptest::prelude::*;
 
 fn options(min_width: f64) -> SvgOptions {
@@ -21,7 +22,7 @@ fn drawn_whole(text: &str, svg: &SvgOptions) -> String {
 
 fn drawn_outline(text: &str, svg: &SvgOptions) -> String {
     let outline = outline(text.as_bytes(), &TextOptions::default(), &Limits::default(), |total| least_hits(total, svg));
-    write_svg(&FlameGraph::from_outline(&outline.expect("the text is regular"), "hits"), svg)
+    write_svg(&graph_of_outline(&outline.expect("the text is regular"), "hits"), svg)
 }
 
 fn frame() -> impl Strategy<Value = String> {
