@@ -140,8 +140,7 @@ fn one_file(criterion: &mut Criterion) {
     let inputs = [WeightedInput::new(&input)];
     group.bench_function("text of one file", |bencher| {
         bencher.iter(|| {
-            let silent = &mut families::Silent;
-            let report = families::merge_for_output(black_box(&inputs), &merge, &write, None, silent);
+            let report = families::merge_for_output(black_box(&inputs), &merge, &write, None, &mut |_, _| {});
             report.and_then(|report| report.write_file(&write, &output)).expect("the output can be written");
         });
     });
@@ -189,8 +188,7 @@ fn whole_runs(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(FILES));
     group.bench_function("raw files of one program", |bencher| {
         let options = families::MergeOptions::default();
-        bencher
-            .iter(|| families::merge_files(black_box(&inputs), &options, &mut families::Silent).expect("good files"));
+        bencher.iter(|| families::merge_files(black_box(&inputs), &options, &mut |_, _| {}).expect("good files"));
     });
     group.finish();
 }

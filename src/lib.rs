@@ -102,6 +102,7 @@ pub mod system;
 pub mod text;
 mod threads;
 
+pub use cancel::Cancel;
 pub use compat::Compat;
 pub use error::{Error, ErrorKind, Result, Warning};
 pub use error_report::ErrorReport;

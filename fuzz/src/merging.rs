@@ -3,7 +3,7 @@
 use super::profiles::{ByteSource, Content, content};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::families::partial::{Finished, Partial, PartialOptions};
-use profbridge::families::{FailureMode, MergeReport, OutputFormat, Silent, WriteOptions, encode, merge_files};
+use profbridge::families::{FailureMode, MergeReport, OutputFormat, WriteOptions, encode, merge_files};
 use profbridge::input::{Family, Input};
 use profbridge::instr::{MergeOptions, Merger};
 use profbridge::instr::{Profile, RecordRef, Release};
@@ -61,7 +61,7 @@ fn parts(release: Release, profiles: &[Profile], feed: &mut ByteSource<'_>) {
     options.instr.release = release;
     options.instr.keep_vtable_names = true;
     options.instr.failure_mode = FailureMode::Warn;
-    let whole = merge_files(&inputs, &options.instr, &mut Silent).expect("bad inputs are reported");
+    let whole = merge_files(&inputs, &options.instr, &mut |_, _| {}).expect("bad inputs are reported");
     let (first, second) = inputs.split_at(feed.below(inputs.len() + 1));
     let part = |inputs| Partial::of(inputs, Family::Instr, &options).expect("bad inputs are reported");
     let mut all = part(first);

@@ -90,7 +90,7 @@ fn ours(path: &Path) -> Verdict {
     let mut options = MergeOptions::default();
     options.read = ReadOptions::new(Compat::Llvm22);
     options.failure_mode = FailureMode::Any;
-    let Ok(report) = families::merge_files(&[WeightedInput::new(path)], &options, &mut Silent) else {
+    let Ok(report) = families::merge_files(&[WeightedInput::new(path)], &options, &mut |_, _| {}) else {
         return Verdict::Refused;
     };
     if report.verdict(&options).is_err() {

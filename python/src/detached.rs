@@ -5,10 +5,9 @@
 //! or a callback raises, the caller gets the exception at once; the thread sees that it was
 //! cancelled, ends at the next input and its result is dropped.
 
+use profbridge::Cancel;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
@@ -25,24 +24,19 @@ enum Event<T> {
 
 /// What the work tells the caller, and hears from it.
 pub(crate) struct Watch {
-    cancelled: Arc<AtomicBool>,
-    tell: Box<dyn Fn(Progress) + Send>,
+    cancel: Cancel,
+    tell: Box<dyn Fn(Progress) + Send + Sync>,
 }
 
 impl Watch {
-    /// One that nobody listens to.
-    pub(crate) fn unheard() -> Self {
-        Self { cancelled: Arc::default(), tell: Box::new(|_| {}) }
-    }
-
     /// Tells how far the work is.
     pub(crate) fn progress(&self, done: usize, total: usize) {
         (self.tell)((done, total));
     }
 
-    /// Whether nobody waits for the result any more.
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+    /// Returns the token that ends the work once nobody waits for its result.
+    pub(crate) fn cancel(&self) -> Cancel {
+        self.cancel.clone()
     }
 }
 
@@ -53,8 +47,8 @@ pub(crate) fn run<T: Send + 'static>(
     work: impl FnOnce(Watch) -> T + Send + 'static,
 ) -> PyResult<T> {
     let (sender, mut receiver) = mpsc::channel();
-    let cancelled = Arc::new(AtomicBool::new(false));
-    let watch = Watch { cancelled: cancelled.clone(), tell: teller(&sender, progress.is_some()) };
+    let cancel = Cancel::default();
+    let watch = Watch { cancel: cancel.clone(), tell: teller(&sender, progress.is_some()) };
     let done = move || {
         let result = work(watch);
         // Nobody may be listening any more.
@@ -79,13 +73,13 @@ pub(crate) fn run<T: Send + 'static>(
             }
         };
         if let Err(raised) = reported.and_then(|()| py.check_signals()) {
-            cancelled.store(true, Ordering::Relaxed);
+            cancel.cancel();
             return Err(raised);
         }
     }
 }
 
-fn teller<T: Send + 'static>(sender: &Sender<Event<T>>, is_wanted: bool) -> Box<dyn Fn(Progress) + Send> {
+fn teller<T: Send + 'static>(sender: &Sender<Event<T>>, is_wanted: bool) -> Box<dyn Fn(Progress) + Send + Sync> {
     if !is_wanted {
         return Box::new(|_| {});
     }

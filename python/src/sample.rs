@@ -182,7 +182,7 @@ impl SampleProfile {
 
     /// The totals, and how few lines hold most of the samples, as a dictionary.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let summary = Summary::of(&self.merged.profile.functions, self.merged.rules).or_raise(py)?;
+        let summary = Summary::of(&self.merged.profile.functions, self.merged.rules);
         let totals = [
             ("num_functions", self.merged.profile.functions.len() as u64),
             ("num_counts", summary.counts),

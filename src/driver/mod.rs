@@ -83,4 +83,4 @@ pub(crate) enum Attempt {
 }
 
 /// Called with the number of inputs that are done and the number of all inputs.
-pub(crate) type OnProgress<'p> = &'p mut (dyn FnMut(usize, usize) + Send);
+pub type OnProgress<'p> = &'p mut (dyn FnMut(usize, usize) + Send);

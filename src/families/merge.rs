@@ -13,9 +13,12 @@ pub mod stacks;
 
 pub use crate::driver::{Facts, FactsRequest, Minimums};
 pub use crate::instr::file_merge::MergeOptions;
-pub use crate::instr::file_merge::MergeReport;
 pub use crate::instr::file_merge::merge_files;
 pub use crate::instr::file_merge::merge_for_output;
-pub use crate::instr::file_merge::{MergeObserver, Silent};
+pub use crate::instr::file_merge::{MergeReport, RecordError};
 
 pub use crate::driver::{FailureMode, InputOutcome, InputReport, InputVersion};
+
+/// An observer that does nothing.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Silent;

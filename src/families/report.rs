@@ -1,7 +1,7 @@
 //! Reports about files: opens them and hands their readers to the reports.
 
 use crate::error::{Error, Result, Warning};
-use crate::families::merge::{MergeObserver, MergeOptions, merge_files};
+use crate::families::merge::{MergeOptions, RecordError, merge_files};
 use crate::input::Input;
 use crate::instr::cross_release::apply::following;
 use crate::instr::cross_release::{Followed, Following};
@@ -105,6 +105,8 @@ pub enum Comparison {
         report: Box<OverlapReport>,
         /// Functions that were compared although their names or hashes differ between releases.
         followed: Vec<Followed>,
+        /// Records of the base profile that contradict each other.
+        soft_errors: Vec<RecordError>,
     },
     /// The first of the two whose counters add up to nothing.
     NothingCounted {
@@ -113,8 +115,7 @@ pub enum Comparison {
     },
 }
 
-/// Compares two files; `observer` hears of records of the base profile that
-/// contradict each other.
+/// Compares two files.
 ///
 /// # Errors
 ///
@@ -125,7 +126,6 @@ pub fn overlap_files(
     test: impl Into<Input>,
     read: &ReadOptions,
     options: &OverlapOptions,
-    observer: &mut dyn MergeObserver,
 ) -> Result<ReportWithWarnings<Comparison>> {
     let (base, test) = (&base.into(), &test.into());
     let is_exact = options.exact_names || read.compat.is_llvm();
@@ -146,7 +146,8 @@ pub fn overlap_files(
     let (base_sums, base_warnings, test_sums) = (base_sums.report, base_sums.warnings, test_sums.report);
     // LLVM opens both once more, and finds nothing left of what came through a pipe.
     let again = |input: &Input| if read.compat.is_llvm() { Input::new(&input.path) } else { input.clone() };
-    let functions = following.apply(base_profile(&again(base), read, observer)?).functions;
+    let (profile, soft_errors) = base_profile(&again(base), read)?;
+    let functions = following.apply(profile).functions;
     let mut compared = report_with(&again(test), read, |reader| {
         let (report, compared) =
             overlap::overlap(&functions, base_sums, test_sums, &mut following.reader(reader), options);
@@ -157,13 +158,14 @@ pub fn overlap_files(
     })?;
     compared.warnings.splice(0..0, base_warnings);
     let (report, followed) = (Box::new(compared.report), following.into_followed());
-    Ok(ReportWithWarnings { report: Comparison::Done { report, followed }, warnings: compared.warnings })
+    Ok(ReportWithWarnings { report: Comparison::Done { report, followed, soft_errors }, warnings: compared.warnings })
 }
 
-/// A file whose records of one name and hash are added up.
-fn base_profile(input: &Input, read: &ReadOptions, observer: &mut dyn MergeObserver) -> Result<Profile> {
+/// Reads a file and adds up its records of one name and hash.
+fn base_profile(input: &Input, read: &ReadOptions) -> Result<(Profile, Vec<RecordError>)> {
     let options = MergeOptions { read: reporting(read), ..MergeOptions::default() };
-    Ok(merge_files(std::slice::from_ref(input), &options, observer)?.profile)
+    let report = merge_files(std::slice::from_ref(input), &options, &mut |_, _| {})?;
+    Ok((report.profile, report.soft_errors))
 }
 
 /// A report of a file, by its reader.

@@ -10,8 +10,8 @@ const HARMLESS: &[&str] = &["counter-above-2-56.profraw", "empty.profraw"];
 /// The message for a file, `None` when it is read.
 fn refusal(path: &std::path::Path) -> Option<profbridge::Error> {
     let inputs = [WeightedInput::new(path)];
-    let report = families::merge_files(&inputs, &MergeOptions::default(), &mut families::Silent)
-        .expect("a bad input is in the report");
+    let report =
+        families::merge_files(&inputs, &MergeOptions::default(), &mut |_, _| {}).expect("a bad input is in the report");
     report.inputs.into_iter().find_map(|input| match input.outcome {
         families::InputOutcome::Failed(error) => Some(error),
         _ => None,

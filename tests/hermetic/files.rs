@@ -73,7 +73,7 @@ impl Job {
     /// Does it.
     pub fn run(self) -> Result<Vec<u8>, String> {
         let words = |error: profbridge::Error| error.to_string();
-        let report = families::merge_files(&self.inputs, &self.merge, &mut families::Silent).map_err(words)?;
+        let report = families::merge_files(&self.inputs, &self.merge, &mut |_, _| {}).map_err(words)?;
         if let Some((_, error)) = report.failures().next() {
             return Err(error.to_string());
         }

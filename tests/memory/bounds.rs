@@ -12,7 +12,7 @@ use super::merges::{
     part_of_iprof, part_of_samples, part_of_stacks,
 };
 use super::{Command, ONE, PROGRAM, alone, inputs};
-use profbridge::families::{MergeOptions, Silent, merge_files};
+use profbridge::families::{MergeOptions, merge_files};
 use profbridge::input::WeightedInput;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -257,7 +257,7 @@ fn many_inputs_of_the_same_functions_take_no_more_than_two() {
             .collect();
         let mut options = MergeOptions::default();
         options.threads = ONE;
-        peak_of(|| drop(merge_files(&inputs, &options, &mut Silent).unwrap()))
+        peak_of(|| drop(merge_files(&inputs, &options, &mut |_, _| {}).unwrap()))
     };
     let (two, many) = (merge(2), merge(60));
     eprintln!("2 inputs take {two} bytes, 60 take {many}");

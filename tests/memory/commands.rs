@@ -11,7 +11,7 @@ use profbridge::families::merge::sampleprof::overlap_sample_files;
 use profbridge::families::pictures::{View, read_content};
 use profbridge::families::read::stacks::{StackOptions, read_stacks};
 use profbridge::families::{
-    ReadOptions, Silent, check_file, describe, diff_files, iprof_statistics, order_file, overlap_files, show_file,
+    ReadOptions, check_file, describe, diff_files, iprof_statistics, order_file, overlap_files, show_file,
 };
 use profbridge::input::{Access, Input, WeightedInput, open, output};
 use profbridge::instr::memory_profiles;
@@ -98,7 +98,7 @@ pub fn show_whole_memory(input: &Path) -> Result<()> {
 }
 
 pub fn overlap_instr(input: &Path) -> Result<()> {
-    overlap_files(input, input, &ReadOptions::default(), &OverlapOptions::default(), &mut Silent).map(drop)
+    overlap_files(input, input, &ReadOptions::default(), &OverlapOptions::default()).map(drop)
 }
 
 pub fn overlap_samples(input: &Path) -> Result<()> {

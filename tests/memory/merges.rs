@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub fn merge_instr(input: &Path) -> Result<()> {
     let mut options = MergeOptions::default();
     options.threads = ONE;
-    let report = merge_files(&[WeightedInput::new(input)], &options, &mut Silent)?;
+    let report = merge_files(&[WeightedInput::new(input)], &options, &mut |_, _| {})?;
     let mut write = WriteOptions::default();
     (write.threads, write.format) = (ONE, OutputFormat::for_release(Release::DEFAULT));
     write_file(&report.profile, &write, &out(input)).map(drop)
@@ -39,7 +39,7 @@ pub fn read_options(input: &Path) -> ReadOptions {
 pub fn merge_memory(input: &Path) -> Result<()> {
     let mut options = MergeOptions::default();
     (options.threads, options.read) = (ONE, read_options(input));
-    let report = merge_files(&[WeightedInput::new(input)], &options, &mut Silent)?;
+    let report = merge_files(&[WeightedInput::new(input)], &options, &mut |_, _| {})?;
     report.verdict(&options)?;
     let mut write = WriteOptions::default();
     (write.threads, write.format) = (ONE, OutputFormat::for_release(Release::DEFAULT));
@@ -94,7 +94,7 @@ pub fn part_of_iprof(input: &Path) -> Result<()> {
 fn convert_instr(format: OutputFormat, input: &Path) -> Result<()> {
     let mut options = MergeOptions::default();
     options.threads = ONE;
-    let report = merge_files(&[WeightedInput::new(input)], &options, &mut Silent)?;
+    let report = merge_files(&[WeightedInput::new(input)], &options, &mut |_, _| {})?;
     let mut write = WriteOptions::default();
     (write.threads, write.format) = (ONE, format);
     write_file(&report.profile, &write, &out(input)).map(drop)
@@ -131,7 +131,7 @@ pub fn convert_samples(input: &Path) -> Result<()> {
 pub fn convert_memory(input: &Path) -> Result<()> {
     let mut options = MergeOptions::default();
     (options.threads, options.read) = (ONE, read_options(input));
-    let (memory, report) = merge_memory_files(&[WeightedInput::new(input)], &options, &mut Silent)?;
+    let (memory, report) = merge_memory_files(&[WeightedInput::new(input)], &options, &mut |_, _| {})?;
     report.verdict(&options)?;
     write_yaml_file(&memory, &out(input))
 }

@@ -9,9 +9,7 @@ use profbridge::families::merge::memprof::{merge_memory_files, write_yaml_file};
 use profbridge::families::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
 use profbridge::families::merge::{FailureMode, InputOutcome, MergeReport};
 use profbridge::families::partial::{Finished, Partial, PartialOptions};
-use profbridge::families::{
-    MergeOptions, OutputFormat, Silent, WriteOptions, check_file, encode, merge_files, write_file,
-};
+use profbridge::families::{MergeOptions, OutputFormat, WriteOptions, check_file, encode, merge_files, write_file};
 use profbridge::input::{Family, WeightedInput, output};
 use profbridge::instr::{FunctionRecord, Profile, ProfileKind, Release};
 use profbridge::memprof::raw::Programs;
@@ -43,7 +41,7 @@ fn options() -> MergeOptions {
 }
 
 fn merged(inputs: &[WeightedInput]) -> Result<Profile> {
-    Ok(valid(merge_files(inputs, &options(), &mut Silent)?)?.profile)
+    Ok(valid(merge_files(inputs, &options(), &mut |_, _| {})?)?.profile)
 }
 
 /// A report whose inputs were all read, or what was wrong with the first that was not.
@@ -167,7 +165,7 @@ fn memory_to_yaml(inputs: &[WeightedInput], out: &Path) -> Result<()> {
         let programs = Programs::new(vec![first.path.with_extension(PROGRAM)], &Limits::default());
         options.read.programs = Arc::new(programs);
     }
-    let (memory, report) = merge_memory_files(inputs, &options, &mut Silent)?;
+    let (memory, report) = merge_memory_files(inputs, &options, &mut |_, _| {})?;
     valid(report)?;
     write_yaml_file(&memory, out)
 }
@@ -175,7 +173,7 @@ fn memory_to_yaml(inputs: &[WeightedInput], out: &Path) -> Result<()> {
 fn memory_to_indexed(version: u32, inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let mut options = options();
     options.memprof.version = Some(version);
-    let report = valid(merge_files(inputs, &options, &mut Silent)?)?;
+    let report = valid(merge_files(inputs, &options, &mut |_, _| {})?)?;
     write_file(&report.profile, &write_options(OutputFormat::for_release(Release::DEFAULT)), out).map(drop)
 }
 

@@ -44,7 +44,7 @@ pub fn options(stem: &Path, release: u32, version: Option<u32>) -> MergeOptions 
 /// The indexed file that a merge writes.
 pub fn merged(inputs: &[PathBuf], options: &MergeOptions) -> Vec<u8> {
     let inputs: Vec<WeightedInput> = inputs.iter().map(WeightedInput::new).collect();
-    let report = families::merge_files(&inputs, options, &mut Silent).unwrap();
+    let report = families::merge_files(&inputs, options, &mut |_, _| {}).unwrap();
     report.verdict(options).unwrap_or_else(|_| panic!("{:?}", report.failures().collect::<Vec<_>>()));
     let mut write = WriteOptions::default();
     let version = options.release.indexed_version().unwrap();
@@ -192,7 +192,7 @@ fn a_program_that_does_not_fit_is_refused_with_the_reason() {
         let mut options = MergeOptions::default();
         options.read.programs = Arc::new(Programs::new(programs, &Limits::default()));
         let inputs = [WeightedInput::new(file(plain, "memprofraw"))];
-        let report = families::merge_files(&inputs, &options, &mut Silent).unwrap();
+        let report = families::merge_files(&inputs, &options, &mut |_, _| {}).unwrap();
         let (_, error) = report.failures().next().expect("the merge fails");
         (error.to_string(), error.hint().map(ToString::to_string).unwrap_or_default())
     };
@@ -293,7 +293,7 @@ fn each_damage_is_named_where_it_is() {
         ("alias.yaml", Some("yaml"), "aliases are no part of a memory profile"),
     ] {
         let inputs = [WeightedInput::new(folder.join(name))];
-        let report = families::merge_files(&inputs, &MergeOptions::default(), &mut Silent).unwrap();
+        let report = families::merge_files(&inputs, &MergeOptions::default(), &mut |_, _| {}).unwrap();
         let (_, error) = report.failures().next().unwrap_or_else(|| panic!("{name} is read"));
         assert!(error.to_string().contains(reason), "{name}: {error}");
         assert_eq!(error.section(), place, "{name}: {error}");

@@ -154,7 +154,7 @@ fn in_memory(contents: &[(String, u64)]) -> Vec<Input> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 160, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(160))]
 
     #[test]
     fn random_sample_profiles_give_the_same_in_any_parts(

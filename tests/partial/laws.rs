@@ -3,9 +3,7 @@
 use crate::generate::{Knows, Random, profile};
 use crate::gpu;
 use profbridge::Limits;
-use profbridge::families::{
-    self, FailureMode, InputOutcome, MergeObserver, MergeOptions, MergeReport, OutputFormat, WriteOptions,
-};
+use profbridge::families::{self, FailureMode, InputOutcome, MergeOptions, MergeReport, OutputFormat, WriteOptions};
 use profbridge::input::WeightedInput;
 use profbridge::instr::Release;
 use profbridge::instr::partial::PartialMerge;
@@ -14,20 +12,8 @@ use std::collections::HashSet;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
-/// What was said, in order.
-#[derive(Default)]
-struct Heard(Vec<String>);
-
-impl MergeObserver for Heard {
-    fn soft_error(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, first: bool) {
-        let function = function.escape_ascii();
-        self.0.push(format!("{} x{}: {function}: {error} {first}", input.path.display(), input.weight));
-    }
-    fn progress(&mut self, _: usize, _: usize) {}
-}
-
-/// Everything that a merge gives: bytes, what became of the inputs, and what was said.
-fn outcome(report: MergeReport, options: &MergeOptions, heard: Heard) -> (Vec<u8>, Vec<String>, Vec<String>) {
+/// Everything that a merge gives: bytes, outcomes of the inputs, and soft errors.
+fn outcome(report: MergeReport, options: &MergeOptions) -> (Vec<u8>, Vec<String>, Vec<String>) {
     let mut write = WriteOptions::default();
     write.format = OutputFormat::for_release(options.release);
     write.filter = options.filter.clone().without(report.left_out.clone());
@@ -43,13 +29,16 @@ fn outcome(report: MergeReport, options: &MergeOptions, heard: Heard) -> (Vec<u8
         let known = (outcome == "used").then_some((input.version, input.kind));
         format!("{} {outcome} {known:?}", input.input.path.display())
     });
-    (bytes, inputs.collect(), heard.0)
+    let soft = report.soft_errors.iter().map(|soft| {
+        let (input, function) = (&report.inputs[soft.input].input, soft.function.escape_ascii());
+        format!("{} x{}: {function}: {} {}", input.path.display(), input.weight, soft.error, soft.is_first)
+    });
+    (bytes, inputs.collect(), soft.collect())
 }
 
 fn in_one(inputs: &[WeightedInput], options: &MergeOptions) -> (Vec<u8>, Vec<String>, Vec<String>) {
-    let mut heard = Heard::default();
-    let report = families::merge_files(inputs, options, &mut heard).expect("bad inputs are reported");
-    outcome(report, options, heard)
+    let report = families::merge_files(inputs, options, &mut |_, _| {}).expect("bad inputs are reported");
+    outcome(report, options)
 }
 
 /// Merges in parts that are written to files, along a random tree.
@@ -66,10 +55,10 @@ fn in_parts(inputs: &[WeightedInput], options: &MergeOptions, random: &mut Rando
         }
         rest = later;
     }
-    let sums = families::partial::merge_partially(&parts, options, &mut Heard::default()).expect("sound parts");
+    let sums = families::partial::merge_partially(&parts, options, &mut |_, _| {}).expect("valid parts");
     let again = PartialMerge::decode(&sums.encode().unwrap(), &Limits::default()).expect("what was written is read");
     assert_eq!(again.encode().unwrap(), sums.encode().unwrap());
-    let report = families::partial::finish(&sums, options, &mut Heard::default()).expect("sound sums");
+    let report = families::partial::finish(&sums, options).expect("valid sums");
     let mut write = WriteOptions::default();
     write.format = OutputFormat::for_release(options.release);
     write.filter = options.filter.clone().without(report.left_out.clone());

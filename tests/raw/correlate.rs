@@ -30,7 +30,7 @@ fn correlated(profile: &Path, images: &Arc<Images>, release: u32) -> String {
 fn refused(profile: &Path, images: Option<Arc<Images>>) -> profbridge::Error {
     let mut options = MergeOptions::default();
     options.read.correlator = images.map(|images| images as _);
-    let report = merge_files(&[WeightedInput::new(profile)], &options, &mut Silent).unwrap();
+    let report = merge_files(&[WeightedInput::new(profile)], &options, &mut |_, _| {}).unwrap();
     let failure = report.inputs.into_iter().find_map(|input| match input.outcome {
         profbridge::families::InputOutcome::Failed(error) => Some(error),
         _ => None,

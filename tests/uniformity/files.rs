@@ -41,7 +41,7 @@ pub fn merged_profile(inputs: &[WeightedInput], threads: usize) -> Profile {
     let mut merge = MergeOptions::default();
     merge.release = Release(23);
     merge.threads = NonZeroUsize::new(threads);
-    let report = families::merge_files(inputs, &merge, &mut families::Silent).expect("the inputs can be merged");
+    let report = families::merge_files(inputs, &merge, &mut |_, _| {}).expect("the inputs can be merged");
     if let Some((input, error)) = report.failures().next() {
         panic!("{}: {error}", input.input.path.display());
     }

@@ -4,8 +4,8 @@ use crate::detached::Watch;
 use crate::options::{MergeSettings, target};
 use profbridge::compression::uncompressed_name;
 use profbridge::families::{
-    self, Facts, FactsRequest, InputOutcome, MergeObserver, MergeOptions, MergeReport, OutputForm, Silent, Target,
-    TargetSource, WriteOptions, partial,
+    self, Facts, FactsRequest, InputOutcome, MergeOptions, MergeReport, OutputForm, Target, TargetSource, WriteOptions,
+    partial,
 };
 use profbridge::input::{Input, WeightedInput};
 use profbridge::instr::cross_release::apply::cross;
@@ -58,10 +58,10 @@ pub(crate) struct Written {
 /// The first bad input's where one is enough; those of the merge.
 pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: Watch) -> Result<Merged> {
     let target = target(settings.target.as_deref(), inputs)?;
-    let options = settings.instr(&target)?;
-    let mut listener = Listener { watch, heard: Heard::default() };
-    let report = families::merge_files(inputs, &options, &mut listener)?;
-    Merged::new(report, options, target, settings, &listener.heard)
+    let mut options = settings.instr(&target)?;
+    options.cancel = watch.cancel();
+    let report = families::merge_files(inputs, &options, &mut |done, total| watch.progress(done, total))?;
+    Merged::new(report, options, target, settings)
 }
 
 /// Ends a merge of parts.
@@ -75,16 +75,15 @@ pub(crate) fn finish(
     target: Target,
     settings: &MergeSettings,
 ) -> Result<Merged> {
-    let mut listener = Listener { watch: Watch::unheard(), heard: Heard::default() };
-    let report = partial::finish(sums, &options, &mut listener)?;
-    Merged::new(report, options, target, settings, &listener.heard)
+    let report = partial::finish(sums, &options)?;
+    Merged::new(report, options, target, settings)
 }
 
 /// What is wrong with an input that cannot be read.
 pub(crate) fn fault(input: &Input, settings: &MergeSettings) -> Option<Error> {
     let inputs = std::slice::from_ref(input);
     let options = settings.instr(&target(None, inputs).ok()?).ok()?;
-    first_failure(families::merge_files(inputs, &options, &mut Silent).ok()?)
+    first_failure(families::merge_files(inputs, &options, &mut |_, _| {}).ok()?)
 }
 
 impl Merged {
@@ -98,8 +97,8 @@ impl Merged {
         mut options: MergeOptions,
         target: Target,
         settings: &MergeSettings,
-        heard: &Heard,
     ) -> Result<Self> {
+        let heard = &Heard::of(&report);
         options.filter = options.filter.without(std::mem::take(&mut report.left_out));
         if let Err(refused) = report.verdict(&options) {
             return Err(first_failure(report).unwrap_or(refused));
@@ -176,33 +175,18 @@ pub(crate) struct Heard(BTreeMap<SoftError, (u64, Vec<String>)>);
 const TOLD_IN_FULL: usize = 20;
 
 impl Heard {
-    /// Notes a soft error.
-    pub(crate) fn add(&mut self, input: &WeightedInput, function: &[u8], error: SoftError) {
-        let (count, first) = self.0.entry(error).or_default();
-        *count += 1;
-        if first.len() < TOLD_IN_FULL {
-            first.push(Warning::new(error.to_string()).in_file(&input.path).in_function(function).to_string());
+    fn of(report: &MergeReport) -> Self {
+        let mut heard = Self::default();
+        for soft in &report.soft_errors {
+            let (count, first) = heard.0.entry(soft.error).or_default();
+            *count += 1;
+            if first.len() < TOLD_IN_FULL {
+                let path = &report.inputs[soft.input].input.path;
+                let warning = Warning::new(soft.error.to_string()).in_file(path);
+                first.push(warning.in_function(soft.function.clone()).to_string());
+            }
         }
-    }
-}
-
-/// Hears of a merge in its thread.
-struct Listener {
-    watch: Watch,
-    heard: Heard,
-}
-
-impl MergeObserver for Listener {
-    fn soft_error(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, _: bool) {
-        self.heard.add(input, function, error);
-    }
-
-    fn progress(&mut self, done: usize, total: usize) {
-        self.watch.progress(done, total);
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.watch.is_cancelled()
+        heard
     }
 }
 

@@ -4,7 +4,7 @@ use crate::console;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::merge_inputs::warn_of_nothing_shared;
-use crate::merge_report::{MergeConsole, note, print_warnings, summary};
+use crate::merge_report::{note, print_warnings, summary};
 use crate::words::number_of;
 use profbridge::families::merge::memprof::{merge_memory_files, write_yaml_file};
 use profbridge::families::{Facts, FactsRequest, MergeOptions, MergeReport, input_totals};
@@ -28,9 +28,10 @@ pub(crate) struct MemoryRun<'a> {
 impl<'a> MemoryRun<'a> {
     /// Adds up memory profiles, to be written as YAML.
     pub(crate) fn add_up(self, options: MergeOptions, document: &mut MergeDocument) -> Result<Box<dyn Sum + 'a>> {
-        let mut console = MergeConsole::new(self.quiet);
-        let (memory, report) = merge_memory_files(self.inputs, &options, &mut console)?;
-        console.finish();
+        let progress = console::Progress::new("merging", self.quiet);
+        let (memory, report) =
+            merge_memory_files(self.inputs, &options, &mut |done, total| progress.update(done, total))?;
+        progress.finish();
         print_warnings(&report, &options, self.quiet);
         note(document, &report, options.salvage);
         Ok(Box::new(MemorySum { run: self, options, memory, report }))

@@ -3,15 +3,14 @@
 use crate::console;
 use crate::merge_document::MergeDocument;
 use crate::words::{inputs_of, number_of};
-use profbridge::families::{Facts, InputOutcome, InputReport, MergeObserver, MergeOptions, MergeReport};
-use profbridge::input::WeightedInput;
+use profbridge::families::{Facts, InputOutcome, InputReport, MergeOptions, MergeReport};
 use profbridge::input::output::is_standard_output;
-use profbridge::instr::SoftError;
 use profbridge::{Error, Warning};
 use std::path::Path;
 
-/// Warns of what became of single inputs.
+/// Warns of what became of single records and inputs.
 pub(crate) fn print_warnings(report: &MergeReport, options: &MergeOptions, quiet: bool) {
+    print_soft_errors(report, quiet);
     let is_the_error = |error: &Error| options.reports_kind_conflict() && error.is_kind_conflict();
     for input in &report.inputs {
         if let InputOutcome::Failed(error) = &input.outcome
@@ -71,34 +70,13 @@ pub(crate) fn summary(facts: &Facts, report: &MergeReport, output: &Path, salvag
     format!("{target}: {functions} from {}{rest}", inputs_of(report.used(), report.inputs.len()))
 }
 
-/// Prints soft errors about records, and progress on a terminal.
-pub(crate) struct MergeConsole {
-    quiet: bool,
-    progress: console::Progress,
-}
-
-impl MergeConsole {
-    pub(crate) fn new(quiet: bool) -> Self {
-        Self { quiet, progress: console::Progress::new("merging", quiet) }
-    }
-
-    pub(crate) fn finish(&self) {
-        self.progress.finish();
-    }
-}
-
-impl MergeObserver for MergeConsole {
-    fn soft_error(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, first: bool) {
-        if self.quiet {
-            return;
-        }
-        console::warning(&Warning::new(error.to_string()).in_file(&input.path).in_function(function));
-        if first && error.is_mismatch() {
+/// Prints what is wrong with single records.
+pub(crate) fn print_soft_errors(report: &MergeReport, quiet: bool) {
+    for soft in report.soft_errors.iter().filter(|_| !quiet) {
+        let path = &report.inputs[soft.input].input.path;
+        console::warning(&Warning::new(soft.error.to_string()).in_file(path).in_function(soft.function.clone()));
+        if soft.is_first && soft.error.is_mismatch() {
             console::hint("make sure that all profiles come from the same binary");
         }
-    }
-
-    fn progress(&mut self, done: usize, total: usize) {
-        self.progress.update(done, total);
     }
 }

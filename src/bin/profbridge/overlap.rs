@@ -13,7 +13,7 @@ use clap::Args;
 use profbridge::driver::diff::{DiffOptions, SectionDiff};
 use profbridge::families::diff::stacks::{are_stacks, diff_stacks};
 use profbridge::families::merge::sampleprof::overlap_sample_files;
-use profbridge::families::{self, Comparison, Silent};
+use profbridge::families::{self, Comparison};
 use profbridge::input::{Family, Input};
 use profbridge::instr::cross_release::Followed;
 use profbridge::instr::overlap::{OverlapOptions, OverlapReport};
@@ -162,10 +162,10 @@ impl OverlapArgs {
         options.function = self.function.clone().map(String::into_bytes);
         options.value_cutoff = self.value_cutoff();
         (options.context_sensitive, options.exact_names) = (self.cs, self.exact.is_given());
-        let compared = families::overlap_files(&base, &test, &crate::limits::read_options(), &options, &mut Silent)?;
+        let compared = families::overlap_files(&base, &test, &crate::limits::read_options(), &options)?;
         compared.warnings.iter().for_each(console::warning);
         let (mut report, followed) = match compared.report {
-            Comparison::Done { report, followed } => (report, followed),
+            Comparison::Done { report, followed, .. } => (report, followed),
             Comparison::NothingCounted { is_base } => {
                 let file = if is_base { &self.base } else { &self.test };
                 let error =

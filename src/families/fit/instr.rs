@@ -4,7 +4,7 @@ use crate::digits::number_of;
 use crate::driver::output_form::OutputForm;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::families::fit::options::FitOptions;
-use crate::families::merge::{InputOutcome, InputVersion, MergeReport, Silent, merge_files};
+use crate::families::merge::{InputOutcome, InputVersion, MergeReport, merge_files};
 use crate::fit::{InstrFit, InstrInput, Program, ProgramFunction, ProgramSource, compare_instr, read_program};
 use crate::input::{Access, Format, Input, detect};
 use crate::instr::cross_release::{CrossReleaseOptions, cross};
@@ -58,7 +58,7 @@ fn merged(file: &Input, release: Release, options: &FitOptions) -> Result<MergeR
     merge.release = release;
     merge.keep_vtable_names = true;
     merge.read.limits = options.limits;
-    let mut report = merge_files(std::slice::from_ref(file), &merge, &mut Silent)?;
+    let mut report = merge_files(std::slice::from_ref(file), &merge, &mut |_, _| {})?;
     for input in &mut report.inputs {
         match std::mem::replace(&mut input.outcome, InputOutcome::Used) {
             InputOutcome::Failed(error) => return Err(error),

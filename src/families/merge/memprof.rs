@@ -1,8 +1,8 @@
 //! Merging memory profiles into one that is a file of its own.
 
-use crate::driver::Merged;
+use crate::driver::{Merged, OnProgress};
 use crate::error::{Error, Result};
-use crate::families::merge::{InputOutcome, MergeObserver, MergeOptions, MergeReport};
+use crate::families::merge::{InputOutcome, MergeOptions, MergeReport};
 use crate::input::WeightedInput;
 use crate::input::output;
 use crate::instr::file_merge::files::run_merge;
@@ -21,13 +21,13 @@ use std::path::Path;
 pub fn merge_memory_files(
     inputs: &[WeightedInput],
     options: &MergeOptions,
-    observer: &mut dyn MergeObserver,
+    progress: OnProgress<'_>,
 ) -> Result<(MemoryProfile, MergeReport)> {
-    let Merged { output: mut merger, inputs: reports } = run_merge(inputs, options, false, observer)?;
+    let (Merged { output: mut merger, inputs: reports }, soft_errors) = run_merge(inputs, options, false, progress)?;
     let memory_shares_nothing = merger.memory_shares_nothing();
     let memory = merger.take_memory();
     let mut report = MergeReport::of(merger.finish(), reports);
-    report.memory_shares_nothing = memory_shares_nothing;
+    (report.memory_shares_nothing, report.soft_errors) = (memory_shares_nothing, soft_errors);
     report.verdict(options)?;
     let are_empty = report.inputs.iter().all(|input| matches!(input.outcome, InputOutcome::Empty));
     let mut memory = match memory {

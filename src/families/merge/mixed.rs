@@ -5,8 +5,9 @@
 //! second as iprof merges; at the end the bridge puts both into one family.
 
 use crate::bridge::{self, Parts, ToIprofOptions, ToLlvmOptions, Trust};
+use crate::driver::OnProgress;
 use crate::error::{Error, Result, Warning};
-use crate::families::merge::{FailureMode, InputOutcome, MergeObserver, MergeOptions, MergeReport, merge_files};
+use crate::families::merge::{FailureMode, InputOutcome, MergeOptions, MergeReport, merge_files};
 use crate::input::{Family, Input};
 use crate::instr::Merger;
 use crate::iprof::{self, BranchClash, Document, Level, SectionKind, SectionWeights, Weight};
@@ -64,7 +65,7 @@ pub fn is_document(input: &Input) -> bool {
 ///
 /// Errors of a damaged or contradictory document; a kind conflict, unless the failure mode allows it; branch lists
 /// that clash if that is an error. The report has the errors of LLVM inputs.
-pub fn merge_mixed(inputs: &[Input], options: &MixedOptions, observer: &mut dyn MergeObserver) -> Result<MixedSum> {
+pub fn merge_mixed(inputs: &[Input], options: &MixedOptions, progress: OnProgress<'_>) -> Result<MixedSum> {
     let first = inputs.iter().position(|input| !is_document(input)).unwrap_or(inputs.len());
     let (documents, llvm_inputs): (Vec<&Input>, Vec<&Input>) =
         inputs[first..].iter().partition(|input| is_document(input));
@@ -85,7 +86,7 @@ pub fn merge_mixed(inputs: &[Input], options: &MixedOptions, observer: &mut dyn 
         Ok(())
     };
     inputs[..first].iter().try_for_each(|input| add(&mut merge, input))?;
-    let report = merge.add_llvm(&llvm_inputs.into_iter().cloned().collect::<Vec<_>>(), observer)?;
+    let report = merge.add_llvm(&llvm_inputs.into_iter().cloned().collect::<Vec<_>>(), progress)?;
     documents.into_iter().try_for_each(|input| add(&mut merge, input))?;
     let (parts, merged, losses) = merge.finish()?;
     warnings.extend(merged.warnings(BranchClash::Keep));
@@ -123,10 +124,10 @@ impl MixedMerge {
     }
 
     /// Merges LLVM inputs and adds what comes of them, whose profile moves here.
-    fn add_llvm(&mut self, inputs: &[Input], observer: &mut dyn MergeObserver) -> Result<MergeReport> {
+    fn add_llvm(&mut self, inputs: &[Input], progress: OnProgress<'_>) -> Result<MergeReport> {
         let mut options = self.profiles.options.clone();
         options.shared_kind = self.profiles.merger.shared_kind().clone();
-        let mut report = merge_files(inputs, &options, observer)?;
+        let mut report = merge_files(inputs, &options, progress)?;
         if report.used() > 0 {
             self.profiles.merger.set_shared_kind(report.shared_kind.clone());
             self.profiles.merger.add_profile(&std::mem::take(&mut report.profile), 1)?;

@@ -67,7 +67,7 @@ impl Partial {
             Family::SampleProf => sum_samples(inputs, &options.sample).map(Self::SampleProf),
             Family::Iprof => keep(StoredFamily::Iprof).map(Self::Iprof),
             Family::Stacks => keep(StoredFamily::Stacks).map(Self::Stacks),
-            _ => merge_partially(inputs, &options.instr, &mut Silent).map(Self::Instr),
+            _ => merge_partially(inputs, &options.instr, &mut |_, _| {}).map(Self::Instr),
         }
     }
 
@@ -192,7 +192,7 @@ impl Partial {
     /// Those of the merge of the family.
     pub fn finish(&self, options: &PartialOptions) -> Result<Finished> {
         match self {
-            Self::Instr(sums) => finish(sums, &options.instr, &mut Silent).map(Finished::Instr),
+            Self::Instr(sums) => finish(sums, &options.instr).map(Finished::Instr),
             Self::SampleProf(sums) => finish_samples(sums, &options.sample, &mut Silent).map(Finished::SampleProf),
             Self::Iprof(kept) => {
                 let mut iprof = options.iprof.clone();

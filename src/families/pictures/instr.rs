@@ -3,7 +3,7 @@
 use crate::call_chains::Selection;
 use crate::error::{Error, ErrorKind, Result};
 use crate::families::describe::instr::describe;
-use crate::families::merge::{InputOutcome, MergeOptions, Silent, merge_files};
+use crate::families::merge::{InputOutcome, MergeOptions, merge_files};
 use crate::families::pictures::content::{Content, Drawn};
 use crate::families::read::stacks::StackOptions;
 use crate::input::{Access, Format, Input};
@@ -18,7 +18,7 @@ pub(crate) fn draw(inputs: &[Input], options: &StackOptions, _: &Selection) -> R
     };
     let mut merge = MergeOptions { keep_vtable_names: true, ..MergeOptions::default() };
     merge.read.limits = options.limits;
-    let report = merge_files(inputs, &merge, &mut Silent)?;
+    let report = merge_files(inputs, &merge, &mut |_, _| {})?;
     let mut warnings = Vec::new();
     for input in report.inputs {
         match input.outcome {

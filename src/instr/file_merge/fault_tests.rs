@@ -74,7 +74,7 @@ const ONE_THREAD: Option<NonZeroUsize> = Some(NonZeroUsize::MIN);
 fn merge_instr(inputs: &[WeightedInput], format: OutputFormat, out: &Path) -> Result<()> {
     let mut options = MergeOptions::default();
     (options.threads, options.failure_mode) = (ONE_THREAD, FailureMode::Any);
-    let report = merge_files(inputs, &options, &mut Silent)?;
+    let report = merge_files(inputs, &options, &mut |_, _| {})?;
     for input in report.inputs {
         if let InputOutcome::Failed(error) = input.outcome {
             return Err(error);
@@ -96,7 +96,7 @@ fn merge_memory(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let mut options = MergeOptions { threads: ONE_THREAD, failure_mode: FailureMode::Warn, ..MergeOptions::default() };
     let programs = inputs.iter().map(|input| input.path.with_extension("binary")).filter(|program| program.exists());
     options.read.programs = Arc::new(Programs::new(programs.collect(), &Limits::default()));
-    let (memory, report) = merge_memory_files(inputs, &options, &mut Silent)?;
+    let (memory, report) = merge_memory_files(inputs, &options, &mut |_, _| {})?;
     for input in report.inputs {
         if let InputOutcome::Failed(error) = input.outcome {
             return Err(error);
@@ -118,8 +118,8 @@ fn merge_collapsed(inputs: &[WeightedInput], out: &Path) -> Result<()> {
 /// A part and a raw profile into a part.
 fn merge_part(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let options = MergeOptions { threads: ONE_THREAD, failure_mode: FailureMode::Any, ..MergeOptions::default() };
-    let sums = partial::merge_partially(inputs, &options, &mut Silent)?;
-    let report = partial::finish(&sums, &options, &mut Silent)?;
+    let sums = partial::merge_partially(inputs, &options, &mut |_, _| {})?;
+    let report = partial::finish(&sums, &options)?;
     for input in report.inputs {
         if let InputOutcome::Failed(error) = input.outcome {
             return Err(error);

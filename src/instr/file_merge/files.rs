@@ -1,21 +1,21 @@
 //! Many files into one profile.
 
 use crate::driver;
-use crate::driver::{InputOutcome, InputReport, InputVersion, MergeJob, Merged};
+use crate::driver::{InputOutcome, InputReport, InputVersion, MergeJob, Merged, OnProgress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed::IndexedReader;
 use crate::input::{Access, Format, Input, WeightedInput};
+use crate::instr::SoftError;
 use crate::instr::cross_release::CrossReleaseOptions;
 use crate::instr::encode::WriteOptions;
 use crate::instr::file_merge::options::MergeOptions;
-use crate::instr::file_merge::options::{MergeObserver, Silent};
-use crate::instr::file_merge::report::MergeReport;
+use crate::instr::file_merge::report::{MergeReport, RecordError};
 use crate::instr::file_merge::single_file::SingleFile;
 use crate::instr::file_merge::{FileMerge, MergedFiles, names_of_records};
 use crate::instr::partial::files::{finish, merge_partially};
 use crate::instr::{InputOptions, MergeRules, Merger, repeated_sizes};
 use crate::limits::Limits;
-use crate::model::{Profile, ProfileReader};
+use crate::model::{Profile, ProfileReader, RecordId};
 use crate::partial::Frame;
 use std::collections::BTreeSet;
 
@@ -28,13 +28,9 @@ use std::collections::BTreeSet;
 ///
 /// Only what makes every further step pointless, such as too little memory;
 /// damaged inputs are no such thing.
-/// Cancelled when the observer [asks for that](MergeObserver::is_cancelled).
-pub fn merge_files(
-    inputs: &[WeightedInput],
-    options: &MergeOptions,
-    observer: &mut dyn MergeObserver,
-) -> Result<MergeReport> {
-    merge_inputs(inputs, options, false, observer)
+/// Cancelled by `options.cancel`.
+pub fn merge_files(inputs: &[WeightedInput], options: &MergeOptions, progress: OnProgress<'_>) -> Result<MergeReport> {
+    merge_inputs(inputs, options, false, progress)
 }
 
 /// As [`merge_files`]. If `keeps_file`, the counters of a single input may stay in its bytes, which are then kept.
@@ -42,46 +38,40 @@ pub(super) fn merge_inputs(
     inputs: &[WeightedInput],
     options: &MergeOptions,
     keeps_file: bool,
-    observer: &mut dyn MergeObserver,
+    progress: OnProgress<'_>,
 ) -> Result<MergeReport> {
     let is_own = !options.read.compat.is_llvm();
     if is_own && inputs.iter().any(WeightedInput::is_partial) {
-        return finish(&merge_partially(inputs, options, &mut Silent)?, options, observer);
+        return finish(&merge_partially(inputs, options, progress)?, options);
     }
-    let Merged { output: merger, inputs: reports } = run_merge(inputs, options, keeps_file, observer)?;
+    let (Merged { output: merger, inputs: reports }, soft_errors) = run_merge(inputs, options, keeps_file, progress)?;
     let memory_shares_nothing = merger.memory_shares_nothing();
     let shared_kind = merger.shared_kind().clone();
     let (profile, memprof_losses) = options.memprof.finish(merger, options.release, options.read.compat)?;
     let rules = MergeRules::of(options.release);
     let repeats_memory_size = repeated_sizes(&profile, &rules, |name| options.filter.keeps(name)).next().is_some();
     let rest = MergeReport::of(profile, reports);
-    Ok(MergeReport { repeats_memory_size, memprof_losses, memory_shares_nothing, shared_kind, ..rest })
+    Ok(MergeReport { repeats_memory_size, memprof_losses, memory_shares_nothing, shared_kind, soft_errors, ..rest })
 }
 
-/// Merges inputs and reports progress and soft errors.
+/// Merges inputs into a merger.
 pub(crate) fn run_merge(
     inputs: &[WeightedInput],
     options: &MergeOptions,
     keeps_file: bool,
-    observer: &mut dyn MergeObserver,
-) -> Result<Merged<Merger>> {
-    let run = options.run();
-    let cancel = run.cancel.clone();
-    let mut progress = |done: usize, total: usize| {
-        observer.progress(done, total);
-        if observer.is_cancelled() {
-            cancel.cancel();
-        }
-    };
+    progress: OnProgress<'_>,
+) -> Result<(Merged<Merger>, Vec<RecordError>)> {
     let start = |job: &MergeJob<'_>| FileMerge::new(job, options, keeps_file);
-    let merged = driver::merge(inputs, &run, start, &mut progress)?;
+    let merged = driver::merge(inputs, &options.run(), start, progress)?;
     let MergedFiles { merger, soft_errors } = merged.output;
     let names = if soft_errors.is_empty() { Vec::new() } else { names_of_records(merger.functions()) };
     let mut seen = BTreeSet::new();
-    for (place, record, error) in soft_errors {
-        observer.soft_error(&inputs[place], names[record.index()], error, seen.insert(error));
-    }
-    Ok(Merged { output: merger, inputs: merged.inputs })
+    let name = |(input, record, error): (usize, RecordId, SoftError)| {
+        let function = names[record.index()].to_vec();
+        RecordError { input, function, error, is_first: seen.insert(error) }
+    };
+    let soft_errors = soft_errors.into_iter().map(name).collect();
+    Ok((Merged { output: merger, inputs: merged.inputs }, soft_errors))
 }
 
 // A merge whose result is written and not looked at otherwise.
@@ -98,15 +88,15 @@ pub fn merge_for_output(
     options: &MergeOptions,
     write: &WriteOptions,
     crossing: Option<&CrossReleaseOptions>,
-    observer: &mut dyn MergeObserver,
+    progress: OnProgress<'_>,
 ) -> Result<MergeReport> {
     if let [input] = inputs
         && let Some(report) = report_of_single_file(input, options, write, crossing)
     {
-        observer.progress(1, 1);
+        progress(1, 1);
         return Ok(report);
     }
-    merge_inputs(inputs, options, true, observer)
+    merge_inputs(inputs, options, true, progress)
 }
 
 /// What a merge of one sound indexed file gives, all of it wanted as text. `None` leaves it, and
@@ -162,7 +152,7 @@ pub(crate) fn read_profile(input: &Input, limits: &Limits) -> Result<Profile> {
     let mut options = MergeOptions::default();
     options.read.limits = *limits;
     options.keep_vtable_names = true;
-    let mut report = merge_files(std::slice::from_ref(input), &options, &mut Silent)?;
+    let mut report = merge_files(std::slice::from_ref(input), &options, &mut |_, _| {})?;
     for merged in &mut report.inputs {
         match std::mem::replace(&mut merged.outcome, InputOutcome::Used) {
             InputOutcome::Failed(error) => return Err(error),
@@ -181,7 +171,6 @@ mod tests {
     use crate::driver::{FactsRequest, FailureMode};
     use crate::instr::cross_release::apply::cross;
     use crate::instr::encode::OutputFormat;
-    use crate::instr::file_merge::Silent;
     use crate::model::{FunctionRecord, Profile, ProfileKind, Release, ValueCount, ValueKind};
     use crate::{indexed, raw};
     use proptest::prelude::*;
@@ -243,12 +232,12 @@ mod tests {
         let (merge, write) = options(way);
         let crossing = crossing(way);
         let inputs = [WeightedInput::new(input)];
-        let report = merge_for_output(&inputs, &merge, &write, crossing.as_ref(), &mut Silent).unwrap();
+        let report = merge_for_output(&inputs, &merge, &write, crossing.as_ref(), &mut |_, _| {}).unwrap();
         report.file.is_some().then(|| outcome(report, way, threads))
     }
 
     fn merged(input: &Path, way: (Compat, u32)) -> String {
-        let report = merge_files(&[WeightedInput::new(input)], &options(way).0, &mut Silent).unwrap();
+        let report = merge_files(&[WeightedInput::new(input)], &options(way).0, &mut |_, _| {}).unwrap();
         outcome(report, way, 1)
     }
 
@@ -330,7 +319,7 @@ mod tests {
             for threads in [1, 2] {
                 let (mut merge, write) = options(way);
                 merge.threads = NonZeroUsize::new(threads);
-                let report = merge_for_output(&inputs, &merge, &write, None, &mut Silent).unwrap();
+                let report = merge_for_output(&inputs, &merge, &write, None, &mut |_, _| {}).unwrap();
                 let table = &report.profile.functions;
                 assert_eq!((table.len(), table.records_len()), (2999, 2999));
                 let pieces: Vec<&[u64]> = table.counter_blocks().map(|piece| piece.as_words().unwrap()).collect();
@@ -345,7 +334,7 @@ mod tests {
         // What is weighted is copied.
         inputs[0].weight = 3.try_into().unwrap();
         let (merge, write) = options(WAYS[0]);
-        let weighted = merge_for_output(&inputs, &merge, &write, None, &mut Silent).unwrap();
+        let weighted = merge_for_output(&inputs, &merge, &write, None, &mut |_, _| {}).unwrap();
         assert!(weighted.profile.functions.counter_blocks().count() < 10);
         assert_eq!(
             weighted.profile.functions.find(b"function0007").unwrap().records().next().unwrap().counters,
@@ -402,7 +391,7 @@ mod tests {
             let (merge, mut write) = options(way);
             let mut inputs = vec![WeightedInput::new(file.path())];
             let stays = |inputs: &[WeightedInput], write: &WriteOptions| {
-                merge_for_output(inputs, &merge, write, None, &mut Silent).unwrap().file.is_some()
+                merge_for_output(inputs, &merge, write, None, &mut |_, _| {}).unwrap().file.is_some()
             };
             assert!(stays(&inputs, &write));
             write.sparse = true;
@@ -418,7 +407,7 @@ mod tests {
         let file = on_disk(&written(&profile(2)));
         let (merge, write) = options(WAYS[2]);
         let inputs = [WeightedInput::new(file.path())];
-        let report = merge_for_output(&inputs, &merge, &write, None, &mut Silent).unwrap();
+        let report = merge_for_output(&inputs, &merge, &write, None, &mut |_, _| {}).unwrap();
         let output = tempfile::NamedTempFile::new().unwrap();
         assert!(report.write_file(&WriteOptions::default(), output.path()).is_err());
         assert!(report.write_file(&write, Path::new("/no/such/folder/out")).is_err());

@@ -18,8 +18,7 @@ mod thread_tests;
 pub use files::merge_files;
 pub use files::merge_for_output;
 pub use options::MergeOptions;
-pub use options::{MergeObserver, Silent};
-pub use report::MergeReport;
+pub use report::{MergeReport, RecordError};
 
 use crate::driver::{InputReport, InputTurn, Merge};
 use crate::error::Result;

@@ -1,10 +1,10 @@
 //! How profiles are merged, and when a merge fails.
 
+use crate::cancel::Cancel;
 use crate::driver::{FailureMode, RunOptions};
-use crate::input::WeightedInput;
 use crate::instr::memory_profiles::MemProfOptions;
 use crate::instr::open::ReadOptions;
-use crate::instr::{FunctionFilter, Remapping, SharedKind, SoftError};
+use crate::instr::{FunctionFilter, Remapping, SharedKind};
 use crate::model::Release;
 use std::num::NonZeroUsize;
 
@@ -36,6 +36,8 @@ pub struct MergeOptions {
     pub memprof: MemProfOptions,
     /// Keep the good records of bad inputs when the merge goes on.
     pub salvage: bool,
+    /// Ends the merge early.
+    pub cancel: Cancel,
     /// The kind of inputs that were merged before.
     pub(crate) shared_kind: SharedKind,
 }
@@ -55,7 +57,7 @@ impl MergeOptions {
 
     /// What of these options the merge loop takes.
     pub(crate) fn run(&self) -> RunOptions {
-        RunOptions { threads: self.threads, whole_inputs: self.is_all_or_nothing(), ..RunOptions::default() }
+        RunOptions { threads: self.threads, whole_inputs: self.is_all_or_nothing(), cancel: self.cancel.clone() }
     }
 
     /// What of these options the merger takes.
@@ -69,30 +71,4 @@ impl MergeOptions {
         options.max_trace_length = self.max_trace_length.unwrap_or(options.max_trace_length);
         options
     }
-}
-
-// Who is told of a merge while it goes on.
-
-/// Hears of what happens while it happens.
-pub trait MergeObserver: Send {
-    /// A record was not, or not wholly, merged; `first` says whether this kind
-    /// of soft error is new in the run.
-    fn soft_error(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, first: bool);
-
-    /// So many inputs are done.
-    fn progress(&mut self, done: usize, total: usize);
-
-    /// Whether the merge shall end without a result. Asked after each input.
-    fn is_cancelled(&self) -> bool {
-        false
-    }
-}
-
-/// An observer that says nothing, of a merge of any family.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct Silent;
-
-impl MergeObserver for Silent {
-    fn soft_error(&mut self, _: &WeightedInput, _: &[u8], _: SoftError, _: bool) {}
-    fn progress(&mut self, _: usize, _: usize) {}
 }

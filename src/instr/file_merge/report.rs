@@ -4,6 +4,7 @@ use crate::driver::{Facts, FactsRequest};
 use crate::driver::{InputOutcome, InputReport, InputVersion};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::SharedKind;
+use crate::instr::SoftError;
 use crate::instr::cross_release::Origins;
 use crate::instr::encode::{self, Saved, WriteOptions};
 use crate::instr::file_merge::options::MergeOptions;
@@ -12,6 +13,20 @@ use crate::limits::Limits;
 use crate::model::{Loss, Profile};
 use std::collections::HashSet;
 use std::path::Path;
+
+/// A record that was not merged, or not completely.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecordError {
+    /// The position of the input.
+    pub input: usize,
+    /// The name of the function.
+    pub function: Vec<u8>,
+    /// What happened.
+    pub error: SoftError,
+    /// Whether it is the first error of this kind in the merge.
+    pub is_first: bool,
+}
 
 /// The merged profile and how it came about.
 #[derive(Debug)]
@@ -32,6 +47,8 @@ pub struct MergeReport {
     pub left_out: HashSet<Vec<u8>>,
     /// There are several memory profiles, and no function is in two of them.
     pub memory_shares_nothing: bool,
+    /// Records that were not merged, or not completely, in the order of the inputs.
+    pub soft_errors: Vec<RecordError>,
     /// The kind that the inputs share.
     pub(crate) shared_kind: SharedKind,
     /// The functions, where they need not be taken out of the only input.
@@ -49,6 +66,7 @@ impl MergeReport {
             memprof_losses,
             left_out,
             memory_shares_nothing: false,
+            soft_errors: Vec::new(),
             shared_kind: SharedKind::default(),
             file: None,
         }

@@ -4,7 +4,7 @@ use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::compat::Compat;
 use crate::driver::{self, Attempt, InputReport, InputTurn, Merge, MergeJob, Merged, run_once};
 use crate::error::{ErrorKind, Result};
-use crate::families::merge::{FailureMode, InputOutcome, MergeObserver, MergeOptions, Minimums, Silent, merge_files};
+use crate::families::merge::{FailureMode, InputOutcome, MergeOptions, Minimums, merge_files};
 use crate::input::{Input, WeightedInput};
 use crate::instr::SoftError;
 use crate::instr::encode::{WriteOptions, encode, write_file};
@@ -216,7 +216,7 @@ fn a_large_profile_is_written_the_same_by_any_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
     let (input, output) = (folder.path().join("input"), folder.path().join("output"));
     std::fs::write(&input, large_raw()).unwrap();
-    let report = merge_files(&[WeightedInput::new(&input)], &MergeOptions::default(), &mut Silent).unwrap();
+    let report = merge_files(&[WeightedInput::new(&input)], &MergeOptions::default(), &mut |_, _| {}).unwrap();
     let mut options = WriteOptions { threads: NonZeroUsize::new(1), ..WriteOptions::default() };
     let expected = encode(&report.profile, &options).unwrap().bytes;
     assert!(expected.len() > 4 << 20);
@@ -227,48 +227,24 @@ fn a_large_profile_is_written_the_same_by_any_number_of_threads() {
     }
 }
 
-/// Wants no more after so many inputs.
-struct CancelAfter {
-    patience: usize,
-    done: usize,
-}
-
-impl MergeObserver for CancelAfter {
-    fn soft_error(&mut self, _: &WeightedInput, _: &[u8], _: SoftError, _: bool) {}
-
-    fn progress(&mut self, done: usize, _: usize) {
-        self.done = done;
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.done >= self.patience
-    }
-}
-
 #[test]
 fn a_cancelled_merge_ends_after_the_next_input() {
     let inputs: Vec<WeightedInput> = files().into_iter().map(WeightedInput::new).collect();
     for threads in [1, 2, 5] {
         let mut options = MergeOptions::default();
         options.threads = NonZeroUsize::new(threads);
-        let mut observer = CancelAfter { patience: 3, done: 0 };
-        let error = merge_files(&inputs, &options, &mut observer).unwrap_err();
+        let (cancel, mut last) = (options.cancel.clone(), 0);
+        let mut progress = |done, _| {
+            last = done;
+            if done >= 3 {
+                cancel.cancel();
+            }
+        };
+        let error = merge_files(&inputs, &options, &mut progress).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
-        // Whoever has begun an input may end it.
-        assert!((3..=3 + threads).contains(&observer.done), "{} inputs, {threads} threads", observer.done);
+        // A thread may finish the input that it began.
+        assert!((3..=3 + threads).contains(&last), "{last} inputs, {threads} threads");
     }
-}
-
-/// Counts soft errors.
-#[derive(Default)]
-struct Warnings(Vec<(String, SoftError, bool)>);
-
-impl MergeObserver for Warnings {
-    fn soft_error(&mut self, input: &WeightedInput, _: &[u8], error: SoftError, first: bool) {
-        let name = input.path.file_name().unwrap().to_string_lossy().into_owned();
-        self.0.push((name, error, first));
-    }
-    fn progress(&mut self, _: usize, _: usize) {}
 }
 
 #[test]
@@ -284,11 +260,13 @@ fn soft_errors_come_once_and_name_their_input_whatever_the_threads() {
     for threads in [1, 2, 3] {
         let mut options = MergeOptions::default();
         options.threads = NonZeroUsize::new(threads);
-        let mut seen = Warnings::default();
-        let report = merge_files(&inputs, &options, &mut seen).unwrap();
+        let report = merge_files(&inputs, &options, &mut |_, _| {}).unwrap();
+        let name = |input: usize| inputs[input].path.file_name().unwrap().to_string_lossy().into_owned();
+        let seen: Vec<_> =
+            report.soft_errors.iter().map(|soft| (name(soft.input), soft.error, soft.is_first)).collect();
         let expected =
             [("c".to_string(), SoftError::CountMismatch, true), ("e".to_string(), SoftError::CountMismatch, false)];
-        assert_eq!(seen.0, expected);
+        assert_eq!(seen, expected);
         let f = report.profile.functions.find(b"f").unwrap();
         assert_eq!(f.records().next().unwrap().counters, [3, 5]);
     }
@@ -306,7 +284,7 @@ fn a_bad_input_leaves_nothing_behind_unless_its_good_records_are_asked_for() {
         let mut options = MergeOptions::default();
         options.failure_mode = FailureMode::Warn;
         options.salvage = salvage;
-        let report = merge_files(&inputs, &options, &mut Silent).unwrap();
+        let report = merge_files(&inputs, &options, &mut |_, _| {}).unwrap();
         assert_eq!(report.profile.functions.find(b"good").is_some(), salvage);
         assert!(matches!(report.inputs[1].outcome, InputOutcome::Failed(_)));
         assert_eq!(report.failures().count(), 1);
@@ -318,7 +296,7 @@ fn a_bad_input_leaves_nothing_behind_unless_its_good_records_are_asked_for() {
 fn floors_refuse_a_result_that_is_too_thin() {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     let inputs = [WeightedInput::new(testdata.join("merge/clang-22/run-1.profraw"))];
-    let report = merge_files(&inputs, &MergeOptions::default(), &mut Silent).unwrap();
+    let report = merge_files(&inputs, &MergeOptions::default(), &mut |_, _| {}).unwrap();
     let refused = |minimums: Minimums| {
         let facts = report.facts(&WriteOptions::default(), &Limits::default(), minimums.wanted()).unwrap();
         minimums.check(&facts).map_or_else(|error| error.to_string(), |()| String::new())
@@ -381,10 +359,10 @@ fn counts_near_the_largest_cost_one_more_reading() {
     std::fs::write(&raw, raw::write(&profile, &raw::WriteOptions::new(encoding)).unwrap()).unwrap();
     std::fs::write(&text, format!(":ir\nf\n7\n1\n{}\n", u64::MAX - 10)).unwrap();
     let inputs: Vec<WeightedInput> = [&raw, &raw, &raw, &text, &raw].into_iter().map(WeightedInput::new).collect();
-    let mut seen = Warnings::default();
-    let report = merge_files(&inputs, &MergeOptions::default(), &mut seen).unwrap();
+    let report = merge_files(&inputs, &MergeOptions::default(), &mut |_, _| {}).unwrap();
     // Not the last one, although its sum came with those before.
-    assert_eq!(seen.0[0], ("text".to_string(), SoftError::CounterOverflow, true));
+    let soft = &report.soft_errors[0];
+    assert_eq!((&inputs[soft.input].path, soft.error, soft.is_first), (&text, SoftError::CounterOverflow, true));
     assert_eq!(report.profile.functions.find(b"f").unwrap().records().next().unwrap().counters, [u64::MAX - 2]);
     let (readings, _) = readings(&inputs, &MergeOptions::default());
     assert!(readings.iter().all(|readings| *readings <= 2), "{readings:?}");

@@ -62,7 +62,7 @@ fn encoded(profile: &Profile, format: OutputFormat, threads: Threads) -> Vec<u8>
 }
 
 fn merged(inputs: &[WeightedInput], options: &MergeOptions, format: OutputFormat) -> Vec<u8> {
-    let report = merge_files(inputs, options, &mut Silent).unwrap();
+    let report = merge_files(inputs, options, &mut |_, _| {}).unwrap();
     report.verdict(options).unwrap();
     encoded(&report.profile, format, options.threads)
 }

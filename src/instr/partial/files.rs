@@ -2,12 +2,12 @@
 
 use crate::bytes::Head;
 use crate::driver::report::{failed, no_weight, remembered, unknown_failure};
-use crate::driver::{InputOutcome, InputReport, InputVersion};
+use crate::driver::{self, InputOutcome, InputReport, InputTurn, InputVersion, Merge, OnProgress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed::{self, IndexedProfile};
 use crate::input::{self, Access, Format, WeightedInput};
 use crate::instr::encode::{Saved, WriteOptions, encode};
-use crate::instr::file_merge::{MergeObserver, MergeOptions, MergeReport};
+use crate::instr::file_merge::{MergeOptions, MergeReport, RecordError};
 use crate::instr::memory_profiles;
 use crate::instr::open::read_with;
 use crate::instr::partial::PartialMerge;
@@ -18,7 +18,7 @@ use crate::model::{Profile, ProfileKind, ProfileReader};
 use crate::partial::{Family, Frame, InputOrigin, InputState, PartialInput};
 use crate::raw::RawReader;
 use crate::text;
-use crate::threads::{self, ordered_workers::OrderedWorkers};
+use crate::threads;
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -32,38 +32,59 @@ use std::path::Path;
 pub fn merge_partially(
     inputs: &[WeightedInput],
     options: &MergeOptions,
-    observer: &mut dyn MergeObserver,
+    progress: OnProgress<'_>,
 ) -> Result<PartialMerge> {
-    let empty = || PartialMerge::new(&MergeRules::of(options.release), options.read.limits);
-    let mut sums = empty();
-    let workers = threads::wanted(options.threads).get().min(inputs.len());
-    if workers < 2 {
-        for (at, input) in inputs.iter().enumerate() {
-            add_input(&mut sums, input, options)?;
-            observer.progress(at + 1, inputs.len());
-        }
-        return Ok(sums);
+    driver::merge(inputs, &options.run(), |_| PartialFileMerge { options }, progress)?.output
+}
+
+/// A merge of inputs into sums.
+struct PartialFileMerge<'a> {
+    options: &'a MergeOptions,
+}
+
+impl PartialFileMerge<'_> {
+    fn empty(&self) -> PartialMerge {
+        PartialMerge::new(&MergeRules::of(self.options.release), self.options.read.limits)
     }
-    // Each input is read into sums of its own, which are joined in order.
-    std::thread::scope(|scope| -> Result<()> {
-        let read = |(input, sums, read): &mut (&WeightedInput, PartialMerge, Result<()>)| {
-            *read = add_input(sums, input, options);
-        };
-        let mut turns = OrderedWorkers::start(scope, workers, read);
-        let (mut waiting, mut done) = (inputs.iter(), 0);
-        loop {
-            while !turns.is_full() {
-                let Some(input) = waiting.next() else { break };
-                turns.give((input, empty(), Ok(())));
+}
+
+impl Merge for PartialFileMerge<'_> {
+    /// The sums, or why they cannot be made.
+    type Merger = Result<PartialMerge>;
+    type Worker = ();
+    type Output = Result<PartialMerge>;
+
+    fn merger(&self) -> Result<PartialMerge> {
+        Ok(self.empty())
+    }
+
+    /// Reads each input into sums of its own, in parallel, and appends them in order.
+    fn add_input(
+        &self,
+        (): &mut (),
+        input: &WeightedInput,
+        turn: &mut InputTurn<'_, Result<PartialMerge>>,
+        _: &mut InputReport,
+    ) -> Result<()> {
+        let mut sums = self.empty();
+        let added = add_input(&mut sums, input, self.options);
+        let merger = turn.wait()?;
+        if let Ok(merged) = merger {
+            match added {
+                Ok(()) => merged.append(sums),
+                Err(error) => *merger = Err(error),
             }
-            let Some((_, next, read)) = turns.take() else { return Ok(()) };
-            read?;
-            sums.append(next);
-            done += 1;
-            observer.progress(done, inputs.len());
         }
-    })?;
-    Ok(sums)
+        Ok(())
+    }
+
+    fn needs_restart(&self, _: &Result<PartialMerge>) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn finish(self, merger: Result<PartialMerge>) -> Result<Result<PartialMerge>> {
+        Ok(merger)
+    }
 }
 
 /// Writes sums as a file that LLVM's tools take for the profile that stands in
@@ -228,12 +249,12 @@ fn version_of_raw_memory(data: &[u8]) -> Option<u64> {
 /// # Errors
 ///
 /// A damaged state, memory profiles that cannot be written.
-pub fn finish(sums: &PartialMerge, options: &MergeOptions, observer: &mut dyn MergeObserver) -> Result<MergeReport> {
+pub fn finish(sums: &PartialMerge, options: &MergeOptions) -> Result<MergeReport> {
     let inputs: Vec<WeightedInput> = sums.inputs().iter().map(weighted).collect();
-    let mut reported = BTreeSet::new();
-    let replayed = sums.replay(options.merger_options(), &mut |number, function, error: SoftError| {
-        let first = reported.insert(error);
-        observer.soft_error(&inputs[number], function, error, first);
+    let (mut reported, mut soft_errors) = (BTreeSet::new(), Vec::new());
+    let replayed = sums.replay(options.merger_options(), &mut |input, function, error: SoftError| {
+        let is_first = reported.insert(error);
+        soft_errors.push(RecordError { input, function: function.to_vec(), error, is_first });
     })?;
     let mut reports: Vec<InputReport> =
         sums.inputs().iter().zip(&inputs).map(|(about, input)| report(about, input)).collect();
@@ -254,7 +275,15 @@ pub fn finish(sums: &PartialMerge, options: &MergeOptions, observer: &mut dyn Me
     let repeats_memory_size = repeated_sizes(&profile, &rules, keeps).next().is_some();
     let left_out = replayed.left_out;
     let rest = MergeReport::of(profile, reports);
-    Ok(MergeReport { left_out, repeats_memory_size, memprof_losses, memory_shares_nothing, shared_kind, ..rest })
+    Ok(MergeReport {
+        left_out,
+        repeats_memory_size,
+        memprof_losses,
+        memory_shares_nothing,
+        shared_kind,
+        soft_errors,
+        ..rest
+    })
 }
 
 fn weighted(about: &PartialInput) -> WeightedInput {

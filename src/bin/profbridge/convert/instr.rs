@@ -13,7 +13,7 @@ use profbridge::bridge;
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::families::merge::iprof;
 use profbridge::families::{
-    self, Facts, InputOutcome, MergeOptions, MergeReport, OutputForm, OutputFormat, Silent, WriteOptions,
+    self, Facts, InputOutcome, MergeOptions, MergeReport, OutputForm, OutputFormat, WriteOptions,
 };
 use profbridge::input::{Family, Input};
 use profbridge::instr::FunctionFilter;
@@ -151,7 +151,7 @@ impl ConvertArgs {
     ) -> Result<MergeReport> {
         let (options, crossing) = (self.merge_options(target.target.release), target.crossing(self.cross.hashes()));
         let inputs = std::slice::from_ref(input);
-        let mut report = families::merge_for_output(inputs, &options, write, Some(&crossing), &mut Silent)?;
+        let mut report = families::merge_for_output(inputs, &options, write, Some(&crossing), &mut |_, _| {})?;
         for input in &mut report.inputs {
             input.warnings.iter().for_each(console::warning);
             document.warn_of(0, input.warnings.iter().map(ToString::to_string));

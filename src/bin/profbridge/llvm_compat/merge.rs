@@ -7,7 +7,7 @@ use super::options::{FORMATS, KINDS};
 use super::parsed::{Parsed, Program};
 use super::raw_memory::{programs, raw_memory_failure};
 use profbridge::families::{
-    self, FailureMode, InputOutcome, MergeObserver, MergeOptions, MergeReport, OutputFormat, Target, WriteOptions,
+    self, FailureMode, InputOutcome, MergeOptions, MergeReport, OutputFormat, RecordError, Target, WriteOptions,
 };
 use profbridge::input::{self, InputList, WeightedInput};
 use profbridge::instr::LossKind;
@@ -47,10 +47,11 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> R
     let output = output(parsed);
     let mut report = if filter.is_ok() && !crossing.is_needed && samples.is_none() {
         let write = write_options(parsed, &options, &crossing.target);
-        families::merge_for_output(&inputs, &options, &write, None, &mut Warnings)?
+        families::merge_for_output(&inputs, &options, &write, None, &mut |_, _| {})?
     } else {
-        families::merge_files(&inputs, &options, &mut Warnings)?
+        families::merge_files(&inputs, &options, &mut |_, _| {})?
     };
+    report.soft_errors.iter().for_each(|error| print_soft_error(&inputs[error.input].path, error));
     // What is wrong with a raw memory profile ends the merge at once.
     if let Some((input, error)) = report.failures().find(|(_, error)| error.is_of_raw_memory_profile()) {
         let whence = input.input.path.as_os_str().as_encoded_bytes().to_vec();
@@ -307,18 +308,12 @@ fn save(report: &MergeReport, write: &WriteOptions, output: &Path) -> Result<(),
     Ok(())
 }
 
-/// Says at once what is wrong with single records.
-pub(super) struct Warnings;
-
-impl MergeObserver for Warnings {
-    fn soft_error(&mut self, input: &WeightedInput, function: &[u8], error: SoftError, first: bool) {
-        let file = input.path.as_os_str().as_encoded_bytes();
-        messages::line(&[file, b": ", function, b": ", error.llvm_message().as_bytes()].concat());
-        // Bitmaps of another size get no advice, though they are a mismatch too.
-        if first && error.is_mismatch() && error != SoftError::BitmapMismatch {
-            messages::line(b"Make sure that all profile data to be merged is generated from the same binary.");
-        }
+/// Prints what is wrong with a record of a file.
+pub(super) fn print_soft_error(file: &Path, error: &RecordError) {
+    let (file, function) = (file.as_os_str().as_encoded_bytes(), &error.function[..]);
+    messages::line(&[file, b": ", function, b": ", error.error.llvm_message().as_bytes()].concat());
+    // Bitmaps of another size get no advice, though they are a mismatch too.
+    if error.is_first && error.error.is_mismatch() && error.error != SoftError::BitmapMismatch {
+        messages::line(b"Make sure that all profile data to be merged is generated from the same binary.");
     }
-
-    fn progress(&mut self, _: usize, _: usize) {}
 }

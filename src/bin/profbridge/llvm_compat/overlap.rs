@@ -2,7 +2,7 @@
 
 use super::conduct::CompatMode;
 use super::failure::Failure;
-use super::merge::Warnings;
+use super::merge::print_soft_error;
 use super::options::KINDS;
 use super::output::create_output;
 use super::parsed::Parsed;
@@ -26,17 +26,12 @@ pub(super) fn run(parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Fai
     options.function = parsed.value("function").map(<[u8]>::to_vec);
     options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
     options.context_sensitive = parsed.is_on("cs");
-    let compared = families::overlap_files(
-        PathBuf::from(base),
-        PathBuf::from(test),
-        &conduct.read_options(),
-        &options,
-        &mut Warnings,
-    );
+    let compared = families::overlap_files(PathBuf::from(base), PathBuf::from(test), &conduct.read_options(), &options);
     // The genuine tool says what it was doing in place of the file's name.
     let whence = Some(b"error in getting profile count sums".to_vec());
     match compared.map_err(|error| Failure::of_whence(&error, whence))?.report {
-        Comparison::Done { report, .. } => {
+        Comparison::Done { report, soft_errors, .. } => {
+            soft_errors.iter().for_each(|error| print_soft_error(base.as_ref(), error));
             report.write_text(base.as_encoded_bytes(), test.as_encoded_bytes(), &mut out)?;
             out.flush()?;
         }

@@ -7,7 +7,7 @@ use crate::memory_merge::MemoryRun;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::merge_inputs::warn_of_nothing_shared;
-use crate::merge_report::{MergeConsole, note, print_warnings, summary};
+use crate::merge_report::{note, print_warnings, summary};
 use crate::refuse::refuse;
 use crate::target::ResolvedTarget;
 use crate::words::PARTIAL_SUFFIX;
@@ -50,16 +50,17 @@ impl MergeArgs {
         self.refuse_compressed_part()?;
         let target = self.target(inputs)?;
         let options = self.merge_options(target.target.release, form)?;
-        let mut console = MergeConsole::new(self.quiet);
+        let progress = console::Progress::new("merging", self.quiet);
+        let mut on_progress = |done, total| progress.update(done, total);
         let (report, part) = if self.partial {
-            let mut part = partial::merge_partially(inputs, &options, &mut console)?;
+            let mut part = partial::merge_partially(inputs, &options, &mut on_progress)?;
             self.applied().into_iter().for_each(|words| part.note_applied(words));
-            (partial::finish(&part, &options, &mut console)?, Some(part))
+            (partial::finish(&part, &options)?, Some(part))
         } else {
             let (write, crossing) = (self.write_options(&options, &target, form), target.crossing(self.cross.hashes()));
-            (families::merge_for_output(inputs, &options, &write, Some(&crossing), &mut console)?, None)
+            (families::merge_for_output(inputs, &options, &write, Some(&crossing), &mut on_progress)?, None)
         };
-        console.finish();
+        progress.finish();
         print_warnings(&report, &options, self.quiet);
         note(document, &report, options.salvage);
         report.verdict(&options)?;

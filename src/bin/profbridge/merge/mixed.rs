@@ -6,7 +6,7 @@ use crate::console;
 use crate::cross_release;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
-use crate::merge_report::{MergeConsole, note_input, print_warnings};
+use crate::merge_report::{note_input, print_warnings};
 use crate::target::ResolvedTarget;
 use crate::words::number_of;
 use profbridge::families::merge::mixed::{MixedOptions, MixedSum, is_document, merge_mixed};
@@ -43,9 +43,9 @@ impl MergeArgs {
         if !self.quiet {
             console::say(&announcement(inputs, family));
         }
-        let mut console = MergeConsole::new(self.quiet);
-        let sum = merge_mixed(inputs, &options, &mut console)?;
-        console.finish();
+        let progress = console::Progress::new("merging", self.quiet);
+        let sum = merge_mixed(inputs, &options, &mut |done, total| progress.update(done, total))?;
+        progress.finish();
         print_warnings(&sum.llvm, &options.llvm, self.quiet);
         for outcome in &sum.documents {
             if let InputOutcome::Failed(error) = outcome {
