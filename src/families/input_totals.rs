@@ -3,7 +3,6 @@
 
 use crate::compat::Compat;
 use crate::error::Result;
-use crate::families::merge::sampleprof::read_sample_file;
 use crate::families::read::stacks::{StackOptions, read_stacks};
 use crate::input::{Access, Family, Format, Input};
 use crate::instr::memory_profiles;
@@ -51,7 +50,7 @@ fn sum_of_counters(input: &Input, options: &ReadOptions) -> Result<u128> {
 ///
 /// Those of the reader.
 pub fn sample_total(input: &Input, options: &sampleprof::ReadOptions) -> Result<u128> {
-    let profile = read_sample_file(input, options, Compat::Profbridge)?;
+    let profile = sampleprof::read_file(input, options, Compat::Profbridge)?;
     Ok(profile.functions.iter().map(|record| u128::from(record.total)).sum())
 }
 

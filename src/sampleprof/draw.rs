@@ -43,7 +43,7 @@ impl SampleSum {
     /// The stacks and places of the sum.
     pub(crate) fn finish(self) -> Result<SampleContent> {
         let hot_threshold = self.merger.summary().threshold(HOT_CUTOFF).unwrap_or_default();
-        let profile = self.merger.finish();
+        let profile = self.merger.finish()?.profile;
         let mut walk = Walk::new(&profile);
         profile.functions.iter().for_each(|record| walk.top(record));
         let places = walk.places.iter().map(|((name, at), samples)| (walk.spell(*name, *at), *samples)).collect();

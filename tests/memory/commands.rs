@@ -7,7 +7,6 @@ use profbridge::call_chains::{statistics, write_statistics};
 use profbridge::driver::diff::DiffOptions;
 use profbridge::families::diff::stacks::diff_stacks;
 use profbridge::families::fit::{FitOptions, fit_files};
-use profbridge::families::merge::sampleprof::overlap_sample_files;
 use profbridge::families::pictures::{View, read_content};
 use profbridge::families::read::stacks::{StackOptions, read_stacks};
 use profbridge::families::{
@@ -103,7 +102,7 @@ pub fn overlap_instr(input: &Path) -> Result<()> {
 
 pub fn overlap_samples(input: &Path) -> Result<()> {
     let (read, options) = (sampleprof::ReadOptions::default(), overlap::OverlapOptions::default());
-    overlap_sample_files(input, input, &read, Compat::Profbridge, &options).map(drop)
+    sampleprof::overlap_files(input, input, &read, Compat::Profbridge, &options).map(drop)
 }
 
 pub fn overlap_stacks(input: &Path) -> Result<()> {

@@ -6,9 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::error::{Level, Verdict};
 use crate::limits::Limits;
 use crate::partial::Frame;
-use crate::sampleprof::{
-    self, Encoding, FunctionName, FunctionRecord, Merger, ReadOptions, SampleProfile, SampleProfileView,
-};
+use crate::sampleprof::{self, Encoding, FunctionName, FunctionRecord, ReadOptions, SampleProfile, SampleProfileView};
 
 /// Checks a profile of any encoding: whether it can be read, and whether what it
 /// says of itself agrees.
@@ -165,7 +163,7 @@ fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &m
     }
     unlisted.finish(Level::Info, "unlisted-function", findings);
     let stored = profile.summary.take();
-    let computed = Merger::load(options.rules, profile).summary();
+    let computed = profile.in_container_order(options.rules).compute_summary(options.rules);
     if let Some(stored) = stored.filter(|stored| *stored != computed) {
         let mut stale = Places::new();
         let message = format!(

@@ -7,9 +7,10 @@
 use crate::compat::Compat;
 use crate::driver::diff::{DiffOptions, DiffReport, Facts, Names, diff};
 use crate::error::{Error, ErrorKind, Result};
-use crate::families::merge::sampleprof::read_sample_file;
 use crate::input::Input;
-use crate::sampleprof::{CallTarget, FunctionName, FunctionRecord, LineLocation, NameId, ReadOptions, SampleProfile};
+use crate::sampleprof::{
+    CallTarget, FunctionName, FunctionRecord, LineLocation, NameId, ReadOptions, SampleProfile, read_file,
+};
 use foldhash::HashMap;
 
 /// Compares two sample profiles: by place, by entry, by function wherever it
@@ -24,7 +25,7 @@ pub(crate) fn diff_samples(first: &Input, second: &Input, options: &DiffOptions)
     read.limits = options.limits;
     let mut space = Space::default();
     let mut facts = |input: &Input| {
-        let profile = read_sample_file(input, &read, Compat::Profbridge)?;
+        let profile = read_file(input, &read, Compat::Profbridge)?;
         Ok::<_, Error>((profile.kind().probe_based, space.facts(&profile)))
     };
     let ((first_probes, first), (second_probes, second)) = (facts(first)?, facts(second)?);

@@ -4,7 +4,6 @@ use super::content::{Content, Drawn};
 use crate::call_chains::Selection;
 use crate::compat::Compat;
 use crate::error::Result;
-use crate::families::merge::sampleprof::check_format;
 use crate::families::read::stacks::StackOptions;
 use crate::input::{Access, Input};
 use crate::limits::Limits;
@@ -24,7 +23,7 @@ pub(crate) fn draw(inputs: &[Input], options: &StackOptions, _: &Selection) -> R
 }
 
 fn read(data: &[u8], limits: &Limits) -> Result<SampleProfile> {
-    check_format(data, Compat::Profbridge)?;
+    sampleprof::check_format(data, Compat::Profbridge)?;
     let mut options = ReadOptions::default();
     options.limits = *limits;
     sampleprof::read(data, &options)

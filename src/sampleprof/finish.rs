@@ -1,24 +1,12 @@
-//! Changes the layout of a merged profile: nests or flattens calling contexts, and merges or drops cold ones.
+//! Finishes a merge: merges or drops cold contexts, nests or flattens contexts, and filters functions, in this order.
 
 use super::merge_record::merge_record;
 use super::merger::{Merger, Records};
-use super::profile::COLD_CUTOFF;
+use super::options::{ColdContexts, Layout};
+use super::profile::{COLD_CUTOFF, SampleProfile};
 use super::record::{BodyEntry, Frame, FunctionRecord, LineLocation, NameId, add_saturating, add_target, attributes};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
-
-/// The layout of inlined callees and calling contexts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Layout {
-    /// Contexts become inlined callees of their callers.
-    Nest {
-        /// Whether to add them to the functions' own records as well.
-        merged_base: bool,
-    },
-    /// Inlined callees and contexts become functions without context.
-    Flat,
-}
 
 /// A frame of the tree of contexts.
 #[derive(Default)]
@@ -30,14 +18,51 @@ struct Node {
     children: BTreeMap<u64, Node>,
 }
 
+/// A merged profile.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Merged {
+    /// The profile.
+    pub profile: SampleProfile,
+    /// The number of functions before the filter, and the number that it dropped; `None` without a filter.
+    pub filtered: Option<(usize, usize)>,
+}
+
 impl Merger {
+    /// Applies the options to the merged records, and returns them as a profile. Its functions have the order of LLVM's
+    /// container, which is that of the function metadata.
+    ///
+    /// # Errors
+    ///
+    /// Usage, if a cold record without context must be merged, or the number of frames is 0. LLVM crashes or reads invalid
+    /// memory.
+    pub fn finish(mut self) -> Result<Merged> {
+        self.treat_cold_contexts(self.options.cold)?;
+        if let Some(layout) = self.options.layout {
+            self.convert(layout);
+        }
+        let filtered = self.filter();
+        self.symbols.append(&mut self.options.symbols);
+        Ok(Merged { profile: self.into_profile(), filtered })
+    }
+
+    fn filter(&mut self) -> Option<(usize, usize)> {
+        let (filter, left_out) = (std::mem::take(&mut self.options.filter), std::mem::take(&mut self.left_out));
+        if filter.is_none() && left_out.is_empty() {
+            return None;
+        }
+        let (all, hashed) = (self.len(), self.kind().hashed);
+        self.retain(|title| !left_out.contains(title) && filter.keeps(title, hashed));
+        Some((all, all - self.len()))
+    }
+
     /// Changes the layout. Only profiles with calling contexts can be nested; others stay unchanged.
-    pub fn convert(&mut self, layout: Layout) {
+    fn convert(&mut self, layout: Layout) {
         match layout {
             Layout::Flat => self.flatten(),
             Layout::Nest { merged_base } if self.kind().context_sensitive => {
-                self.nest(merged_base || self.rules.always_merges_base_profiles());
-                if self.rules.nesting_is_preinlining() {
+                self.nest(merged_base || self.rules().always_merges_base_profiles());
+                if self.rules().nesting_is_preinlining() {
                     self.mark_preinlined();
                 }
             }
@@ -98,7 +123,7 @@ impl Merger {
     }
 
     fn adopt(&mut self, parent: usize, location: LineLocation, callee: &FunctionRecord, merged_base: bool) {
-        let minds_duplicates = self.rules.minds_duplicates();
+        let minds_duplicates = self.rules().minds_duplicates();
         let Some(parent) = self.records.get_mut(parent) else { return };
         let sites = parent.call_sites.len();
         let at = parent.call_site_at(location, callee.name);
@@ -201,33 +226,10 @@ fn remove_target(body: &mut Vec<BodyEntry>, location: LineLocation, callee: Name
     removed
 }
 
-/// Options for cold contexts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ColdContexts {
-    /// Merge them into the contexts of their last frames.
-    pub merge: bool,
-    /// Drop them; with `merge`, drop only merged ones that stay cold and have no other record.
-    pub trim: bool,
-    /// The number of last frames.
-    pub frames: usize,
-}
-
-impl Default for ColdContexts {
-    fn default() -> Self {
-        Self { merge: false, trim: false, frames: 1 }
-    }
-}
-
 impl Merger {
     /// Merges or drops the records below the cold threshold of the profile. A record without context is dropped like
     /// others. Does nothing without a threshold.
-    ///
-    /// # Errors
-    ///
-    /// Usage, if a record without context must be merged, or the number of frames is 0. LLVM crashes or reads invalid
-    /// memory.
-    pub fn treat_cold_contexts(&mut self, options: ColdContexts) -> Result<()> {
+    fn treat_cold_contexts(&mut self, options: ColdContexts) -> Result<()> {
         if !(options.merge || options.trim) {
             return Ok(());
         }
@@ -264,7 +266,7 @@ impl Merger {
 
     /// Merges a record into that of the last frames of its context.
     fn fold(&mut self, record: FunctionRecord, frames: usize, folded: &mut Records) {
-        let frames = if self.rules.folds_to_one_frame() { frames.min(1) } else { frames };
+        let frames = if self.rules().folds_to_one_frame() { frames.min(1) } else { frames };
         let context = record.context.as_deref().unwrap_or_default();
         let last: &[Frame] = &context[context.len().saturating_sub(frames)..];
         let shorter = FunctionRecord::in_context(last.into()).unwrap_or_else(|| FunctionRecord::new(record.name));
