@@ -1,6 +1,6 @@
 //! The files of `testdata/memprof`.
 
-use profbridge::families::{self, MergeOptions, OutputFormat, Silent, WriteOptions, encode};
+use profbridge::families::{self, MergeOptions, OutputFormat, WriteOptions, encode};
 use profbridge::indexed::{IndexedProfile, ReadOptions as IndexedOptions};
 use profbridge::input::WeightedInput;
 use profbridge::instr::Release;
