@@ -479,5 +479,5 @@ pub(super) fn write_records(content: &Content<'_>) -> Result<Vec<u8>> {
     write_names(&mut sink, content.names, &table.names);
     let bodies = BodyWriter { names: content.names, index: &table.index, with_vtables: false };
     content.records.iter().for_each(|record| write_record(&mut sink, &bodies, record));
-    sink.finish()
+    Ok(sink.into_bytes())
 }

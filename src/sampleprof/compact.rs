@@ -98,7 +98,7 @@ fn in_map_order(places: &[(NameId, u64)], names: &Names, rules: Rules) -> Result
     }
     let hash = |(name, _): &(NameId, u64)| hash_range(&names.get(*name).to_bytes()) as u32;
     let hashes: Vec<u32> = distinct.iter().map(hash).collect();
-    let order = prepared_map_order(rules.release(), &hashes)?;
+    let order = prepared_map_order(rules.release(), &hashes);
     Ok(order.into_iter().map(|at| distinct[at as usize]).collect())
 }
 
@@ -144,5 +144,5 @@ pub(super) fn write_records(content: &Content<'_>) -> Result<Vec<u8>> {
         bodies.name(&mut sink, name);
         write_uleb128(&mut sink, offset);
     }
-    sink.finish()
+    Ok(sink.into_bytes())
 }

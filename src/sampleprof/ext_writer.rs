@@ -122,7 +122,7 @@ impl<'a> Writer<'a> {
                 SectionKind::Other(_) => {}
             }
             let start = sink.len() as u64;
-            self.append(&mut sink, &content.finish()?)?;
+            self.append(&mut sink, &content.into_bytes())?;
             let size = sink.len() as u64 - start;
             let (of_kind, of_flags, of_offset, of_size) = places[at];
             sink.patch(of_kind, u64::from(kind.number()));
@@ -130,7 +130,7 @@ impl<'a> Writer<'a> {
             sink.patch(of_offset, start);
             sink.patch(of_size, size);
         }
-        sink.finish()
+        Ok(sink.into_bytes())
     }
 
     /// Appends a section. A section with content is compressed if the options request it.

@@ -66,7 +66,7 @@ fn fields() -> Vec<(u64, Part)> {
 }
 
 fn bytes(fields: &[(u64, Part)]) -> Vec<u8> {
-    message(fields).finish().unwrap()
+    message(fields).finish()
 }
 
 fn profile() -> Profile {

@@ -36,7 +36,7 @@ pub fn write(profile: &Profile) -> Result<Vec<u8>> {
     out.packed(13, profile.comments.iter().map(|id| number(*id)));
     out.number(14, number(profile.default_sample_type));
     out.number(15, number(profile.doc_url));
-    out.finish()
+    Ok(out.finish())
 }
 
 fn number(id: StringId) -> u64 {
@@ -143,9 +143,6 @@ impl Message {
     }
 
     fn piece(&mut self, field: u64, piece: &Sink) {
-        if piece.is_out_of_memory() {
-            self.0.lack_memory();
-        }
         self.bytes(field, piece.as_slice());
     }
 
@@ -153,17 +150,13 @@ impl Message {
     pub(super) fn packed(&mut self, field: u64, numbers: impl Iterator<Item = u64>) {
         let mut packed = Sink::new(Endian::Little);
         numbers.for_each(|number| write_uleb128(&mut packed, number));
-        if !packed.is_empty() || packed.is_out_of_memory() {
+        if !packed.is_empty() {
             self.piece(field, &packed);
         }
     }
 
-    /// The encoded bytes.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub(super) fn finish(self) -> Result<Vec<u8>> {
-        self.0.finish()
+    /// Returns the encoded bytes.
+    pub(super) fn finish(self) -> Vec<u8> {
+        self.0.into_bytes()
     }
 }
