@@ -14,6 +14,7 @@ mod binary;
 mod check;
 mod compact;
 mod diff;
+mod draw;
 mod ext_binary;
 mod ext_writer;
 mod file_merge;
@@ -42,6 +43,8 @@ mod writer;
 
 pub(crate) use check::check;
 pub(crate) use diff::diff_files;
+pub use draw::SampleContent;
+pub(crate) use draw::{SampleSum, report};
 pub use ext_binary::{describe_sections, extent};
 pub use file_merge::merge_files;
 pub(crate) use files::check_format;

@@ -2,6 +2,8 @@
 
 use super::merges::read_options;
 use super::{ONE, out, programs};
+use profbridge::call_chains::Selection;
+use profbridge::call_chains::{statistics, write_statistics};
 use profbridge::driver::diff::DiffOptions;
 use profbridge::families::diff::stacks::diff_stacks;
 use profbridge::families::fit::{FitOptions, fit_files};
@@ -19,9 +21,7 @@ use profbridge::iprof::statistics::{StatisticsOptions, write_text};
 use profbridge::iprof::{self, RepairOptions, repair_from};
 use profbridge::memprof::report::{MemoryReport, ReportOptions};
 use profbridge::render::{SvgOptions, write_html, write_svg};
-use profbridge::report::stacks::{statistics, write_statistics};
 use profbridge::sampleprof::{self, Rules, overlap};
-use profbridge::stacks::model::Selection;
 use profbridge::{Compat, Limits, Result};
 use std::path::Path;
 

@@ -110,12 +110,12 @@ pub fn convert_to_raw(input: &Path) -> Result<()> {
 
 pub fn convert_to_pprof(input: &Path) -> Result<()> {
     let sum = merge_tables(&[WeightedInput::new(input)], &StackMergeOptions::default())?.sum;
-    output::replace(&out(input), &pprof::write(&pprof::from_table(&sum)?.0)?)
+    output::replace(&out(input), &pprof::write(&pprof::from_table(&sum).0)?)
 }
 
 pub fn convert_to_collapsed(input: &Path) -> Result<()> {
     let sum = merge_tables(&[WeightedInput::new(input)], &StackMergeOptions::default())?.sum;
-    output::replace(&out(input), write_collapsed(&sum, &CollapsedOptions::default())?.0.as_bytes())
+    output::replace(&out(input), write_collapsed(&sum, &CollapsedOptions::default()).0.as_bytes())
 }
 
 pub fn convert_samples(input: &Path) -> Result<()> {

@@ -261,7 +261,7 @@ fn stack_outcome(finished: Result<Finished>) -> std::result::Result<(Vec<u8>, Ve
             Ok((bytes, said, sum.used()))
         }
         Finished::Stacks(sum) => {
-            let (text, _) = write_collapsed(&sum.sum, &CollapsedOptions::default()).map_err(said)?;
+            let (text, _) = write_collapsed(&sum.sum, &CollapsedOptions::default());
             Ok((text.into_bytes(), words(&sum.warnings), sum.used()))
         }
         other => panic!("{other:?}"),

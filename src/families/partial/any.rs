@@ -1,5 +1,6 @@
 //! A partial merge of any family.
 
+use crate::call_chains::StackTable;
 use crate::error::{Error, Result};
 use crate::families::merge::iprof::{IprofMergeReport, merge_iprof_files};
 use crate::families::merge::stacks::{self, StackSum};
@@ -14,7 +15,6 @@ use crate::limits::Limits;
 use crate::partial::{self, Frame, PartialInput, StoredInputs};
 use crate::sampleprof::partial::PartialSamples;
 use crate::sampleprof::{self, finish_partial};
-use crate::stacks::model::StackTable;
 use crate::stacks::pprof;
 
 /// A merge that goes on: the sums of a run of inputs, and what is needed beside

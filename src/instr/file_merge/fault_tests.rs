@@ -111,7 +111,7 @@ fn merge_pprof_files(inputs: &[WeightedInput], out: &Path) -> Result<()> {
 
 fn merge_collapsed(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let sum = merge_tables(inputs, &StackMergeOptions::default())?.sum;
-    output::replace(out, write_collapsed(&sum, &CollapsedOptions::default())?.0.as_bytes())
+    output::replace(out, write_collapsed(&sum, &CollapsedOptions::default()).0.as_bytes())
 }
 
 /// A part and a raw profile into a part.

@@ -4,16 +4,15 @@
 //! its `system_name` is `java:` and the frame of our own collapsed form, the
 //! address of its location is the bytecode index plus one, since 0 means none.
 
-use super::strings::StringInterner;
-use super::{FORMAT, Function, Label, Line, Location, Profile, Samples, StringId, ValueType};
-use crate::digits::number_of;
-use crate::error::{Error, Result, Warning};
-use crate::memory::{self, HOLD_STACKS};
-use crate::stacks::collapsed::exact;
-use crate::stacks::model::{
+use crate::call_chains::{
     self, Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, SampleKey, SampleSource, StackId, StackTable,
     Unit, Weight,
 };
+use crate::digits::number_of;
+use crate::error::{Error, Result, Warning};
+use crate::stacks::collapsed::frames;
+use crate::stacks::pprof::profile::StringInterner;
+use crate::stacks::pprof::{FORMAT, Function, Label, Line, Location, Profile, Samples, StringId, ValueType};
 use foldhash::{HashMap, HashMapExt};
 use regex::Regex;
 
@@ -99,7 +98,7 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
         table,
         dropped: DropFrames::new(profile)?,
         functions: HashMap::new(),
-        locations: memory::filled(None, profile.locations.len(), HOLD_STACKS)?,
+        locations: vec![None; profile.locations.len()],
         fixed: 0,
     };
     let (mut negative, mut labelled) = (0u64, 0u64);
@@ -108,7 +107,7 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
         if columns.iter().all(|(at, _, _)| hits(*at) == Ok(0)) {
             continue;
         }
-        let Some(stack) = adder.stack(sample.locations)? else {
+        let Some(stack) = adder.stack(sample.locations) else {
             adder.table.observed.samples_without_stack += 1;
             continue;
         };
@@ -128,7 +127,6 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
         }
     }
     let fixed = adder.fixed;
-    table.check_memory()?;
     let names: Vec<String> = columns.iter().map(|(at, _, _)| profile.value_name(profile.sample_types[*at])).collect();
     let observed = &mut table.observed;
     observed.add_source(&format!("{FORMAT} ({})", names.join(", ")));
@@ -191,26 +189,26 @@ struct Adder<'a> {
 }
 
 impl Adder<'_> {
-    fn stack(&mut self, locations: &[u32]) -> Result<Option<StackId>> {
+    fn stack(&mut self, locations: &[u32]) -> Option<StackId> {
         let mut stack = None;
         // What is dropped before anything else came is kept, or nothing would be left.
         let mut seen_other = false;
         for at in locations.iter().rev() {
             if self.locations[*at as usize].is_none() {
-                self.locations[*at as usize] = Some(self.frames(*at)?);
+                self.locations[*at as usize] = Some(self.frames(*at));
             }
             for (frame, is_dropped) in self.locations[*at as usize].iter().flatten() {
                 if *is_dropped && seen_other {
-                    return Ok(stack);
+                    return stack;
                 }
                 seen_other |= !is_dropped;
                 stack = Some(self.table.push_frame(stack, *frame));
             }
         }
-        Ok(stack)
+        stack
     }
 
-    fn frames(&mut self, at: u32) -> Result<Frames> {
+    fn frames(&mut self, at: u32) -> Frames {
         let profile = self.profile;
         let location = &profile.locations[at as usize];
         let mapping = location.mapping.map(|at| &profile.mappings[at as usize]);
@@ -219,15 +217,13 @@ impl Adder<'_> {
         if location.lines.is_empty() {
             let function = self.table.intern_symbol(&self.address(location));
             let frame = Frame { function, bci: None, line: None, kind: outermost };
-            return Ok(Box::new([(self.table.intern_frame(frame), false)]));
+            return Box::new([(self.table.intern_frame(frame), false)]);
         }
         let mut frames = Vec::new();
-        memory::reserve(&mut frames, location.lines.len(), HOLD_STACKS)?;
-        memory::reserve(&mut self.functions, location.lines.len(), HOLD_STACKS)?;
         for (depth, line) in location.lines.iter().rev().enumerate() {
             let function = self.function(line.function);
             let name = self.table.display_function(function);
-            let is_java = matches!(self.table.function(function), model::Function::Java { .. });
+            let is_java = matches!(self.table.function(function), call_chains::Function::Java { .. });
             let bci = location.address.checked_sub(1).filter(|_| is_java && location.mapping.is_none());
             let frame = Frame {
                 function,
@@ -237,7 +233,7 @@ impl Adder<'_> {
             };
             frames.push((self.table.intern_frame(frame), self.dropped.drops(&name)));
         }
-        Ok(frames.into())
+        frames.into()
     }
 
     /// What stands for a function that nobody named: file and offset, or the address.
@@ -277,11 +273,11 @@ impl Adder<'_> {
     }
 
     fn java(&mut self, method: &str) -> Option<FunctionId> {
-        if let Some(found) = exact::parse_frame(&format!("{method}@0")) {
+        if let Some(found) = frames::parse_frame(&format!("{method}@0")) {
             let types: Vec<&str> = found.types.iter().map(String::as_str).collect();
             return Some(self.table.intern_java(&found.class, &found.name, Some(&types)));
         }
-        let (class, name) = exact::parse_names(method)?;
+        let (class, name) = frames::parse_names(method)?;
         Some(self.table.intern_java(&class, &name, None))
     }
 }
@@ -315,11 +311,7 @@ impl PprofLosses {
 }
 
 /// A profile of a table's samples: one value for each sort of sample, threads as labels.
-///
-/// # Errors
-///
-/// Out of memory, as an I/O error.
-pub fn from_table(table: &StackTable) -> Result<(Profile, PprofLosses)> {
+pub fn from_table(table: &StackTable) -> (Profile, PprofLosses) {
     let mut builder = Builder {
         table,
         profile: Profile::default(),
@@ -328,9 +320,9 @@ pub fn from_table(table: &StackTable) -> Result<(Profile, PprofLosses)> {
         locations: HashMap::new(),
         losses: PprofLosses::default(),
     };
-    builder.build()?;
+    builder.build();
     builder.profile.strings = builder.strings.strings;
-    Ok((builder.profile, builder.losses))
+    (builder.profile, builder.losses)
 }
 
 struct Builder<'a> {
@@ -343,37 +335,34 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn build(&mut self) -> Result<()> {
+    fn build(&mut self) {
         let event_types: Vec<SampleSource> =
             self.table.hits_by_source().into_iter().map(|(source, _)| source).collect();
         for sort in &event_types {
             let units = &self.table.observed.units;
             let unit = units.iter().find(|(source, _)| source == sort).map_or(Unit::Hits, |(_, unit)| *unit);
-            let unit = self.strings.intern(unit_name(unit).as_bytes())?;
-            let kind = self.strings.intern(sort.word().as_bytes())?;
+            let unit = self.strings.intern(unit_name(unit).as_bytes());
+            let kind = self.strings.intern(sort.word().as_bytes());
             self.profile.sample_types.push(ValueType { kind, unit });
         }
         if let Some(main) = self.table.main_source().filter(|_| event_types.len() > 1) {
-            self.profile.default_sample_type = self.strings.intern(main.word().as_bytes())?;
+            self.profile.default_sample_type = self.strings.intern(main.word().as_bytes());
         }
         self.profile.duration_nanos = i64::try_from(self.table.observed.duration_nanos).unwrap_or(i64::MAX);
         self.profile.samples = Samples::new(event_types.len());
         let thread_key = self.table.samples().any(|sample| sample.key.thread.is_some());
-        let thread_key = if thread_key { self.strings.intern(b"thread")? } else { StringId::default() };
-        let mut places: HashMap<(StackId, Option<model::ThreadId>), usize> = HashMap::new();
+        let thread_key = if thread_key { self.strings.intern(b"thread") } else { StringId::default() };
+        let mut places: HashMap<(StackId, Option<call_chains::ThreadId>), usize> = HashMap::new();
         for sample in self.table.samples() {
             let key = sample.key;
             let at = match places.get(&(key.stack, key.thread)) {
                 Some(at) => *at,
                 None => {
                     let locations = self.table.frames(key.stack).map(|id| self.location(id));
-                    let locations: Vec<u32> = memory::try_collect(locations, HOLD_STACKS)?;
-                    let text =
-                        key.thread.map(|id| self.strings.intern(self.table.thread(id).as_bytes())).transpose()?;
+                    let locations: Vec<u32> = locations.collect();
+                    let text = key.thread.map(|id| self.strings.intern(self.table.thread(id).as_bytes()));
                     let label = text.map(|text| Label { key: thread_key, text, ..Label::default() });
                     let at = self.profile.samples.len();
-                    self.profile.samples.try_reserve(locations.len(), 1)?;
-                    memory::reserve(&mut places, 1, HOLD_STACKS)?;
                     self.profile.samples.push(&locations, &vec![0; event_types.len()], label.as_slice());
                     places.insert((key.stack, key.thread), at);
                     at
@@ -388,20 +377,18 @@ impl Builder<'_> {
                 *value = value.saturating_add(sample.hits.min(MAX_HITS).cast_signed());
             }
         }
-        Ok(())
     }
 
-    fn location(&mut self, id: FrameId) -> Result<u32> {
+    fn location(&mut self, id: FrameId) -> u32 {
         if let Some(known) = self.locations.get(&id) {
-            return Ok(*known);
+            return *known;
         }
-        memory::reserve(&mut self.locations, 1, HOLD_STACKS)?;
         let frame = self.table.frame(id);
-        let is_java = matches!(self.table.function(frame.function), model::Function::Java { .. });
+        let is_java = matches!(self.table.function(frame.function), call_chains::Function::Java { .. });
         let bci = frame.bci.filter(|_| is_java);
         self.losses.kinds += u64::from(frame.kind != FrameKind::Unknown);
         self.losses.placeholders += u64::from(bci.is_some_and(|bci| bci < 0));
-        let function = Some(self.function(frame.function)?);
+        let function = Some(self.function(frame.function));
         let line = Line { function, line: frame.line.unwrap_or(0).into(), column: 0 };
         let place = self.profile.locations.len() as u32;
         let location = Location {
@@ -409,30 +396,29 @@ impl Builder<'_> {
             lines: Box::new([line]),
             ..Location::default()
         };
-        memory::push(&mut self.profile.locations, location, HOLD_STACKS)?;
+        self.profile.locations.push(location);
         self.locations.insert(id, place);
-        Ok(place)
+        place
     }
 
-    fn function(&mut self, id: FunctionId) -> Result<u32> {
+    fn function(&mut self, id: FunctionId) -> u32 {
         if let Some(known) = self.functions.get(&id) {
-            return Ok(*known);
+            return *known;
         }
-        memory::reserve(&mut self.functions, 1, HOLD_STACKS)?;
-        let name = self.strings.intern(self.table.display_function(id).as_bytes())?;
+        let name = self.strings.intern(self.table.display_function(id).as_bytes());
         let system_name = match self.table.function(id) {
-            model::Function::Symbol { .. } => name,
-            model::Function::Java { class, name, signature } => {
+            call_chains::Function::Symbol { .. } => name,
+            call_chains::Function::Java { class, name, signature } => {
                 let types: Option<Vec<&str>> =
                     signature.map(|types| self.table.signature(types).iter().map(|id| self.table.name(*id)).collect());
                 let mut text = JAVA.to_string();
-                exact::write_method(self.table.name(class), self.table.name(name), types.as_deref(), &mut text);
-                self.strings.intern(text.as_bytes())?
+                frames::write_method(self.table.name(class), self.table.name(name), types.as_deref(), &mut text);
+                self.strings.intern(text.as_bytes())
             }
         };
         let place = self.profile.functions.len() as u32;
-        memory::push(&mut self.profile.functions, Function { name, system_name, ..Function::default() }, HOLD_STACKS)?;
+        self.profile.functions.push(Function { name, system_name, ..Function::default() });
         self.functions.insert(id, place);
-        Ok(place)
+        place
     }
 }

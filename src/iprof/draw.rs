@@ -1,29 +1,28 @@
 //! The report of an iprof.
 
-use super::from_stacks::{compare_shares, flame};
-use super::{Cell, Histogram, Report, Section, Table, group_digits, percent};
-use crate::iprof::{BranchRow, ContextHandle, Document, SectionKind, TypeCount};
-use crate::report::stacks::{HotMethod, statistics};
-use crate::stacks::model::StackTable;
+use super::{BranchRow, ContextHandle, Document, SectionKind, TypeCount};
+use crate::call_chains::{HotMethod, StackTable, percent, statistics};
+use crate::render::sections::{compare_shares, flame, own_shares};
+use crate::render::{Cell, Histogram, Report, Section, Table, group_digits};
 use std::collections::BTreeMap;
 
 /// Frames of a context that a table names.
 const NAMED_FRAMES: usize = 4;
 
-/// An iprof and its two sections of one number an entry as stacks.
-#[derive(Debug, Clone, Copy)]
-pub struct IprofView<'a> {
+/// An iprof, with its two sections that have one count per entry as stacks.
+#[derive(Debug)]
+pub struct IprofContent {
     /// The document.
-    pub document: &'a Document,
+    pub document: Document,
     /// Its `samplingProfiles`.
-    pub samples: &'a StackTable,
+    pub samples: StackTable,
     /// Its `callCountProfiles`.
-    pub calls: &'a StackTable,
+    pub calls: StackTable,
 }
 
 /// The report of an iprof, perhaps compared with another.
-pub fn report(title: &str, view: IprofView<'_>, baseline: Option<IprofView<'_>>) -> Report {
-    let document = view.document;
+pub(crate) fn report(title: &str, view: &IprofContent, baseline: Option<&IprofContent>) -> Report {
+    let document = &view.document;
     let mut report = Report { title: title.to_string(), facts: facts(document), ..Report::default() };
     if view.calls.is_empty() && view.samples.is_empty() && document.sections.is_empty() {
         report.notes.push("no section has an entry".to_string());
@@ -32,8 +31,8 @@ pub fn report(title: &str, view: IprofView<'_>, baseline: Option<IprofView<'_>>)
         report.sections.extend(changes(view, baseline));
     }
     for (table, old, unit) in [
-        (view.samples, baseline.map(|old| old.samples), "samples"),
-        (view.calls, baseline.map(|old| old.calls), "calls"),
+        (&view.samples, baseline.map(|old| &old.samples), "samples"),
+        (&view.calls, baseline.map(|old| &old.calls), "calls"),
     ] {
         if table.is_empty() {
             continue;
@@ -227,7 +226,7 @@ impl Branch {
 
 fn type_table(document: &Document, kind: SectionKind, title: &str) -> Option<Section> {
     let section = document.sections.types(kind).filter(|section| !section.is_empty())?;
-    let name = |row: &TypeCount| crate::iprof::names::display(document.tables.type_name(row.class));
+    let name = |row: &TypeCount| super::names::display(document.tables.type_name(row.class));
     if kind == SectionKind::Monitor {
         let mut rows: Vec<&TypeCount> = section.rows().iter().collect();
         rows.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| name(a).cmp(&name(b))));
@@ -262,20 +261,17 @@ fn type_table(document: &Document, kind: SectionKind, title: &str) -> Option<Sec
     Some(Section::Table(Table::new(title, "", &["Site", "Events", "Types", "Class", "Most", "%"], rows)))
 }
 
-fn changes(view: IprofView<'_>, baseline: IprofView<'_>) -> Vec<Section> {
-    let shares = |table: &StackTable| -> Vec<(String, f64)> {
-        let numbers = statistics(table);
-        numbers.methods.iter().map(|row| (row.method.clone(), percent(row.exclusive, numbers.hits))).collect()
-    };
+fn changes(view: &IprofContent, baseline: &IprofContent) -> Vec<Section> {
+    let shares = |table: &StackTable| own_shares(&statistics(table));
     let (now, before, of) = if view.calls.is_empty() && !view.samples.is_empty() {
-        (shares(view.samples), shares(baseline.samples), "exclusive samples")
+        (shares(&view.samples), shares(&baseline.samples), "exclusive samples")
     } else {
-        (shares(view.calls), shares(baseline.calls), "calls")
+        (shares(&view.calls), shares(&baseline.calls), "calls")
     };
     let mut sections = compare_shares(&now, &before, of);
     let before: BTreeMap<String, Branch> =
-        Branches::of(baseline.document).sites.into_iter().map(|branch| (branch.site.clone(), branch)).collect();
-    let flipped: Vec<Vec<Cell>> = Branches::of(view.document)
+        Branches::of(&baseline.document).sites.into_iter().map(|branch| (branch.site.clone(), branch)).collect();
+    let flipped: Vec<Vec<Cell>> = Branches::of(&view.document)
         .sites
         .into_iter()
         .filter_map(|branch| {
@@ -294,4 +290,38 @@ fn changes(view: IprofView<'_>, baseline: IprofView<'_>) -> Vec<Section> {
     let columns = ["Site", "Most frequent before", "%", "Most frequent now", "% ", "Events"];
     sections.push(Section::Table(Table::new("Flipped branches", text, &columns, flipped)));
     sections
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iprof::Frame;
+    use crate::render::write_html;
+
+    #[test]
+    fn branches_of_one_index_are_one_target_and_flips_are_found() {
+        let document = |counts: [u64; 2]| {
+            let mut document = Document::new();
+            let class = document.add_type(b"app.Main");
+            let void = document.add_type(b"void");
+            let method = document.add_method(b"loop", &[class, void]);
+            let context = document.add_context(&[Frame { method, bci: 12 }]);
+            let row = |bci, index, count| BranchRow { bci, index, count };
+            document
+                .sections
+                .conditionals
+                .push(context, &[row(20, 0, counts[0]), row(30, 1, 1), row(-5, 1, counts[1])]);
+            document
+        };
+        let (now, before) = (document([10, 2]), document([1, 8]));
+        let content = |document| IprofContent { document, samples: StackTable::new(), calls: StackTable::new() };
+        let html = write_html(&report("t", &content(now), Some(&content(before))));
+        for text in [
+            "<td>app.Main.loop() @12</td><td class=\"n\" data-v=\"13\">13</td><td class=\"n\" data-v=\"2\">2</td><td>@20</td>",
+            "<td>app.Main.loop() @12</td><td>@30</td><td class=\"n\" data-v=\"90\">90.000</td><td>@20</td>",
+            "<td>mixed</td><td class=\"n\" data-v=\"1\">1</td>",
+        ] {
+            assert!(html.contains(text), "{text}\n{html}");
+        }
+    }
 }

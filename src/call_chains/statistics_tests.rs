@@ -1,5 +1,5 @@
-use crate::report::stacks::*;
-use crate::stacks::model::{Frame, FrameKind, SampleKey, SampleSource};
+use crate::call_chains::*;
+use crate::call_chains::{Frame, FrameKind, SampleKey, SampleSource};
 
 type Row = (&'static [(&'static str, i32)], Option<&'static str>, bool, u64);
 

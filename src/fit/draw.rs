@@ -1,10 +1,10 @@
 //! The report of a profile against a newer build.
 
-use super::{Cell, Report, Section, Table, group_digits};
-use crate::fit::{FitReport, Releases, TargetsFit};
+use super::{FitReport, Releases, TargetsFit};
+use crate::render::{Cell, Report, Section, Table, group_digits};
 
 /// The page: what is used, what lost its profile, what is new.
-pub fn report(title: &str, fit: &FitReport) -> Report {
+pub fn draw_report(title: &str, fit: &FitReport) -> Report {
     let mut sections = vec![functions(fit), program(fit), lost(fit)];
     for (title, names) in [
         ("Changed functions of the new build", &fit.changed),

@@ -14,22 +14,11 @@
 //! Each level refers to the one above by number, so memory grows with the
 //! distinct stacks and not with the length of a recording.
 
-mod intern;
-mod observed;
-mod select;
-#[cfg(feature = "serde")]
-mod serialize;
-mod source;
-mod turned;
-
-use crate::error::Result;
-pub use crate::java;
-use crate::memory::{self, HOLD_STACKS};
-use observed::ReadStats;
-pub use select::{NotSelected, Selection};
-pub use source::{SampleSource, Unit, Weight};
-
-use intern::Interner;
+use super::samples::{ReadStats, SampleSource};
+use crate::java;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use std::hash::{BuildHasher, Hash};
 
 /// Number of a text in a [`StackTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -205,9 +194,6 @@ struct Node {
 }
 
 /// Samples with all they refer to.
-///
-/// What does not fit the memory is not in it: [`check_memory`](Self::check_memory) says so, which all that
-/// reads, turns or adds up tables in this library asks before it gives one out.
 #[derive(Debug, Clone, Default)]
 pub struct StackTable {
     names: Interner<Box<str>>,
@@ -220,7 +206,6 @@ pub struct StackTable {
     keys: Interner<SampleKey>,
     hits: Vec<u64>,
     saturated: u64,
-    is_out_of_memory: bool,
     /// What the sources said about themselves and what was left out of them.
     pub observed: ReadStats,
 }
@@ -233,17 +218,17 @@ impl StackTable {
 
     /// The number of a text.
     pub fn intern_name(&mut self, text: &str) -> NameId {
-        NameId(self.names.intern(text, boxed))
+        NameId(self.names.intern(text, |text| text.into()))
     }
 
     /// The number of a list of types: return type, then parameters.
     pub fn intern_signature(&mut self, types: &[NameId]) -> SignatureId {
-        SignatureId(self.signatures.intern(types, |types| Some(types.into())))
+        SignatureId(self.signatures.intern(types, |types| types.into()))
     }
 
     /// The number of a function.
     pub fn intern_function(&mut self, function: Function) -> FunctionId {
-        FunctionId(self.functions.intern(&function, |function| Some(*function)))
+        FunctionId(self.functions.intern(&function, |function| *function))
     }
 
     /// The number of a Java method; `types` is its return type, then its parameters.
@@ -264,16 +249,12 @@ impl StackTable {
 
     /// The number of a frame.
     pub fn intern_frame(&mut self, frame: Frame) -> FrameId {
-        FrameId(self.frames.intern(&frame, |frame| Some(*frame)))
+        FrameId(self.frames.intern(&frame, |frame| *frame))
     }
 
     /// The stack that `frame` makes on top of `parent`; `None` starts a thread.
     pub fn push_frame(&mut self, parent: Option<StackId>, frame: FrameId) -> StackId {
-        if !self.depths.is_empty() && self.depths.try_reserve(1).is_err() {
-            self.is_out_of_memory = true;
-            return StackId(0);
-        }
-        let stack = StackId(self.nodes.intern(&Node { parent, frame }, |node| Some(*node)));
+        let stack = StackId(self.nodes.intern(&Node { parent, frame }, |node| *node));
         if stack.index() == self.depths.len() {
             let below = parent.map_or(0, |parent| self.depths[parent.index()]);
             self.depths.push(below.saturating_add(1));
@@ -283,16 +264,12 @@ impl StackTable {
 
     /// The number of a thread name.
     pub fn intern_thread(&mut self, name: &str) -> ThreadId {
-        ThreadId(self.threads.intern(name, boxed))
+        ThreadId(self.threads.intern(name, |name| name.into()))
     }
 
     /// Counts `hits` more samples.
     pub fn add(&mut self, key: SampleKey, hits: u64) {
-        if self.hits.try_reserve(1).is_err() {
-            self.is_out_of_memory = true;
-            return;
-        }
-        let index = self.keys.intern(&key, |key| Some(*key)) as usize;
+        let index = self.keys.intern(&key, |key| *key) as usize;
         if index == self.hits.len() {
             self.hits.push(0);
         }
@@ -301,23 +278,6 @@ impl StackTable {
             self.saturated += 1;
         }
         self.hits[index] = sum.min(MAX_HITS);
-    }
-
-    /// Whether everything that was added is there.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub fn check_memory(&self) -> Result<()> {
-        let lacks = self.is_out_of_memory
-            || self.names.is_out_of_memory()
-            || self.signatures.is_out_of_memory()
-            || self.functions.is_out_of_memory()
-            || self.frames.is_out_of_memory()
-            || self.nodes.is_out_of_memory()
-            || self.threads.is_out_of_memory()
-            || self.keys.is_out_of_memory();
-        if lacks { Err(memory::refused(HOLD_STACKS)) } else { Ok(()) }
     }
 
     /// How many additions went beyond [`MAX_HITS`] and stopped there.
@@ -409,23 +369,14 @@ impl StackTable {
     ///
     /// A stack that loses its leaf counts for its innermost frame left. A stack
     /// that loses all frames is dropped; the hits dropped that way are returned.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub fn map_frames(
-        &self,
-        mut map: impl FnMut(&mut StackTable, Frame) -> Option<Frame>,
-    ) -> Result<(StackTable, u64)> {
-        let mut out = self.with_same_names()?;
-        let mut frames: Vec<Option<FrameId>> = Vec::new();
-        memory::reserve(&mut frames, self.frames.values().len(), HOLD_STACKS)?;
+    pub fn map_frames(&self, mut map: impl FnMut(&mut StackTable, Frame) -> Option<Frame>) -> (StackTable, u64) {
+        let mut out = self.with_same_names();
+        let mut frames: Vec<Option<FrameId>> = Vec::with_capacity(self.frames.values().len());
         for frame in self.frames.values() {
             let mapped = map(&mut out, *frame);
             frames.push(mapped.map(|frame| out.intern_frame(frame)));
         }
-        let mut stacks: Vec<Option<StackId>> = Vec::new();
-        memory::reserve(&mut stacks, self.depths.len(), HOLD_STACKS)?;
+        let mut stacks: Vec<Option<StackId>> = Vec::with_capacity(self.depths.len());
         for stack in self.stacks() {
             let parent = self.parent(stack).and_then(|parent| stacks[parent.index()]);
             stacks.push(match frames[self.leaf(stack).index()] {
@@ -440,50 +391,33 @@ impl StackTable {
                 None => dropped = dropped.saturating_add(sample.hits),
             }
         }
-        out.check_memory()?;
-        Ok((out, dropped))
+        (out, dropped)
     }
 
     /// The samples for which `keep` says so.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub fn filter_samples(&self, keep: impl Fn(&Sample) -> bool) -> Result<StackTable> {
+    pub fn filter_samples(&self, keep: impl Fn(&Sample) -> bool) -> StackTable {
         let mut out = StackTable {
-            frames: copy_of(&self.frames)?,
-            nodes: copy_of(&self.nodes)?,
-            depths: memory::copied(&self.depths, HOLD_STACKS)?,
-            ..self.with_same_names()?
+            frames: self.frames.clone(),
+            nodes: self.nodes.clone(),
+            depths: self.depths.clone(),
+            ..self.with_same_names()
         };
         for sample in self.samples().filter(keep) {
             out.add(sample.key, sample.hits);
         }
-        out.check_memory()?;
-        Ok(out)
+        out
     }
 
     /// Adds all samples of another table, and what its sources showed.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error: then only a part was added.
-    pub fn absorb(&mut self, other: &StackTable) -> Result<()> {
-        self.absorb_times(other, 1)
+    pub fn absorb(&mut self, other: &StackTable) {
+        self.absorb_times(other, 1);
     }
 
     /// As [`absorb`](Self::absorb), with all hits multiplied by `weight`.
-    ///
-    /// # Errors
-    ///
-    /// As [`absorb`](Self::absorb).
-    pub fn absorb_times(&mut self, other: &StackTable, weight: u64) -> Result<()> {
-        let names = other.names.values().iter().map(|name| self.intern_name(name));
-        let names: Vec<NameId> = memory::collect(names, HOLD_STACKS)?;
-        let threads = other.threads.values().iter().map(|name| self.intern_thread(name));
-        let threads: Vec<ThreadId> = memory::collect(threads, HOLD_STACKS)?;
-        let mut functions = Vec::new();
-        memory::reserve(&mut functions, other.functions.values().len(), HOLD_STACKS)?;
+    pub fn absorb_times(&mut self, other: &StackTable, weight: u64) {
+        let names: Vec<NameId> = other.names.values().iter().map(|name| self.intern_name(name)).collect();
+        let threads: Vec<ThreadId> = other.threads.values().iter().map(|name| self.intern_thread(name)).collect();
+        let mut functions = Vec::with_capacity(other.functions.values().len());
         for function in other.functions.values() {
             let mapped = match *function {
                 Function::Symbol { name } => Function::Symbol { name: names[name.index()] },
@@ -495,8 +429,7 @@ impl StackTable {
             };
             functions.push(self.intern_function(mapped));
         }
-        let mut stacks: Vec<StackId> = Vec::new();
-        memory::reserve(&mut stacks, other.depths.len(), HOLD_STACKS)?;
+        let mut stacks: Vec<StackId> = Vec::with_capacity(other.depths.len());
         for stack in other.stacks() {
             let frame = other.frame(other.leaf(stack));
             let frame = self.intern_frame(Frame { function: functions[frame.function.index()], ..frame });
@@ -509,23 +442,20 @@ impl StackTable {
         }
         self.saturated += other.saturated;
         self.observed.absorb(&other.observed);
-        other.check_memory()?;
-        self.check_memory()
     }
 
     /// A table without frames and samples whose names, signatures, functions
     /// and threads have the same numbers.
-    fn with_same_names(&self) -> Result<StackTable> {
-        Ok(StackTable {
-            names: copy_of(&self.names)?,
-            signatures: copy_of(&self.signatures)?,
-            functions: copy_of(&self.functions)?,
-            threads: copy_of(&self.threads)?,
+    pub(super) fn with_same_names(&self) -> StackTable {
+        StackTable {
+            names: self.names.clone(),
+            signatures: self.signatures.clone(),
+            functions: self.functions.clone(),
+            threads: self.threads.clone(),
             saturated: self.saturated,
-            is_out_of_memory: self.is_out_of_memory,
             observed: self.observed.clone(),
             ..StackTable::default()
-        })
+        }
     }
 
     /// A method as people write it: `app.Main.loop(int)`, or its bare name when
@@ -546,23 +476,67 @@ impl StackTable {
     }
 }
 
-fn copy_of<T: Clone + Eq + std::hash::Hash>(values: &Interner<T>) -> Result<Interner<T>> {
-    values.try_clone().ok_or_else(|| memory::refused(HOLD_STACKS))
-}
-
-/// A copy of a text; nothing where there is no room for it.
-fn boxed(text: &str) -> Option<Box<str>> {
-    let mut copy = String::new();
-    copy.try_reserve_exact(text.len()).ok()?;
-    copy.push_str(text);
-    Some(copy.into_boxed_str())
-}
-
 /// A type as it is written in source code: `[Ljava.lang.String;` is
 /// `java.lang.String[]`. What is no array stays as it is.
 pub fn source_type(name: &str) -> String {
     String::from_utf8_lossy(&java::source_type_name(name.as_bytes())).into_owned()
 }
 
-#[cfg(test)]
-mod tests;
+/// Gives equal values the same number; numbers count up from 0.
+///
+/// Numbers depend only on the order of calls, so nothing leaks the order of the hash table.
+#[derive(Debug, Clone)]
+struct Interner<T> {
+    values: Vec<T>,
+    table: HashTable<u32>,
+    state: RandomState,
+}
+
+impl<T> Default for Interner<T> {
+    fn default() -> Self {
+        Self { values: Vec::new(), table: HashTable::new(), state: RandomState::default() }
+    }
+}
+
+impl<T: Eq + Hash> Interner<T> {
+    /// The number of `value`, new or old.
+    ///
+    /// # Panics
+    ///
+    /// At 2^32 distinct values, which would take more than 64 GiB.
+    fn intern<Q>(&mut self, value: &Q, make: impl FnOnce(&Q) -> T) -> u32
+    where
+        Q: Eq + Hash + ?Sized,
+        T: std::borrow::Borrow<Q>,
+    {
+        let hash = self.state.hash_one(value);
+        if let Some(found) = self.table.find(hash, |index| self.values[*index as usize].borrow() == value) {
+            return *found;
+        }
+        let index = u32::try_from(self.values.len()).expect("fewer than 2^32 distinct values fit into memory");
+        self.values.push(make(value));
+        let (values, state) = (&self.values, &self.state);
+        self.table.insert_unique(hash, index, |index| state.hash_one(values[*index as usize].borrow()));
+        index
+    }
+
+    /// The value of a number.
+    fn value(&self, index: u32) -> &T {
+        &self.values[index as usize]
+    }
+
+    /// The number of a value that is there already.
+    fn find<Q>(&self, value: &Q) -> Option<u32>
+    where
+        Q: Eq + Hash + ?Sized,
+        T: std::borrow::Borrow<Q>,
+    {
+        let hash = self.state.hash_one(value);
+        self.table.find(hash, |index| self.values[*index as usize].borrow() == value).copied()
+    }
+
+    /// All values in order of their numbers.
+    fn values(&self) -> &[T] {
+        &self.values
+    }
+}

@@ -1,9 +1,9 @@
-//! The report of sampled stacks.
+//! The report of sampled stacks, and the flame graph of a large text.
 
-use super::{Cell, FlameGraph, Histogram, Report, Section, Table, group_digits, percent};
-use crate::report::stacks::{SampleStatistics, statistics};
-use crate::stacks::model::StackTable;
-use std::collections::BTreeMap;
+use super::collapsed::{Outline, OutlineNode};
+use crate::call_chains::{FrameKind, FunctionId, SampleStatistics, StackTable, percent, statistics};
+use crate::render::sections::{compare_shares, flame, own_shares};
+use crate::render::{Cell, FlameGraph, FlameNode, FrameColor, Histogram, Report, Section, Table, Totals, group_digits};
 
 /// The report of `table`, perhaps compared with `baseline`.
 pub fn report(title: &str, table: &StackTable, baseline: Option<&StackTable>) -> Report {
@@ -13,7 +13,7 @@ pub fn report(title: &str, table: &StackTable, baseline: Option<&StackTable>) ->
     if let Some(baseline) = baseline {
         let before = statistics(baseline);
         report.facts.push((format!("{} of the baseline", heading(before.unit)), group_digits(before.hits)));
-        report.sections.extend(changes(&now, &before));
+        report.sections.extend(compare_shares(&own_shares(&now), &own_shares(&before), "exclusive hits"));
     }
     report.sections.push(flame(table, baseline, now.unit));
     report.sections.push(Section::Table(methods(&now)));
@@ -24,25 +24,6 @@ pub fn report(title: &str, table: &StackTable, baseline: Option<&StackTable>) ->
     let text = "How many distinct stacks were seen how often.";
     report.sections.push(Section::Histogram(Histogram::by_powers_of_two("Distribution of hits", text, hits)));
     report
-}
-
-/// The flame graph section, differential with a baseline.
-pub(super) fn flame(table: &StackTable, baseline: Option<&StackTable>, unit: &'static str) -> Section {
-    let (title, text) = match baseline {
-        None => (
-            "Flame graph",
-            format!(
-                "Each box is a method, below it what it called; its width is its share of all {unit}, from left to right by name, not by time."
-            ),
-        ),
-        Some(_) => (
-            "Differential flame graph",
-            format!(
-                "Widths are shares of all {unit}. Orange boxes have a larger share than in the baseline, blue ones a smaller share, the fuller the more percentage points; those without a colour differ by no more than chance."
-            ),
-        ),
-    };
-    Section::Flame(FlameGraph::new(title, &text, unit, table, baseline))
 }
 
 fn facts(table: &StackTable, statistics: &SampleStatistics) -> Vec<(String, String)> {
@@ -116,35 +97,17 @@ fn threads(statistics: &SampleStatistics) -> Table {
     Table::new("Threads", "", &["Thread", heading(statistics.unit), "%"], rows.collect())
 }
 
-/// Risers and fallers by their exclusive share.
-fn changes(now: &SampleStatistics, before: &SampleStatistics) -> Vec<Section> {
-    let shares = |statistics: &SampleStatistics| -> Vec<(String, f64)> {
-        statistics.methods.iter().map(|row| (row.method.clone(), percent(row.exclusive, statistics.hits))).collect()
-    };
-    compare_shares(&shares(now), &shares(before), "exclusive hits")
-}
-
-/// Tables of what gained and what lost share. Both lists are percentages by name.
-pub(super) fn compare_shares(now: &[(String, f64)], before: &[(String, f64)], of: &str) -> Vec<Section> {
-    let mut rows: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
-    for (name, share) in now {
-        rows.entry(name).or_default().0 += share;
+/// The flame graph of a text's outline.
+pub fn graph_of_outline(outline: &Outline, unit: &'static str) -> FlameGraph {
+    let clamp = |hits: u128| u64::try_from(hits).unwrap_or(u64::MAX);
+    let node = |node: &OutlineNode| FlameNode { depth: node.depth, name: node.name, value: clamp(node.hits), base: 0 };
+    let name =
+        |(name, id, kind): &(String, FunctionId, FrameKind)| (name.clone(), FrameColor::of(&outline.table, *id, *kind));
+    FlameGraph {
+        unit,
+        names: outline.names.iter().map(name).collect(),
+        nodes: outline.nodes.iter().map(node).collect(),
+        total: Totals { sum: clamp(outline.total), samples: outline.total as f64 },
+        ..FlameGraph::default()
     }
-    for (name, share) in before {
-        rows.entry(name).or_default().1 += share;
-    }
-    let mut rows: Vec<(&str, f64, f64)> = rows.into_iter().map(|(name, (now, before))| (name, now, before)).collect();
-    // Equal changes stay in order of name.
-    rows.sort_by(|a, b| (b.1 - b.2).total_cmp(&(a.1 - a.2)));
-    let cells = |(name, now, before): &(&str, f64, f64)| {
-        vec![Cell::Text(name.to_string()), Cell::Percent(*before), Cell::Percent(*now), Cell::Change(now - before)]
-    };
-    let columns = ["Name", "Before %", "Now %", "Change"];
-    let text = format!("Shares of {of}, in percentage points.");
-    let risers = rows.iter().filter(|row| row.1 > row.2).map(cells).collect();
-    let fallers = rows.iter().rev().filter(|row| row.1 < row.2).map(cells).collect();
-    vec![
-        Section::Table(Table::new("Risers", &text, &columns, risers)),
-        Section::Table(Table::new("Fallers", &text, &columns, fallers)),
-    ]
 }

@@ -1,9 +1,9 @@
 //! A table of stacks in serde's terms, with the feature `serde`: its levels as lists, in which each
 //! refers to the one above by number. What is read is checked as a file would be.
 
-use super::{
-    Certainty, Frame, FrameId, Function, MAX_HITS, NameId, Node, ReadStats, Sample, SampleKey, SampleSource, StackId,
-    StackTable, ThreadId,
+use super::samples::{ReadStats, SampleSource};
+use super::table::{
+    Certainty, Frame, FrameId, Function, MAX_HITS, NameId, Sample, SampleKey, StackId, StackTable, ThreadId,
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -46,7 +46,7 @@ impl Serialize for StackTable {
             signatures: self.signatures.values().iter().map(|types| types.to_vec()).collect(),
             functions: self.functions.values().to_vec(),
             frames: self.frames.values().to_vec(),
-            stacks: self.nodes.values().iter().map(|Node { parent, frame }| (*parent, *frame)).collect(),
+            stacks: self.stacks().map(|stack| (self.parent(stack), self.leaf(stack))).collect(),
             threads: texts(self.threads.values()),
             samples: self.samples().map(row).collect(),
             saturated: self.saturated,
@@ -118,8 +118,8 @@ fn once(what: &str, at: usize, index: usize) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::FrameKind;
     use super::*;
+    use crate::call_chains::FrameKind;
 
     fn table() -> StackTable {
         let mut table = StackTable::new();

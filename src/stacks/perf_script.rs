@@ -16,9 +16,9 @@
 //! A sample counts once, whatever its period: periods of different events do not add up. `-F` leaves out any of the
 //! fields; the command and the thread's number are needed.
 
-use super::lines::{Line, is_comment, lines};
-use super::names;
-use crate::stacks::model::FrameKind;
+use crate::call_chains::FrameKind;
+use crate::stacks::collapsed::frames;
+use crate::stacks::collapsed::lines::{Line, is_comment, lines};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 const HEAD_LINES: usize = 200;
 
 /// Whether a text is what `perf script` prints: nothing but heads of samples up to the first frame.
-pub(super) fn is_script(data: &[u8]) -> bool {
+pub(crate) fn is_script(data: &[u8]) -> bool {
     let mut lines = lines(data).take(HEAD_LINES).peekable();
     let mut has_head = false;
     while let Some(line) = lines.next() {
@@ -232,11 +232,11 @@ fn is_kernel(object: &str) -> bool {
 
 /// One sample: its thread, and its frames from the outermost, as perf's folder
 /// spells them.
-pub(super) type Sample = (String, Vec<(String, FrameKind)>);
+pub(crate) type Sample = (String, Vec<(String, FrameKind)>);
 
 /// Goes through the samples of a text; returns the events that they are of, and
 /// the numbers of the lines that are not part of a sample.
-pub(super) fn each_sample<E>(
+pub(crate) fn each_sample<E>(
     data: &[u8],
     mut visit: impl FnMut(Sample, u64, u64) -> Result<(), E>,
 ) -> Result<(BTreeSet<String>, Vec<u64>), E> {
@@ -272,12 +272,12 @@ pub(super) fn each_sample<E>(
 }
 
 /// What a symbol names; the object says what the symbol does not.
-pub(super) fn name_of(symbol: &str, kind: FrameKind) -> names::TextFrame {
+pub(crate) fn name_of(symbol: &str, kind: FrameKind) -> frames::TextFrame {
     if kind == FrameKind::Kernel {
-        return names::TextFrame { name: names::Named::Symbol(symbol.to_string()), bci: None, kind };
+        return frames::TextFrame { name: frames::Named::Symbol(symbol.to_string()), bci: None, kind };
     }
-    let found = names::parse_perf(symbol);
-    names::TextFrame { kind: if kind == FrameKind::Unknown { found.kind } else { kind }, ..found }
+    let found = frames::parse_perf(symbol);
+    frames::TextFrame { kind: if kind == FrameKind::Unknown { found.kind } else { kind }, ..found }
 }
 
 #[cfg(test)]

@@ -1,22 +1,42 @@
 //! The report of an LLVM profile.
 
-use super::from_stacks::compare_shares;
-use super::{Cell, Histogram, Report, Section, Table, group_digits, percent};
+use super::cross_release::Candidates;
+use crate::call_chains::percent;
 use crate::model::summary::{CUTOFFS, SummaryRules};
 use crate::model::{Profile, SummaryBuilder, SymbolTable, ValueKind};
+use crate::render::sections::compare_shares;
+use crate::render::{Cell, Histogram, Report, Section, Table, group_digits};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The report of `profile`, perhaps compared with `baseline`.
-///
-/// `source` says in words what the file is; `symbols` names the targets of
-/// value sites.
-pub fn report(
-    title: &str,
-    source: &str,
-    profile: &Profile,
-    symbols: &SymbolTable,
-    baseline: Option<&Profile>,
-) -> Report {
+/// LLVM profiles.
+#[derive(Debug)]
+pub struct InstrContent {
+    /// The format of the first of the files.
+    pub source: String,
+    /// The merged profile.
+    pub profile: Profile,
+}
+
+impl InstrContent {
+    /// The report, perhaps compared with a baseline, whose functions are followed by names and hashes of other releases.
+    pub(crate) fn report(&self, title: &str, baseline: Option<&Self>) -> Report {
+        let old = baseline.map(|baseline| &baseline.profile);
+        let mut symbols = SymbolTable::new();
+        for name in &self.profile.vtable_names {
+            symbols.insert(name);
+        }
+        let following = old.map(|old| Candidates::of([&self.profile, old]).following()).unwrap_or_default();
+        if following.is_empty() {
+            return report(title, &self.source, &self.profile, &symbols, old);
+        }
+        let now = following.apply(self.profile.clone());
+        let old = old.map(|old| following.apply(old.clone()));
+        report(title, &self.source, &now, &symbols, old.as_ref())
+    }
+}
+
+/// The report of `profile`, perhaps compared with `baseline`. `symbols` names the targets of value sites.
+fn report(title: &str, source: &str, profile: &Profile, symbols: &SymbolTable, baseline: Option<&Profile>) -> Report {
     let functions = functions(profile);
     let mut report = Report { title: title.to_string(), ..Report::default() };
     report.facts = facts(source, profile);
@@ -119,8 +139,8 @@ fn display(name: &[u8]) -> String {
 /// symbol of one.
 ///
 /// ```
-/// assert_eq!(profbridge::render::from_llvm::demangled("_Z3addii").as_deref(), Some("add(int, int)"));
-/// assert_eq!(profbridge::render::from_llvm::demangled("main"), None);
+/// assert_eq!(profbridge::instr::demangled("_Z3addii").as_deref(), Some("add(int, int)"));
+/// assert_eq!(profbridge::instr::demangled("main"), None);
 /// ```
 pub fn demangled(symbol: &str) -> Option<String> {
     if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
@@ -215,7 +235,9 @@ fn value_table(profile: &Profile, symbols: &SymbolTable, kind: ValueKind) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use super::display;
+    use super::*;
+    use crate::model::{FunctionRecord, ValueCount};
+    use crate::render::write_html;
 
     #[test]
     fn names_are_shown_as_in_their_source() {
@@ -232,5 +254,30 @@ mod tests {
             assert_eq!(display(name.as_bytes()), shown);
         }
         assert_eq!(display(b"a\xff"), "a\\xff");
+    }
+
+    #[test]
+    fn an_llvm_profile_shows_functions_cutoffs_and_value_sites() {
+        let mut profile = Profile::default();
+        let main = profile.functions.intern(b"main");
+        let mut record = FunctionRecord::new(7, vec![10, 90]);
+        let target = profile.functions.intern(b"callee");
+        let hash = profile.functions.function(target).name_ref();
+        record
+            .sites_mut(ValueKind::IndirectCallTarget)
+            .push_site(&[ValueCount { value: hash, count: 9 }, ValueCount { value: 5, count: 1 }]);
+        profile.functions.push_record(main, &record);
+        profile.functions.push_record(target, &FunctionRecord::new(8, vec![900]));
+        let content = InstrContent { source: "LLVM text profile".to_string(), profile };
+        let html = write_html(&content.report("t", Some(&content)));
+        for text in [
+            "<td>callee</td><td class=\"n\" data-v=\"900\">900</td><td class=\"n\" data-v=\"90\">90.000</td>",
+            "<td>main #0</td><td class=\"n\" data-v=\"10\">10</td><td class=\"n\" data-v=\"2\">2</td><td>callee</td>",
+            "<h2 id=\"h4\">Summary cutoffs</h2>",
+            "<dt>Total of all counters</dt><dd>1,000</dd>",
+            "<dt>Largest counter</dt><dd>900</dd>",
+        ] {
+            assert!(html.contains(text), "{text}\n{html}");
+        }
     }
 }
