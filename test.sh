@@ -45,6 +45,8 @@ missing_packages() {
   has java || echo default-jdk-headless
   has perf || echo linux-perf
   has mandoc || echo mandoc
+  # Counts instructions.
+  has valgrind || echo valgrind
   # Compressed inputs, and outputs.
   has zstd || echo zstd
   has xz || echo xz-utils

@@ -2,7 +2,7 @@
 //!
 //! | spelling | example | used by |
 //! |---|---|---|
-//! | binary name, `Class.getName()` | `java.util.Map$Entry`, `[I`, `[Ljava.lang.String;`, `int` | iprof, [`StackTable`](crate::stacks::model::StackTable) |
+//! | binary name, `Class.getName()` | `java.util.Map$Entry`, `[I`, `[Ljava.lang.String;`, `int` | iprof, [`StackTable`](crate::call_chains::StackTable) |
 //! | internal name | `java/util/Map$Entry` | class files, recordings |
 //! | descriptor | `Ljava/util/Map$Entry;`, `(I)V` | class files, recordings |
 //! | source | `java.util.Map$Entry`, `int[]` | people, the JDK's perf map |

@@ -8,7 +8,7 @@
 //! | [`sampleprof`] | samplers, for LLVM: text, binary, extensible binary, GCC's | the same module | [`sampleprof::SampleProfile`] |
 //! | [`memprof`] | programs built with `-fmemory-profile`: raw, YAML, a section of indexed files | the same module | [`memprof::MemoryProfile`] |
 //! | [`iprof`] | GraalVM native images | the same module | [`iprof::Document`] |
-//! | [`stacks`] | sampled stacks: Flight Recorder, collapsed, pprof | the same module | [`stacks::model::StackTable`] |
+//! | [`stacks`] | sampled stacks: Flight Recorder, collapsed, pprof | the same module | [`call_chains::StackTable`] |
 //!
 //! ```text
 //!         identify: each family says what speaks for its formats
@@ -17,7 +17,7 @@
 //!                   sampleprof: text, binary … ────────┤
 //!                   memprof: raw, YAML, section ───────┼─▶ merge of that family ─▶ its writers ─▶ output, replaced whole
 //!                   iprof ─────────────────────────────┤            │
-//!                   stacks: recordings, collapsed … ───┘            └─▶ report, render
+//!                   stacks: recordings, collapsed … ───┘            └─▶ render        
 //!                   bridge: instr ⇄ iprof, stacks ⇄ iprof                pipeline drives all of it
 //! ```
 //!
@@ -96,7 +96,6 @@ mod objects;
 pub mod partial;
 pub mod raw;
 pub mod render;
-pub mod report;
 pub mod sampleprof;
 pub mod stacks;
 pub mod system;

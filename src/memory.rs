@@ -173,19 +173,6 @@ pub(crate) fn collect<T>(items: impl IntoIterator<Item = T>, action: &'static st
     Ok(list)
 }
 
-/// All items of an iterator, or the first error among them.
-///
-/// # Errors
-///
-/// As [`reserve`], and those of the items.
-pub(crate) fn try_collect<T>(items: impl IntoIterator<Item = Result<T>>, action: &'static str) -> Result<Vec<T>> {
-    let mut list = Vec::new();
-    for item in items {
-        push(&mut list, item?, action)?;
-    }
-    Ok(list)
-}
-
 /// So many items that are the same.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use profbridge::instr::{FunctionRecord, FunctionTable, ProfileKind, ProfileReade
 use profbridge::raw::{RawProfile, RawReader};
 use profbridge::text::TextReader;
 use profbridge::{Error, OutputFormat, Profile, Warning};
-use profbridge::{iprof, memprof, sampleprof, stacks};
+use profbridge::{call_chains, iprof, memprof, sampleprof};
 
 fn sent<T: Send>() {}
 fn shared<T: Send + Sync>() {}
@@ -23,7 +23,7 @@ fn models_and_views_can_be_shared_and_readers_sent() {
     shared::<iprof::Document>();
     shared::<sampleprof::SampleProfile>();
     shared::<memprof::MemoryProfile>();
-    shared::<stacks::model::StackTable>();
+    shared::<call_chains::StackTable>();
     shared::<Error>();
     shared::<Warning>();
     shared::<MergeReport>();

@@ -2,13 +2,12 @@
 //! state says must be written and read back the same.
 
 use profbridge::Limits;
-use profbridge::families::Silent;
-use profbridge::families::merge::sampleprof::SampleMergeOptions;
-use profbridge::families::partial::{Partial, PartialOptions, finish_samples};
+use profbridge::families::partial::{Partial, PartialOptions};
 use profbridge::instr::MergeOptions;
 use profbridge::instr::partial::PartialMerge;
 use profbridge::partial::{Family, Frame, StoredInputs, append};
 use profbridge::sampleprof::partial::PartialSamples;
+use profbridge::sampleprof::{FileMergeOptions, finish_partial};
 
 /// The bytes as a file, and as the state that its checksum would else protect.
 pub fn read(data: &[u8]) {
@@ -40,8 +39,7 @@ fn samples(bytes: &[u8]) {
     let written = sums.encode(None).expect("it is small");
     let again = PartialSamples::decode(&written, None).expect("what is written can be read");
     assert_eq!(again.encode(None).expect("it is small"), written, "the state changes when it is written again");
-    let options = SampleMergeOptions::default();
-    let _ = finish_samples(&sums, &options, &mut Silent);
+    let _ = finish_partial(&sums, &FileMergeOptions::default());
     let mut twice = sums.clone();
     twice.append(sums);
     let joined = twice.encode(None).expect("it is small");

@@ -1,8 +1,7 @@
 //! The genuine tool as the reference, where it is installed.
 
 use profbridge::Compat;
-use profbridge::families::merge::sampleprof::{SampleMergeOptions, merge_sample_files};
-use profbridge::families::{self, FailureMode, MergeOptions, OutputFormat, ReadOptions, Silent, WriteOptions};
+use profbridge::families::{self, FailureMode, MergeOptions, OutputFormat, ReadOptions, WriteOptions};
 use profbridge::input::WeightedInput;
 use profbridge::instr::Release;
 use profbridge::sampleprof::{self, Encoding, Rules};
@@ -106,12 +105,12 @@ fn ours(path: &Path) -> Verdict {
 }
 
 fn our_samples(path: &Path, encoding: Encoding) -> Verdict {
-    let mut options = SampleMergeOptions::default();
+    let mut options = sampleprof::FileMergeOptions::default();
     options.read.rules = Rules::of(Release(22));
     options.read.every_release = false;
     options.compat = Compat::Llvm22;
     options.failure_mode = FailureMode::Any;
-    let Ok(report) = merge_sample_files(&[WeightedInput::new(path)], &options, &mut Silent) else {
+    let Ok(report) = sampleprof::merge_files(&[WeightedInput::new(path)], &options, &mut |_, _| {}) else {
         return Verdict::Refused;
     };
     let mut write = sampleprof::WriteOptions::default();

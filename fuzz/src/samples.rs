@@ -4,7 +4,8 @@
 use profbridge::Limits;
 use profbridge::instr::Release;
 use profbridge::sampleprof::{
-    self, Encoding, Layout, Merger, ReadOptions, Rules, SampleProfile, SampleProfileView, WriteOptions, overlap, show,
+    self, Encoding, Layout, MergeOptions, Merger, ReadOptions, Rules, SampleProfile, SampleProfileView, WriteOptions,
+    overlap, show,
 };
 
 /// Text that names a file's format, so that fuzzing does not begin with
@@ -59,9 +60,8 @@ fn view(bytes: &[u8], options: &ReadOptions) {
 
 /// Everything that is done with a profile besides writing it.
 fn use_profile(profile: SampleProfile, rules: Rules) {
-    let merger = Merger::load(rules, profile.clone());
-    let summary = merger.summary();
-    let loaded = merger.finish();
+    let loaded = profile.clone().in_container_order(rules);
+    let summary = loaded.compute_summary(rules);
     let mut out = Vec::new();
     show::write_functions(&loaded, rules, &mut out).expect("memory can be written");
     show::write_json(&loaded, rules, usize::MAX, &mut out).expect("memory can be written");
@@ -69,10 +69,12 @@ fn use_profile(profile: SampleProfile, rules: Rules) {
     let compared = overlap::Compared { profile: &loaded, summary: &summary };
     overlap::compare(compared, compared, &overlap::OverlapOptions::default());
     for layout in [Layout::Flat, Layout::Nest { merged_base: false }, Layout::Nest { merged_base: true }] {
-        let mut merger = Merger::new(rules);
+        let mut options = MergeOptions::of(rules);
+        options.layout = Some(layout);
+        let mut merger = Merger::new(&options);
         merger.add(profile.clone(), 3, &mut |_, _| {}).expect("one input has one kind");
-        merger.convert(layout);
-        merger.summary();
+        let merged = merger.finish().expect("layouts cannot fail");
+        merged.profile.compute_summary(rules);
     }
 }
 

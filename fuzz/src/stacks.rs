@@ -1,10 +1,10 @@
 //! GraalVM's documents, sampled stacks and class files.
 
 use profbridge::Limits;
+use profbridge::call_chains::{SampleSource, StackTable};
 use profbridge::compression::decompress;
 use profbridge::iprof::{self, ReadOptions, WriteOptions};
 use profbridge::stacks::classes::Reference;
-use profbridge::stacks::model::{SampleSource, StackTable};
 
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use profbridge::stacks::{collapsed, jfr, pprof};
@@ -75,12 +75,11 @@ fn use_table(table: &StackTable) {
         let _ = table.display_function(function);
     }
     let _ = write_collapsed(table, &CollapsedOptions::default());
-    let (profile, _) = pprof::from_table(table).expect("there is memory");
+    let (profile, _) = pprof::from_table(table);
     let (again, _) = pprof::read(&pprof::write(&profile).expect("there is memory"), &Limits::default())
         .expect("stacks become a sound profile");
     assert!(again == profile, "writing loses something");
-    let document = profbridge::bridge::stacks::iprof_from_stacks(table, &Default::default());
-    let (document, _) = document.expect("there is memory");
+    let (document, _) = profbridge::bridge::stacks::iprof_from_stacks(table, &Default::default());
     let bytes = iprof::write(&document, &WriteOptions::default());
     iprof::read(&bytes, &ReadOptions::default()).expect("stacks become a sound document");
 }

@@ -51,7 +51,7 @@ pub fn text(data: &[u8]) {
     // Text names the vtables that were seen where they were, and lists none.
     profile.vtable_names.clear();
     let options = TextOptions::new(Compat::Profbridge);
-    let losses = text::losses(&profile, &options).expect("there is memory");
+    let losses = text::losses(&profile, &options);
     let written = text::write(&profile, &options);
     assert!(written.stopped.is_none());
     let found = read_text(&written.bytes);

@@ -95,7 +95,7 @@ fn opened(inputs: &[Input], family: StoredFamily) -> Result<Option<(Vec<Input>, 
 fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettings, watch: Watch) -> Result<Merged> {
     refuse_filters(family, settings)?;
     match family {
-        Some(Family::SampleProf) => sample::merge(inputs, settings).map(Merged::Sample),
+        Some(Family::SampleProf) => sample::merge(inputs, settings, &watch).map(Merged::Sample),
         Some(Family::Iprof) => {
             let mut options = iprof::options(settings)?;
             let opened = opened(inputs, StoredFamily::Iprof)?;

@@ -1,6 +1,6 @@
 //! `SampleProfile`: an LLVM sample profile.
 
-use crate::detached;
+use crate::detached::{self, Watch};
 use crate::error::OrRaise;
 use crate::options::{MergeSettings, asked_target};
 use crate::table::{Table, internal, numbers};
@@ -8,15 +8,14 @@ use crate::text::{printable, summary_fields, warn};
 use arrow_array::builder::LargeStringBuilder;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
-use profbridge::families::merge::sampleprof::{
-    SampleFilter, SampleMergeObserver, SampleMergeOptions, SampleMergeReport, merge_sample_files,
-};
-use profbridge::families::partial::finish_samples;
-use profbridge::input::{Family, Input, WeightedInput};
+use profbridge::input::{Family, Input};
 use profbridge::instr::{Release, refuse_losses};
 use profbridge::sampleprof::partial::PartialSamples;
-use profbridge::sampleprof::{self, Encoding, FunctionRecord, Names, RecordFault, Rules, Summary, WriteOptions};
-use profbridge::{Error, Result, Warning};
+use profbridge::sampleprof::{
+    self, Encoding, FileMergeOptions, Filter, FunctionRecord, InputMessage, MergeReport, Names, Rules, Summary,
+    WriteOptions,
+};
+use profbridge::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
@@ -40,12 +39,12 @@ fn rules(settings: &MergeSettings) -> Result<Rules> {
 /// # Errors
 ///
 /// Usage for what does not exist; those of the files that are named.
-pub(crate) fn options(settings: &MergeSettings) -> Result<SampleMergeOptions> {
-    let mut options = SampleMergeOptions::default();
+pub(crate) fn options(settings: &MergeSettings) -> Result<FileMergeOptions> {
+    let mut options = FileMergeOptions::default();
     options.read.rules = rules(settings)?;
     options.failure_mode = settings.failure_mode()?;
-    options.remapping = settings.remapping()?;
-    options.filter = SampleFilter::new(settings.function.as_deref(), settings.no_function.as_deref())?;
+    options.merge.remapping = settings.remapping()?;
+    options.merge.filter = Filter::new(settings.function.as_deref(), settings.no_function.as_deref())?;
     options.threads = settings.threads();
     Ok(options)
 }
@@ -55,10 +54,11 @@ pub(crate) fn options(settings: &MergeSettings) -> Result<SampleMergeOptions> {
 /// # Errors
 ///
 /// Those of the merge.
-pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings) -> Result<Merged> {
-    let mut heard = Heard::default();
-    let report = merge_sample_files(inputs, &options(settings)?, &mut heard)?;
-    of_report(report, heard, settings)
+pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
+    let mut options = options(settings)?;
+    options.cancel = watch.cancel();
+    let progress = &mut |done, total| watch.progress(done, total);
+    of_report(sampleprof::merge_files(inputs, &options, progress)?, settings)
 }
 
 /// Ends a merge of parts.
@@ -67,27 +67,20 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings) -> Result<Merged
 ///
 /// As [`merge`].
 pub(crate) fn finish(sums: &PartialSamples, settings: &MergeSettings) -> Result<Merged> {
-    let mut heard = Heard::default();
-    let report = finish_samples(sums, &options(settings)?, &mut heard)?;
-    of_report(report, heard, settings)
+    of_report(sampleprof::finish_partial(sums, &options(settings)?)?, settings)
 }
 
-fn of_report(report: SampleMergeReport, heard: Heard, settings: &MergeSettings) -> Result<Merged> {
+fn of_report(report: MergeReport, settings: &MergeSettings) -> Result<Merged> {
     settings.check(|wanted| report.facts(&WriteOptions::default(), wanted))?;
-    Ok(Merged { profile: report.profile, rules: rules(settings)?, warnings: heard.0 })
-}
-
-#[derive(Default)]
-struct Heard(Vec<String>);
-
-impl SampleMergeObserver for Heard {
-    fn record_fault(&mut self, _: usize, input: &WeightedInput, title: &[u8], fault: RecordFault) {
-        self.0.push(Warning::new(fault.to_string()).in_file(&input.path).in_function(title).to_string());
-    }
-
-    fn left_out(&mut self, _: usize, _: &WeightedInput, error: &Error) {
-        self.0.push(format!("skipped: {error}"));
-    }
+    let mut warnings = Vec::new();
+    report.inputs.each_message(&mut |_, input, message| {
+        warnings.push(match message {
+            InputMessage::Fault(fault) => fault.warning(&input.input).to_string(),
+            InputMessage::Skipped(error) => format!("skipped: {error}"),
+            InputMessage::Empty(error) => format!("skipped: {error}"),
+        });
+    });
+    Ok(Merged { profile: report.profile, rules: rules(settings)?, warnings })
 }
 
 /// Samples by function and line, as compilers that optimize by samples take them.

@@ -9,6 +9,8 @@ use arrow_array::builder::{LargeListBuilder, LargeStringBuilder};
 use arrow_array::types::UInt64Type;
 use arrow_schema::ArrowError;
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
+use profbridge::call_chains::statistics;
+use profbridge::call_chains::{FrameId, Selection, StackTable};
 use profbridge::compression::Compression;
 use profbridge::families::OutputForm;
 use profbridge::families::merge::stacks::{
@@ -16,9 +18,7 @@ use profbridge::families::merge::stacks::{
 };
 use profbridge::families::plan::StackOutput;
 use profbridge::input::{Family, Input};
-use profbridge::report::stacks::statistics;
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
-use profbridge::stacks::model::{FrameId, Selection, StackTable};
 use profbridge::stacks::pprof;
 use profbridge::{Error, Result, iprof};
 use pyo3::prelude::*;
@@ -190,16 +190,16 @@ fn encode(merged: &Merged, format: StackOutput, compressed: bool) -> Result<(Vec
     let (bytes, losses) = match (format, &merged.pprof) {
         (StackOutput::Pprof, Some(profile)) => (write_pprof(profile)?, Vec::new()),
         (StackOutput::Pprof, None) => {
-            let (profile, losses) = pprof::from_table(&merged.table.select(&Selection::default())?.0)?;
+            let (profile, losses) = pprof::from_table(&merged.table.select(&Selection::default()).0);
             (write_pprof(&profile)?, losses.words())
         }
         (StackOutput::Iprof, _) => {
-            let (document, report) = iprof_from_stacks(&merged.table, &SampleOptions::default())?;
+            let (document, report) = iprof_from_stacks(&merged.table, &SampleOptions::default());
             (iprof::write(&document, &iprof::WriteOptions::default()), report.losses())
         }
         (StackOutput::Collapsed, _) => {
             let (text, _) =
-                write_collapsed(&merged.table.select(&Selection::default())?.0, &CollapsedOptions::default())?;
+                write_collapsed(&merged.table.select(&Selection::default()).0, &CollapsedOptions::default());
             (text.into_bytes(), Vec::new())
         }
     };

@@ -4,16 +4,16 @@
 //! sections stay empty, since samples measure time and not how often something
 //! happened. What an iprof has no place for is counted in [`SampleReport`].
 
+use crate::call_chains::{
+    Certainty, Frame, FrameKind, Function, FunctionId, MAX_HITS, SampleKey, SampleSource, Selection, StackId,
+    StackTable, Unit,
+};
 use crate::digits::number_of;
 use crate::error::Result;
 use crate::iprof::{
     ContextHandle, CountEntry, Document, Frame as IprofFrame, MAX_COUNT, MethodHandle, TypeHandle, bci,
 };
 use crate::java;
-use crate::stacks::model::{
-    Certainty, Frame, FrameKind, Function, FunctionId, MAX_HITS, SampleKey, SampleSource, Selection, StackId,
-    StackTable, Unit,
-};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,23 +105,19 @@ impl SampleReport {
 }
 
 /// An iprof with the stacks of `table` as its `samplingProfiles`.
-///
-/// # Errors
-///
-/// Out of memory, as an I/O error.
-pub fn iprof_from_stacks(table: &StackTable, options: &SampleOptions) -> Result<(Document, SampleReport)> {
+pub fn iprof_from_stacks(table: &StackTable, options: &SampleOptions) -> (Document, SampleReport) {
     let mut report = SampleReport::default();
-    let (selected, left_out) = table.select(&options.selection)?;
+    let (selected, left_out) = table.select(&options.selection);
     report.other_sources = left_out.other_sources;
     report.other_threads = left_out.other_threads;
     report.truncated_dropped = left_out.truncated;
     report.native_leaf = native_leaf_hits(&selected);
-    let (java_only, without_java) = keep_java(&selected, options, &mut report)?;
+    let (java_only, without_java) = keep_java(&selected, options, &mut report);
     report.without_java = without_java.into();
     report.saturated = java_only.saturated();
     let mut writer = Writer { table: &java_only, document: Document::new(), methods: BTreeMap::new(), report, options };
     writer.write();
-    Ok((writer.document, writer.report))
+    (writer.document, writer.report)
 }
 
 /// Hits of stacks whose leaf is native code with a Java frame below it.
@@ -134,7 +130,7 @@ fn native_leaf_hits(table: &StackTable) -> u128 {
     table.samples().filter(|sample| charged(sample.key.stack)).map(|sample| u128::from(sample.hits)).sum()
 }
 
-fn keep_java(table: &StackTable, options: &SampleOptions, report: &mut SampleReport) -> Result<(StackTable, u64)> {
+fn keep_java(table: &StackTable, options: &SampleOptions, report: &mut SampleReport) -> (StackTable, u64) {
     let mut hidden = BTreeSet::new();
     let kept = table.map_frames(|out, frame| {
         let Function::Java { class, .. } = out.function(frame.function) else { return None };
@@ -311,7 +307,6 @@ pub fn stacks_from_iprof(document: &Document, hits: IprofHits) -> Result<(StackT
     report.hits = table.total_hits();
     report.stacks = table.samples().len() as u64;
     report.saturated = table.saturated();
-    table.check_memory()?;
     Ok((table, report))
 }
 
@@ -372,13 +367,13 @@ mod tests {
     fn exact(table: &StackTable) -> String {
         let mut options = CollapsedOptions::default();
         (options.descriptors, options.bcis) = (true, true);
-        write_collapsed(table, &options).unwrap().0
+        write_collapsed(table, &options).0
     }
 
     #[test]
     fn names_that_an_iprof_cannot_store_are_fixed() {
         let table = stacks("a/\u{2028}B.ma\u{2029}in()V@3 1\na/B.a\rb()V@3 1\n");
-        let (document, report) = iprof_from_stacks(&table, &SampleOptions::default()).unwrap();
+        let (document, report) = iprof_from_stacks(&table, &SampleOptions::default());
         assert_eq!(report.mended_names, 3);
         assert!(json(&document).contains("\"a.\u{fffd}B\""));
         crate::iprof::read(json(&document).as_bytes(), &Default::default()).expect("it is sound");
@@ -388,7 +383,7 @@ mod tests {
     #[test]
     fn each_distinct_stack_is_one_entry() {
         let table = stacks("a/B.main()V@3;a/B.f(I)J@0 2\na/B.main()V@3;a/B.f(I)J@-5 4\na/B.main()V@3 1\n");
-        let (document, report) = iprof_from_stacks(&table, &SampleOptions::default()).unwrap();
+        let (document, report) = iprof_from_stacks(&table, &SampleOptions::default());
         assert_eq!(
             json(&document),
             concat!(
@@ -405,7 +400,7 @@ mod tests {
     fn unsupported_data_is_counted() {
         let table = stacks("[t tid=1];start;a/B.main_[0];memcpy 2\n[t tid=1];start;a/B.main_[1] 3\nstart 4\n");
         let options = SampleOptions { unknown_bci: 0, ..SampleOptions::default() };
-        let (document, report) = iprof_from_stacks(&table, &options).unwrap();
+        let (document, report) = iprof_from_stacks(&table, &options);
         assert!(json(&document).contains(r#""samplingProfiles":[{"ctx":"0:0","records":[5]}]"#));
         assert_eq!((report.native_leaf, report.without_java, report.names_only_methods), (2, 4, 1));
         assert_eq!((report.merged_stacks, report.threads), (1, 1));
@@ -415,7 +410,7 @@ mod tests {
     fn hidden_frames_go_on_request() {
         let table = stacks("a/B.main()V@1;a/B$$Lambda.0x7f.run()V@2;a/B.lambda$main$0()V@3 1\n");
         let options = SampleOptions { drop_hidden: true, ..SampleOptions::default() };
-        let (document, report) = iprof_from_stacks(&table, &options).unwrap();
+        let (document, report) = iprof_from_stacks(&table, &options);
         assert_eq!(report.hidden_methods, 1);
         assert_eq!(
             exact(&stacks_from_iprof(&document, IprofHits::Samples).unwrap().0),
@@ -426,14 +421,14 @@ mod tests {
     #[test]
     fn iprof_to_collapsed_and_back_is_the_identity() {
         let text = "a/B.main([Ljava/lang/String|)V@3;p/L$$X.0x7f.run%28()I@-6 2\na/B.main([Ljava/lang/String|)V@3;a/B.f()[[J@-5 9\n";
-        let (document, _) = iprof_from_stacks(&stacks(text), &SampleOptions::default()).unwrap();
+        let (document, _) = iprof_from_stacks(&stacks(text), &SampleOptions::default());
         let (table, report) = stacks_from_iprof(&document, IprofHits::Samples).unwrap();
         assert_eq!(report.losses(), [""; 0]);
         assert_eq!(
             exact(&table),
             "a/B.main([Ljava/lang/String|)V@3;a/B.f()[[J@-5 9\na/B.main([Ljava/lang/String|)V@3;p/L$$X.0x7f.run%28()I@-6 2\n"
         );
-        let (again, _) = iprof_from_stacks(&stacks(&exact(&table)), &SampleOptions::default()).unwrap();
+        let (again, _) = iprof_from_stacks(&stacks(&exact(&table)), &SampleOptions::default());
         let (once_more, _) = stacks_from_iprof(&again, IprofHits::Samples).unwrap();
         assert_eq!(exact(&once_more), exact(&table));
     }

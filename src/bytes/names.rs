@@ -183,7 +183,6 @@ pub fn write_chunk<'a>(
 ) -> Result<()> {
     let mut text = Vec::new();
     for name in names {
-        memory::reserve(&mut text, name.len() + 1, HOLD_OUTPUT)?;
         if !text.is_empty() {
             text.push(SEPARATOR);
         }

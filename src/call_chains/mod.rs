@@ -1,9 +1,24 @@
-//! Who calls a method, and what it calls: one grammar of patterns and one way
-//! to count, for sampled stacks of every source and for iprof.
+//! Sampled stacks in memory: the table that every family draws from, what can be selected of it, its statistics, and
+//! call chains, which iprof files have as well. It knows no file format.
 
+mod chains;
 mod pattern;
-mod tree;
+mod samples;
+mod select;
+#[cfg(feature = "serde")]
+mod serialize;
+mod statistics;
+mod table;
+#[cfg(test)]
+mod tests;
 
+pub(crate) use chains::ChainTree;
+pub use chains::{CallChain, ChainOptions, Direction, call_chains, functions_meant, samples_with_methods};
 pub use pattern::MethodPattern;
-pub(crate) use tree::ChainTree;
-pub use tree::Direction;
+pub use samples::{ReadStats, SampleSource, Unit, Weight};
+pub use select::{NotSelected, Selection};
+pub use statistics::{HotMethod, SampleStatistics, ThreadHits, percent, statistics, write_chains, write_statistics};
+pub use table::{
+    Certainty, Frame, FrameId, FrameKind, Function, FunctionId, MAX_HITS, NameId, Sample, SampleKey, SignatureId,
+    StackId, StackTable, ThreadId, source_type,
+};

@@ -26,8 +26,7 @@ pub(crate) fn merge<G: Merge>(
     progress: OnProgress<'_>,
 ) -> Result<Merged<G::Output>> {
     let threads = threads::wanted(run.threads).get();
-    // A thread that takes a single input costs more than it saves.
-    let workers = threads.min(inputs.len() / 2).max(1);
+    let workers = threads.min(inputs.len() / G::INPUTS_PER_THREAD).max(1);
     let job = |attempt, workers| MergeJob { inputs, attempt, workers, threads_per_input: threads / workers };
     match run_once(start(&job(Attempt::Fast, workers)), inputs, run, workers, &mut *progress)? {
         Some(merged) => Ok(merged),

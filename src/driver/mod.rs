@@ -40,6 +40,9 @@ pub(crate) trait Merge: Sync + Sized {
     /// What the merge results in.
     type Output;
 
+    /// The number of inputs from which one more thread is worth its start.
+    const INPUTS_PER_THREAD: usize = 2;
+
     /// Makes a merger without inputs.
     fn merger(&self) -> Self::Merger;
 

@@ -20,6 +20,8 @@ pub enum InputOutcome {
     NotAProfile,
     /// Could not be read to its end; records before the fault may be in the result.
     Failed(Error),
+    /// Not merged, because an error ended the merge before.
+    NotReached,
 }
 
 /// Format and version of an input.

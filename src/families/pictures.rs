@@ -1,6 +1,6 @@
 //! The report and the flame graph of any input.
 
-pub(super) mod drawing;
+pub(super) mod content;
 pub(super) mod instr;
 pub(super) mod iprof;
 pub mod memprof;
@@ -8,10 +8,13 @@ mod outlined;
 pub mod sampleprof;
 pub(super) mod stacks;
 
+pub use content::Content;
 pub use instr::InstrContent;
 pub use iprof::IprofContent;
 pub use outlined::outlined_graph;
 
+use crate::call_chains::{FunctionId, Selection, StackTable};
+use crate::call_chains::{MethodPattern, functions_meant};
 use crate::driver::diff::{DiffOptions, SectionDiff};
 use crate::error::{Error, Result, Warning};
 use crate::families::ask::diff_files;
@@ -21,17 +24,7 @@ use crate::families::table::driver;
 use crate::hint::Hint;
 use crate::input::{Family, Input};
 use crate::render::{Cell, FlameGraph, Report, Table};
-use crate::report::stacks::{MethodPattern, functions_meant};
-use crate::stacks::model::{FunctionId, Selection, StackTable};
-use drawing::Drawing;
-use std::any::Any;
 use std::collections::HashSet;
-
-/// What was read of one family of profiles.
-#[derive(Debug)]
-pub struct Content {
-    drawing: Box<dyn Drawing>,
-}
 
 /// Reads inputs for a picture. Several inputs of one family add up, but an iprof is read alone.
 ///
@@ -52,8 +45,7 @@ pub fn read_content(
         }
     }
     let draw = driver(family.unwrap_or(Family::Instr))?.draw;
-    let (drawing, warnings) = draw(inputs, options, selection)?;
-    Ok((Content { drawing }, warnings))
+    draw(inputs, options, selection)
 }
 
 /// The family as which an input is drawn. What is no profile is left to the readers of LLVM's, who
@@ -72,25 +64,9 @@ fn words_of(input: &Input) -> Result<String> {
 }
 
 impl Content {
-    /// What was read, if it is a `T`: a [`StackTable`], an [`IprofContent`], an [`InstrContent`], a
-    /// [`MemoryContent`](memprof::MemoryContent) or a
-    /// [`SampleContent`](sampleprof::SampleContent).
-    pub fn get<T: 'static>(&self) -> Option<&T> {
-        (&*self.drawing as &dyn Any).downcast_ref()
-    }
-
-    /// The content with other stacks; what has none stays as it is.
-    ///
-    /// # Errors
-    ///
-    /// Those of `map`.
-    pub fn map_stacks(self, map: impl Fn(&StackTable) -> Result<StackTable>) -> Result<Self> {
-        Ok(Self { drawing: self.drawing.with_stacks(&map)? })
-    }
-
     /// Whether there are stacks to draw; `None` for what never has any.
     pub fn has_stacks(&self) -> Option<bool> {
-        self.drawing.stacks().map(|(table, _)| !table.is_empty())
+        self.stacks().map(|(table, _)| !table.is_empty())
     }
 
     /// The report, perhaps compared with another content of the same kind.
@@ -99,7 +75,7 @@ impl Content {
     ///
     /// A usage error when the two are of different kinds.
     pub fn report(&self, title: &str, baseline: Option<&Self>) -> Result<Report> {
-        self.drawing.report(title, baseline.map(|baseline| &*baseline.drawing)).ok_or_else(different_kinds)
+        self.report_with(title, baseline).ok_or_else(different_kinds)
     }
 
     /// The flame graph: of stacks, of allocations, of an iprof's samples, or of its calls where
@@ -110,23 +86,23 @@ impl Content {
     /// Nothing found for LLVM profiles, which have no stacks, and when there is
     /// nothing to draw; kind conflict when the two are of different kinds.
     pub fn flame_graph(&self, baseline: Option<&Self>, view: &View) -> Result<FlameGraph> {
-        let (table, unit) = self.stacks()?;
-        let old = baseline.map(Self::stacks).transpose()?;
+        let (table, unit) = self.drawn_stacks()?;
+        let old = baseline.map(Self::drawn_stacks).transpose()?;
         if table.is_empty() && old.is_none_or(|(old, _)| old.is_empty()) {
-            return Err(Error::nothing_found("there is no stack to draw").with_hint(self.drawing.hint()));
+            return Err(Error::nothing_found("there is no stack to draw").with_hint(self.hint()));
         }
         if old.is_some_and(|(_, old_unit)| old_unit != unit) {
             return Err(different_kinds());
         }
-        let (table, old) = (view.of(table)?, old.map(|(old, _)| view.of(old)).transpose()?);
+        let (table, old) = (view.of(table), old.map(|(old, _)| view.of(old)));
         if table.is_empty() && old.as_ref().is_none_or(StackTable::is_empty) {
             return Err(Error::nothing_found("no stack holds the method"));
         }
         Ok(FlameGraph::new(view.title(), "", unit, &table, old.as_ref()))
     }
 
-    fn stacks(&self) -> Result<(&StackTable, &'static str)> {
-        self.drawing.stacks().ok_or_else(|| {
+    fn drawn_stacks(&self) -> Result<(&StackTable, &'static str)> {
+        self.stacks().ok_or_else(|| {
             Error::nothing_found("an LLVM profile has no stacks to draw").with_hint(Hint::ReportFunctions)
         })
     }
@@ -146,16 +122,16 @@ pub struct View {
 }
 
 impl View {
-    fn of(&self, table: &StackTable) -> Result<StackTable> {
+    fn of(&self, table: &StackTable) -> StackTable {
         let turned = match &self.method {
             Some(method) => {
                 let meant: HashSet<FunctionId> = functions_meant(method, table).into_iter().collect();
-                table.of_method(self.reversed, |id| meant.contains(&id))?
+                table.of_method(self.reversed, |id| meant.contains(&id))
             }
-            None if self.reversed => table.reversed()?,
-            None => table.filter_samples(|_| true)?,
+            None if self.reversed => table.reversed(),
+            None => table.clone(),
         };
-        if self.by_thread { turned.by_thread() } else { Ok(turned) }
+        if self.by_thread { turned.by_thread() } else { turned }
     }
 
     fn title(&self) -> &'static str {

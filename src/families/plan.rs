@@ -134,7 +134,11 @@ impl<'a> MergeRequest<'a> {
     /// Usage for an output that the inputs cannot become, for inputs that do not add up, and where neither the inputs nor the output tell what to write.
     pub fn plan(&self, inputs: &[Input]) -> Result<MergePlan> {
         let form = OutputForm::choose(self.output, self.form)?;
-        let first = |family: Family| inputs.iter().find(|input| self.family(input) == Some(family));
+        // An empty file goes with the others, whatever its name.
+        let is_empty = |input: &Input| input.format().is_ok_and(|format| format == Format::Empty);
+        let all_empty = inputs.iter().all(is_empty);
+        let family_of = |input: &Input| self.family(input).filter(|_| all_empty || !is_empty(input));
+        let first = |family: Family| inputs.iter().find(|input| family_of(input) == Some(family));
         if let Some(settled) = FIXED_FAMILIES.iter().find(|settled| first(settled.family).is_some()) {
             return self.fixed_family_plan(settled, form);
         }
@@ -142,7 +146,7 @@ impl<'a> MergeRequest<'a> {
             return self.stack_output(inputs, input, form).map(MergePlan::Stacks);
         }
         let form = form.map(|form| form.of_inputs(inputs, self.output)).transpose()?;
-        let mut families = inputs.iter().filter_map(|input| self.family(input)).peekable();
+        let mut families = inputs.iter().filter_map(family_of).peekable();
         if families.peek().is_none()
             && let Some(plan) = form.and_then(MergePlan::of_form)
         {

@@ -15,6 +15,7 @@
 //! positions in its bytecode). What is not found by name may be elsewhere or
 //! under another name: that it moved can be told, that it was renamed is a guess.
 
+mod draw;
 mod hashes;
 mod instr;
 mod methods;
@@ -25,6 +26,7 @@ mod report;
 mod samples;
 mod text;
 
+pub use draw::draw_report;
 pub use hashes::{MissingTarget, TargetsFit};
 pub use instr::{InstrFit, InstrInput, compare_instr};
 pub use instr::{RecordFit, RecordsFit, compare as compare_records};

@@ -7,12 +7,13 @@
 
 mod foreign;
 mod format;
+pub(crate) mod sample_profiles;
 
 pub use format::{Family, Format};
 
 use crate::bytes::{Confidence, Head};
 use crate::compression::Compression;
-use crate::{indexed, iprof, memprof, raw, sampleprof, stacks, text};
+use crate::{indexed, iprof, memprof, raw, stacks, text};
 
 /// What an input is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +37,7 @@ type Evidence = fn(&Head<'_>) -> Option<(Format, Confidence)>;
 
 /// All that are asked. Where two are as sure the first is right: what has a
 /// magic number stands before what goes by lines.
-const EVIDENCE: [Evidence; 6] = [instr, sampleprof, memprof, iprof, foreign::evidence, stacks];
+const EVIDENCE: [Evidence; 6] = [instr, sample_profiles::evidence, memprof, iprof, foreign::evidence, stacks];
 
 /// What the input with this beginning is.
 ///
@@ -89,19 +90,6 @@ fn instr(head: &Head<'_>) -> Option<(Format, Confidence)> {
         return Some((Format::Indexed, Confidence::Certain));
     }
     text::evidence(head).map(|confidence| (Format::Text, confidence))
-}
-
-fn sampleprof(head: &Head<'_>) -> Option<(Format, Confidence)> {
-    use sampleprof::Encoding;
-    let (encoding, confidence) = sampleprof::evidence(head)?;
-    let format = match encoding {
-        Encoding::Text => Format::SampleText,
-        Encoding::Binary => Format::SampleBinary,
-        Encoding::ExtBinary => Format::SampleExtBinary,
-        Encoding::CompactBinary => Format::SampleCompactBinary,
-        Encoding::Gcc => Format::SampleGcc,
-    };
-    Some((format, confidence))
 }
 
 fn memprof(head: &Head<'_>) -> Option<(Format, Confidence)> {

@@ -9,7 +9,7 @@ use crate::bytes::{Cursor, Endian, names};
 use crate::compat::{Compat, LLVM_22_INDEXED_VERSION};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::memory::{self, HOLD_INPUT, HOLD_NAMES};
+use crate::memory::{self, HOLD_INPUT};
 use crate::model::summary::SummaryRow;
 use crate::model::{
     BinaryId, FunctionRecord, MemProfSection, ProfileKind, ProfileSummary, TemporalProfile, TemporalTrace, release,
@@ -282,7 +282,7 @@ impl<'data> IndexedProfile<'data> {
         let mut all = Vec::new();
         while let Some(chunk) = chunks.next_chunk()? {
             for name in names::split_names(&chunk.text()?) {
-                memory::push(&mut all, name?.to_vec(), HOLD_NAMES)?;
+                all.push(name?.to_vec());
             }
         }
         Ok(all)

@@ -7,7 +7,7 @@
 use super::layout::{Dialect, since};
 use crate::bytes::{Cursor, Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{self, HOLD_COUNTERS, HOLD_OUTPUT};
+use crate::memory::{self, HOLD_COUNTERS};
 use crate::model::hash_order::number_map_order;
 use crate::model::record::MAX_VALUES_PER_SITE;
 use crate::model::{FunctionRecord, FunctionView, RecordView, Release, ValueCount, ValueKind, ValueSites};
@@ -111,10 +111,9 @@ impl<'data> Records<'data> {
         record.counters.extend(parts.counters.iter().map(|bytes| u64::from_le_bytes(*bytes)));
         match parts.bitmap {
             BitmapBytes::InWords(words) => {
-                memory::reserve(&mut record.bitmap, words.len(), HOLD_COUNTERS)?;
                 record.bitmap.extend(words.iter().map(|word| word[0]));
             }
-            BitmapBytes::Packed(bytes) => memory::extend(&mut record.bitmap, bytes, HOLD_COUNTERS)?,
+            BitmapBytes::Packed(bytes) => record.bitmap.extend_from_slice(bytes),
         }
         record.uniformity.bits.extend_from_slice(parts.uniformity_bits);
         if self.version >= since::VALUE_SITES {
@@ -254,7 +253,7 @@ fn read_value_blob<'data>(
 /// Appends the sites; a kind given twice has all of them.
 fn read_sites(encoded: EncodedSites<'_>, sites: &mut ValueSites) -> Result<()> {
     let mut values = encoded.values;
-    sites.make_room_for_sites(encoded.counts.len(), values.len())?;
+    sites.reserve(encoded.counts.len(), values.len());
     for &count in encoded.counts {
         let (site, rest) = values.split_at(usize::from(count));
         values = rest;
@@ -286,12 +285,12 @@ fn as_empty(error: Error) -> Error {
 }
 
 /// The records of a function that the version has room for, in file order.
-pub(super) fn written_records<'a>(dialect: Dialect, function: FunctionView<'a>) -> Result<Vec<RecordView<'a>>> {
-    let mut records = records_in_file_order(dialect.release, function)?;
+pub(super) fn written_records<'a>(dialect: Dialect, function: FunctionView<'a>) -> Vec<RecordView<'a>> {
+    let mut records = records_in_file_order(dialect.release, function);
     if !dialect.has(since::RECORD_COUNTS) {
         records.truncate(1);
     }
-    Ok(records)
+    records
 }
 
 /// Bytes of all records of a name.
@@ -301,7 +300,7 @@ pub(super) fn data_size(dialect: Dialect, function: FunctionView<'_>) -> Result<
         for record in function.records() {
             size += record_size(dialect, record)?;
         }
-    } else if let Some(record) = written_records(dialect, function)?.first() {
+    } else if let Some(record) = written_records(dialect, function).first() {
         size = record_size(dialect, *record)?;
     }
     Ok(size)
@@ -353,12 +352,9 @@ pub(super) fn write_item(sink: &mut Sink, dialect: Dialect, function: FunctionVi
     let mut records = function.records();
     match (records.next(), records.next()) {
         (Some(only), None) => write_record(sink, dialect, only),
-        _ => match written_records(dialect, function) {
-            Ok(records) => records.into_iter().for_each(|record| write_record(sink, dialect, record)),
-            Err(_) => sink.lack_memory(),
-        },
+        _ => written_records(dialect, function).into_iter().for_each(|record| write_record(sink, dialect, record)),
     }
-    debug_assert!(sink.is_out_of_memory() || (sink.len() - start) as u64 == data_size);
+    debug_assert_eq!((sink.len() - start) as u64, data_size);
 }
 
 fn write_record(sink: &mut Sink, dialect: Dialect, record: RecordView<'_>) {
@@ -418,12 +414,11 @@ pub(super) fn too_large(field: &'static str, found: u64, limit: u64) -> Error {
 
 /// The records of one name in the order of files: that of a map keyed by
 /// FuncHash into which they were inserted by first appearance.
-fn records_in_file_order<'a>(release: Release, function: FunctionView<'a>) -> Result<Vec<RecordView<'a>>> {
-    let records: Vec<RecordView<'_>> = memory::collect(function.records(), HOLD_OUTPUT)?;
+fn records_in_file_order(release: Release, function: FunctionView<'_>) -> Vec<RecordView<'_>> {
+    let records: Vec<RecordView<'_>> = function.records().collect();
     if records.len() < 2 {
-        return Ok(records);
+        return records;
     }
-    let hashes: Vec<u64> = memory::collect(records.iter().map(|record| record.func_hash), HOLD_OUTPUT)?;
-    let order = number_map_order(release, &hashes)?;
-    memory::collect(order.into_iter().map(|index| records[index as usize]), HOLD_OUTPUT)
+    let hashes: Vec<u64> = records.iter().map(|record| record.func_hash).collect();
+    number_map_order(release, &hashes).into_iter().map(|index| records[index as usize]).collect()
 }

@@ -16,7 +16,7 @@ use crate::bytes::names::{Compression, write_chunk};
 use crate::bytes::sink::Buckets;
 use crate::bytes::{Endian, Sink};
 use crate::error::{Error, Result};
-use crate::memory::{self, HOLD_NAMES, HOLD_OUTPUT};
+use crate::memory::{self, HOLD_OUTPUT};
 use crate::model::hash_order::string_map_order;
 use crate::model::record::MAX_VALUES_PER_SITE;
 use crate::model::{
@@ -109,8 +109,7 @@ impl Default for WriteOptions<'_> {
 pub fn write(profile: &Profile, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
     let encoder = Encoder::new(profile, options)?;
     let mut bytes = Vec::new();
-    let reserved = bytes.try_reserve_exact(usize::try_from(encoder.len()).unwrap_or(usize::MAX));
-    reserved.map_err(|_| memory::refused(HOLD_OUTPUT))?;
+    memory::reserve(&mut bytes, usize::try_from(encoder.len()).unwrap_or(usize::MAX), HOLD_OUTPUT)?;
     encoder.write_to(&mut bytes).map_err(|source| Error::io("cannot write", source))?;
     Ok(bytes)
 }
@@ -157,7 +156,7 @@ impl<'a> Encoder<'a> {
         // A name that was only ever mentioned has nothing to be written.
         let kept =
             |function: &FunctionView<'_>| function.record_ids().next().is_some() && options.selection.keeps(*function);
-        let kept: Vec<FunctionId> = memory::collect(table.iter().filter(kept).map(FunctionView::id), HOLD_OUTPUT)?;
+        let kept: Vec<FunctionId> = table.iter().filter(kept).map(FunctionView::id).collect();
         let helpers = if table.records_len() < FEW_RECORDS { 0 } else { threads - 1 };
         let (inserted, measured) = std::thread::scope(|scope| {
             let part = kept.len().div_ceil(helpers.max(1)).max(1);
@@ -173,14 +172,14 @@ impl<'a> Encoder<'a> {
             };
             (inserted, parts)
         });
-        let (mut data_sizes, mut summaries) = (memory::filled(0, table.len(), HOLD_OUTPUT)?, Summaries::new(dialect));
+        let (mut data_sizes, mut summaries) = (vec![0; table.len()], Summaries::new(dialect));
         let mut ids = kept.iter();
         for part in measured {
             let part = part?;
             summaries.absorb(part.summaries);
             ids.by_ref().zip(part.data_sizes).for_each(|(id, size)| data_sizes[id.index()] = size);
         }
-        let (functions, buckets) = inserted?;
+        let (functions, buckets) = inserted;
         let bits = dialect.kind_bits(profile.kind);
         let mut encoder = Self {
             profile,
@@ -189,7 +188,7 @@ impl<'a> Encoder<'a> {
             front: Vec::new(),
             functions,
             data_sizes,
-            offsets: memory::filled(0, buckets.len(), HOLD_OUTPUT)?,
+            offsets: vec![0; buckets.len()],
             buckets,
             index_offset: 0,
             trailing: Vec::new(),
@@ -223,7 +222,7 @@ impl<'a> Encoder<'a> {
     fn place_rest(&mut self, bits: u64, summaries: Summaries) -> Result<()> {
         let after = self.index_offset.saturating_add(16 + 8 * self.offsets.len() as u64);
         let trailing = Trailing::new(self.profile, self.dialect, bits, after)?;
-        let (plain, sensitive) = summaries.finish(self.dialect.cutoffs())?;
+        let (plain, sensitive) = summaries.finish(self.dialect.cutoffs());
         self.front = header(self.dialect, bits, self.index_offset, &trailing, &plain);
         if self.dialect.has(since::SUMMARY) {
             self.front.extend(summary_bytes(&plain));
@@ -255,11 +254,19 @@ impl<'a> Encoder<'a> {
         out.write_all(&self.front)?;
         let pieces = self.pieces();
         let threads = if self.index_offset < FEW_BYTES { 1 } else { self.threads };
-        write_in_order(pieces.len(), threads, &|at, bytes| self.encode_piece(&pieces[at], bytes), out)?;
+        write_in_order(
+            pieces.len(),
+            threads,
+            &|at, bytes| {
+                self.encode_piece(&pieces[at], bytes);
+                Ok(())
+            },
+            out,
+        )?;
         let mut index = Sink::with_capacity(Endian::Little, 16 + 8 * self.offsets.len());
         index.u64s(&[self.buckets.len() as u64, self.functions.len() as u64]);
         index.u64s(&self.offsets);
-        out.write_all(&index.finish().map_err(|_| io::ErrorKind::OutOfMemory)?)?;
+        out.write_all(index.as_slice())?;
         out.write_all(&self.trailing)
     }
 
@@ -277,14 +284,14 @@ impl<'a> Encoder<'a> {
     }
 
     /// Appends a piece to `bytes`, which is empty.
-    fn encode_piece(&self, piece: &Piece, bytes: &mut Vec<u8>) -> io::Result<()> {
+    fn encode_piece(&self, piece: &Piece, bytes: &mut Vec<u8>) {
         let mut sink = Sink::onto(std::mem::take(bytes), Endian::Little);
         for bucket in piece.buckets.clone() {
             let count = self.buckets.items(bucket).count();
             if count == 0 {
                 continue;
             }
-            debug_assert!(sink.is_out_of_memory() || piece.start + sink.len() as u64 == self.offsets[bucket]);
+            debug_assert_eq!(piece.start + sink.len() as u64, self.offsets[bucket]);
             sink.u16(count as u16); // it was checked when the items were placed
             for item in self.buckets.items(bucket) {
                 let id = self.functions[item as usize];
@@ -294,9 +301,7 @@ impl<'a> Encoder<'a> {
         }
         // Only the last piece ends with padding.
         sink.zeros((piece.end - piece.start) as usize - sink.len());
-        // One function may have more counters than memory holds twice.
-        *bytes = sink.finish().map_err(|_| io::ErrorKind::OutOfMemory)?;
-        Ok(())
+        *bytes = sink.into_bytes();
     }
 }
 
@@ -317,12 +322,11 @@ struct Measured {
 impl Measured {
     fn new(profile: &Profile, dialect: Dialect, functions: &[FunctionId]) -> Result<Self> {
         let mut summaries = Summaries::new(dialect);
-        let mut data_sizes = Vec::new();
-        memory::reserve(&mut data_sizes, functions.len(), HOLD_OUTPUT)?;
+        let mut data_sizes = Vec::with_capacity(functions.len());
         for id in functions {
             let function = profile.functions.function(*id);
             data_sizes.push(data_size(dialect, function)?);
-            summaries.add_function(dialect, function)?;
+            summaries.add_function(dialect, function);
         }
         summaries.sort();
         Ok(Self { data_sizes, summaries })
@@ -330,30 +334,29 @@ impl Measured {
 }
 
 /// Puts functions into the hash table, in the order in which the release does.
-fn insert(profile: &Profile, dialect: Dialect, kept: &[FunctionId]) -> Result<(Vec<FunctionId>, Buckets)> {
-    let functions = insertion_order(profile, dialect, kept)?;
-    let hashes = functions.iter().map(|id| profile.functions.function(*id).name_ref());
-    let hashes: Vec<u64> = memory::collect(hashes, HOLD_OUTPUT)?;
-    let buckets = Buckets::fill(&hashes, dialect.table_shrinks())?;
-    Ok((functions, buckets))
+fn insert(profile: &Profile, dialect: Dialect, kept: &[FunctionId]) -> (Vec<FunctionId>, Buckets) {
+    let functions = insertion_order(profile, dialect, kept);
+    let hashes: Vec<u64> = functions.iter().map(|id| profile.functions.function(*id).name_ref()).collect();
+    let buckets = Buckets::fill(&hashes, dialect.table_shrinks());
+    (functions, buckets)
 }
 
 /// The order in which the release puts functions into the hash table.
-fn insertion_order(profile: &Profile, dialect: Dialect, kept: &[FunctionId]) -> Result<Vec<FunctionId>> {
+fn insertion_order(profile: &Profile, dialect: Dialect, kept: &[FunctionId]) -> Vec<FunctionId> {
     let table = &profile.functions;
     let mut functions = if dialect.release >= Release(17) {
-        table.sorted_by_name()?
+        table.sorted_by_name()
     } else {
-        let ids: Vec<FunctionId> = memory::collect(table.iter().map(FunctionView::id), HOLD_OUTPUT)?;
-        let order = string_map_order(dialect.release, table.iter().map(FunctionView::name))?;
-        memory::collect(order.into_iter().map(|index| ids[index as usize]), HOLD_OUTPUT)?
+        let ids: Vec<FunctionId> = table.iter().map(FunctionView::id).collect();
+        let order = string_map_order(dialect.release, table.iter().map(FunctionView::name));
+        order.into_iter().map(|index| ids[index as usize]).collect()
     };
     if kept.len() != functions.len() {
-        let mut is_kept = memory::filled(false, table.len(), HOLD_OUTPUT)?;
+        let mut is_kept = vec![false; table.len()];
         kept.iter().for_each(|id| is_kept[id.index()] = true);
         functions.retain(|id| is_kept[id.index()]);
     }
-    Ok(functions)
+    functions
 }
 
 /// Bytes before the hash table.
@@ -401,13 +404,12 @@ impl Summaries {
     }
 
     /// Adds the records of a function that are written.
-    pub(super) fn add_function(&mut self, dialect: Dialect, function: FunctionView<'_>) -> Result<()> {
+    fn add_function(&mut self, dialect: Dialect, function: FunctionView<'_>) {
         if dialect.has(since::RECORD_COUNTS) {
             function.records().for_each(|record| self.add(record));
         } else {
-            written_records(dialect, function)?.into_iter().for_each(|record| self.add(record));
+            written_records(dialect, function).into_iter().for_each(|record| self.add(record));
         }
-        Ok(())
     }
 
     /// Bit 60 of the hash decides, whatever the kind of the profile: a record
@@ -430,8 +432,8 @@ impl Summaries {
         self.sensitive.absorb(other.sensitive);
     }
 
-    pub(super) fn finish(self, cutoffs: &[u32]) -> Result<(ProfileSummary, ProfileSummary)> {
-        Ok((self.plain.try_finish(cutoffs)?, self.sensitive.try_finish(cutoffs)?))
+    fn finish(self, cutoffs: &[u32]) -> (ProfileSummary, ProfileSummary) {
+        (self.plain.finish(cutoffs), self.sensitive.finish(cutoffs))
     }
 }
 
@@ -491,7 +493,7 @@ impl Trailing {
             trailing.traces = here(&sink);
             write_traces(&mut sink, &profile.temporal);
         }
-        trailing.bytes = sink.finish()?;
+        trailing.bytes = sink.into_bytes();
         Ok(trailing)
     }
 }
@@ -515,11 +517,11 @@ fn write_binary_ids(sink: &mut Sink, ids: &[&BinaryId]) {
 }
 
 fn write_vtable_names(sink: &mut Sink, profile: &Profile, dialect: Dialect) -> Result<()> {
-    let names: Vec<&[u8]> = memory::collect(profile.vtable_names.iter().map(Vec::as_slice), HOLD_NAMES)?;
-    let order = string_map_order(dialect.release, names.iter().copied())?;
+    let names: Vec<&[u8]> = profile.vtable_names.iter().map(Vec::as_slice).collect();
+    let order = string_map_order(dialect.release, names.iter().copied());
     let mut chunk = Sink::new(Endian::Little);
     write_chunk(&mut chunk, order.into_iter().map(|index| names[index as usize]), Compression::Zlib)?;
-    let chunk = chunk.finish()?;
+    let chunk = chunk.into_bytes();
     sink.u64(chunk.len() as u64);
     sink.bytes(&chunk);
     sink.zeros(chunk.len().next_multiple_of(8) - chunk.len());

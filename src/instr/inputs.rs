@@ -117,7 +117,7 @@ impl Merger {
             let outcome = match self.add_to_expected(&prepared, options.weight) {
                 Some(outcome) => outcome,
                 None => {
-                    self.try_reserve(prepared.name, prepared.record)?;
+                    self.try_reserve(prepared.record)?;
                     match hashed {
                         true => self.add_hashed_record(prepared, options.weight),
                         false => self.add_record(prepared, options.weight),
@@ -186,7 +186,7 @@ impl Merger {
         for function in profile.functions.iter() {
             for record in function.records() {
                 let (name, name_ref, text) = (function.name(), Some(function.name_ref()), function.text());
-                self.try_reserve(name, record)?;
+                self.try_reserve(record)?;
                 self.add_record(RecordRef { name, name_ref, text, record }, weight);
             }
         }

@@ -208,8 +208,8 @@ impl Merger {
     /// # Errors
     ///
     /// Out of memory: what was merged of its input cannot be taken back.
-    pub(super) fn try_reserve(&mut self, name: &[u8], record: RecordView<'_>) -> Result<()> {
-        let made = self.profile.functions.try_reserve(name, record);
+    pub(super) fn try_reserve(&mut self, record: RecordView<'_>) -> Result<()> {
+        let made = self.profile.functions.try_reserve_counters(record.counters);
         self.is_out_of_memory |= made.is_err();
         made
     }
@@ -315,7 +315,7 @@ impl Merger {
         }
         memory::reserve(&mut self.vtable_names, distinct.len(), HOLD_NAMES)?;
         memory::reserve(&mut self.profile.vtable_names, distinct.len(), HOLD_NAMES)?;
-        for index in string_map_order(self.options.release, distinct.iter().map(Vec::as_slice))? {
+        for index in string_map_order(self.options.release, distinct.iter().map(Vec::as_slice)) {
             let name = &distinct[index as usize];
             if self.vtable_names.insert(name.clone()) {
                 self.profile.vtable_names.push(name.clone());

@@ -12,6 +12,7 @@ mod add_counters;
 pub(crate) mod check;
 pub mod cross_release;
 pub(crate) mod diff;
+mod draw;
 pub mod encode;
 pub(crate) mod file_merge;
 mod inputs;
@@ -33,6 +34,7 @@ mod tests;
 
 #[doc(inline)]
 pub use crate::model::*;
+pub use draw::{InstrContent, demangled};
 pub use inputs::InputOptions;
 pub use merger::{MergeOptions, Merger, repeated_sizes, repeats_size, sort_record_sites};
 pub(crate) use rules::SharedKind;

@@ -122,9 +122,11 @@ impl SiteMerger {
         let united = self.unite_sites(target, *order, source, weight);
         *order = SiteOrder::ByValue;
         // Not swapped: the memory of large sites would go from record to record.
-        let merged = united.and_then(|saturated| target.copy_from(&self.merged).map(|()| saturated));
-        self.is_out_of_memory |= merged.is_err();
-        merged.unwrap_or_default()
+        if united.is_ok() {
+            target.copy_from(&self.merged);
+        }
+        self.is_out_of_memory |= united.is_err();
+        united.unwrap_or_default()
     }
 
     /// Makes the sum of both in `merged`; of `target` the order is changed, to
@@ -154,7 +156,6 @@ impl SiteMerger {
             if !(old_differ && new_differ) {
                 sort_equal_by_count(union);
             }
-            merged.try_reserve(union.len())?;
             merged.push_site(union);
         }
         Ok(saturated)

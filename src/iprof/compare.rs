@@ -329,7 +329,7 @@ impl Applicability {
 
 fn share(part: impl Into<u128>, whole: impl Into<u128>) -> Option<f64> {
     let whole = whole.into();
-    (whole > 0).then(|| crate::iprof::statistics::share(part.into(), whole))
+    (whole > 0).then(|| crate::number_format::share(part.into(), whole))
 }
 
 /// For every context of the tree whether the program declares all its methods.

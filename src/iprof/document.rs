@@ -289,27 +289,6 @@ impl fmt::Display for Version {
     }
 }
 
-/// A document serializes to the members of its file, in the order of their names.
-#[cfg(feature = "serde")]
-impl serde::Serialize for Document {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let file = crate::iprof::write(self, &crate::iprof::WriteOptions::default());
-        serde_json::from_slice::<serde_json::Value>(&file).map_err(serde::ser::Error::custom)?.serialize(serializer)
-    }
-}
-
-/// Members may come in any order. Findings that do not reject a file are ignored.
-#[cfg(feature = "serde")]
-impl<'de> serde::Deserialize<'de> for Document {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let file =
-            serde_json::to_vec(&serde_json::Value::deserialize(deserializer)?).map_err(serde::de::Error::custom)?;
-        crate::iprof::read(&file, &crate::iprof::ReadOptions::default())
-            .map(|(document, _)| document)
-            .map_err(serde::de::Error::custom)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,22 +300,5 @@ mod tests {
         for text in ["1x0y0", "10000", "1.0", "1.0.0.0", "1..0", "+1.0.0", "1.0.-0", "", "1.0.99999999999"] {
             assert_eq!(Version::parse(text), None, "{text}");
         }
-    }
-
-    #[cfg(feature = "serde")]
-    #[test]
-    fn a_document_serializes_to_its_file() {
-        let mut document = Document::new();
-        let (class, void) = (document.add_type(b"app.Main"), document.add_type(b"void"));
-        let method = document.add_method(b"main", &[class, void]);
-        let context = document.add_context(&[Frame { method, bci: 0 }]);
-        document.sections.call_counts.push(crate::iprof::CountEntry { context, count: 1 << 60 });
-        document.version = Version::V1_1;
-        let text = serde_json::to_string(&document).unwrap();
-        assert!(text.contains("1152921504606846976") && text.contains("app.Main"), "{text}");
-        let again: Document = serde_json::from_str(&text).unwrap();
-        assert_eq!(serde_json::to_string(&again).unwrap(), text);
-        assert_eq!(again.sections.call_counts.len(), 1);
-        assert!(serde_json::from_str::<Document>(r#"{"version":"9.0.0"}"#).is_err());
     }
 }

@@ -85,6 +85,15 @@ impl<'a> Scan<'a> {
         if self.take(byte)? { Ok(()) } else { Err(Stop::Syntax(self.pos, what)) }
     }
 
+    /// Takes exactly `text` if it is next, without skipping anything.
+    #[inline]
+    pub(crate) fn literal<const N: usize>(&mut self, text: &[u8; N]) -> Option<()> {
+        // A length known at compile time needs a comparison or two, and no call.
+        self.data.get(self.pos..)?.first_chunk().filter(|found| *found == text)?;
+        self.pos += N;
+        Some(())
+    }
+
     /// What kind of value is next.
     pub(crate) fn shape(&mut self) -> Result<Shape, Stop> {
         Ok(match self.peek()? {
@@ -118,6 +127,17 @@ impl<'a> Scan<'a> {
         Ok((text, escapes))
     }
 
+    /// Takes a string if it is next and has this text, without skipping anything.
+    #[inline]
+    pub(crate) fn take_string(&mut self, text: &str) -> bool {
+        let rest = self.data.get(self.pos..).unwrap_or_default().strip_prefix(b"\"");
+        let rest = rest.and_then(|rest| rest.strip_prefix(text.as_bytes())?.strip_prefix(b"\""));
+        if let Some(rest) = rest {
+            self.pos = self.data.len() - rest.len();
+        }
+        rest.is_some()
+    }
+
     /// Checks one escape and moves past it.
     fn escape(&mut self) -> Result<(), Stop> {
         let Some(kind) = self.data.get(self.pos + 1) else { return Err(Stop::End) };
@@ -145,7 +165,7 @@ impl<'a> Scan<'a> {
     }
 
     /// A number. The slice must go on after it, or it might be truncated.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn number(&mut self) -> Result<Number, Stop> {
         let negative = self.take(b'-')?;
         match short_number(&self.data[self.pos..]) {
@@ -157,6 +177,7 @@ impl<'a> Scan<'a> {
         }
     }
 
+    #[inline(never)]
     fn any_number(&mut self, negative: bool) -> Result<Number, Stop> {
         let start = self.pos;
         let mut value = 0u64;

@@ -63,12 +63,15 @@ macro_rules! handle {
 pub mod compare;
 pub mod context;
 pub mod document;
+mod draw;
 pub mod findings;
 mod json;
 pub mod merge;
 mod read;
 mod reader;
 pub mod sections;
+#[cfg(feature = "serde")]
+mod serialize;
 pub mod statistics;
 pub mod tables;
 mod transform;
@@ -77,6 +80,8 @@ pub mod writer;
 
 pub use context::{ContextHandle, ContextTree, Frame, bci};
 pub use document::{Document, InstanceofSpelling, Table, Version};
+pub use draw::IprofContent;
+pub(crate) use draw::report;
 pub use findings::{Code, Finding, Findings, Level, Repair, Verdict};
 pub use merge::{Added, BranchClash, MergeOptions, MergeReport, Merger, SectionTotals, SectionWeights, Weight, merge};
 pub use read::{

@@ -35,10 +35,10 @@ struct Method {
 pub struct Tables {
     names: Names,
     types: Vec<Type>,
-    type_index: HashTable<u32>,
+    type_index: HashTable<(u64, u32)>,
     methods: Vec<Method>,
     signatures: Vec<TypeHandle>,
-    method_index: HashTable<u32>,
+    method_index: HashTable<(u64, u32)>,
     hasher: foldhash::fast::FixedState,
     next_type_id: u32,
     next_method_id: u32,
@@ -235,8 +235,7 @@ impl Tables {
         let hash = self.hasher.hash_one(name);
         let first = self.first_type(name, hash);
         if first.is_none() {
-            let (types, hasher) = (&self.types, &self.hasher);
-            self.type_index.insert_unique(hash, handle.0, |at| hasher.hash_one(types[*at as usize].name));
+            self.type_index.insert_unique(hash, (hash, handle.0), |(hash, _)| *hash);
         }
         (handle, first)
     }
@@ -257,26 +256,23 @@ impl Tables {
         let hash = self.identity_hash(name, signature);
         let first = self.first_method(name, signature, hash);
         if first.is_none() {
-            let mut index = std::mem::take(&mut self.method_index);
-            index.insert_unique(hash, handle.0, |at| {
-                let method = MethodHandle(*at);
-                self.identity_hash(self.methods[method.index()].name, self.signature(method))
-            });
-            self.method_index = index;
+            self.method_index.insert_unique(hash, (hash, handle.0), |(hash, _)| *hash);
         }
         (handle, first)
     }
 
     fn first_type(&self, name: NameHandle, hash: u64) -> Option<TypeHandle> {
-        self.type_index.find(hash, |at| self.types[*at as usize].name == name).map(|at| TypeHandle(*at))
+        self.type_index
+            .find(hash, |(known, at)| *known == hash && self.types[*at as usize].name == name)
+            .map(|(_, at)| TypeHandle(*at))
     }
 
     fn first_method(&self, name: NameHandle, signature: &[TypeHandle], hash: u64) -> Option<MethodHandle> {
-        let same = |at: &u32| {
+        let same = |(known, at): &(u64, u32)| {
             let types = self.signature(MethodHandle(*at));
-            self.methods[*at as usize].name == name && self.are_same_types(types, signature)
+            *known == hash && self.methods[*at as usize].name == name && self.are_same_types(types, signature)
         };
-        self.method_index.find(hash, same).map(|at| MethodHandle(*at))
+        self.method_index.find(hash, same).map(|(_, at)| MethodHandle(*at))
     }
 
     /// Whether two signatures are of the same types, by their names.
@@ -373,7 +369,8 @@ pub(crate) struct NameHandle(u32);
 pub(crate) struct Names {
     text: Vec<u8>,
     ends: Vec<usize>,
-    index: HashTable<u32>,
+    /// Positions by the hashes of names. Hashes are stored, because growth would compute all of them again.
+    index: HashTable<(u64, u32)>,
     hasher: foldhash::fast::FixedState,
 }
 
@@ -391,8 +388,7 @@ impl Names {
         let at = u32::try_from(self.ends.len()).expect("fewer than 2^32 names");
         self.text.extend_from_slice(name);
         self.ends.push(self.text.len());
-        let (text, ends, hasher) = (&self.text, &self.ends, &self.hasher);
-        self.index.insert_unique(hash, at, |at| hasher.hash_one(name_at(text, ends, *at)));
+        self.index.insert_unique(hash, (hash, at), |(hash, _)| *hash);
         NameHandle(at)
     }
 
@@ -402,7 +398,9 @@ impl Names {
     }
 
     fn find_hashed(&self, name: &[u8], hash: u64) -> Option<NameHandle> {
-        self.index.find(hash, |at| self.text(NameHandle(*at)) == name).map(|at| NameHandle(*at))
+        self.index
+            .find(hash, |(known, at)| *known == hash && self.text(NameHandle(*at)) == name)
+            .map(|(_, at)| NameHandle(*at))
     }
 
     /// Whether the names of `other` begin with these, in this order.

@@ -24,6 +24,7 @@
 //! ```
 
 mod data_access;
+mod draw;
 mod evidence;
 mod fields;
 mod hotness;
@@ -40,6 +41,8 @@ mod stacks;
 pub mod yaml;
 
 pub use data_access::{DataAccessProfile, DataAccessRecord, DataSymbol, SourceLocation, canonical_symbol};
+pub(crate) use draw::report as draw_report;
+pub use draw::{AllocationUnit, MemoryContent};
 pub use evidence::{Form, evidence};
 pub use fields::{FIELD_COUNT, Field, MemInfoBlock, Schema, Sum};
 pub use hotness::{Hotness, MemProfSummary};

@@ -1,4 +1,4 @@
-//! The counters of many records, one behind the other.
+//! The counters of many records, stored back to back.
 
 use crate::error::{Error, Result};
 use crate::memory::{HOLD_COUNTERS, SharedPages, Words};
@@ -8,67 +8,65 @@ use std::alloc::{Layout, handle_alloc_error};
 use std::io::ErrorKind::OutOfMemory;
 use std::marker::PhantomData;
 
-/// Lists of counters in blocks of memory that never move: neither their number
-/// nor how many there will be has to be known, and none is copied to make room.
+/// Lists of counters in blocks of memory that never move, so growing copies nothing.
 #[derive(Debug, Default, Clone)]
 pub(super) struct CounterList {
     wide: Blocks<u64>,
-    /// Those of records whose counters all fit 32 bits, where that is asked for.
+    /// Counters that all fit 32 bits, if the caller requested it.
     narrow: Option<Blocks<u32>>,
     /// A file in which counters may stay.
     file: Option<SharedPages>,
 }
 
-/// Where the counters of one record stand.
+/// The position of the counters of one record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
-    /// The number of a block, with [`NARROW`] in front of those of 32 bits, or [`FILE`].
+    /// The number of a block, with the bit [`NARROW`] for 32-bit counters, or [`FILE`].
     block: u32,
     start: u32,
     len: usize,
 }
 
-/// The number that stands for the file in the place of a block's.
+/// The block number of the file.
 const FILE: u32 = u32::MAX;
-/// The mark of narrow blocks.
+/// The bit of narrow blocks.
 const NARROW: u32 = 1 << 31;
 
-/// Counters of the first block.
+/// The number of counters in the first block.
 const LEAST_ROOM: usize = 4 << 10;
-/// Counters of a block at most, unless a single record has more: 8 MiB, and half of that where they are narrow.
+/// The most counters in a block, unless one record has more: 8 MiB, or 4 MiB if narrow.
 const MOST_ROOM: usize = 1 << 20;
 
 impl CounterList {
-    /// Keeps a file: counters that are added while they stand in it stay there.
+    /// Keeps a file: later counters that lie in it are not copied.
     pub(super) fn keep(&mut self, file: SharedPages) {
         self.file = Some(file);
     }
 
-    /// Keeps counters that are added from now on in 32 bits where they fit. What is changed
-    /// later is copied, so it saves memory where most are not.
+    /// Stores later counters in 32 bits if they fit. Changing them copies them, so this
+    /// saves memory only if most counters do not change.
     pub(super) fn keep_narrow(&mut self) {
         self.narrow.get_or_insert_default();
     }
 
-    /// Whether all counters stand in wide blocks.
+    /// Returns true if all counters are in wide blocks.
     pub(super) fn is_wide(&self) -> bool {
         self.file.is_none() && self.narrow.is_none()
     }
 
-    /// Where counters stand in the file.
+    /// Returns the position of counters that lie in the file.
     #[inline]
     fn place_in_file(&self, counters: Counters<'_>) -> Option<Place> {
         let start = u32::try_from(self.file.as_ref()?.start_of(counters.as_words()?)?).ok()?;
         Some(Place { block: FILE, start, len: counters.len() })
     }
 
-    /// Makes room for the counters of one more record. A process that adds them
-    /// without having asked ends where there is none.
+    /// Reserves memory for the counters of one more record.
     ///
     /// # Errors
     ///
     /// Out of memory, as an I/O error.
-    pub(super) fn make_room_for(&mut self, counters: Counters<'_>) -> Result<()> {
+    pub(super) fn try_reserve(&mut self, counters: Counters<'_>) -> Result<()> {
         if self.place_in_file(counters).is_some() {
             return Ok(());
         }
@@ -78,7 +76,7 @@ impl CounterList {
         }
     }
 
-    /// Puts counters into a wide block of their own, so that they can be changed.
+    /// Moves counters into a wide block, where they can be changed.
     ///
     /// # Errors
     ///
@@ -118,7 +116,7 @@ impl CounterList {
         }
     }
 
-    /// The counters at a place of this list.
+    /// Returns the counters at a place.
     #[inline]
     pub(super) fn at(&self, place: Place) -> Counters<'_> {
         let at = place.start as usize..place.start as usize + place.len;
@@ -132,8 +130,8 @@ impl CounterList {
         }
     }
 
-    /// The counters at a place of this list, to change in place; those that are not in a wide block
-    /// are copied, and end the process where there is no room.
+    /// Returns the counters at a place, to be changed. Counters outside wide blocks are copied first; the
+    /// process ends if memory is short.
     #[inline]
     pub(super) fn at_mut(&mut self, place: &mut Place) -> &mut [u64] {
         if self.make_own(place).is_err() {
@@ -142,14 +140,14 @@ impl CounterList {
         self.own_mut(*place).unwrap_or_default()
     }
 
-    /// The counters at a place of this list, if they can be changed there.
+    /// Returns the counters at a place if they can be changed there.
     #[inline]
     pub(super) fn own_mut(&mut self, place: Place) -> Option<&mut [u64]> {
         let Place { block, start, len } = place;
         (block < NARROW).then(|| &mut self.wide.of_mut(block)[start as usize..][..len])
     }
 
-    /// The counters in wide blocks, block by block, in the order in which they were added.
+    /// Returns the counters in wide blocks, block by block, in insertion order.
     pub(super) fn blocks(&self) -> impl Iterator<Item = &[u64]> {
         self.wide.all()
     }
@@ -167,7 +165,7 @@ fn is_narrow(counters: Counters<'_>) -> bool {
     counters.iter().fold(0, |all, counter| all | counter) <= u64::from(u32::MAX)
 }
 
-/// As any allocation does that cannot be had.
+/// Ends the process like any failed allocation.
 fn stop_out_of_memory<T>(len: usize) -> ! {
     handle_alloc_error(Layout::array::<T>(len).unwrap_or(Layout::new::<T>()))
 }
@@ -198,7 +196,7 @@ impl<T: Pod> Blocks<T> {
         if len == 0 || self.blocks.last().is_some_and(|block| room_of(block) - block.used >= len) {
             return Ok(());
         }
-        // As much as there is so far, so that there are few blocks.
+        // Doubling keeps the number of blocks small.
         let room = self.blocks.iter().map(room_of).sum::<usize>().clamp(LEAST_ROOM, MOST_ROOM).max(len);
         let words = |counters: usize| Words::zeros(counters.div_ceil(size_of::<u64>() / size_of::<T>()));
         let words = words(room).or_else(|| words(len)).ok_or_else(|| Error::io(HOLD_COUNTERS, OutOfMemory.into()))?;
@@ -206,7 +204,7 @@ impl<T: Pod> Blocks<T> {
         Ok(())
     }
 
-    /// Adds so many counters, which are zero until `fill` was there.
+    /// Adds `len` counters that `fill` sets.
     fn push(&mut self, len: usize, fill: impl FnOnce(&mut [T])) -> Place {
         if len == 0 {
             return Place { block: 0, start: 0, len };
@@ -219,12 +217,12 @@ impl<T: Pod> Blocks<T> {
         let start = *used;
         *used += len;
         fill(&mut bytemuck::cast_slice_mut(words.as_mut_slice())[start..start + len]);
-        // A block that is larger than usual holds one record alone.
+        // A block above MOST_ROOM holds one record only.
         let start = u32::try_from(start).expect("a block that several share is small");
         Place { block: u32::try_from(at).expect("memory holds fewer than 2^31 blocks"), start, len }
     }
 
-    /// A block, or nothing where there is none: records without counters have none.
+    /// Returns a block; empty if it does not exist, as for records without counters.
     #[inline]
     fn of(&self, block: u32) -> &[T] {
         self.blocks.get(block as usize).map_or(&[], |block| bytemuck::cast_slice(block.words.as_slice()))
@@ -248,7 +246,7 @@ impl<T: Pod> Blocks<T> {
     }
 }
 
-/// Places in a copy are those of the original.
+/// A copy has the same places as the original.
 impl<T: Pod> Clone for Blocks<T> {
     fn clone(&self) -> Self {
         let blocks = self.blocks.iter().map(|Block { words, used }| {
@@ -282,7 +280,7 @@ mod tests {
         let copied = list.push(content[2..5].into());
         let [mut changed, stays, last] =
             [&words[2..5], &words[2..5], &words[8..]].map(Counters::from).map(|counters| {
-                list.make_room_for(counters).unwrap();
+                list.try_reserve(counters).unwrap();
                 list.push(counters)
             });
         assert!(list.blocks().eq([&content[2..5]]));
@@ -351,7 +349,7 @@ mod tests {
         list.keep_narrow();
         let lists: [&[u64]; 4] = [&[0, u32::MAX.into()], &[1 << 32, 1], &[], &[u64::MAX]];
         let places = lists.map(|counters| {
-            list.make_room_for(counters.into()).unwrap();
+            list.try_reserve(counters.into()).unwrap();
             list.push(counters.into())
         });
         for (place, counters) in places.into_iter().zip(lists) {

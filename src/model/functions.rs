@@ -1,14 +1,14 @@
 //! All functions of a profile, by name.
 //!
-//! Invariants: functions and records keep the order of first appearance;
-//! records of one function form a chain in that order; a name stands once.
+//! Invariants: functions and records keep the order of first appearance; the
+//! records of one function form a chain in that order; a name occurs once.
 
 use super::counters::Uniformity;
 use super::hash_order::name_order;
 use super::record::{ValueKind, ValueSites};
 use super::symbols::{NamePlace, NameStore, NameText};
 use crate::error::Result;
-use crate::memory::{self, HOLD_NAMES, HOLD_RECORDS, SharedPages};
+use crate::memory::SharedPages;
 use crate::model::counters::Counters;
 use crate::model::record::RecordView;
 use crate::model::record_store::{NONE, RecordStore};
@@ -17,11 +17,11 @@ use hashbrown::{HashMap, HashTable};
 use std::iter::FusedIterator;
 use std::ops::Range;
 
-/// Handle of a function (a name) in a [`FunctionTable`].
+/// A handle of a function (a name) in a [`FunctionTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FunctionId(u32);
 
-/// Handle of a record in a [`FunctionTable`].
+/// A handle of a record in a [`FunctionTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId(u32);
 
@@ -53,19 +53,19 @@ struct Entry {
 pub struct FunctionTable {
     names: NameStore,
     entries: Vec<Entry>,
-    /// Each knows the next one of its function.
+    /// Each record links to the next one of its function.
     records: RecordStore,
     index: HashTable<u32>,
     /// Records of functions with more than [`FEW_RECORDS`], by function and FuncHash.
     many: HashMap<(u32, u64), u32, foldhash::fast::RandomState>,
-    /// The function behind the one that was met last: files of one program have them in one order.
+    /// The function after the last one found: all files of one program have the same order.
     expected: u32,
 }
 
-/// So many records of a function are looked through one by one.
+/// A function with at most this many records is searched linearly.
 const FEW_RECORDS: u32 = 16;
 
-/// Counts records that were looked through one by one, for the tests.
+/// Counts the steps of linear searches, for the tests.
 #[inline]
 fn count_step() {
     #[cfg(test)]
@@ -80,32 +80,32 @@ pub struct FunctionView<'a> {
 }
 
 impl<'a> FunctionView<'a> {
-    /// Its handle.
+    /// Returns the handle.
     pub fn id(self) -> FunctionId {
         self.id
     }
 
-    /// Its PGO name, as bytes.
+    /// Returns the PGO name, as bytes.
     pub fn name(self) -> &'a [u8] {
         self.table.name(self.id)
     }
 
-    /// The shared text that its name is a piece of, if it is one.
+    /// Returns the shared text that contains the name, if there is one.
     pub fn text(self) -> Option<&'a NameText> {
         self.table.names.text_at(self.table.entries[self.id.index()].name)
     }
 
-    /// Its name's hash.
+    /// Returns the hash of the name.
     pub fn name_ref(self) -> NameRef {
         self.table.entries[self.id.index()].name_ref
     }
 
-    /// Its records in order of first appearance of their FuncHash.
+    /// Returns the records in order of first appearance of their FuncHash.
     pub fn records(self) -> impl Iterator<Item = RecordView<'a>> {
         self.record_ids().map(|id| self.table.record(id))
     }
 
-    /// Handles of its records, in the same order.
+    /// Returns the handles of the records, in the same order.
     pub fn record_ids(self) -> impl Iterator<Item = RecordId> + 'a {
         let table = self.table;
         let mut next = table.entries[self.id.index()].first;
@@ -169,11 +169,11 @@ impl FunctionTable {
         Self::default()
     }
 
-    /// Makes room for so many more records, each of a new function, as far as there is memory for it.
+    /// Reserves memory for `records` more records, each of a new function.
     pub fn reserve(&mut self, records: usize) {
         let entries = &self.entries;
-        let _ = self.index.try_reserve(records, |&at| spread(entries[at as usize].name_ref));
-        let _ = self.entries.try_reserve(records);
+        self.index.reserve(records, |&at| spread(entries[at as usize].name_ref));
+        self.entries.reserve(records);
         self.records.reserve(records);
     }
 
@@ -206,8 +206,8 @@ impl FunctionTable {
         found.map(|&at| FunctionView { table: self, id: FunctionId(at) })
     }
 
-    /// As [`find_hashed`](Self::find_hashed), for one who goes through a file: first looks behind the function
-    /// that was met before.
+    /// Finds a function like [`find_hashed`](Self::find_hashed), but first looks after the function found last:
+    /// a file mostly has functions in the order of the table.
     #[inline]
     pub(crate) fn find_next(&mut self, name: &[u8], hash: NameRef) -> Option<FunctionId> {
         let is_it = |at: &u32| {
@@ -221,8 +221,8 @@ impl FunctionTable {
         Some(FunctionId(known))
     }
 
-    /// The one record of the function behind that which was met last, if it has that name and FuncHash
-    /// and nothing but as many counters: those can be changed.
+    /// Finds the only record of the function after the one found last. Returns its counters if name, FuncHash and
+    /// number of counters match and neither record has anything else.
     #[inline]
     pub(crate) fn find_next_counters(
         &mut self,
@@ -243,20 +243,20 @@ impl FunctionTable {
         })
     }
 
-    /// Finds or makes the function of that name; a new one has no records.
+    /// Finds or creates the function of that name; a new one has no records.
     pub fn intern(&mut self, name: &[u8]) -> FunctionId {
         self.intern_hashed(name, name_ref(name))
     }
 
-    /// As [`intern`](Self::intern), with the hash of the name known.
+    /// Interns a name whose hash is known.
     ///
-    /// `hash` must be [`name_ref`] of `name`: it is written to files as such.
+    /// `hash` must be [`name_ref`] of `name`, because writers store it.
     pub fn intern_hashed(&mut self, name: &[u8], hash: NameRef) -> FunctionId {
         self.intern_shared(name, hash, None)
     }
 
-    /// As [`intern_hashed`](Self::intern_hashed), and keeps `text` if the name
-    /// is a piece of it and it [stays](NameText::stays) anyway.
+    /// Interns a name whose hash is known. Shares `text` instead of copying the name
+    /// if the text contains the name and [stays](NameText::stays) in memory anyway.
     pub fn intern_shared(&mut self, name: &[u8], hash: NameRef, text: Option<&NameText>) -> FunctionId {
         if let Some(known) = self.find_next(name, hash) {
             return known;
@@ -270,7 +270,7 @@ impl FunctionTable {
         FunctionId(at)
     }
 
-    /// The record of a function with that FuncHash.
+    /// Finds the record of a function with that FuncHash.
     pub fn find_record(&self, function: FunctionId, func_hash: u64) -> Option<RecordId> {
         if self.entries[function.index()].records > FEW_RECORDS {
             return self.many.get(&(function.0, func_hash)).copied().map(RecordId);
@@ -279,17 +279,17 @@ impl FunctionTable {
         view.record_ids().inspect(|_| count_step()).find(|id| self.records.func_hash(id.index()) == func_hash)
     }
 
-    /// Keeps a file: the counters of records that are added while they stand in it stay there.
+    /// Keeps a file: counters of later records that lie in it are not copied.
     pub(crate) fn keep(&mut self, file: SharedPages) {
         self.records.keep(file);
     }
 
-    /// Keeps counters that are added from now on in half of the memory where they fit.
+    /// Stores later counters in 32 bits if they fit, which halves the memory.
     pub(crate) fn keep_narrow(&mut self) {
         self.records.keep_narrow();
     }
 
-    /// Takes the counters of a record out of the file in which they may stand, so that they can be changed.
+    /// Moves the counters of a record into memory where they can be changed.
     ///
     /// # Errors
     ///
@@ -298,33 +298,16 @@ impl FunctionTable {
         self.records.make_own(id.index())
     }
 
-    /// Makes room for one more record, which may be that of a new function.
+    /// Reserves memory for the counters of one more record.
     ///
     /// # Errors
     ///
     /// Out of memory, as an I/O error.
-    pub(crate) fn try_reserve(&mut self, name: &[u8], record: RecordView<'_>) -> Result<()> {
-        self.make_room_for_name(name)?;
-        if !self.many.is_empty() {
-            memory::reserve(&mut self.many, FEW_RECORDS as usize + 1, HOLD_RECORDS)?;
-        }
-        self.records.try_reserve(record)
+    pub(crate) fn try_reserve_counters(&mut self, counters: Counters<'_>) -> Result<()> {
+        self.records.try_reserve_counters(counters)
     }
 
-    /// Makes room for one more function.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    fn make_room_for_name(&mut self, name: &[u8]) -> Result<()> {
-        memory::reserve(&mut self.entries, 1, HOLD_NAMES)?;
-        let entries = &self.entries;
-        let grown = self.index.try_reserve(1, |&at| spread(entries[at as usize].name_ref));
-        grown.map_err(|_| memory::refused(HOLD_NAMES))?;
-        self.names.try_reserve(name.len())
-    }
-
-    /// Adds a copy of a record to a function; its FuncHash must be new there.
+    /// Adds a copy of a record to a function that has no record of the same FuncHash.
     pub fn push_record<'r>(&mut self, function: FunctionId, record: impl Into<RecordView<'r>>) -> RecordId {
         let record = record.into();
         let at = u32::try_from(self.records.len()).expect("fewer than 2^32 records fit in memory");
@@ -343,7 +326,7 @@ impl FunctionTable {
         RecordId(at)
     }
 
-    /// Keeps finding a record of a function with many quick: a file may give
+    /// Indexes the records of a function with many of them, because an input may give
     /// one name to all its records.
     fn index_record(&mut self, function: FunctionId, at: u32, func_hash: u64) {
         if self.entries[function.index()].records == FEW_RECORDS + 1 {
@@ -362,9 +345,9 @@ impl FunctionTable {
         self.records.record(id.index())
     }
 
-    /// The counters of all records in a few pieces of memory, in the order of
-    /// [`RecordId`]: those of one record are never apart. Where some stay in a file
-    /// there is a piece for each record.
+    /// Returns the counters of all records as a few slices, in the order of
+    /// [`RecordId`]. The counters of a record are in one slice. If some counters lie in a
+    /// file, there is one slice per record.
     pub fn counter_blocks(&self) -> impl Iterator<Item = Counters<'_>> {
         self.records.counter_blocks()
     }
@@ -430,13 +413,9 @@ impl FunctionTable {
     }
 
     /// All functions ordered by name, a prefix before its extensions.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub fn sorted_by_name(&self) -> Result<Vec<FunctionId>> {
-        let order = name_order(self.entries.len() as u32, |at| self.name(FunctionId(at)))?;
-        Ok(order.into_iter().map(FunctionId).collect())
+    pub fn sorted_by_name(&self) -> Vec<FunctionId> {
+        let order = name_order(self.entries.len() as u32, |at| self.name(FunctionId(at)));
+        order.into_iter().map(FunctionId).collect()
     }
 
     /// A table with only the functions that `keep` accepts, in the same order.

@@ -18,8 +18,6 @@
 //! The order of names as bytes.
 
 use super::Release;
-use crate::error::Result;
-use crate::memory::{self, HOLD_NAMES};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Free slot of a simulated table.
@@ -55,13 +53,13 @@ impl Probing {
     }
 
     /// Places the entries of `old` into a table of `len` slots, in slot order.
-    fn rebuild(self, old: &[u32], len: usize, hash_of: impl Fn(u32) -> u32) -> Result<Vec<u32>> {
-        let mut new = memory::filled(FREE, len, HOLD_NAMES)?;
+    fn rebuild(self, old: &[u32], len: usize, hash_of: impl Fn(u32) -> u32) -> Vec<u32> {
+        let mut new = vec![FREE; len];
         for &entry in old.iter().filter(|entry| **entry != FREE) {
             let at = self.find(&new, hash_of(entry));
             new[at] = entry;
         }
-        Ok(new)
+        new
     }
 }
 
@@ -76,24 +74,24 @@ fn string_hash(release: Release, name: &[u8]) -> u32 {
 
 /// The order in which a string map yields names that were inserted in the
 /// order given: indexes into `names`, all of which differ.
-pub(crate) fn string_map_order<'a>(release: Release, names: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<u32>> {
+pub(crate) fn string_map_order<'a>(release: Release, names: impl IntoIterator<Item = &'a [u8]>) -> Vec<u32> {
     let probing = Probing::of(release);
-    let mut slots = memory::filled(FREE, 16, HOLD_NAMES)?;
+    let mut slots = vec![FREE; 16];
     let mut hashes: Vec<u32> = Vec::new();
     for (name, index) in names.into_iter().zip(0u32..) {
         let hash = string_hash(release, name);
-        memory::push(&mut hashes, hash, HOLD_NAMES)?;
+        hashes.push(hash);
         let at = probing.find(&slots, hash);
         slots[at] = index;
         let entries = hashes.len();
         if entries * 4 > slots.len() * 3 {
-            slots = probing.rebuild(&slots, slots.len() * 2, |entry| hashes[entry as usize])?;
+            slots = probing.rebuild(&slots, slots.len() * 2, |entry| hashes[entry as usize]);
         } else if slots.len() - entries <= slots.len() / 8 {
-            slots = probing.rebuild(&slots, slots.len(), |entry| hashes[entry as usize])?;
+            slots = probing.rebuild(&slots, slots.len(), |entry| hashes[entry as usize]);
         }
     }
     slots.retain(|slot| *slot != FREE);
-    Ok(slots)
+    slots
 }
 
 /// How a map keyed by 64-bit numbers hashes them, by release.
@@ -108,49 +106,45 @@ fn number_hash(release: Release, number: u64) -> u32 {
 
 /// The order in which a small map keyed by numbers yields keys that were
 /// inserted in the order given, all of which differ: indexes into `keys`.
-///
-/// # Errors
-///
-/// Out of memory, as an I/O error.
-pub(crate) fn number_map_order(release: Release, keys: &[u64]) -> Result<Vec<u32>> {
+pub(crate) fn number_map_order(release: Release, keys: &[u64]) -> Vec<u32> {
     numbers_from(release, keys, 4)
 }
 
 /// As [`number_map_order`], for a map that has no room of its own and so begins
 /// with 64 slots.
-pub(crate) fn large_number_map_order(release: Release, keys: &[u64]) -> Result<Vec<u32>> {
+pub(crate) fn large_number_map_order(release: Release, keys: &[u64]) -> Vec<u32> {
     numbers_from(release, keys, 64)
 }
 
 /// The order in which a map keyed by texts of these hashes yields them, if room
 /// for all was made before they were inserted in the order given: indexes into
 /// `hashes`.
-pub(crate) fn prepared_map_order(release: Release, hashes: &[u32]) -> Result<Vec<u32>> {
+pub(crate) fn prepared_map_order(release: Release, hashes: &[u32]) -> Vec<u32> {
     let probing = Probing::of(release);
     let len = (hashes.len() * 4 / 3 + 2).next_power_of_two().max(64);
-    let mut slots = memory::filled(FREE, len, HOLD_NAMES)?;
+    let mut slots = vec![FREE; len];
     for (&hash, entry) in hashes.iter().zip(0u32..) {
         let at = probing.find(&slots, hash);
         slots[at] = entry;
     }
     slots.retain(|slot| *slot != FREE);
-    Ok(slots)
+    slots
 }
 
-fn numbers_from(release: Release, keys: &[u64], first_slots: usize) -> Result<Vec<u32>> {
+fn numbers_from(release: Release, keys: &[u64], first_slots: usize) -> Vec<u32> {
     let probing = Probing::of(release);
     let hash_of = |entry: u32| number_hash(release, keys[entry as usize]);
     let mut slots = vec![FREE; first_slots];
     for (entry, number) in (0..keys.len() as u32).zip(1usize..) {
         if number * 4 >= slots.len() * 3 {
             let len = if slots.len() == 4 { 64 } else { slots.len() * 2 };
-            slots = probing.rebuild(&slots, len, hash_of)?;
+            slots = probing.rebuild(&slots, len, hash_of);
         }
         let at = probing.find(&slots, hash_of(entry));
         slots[at] = entry;
     }
     slots.retain(|slot| *slot != FREE);
-    Ok(slots)
+    slots
 }
 
 const LEN: usize = 624;
@@ -235,17 +229,13 @@ impl Mersenne {
 
 /// The indexes of `count` names in the order of the names, a prefix before its
 /// extensions; equal names in any order.
-///
-/// # Errors
-///
-/// Out of memory, as an I/O error.
-pub(crate) fn name_order<'a>(count: u32, name: impl Fn(u32) -> &'a [u8]) -> Result<Vec<u32>> {
+pub(crate) fn name_order<'a>(count: u32, name: impl Fn(u32) -> &'a [u8]) -> Vec<u32> {
     let shared = shared_prefix(count, &name);
     let rest = |at: u32| &name(at)[shared..];
-    let mut keyed: Vec<(u128, u32)> = memory::collect((0..count).map(|at| (leading_bytes(rest(at)), at)), HOLD_NAMES)?;
+    let mut keyed: Vec<(u128, u32)> = (0..count).map(|at| (leading_bytes(rest(at)), at)).collect();
     // Names differ within the key more often than not, and it is at hand.
     keyed.sort_unstable_by(|(a, one), (b, other)| a.cmp(b).then_with(|| rest(*one).cmp(rest(*other))));
-    memory::collect(keyed.into_iter().map(|(_, at)| at), HOLD_NAMES)
+    keyed.into_iter().map(|(_, at)| at).collect()
 }
 
 /// Number of bytes with which all names begin.
@@ -273,9 +263,9 @@ mod tests {
     #[test]
     fn three_numbers_live_in_64_slots() {
         // Slots of k * 37 mod 64: 37, 10, 47.
-        assert_eq!(number_map_order(Release(14), &[1, 2, 3]).unwrap(), [1, 0, 2]);
+        assert_eq!(number_map_order(Release(14), &[1, 2, 3]), [1, 0, 2]);
         // Two live in 4 slots: 37 mod 4 = 1, 74 mod 4 = 2.
-        assert_eq!(number_map_order(Release(14), &[2, 1]).unwrap(), [1, 0]);
+        assert_eq!(number_map_order(Release(14), &[2, 1]), [1, 0]);
     }
 
     #[test]
@@ -283,9 +273,9 @@ mod tests {
         // 47 keys fit into 64 slots, 48 get 128.
         let hashes: Vec<u32> = (0..48).map(|at| 64 * (at % 2) + 63 - at).collect();
         let rising = |count: u32| (0..count).rev().collect::<Vec<_>>();
-        assert_eq!(prepared_map_order(Release(16), &hashes[..47]).unwrap(), rising(47));
+        assert_eq!(prepared_map_order(Release(16), &hashes[..47]), rising(47));
         let (even, odd): (Vec<u32>, Vec<u32>) = rising(48).into_iter().partition(|at| at % 2 == 0);
-        assert_eq!(prepared_map_order(Release(16), &hashes).unwrap(), [even, odd].concat());
+        assert_eq!(prepared_map_order(Release(16), &hashes), [even, odd].concat());
     }
 
     #[test]
@@ -295,16 +285,16 @@ mod tests {
         let sixth = (1u64..).find(|number| number_hash(Release(22), *number) % 64 == 6).unwrap();
         let keys = [same[0], same[1], same[2], sixth];
         // Slots 5, 6, 8 and 7 (6 is taken), or 5, 6, 7 and 8.
-        assert_eq!(number_map_order(Release(22), &keys).unwrap(), [0, 1, 3, 2]);
-        assert_eq!(number_map_order(Release(23), &keys).unwrap(), [0, 1, 2, 3]);
-        assert_eq!(number_map_order(Release(23), &[u64::MAX, u64::MAX - 1]).unwrap().len(), 2);
+        assert_eq!(number_map_order(Release(22), &keys), [0, 1, 3, 2]);
+        assert_eq!(number_map_order(Release(23), &keys), [0, 1, 2, 3]);
+        assert_eq!(number_map_order(Release(23), &[u64::MAX, u64::MAX - 1]).len(), 2);
     }
 
     #[test]
     fn strings_come_in_slot_order() {
         // h("a") = 97 = 1 mod 16, h("b") = 2, h("p") = 112 = 0.
         let names: [&[u8]; 3] = [b"b", b"a", b"p"];
-        assert_eq!(string_map_order(Release(16), names).unwrap(), [2, 1, 0]);
+        assert_eq!(string_map_order(Release(16), names), [2, 1, 0]);
     }
 }
 
@@ -349,7 +339,7 @@ mod name_order_tests {
             names in prop::collection::vec(prop_oneof!["[\0ab]{0,40}", "[^a]{0,3}"], 0..40),
         ) {
             let mut names: Vec<String> = names.iter().map(|name| format!("{prefix}{name}")).collect();
-            let order = name_order(names.len() as u32, |at| names[at as usize].as_bytes()).unwrap();
+            let order = name_order(names.len() as u32, |at| names[at as usize].as_bytes());
             let sorted: Vec<String> = order.into_iter().map(|at| names[at as usize].clone()).collect();
             names.sort();
             prop_assert_eq!(sorted, names);

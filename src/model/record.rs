@@ -12,7 +12,7 @@ use super::ProfileKind;
 use super::counters::{Counters, NO_UNIFORMITY, Uniformity};
 use super::symbols::{NameRef, NameText, SymbolTable, name_ref};
 use crate::error::{Result, Warning};
-use crate::memory::{self, HOLD_INPUT, HOLD_RECORDS};
+use crate::memory::{self, HOLD_INPUT};
 use std::iter::FusedIterator;
 use std::ops::Range;
 
@@ -360,40 +360,20 @@ impl ValueSites {
         self.values.clear();
     }
 
-    /// Makes these sites a copy of others; the memory is used again, and no
-    /// more is taken than the values need.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub(crate) fn copy_from(&mut self, other: &Self) -> Result<()> {
+    /// Makes these sites a copy of others without spare memory.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
         self.clear();
-        self.make_room_for_copy(other)?;
+        self.ends.reserve_exact(other.ends.len());
         self.ends.extend_from_slice(&other.ends);
+        self.values.reserve_exact(other.values.len());
         self.values.extend_from_slice(&other.values);
-        Ok(())
     }
 
-    /// Makes room for so many more sites, and for so many values at them.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
+    /// Reserves memory for `sites` more sites with `values` values in total.
     #[inline]
-    pub(crate) fn make_room_for_sites(&mut self, sites: usize, values: usize) -> Result<()> {
-        memory::reserve(&mut self.ends, sites, HOLD_RECORDS)?;
-        memory::reserve(&mut self.values, values, HOLD_RECORDS)
-    }
-
-    /// Makes room for a copy of other sites in these, which have none; no more than that needs.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub(crate) fn make_room_for_copy(&mut self, other: &Self) -> Result<()> {
-        let has_room = self.ends.try_reserve_exact(other.ends.len()).is_ok()
-            && self.values.try_reserve_exact(other.values.len()).is_ok();
-        if has_room { Ok(()) } else { Err(memory::refused(HOLD_RECORDS)) }
+    pub(crate) fn reserve(&mut self, sites: usize, values: usize) {
+        self.ends.reserve(sites);
+        self.values.reserve(values);
     }
 
     /// Leaves the first `most` values of each site.
@@ -406,16 +386,6 @@ impl ValueSites {
             kept += len;
         }
         self.values.truncate(kept);
-    }
-
-    /// Makes room for so many more values of a site, and for its end.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    #[inline]
-    pub(crate) fn try_reserve(&mut self, values: usize) -> Result<()> {
-        self.make_room_for_sites(1, values)
     }
 
     /// Adds a value to the site that [`end_site`](Self::end_site) will finish.

@@ -1,26 +1,24 @@
-//! Many records in few pieces of memory.
+//! Many records in few allocations.
 //!
-//! Most functions have a handful of counters and nothing else. An allocation
-//! for each of them costs more than the counters, so all counters stand in one
-//! list, and what few records have stands apart.
+//! Most functions have a handful of counters and nothing else. One allocation per
+//! record would cost more than the counters, so all counters are in one list, and
+//! rare parts are stored separately.
 
 use super::counters::{NO_UNIFORMITY, Uniformity};
 use super::record::{ValueKind, ValueSites};
 use crate::error::Result;
-use crate::memory::{self, HOLD_RECORDS, SharedPages};
+use crate::memory::SharedPages;
 use crate::model::counter_list::{CounterList, Place};
 use crate::model::counters::Counters;
 use crate::model::record::{FunctionRecord, RecordView, SitesByKind};
 
-/// Records by their place in the order in which they were pushed. Numbers can
-/// be changed in place, how many there are cannot.
+/// Records in insertion order. Counters, bitmaps and values can be changed in place;
+/// the number of counters of a record is fixed.
 #[derive(Debug, Clone, Default)]
 pub struct RecordStore {
     counters: CounterList,
     records: Vec<Stored>,
     extras: Vec<Extra>,
-    /// Room for what the record has that comes next, where that is much.
-    prepared: Option<Extra>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -29,52 +27,24 @@ struct Stored {
     counters: Place,
     /// Index into `extras`, or [`NONE`].
     extra: u32,
-    /// For the owner, see [`RecordStore::next`].
+    /// A link that the owner sets, see [`RecordStore::next`].
     next: u32,
 }
 
-/// What most records do not have.
+/// The parts that most records do not have.
 #[derive(Debug, Clone, Default)]
 struct Extra {
     bitmap: Vec<u8>,
     sites: SitesByKind,
-    /// Rarer still.
+    /// Only records of GPU programs have it.
     uniformity: Option<Box<Uniformity>>,
 }
 
-/// From so many bytes on what most records do not have is asked for in a way that can be refused.
-const MUCH: usize = 16 << 10;
-
 impl Extra {
-    /// Room for what a record has.
-    fn with_capacity_for(record: RecordView<'_>) -> Result<Self> {
-        let mut extra = Self::default();
-        memory::reserve(&mut extra.bitmap, record.bitmap.len(), HOLD_RECORDS)?;
-        for kind in ValueKind::ALL.into_iter().filter(|kind| !record.sites(*kind).is_empty()) {
-            extra.sites.of_mut(kind).make_room_for_copy(record.sites(kind))?;
-        }
-        Ok(extra)
-    }
-
-    /// A copy of what a record has, in the room that was made for it.
-    fn filled_with(mut self, record: RecordView<'_>) -> Result<Self> {
-        memory::extend(&mut self.bitmap, record.bitmap, HOLD_RECORDS)?;
-        for kind in ValueKind::ALL.into_iter().filter(|kind| !record.sites(*kind).is_empty()) {
-            self.sites.of_mut(kind).copy_from(record.sites(kind))?;
-        }
-        Ok(self)
-    }
-
-    /// A copy of what a record has.
     fn copy_of(record: RecordView<'_>) -> Self {
-        Self { bitmap: record.bitmap.to_vec(), sites: record.sites.to_compact(), uniformity: None }
+        let uniformity = (!record.uniformity.is_empty()).then(|| Box::new(record.uniformity.clone()));
+        Self { bitmap: record.bitmap.to_vec(), sites: record.sites.to_compact(), uniformity }
     }
-}
-
-/// Bytes of what most records do not have.
-fn extra_bytes(record: RecordView<'_>) -> usize {
-    let of_sites = |kind| size_of_val(record.sites(kind).values()) + size_of_val(record.sites(kind).ends());
-    record.bitmap.len() + ValueKind::ALL.into_iter().map(of_sites).sum::<usize>()
 }
 
 /// No index.
@@ -86,9 +56,9 @@ impl RecordStore {
         Self::default()
     }
 
-    /// Makes room for so many more records, as far as there is memory for it.
+    /// Reserves memory for `records` more records without their counters.
     pub fn reserve(&mut self, records: usize) {
-        let _ = self.records.try_reserve(records);
+        self.records.reserve(records);
     }
 
     /// Number of records.
@@ -108,33 +78,26 @@ impl RecordStore {
         self.extras.clear();
     }
 
-    /// Keeps a file: the counters of records that are added while they stand in it stay there.
+    /// Keeps a file: counters of later records that lie in it are not copied.
     pub(crate) fn keep(&mut self, file: SharedPages) {
         self.counters.keep(file);
     }
 
-    /// Keeps counters that are added from now on in half of the memory where they fit.
+    /// Stores later counters in 32 bits if they fit.
     pub(crate) fn keep_narrow(&mut self) {
         self.counters.keep_narrow();
     }
 
-    /// Makes room for one more record: adding a record without ends the process
-    /// where there is none.
+    /// Reserves memory for the counters of one more record.
     ///
     /// # Errors
     ///
     /// Out of memory, as an I/O error.
-    pub(crate) fn try_reserve(&mut self, record: RecordView<'_>) -> Result<()> {
-        memory::reserve(&mut self.records, 1, HOLD_RECORDS)?;
-        if !record.has_only_counters() {
-            memory::reserve(&mut self.extras, 1, HOLD_RECORDS)?;
-            let is_much = extra_bytes(record) >= MUCH;
-            self.prepared = if is_much { Some(Extra::with_capacity_for(record)?) } else { None };
-        }
-        self.counters.make_room_for(record.counters)
+    pub(crate) fn try_reserve_counters(&mut self, counters: Counters<'_>) -> Result<()> {
+        self.counters.try_reserve(counters)
     }
 
-    /// Takes the counters of a record out of the file in which they may stand and widens them, so that they can be changed.
+    /// Moves the counters of a record into memory where they can be changed.
     ///
     /// # Errors
     ///
@@ -147,10 +110,7 @@ impl RecordStore {
     pub fn push(&mut self, record: RecordView<'_>) {
         let mut extra = NONE;
         if !record.has_only_counters() {
-            let uniformity = (!record.uniformity.is_empty()).then(|| Box::new(record.uniformity.clone()));
-            let prepared = self.prepared.take().and_then(|room| room.filled_with(record).ok());
-            let copy = prepared.unwrap_or_else(|| Extra::copy_of(record));
-            extra = self.push_extra(Extra { uniformity, ..copy });
+            extra = self.push_extra(Extra::copy_of(record));
         }
         let counters = self.counters.push(record.counters);
         self.records.push(Stored { func_hash: record.func_hash, counters, extra, next: NONE });
@@ -191,9 +151,9 @@ impl RecordStore {
         self.counters.at_mut(&mut self.records[index].counters)
     }
 
-    /// The counters of all records in a few pieces of memory, in the order of
-    /// the records: those of one record are never apart. Where some stay in a file
-    /// or take 32 bits there is a piece for each record.
+    /// Returns the counters of all records as a few slices, in the order of the records.
+    /// The counters of a record are in one slice. If some counters lie in a file or take
+    /// 32 bits, there is one slice per record.
     pub fn counter_blocks(&self) -> impl Iterator<Item = Counters<'_>> {
         let (blocks, apart) = match self.counters.is_wide() {
             true => (Some(self.counters.blocks()), &[][..]),
@@ -203,7 +163,7 @@ impl RecordStore {
         blocks.chain(apart.iter().map(|record| self.counters.at(record.counters)))
     }
 
-    /// The counters of a record that has nothing else, as far as they can be changed where they are.
+    /// Returns the counters of a record that has nothing else, if they can be changed in place.
     #[inline]
     pub(super) fn only_counters_mut(&mut self, index: usize) -> Option<&mut [u64]> {
         let stored = &self.records[index];
@@ -217,17 +177,17 @@ impl RecordStore {
         self.extras.get_mut(extra as usize).map_or(&mut [], |extra| extra.bitmap.as_mut_slice())
     }
 
-    /// The sites of one kind of a record, to be changed; panics as [`record`](Self::record).
+    /// Returns the sites of one kind of a record, to be changed; panics as [`record`](Self::record).
     pub fn sites_mut(&mut self, index: usize, kind: ValueKind) -> &mut ValueSites {
         self.extra_mut(index).sites.of_mut(kind)
     }
 
-    /// How evenly the waves ran, to be changed; panics as [`record`](Self::record).
+    /// Returns how evenly the waves ran, to be changed; panics as [`record`](Self::record).
     pub fn uniformity_mut(&mut self, index: usize) -> &mut Uniformity {
         self.extra_mut(index).uniformity.get_or_insert_default()
     }
 
-    /// What most records do not have, made if need be.
+    /// Returns the rare parts of a record, created on demand.
     fn extra_mut(&mut self, index: usize) -> &mut Extra {
         if self.records[index].extra == NONE {
             self.records[index].extra = self.push_extra(Extra::default());
@@ -235,12 +195,12 @@ impl RecordStore {
         &mut self.extras[self.records[index].extra as usize]
     }
 
-    /// Whether of some record it is known how evenly the waves ran.
+    /// Returns true if some record says how evenly the waves ran.
     pub(super) fn has_uniformity(&self) -> bool {
         self.extras.iter().any(|extra| extra.uniformity.is_some())
     }
 
-    /// Whether some record has value sites.
+    /// Returns true if some record has value sites.
     pub(super) fn has_value_sites(&self) -> bool {
         self.extras.iter().any(|extra| !extra.sites.is_empty())
     }
@@ -250,12 +210,12 @@ impl RecordStore {
         self.extras.iter_mut().flat_map(|extra| extra.sites.iter_mut())
     }
 
-    /// Which record the owner put behind the one at `index`, or [`NONE`].
+    /// Returns the record that the owner linked to the one at `index`, or [`NONE`].
     pub(super) fn next(&self, index: usize) -> u32 {
         self.records[index].next
     }
 
-    /// Puts a record behind the one at `index`.
+    /// Links a record to the one at `index`.
     pub(super) fn set_next(&mut self, index: usize, next: u32) {
         self.records[index].next = next;
     }

@@ -3,10 +3,7 @@
 //! As LLVM's `ProfileSummaryBuilder` computes it; stored in indexed files from
 //! version 4.
 
-use crate::error::Result;
-use crate::memory::{self, HOLD_COUNTERS};
 use crate::model::record::RecordView;
-use std::alloc::{Layout, handle_alloc_error};
 use std::fmt;
 
 /// Cutoffs of the stored summary, in parts per million.
@@ -73,8 +70,6 @@ pub struct SummaryBuilder {
     runs: Vec<Vec<u64>>,
     /// Room for counters of a record that are kept in 32 bits.
     widened: Vec<u64>,
-    /// Whether a count is missing, for it did not fit the memory.
-    is_out_of_memory: bool,
 }
 
 /// Counts below this are tallied in a table instead of being sorted.
@@ -178,11 +173,10 @@ impl SummaryBuilder {
         if self.has_no_rows {
             return;
         }
-        let (tally, large, is_out_of_memory) = (&mut self.small.0, &mut self.large, &mut self.is_out_of_memory);
+        let (tally, large) = (&mut self.small.0, &mut self.large);
         let mut add = |count: u64, parity: usize| match tally.get_mut(count as usize) {
             Some(seen) if count < SMALL => seen[parity] = seen[parity].wrapping_add(1),
-            _ if large.try_reserve(1).is_ok() => large.push(count),
-            _ => *is_out_of_memory = true,
+            _ => large.push(count),
         };
         let (pairs, last) = counters.as_chunks::<2>();
         for [even, odd] in pairs {
@@ -211,29 +205,12 @@ impl SummaryBuilder {
         ours.max_function_count = ours.max_function_count.max(theirs.max_function_count);
         ours.max_internal_count = ours.max_internal_count.max(theirs.max_internal_count);
         self.small.absorb(&other.small);
-        self.is_out_of_memory |= other.is_out_of_memory;
-        match self.large.try_reserve(other.large.len()) {
-            Ok(()) => self.large.extend(other.large),
-            Err(_) => self.is_out_of_memory = true,
-        }
+        self.large.extend(other.large);
         self.runs.extend(other.runs);
     }
 
-    /// As [`finish`](Self::finish).
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub fn try_finish(self, cutoffs: &[u32]) -> Result<ProfileSummary> {
-        if self.is_out_of_memory { Err(memory::refused(HOLD_COUNTERS)) } else { Ok(self.finish(cutoffs)) }
-    }
-
-    /// The summary with a row for each of `cutoffs`, which must ascend. Where rows are asked for and memory did not
-    /// hold the counts, the process ends.
+    /// The summary with a row for each of `cutoffs`, which must ascend.
     pub fn finish(mut self, cutoffs: &[u32]) -> ProfileSummary {
-        if self.is_out_of_memory && !cutoffs.is_empty() {
-            handle_alloc_error(Layout::for_value(self.large.as_slice()));
-        }
         self.summary.max_count = self.summary.max_function_count.max(self.summary.max_internal_count);
         if cutoffs.is_empty() {
             return self.summary;

@@ -8,8 +8,6 @@
 //! several at a time. Here eight names go through it side by side. A name that is
 //! done makes room for the next one, whatever their lengths.
 
-use crate::error::Result;
-use crate::memory::{self, HOLD_NAMES};
 use hashbrown::{HashMap, HashTable, hash_table};
 use std::hash::BuildHasher;
 use std::ops::Deref;
@@ -60,26 +58,11 @@ impl SymbolTable {
         Self::default()
     }
 
-    /// Makes room for so many more names, which are pieces of shared texts.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub(crate) fn reserve(&mut self, names: usize) -> Result<()> {
-        memory::reserve(&mut self.names, names, HOLD_NAMES)?;
+    /// Reserves memory for `names` more names that lie in shared texts.
+    pub(crate) fn reserve(&mut self, names: usize) {
+        self.names.reserve(names);
         let (known, hasher) = (&self.names, &self.hasher);
-        let grown = self.index.try_reserve(names, |&at| hasher.hash_one(known[at as usize].hash));
-        grown.map_err(|_| memory::refused(HOLD_NAMES))
-    }
-
-    /// Makes room for one more name.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub(crate) fn try_reserve(&mut self, name: &[u8]) -> Result<()> {
-        self.reserve(1)?;
-        self.store.try_reserve(name.len())
+        self.index.reserve(names, |&at| hasher.hash_one(known[at as usize].hash));
     }
 
     /// Adds a name and returns its hash.
@@ -107,16 +90,10 @@ impl SymbolTable {
     }
 
     /// Adds all names of another table; names that are there already stay.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub fn absorb(&mut self, other: &Self) -> Result<()> {
+    pub fn absorb(&mut self, other: &Self) {
         for (symbol, entry) in (0..).map(Symbol).zip(&other.names) {
-            self.try_reserve(other.resolve(symbol))?;
             self.insert_shared(entry.hash, other.resolve(symbol), other.text(symbol));
         }
-        Ok(())
     }
 
     /// The name of that hash.
@@ -264,29 +241,14 @@ impl NameStore {
         if let Some((text, start)) = shared {
             return NamePlace { start, len, text: self.share(text) };
         }
-        self.ensure_own_text();
+        if self.own.last().is_none_or(|own| own.len() >= FULL) {
+            self.own.push(Vec::new());
+        }
         let at = self.own.len() - 1;
         let start = self.own[at].len();
         self.own[at].extend_from_slice(name);
         let number = |number: usize| u32::try_from(number).expect("own texts and their number are small");
         NamePlace { start: number(start), len, text: OWN + number(at) }
-    }
-
-    /// Sees to it that the last own text is not full.
-    fn ensure_own_text(&mut self) {
-        if self.own.last().is_none_or(|own| own.len() >= FULL) {
-            self.own.push(Vec::new());
-        }
-    }
-
-    /// Makes room for a name of that length.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub(super) fn try_reserve(&mut self, len: usize) -> Result<()> {
-        self.ensure_own_text();
-        self.own.last_mut().map_or(Ok(()), |own| memory::reserve(own, len, HOLD_NAMES))
     }
 
     fn share(&mut self, text: &NameText) -> u32 {

@@ -349,7 +349,7 @@ impl LineTable {
             if row.end_sequence() {
                 let rows: Vec<(u64, Place)> = std::mem::take(&mut rows);
                 let Some(start) = rows.first().map(|(address, _)| *address) else { continue };
-                memory::push(&mut sequences, Sequence { start, end: row.address(), rows }, HOLD_INPUT)?;
+                sequences.push(Sequence { start, end: row.address(), rows });
                 continue;
             }
             let column = match row.column() {
@@ -359,7 +359,7 @@ impl LineTable {
             };
             let line = row.line().map_or(0, |line| line.get() as u32);
             let place = Place { file: row.file_index(), line, column };
-            memory::push(&mut rows, (row.address(), place), HOLD_INPUT)?;
+            rows.push((row.address(), place));
         }
         sequences.sort_by_key(|sequence| sequence.end);
         Ok(Self { sequences })

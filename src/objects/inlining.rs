@@ -11,7 +11,6 @@ use super::debug_info::{Entry, Slice, damaged, load_sections, ranges_of, ranges_
 use super::debug_info::{LineTable, file_name};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
-use crate::memory::{self, HOLD_INPUT, HOLD_STACKS};
 use gimli::{AttributeValue, Dwarf, EndianSlice, Unit, UnitOffset, constants};
 use std::collections::HashMap;
 use std::path::Path;
@@ -58,11 +57,11 @@ pub(crate) fn inline_chains(
     let mut units = Vec::new();
     let mut headers = dwarf.units();
     while let Some(header) = headers.next().map_err(damaged)? {
-        memory::push(&mut units, dwarf.unit(header).map_err(damaged)?, HOLD_INPUT)?;
+        units.push(dwarf.unit(header).map_err(damaged)?);
     }
     let mut bounds = Bounds { depth: limits.context_depth.into(), most, left: most };
     let mut functions = Functions { dwarf: &dwarf, units: &units, names: HashMap::new() };
-    let mut found = memory::filled(Vec::new(), addresses.len(), HOLD_STACKS)?;
+    let mut found = vec![Vec::new(); addresses.len()];
     for (at, unit) in units.iter().enumerate() {
         let inside = addresses_of(&dwarf, unit, addresses, &found)?;
         if inside.is_empty() {
@@ -93,7 +92,6 @@ fn addresses_of(
     let mut ranges = ranges_of_unit(dwarf, unit)?;
     while let Some(range) = ranges.next().map_err(damaged)? {
         let of_range = within(addresses, range);
-        memory::reserve(&mut inside, of_range.len(), HOLD_STACKS)?;
         inside.extend(of_range.filter(|index| found[*index].is_empty()));
     }
     inside.sort_unstable();
@@ -194,7 +192,7 @@ impl<'a> Functions<'_, 'a> {
         bounds: &mut Bounds,
         found: &mut [Vec<InlineFrame>],
     ) -> Result<()> {
-        let own: Vec<u64> = memory::collect(inside.iter().map(|index| addresses[*index]), HOLD_STACKS)?;
+        let own: Vec<u64> = inside.iter().map(|index| addresses[*index]).collect();
         let (subroutines, owners) = self.subroutines(at, &own, bounds)?;
         for ((index, address), owner) in inside.iter().zip(own).zip(owners) {
             let (line, column, file) = lines.at(address);
@@ -232,7 +230,7 @@ impl<'a> Functions<'_, 'a> {
         bounds: &Bounds,
     ) -> Result<(Vec<Subroutine>, Vec<Option<usize>>)> {
         let unit = &self.units[at];
-        let (mut found, mut owners) = (Vec::new(), memory::filled(None, addresses.len(), HOLD_STACKS)?);
+        let (mut found, mut owners) = (Vec::new(), vec![None; addresses.len()]);
         // Subroutines around the entry at hand.
         let mut around: Vec<usize> = Vec::new();
         let mut entries = unit.entries();
@@ -255,7 +253,7 @@ impl<'a> Functions<'_, 'a> {
                 call_line: number(constants::DW_AT_call_line),
                 call_column: number(constants::DW_AT_call_column),
             };
-            memory::push(&mut found, subroutine, HOLD_INPUT)?;
+            found.push(subroutine);
             let this = found.len() - 1;
             around.push(this);
             bounds.check_depth(around.len())?;
@@ -281,10 +279,7 @@ impl<'a> Functions<'_, 'a> {
         let name = linkage.or_else(|| find(&[constants::DW_AT_name])).and_then(|(value, unit)| text(value, unit));
         let line = find(&[constants::DW_AT_decl_line]).and_then(|(value, _)| value.udata_value()).unwrap_or(0) as u32;
         let declaration = Declaration { name, line };
-        // Without room it is looked up each time.
-        if self.names.try_reserve(1).is_ok() {
-            self.names.insert(place, declaration.clone());
-        }
+        self.names.insert(place, declaration.clone());
         declaration
     }
 

@@ -96,7 +96,7 @@ pub fn append(profile: Vec<u8>, family: Family, origins: u64, state: &[u8]) -> R
     sink.u32(family as u32);
     sink.u32(VERSION);
     sink.bytes(&MAGIC);
-    sink.finish()
+    Ok(sink.into_bytes())
 }
 
 impl<'data> Frame<'data> {

@@ -134,7 +134,7 @@ impl StoredInputs {
             out.number(input.is_found.into());
             out.count(places[&*input.deflated]);
         });
-        out.finish()
+        Ok(out.finish())
     }
 
     /// Reads what [`encode`](Self::encode) wrote.

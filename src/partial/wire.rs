@@ -59,13 +59,9 @@ impl Encoder {
         self.0.into_bytes()
     }
 
-    /// What was written, of which there may be very much.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub fn finish(self) -> Result<Vec<u8>> {
-        self.0.finish()
+    /// Returns the encoded state.
+    pub fn finish(self) -> Vec<u8> {
+        self.0.into_bytes()
     }
 }
 

@@ -8,7 +8,6 @@
 //! need as a whole at a time they share: mostly all files are of one program.
 
 use crate::error::Result;
-use crate::memory::{self, HOLD_NAMES};
 use crate::model::{NameRef, NameText, SymbolTable, hash_names};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -146,19 +145,15 @@ pub(super) struct ChunkSource<B> {
 impl HashedChunk {
     /// Hashes the names at `spans` of `text`, which stand one behind the other
     /// with a separator between them.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub(super) fn new(source: ChunkSource<&[u8]>, text: Vec<u8>, spans: &[Range<usize>]) -> Result<Self> {
-        let names: Vec<&[u8]> = memory::collect(spans.iter().map(|span| &text[span.clone()]), HOLD_NAMES)?;
-        let mut hashes = memory::filled(0, names.len(), HOLD_NAMES)?;
+    pub(super) fn new(source: ChunkSource<&[u8]>, text: Vec<u8>, spans: &[Range<usize>]) -> Self {
+        let names: Vec<&[u8]> = spans.iter().map(|span| &text[span.clone()]).collect();
+        let mut hashes = vec![0; names.len()];
         hash_names(&names, &mut hashes);
         let len = |span: &Range<usize>| u32::try_from(span.len()).expect("limits keep names below 4 GiB");
-        let lens = memory::collect(spans.iter().map(len), HOLD_NAMES)?;
+        let lens = spans.iter().map(len).collect();
         let ChunkSource { stored, text_len, compressed, lax } = source;
-        let stored = memory::copied(stored, HOLD_NAMES)?;
-        Ok(Self { source: ChunkSource { stored, text_len, compressed, lax }, text: text.into(), hashes, lens })
+        let stored = stored.to_vec();
+        Self { source: ChunkSource { stored, text_len, compressed, lax }, text: text.into(), hashes, lens }
     }
 
     /// The names in order.
@@ -265,7 +260,7 @@ mod tests {
     fn a_chunk_is_found_by_all_its_bytes_and_under_the_same_compat_only() {
         let chunks = NameChunks::default();
         let text = b"a\x01b".to_vec();
-        chunks.keep(Arc::new(HashedChunk::new(source(b"a\x01b"), text, &[0..1, 2..3]).unwrap()));
+        chunks.keep(Arc::new(HashedChunk::new(source(b"a\x01b"), text, &[0..1, 2..3])));
         let found = chunks.find(source(b"a\x01b")).expect("it was kept");
         assert!(found.text().stays());
         let names: Vec<_> = found.names().collect();
@@ -280,7 +275,7 @@ mod tests {
     fn chunks_that_do_not_fit_are_not_kept() {
         let chunks = NameChunks::default();
         let large = vec![b'x'; MOST_BYTES];
-        let large = Arc::new(HashedChunk::new(source(b"large"), large, std::slice::from_ref(&(0..1))).unwrap());
+        let large = Arc::new(HashedChunk::new(source(b"large"), large, std::slice::from_ref(&(0..1))));
         chunks.keep(Arc::clone(&large));
         assert!(!large.text().stays());
         assert!(chunks.find(source(b"large")).is_none());

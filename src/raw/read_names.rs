@@ -51,7 +51,7 @@ impl RawNames {
     pub fn read_section(section: &[u8], limits: &Limits) -> Result<Self> {
         let mut symbols = SymbolTable::new();
         let reader = ChunkReader { limits, known: None, threads: 1 };
-        insert_all(&mut symbols, &reader.read(section, 0)?, |_| Ok(()))?;
+        insert_all(&mut symbols, &reader.read(section, 0)?, |_| {});
         Ok(Self::from_symbols(symbols))
     }
 
@@ -73,10 +73,8 @@ fn read(profile: &RawProfile<'_>, limits: &Limits, known: Option<&NameChunks>, t
         reader.read(profile.section(section), base)
     };
     let (mut symbols, mut vtable_names) = (SymbolTable::new(), Vec::new());
-    insert_all(&mut symbols, &read(Section::Names)?, |_| Ok(()))?;
-    insert_all(&mut symbols, &read(Section::VTableNames)?, |name| {
-        memory::push(&mut vtable_names, name.to_vec(), HOLD_NAMES)
-    })?;
+    insert_all(&mut symbols, &read(Section::Names)?, |_| {});
+    insert_all(&mut symbols, &read(Section::VTableNames)?, |name| vtable_names.push(name.to_vec()));
     Ok(RawNames::of_sections(symbols, vtable_names, profile.name_sections()))
 }
 
@@ -85,26 +83,20 @@ fn read_plain(profile: &RawProfile<'_>) -> Result<RawNames> {
     let mut symbols = SymbolTable::new();
     for (index, record) in profile.records().enumerate() {
         let name = profile.plain_name(index, &record)?;
-        symbols.try_reserve(name)?;
         symbols.insert(name);
     }
     Ok(RawNames::from_symbols(symbols))
 }
 
 /// Adds the names of chunks to a table and hands each on.
-fn insert_all(
-    symbols: &mut SymbolTable,
-    chunks: &[Arc<HashedChunk>],
-    mut each: impl FnMut(&[u8]) -> Result<()>,
-) -> Result<()> {
-    symbols.reserve(chunks.iter().map(|chunk| chunk.names().len()).sum())?;
+fn insert_all(symbols: &mut SymbolTable, chunks: &[Arc<HashedChunk>], mut each: impl FnMut(&[u8])) {
+    symbols.reserve(chunks.iter().map(|chunk| chunk.names().len()).sum());
     for chunk in chunks {
         for (hash, name) in chunk.names() {
             symbols.insert_shared(hash, name, Some(chunk.text()));
-            each(name)?;
+            each(name);
         }
     }
-    Ok(())
 }
 
 /// Finds the chunks of a section and takes their names apart.
@@ -220,7 +212,7 @@ fn hash_chunk(chunk: &FoundChunk<'_>, limits: &Limits, known: Option<&NameChunks
     }
     let text = inflate(chunk, limits).and_then(|text| spans(&text, limits).map(|spans| (text, spans)));
     let (text, spans) = text.map_err(|error| error.at("names", chunk.offset))?;
-    let chunk = Arc::new(HashedChunk::new(source, text, &spans)?);
+    let chunk = Arc::new(HashedChunk::new(source, text, &spans));
     if let Some(known) = known {
         known.keep(Arc::clone(&chunk));
     }
@@ -250,7 +242,7 @@ fn spans(text: &[u8], limits: &Limits) -> Result<Vec<Range<usize>>> {
             let kind = ErrorKind::LimitExceeded { what: "length of a name", found, limit: limits.name_bytes };
             return Err(kind.into());
         }
-        memory::push(&mut spans, start..start + name.len(), HOLD_NAMES)?;
+        spans.push(start..start + name.len());
         start += name.len() + 1;
     }
     Ok(spans)

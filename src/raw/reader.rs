@@ -277,7 +277,7 @@ impl<'data> RawReader<'data> {
             self.timestamps.push((timestamp, data.name_ref));
         }
         let bitmap = self.profile.bitmap(index, &data).map_err(|error| self.name_function(error, &data))?;
-        memory::extend(&mut self.record.bitmap, bitmap, HOLD_COUNTERS)?;
+        self.record.bitmap.extend_from_slice(bitmap);
         if self.profile.header().version() >= 11 {
             let uniform = self.profile.uniform_counters(index, &data);
             let uniform = uniform.map_err(|error| self.name_function(error, &data))?;
@@ -293,7 +293,8 @@ impl<'data> RawReader<'data> {
 
     fn read_values(&mut self, data: &DataRecord) -> Result<()> {
         if self.values_missing {
-            return values::append_empty_sites(data, &mut self.record);
+            values::append_empty_sites(data, &mut self.record);
+            return Ok(());
         }
         let profile = &self.profile;
         let llvm = self.options.compat.is_llvm();
@@ -306,7 +307,10 @@ impl<'data> RawReader<'data> {
         });
         match profile.header().version() {
             2 => return values::read_version_2(profile, targets, data, &mut self.record),
-            3 => return values::append_empty_sites(data, &mut self.record),
+            3 => {
+                values::append_empty_sites(data, &mut self.record);
+                return Ok(());
+            }
             _ => {}
         }
         let endian = profile.header().encoding().endian;
@@ -521,7 +525,7 @@ impl ProfileReader for RawReader<'_> {
         if self.all_symbols.is_none() {
             let mut all = SymbolTable::new();
             for names in self.earlier_names.iter().chain([&self.names]) {
-                all.absorb(names.symbols())?;
+                all.absorb(names.symbols());
             }
             self.all_symbols = Some(all);
         }

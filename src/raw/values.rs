@@ -118,7 +118,7 @@ impl BlobReader<'_> {
 
     /// As [`read`](Self::read), and keeps nothing.
     pub(super) fn check(&self, cursor: &mut Cursor<'_>, announced: DeclaredSites) -> Result<()> {
-        self.walk(cursor, announced, &mut |_, _, _| Ok(()))
+        self.walk(cursor, announced, &mut |_, _, _| {})
     }
 
     /// Checks the blob at the cursor and hands out what it has of each kind:
@@ -127,7 +127,7 @@ impl BlobReader<'_> {
         &self,
         cursor: &mut Cursor<'_>,
         announced: DeclaredSites,
-        each: &mut impl FnMut(ValueKind, &[u8], &[[u8; 16]]) -> Result<()>,
+        each: &mut impl FnMut(ValueKind, &[u8], &[[u8; 16]]),
     ) -> Result<()> {
         let strict = self.strictness == Strictness::Strict;
         let left = cursor.left();
@@ -177,7 +177,7 @@ impl BlobReader<'_> {
         &self,
         inner: &mut Cursor<'_>,
         announced: DeclaredSites,
-        each: &mut impl FnMut(ValueKind, &[u8], &[[u8; 16]]) -> Result<()>,
+        each: &mut impl FnMut(ValueKind, &[u8], &[[u8; 16]]),
     ) -> Result<ValueKind> {
         let beyond = |inner: &Cursor<'_>, what: &str| {
             let detail = format!("{what} leaves the value data of its function");
@@ -205,24 +205,19 @@ impl BlobReader<'_> {
         inner.take("padding of value counts", padding).map_err(|_| beyond(&start, "a list of value counts"))?;
         let values_len = counts.iter().map(|count| u64::from(*count)).sum::<u64>();
         let bytes = inner.take("values", values_len * 16).map_err(|_| beyond(&start, "a list of values"))?;
-        each(kind, counts, bytes.as_chunks::<16>().0)?;
+        each(kind, counts, bytes.as_chunks::<16>().0);
         Ok(kind)
     }
 
-    fn append_sites(
-        &self,
-        kind: ValueKind,
-        counts: &[u8],
-        pairs: &[[u8; 16]],
-        record: &mut FunctionRecord,
-    ) -> Result<()> {
+    fn append_sites(&self, kind: ValueKind, counts: &[u8], pairs: &[[u8; 16]], record: &mut FunctionRecord) {
+        let (endian, targets) = (self.endian, self.targets);
         match kind {
             ValueKind::IndirectCallTarget => {
-                append_mapped(self.endian, kind, counts, pairs, record, |address| self.targets.function(address))
+                append_mapped(endian, kind, counts, pairs, record, |address| targets.function(address));
             }
-            ValueKind::MemOpSize => append_mapped(self.endian, kind, counts, pairs, record, |size| size),
+            ValueKind::MemOpSize => append_mapped(endian, kind, counts, pairs, record, |size| size),
             ValueKind::VTableTarget => {
-                append_mapped(self.endian, kind, counts, pairs, record, |address| self.targets.vtable(address))
+                append_mapped(endian, kind, counts, pairs, record, |address| targets.vtable(address));
             }
         }
     }
@@ -238,9 +233,9 @@ fn append_mapped(
     mut pairs: &[[u8; 16]],
     record: &mut FunctionRecord,
     map: impl Fn(u64) -> u64,
-) -> Result<()> {
+) {
     let sites = record.sites_mut(kind);
-    sites.make_room_for_sites(counts.len(), pairs.len())?;
+    sites.reserve(counts.len(), pairs.len());
     for &count in counts {
         let (own, rest) = pairs.split_at(usize::from(count).min(pairs.len()));
         pairs = rest;
@@ -250,23 +245,17 @@ fn append_mapped(
         }
         sites.end_site();
     }
-    Ok(())
 }
 
 /// Gives `record` the sites that `data_record` announces, without values.
-///
-/// # Errors
-///
-/// Out of memory, as an I/O error.
-pub(super) fn append_empty_sites(data_record: &DataRecord, record: &mut FunctionRecord) -> Result<()> {
+pub(super) fn append_empty_sites(data_record: &DataRecord, record: &mut FunctionRecord) {
     for (kind, &count) in ValueKind::ALL.iter().zip(&data_record.num_value_sites) {
         if count != 0 {
             let sites = record.sites_mut(*kind);
-            sites.make_room_for_sites(count.into(), 0)?;
+            sites.reserve(count.into(), 0);
             (0..count).for_each(|_| sites.end_site());
         }
     }
-    Ok(())
 }
 
 /// Reads the values of a version 2 record, to which it points.
@@ -281,7 +270,8 @@ pub(super) fn read_version_2(
 ) -> Result<()> {
     let delta = profile.header().word(Word::ValueDataDelta);
     if data_record.values_ptr == 0 || delta == 0 {
-        return append_empty_sites(data_record, record);
+        append_empty_sites(data_record, record);
+        return Ok(());
     }
     let encoding = profile.header().encoding();
     let offset = encoding.pointer.wrap(data_record.values_ptr.wrapping_sub(delta));
@@ -295,5 +285,6 @@ pub(super) fn read_version_2(
     let bytes = cursor.take("values", values_len * 16)?;
     let kind = ValueKind::IndirectCallTarget;
     let pairs = bytes.as_chunks::<16>().0;
-    append_mapped(encoding.endian, kind, counts, pairs, record, |address| targets.function(address))
+    append_mapped(encoding.endian, kind, counts, pairs, record, |address| targets.function(address));
+    Ok(())
 }

@@ -13,7 +13,6 @@ use super::plan::{Item, Plan};
 use crate::bytes::names::{Compression, write_chunk};
 use crate::bytes::{Encoding, Endian, PointerWidth, Sink};
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{self, HOLD_OUTPUT};
 use crate::model::symbols::NameRefMap;
 use crate::model::{Loss, NameRef, Profile, RecordView, ValueCount, ValueKind, ValueSites};
 
@@ -169,9 +168,9 @@ impl<'a> Writer<'a> {
         let mut parts = Parts { binary_ids: self.binary_ids(), ..Parts::default() };
         let names = self.names(&mut parts)?;
         self.vtables(&mut parts)?;
-        self.records(&mut parts, &names)?;
+        self.records(&mut parts, &names);
         self.check_size(&parts)?;
-        self.assemble(&parts)
+        Ok(self.assemble(&parts))
     }
 
     /// A record counts its parts in 32 bits.
@@ -221,14 +220,13 @@ impl<'a> Writer<'a> {
         if self.version() <= 2 {
             for name in &self.plan.names {
                 starts.push(parts.names.len() as u64);
-                memory::reserve(&mut parts.names, name.len(), HOLD_OUTPUT)?;
                 parts.names.extend_from_slice(name);
             }
             return Ok(starts);
         }
         let mut sink = self.sink();
         write_chunk(&mut sink, self.plan.names.iter().copied(), self.compression)?;
-        parts.names = sink.finish()?;
+        parts.names = sink.into_bytes();
         Ok(starts)
     }
 
@@ -244,15 +242,15 @@ impl<'a> Writer<'a> {
             sink.u32(address::VTABLE_SIZE);
             sink.align(8);
         }
-        parts.vtables = sink.finish()?;
+        parts.vtables = sink.into_bytes();
         parts.vtables_count = self.plan.vtables.len() as u64;
         let mut sink = self.sink();
         write_chunk(&mut sink, self.plan.vtable_names.iter().copied(), self.compression)?;
-        parts.vtable_names = sink.finish()?;
+        parts.vtable_names = sink.into_bytes();
         Ok(())
     }
 
-    fn records(&self, parts: &mut Parts, name_starts: &[u64]) -> Result<()> {
+    fn records(&self, parts: &mut Parts, name_starts: &[u64]) {
         let size = self.layout.size();
         let data_size = self.plan.items.len() as u64 * size as u64;
         let counters_size = self.plan.items.iter().map(|item| self.counter_bytes(item)).sum::<u64>();
@@ -263,7 +261,7 @@ impl<'a> Writer<'a> {
         let sections = [&mut parts.data, &mut parts.counters, &mut parts.bitmap, &mut parts.uniform_counters];
         let sizes = [data_size, counters_size, bitmap_size, if self.plan.uniform { uniform_size as u64 } else { 0 }];
         for (section, size) in sections.into_iter().zip(sizes) {
-            memory::reserve(section, usize::try_from(size).unwrap_or(usize::MAX), HOLD_OUTPUT)?;
+            section.reserve(usize::try_from(size).unwrap_or_default());
         }
         parts.data.resize(data_size as usize, 0);
         let mut addressed = NameRefMap::<()>::default();
@@ -298,10 +296,9 @@ impl<'a> Writer<'a> {
             let count = self.counters(item, &mut parts.counters);
             record.num_counters = count as u32;
             parts.counters_count += count;
-            self.values(item, &mut record, &mut parts.values)?;
+            self.values(item, &mut record, &mut parts.values);
             self.layout.write(&record, bytes);
         }
-        Ok(())
     }
 
     fn counter_bytes(&self, item: &Item<'_>) -> u64 {
@@ -323,10 +320,10 @@ impl<'a> Writer<'a> {
         self.plan.elements(item)
     }
 
-    fn values(&self, item: &Item<'_>, record: &mut DataRecord, values: &mut Vec<u8>) -> Result<()> {
+    fn values(&self, item: &Item<'_>, record: &mut DataRecord, values: &mut Vec<u8>) {
         let kinds: Vec<(ValueKind, &ValueSites)> = self.plan.value_sites(item).collect();
         if kinds.is_empty() {
-            return Ok(());
+            return;
         }
         for (kind, sites) in &kinds {
             record.num_value_sites[*kind as usize] = sites.len().min(usize::from(u16::MAX)) as u16;
@@ -349,10 +346,7 @@ impl<'a> Writer<'a> {
             let size = self.encoding.endian.u32_bytes(sink.len() as u32);
             sink.overwrite(total, &size);
         }
-        let blob = sink.finish()?;
-        memory::reserve(values, blob.len(), HOLD_OUTPUT)?;
-        values.extend_from_slice(&blob);
-        Ok(())
+        values.extend_from_slice(sink.as_slice());
     }
 
     /// The number of values of each site, and the values.
@@ -375,7 +369,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn assemble(&self, parts: &Parts) -> Result<Vec<u8>> {
+    fn assemble(&self, parts: &Parts) -> Vec<u8> {
         let mut header = Header::new(self.encoding, self.plan.kind);
         let version = self.version();
         let padding = |bytes: &[u8]| bytes.len().next_multiple_of(8) as u64 - bytes.len() as u64;
@@ -427,6 +421,6 @@ impl<'a> Writer<'a> {
                 sink.zeros(padding(bytes) as usize);
             }
         }
-        sink.finish()
+        sink.into_bytes()
     }
 }

@@ -1,8 +1,7 @@
-//! Stacks joined to a tree of names, for drawing.
+//! Stacks joined to a tree of names, for drawing; and the colour of a change of shares, on a scale that is the same in
+//! every flame graph, and no colour where the change may be chance.
 
-use super::change::Totals;
-use crate::stacks::collapsed::{Outline, OutlineNode};
-use crate::stacks::model::{FrameKind, Function, FunctionId, StackTable};
+use crate::call_chains::{FrameKind, Function, FunctionId, StackTable, percent};
 use foldhash::{HashMap, HashMapExt};
 
 /// Nodes that a graph keeps; beyond them the smallest are left out.
@@ -11,7 +10,7 @@ const MAX_NODES: usize = 1_000_000;
 /// What sort of code a frame is, for its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Family {
+pub enum FrameColor {
     /// Java code of the program and its libraries.
     Program,
     /// Java code of the JDK.
@@ -22,7 +21,7 @@ pub enum Family {
     Kernel,
 }
 
-impl Family {
+impl FrameColor {
     /// All, in the order of their numbers in pages.
     pub const ALL: [Self; 4] = [Self::Program, Self::Jdk, Self::Native, Self::Kernel];
 
@@ -33,6 +32,19 @@ impl Family {
             Self::Jdk => "JDK",
             Self::Native => "native",
             Self::Kernel => "kernel",
+        }
+    }
+
+    /// The sort of code of a function.
+    pub(crate) fn of(table: &StackTable, id: FunctionId, kind: FrameKind) -> FrameColor {
+        match table.function(id) {
+            Function::Symbol { .. } if kind == FrameKind::Kernel => FrameColor::Kernel,
+            Function::Symbol { .. } => FrameColor::Native,
+            Function::Java { class, .. } => {
+                let class = table.name(class);
+                let jdk = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
+                if jdk.iter().any(|prefix| class.starts_with(prefix)) { FrameColor::Jdk } else { FrameColor::Program }
+            }
         }
     }
 
@@ -69,7 +81,7 @@ pub struct FlameGraph {
     /// What is counted: `hits`, `calls`.
     pub unit: &'static str,
     /// Every name once, with its family.
-    pub names: Vec<(String, Family)>,
+    pub names: Vec<(String, FrameColor)>,
     /// The frames in depth-first order.
     pub nodes: Vec<FlameNode>,
     /// All hits.
@@ -81,7 +93,7 @@ pub struct FlameGraph {
 }
 
 struct Building {
-    names: Vec<(String, Family)>,
+    names: Vec<(String, FrameColor)>,
     by_name: HashMap<String, u32>,
     /// Name, parent, hits of the profile and of the one compared with.
     nodes: Vec<(u32, Option<usize>, [u128; 2])>,
@@ -104,22 +116,6 @@ impl FlameGraph {
         graph.total = total_of(table, unit);
         graph.base_total = baseline.map(|table| total_of(table, unit));
         graph
-    }
-
-    /// The tree of a text's outline.
-    pub fn from_outline(outline: &Outline, unit: &'static str) -> Self {
-        let clamp = |hits: u128| u64::try_from(hits).unwrap_or(u64::MAX);
-        let node =
-            |node: &OutlineNode| FlameNode { depth: node.depth, name: node.name, value: clamp(node.hits), base: 0 };
-        let name =
-            |(name, id, kind): &(String, FunctionId, FrameKind)| (name.clone(), family(&outline.table, *id, *kind));
-        Self {
-            unit,
-            names: outline.names.iter().map(name).collect(),
-            nodes: outline.nodes.iter().map(node).collect(),
-            total: Totals { sum: clamp(outline.total), samples: outline.total as f64 },
-            ..Self::default()
-        }
     }
 
     /// The positions of the nodes that one meets by following the widest frame from
@@ -156,7 +152,7 @@ impl Building {
             return *known;
         }
         let number = u32::try_from(self.names.len()).expect("names are fewer than the table's functions");
-        self.names.push((text.clone(), family(table, id, kind)));
+        self.names.push((text.clone(), FrameColor::of(table, id, kind)));
         self.by_name.insert(text, number);
         number
     }
@@ -237,19 +233,89 @@ impl Building {
     }
 }
 
-fn family(table: &StackTable, id: FunctionId, kind: FrameKind) -> Family {
-    match table.function(id) {
-        Function::Symbol { .. } if kind == FrameKind::Kernel => Family::Kernel,
-        Function::Symbol { .. } => Family::Native,
-        Function::Java { class, .. } => {
-            let class = table.name(class);
-            let jdk = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
-            if jdk.iter().any(|prefix| class.starts_with(prefix)) { Family::Jdk } else { Family::Program }
-        }
-    }
-}
-
 /// All hits of a table.
 fn total_of(table: &StackTable, unit: &'static str) -> Totals {
     Totals::new(table.samples().map(|sample| sample.hits), unit)
+}
+
+/// Percentage points from which a colour is full.
+pub(super) const FULL_POINTS: f64 = 10.0;
+
+/// Standard deviations within which a difference says nothing.
+const NOISE: f64 = 2.0;
+
+/// What the shares of a picture are of.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Totals {
+    /// All hits, bytes or nanoseconds.
+    pub sum: u64,
+    /// How many independent samples that is worth. Every hit is one; bytes and
+    /// nanoseconds come in lumps, so they are worth (sum)² / (sum of squares) of
+    /// what the stacks have: as many as there are stacks where all weigh alike,
+    /// and one where one stack has all.
+    pub samples: f64,
+}
+
+impl Totals {
+    /// The totals of weights by stack, whose unit says whether each hit is a sample.
+    pub(super) fn new(weights: impl Iterator<Item = u64>, unit: &str) -> Self {
+        let (mut sum, mut squares) = (0u128, 0f64);
+        for weight in weights {
+            sum += u128::from(weight);
+            squares += weight as f64 * weight as f64;
+        }
+        let is_lumpy = matches!(unit, "bytes" | "ns" | "millionths");
+        let samples = if is_lumpy && squares > 0.0 { sum as f64 * (sum as f64 / squares) } else { sum as f64 };
+        Self { sum: u64::try_from(sum).unwrap_or(u64::MAX), samples }
+    }
+}
+
+/// From −1 (lost ten points or more) to 1 (gained as many); 0 for a difference
+/// within twice the standard deviation that so many samples have.
+/// The square root lets small changes be seen. `assets/flame.js` does the same.
+pub(super) fn intensity(value: u64, all: &Totals, base: u64, base_all: &Totals) -> f64 {
+    if all.sum == 0 || base_all.sum == 0 {
+        return 0.0;
+    }
+    let (now, before) = (percent(value.into(), all.sum.into()), percent(base.into(), base_all.sum.into()));
+    let variance = |share: f64, all: &Totals| share * (100.0 - share) / all.samples.max(1.0);
+    let change = now - before;
+    if change.abs() <= NOISE * (variance(now, all) + variance(before, base_all)).sqrt() {
+        return 0.0;
+    }
+    change.signum() * (change.abs() / FULL_POINTS).min(1.0).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Totals;
+
+    fn intensity(value: u64, total: u64, base: u64, base_total: u64) -> f64 {
+        let all = |sum: u64| Totals { sum, samples: sum as f64 };
+        super::intensity(value, &all(total), base, &all(base_total))
+    }
+
+    #[test]
+    fn bytes_are_worth_as_many_samples_as_there_are_lumps() {
+        let even = Totals::new([4096; 50].into_iter(), "bytes");
+        assert_eq!((even.sum, even.samples), (204_800, 50.0));
+        let lump = Totals::new([1_000_000, 1, 1].into_iter(), "bytes");
+        assert!(lump.samples < 1.1);
+        assert_eq!(Totals::new([7, 3].into_iter(), "hits").samples, 10.0);
+        assert_eq!(Totals::new([].into_iter(), "ns"), Totals::default());
+        // Ten points more of fifty lumps may be chance, of fifty thousand they are none.
+        let many = Totals { sum: 204_800_000, samples: 50_000.0 };
+        assert_eq!(super::intensity(40_960, &even, 20_480, &even), 0.0);
+        assert_eq!(super::intensity(40_960_000, &many, 20_480_000, &many), 1.0);
+    }
+
+    #[test]
+    fn a_spike_of_one_hit_is_noise_and_a_hot_loop_is_not() {
+        assert_eq!(intensity(1, 1000, 0, 1000), 0.0);
+        assert_eq!(intensity(120, 1000, 100, 1000), 0.0);
+        assert!((intensity(125_000, 1_000_000, 100_000, 1_000_000) - 0.5).abs() < 1e-12);
+        assert_eq!(intensity(400, 1000, 100, 1000), 1.0);
+        assert_eq!(intensity(0, 1000, 300, 1000), -1.0);
+        assert_eq!((intensity(1, 0, 1, 5), intensity(5, 5, 5, 5)), (0.0, 0.0));
+    }
 }

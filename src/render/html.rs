@@ -1,7 +1,6 @@
 //! The report as one HTML file.
 
-use super::escape::{json_text, markup};
-use super::{Cell, Family, FlameGraph, Histogram, Report, Section, Table, group_digits};
+use super::{Cell, FlameGraph, FrameColor, Histogram, Report, Section, Table, group_digits};
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("assets/page.css");
@@ -157,7 +156,7 @@ fn write_flame(out: &mut String, number: usize, graph: &FlameGraph) {
     if graph.base_total.is_some() {
         out.push_str("<span class=\"key less\">−10 points or more</span> <span class=\"key bit-less\">−2.5</span> <span class=\"key same\">no change beyond chance</span> <span class=\"key bit-more\">+2.5</span> <span class=\"key more\">+10 points or more</span>");
     } else {
-        for family in Family::ALL {
+        for family in FrameColor::ALL {
             if graph.nodes.iter().any(|node| graph.names[node.name as usize].1 == family) {
                 let _ = write!(out, "<span class=\"key f{}\">{}</span> ", family.number(), family.words());
             }
@@ -201,4 +200,54 @@ fn write_data(out: &mut String, graph: &FlameGraph) {
         list(out, "base", &mut graph.nodes.iter().map(|node| node.base.to_string()));
     }
     out.push('}');
+}
+
+/// Text for HTML and XML content and quoted attributes. Control characters,
+/// which XML cannot hold, become visible.
+pub(super) fn markup(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c if must_show(c) => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A JSON text that may stand inside a `script` element: no `<` remains.
+fn json_text(text: &str) -> String {
+    let visible: String = text
+        .chars()
+        .flat_map(|c| if must_show(c) { c.escape_unicode().collect::<Vec<_>>() } else { vec![c] })
+        .collect();
+    serde_json::Value::String(visible).to_string().replace('<', "\\u003c")
+}
+
+/// Controls, and marks that turn the direction of text and so can disguise it.
+fn must_show(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' | '\u{2028}' | '\u{2029}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_end_the_surrounding_markup() {
+        let name = "</script><img src=x onerror=\"a('b')\">&\u{1}\u{202e}]]>";
+        let text = markup(name);
+        assert!(!text.contains(['<', '>', '"', '\'', '\u{1}', '\u{202e}']), "{text}");
+        assert!(text.contains("\\u{1}") && text.contains("&amp;"));
+        let json = json_text(name);
+        assert!(!json.contains('<'), "{json}");
+        let back: String = serde_json::from_str(&json).unwrap();
+        assert!(back.starts_with("</script><img"));
+    }
 }

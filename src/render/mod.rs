@@ -1,38 +1,25 @@
-//! Pictures of profiles: one self-contained HTML report, one SVG flame graph.
+//! Reports as self-contained HTML pages, flame graphs as SVG. Knows tables and stacks, and no family of profiles.
 //!
 //! ```text
-//! stacks ─▶ from_stacks ─┐
-//! iprof  ─▶ from_iprof  ─┼─▶ Report ─▶ html   (style, script and data inside, no network)
-//! LLVM   ─▶ from_llvm   ─┤     └─ FlameGraph ─▶ svg
-//! memory ─▶ from_memory ─┤
-//! sample ─▶ from_samples ┤
-//! fit    ─▶ from_fit    ─┘
+//! StackTable ─▶ FlameGraph ─▶ svg
+//!                   │
+//! tables, facts ─▶ Report ──▶ html   (style, script and data inside, no network)
 //! ```
+//!
+//! Families make reports of their profiles in their `draw` modules.
 //!
 //! Everything that comes from a profile is escaped. Scripts and styles are our
 //! own, in `assets/`. Colours keep apart for colour-blind eyes (the palette of
 //! Okabe and Ito; blue against orange for differences), in light and in dark.
 
-mod change;
-mod escape;
-pub mod flame;
-#[cfg(feature = "correlate")]
-pub mod from_fit;
-pub mod from_iprof;
-pub mod from_llvm;
-pub mod from_memory;
-pub mod from_samples;
-pub mod from_stacks;
+mod flame;
 mod html;
-mod label;
+pub(crate) mod sections;
 mod svg;
 
-pub use change::Totals;
-pub use flame::{Family, FlameGraph, FlameNode};
+pub use flame::{FlameGraph, FlameNode, FrameColor, Totals};
 pub use html::write_html;
 pub use svg::{SvgOptions, least_hits, write_svg};
-
-use crate::report::stacks::percent;
 
 /// A report: what a profile is and what it shows.
 #[derive(Debug, Clone, Default)]

@@ -1,10 +1,10 @@
 //! A flame graph as an SVG file that can be searched and zoomed in a browser
 //! and looked at everywhere else.
 
-use super::change::{FULL_POINTS, intensity};
-use super::escape::markup;
-use super::label::label;
-use super::{Family, FlameGraph, group_digits, percent};
+use super::flame::{FULL_POINTS, intensity};
+use super::html::markup;
+use super::{FlameGraph, FrameColor, group_digits};
+use crate::call_chains::percent;
 use std::fmt::Write;
 
 const SCRIPT: &str = include_str!("assets/svg.js");
@@ -134,9 +134,9 @@ fn write_legend(out: &mut String, graph: &FlameGraph, boxes: &[(usize, f64, f64)
         ]
     } else {
         let of_box = |(index, _, _): &(usize, f64, f64)| graph.names[graph.nodes[*index].name as usize].1;
-        let is_there = |family: &Family| boxes.iter().any(|drawn| of_box(drawn) == *family);
-        let key = |family: Family| (mix(of_family(family), [0xff; 3], 0.0), family.words().to_string());
-        Family::ALL.into_iter().filter(is_there).map(key).collect()
+        let is_there = |family: &FrameColor| boxes.iter().any(|drawn| of_box(drawn) == *family);
+        let key = |family: FrameColor| (mix(of_family(family), [0xff; 3], 0.0), family.words().to_string());
+        FrameColor::ALL.into_iter().filter(is_there).map(key).collect()
     };
     let mut x = f64::from(MARGIN);
     for (color, words) in keys {
@@ -198,7 +198,7 @@ fn write_box(
     out.push_str("</g>\n");
 }
 
-fn color(graph: &FlameGraph, index: usize, name: &str, family: Family) -> String {
+fn color(graph: &FlameGraph, index: usize, name: &str, family: FrameColor) -> String {
     if let Some(base_total) = graph.base_total {
         let node = graph.nodes[index];
         return of_change(intensity(node.value, &graph.total, node.base, &base_total));
@@ -215,16 +215,87 @@ fn of_change(change: f64) -> String {
     mix([0xf4, 0xf4, 0xf4], toward, change.abs())
 }
 
-fn of_family(family: Family) -> [u8; 3] {
+fn of_family(family: FrameColor) -> [u8; 3] {
     match family {
-        Family::Program => [0xe6, 0x9f, 0x00],
-        Family::Jdk => [0x7c, 0xc4, 0xee],
-        Family::Native => [0x35, 0xb5, 0x92],
-        Family::Kernel => [0xd9, 0x93, 0xb8],
+        FrameColor::Program => [0xe6, 0x9f, 0x00],
+        FrameColor::Jdk => [0x7c, 0xc4, 0xee],
+        FrameColor::Native => [0x35, 0xb5, 0x92],
+        FrameColor::Kernel => [0xd9, 0x93, 0xb8],
     }
 }
 
 fn mix(from: [u8; 3], to: [u8; 3], share: f64) -> String {
     let part = |at: usize| (f64::from(from[at]) + (f64::from(to[at]) - f64::from(from[at])) * share).round() as u8;
     format!("#{:02x}{:02x}{:02x}", part(0), part(1), part(2))
+}
+
+/// As much of `name` as fits into so many letters: all, else without its
+/// parameters, else class and method, else the method, else the end of that.
+/// Nothing where fewer than three letters fit. `assets/label.js` does the same.
+fn label(name: &str, fits: usize, is_whole: bool) -> String {
+    if fits < 3 {
+        return String::new();
+    }
+    let short = if is_whole { name } else { shortened(name, fits) };
+    let length = short.chars().count();
+    if length <= fits {
+        return short.to_string();
+    }
+    let end: String = short.chars().skip(length + 1 - fits).collect();
+    format!("…{end}")
+}
+
+fn shortened(name: &str, fits: usize) -> &str {
+    let plain = without_parameters(name);
+    let fitting = [name, plain, last(plain, 2)].into_iter().find(|part| part.chars().count() <= fits);
+    fitting.unwrap_or_else(|| last(plain, 1))
+}
+
+/// `a.B.f(int)` is `a.B.f`. What follows a parenthesis may be part of the name,
+/// as in `operator()` and `(*T).f`.
+fn without_parameters(name: &str) -> &str {
+    let cut = name.find('(').filter(|_| name.ends_with(')'));
+    match cut.map(|at| &name[..at]) {
+        Some(plain) if !plain.is_empty() && !plain.ends_with("operator") && !plain.ends_with('.') => plain,
+        _ => name,
+    }
+}
+
+/// The last `count` of the parts that dots, colons and slashes divide.
+fn last(name: &str, count: usize) -> &str {
+    let mut rest = name;
+    for _ in 0..count {
+        match rest.rfind(['.', ':', '/']) {
+            // Marks stand for one another: `::` is one.
+            Some(at) => rest = rest[..at].trim_end_matches(['.', ':', '/']),
+            None => return name,
+        }
+    }
+    name[rest.len()..].trim_start_matches(['.', ':', '/'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::label;
+
+    #[test]
+    fn the_method_name_is_cut_last() {
+        let name = "java.util.HashMap.putVal(int,Object)";
+        for (fits, expected) in [
+            (36, name),
+            (35, "java.util.HashMap.putVal"),
+            (24, "java.util.HashMap.putVal"),
+            (23, "HashMap.putVal"),
+            (13, "putVal"),
+            (5, "…tVal"),
+            (2, ""),
+        ] {
+            assert_eq!(label(name, fits, false), expected, "{fits}");
+        }
+        assert_eq!(label(name, 10, true), "…t,Object)");
+        assert_eq!(label("std::vec::Vec::push", 12, false), "Vec::push");
+        assert_eq!(label("example.org/a/b.(*T).run", 10, false), "(*T).run");
+        assert_eq!(label("a::operator()", 12, false), "operator()");
+        assert_eq!(label("memcpy", 4, false), "…cpy");
+    }
 }

@@ -1,6 +1,5 @@
 use super::*;
-use crate::model::{FunctionRecord, Profile, SymbolTable, ValueCount, ValueKind};
-use crate::stacks::model::{Frame, FrameKind, SampleKey, StackTable};
+use crate::call_chains::{Frame, FrameKind, SampleKey, StackTable};
 
 /// Stacks from `a;b;c` texts; `!` marks what is no Java method.
 fn stacks(rows: &[(&str, u64)]) -> StackTable {
@@ -63,7 +62,7 @@ fn a_differential_graph_has_the_frames_of_both() {
 fn names_cannot_leave_their_place() {
     let evil = "!</script><script>alert(1)</script>\"'&\u{0}";
     let table = stacks(&[(evil, 3)]);
-    let report = from_stacks::report(evil, &table, Some(&table));
+    let report = crate::stacks::report(evil, &table, Some(&table));
     let html = write_html(&report);
     assert_eq!(html.matches("<script").count(), 2, "one block of data, one script");
     assert!(!html.contains("alert(1)</script>\"") && !html.contains('\0'));
@@ -74,7 +73,7 @@ fn names_cannot_leave_their_place() {
 
 #[test]
 fn the_page_asks_for_nothing_outside_of_itself() {
-    let html = write_html(&from_stacks::report("t", &stacks(&[("a;b", 3)]), None));
+    let html = write_html(&crate::stacks::report("t", &stacks(&[("a;b", 3)]), None));
     for what in ["http://", "https://", "src=", "@import", "url(", "<link"] {
         assert!(!html.contains(what), "{what}");
     }
@@ -107,7 +106,7 @@ fn the_hottest_path_follows_the_widest_frame_until_one_runs_by_itself() {
 
 #[test]
 fn risers_and_fallers_are_ranked_by_share() {
-    let report = from_stacks::report("t", &stacks(&[("a", 1), ("b", 3)]), Some(&stacks(&[("a", 3), ("c", 1)])));
+    let report = crate::stacks::report("t", &stacks(&[("a", 1), ("b", 3)]), Some(&stacks(&[("a", 3), ("c", 1)])));
     let table = |title: &str| {
         report.sections.iter().find_map(|section| match section {
             Section::Table(table) if table.title == title => Some(table),
@@ -131,54 +130,4 @@ fn histograms_have_classes_of_powers_of_two() {
     assert_eq!(histogram.rows[20], ("524,288 – 1,048,575".into(), 1));
     assert_eq!(Histogram::by_powers_of_two("", "", std::iter::empty()).rows, []);
     assert_eq!(Histogram::by_powers_of_two("", "", [u64::MAX].into_iter()).rows.len(), 65);
-}
-
-#[test]
-fn an_llvm_profile_shows_functions_cutoffs_and_value_sites() {
-    let mut profile = Profile::default();
-    let main = profile.functions.intern(b"main");
-    let mut record = FunctionRecord::new(7, vec![10, 90]);
-    let target = profile.functions.intern(b"callee");
-    let hash = profile.functions.function(target).name_ref();
-    record
-        .sites_mut(ValueKind::IndirectCallTarget)
-        .push_site(&[ValueCount { value: hash, count: 9 }, ValueCount { value: 5, count: 1 }]);
-    profile.functions.push_record(main, &record);
-    profile.functions.push_record(target, &FunctionRecord::new(8, vec![900]));
-    let html = write_html(&from_llvm::report("t", "LLVM text profile", &profile, &SymbolTable::new(), Some(&profile)));
-    for text in [
-        "<td>callee</td><td class=\"n\" data-v=\"900\">900</td><td class=\"n\" data-v=\"90\">90.000</td>",
-        "<td>main #0</td><td class=\"n\" data-v=\"10\">10</td><td class=\"n\" data-v=\"2\">2</td><td>callee</td>",
-        "<h2 id=\"h4\">Summary cutoffs</h2>",
-        "<dt>Total of all counters</dt><dd>1,000</dd>",
-        "<dt>Largest counter</dt><dd>900</dd>",
-    ] {
-        assert!(html.contains(text), "{text}\n{html}");
-    }
-}
-
-#[test]
-fn branches_of_one_index_are_one_target_and_flips_are_found() {
-    use crate::iprof::{BranchRow, Document, Frame as IprofFrame};
-    let document = |counts: [u64; 2]| {
-        let mut document = Document::new();
-        let class = document.add_type(b"app.Main");
-        let void = document.add_type(b"void");
-        let method = document.add_method(b"loop", &[class, void]);
-        let context = document.add_context(&[IprofFrame { method, bci: 12 }]);
-        let row = |bci, index, count| BranchRow { bci, index, count };
-        document.sections.conditionals.push(context, &[row(20, 0, counts[0]), row(30, 1, 1), row(-5, 1, counts[1])]);
-        document
-    };
-    let (now, before) = (document([10, 2]), document([1, 8]));
-    let empty = StackTable::new();
-    let view = |document| from_iprof::IprofView { document, samples: &empty, calls: &empty };
-    let html = write_html(&from_iprof::report("t", view(&now), Some(view(&before))));
-    for text in [
-        "<td>app.Main.loop() @12</td><td class=\"n\" data-v=\"13\">13</td><td class=\"n\" data-v=\"2\">2</td><td>@20</td>",
-        "<td>app.Main.loop() @12</td><td>@30</td><td class=\"n\" data-v=\"90\">90.000</td><td>@20</td>",
-        "<td>mixed</td><td class=\"n\" data-v=\"1\">1</td>",
-    ] {
-        assert!(html.contains(text), "{text}\n{html}");
-    }
 }

@@ -20,13 +20,10 @@ use super::record::{
 use crate::bytes::leb128::{read_uleb128, write_uleb128};
 use crate::bytes::{Cursor, Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
+use crate::identify::sample_profiles::BINARY_MAGIC;
 use crate::limits::Limits;
 use crate::memory::{self, HOLD_NAMES};
 
-/// `SPROF42` and the byte of the form.
-pub(super) const MAGIC: u64 = 0x5350_524f_4634_32ff;
-/// The magic number of the compact form.
-pub(super) const COMPACT_MAGIC: u64 = 0x5350_524f_4634_3202;
 /// The version of all forms.
 pub(super) const VERSION: u64 = 103;
 /// The version that LLVM 23 writes into extensible binaries on request.
@@ -42,7 +39,7 @@ pub(super) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfi
     let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
     profile.stated.flow_sensitive = Some(options.flow_sensitive);
     let versions = if options.reads_104() { &[VERSION, NEXT_VERSION][..] } else { &[VERSION] };
-    read_header(&mut cursor, MAGIC, versions)?;
+    read_header(&mut cursor, BINARY_MAGIC, versions)?;
     cursor.enter("summary");
     profile.summary = Some(read_summary(&mut cursor)?);
     cursor.enter("names");
@@ -477,10 +474,10 @@ pub(super) fn write_record(sink: &mut Sink, bodies: &BodyWriter<'_>, record: &Fu
 ///
 /// Memory for the output is refused.
 pub(super) fn write_records(content: &Content<'_>) -> Result<Vec<u8>> {
-    let mut sink = content.begin(MAGIC);
+    let mut sink = content.begin(BINARY_MAGIC);
     let table = content.name_table();
     write_names(&mut sink, content.names, &table.names);
     let bodies = BodyWriter { names: content.names, index: &table.index, with_vtables: false };
     content.records.iter().for_each(|record| write_record(&mut sink, &bodies, record));
-    sink.finish()
+    Ok(sink.into_bytes())
 }

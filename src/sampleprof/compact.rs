@@ -1,8 +1,8 @@
 //! Compact binary sample profiles of LLVM 16 and earlier: names are hashes, and a table at the end leads to the records.
 
 use super::binary::{
-    BodyReader, BodyWriter, COMPACT_MAGIC, Content, NameForm, VERSION, add_body, read_header, read_index, read_names,
-    read_summary, write_record,
+    BodyReader, BodyWriter, Content, NameForm, VERSION, add_body, read_header, read_index, read_names, read_summary,
+    write_record,
 };
 use super::options::{ReadOptions, Rules};
 use super::order::hash_range;
@@ -11,6 +11,7 @@ use super::record::{FunctionRecord, NameId, Names, RecordTable};
 use crate::bytes::leb128::{read_uleb128, write_uleb128};
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
+use crate::identify::sample_profiles::COMPACT_MAGIC;
 use crate::model::hash_order::prepared_map_order;
 use foldhash::HashMap;
 
@@ -97,7 +98,7 @@ fn in_map_order(places: &[(NameId, u64)], names: &Names, rules: Rules) -> Result
     }
     let hash = |(name, _): &(NameId, u64)| hash_range(&names.get(*name).to_bytes()) as u32;
     let hashes: Vec<u32> = distinct.iter().map(hash).collect();
-    let order = prepared_map_order(rules.release(), &hashes)?;
+    let order = prepared_map_order(rules.release(), &hashes);
     Ok(order.into_iter().map(|at| distinct[at as usize]).collect())
 }
 
@@ -143,5 +144,5 @@ pub(super) fn write_records(content: &Content<'_>) -> Result<Vec<u8>> {
         bodies.name(&mut sink, name);
         write_uleb128(&mut sink, offset);
     }
-    sink.finish()
+    Ok(sink.into_bytes())
 }

@@ -23,14 +23,12 @@ use super::record::{Frame, FunctionRecord, LineLocation, NameId, RecordTable};
 use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
+use crate::identify::sample_profiles::EXT_BINARY_MAGIC;
 use crate::limits::Limits;
 use flate2::{Decompress, FlushDecompress, Status};
 use foldhash::HashMap;
 use std::borrow::Cow;
 use std::fmt;
-
-/// The magic number of extensible binaries.
-pub(super) const MAGIC: u64 = 0x5350_524f_4634_3204;
 
 /// Reads an extensible binary.
 ///
@@ -583,7 +581,7 @@ struct Header {
 fn read_table(file: &[u8], options: &ReadOptions) -> Result<Header> {
     let mut cursor = Cursor::new(file, 0, Endian::Little, "header");
     let versions = if options.reads_104() { &[VERSION, NEXT_VERSION][..] } else { &[VERSION] };
-    read_header(&mut cursor, MAGIC, versions)?;
+    read_header(&mut cursor, EXT_BINARY_MAGIC, versions)?;
     cursor.enter("header table");
     let count = cursor.u64("number of sections")?;
     if count > cursor.left() / 32 {

@@ -4,15 +4,16 @@ use super::binary::{BodyWriter, Content, NameCollector, NameTable, write_header,
 use super::ext_binary::SectionKind::{
     self, Contexts, Metadata, Names as NameSection, Offsets, Records, Summary, Symbols,
 };
-use super::ext_binary::{MAGIC, flags};
-use super::options::WriteOptions;
+use super::ext_binary::flags;
+use super::options::{SymbolList, WriteOptions};
 use super::order;
-use super::profile::{SymbolList, summarize};
+use super::profile::summarize;
 use super::record::{Frame, FunctionName, FunctionRecord, Names};
 use crate::bytes::leb128::write_uleb128;
 use crate::bytes::names::compress_level_9;
 use crate::bytes::{Endian, Sink};
 use crate::error::Result;
+use crate::identify::sample_profiles::EXT_BINARY_MAGIC;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
@@ -93,7 +94,7 @@ impl<'a> Writer<'a> {
         let split = self.options.split_layout && rules.knows_split_layout();
         let (rows, file) = if split { (SPLIT_TABLE, SPLIT_FILE) } else { (DEFAULT_TABLE, DEFAULT_FILE) };
         let mut sink = Sink::new(Endian::Little);
-        write_header(&mut sink, MAGIC, self.options.version);
+        write_header(&mut sink, EXT_BINARY_MAGIC, self.options.version);
         sink.u64(rows.len() as u64);
         let places: Vec<_> =
             rows.iter().map(|_| (sink.reserve(), sink.reserve(), sink.reserve(), sink.reserve())).collect();
@@ -121,7 +122,7 @@ impl<'a> Writer<'a> {
                 SectionKind::Other(_) => {}
             }
             let start = sink.len() as u64;
-            self.append(&mut sink, &content.finish()?)?;
+            self.append(&mut sink, &content.into_bytes())?;
             let size = sink.len() as u64 - start;
             let (of_kind, of_flags, of_offset, of_size) = places[at];
             sink.patch(of_kind, u64::from(kind.number()));
@@ -129,7 +130,7 @@ impl<'a> Writer<'a> {
             sink.patch(of_offset, start);
             sink.patch(of_size, size);
         }
-        sink.finish()
+        Ok(sink.into_bytes())
     }
 
     /// Appends a section. A section with content is compressed if the options request it.

@@ -10,16 +10,10 @@ use super::record::{FunctionName, FunctionRecord, LineLocation, NameId, RecordTa
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
 
-const MAGIC: &[u8] = b"adcg*704\0";
 const TAG_NAMES: u32 = 0xaa00_0000;
 const TAG_FUNCTIONS: u32 = 0xac00_0000;
 /// The kind of histogram that contains call targets.
 const INDIRECT_CALLS: u32 = 7;
-
-/// Returns true if the bytes begin like such a file.
-pub(super) fn is_gcc(file: &[u8]) -> bool {
-    file.starts_with(MAGIC)
-}
 
 /// Reads a file.
 ///

@@ -4,19 +4,19 @@
 //! inputs and their order only. Memory grows with the functions of the result, not with the inputs.
 
 use super::merge_record::{RecordFault, merge_record, remap, rename};
-use super::options::Rules;
+use super::options::{MergeOptions, Rules, SymbolList};
 use super::order::{Chain, hash_range, hash_range_xxh3, std_hash};
-use super::profile::{Kind, SampleProfile, StatedKind, Summary, SymbolList, push_title, summarize};
+use super::profile::{Kind, SampleProfile, StatedKind, Summary, push_title, summarize};
 use super::record::{Frame, FunctionName, FunctionRecord, LineLocation, NameId, Names};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::Remapping;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use std::collections::HashSet;
 
 /// Merges sample profiles.
 #[derive(Debug, Default)]
 pub struct Merger {
-    pub(super) rules: Rules,
+    pub(super) options: MergeOptions,
     pub(super) names: Names,
     /// Hashes of the names that were needed so far, by [`NameId`].
     hashes: Vec<Option<u64>>,
@@ -24,9 +24,9 @@ pub struct Merger {
     kind: Kind,
     /// The kind of the first input, which the others must have.
     required: Option<Kind>,
-    symbols: SymbolList,
-    remapping: Remapping,
-    remapping_mask: u32,
+    pub(super) symbols: SymbolList,
+    /// Titles of functions that the filters of partial merges dropped. Empty records of them still keep their places.
+    pub(super) left_out: HashSet<Vec<u8>>,
 }
 
 /// The context of a record that was added to another, and the fault.
@@ -92,16 +92,13 @@ impl Records {
 }
 
 impl Merger {
-    /// Starts a merge by the rules of a release.
-    pub fn new(rules: Rules) -> Self {
-        Self { rules, ..Self::default() }
+    /// Starts a merge.
+    pub fn new(options: &MergeOptions) -> Self {
+        Self { options: options.clone(), ..Self::default() }
     }
 
-    /// Renames functions when they are added, and keeps the given number of low bits of their discriminators, as LLVM
-    /// does for every kind of profile.
-    pub fn set_remapping(&mut self, remapping: Remapping, discriminator_bits: u32) {
-        self.remapping = remapping;
-        self.remapping_mask = if discriminator_bits < 32 { (1 << discriminator_bits) - 1 } else { u32::MAX };
+    pub(super) fn rules(&self) -> Rules {
+        self.options.rules
     }
 
     /// Learns the kind that an unreadable input stated. LLVM keeps it in variables of the process, from one input to the
@@ -116,7 +113,7 @@ impl Merger {
         self.kind
     }
 
-    /// Adds the functions of a profile, `weight` times. Calls `on_fault` with the name or context of each record that is
+    /// Adds the functions and the profile symbol list of a profile, the functions `weight` times. Calls `on_fault` with the name or context of each record that is
     /// not added unchanged.
     ///
     /// # Errors
@@ -145,6 +142,9 @@ impl Merger {
             let Some(record) = functions[at].take() else { continue };
             self.add_record(keys[at], record, weight, on_fault);
         }
+        if !self.options.drop_symbols {
+            self.symbols.extend(profile.symbols.into_iter().flatten());
+        }
         Ok(())
     }
 
@@ -159,8 +159,8 @@ impl Merger {
     }
 
     /// Starts a merge of records that refer to the given names.
-    pub(super) fn of_names(rules: Rules, names: Names) -> Self {
-        Self { names, ..Self::new(rules) }
+    pub(super) fn of_names(options: &MergeOptions, names: Names) -> Self {
+        Self { names, ..Self::new(options) }
     }
 
     /// Adds a record. Returns whether it was added to another one, and the fault.
@@ -178,8 +178,9 @@ impl Merger {
         on_fault: &mut dyn FnMut(&[u8], RecordFault),
     ) {
         let mut fault = None;
-        if !self.remapping.is_empty() {
-            record = remap(&record, &mut self.names, &self.remapping, self.remapping_mask, &mut fault);
+        if !self.options.remapping.is_empty() {
+            let mask = self.options.discriminator_mask();
+            record = remap(&record, &mut self.names, &self.options.remapping, mask, &mut fault);
             key = self.key(&record);
         }
         let (name, found) = (record.name, self.merge_at(key, record, weight));
@@ -234,29 +235,6 @@ impl Merger {
         Err(Error::new(ErrorKind::KindConflict { detail: detail.to_string() }).with_llvm_detail(detail))
     }
 
-    /// Adds the functions of one profile in the order in which they were read, as LLVM's reader does.
-    /// [`finish`](Self::finish) returns them in the order of LLVM's container.
-    pub fn load(rules: Rules, profile: SampleProfile) -> Self {
-        let mut merger = Self::new(rules);
-        merger.kind = profile.kind();
-        merger.names = profile.names;
-        merger.symbols = profile.symbols.unwrap_or_default();
-        for record in profile.functions {
-            merger.merge_record(record);
-        }
-        merger
-    }
-
-    /// Adds symbols to the profile symbol list.
-    pub fn add_symbols(&mut self, symbols: impl IntoIterator<Item = Vec<u8>>) {
-        self.symbols.extend(symbols);
-    }
-
-    /// Returns the symbols so far.
-    pub fn symbols(&self) -> &SymbolList {
-        &self.symbols
-    }
-
     /// Returns the number of records.
     pub fn len(&self) -> usize {
         self.records.len()
@@ -268,7 +246,7 @@ impl Merger {
     }
 
     /// Removes the records for whose name or context `keep` returns false.
-    pub fn retain(&mut self, mut keep: impl FnMut(&[u8]) -> bool) {
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(&[u8]) -> bool) {
         for at in self.records.order() {
             let Some(record) = self.records.get(at) else { continue };
             let mut title = Vec::new();
@@ -282,12 +260,11 @@ impl Merger {
     /// Computes the summary of the records so far.
     pub fn summary(&self) -> Summary {
         let records = self.records.order().into_iter().filter_map(|at| self.records.get(at));
-        summarize(records, &self.names, self.kind, self.rules)
+        summarize(records, &self.names, self.kind, self.rules())
     }
 
-    /// Returns the merged profile. Its functions have the order of LLVM's container, which is that of the function
-    /// metadata.
-    pub fn finish(self) -> SampleProfile {
+    /// Returns the records as a profile.
+    pub(super) fn into_profile(self) -> SampleProfile {
         let kind = self.kind;
         SampleProfile {
             names: self.names,
@@ -318,7 +295,7 @@ impl Merger {
     /// Returns the key of a record in LLVM's container.
     pub(super) fn key(&mut self, record: &FunctionRecord) -> u64 {
         match &record.context {
-            None if self.rules.keys_by_md5() => self.hash_of(record.name),
+            None if self.rules().keys_by_md5() => self.hash_of(record.name),
             None => hash_range(&self.names.get(record.name).to_bytes()),
             Some(frames) => self.context_key(frames),
         }
@@ -327,7 +304,7 @@ impl Merger {
     fn context_key(&mut self, frames: &[Frame]) -> u64 {
         let mut bytes = Vec::with_capacity(frames.len() * 8);
         for frame in frames {
-            let value = if self.rules.keys_by_md5() {
+            let value = if self.rules().keys_by_md5() {
                 self.frame_key(frame.function, frame.location)
             } else {
                 let name = hash_range(&self.names.get(frame.function).to_bytes());
@@ -339,17 +316,17 @@ impl Merger {
             };
             bytes.extend_from_slice(&value.to_le_bytes());
         }
-        if self.rules.hashes_contexts_with_xxh3() { hash_range_xxh3(&bytes) } else { hash_range(&bytes) }
+        if self.rules().hashes_contexts_with_xxh3() { hash_range_xxh3(&bytes) } else { hash_range(&bytes) }
     }
 
     /// Returns the key of a frame, which is also its key among the children of a node of contexts.
     pub(super) fn frame_key(&mut self, function: NameId, location: LineLocation) -> u64 {
-        let (name, place) = if !self.rules.keys_by_md5() {
+        let (name, place) = if !self.rules().keys_by_md5() {
             let name = std_hash(&self.names.get(function).to_bytes());
             (name, u64::from(location.line) << 32 | u64::from(location.discriminator))
         } else {
             let name = match self.names.get(function) {
-                FunctionName::Text(text) if self.rules.hashes_contexts_with_xxh3() => std_hash(text),
+                FunctionName::Text(text) if self.rules().hashes_contexts_with_xxh3() => std_hash(text),
                 _ => self.hash_of(function),
             };
             (name, u64::from(location.discriminator) << 32 | u64::from(location.line))
@@ -368,8 +345,25 @@ impl Merger {
 
 /// Returns the positions of the functions of a profile, in the order in which LLVM merges them.
 pub(super) fn order_of_input(rules: Rules, profile: &SampleProfile) -> Vec<usize> {
-    let mut merger = Merger::of_names(rules, profile.names.clone());
+    let mut merger = Merger::of_names(&MergeOptions::of(rules), profile.names.clone());
     let mut chain = Chain::default();
     profile.functions.iter().for_each(|record| chain.insert(merger.key(record)));
     chain.iter().collect()
+}
+
+impl SampleProfile {
+    /// Orders the functions like LLVM's reader: in the order of its container. Records of one function are merged.
+    #[must_use]
+    pub fn in_container_order(self, rules: Rules) -> Self {
+        let mut merger = Merger::of_names(&MergeOptions::of(rules), self.names);
+        merger.kind = Kind::of(self.stated);
+        merger.symbols = self.symbols.unwrap_or_default();
+        self.functions.into_iter().for_each(|record| merger.merge_record(record));
+        merger.into_profile()
+    }
+
+    /// Computes the summary of a profile in [container order](Self::in_container_order).
+    pub fn compute_summary(&self, rules: Rules) -> Summary {
+        summarize(&self.functions, &self.names, self.kind(), rules)
+    }
 }

@@ -11,17 +11,24 @@
 //! Each encoding has one file with its reader. [`reader`] and [`writer`] choose among them.
 
 mod binary;
+mod check;
 mod compact;
+mod diff;
+mod draw;
 mod ext_binary;
 mod ext_writer;
+mod file_merge;
+mod files;
+mod finish;
 mod gcc;
-mod layout;
 mod merge_record;
+mod merge_report;
 mod merger;
 mod options;
 mod order;
 pub mod overlap;
 pub mod partial;
+mod partial_files;
 mod partial_state;
 mod profile;
 mod reader;
@@ -34,18 +41,31 @@ mod text;
 mod text_writer;
 mod writer;
 
+pub(crate) use check::check;
+pub(crate) use diff::diff_files;
+pub use draw::SampleContent;
+pub(crate) use draw::{SampleSum, report};
 pub use ext_binary::{describe_sections, extent};
-pub use layout::{ColdContexts, Layout};
+pub use file_merge::merge_files;
+pub(crate) use files::check_format;
+pub use files::{
+    describe_file_sections, load_file, overlap_files, parse_symbols, read_file, read_function, total_count, write_file,
+};
+pub use finish::Merged;
 pub use merge_record::RecordFault;
+pub use merge_report::{FailedMerge, FaultReport, FileMergeOptions, InputMessage, InputReports, MergeReport};
 pub use merger::Merger;
-pub use options::{Encoding, ReadOptions, Rules, WriteOptions, is_text_fault, llvm_message};
-pub use profile::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, Kind, SampleProfile, StatedKind, Summary, SummaryRow, SymbolList};
-pub(crate) use reader::text_fault;
-pub use reader::{SampleProfileView, detect, evidence, read, read_into};
+pub use options::{
+    ColdContexts, Encoding, Filter, Layout, MergeOptions, ReadOptions, Rules, SymbolList, WriteOptions, is_text_fault,
+    llvm_message,
+};
+pub(crate) use partial_files::decode;
+pub use partial_files::{decode_partial, encode_partial, finish_partial, merge_partially};
+pub use profile::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, Kind, SampleProfile, StatedKind, Summary, SummaryRow};
+pub use reader::{SampleProfileView, detect, read, read_into};
 pub use record::{
     BodyEntry, CallSite, CallTarget, CallTargets, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH,
     NameId, Names, VtableEntry, attributes,
 };
 pub use supplement::{SupplementOptions, supplement};
-pub(crate) use writer::written;
 pub use writer::{check_writable, losses, write};

@@ -1,9 +1,13 @@
 //! Encodings, options of reading and writing, and what the releases of LLVM do differently.
 
-use crate::error::{Error, ErrorKind, io_message};
+use crate::error::{Error, ErrorKind, Result, io_message};
 use crate::limits::Limits;
-use crate::model::Release;
+use crate::model::{FunctionFilter, Release, Remapping, name_ref};
+use std::collections::BTreeSet;
 use std::fmt;
+
+/// A profile symbol list: all functions of the sampled program.
+pub type SymbolList = BTreeSet<Vec<u8>>;
 
 /// The encoding of a sample profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,8 +93,115 @@ impl ReadOptions {
 
     /// Returns the bits of discriminators that are kept.
     pub(super) fn discriminator_mask(&self, flow_sensitive: bool) -> u32 {
-        if flow_sensitive && self.discriminator_bits < 32 { (1 << self.discriminator_bits) - 1 } else { u32::MAX }
+        if flow_sensitive { low_bits(self.discriminator_bits) } else { u32::MAX }
     }
+}
+
+/// Options of merging.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct MergeOptions {
+    /// The release whose rules apply.
+    pub rules: Rules,
+    /// New names of functions. As in LLVM, a profile with new names keeps [`discriminator_bits`](Self::discriminator_bits)
+    /// of every discriminator.
+    pub remapping: Remapping,
+    /// The number of low bits of discriminators that a remapping keeps; `None` keeps all.
+    pub discriminator_bits: Option<u32>,
+    /// Whether to drop the profile symbol lists of the inputs.
+    pub drop_symbols: bool,
+    /// Symbols to add to the profile symbol list.
+    pub symbols: SymbolList,
+    /// What to do with cold contexts.
+    pub cold: ColdContexts,
+    /// The layout of the result; `None` keeps that of the inputs.
+    pub layout: Option<Layout>,
+    /// The functions to keep.
+    pub filter: Filter,
+}
+
+impl MergeOptions {
+    /// Returns the default options for a release.
+    pub fn of(rules: Rules) -> Self {
+        Self { rules, ..Self::default() }
+    }
+
+    /// Returns the bits of discriminators that a remapping keeps.
+    pub(super) fn discriminator_mask(&self) -> u32 {
+        low_bits(self.discriminator_bits.unwrap_or(32))
+    }
+}
+
+/// The layout of inlined callees and calling contexts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Layout {
+    /// Contexts become inlined callees of their callers.
+    Nest {
+        /// Whether to add them to the functions' own records as well.
+        merged_base: bool,
+    },
+    /// Inlined callees and contexts become functions without context.
+    Flat,
+}
+
+/// Options for cold contexts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ColdContexts {
+    /// Merge them into the contexts of their last frames.
+    pub merge: bool,
+    /// Drop them; with `merge`, drop only merged ones that stay cold and have no other record.
+    pub trim: bool,
+    /// The number of last frames.
+    pub frames: usize,
+}
+
+impl Default for ColdContexts {
+    fn default() -> Self {
+        Self { merge: false, trim: false, frames: 1 }
+    }
+}
+
+/// Selects functions by name or context. If names are hashes, a pattern that is a name also matches its hash.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    keep: Option<(FunctionFilter, String)>,
+    drop: Option<(FunctionFilter, String)>,
+}
+
+impl Filter {
+    /// Compiles the patterns of the functions to keep and to drop. An empty pattern counts as none.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`FunctionFilter::new`].
+    pub fn new(keep: Option<&str>, drop: Option<&str>) -> Result<Self> {
+        let compile = |pattern: Option<&str>| -> Result<Option<(FunctionFilter, String)>> {
+            let given = pattern.filter(|pattern| !pattern.is_empty());
+            given
+                .map(|text| Ok((FunctionFilter::new(Some(text), None)?, name_ref(text.as_bytes()).to_string())))
+                .transpose()
+        };
+        Ok(Self { keep: compile(keep)?, drop: compile(drop)? })
+    }
+
+    /// Returns true if the filter keeps every function.
+    pub fn is_none(&self) -> bool {
+        self.keep.is_none() && self.drop.is_none()
+    }
+
+    /// Returns true if the filter keeps the function or context with a title.
+    pub fn keeps(&self, title: &[u8], hashed: bool) -> bool {
+        let matches =
+            |(filter, digits): &(FunctionFilter, String)| filter.keeps(title) || (hashed && digits.as_bytes() == title);
+        self.keep.as_ref().is_none_or(matches) && !self.drop.as_ref().is_some_and(matches)
+    }
+}
+
+/// A mask of the given number of low bits.
+fn low_bits(bits: u32) -> u32 {
+    if bits < 32 { (1 << bits) - 1 } else { u32::MAX }
 }
 
 /// Options of writing.

@@ -16,11 +16,10 @@
 
 use super::merge_record::{RecordFault, merge_record, remap, rename};
 use super::merger::{Merger, order_of_input};
-use super::options::Rules;
-use super::profile::{SampleProfile, StatedKind, SymbolList, push_title};
+use super::options::{Filter, MergeOptions, Rules, SymbolList};
+use super::profile::{SampleProfile, StatedKind, push_title};
 use super::record::{Frame, FunctionRecord, NameId, Names};
-use crate::error::Result;
-use crate::model::Remapping;
+use crate::error::Error;
 use crate::partial::PartialInput;
 use foldhash::HashMap;
 use std::collections::HashSet;
@@ -73,33 +72,6 @@ pub struct PartialSamples {
     pub(super) applied: Vec<String>,
 }
 
-/// Options of adding an input.
-#[derive(Clone, Copy)]
-#[non_exhaustive]
-pub struct Adding<'a> {
-    /// New names of functions.
-    pub remapping: &'a Remapping,
-    /// The number of low bits of discriminators that a renaming keeps.
-    pub discriminator_bits: u32,
-    /// Returns true if the function or context with a title is kept.
-    pub keeps: &'a dyn Fn(&[u8]) -> bool,
-    /// Whether to drop the profile symbol list of the input.
-    pub drop_symbols: bool,
-}
-
-impl<'a> Adding<'a> {
-    /// Keeps everything unchanged.
-    pub fn new(remapping: &'a Remapping) -> Self {
-        Self { remapping, discriminator_bits: 32, keeps: &|_| true, drop_symbols: false }
-    }
-}
-
-impl std::fmt::Debug for Adding<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Adding").field("drop_symbols", &self.drop_symbols).finish_non_exhaustive()
-    }
-}
-
 impl PartialSamples {
     /// Makes sums without inputs, by the rules of a release.
     pub fn new(rules: Rules) -> Self {
@@ -143,36 +115,36 @@ impl PartialSamples {
         self.sums.iter().any(|sum| sum.is_left_out)
     }
 
-    /// Adds an unreadable input; `stated` is the kind that it stated before the error.
-    pub fn add_unused(&mut self, input: PartialInput, stated: StatedKind) {
-        self.inputs.push(input);
-        self.contributions.push(Contribution { stated, visits: None, faults: Vec::new() });
+    /// Returns the sums of an unreadable input; `stated` is the kind that it stated before the error.
+    pub fn of_unreadable(rules: Rules, input: PartialInput, stated: StatedKind) -> Self {
+        let contribution = Contribution { stated, visits: None, faults: Vec::new() };
+        Self { inputs: vec![input], contributions: vec![contribution], ..Self::new(rules) }
     }
 
-    /// Adds an input with its weight.
-    pub fn add(&mut self, mut profile: SampleProfile, input: PartialInput, adding: &Adding<'_>) {
-        let mut one = Self::new(self.rules);
+    /// Returns the sums of an input with its weight. Of the options, the remapping, the filter and the symbol lists
+    /// apply.
+    pub fn of_input(mut profile: SampleProfile, input: PartialInput, options: &MergeOptions) -> Self {
+        let mut one = Self::new(options.rules);
         let mut contribution = Contribution { stated: profile.stated, ..Contribution::default() };
-        if let Some(symbols) = profile.symbols.take().filter(|_| !adding.drop_symbols) {
+        if let Some(symbols) = profile.symbols.take().filter(|_| !options.drop_symbols) {
             one.symbols = symbols;
         }
-        let order = order_of_input(self.rules, &profile);
+        let order = order_of_input(options.rules, &profile);
         one.names = profile.names;
         let mut records: Vec<Option<FunctionRecord>> = profile.functions.into_iter().map(Some).collect();
         let mut visits = Vec::with_capacity(records.len());
         for record in order.into_iter().filter_map(|at| records[at].take()) {
             let visit = visits.len() as u32;
-            let (record, fault) = one.prepare(record, input.weight, adding);
+            let (record, fault) = one.prepare(record, input.weight, options);
             if let Some((fault, is_of_a_join)) = fault {
                 contribution.faults.push(KnownFault { visit, fault, is_of_a_join });
             }
-            visits.push(one.add_record(record, adding));
+            visits.push(one.add_record(record, &options.filter, profile.stated.hashed));
         }
+        one.inputs.push(PartialInput { records: visits.len() as u64, ..input });
         contribution.visits = Some(visits);
-        let records = contribution.visits.as_ref().map_or(0, Vec::len) as u64;
-        one.inputs.push(PartialInput { records, ..input });
         one.contributions.push(contribution);
-        self.append(one);
+        one
     }
 
     /// Renames and weights a record. Returns the fault, and whether it is reported only for a join.
@@ -180,13 +152,12 @@ impl PartialSamples {
         &mut self,
         mut record: FunctionRecord,
         weight: u64,
-        adding: &Adding<'_>,
+        options: &MergeOptions,
     ) -> (FunctionRecord, Option<(RecordFault, bool)>) {
         let mut fault = None;
-        if !adding.remapping.is_empty() {
-            let bits = adding.discriminator_bits;
-            let mask = if bits < 32 { (1 << bits) - 1 } else { u32::MAX };
-            record = remap(&record, &mut self.names, adding.remapping, mask, &mut fault);
+        if !options.remapping.is_empty() {
+            let mask = options.discriminator_mask();
+            record = remap(&record, &mut self.names, &options.remapping, mask, &mut fault);
         }
         if weight == 1 {
             return (record, fault.map(|fault| (fault, true)));
@@ -199,11 +170,9 @@ impl PartialSamples {
     }
 
     /// Adds a record of the only input. Returns the place of its sum.
-    fn add_record(&mut self, mut record: FunctionRecord, adding: &Adding<'_>) -> u32 {
-        let mut title = Vec::new();
-        push_title(&mut title, &self.names, &record);
+    fn add_record(&mut self, mut record: FunctionRecord, filter: &Filter, hashed: bool) -> u32 {
         let shape = Shape::of(&record, &self.names);
-        let is_left_out = !(adding.keeps)(&title);
+        let is_left_out = !filter.is_none() && !filter.keeps(&title(&self.names, &record), hashed);
         if is_left_out {
             let bare = FunctionRecord { context: record.context, ..FunctionRecord::new(record.name) };
             record = FunctionRecord { checksum: record.checksum, attributes: record.attributes, ..bare };
@@ -319,28 +288,6 @@ fn describe(record: &FunctionRecord, names: &Names, words: &mut Vec<u8>) {
     }
 }
 
-/// The result of [`PartialSamples::replay`].
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Replayed {
-    /// The merger, with everything added.
-    pub merger: Merger,
-    /// Titles of functions and contexts that filters dropped from the inputs. The merger still has empty records of them.
-    pub left_out: HashSet<Vec<u8>>,
-}
-
-/// Receives the events of a replay, in the order of the inputs.
-pub trait ReplayObserver {
-    /// Called for an unreadable input.
-    ///
-    /// # Errors
-    ///
-    /// An error ends the merge.
-    fn unused(&mut self, input: usize) -> Result<()>;
-    /// Called for a record that was not added unchanged, with its name or context.
-    fn record_fault(&mut self, input: usize, title: &[u8], fault: RecordFault);
-}
-
 /// The progress of a replay in one sum.
 #[derive(Debug, Clone, Copy, Default)]
 struct Progress {
@@ -351,34 +298,40 @@ struct Progress {
 
 impl PartialSamples {
     /// Merges all inputs in order, and the records of each input in their order. The first visit of a sum adds all of it.
+    /// Calls `on_fault` with the number of the input and the name or context of each record that is not added unchanged.
     ///
     /// # Errors
     ///
-    /// A kind conflict between inputs, and the errors of the observer, each with the number of the input.
-    pub fn replay(&self, observer: &mut dyn ReplayObserver) -> Result<Replayed, (usize, crate::Error)> {
-        let mut merger = Merger::of_names(self.rules, self.names.clone());
+    /// A kind conflict between inputs, with the number of the input.
+    pub fn replay(
+        &self,
+        options: &MergeOptions,
+        on_fault: &mut dyn FnMut(usize, &[u8], RecordFault),
+    ) -> Result<Merger, (usize, Error)> {
+        let options = MergeOptions { rules: self.rules, ..options.clone() };
+        let mut merger = Merger::of_names(&options, self.names.clone());
         let mut progress = vec![Progress::default(); self.sums.len()];
         for (number, contribution) in self.contributions.iter().enumerate() {
             let Some(visits) = &contribution.visits else {
                 merger.learn_failed(contribution.stated);
-                observer.unused(number).map_err(|error| (number, error))?;
                 continue;
             };
             merger.begin(contribution.stated).map_err(|error| (number, error))?;
-            self.visit(&mut merger, &mut progress, number, contribution, visits, observer);
+            let on_fault = &mut |title: &[u8], fault| on_fault(number, title, fault);
+            self.visit(&mut merger, &mut progress, contribution, visits, on_fault);
         }
-        merger.add_symbols(self.symbols.iter().cloned());
-        Ok(Replayed { merger, left_out: self.left_out() })
+        merger.symbols.extend(self.symbols.iter().cloned());
+        merger.left_out = self.left_out();
+        Ok(merger)
     }
 
     fn visit(
         &self,
         merger: &mut Merger,
         progress: &mut [Progress],
-        number: usize,
         contribution: &Contribution,
         visits: &[u32],
-        observer: &mut dyn ReplayObserver,
+        on_fault: &mut dyn FnMut(&[u8], RecordFault),
     ) {
         let mut known = contribution.faults.iter().peekable();
         for (at, place) in visits.iter().enumerate() {
@@ -393,10 +346,8 @@ impl PartialSamples {
             } else if so_far.mismatches {
                 merged = Some(RecordFault::HashMismatch);
             }
-            if let Some(fault) = reported(known, was_there, merged) {
-                let mut title = Vec::new();
-                push_title(&mut title, &self.names, &sum.record);
-                observer.record_fault(number, &title, fault);
+            if let Some(fault) = fault_to_report(known, was_there, merged) {
+                on_fault(&title(&self.names, &sum.record), fault);
             }
         }
     }
@@ -404,11 +355,7 @@ impl PartialSamples {
     /// Returns the titles that filters dropped and no input kept.
     fn left_out(&self) -> HashSet<Vec<u8>> {
         let titles = |wanted: bool| {
-            self.sums.iter().filter(move |sum| sum.is_left_out == wanted).map(|sum| {
-                let mut title = Vec::new();
-                push_title(&mut title, &self.names, &sum.record);
-                title
-            })
+            self.sums.iter().filter(move |sum| sum.is_left_out == wanted).map(|sum| title(&self.names, &sum.record))
         };
         let gone: HashSet<Vec<u8>> = titles(true).collect();
         if gone.is_empty() {
@@ -421,10 +368,16 @@ impl PartialSamples {
 
 /// Returns the fault to report of a visit: first a fault of renaming, then a different checksum of the function, then a
 /// saturated product.
-fn reported(known: Option<&KnownFault>, was_there: bool, merged: Option<RecordFault>) -> Option<RecordFault> {
+fn fault_to_report(known: Option<&KnownFault>, was_there: bool, merged: Option<RecordFault>) -> Option<RecordFault> {
     match known {
         Some(known) if known.is_of_a_join && was_there => Some(known.fault),
         Some(known) if !known.is_of_a_join && merged.is_none() => Some(known.fault),
         _ => merged,
     }
+}
+
+fn title(names: &Names, record: &FunctionRecord) -> Vec<u8> {
+    let mut title = Vec::new();
+    push_title(&mut title, names, record);
+    title
 }

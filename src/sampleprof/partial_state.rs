@@ -42,7 +42,7 @@ impl PartialSamples {
             out.list(self.symbols.iter(), |out, symbol| out.text(symbol));
         }
         self.contributions.iter().for_each(|contribution| contribution.encode(&mut out));
-        out.finish()
+        Ok(out.finish())
     }
 }
 

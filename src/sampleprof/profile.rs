@@ -1,11 +1,10 @@
 //! A sample profile in memory, and its summary.
 
 use super::merge_record::merge_record;
-use super::options::Rules;
+use super::options::{Rules, SymbolList};
 use super::record::{Frame, FunctionName, FunctionRecord, NameId, Names, attributes};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use std::collections::BTreeSet;
 
 /// The kind of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -63,9 +62,6 @@ impl Kind {
         kind
     }
 }
-
-/// A profile symbol list: all functions of the sampled program.
-pub type SymbolList = BTreeSet<Vec<u8>>;
 
 /// A sample profile.
 #[derive(Debug, Clone, Default)]

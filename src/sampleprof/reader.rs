@@ -4,21 +4,19 @@ use super::options::{Encoding, ReadOptions};
 use super::profile::{Kind, SampleProfile, Summary};
 use super::record::{FunctionName, FunctionRecord, NameId, Names};
 use super::{binary, compact, ext_binary, gcc, text};
-use crate::bytes::leb128::read_uleb128;
-use crate::bytes::{Confidence, Cursor, Endian, Head};
 use crate::error::{Error, ErrorKind, Result};
+use crate::identify::Format;
+use crate::identify::sample_profiles::{GCC_MAGIC, binary_format};
 
 /// Returns the encoding of a sample profile; `None` for other files.
 pub fn detect(file: &[u8]) -> Option<Encoding> {
-    let head = &file[..file.len().min(16)];
-    let mut cursor = Cursor::new(head, 0, Endian::Little, "header");
-    match read_uleb128(&mut cursor, "magic") {
-        Ok(binary::MAGIC) => return Some(Encoding::Binary),
-        Ok(ext_binary::MAGIC) => return Some(Encoding::ExtBinary),
-        Ok(binary::COMPACT_MAGIC) => return Some(Encoding::CompactBinary),
+    match binary_format(file) {
+        Some(Format::SampleBinary) => return Some(Encoding::Binary),
+        Some(Format::SampleExtBinary) => return Some(Encoding::ExtBinary),
+        Some(Format::SampleCompactBinary) => return Some(Encoding::CompactBinary),
         _ => {}
     }
-    if gcc::is_gcc(file) {
+    if file.starts_with(GCC_MAGIC) {
         return Some(Encoding::Gcc);
     }
     text::is_text(file).then_some(Encoding::Text)
@@ -58,42 +56,6 @@ pub fn read_into(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile
 /// Returns the error of reading a file as a text profile, even if it does not look like one.
 pub(crate) fn text_fault(file: &[u8]) -> Option<Error> {
     text::read(file, &ReadOptions::default(), &mut SampleProfile::default()).err()
-}
-
-/// The tag of the names in GCC's encoding. Coverage counts of the same version have another tag there.
-const GCC_NAMES_TAG: [u8; 4] = [0, 0, 0, 0xaa];
-
-/// Returns the encoding of a sample profile by its magic number or its first lines.
-///
-/// LLVM reads every text whose first line could be the head of a record. Here the second line must also fit.
-pub fn evidence(head: &Head<'_>) -> Option<(Encoding, Confidence)> {
-    match detect(head.bytes()) {
-        Some(Encoding::Text) => text_evidence(head).map(|confidence| (Encoding::Text, confidence)),
-        Some(Encoding::Gcc) if head.bytes().get(12..16) != Some(&GCC_NAMES_TAG) => None,
-        found => found.map(|encoding| (encoding, Confidence::Certain)),
-    }
-}
-
-/// A text profile begins with a line `NAME:TOTAL:HEAD`, followed by an indented line, another such line or the end. In the
-/// text of an instrumentation profile, a line with nothing but a hash follows the name, whatever the name is.
-fn text_evidence(head: &Head<'_>) -> Option<Confidence> {
-    let mut lines = head.lines().filter(|line| !line.is_empty() && line[0] != b'#');
-    if !lines.next().is_some_and(is_record_head) {
-        return None;
-    }
-    match lines.next() {
-        None => Some(Confidence::Likely),
-        Some(line) if line[0] == b' ' || is_record_head(line) => Some(Confidence::Certain),
-        Some(_) => None,
-    }
-}
-
-/// Returns true for a name and two numbers, separated by colons.
-fn is_record_head(line: &[u8]) -> bool {
-    let is_number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    let mut parts = line.rsplitn(3, |byte| *byte == b':');
-    let numbers = parts.next().is_some_and(is_number) && parts.next().is_some_and(is_number);
-    numbers && line[0] != b' ' && parts.next().is_some()
 }
 
 /// A profile whose functions are read one by one: an extensible binary with a table of offsets, or a compact binary.
@@ -205,36 +167,5 @@ impl<'data> SampleProfileView<'data> {
                 Ok(found.functions)
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(bytes: &[u8]) -> Option<(Encoding, Confidence)> {
-        evidence(&Head::new(bytes))
-    }
-
-    #[test]
-    fn the_lines_below_the_first_decide() {
-        for text in ["foo:10:1\n 1: 5\n", "foo:10:1\nbar:3:0\n", "[a:1 @ b]:3:4\n 1: 2\n"] {
-            assert_eq!(of(text.as_bytes()), Some((Encoding::Text, Confidence::Certain)), "{text}");
-        }
-        assert_eq!(of(b"# comment\n\nfoo:10:1"), Some((Encoding::Text, Confidence::Likely)));
-        for text in ["foo:10:1\n123\n1\n5\n", "foo\n 1: 5\n", "12\n", "a.c:f\n12\n", "foo:10:1\n# hash\n7\n"] {
-            assert_eq!(of(text.as_bytes()), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn magic_numbers_are_certain() {
-        // The first bytes that llvm-profdata 22 writes with --binary and --extbinary.
-        let binary = [0xff, 0xe5, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53, 0x67, 0x0a];
-        assert_eq!(of(&binary), Some((Encoding::Binary, Confidence::Certain)));
-        let extensible = [0x84, 0xe4, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53, 0x67, 0x07];
-        assert_eq!(of(&extensible), Some((Encoding::ExtBinary, Confidence::Certain)));
-        assert_eq!(of(b"adcg*704\0\0\0\0\0\0\0\xaa"), Some((Encoding::Gcc, Confidence::Certain)));
-        assert_eq!(of(b"adcg*704\0\0\0\0\0\0\0\x01"), None);
     }
 }

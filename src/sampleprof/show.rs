@@ -1,8 +1,8 @@
 //! Prints sample profiles as llvm-profdata does.
 
-use super::options::Rules;
+use super::options::{Rules, SymbolList};
 use super::order;
-use super::profile::{HOT_CUTOFF, SampleProfile, Summary, SymbolList, push_title};
+use super::profile::{HOT_CUTOFF, SampleProfile, Summary, push_title};
 use super::record::{BodyEntry, CallSite, CallTarget, FunctionName, FunctionRecord, LineLocation, NameId, Names};
 use crate::digits::push_decimal;
 use crate::number_format::six_significant_digits;

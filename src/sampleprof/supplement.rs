@@ -58,7 +58,7 @@ pub fn supplement(
     let mut statics: HashMap<Vec<u8>, Static> = HashMap::new();
     let is_unique = |record: &FunctionRecord| contains(&sample.title(record), UNIQUE_SUFFIX);
     let samples_are_unique = sample.functions.iter().any(is_unique);
-    for id in instr.functions.sorted_by_name()? {
+    for id in instr.functions.sorted_by_name() {
         let function = instr.functions.function(id);
         function.records().for_each(|record| builder.add_record(record));
         let mut records = function.record_ids();
@@ -67,7 +67,7 @@ pub fn supplement(
             add_static(&mut statics, function.name(), samples_are_unique);
         }
     }
-    let of_instr = builder.try_finish(&CUTOFFS)?;
+    let of_instr = builder.finish(&CUTOFFS);
     let threshold = |cutoff| of_instr.rows.iter().find(|row| row.cutoff >= cutoff).map_or(0, |row| row.min_count);
     let (hot, mut cold) = (threshold(HOT_CUTOFF), threshold(COLD_CUTOFF));
     if options.cold_threshold > 0 {

@@ -1,8 +1,8 @@
 //! Writes a sample profile in any encoding.
 
 use super::binary::{self, Content, NEXT_VERSION, VERSION};
-use super::options::{Encoding, WriteOptions};
-use super::profile::{Kind, SampleProfile, SymbolList};
+use super::options::{Encoding, SymbolList, WriteOptions};
+use super::profile::{Kind, SampleProfile};
 use super::record::{FunctionName, FunctionRecord};
 use super::text_writer::{self, TextOptions};
 use super::{compact, ext_writer, order};

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! .jfr ────────▶ jfr ──────┐
-//! .collapsed ──▶ text ─────├─▶ stacks::model::StackTable ─▶ report, bridge (iprof), write_collapsed
+//! .collapsed ──▶ text ─────├─▶ call_chains::StackTable ─▶ report, bridge (iprof), write_collapsed
 //! .folded ─────▶           │             ▲
 //! .pprof ──────▶ pprof ────┘             │      └─▶ pprof
 //! class files, jars ─▶ reference ────────┘ descriptors that the stacks lack
@@ -21,9 +21,12 @@
 
 pub mod classes;
 pub mod collapsed;
+mod draw;
 mod evidence;
 pub mod jfr;
-pub mod model;
+mod perf_script;
 pub mod pprof;
 
+pub use draw::graph_of_outline;
+pub use draw::report;
 pub use evidence::{StackFormat, evidence};

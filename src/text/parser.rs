@@ -9,7 +9,7 @@ use super::{EXTERNAL, directive, parse_any_radix, parse_decimal};
 use crate::bytes::{Confidence, Head};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{self, HOLD_COUNTERS, HOLD_NAMES, HOLD_RECORDS};
+use crate::memory::{self, HOLD_COUNTERS};
 use crate::model::{
     FunctionRecord, NameRef, ProfileKind, SymbolTable, TemporalProfile, TemporalTrace, ValueCount, ValueKind, name_ref,
     name_refs,
@@ -87,12 +87,12 @@ impl<'data> Parser<'data> {
                 let hashes = line.text.split(|byte| *byte == b',').filter(|piece| !piece.is_empty());
                 let hashes = hashes
                     .map(|piece| parse_any_radix(piece).ok_or_else(|| self.not_a_number(line, "name hash", piece)));
-                memory::try_collect(hashes, HOLD_RECORDS)?
+                hashes.collect::<Result<_>>()?
             } else {
                 let names = line.text.split(|byte| *byte == b',').filter(|piece| !piece.is_empty());
-                memory::try_collect(names.map(|name| self.trace_function(trim(name), header)), HOLD_RECORDS)?
+                names.map(|name| self.trace_function(trim(name), header)).collect::<Result<_>>()?
             };
-            memory::push(&mut header.temporal.traces, TemporalTrace { weight, functions }, HOLD_RECORDS)?;
+            header.temporal.traces.push(TemporalTrace { weight, functions });
         }
         Ok(())
     }
@@ -102,7 +102,6 @@ impl<'data> Parser<'data> {
         if self.compat.is_llvm() {
             return Ok(name_ref(name));
         }
-        header.symbols.try_reserve(name)?;
         Ok(header.symbols.insert(name))
     }
 
@@ -154,7 +153,7 @@ impl<'data> Parser<'data> {
                 item.name = unescape_name(line.text)
                     .ok_or_else(|| self.at(line, Error::malformed("a % without two hexadecimal digits after it")))?;
             }
-            LineKind::Plain => memory::extend(&mut item.name, line.text, HOLD_NAMES)?,
+            LineKind::Plain => item.name.extend_from_slice(line.text),
             _ => return Err(self.at(line, Error::malformed("a name is expected here"))),
         }
         let line = self.line("FuncHash")?;
@@ -214,7 +213,7 @@ impl<'data> Parser<'data> {
             let byte = parse_any_radix(line.text).and_then(|byte| u8::try_from(byte).ok()).ok_or_else(|| {
                 self.not_a_number(line, "bitmap byte", line.text).with_llvm_detail("bitmap byte is not a valid integer")
             })?;
-            memory::push(&mut item.record.bitmap, byte, HOLD_COUNTERS)?;
+            item.record.bitmap.push(byte);
         }
         Ok(())
     }
@@ -272,10 +271,8 @@ impl<'data> Parser<'data> {
             };
             let count = count.get(1..).unwrap_or_default();
             let count = parse_decimal(count).ok_or_else(|| self.not_a_number(line, "count of a value", count))?;
-            sites.try_reserve(1)?;
             sites.push_value(ValueCount { value, count });
         }
-        sites.try_reserve(0)?;
         sites.end_site();
         Ok(())
     }
@@ -292,7 +289,7 @@ impl<'data> Parser<'data> {
             return Err(self.at(line, error));
         }
         let hash = name_ref(text);
-        batch.push_target(hash, text, kind == ValueKind::VTableTarget)?;
+        batch.push_target(hash, text, kind == ValueKind::VTableTarget);
         Ok(hash)
     }
 
@@ -386,16 +383,11 @@ impl Batch {
         self.error = None;
     }
 
-    /// Adds a target of the record at hand.
-    ///
-    /// # Errors
-    ///
-    /// Where memory does not hold it.
-    pub(super) fn push_target(&mut self, hash: NameRef, name: &[u8], is_vtable: bool) -> Result<()> {
+    /// Adds a call target or vtable of the current record.
+    pub(super) fn push_target(&mut self, hash: NameRef, name: &[u8], is_vtable: bool) {
         let start = self.target_names.len();
-        memory::extend(&mut self.target_names, name, HOLD_NAMES)?;
-        let target = Target { hash, name: start..start + name.len(), is_vtable };
-        memory::push(&mut self.targets, target, HOLD_NAMES)
+        self.target_names.extend_from_slice(name);
+        self.targets.push(Target { hash, name: start..start + name.len(), is_vtable });
     }
 
     /// The name of one of its targets.

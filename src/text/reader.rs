@@ -1,6 +1,4 @@
-//! Reading text profiles.
-//!
-//! A text that is parsed piece by piece, as a window of it is in memory.
+//! The reader of text profiles. A window of the text is in memory at a time.
 
 use super::head_has_colon_names;
 use super::lines::{Piece, line_ends};
@@ -8,7 +6,6 @@ use super::parser::{Batch, Header, Item, Parser};
 use crate::bytes::window::Window;
 use crate::compat::Compat;
 use crate::error::Result;
-use crate::memory::{self, HOLD_NAMES, HOLD_RECORDS};
 use crate::model::{BinaryId, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile};
 use crate::threads;
 use crate::threads::batch_channel::{User, batch_channel};
@@ -54,25 +51,21 @@ struct PendingNames {
 }
 
 impl PendingNames {
-    fn push(&mut self, hash: NameRef, name: &[u8]) -> Result<()> {
-        if self.is_idle {
-            return Ok(());
+    fn push(&mut self, hash: NameRef, name: &[u8]) {
+        if !self.is_idle {
+            self.bytes.extend_from_slice(name);
+            self.ends.push((hash, self.bytes.len()));
         }
-        memory::extend(&mut self.bytes, name, HOLD_NAMES)?;
-        memory::push(&mut self.ends, (hash, self.bytes.len()), HOLD_NAMES)
     }
 
-    /// Moves all of them into a table.
-    fn list(&mut self, symbols: &mut SymbolTable) -> Result<()> {
+    /// Moves all names into a table.
+    fn move_into(&mut self, symbols: &mut SymbolTable) {
         let mut start = 0;
         for (hash, end) in self.ends.drain(..) {
-            let name = &self.bytes[start..end];
-            symbols.try_reserve(name)?;
-            symbols.insert_hashed(hash, name);
+            symbols.insert_hashed(hash, &self.bytes[start..end]);
             start = end;
         }
         self.bytes.clear();
-        Ok(())
     }
 }
 
@@ -179,33 +172,32 @@ impl<'data> TextReader<'data> {
     }
 
     /// Hands out the next record of the batch.
-    fn hand_out(&mut self) -> Result<RecordRef<'_>> {
+    fn hand_out(&mut self) -> RecordRef<'_> {
         let at = self.handed_out;
-        self.learn_targets(self.target_count(), self.batch.items()[at].targets_end)?;
+        self.learn_targets(self.target_count(), self.batch.items()[at].targets_end);
         self.handed_out += 1;
         let Item { name, name_ref, record, has_bitmap, .. } = self.batch.item_mut(at);
-        self.unlisted.push(*name_ref, name)?;
+        self.unlisted.push(*name_ref, name);
         if self.compat.text_bitmaps_stick() {
             let (from, to) = match *has_bitmap {
                 true => (&record.bitmap, &mut self.sticking),
                 false => (&self.sticking, &mut record.bitmap),
             };
             to.clear();
-            memory::extend(to, from, HOLD_RECORDS)?;
+            to.extend_from_slice(from);
         }
-        Ok(RecordRef { name, name_ref: Some(*name_ref), text: None, record: record.view() })
+        RecordRef { name, name_ref: Some(*name_ref), text: None, record: record.view() }
     }
 
     /// Learns the names of targets of the batch between two positions.
-    fn learn_targets(&mut self, from: usize, to: usize) -> Result<()> {
+    fn learn_targets(&mut self, from: usize, to: usize) {
         for target in &self.batch.targets[from..to] {
             let name = self.batch.target_name(target);
-            self.unlisted.push(target.hash, name)?;
+            self.unlisted.push(target.hash, name);
             if target.is_vtable {
-                memory::push(&mut self.vtable_names, name.to_vec(), HOLD_NAMES)?;
+                self.vtable_names.push(name.to_vec());
             }
         }
-        Ok(())
     }
 
     /// Number of targets of the records handed out.
@@ -235,13 +227,13 @@ impl ProfileReader for TextReader<'_> {
             }
             if let Some(error) = self.batch.error.take() {
                 self.finished = true;
-                self.learn_targets(self.target_count(), self.batch.targets.len())?;
+                self.learn_targets(self.target_count(), self.batch.targets.len());
                 return Err(error);
             }
             self.next_batch();
             self.finished = self.batch.items().is_empty() && self.batch.error.is_none();
         }
-        self.hand_out().map(Some)
+        Ok(Some(self.hand_out()))
     }
 
     fn record_taken_over(&mut self) {
@@ -249,7 +241,7 @@ impl ProfileReader for TextReader<'_> {
     }
 
     fn symbols(&mut self) -> Result<&SymbolTable> {
-        self.unlisted.list(&mut self.symbols)?;
+        self.unlisted.move_into(&mut self.symbols);
         Ok(&self.symbols)
     }
 
@@ -262,7 +254,7 @@ impl ProfileReader for TextReader<'_> {
     }
 
     fn vtable_names(&mut self) -> Result<Vec<Vec<u8>>> {
-        memory::copied(&self.vtable_names, HOLD_NAMES)
+        Ok(self.vtable_names.clone())
     }
 }
 

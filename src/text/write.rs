@@ -1,28 +1,19 @@
 //! Writing text profiles, byte for byte as `llvm-profdata merge --text`.
 //!
-//! How a profile is written as text.
-//!
-//! The functions that a text is made of.
-//!
-//! One record as text.
-//!
-//! Which names can stand in text as they are.
-//!
-//! What text cannot say of a profile.
+//! A profile that names what LLVM's reader would misread is fixed in profbridge
+//! mode: comments that LLVM skips hold names, hidden records and hashes.
 
 use super::lines::escape_name;
 use super::parser::trim;
 use super::{EXTERNAL, directive, parse_decimal, push_hex};
 use crate::compat::Compat;
 use crate::digits::{push_decimal, push_decimals};
-use crate::error::{Error, Result};
-use crate::memory::{self, HOLD_OUTPUT};
+use crate::error::Error;
 use crate::model::{
     FunctionId, FunctionView, Loss, LossKind, Losses, Profile, ProfileKind, RecordView, Release, Selection,
     SymbolTable, TemporalProfile, TemporalTrace, ValueKind,
 };
 use crate::threads::ordered_writer::write_in_order;
-use std::io::ErrorKind::OutOfMemory;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 
@@ -55,8 +46,8 @@ pub fn write_to(
     options: &TextOptions<'_>,
     out: &mut (dyn Write + Send),
 ) -> io::Result<Option<Error>> {
-    let functions = Selected::of(profile, options.selection).map_err(|_| OutOfMemory)?;
-    let symbols = symbols_of(profile, &functions, options.compat).map_err(|_| OutOfMemory)?;
+    let functions = Selected::of(profile, options.selection);
+    let symbols = symbols_of(profile, &functions, options.compat);
     let source = Source {
         kind: profile.kind,
         temporal: &profile.temporal,
@@ -75,9 +66,7 @@ pub fn write_to(
 /// Those of `out`.
 pub fn write_record(out: &mut dyn Write, name: &[u8], record: RecordView<'_>, symbols: &SymbolTable) -> io::Result<()> {
     let mut text = Vec::new();
-    if !RecordFormat::new(&TextOptions::new(Compat::Llvm22), symbols).push(&mut text, name, record, false) {
-        return Err(OutOfMemory.into());
-    }
+    RecordFormat::new(&TextOptions::new(Compat::Llvm22), symbols).push(&mut text, name, record, false);
     out.write_all(&text)
 }
 
@@ -192,10 +181,10 @@ impl Content<'_> {
     fn write_functions(&self, out: &mut (dyn Write + Send)) -> io::Result<()> {
         let functions = self.source.functions;
         let format = RecordFormat::new(self.options, self.source.symbols).names_are_plain(self.source.has_plain_names);
-        let fixes = if self.fixes && !self.source.has_plain_names { self.find_fixes()? } else { Vec::new() };
+        let fixes = if self.fixes && !self.source.has_plain_names { self.find_fixes() } else { Vec::new() };
         let make = |block: usize, text: &mut Vec<u8>| {
             for at in block * BLOCK..functions.len().min((block + 1) * BLOCK) {
-                self.push_function(text, format, at, fixes.get(at).copied().unwrap_or_default())?;
+                self.push_function(text, format, at, fixes.get(at).copied().unwrap_or_default());
             }
             Ok(())
         };
@@ -204,42 +193,34 @@ impl Content<'_> {
     }
 
     /// What each function needs so that it is read as it is.
-    fn find_fixes(&self) -> io::Result<Vec<ReadbackFixes>> {
+    fn find_fixes(&self) -> Vec<ReadbackFixes> {
         let functions = self.source.functions;
         let mut place = NamePlace::default();
         let hides = (0..functions.len()).map(|at| place.hides(functions.name(at), functions.has_several_records(at)));
         let fixes = hides.map(|is_hidden| ReadbackFixes { is_hidden, dollar_follows: false });
-        let mut fixes = memory::collect(fixes, HOLD_OUTPUT).map_err(|_| OutOfMemory)?;
+        let mut fixes: Vec<ReadbackFixes> = fixes.collect();
         // What follows for us, and for LLVM, which does not see hidden records.
         let (mut next, mut next_visible) = (false, false);
-        for (at, mend) in fixes.iter_mut().enumerate().rev() {
-            mend.dollar_follows = next || next_visible;
+        for (at, fix) in fixes.iter_mut().enumerate().rev() {
+            fix.dollar_follows = next || next_visible;
             next = functions.name(at).starts_with(b"$");
-            if !mend.is_hidden {
+            if !fix.is_hidden {
                 next_visible = next;
             }
         }
-        Ok(fixes)
+        fixes
     }
 
-    fn push_function(
-        &self,
-        out: &mut Vec<u8>,
-        format: RecordFormat<'_>,
-        at: usize,
-        fixes: ReadbackFixes,
-    ) -> io::Result<()> {
+    fn push_function(&self, out: &mut Vec<u8>, format: RecordFormat<'_>, at: usize, fixes: ReadbackFixes) {
         let name = self.source.functions.name(at);
-        let mut has_room = true;
         self.source.functions.each_record(at, &mut |record, is_last| {
             let start = out.len();
             let dollar_follows = if is_last { fixes.dollar_follows } else { name.starts_with(b"$") };
-            has_room = has_room && format.push(out, name, record, dollar_follows);
-            if has_room && fixes.is_hidden {
-                has_room = hide(out, start, name);
+            format.push(out, name, record, dollar_follows);
+            if fixes.is_hidden {
+                hide(out, start, name);
             }
         });
-        if has_room { Ok(()) } else { Err(OutOfMemory.into()) }
     }
 }
 
@@ -340,14 +321,10 @@ pub(super) struct Selected<'a> {
 
 impl<'a> Selected<'a> {
     /// Those that `selection` keeps.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub(super) fn of(profile: &'a Profile, selection: Selection<'_>) -> Result<Self> {
-        let mut ids = profile.functions.sorted_by_name()?;
+    fn of(profile: &'a Profile, selection: Selection<'_>) -> Self {
+        let mut ids = profile.functions.sorted_by_name();
         ids.retain(|id| selection.keeps(profile.functions.function(*id)));
-        Ok(Self { profile, ids })
+        Self { profile, ids }
     }
 
     fn function(&self, at: usize) -> FunctionView<'a> {
@@ -387,32 +364,23 @@ impl Functions for Selected<'_> {
     }
 }
 
-/// Names that the text may call targets and functions of traces by: LLVM knows those that it
-/// writes, mended text may use all. None where it calls nothing by its name hash.
-///
-/// # Errors
-///
-/// Out of memory, as an I/O error.
-fn symbols_of(profile: &Profile, functions: &Selected<'_>, compat: Compat) -> Result<SymbolTable> {
+/// Collects the names of call targets and of functions in traces. LLVM knows the names that
+/// it writes; fixed text may use all names. Empty if the text needs no name of a hash.
+fn symbols_of(profile: &Profile, functions: &Selected<'_>, compat: Compat) -> SymbolTable {
     let mut symbols = SymbolTable::new();
     if !needs_symbols(profile) {
-        return Ok(symbols);
+        return symbols;
     }
-    let mut insert = |function: FunctionView<'_>| {
-        symbols.try_reserve(function.name())?;
-        symbols.insert_hashed(function.name_ref(), function.name());
-        Ok::<_, Error>(())
-    };
+    let mut insert = |function: FunctionView<'_>| symbols.insert_hashed(function.name_ref(), function.name());
     if compat.fixes_text_output() {
-        profile.functions.iter().try_for_each(&mut insert)?;
+        profile.functions.iter().for_each(&mut insert);
     } else {
-        functions.iter().try_for_each(&mut insert)?;
+        functions.iter().for_each(&mut insert);
     }
     for name in &profile.vtable_names {
-        symbols.try_reserve(name)?;
         symbols.insert(name);
     }
-    Ok(symbols)
+    symbols
 }
 
 /// Whether the text will call something by its name hash.
@@ -423,9 +391,9 @@ fn needs_symbols(profile: &Profile) -> bool {
     !profile.temporal.traces.is_empty() || profile.functions.iter().any(|function| function.records().any(named))
 }
 
-/// Bytes of the longest number with the end of its line.
+/// The length of the longest number with its line end.
 const LONGEST_NUMBER: usize = 21;
-/// Bytes of all that stands between the lists of a record, or behind a value.
+/// The length of the comments between the lists of a record.
 const COMMENTS: usize = 512;
 
 /// How records are written.
@@ -456,14 +424,11 @@ impl<'a> RecordFormat<'a> {
         Self { names_are_plain, ..self }
     }
 
-    /// Appends a record; `dollar_follows` says whether the next line may begin
-    /// with `$` and is no bitmap. `false` where there is no room for it.
-    #[must_use]
-    pub(super) fn push(self, out: &mut Vec<u8>, name: &[u8], record: RecordView<'_>, dollar_follows: bool) -> bool {
+    /// Appends a record. `dollar_follows` says that the next line may begin with `$` and is not
+    /// a bitmap.
+    fn push(self, out: &mut Vec<u8>, name: &[u8], record: RecordView<'_>, dollar_follows: bool) {
         let numbers = record.counters.len() + record.bitmap.len();
-        if out.try_reserve(numbers.saturating_mul(LONGEST_NUMBER).saturating_add(name.len() + COMMENTS)).is_err() {
-            return false;
-        }
+        out.reserve(numbers * LONGEST_NUMBER + name.len() + COMMENTS);
         out.extend_from_slice(name);
         out.extend_from_slice(b"\n# Func Hash:\n");
         push_line(out, record.func_hash);
@@ -475,20 +440,19 @@ impl<'a> RecordFormat<'a> {
         if has_bitmap {
             push_bitmap(out, record.bitmap);
         }
-        let Some(has_values) = self.push_values(out, record) else { return false };
+        let has_values = self.push_values(out, record);
         if self.fixes && dollar_follows && !has_bitmap && !has_values {
             out.extend_from_slice(b"$0\n");
         }
         out.push(b'\n');
-        true
     }
 
-    /// Whether there are values; nothing where there is no room for them.
-    fn push_values(self, out: &mut Vec<u8>, record: RecordView<'_>) -> Option<bool> {
+    /// Appends the values. Returns true if there are some.
+    fn push_values(self, out: &mut Vec<u8>, record: RecordView<'_>) -> bool {
         let with_sites = || self.kinds.iter().copied().filter(|kind| !record.sites(*kind).is_empty());
         let kinds = with_sites().count();
         if kinds == 0 {
-            return Some(false);
+            return false;
         }
         out.extend_from_slice(b"# Num Value Kinds:\n");
         push_line(out, kinds as u64);
@@ -502,29 +466,23 @@ impl<'a> RecordFormat<'a> {
             push_line(out, sites.len() as u64);
             for site in sites.iter() {
                 push_line(out, site.len() as u64);
-                out.try_reserve(COMMENTS).ok()?;
                 for v in site {
-                    self.push_value(out, kind, v.value)?;
+                    self.push_value(out, kind, v.value);
                     out.push(b':');
                     push_line(out, v.count);
                 }
             }
         }
-        Some(true)
+        true
     }
 
-    /// Appends a value, and makes room for what stands behind it; nothing where there is none.
-    fn push_value(self, out: &mut Vec<u8>, kind: ValueKind, value: u64) -> Option<()> {
-        out.try_reserve(COMMENTS).ok()?;
+    fn push_value(self, out: &mut Vec<u8>, kind: ValueKind, value: u64) {
         if !kind.is_name() {
             push_decimal(out, value);
-            return Some(());
+            return;
         }
         match self.symbols.name(value).filter(|name| !self.fixes || self.names_are_plain || is_speakable_target(name)) {
-            Some(name) => {
-                out.try_reserve(name.len() + COMMENTS).ok()?;
-                out.extend_from_slice(name);
-            }
+            Some(name) => out.extend_from_slice(name),
             None => {
                 if self.fixes && value != 0 {
                     out.extend_from_slice(directive::TARGET);
@@ -534,7 +492,6 @@ impl<'a> RecordFormat<'a> {
                 out.extend_from_slice(EXTERNAL);
             }
         }
-        Some(())
     }
 }
 
@@ -554,16 +511,9 @@ fn push_bitmap(out: &mut Vec<u8>, bitmap: &[u8]) {
     out.push(b'\n');
 }
 
-/// Makes comments of the lines since `start`, the first of which is `name`. `false` where there is no room for that.
-#[must_use]
-pub(super) fn hide(out: &mut Vec<u8>, start: usize, name: &[u8]) -> bool {
-    let Some(text) = memory::copy_of(&out[start..]) else { return false };
-    out.truncate(start);
-    // Every line but the first gets a mark, and is two bytes long at least.
-    let marks = (text.len() / 2).saturating_mul(directive::HIDDEN.len());
-    if out.try_reserve(text.len().saturating_add(marks).saturating_add(3 * name.len() + COMMENTS)).is_err() {
-        return false;
-    }
+/// Turns the lines from `start` on into comments; the first line is `name`.
+fn hide(out: &mut Vec<u8>, start: usize, name: &[u8]) {
+    let text = out.split_off(start);
     out.extend_from_slice(directive::NAME);
     escape_name(out, name);
     out.push(b'\n');
@@ -574,7 +524,6 @@ pub(super) fn hide(out: &mut Vec<u8>, start: usize, name: &[u8]) -> bool {
         }
         out.extend_from_slice(line);
     }
-    true
 }
 
 /// What stands before a name, which decides whether the line reads as one.
@@ -627,14 +576,10 @@ fn is_speakable_target(name: &[u8]) -> bool {
 }
 
 /// What text written with these options cannot say of a profile.
-///
-/// # Errors
-///
-/// Out of memory, as an I/O error.
-pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Result<Vec<Loss>> {
+pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Vec<Loss> {
     let mut losses = Losses::new();
     if !options.compat.fixes_text_output() {
-        count_unrepresentable_names(&mut losses, profile, options)?;
+        count_unrepresentable_names(&mut losses, profile, options);
     }
     if !options.has_bitmaps() || options.value_kinds().len() < ValueKind::COUNT {
         count_unknown_parts(&mut losses, profile, options);
@@ -650,13 +595,13 @@ pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Result<Vec<Loss>>
     let counted = ProfileKind::MEMPROF | ProfileKind::TEMPORAL;
     let unrepresentable = profile.kind.without(flags | counted).indexed_bits();
     losses.add_properties(ProfileKind::from_bits(unrepresentable));
-    Ok(losses.into_vec())
+    losses.into_vec()
 }
 
 /// Counts names that LLVM's text loses: of functions and of targets.
-fn count_unrepresentable_names(losses: &mut Losses, profile: &Profile, options: &TextOptions<'_>) -> Result<()> {
-    let functions = Selected::of(profile, options.selection)?;
-    let symbols = symbols_of(profile, &functions, options.compat)?;
+fn count_unrepresentable_names(losses: &mut Losses, profile: &Profile, options: &TextOptions<'_>) {
+    let functions = Selected::of(profile, options.selection);
+    let symbols = symbols_of(profile, &functions, options.compat);
     let mut place = NamePlace::default();
     for (at, function) in functions.iter().enumerate() {
         let is_hidden = place.hides(function.name(), functions.has_several_records(at));
@@ -669,7 +614,6 @@ fn count_unrepresentable_names(losses: &mut Losses, profile: &Profile, options: 
             }
         }
     }
-    Ok(())
 }
 
 /// Counts parts of records that the release does not know.

@@ -121,11 +121,13 @@ fn the_note_names_the_evidence_whatever_the_order_of_inputs() {
     let folder = Folder::new();
     for (inputs, output, note) in DECISIONS {
         for inputs in [inputs.to_vec(), inputs.iter().rev().copied().collect()] {
+            let _ = std::fs::remove_file(folder.path(output));
             let merged = run(&folder, None, &format!("merge -o {output}"), &inputs);
             let line = format!("{output}: {note}; --for changes it\n");
             assert!(merged.code == Some(0) && merged.stderr.contains(&line), "{inputs:?}: {}", merged.stderr);
         }
         if let [input] = inputs {
+            let _ = std::fs::remove_file(folder.path(output));
             let converted = run(&folder, None, &format!("convert -o {output}"), &[input]);
             assert!(converted.stderr.contains(&format!("{output}: {note}; ")), "{input}: {}", converted.stderr);
         }

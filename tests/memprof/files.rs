@@ -1,6 +1,6 @@
 //! The files of `testdata/memprof`.
 
-use profbridge::families::{self, MergeOptions, OutputFormat, Silent, WriteOptions, encode};
+use profbridge::families::{self, MergeOptions, OutputFormat, WriteOptions, encode};
 use profbridge::indexed::{IndexedProfile, ReadOptions as IndexedOptions};
 use profbridge::input::WeightedInput;
 use profbridge::instr::Release;
@@ -235,11 +235,11 @@ fn a_stripped_program_is_refused_with_the_reason() {
 
 #[test]
 fn pictures_have_the_totals_of_the_report() {
-    use profbridge::families::pictures::memprof::{AllocationUnit, MemoryContent};
-    use profbridge::families::pictures::read_content;
+    use profbridge::call_chains::Selection;
+    use profbridge::families::pictures::memprof::AllocationUnit;
+    use profbridge::families::pictures::{Content, read_content};
     use profbridge::families::read::stacks::StackOptions;
     use profbridge::memprof::report::{MemoryReport, ReportOptions};
-    use profbridge::stacks::model::Selection;
     for stem in stems(22) {
         let wanted = MemoryReport::new(&resolved(&stem).1.profile, &ReportOptions::default());
         for extension in ["memprofraw", "yaml", "v3.profdata", "v4.profdata"] {
@@ -250,7 +250,7 @@ fn pictures_have_the_totals_of_the_report() {
                 read_content(&[file(&stem, extension).into()], &options, &Selection::default()).unwrap().0
             };
             let (bytes, count) = (content(AllocationUnit::Bytes), content(AllocationUnit::Allocations));
-            let [bytes, count] = [&bytes, &count].map(|content| content.get::<MemoryContent>().unwrap());
+            let (Content::Memory(bytes), Content::Memory(count)) = (bytes, count) else { panic!("no memory profile") };
             assert_eq!(bytes.table.total_hits(), u128::from(wanted.bytes), "{} {extension}", stem.display());
             assert_eq!(count.table.total_hits(), u128::from(wanted.allocations), "{} {extension}", stem.display());
             assert_eq!((bytes.allocations, bytes.cold_bytes), (wanted.allocations, wanted.cold_bytes));

@@ -4,16 +4,16 @@
 use crate::sample_text::{Shape, text};
 use profbridge::families::FailureMode;
 use profbridge::families::merge::iprof::{IprofInputReport, IprofMergeObserver, IprofMergeReport, merge_iprof_files};
-use profbridge::families::merge::sampleprof::{
-    SampleFilter, SampleMergeObserver, SampleMergeReport, merge_sample_files,
-};
 use profbridge::families::merge::stacks::{are_pprof, merge_pprof, merge_tables};
-use profbridge::families::partial::{Finished, Partial, PartialOptions, finish_samples, sum_samples};
-use profbridge::input::{Family, Input, WeightedInput};
+use profbridge::families::partial::{Finished, Partial, PartialOptions};
+use profbridge::input::{Family, Input};
 use profbridge::instr::Release;
 use profbridge::instr::Remapping;
 use profbridge::iprof;
-use profbridge::sampleprof::{self, Encoding, Layout, RecordFault, Rules, WriteOptions};
+use profbridge::sampleprof::{
+    self, Encoding, FailedMerge, Filter, InputMessage, InputReports, Layout, MergeReport, RecordFault, Rules,
+    WriteOptions, finish_partial,
+};
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use profbridge::stacks::pprof;
 use profbridge::{Error, Result};
@@ -70,19 +70,29 @@ fn titles_that_overflowed(heard: &[&Heard]) -> HashSet<String> {
 
 /// Of a function that a filter left out of a part it is not known any more
 /// whether checksums of what was inlined into it differed.
-fn titles_left_out_with_other_checksums(heard: &[&Heard], filter: &SampleFilter) -> HashSet<String> {
+fn titles_left_out_with_other_checksums(heard: &[&Heard], filter: &Filter) -> HashSet<String> {
     let words = RecordFault::HashMismatch.to_string();
     let lines = heard.iter().flat_map(|heard| &heard.0).filter(|line| line.ends_with(&words));
     let titles = lines.filter_map(|line| title(line));
     titles.filter(|title| !filter.keeps(title.as_bytes(), false)).map(ToString::to_string).collect()
 }
 
-impl SampleMergeObserver for Heard {
-    fn record_fault(&mut self, _: usize, input: &WeightedInput, title: &[u8], fault: RecordFault) {
-        self.0.push(format!("{} x{}: {}: {fault}", input.path.display(), input.weight, title.escape_ascii()));
-    }
-    fn left_out(&mut self, _: usize, input: &WeightedInput, error: &Error) {
-        self.0.push(format!("{}: {error}", input.path.display()));
+impl Heard {
+    /// The messages of a merge of sample profiles.
+    fn of(merged: &std::result::Result<MergeReport, FailedMerge>) -> Self {
+        let inputs: &InputReports = merged.as_ref().map_or_else(|failed| &failed.inputs, |report| &report.inputs);
+        let mut heard = Self::default();
+        inputs.each_message(&mut |_, report, message| {
+            let path = report.input.path.display();
+            heard.0.push(match message {
+                InputMessage::Fault(found) => {
+                    format!("{path} x{}: {}: {}", report.input.weight, found.title.escape_ascii(), found.fault)
+                }
+                InputMessage::Skipped(error) => format!("{path}: {error}"),
+                InputMessage::Empty(error) => format!("{path}: {error}"),
+            });
+        });
+        heard
     }
 }
 
@@ -96,30 +106,32 @@ impl IprofMergeObserver for Heard {
 
 /// Everything that a merge of sample profiles gives.
 fn sample_outcome(
-    report: Result<SampleMergeReport>,
+    report: std::result::Result<MergeReport, FailedMerge>,
     rules: Rules,
 ) -> std::result::Result<(Vec<u8>, Vec<u8>, usize), String> {
-    let report = report.map_err(|error| error.to_string())?;
+    let report = report.map_err(|failed| failed.error.to_string())?;
     let write = |encoding| {
         let mut options = WriteOptions::default();
         (options.rules, options.encoding) = (rules, encoding);
         sampleprof::write(&report.profile, &options).unwrap_or_else(|error| error.to_string().into_bytes())
     };
-    Ok((write(Encoding::ExtBinary), write(Encoding::Text), report.used))
+    Ok((write(Encoding::ExtBinary), write(Encoding::Text), report.inputs.used()))
 }
 
 fn same_samples(inputs: &[Input], options: &PartialOptions, cuts: Vec<usize>) {
-    let mut expected_heard = Heard::default();
     let rules = options.sample.read.rules;
-    let expected = sample_outcome(merge_sample_files(inputs, &options.sample, &mut expected_heard), rules);
+    let expected = sampleprof::merge_files(inputs, &options.sample, &mut |_, _| {});
+    let expected_heard = Heard::of(&expected);
+    let expected = sample_outcome(expected, rules);
     let Partial::SampleProf(sums) = in_parts(inputs, Family::SampleProf, options, &mut cuts.into_iter()) else {
         panic!("of another family")
     };
-    let mut heard = Heard::default();
-    let found = sample_outcome(finish_samples(&sums, &options.sample, &mut heard), rules);
+    let found = finish_partial(&sums, &options.sample);
+    let heard = Heard::of(&found);
+    let found = sample_outcome(found, rules);
     let heard_by = [&heard, &expected_heard];
     let mut not_known = titles_that_overflowed(&heard_by);
-    not_known.extend(titles_left_out_with_other_checksums(&heard_by, &options.sample.filter));
+    not_known.extend(titles_left_out_with_other_checksums(&heard_by, &options.sample.merge.filter));
     assert_eq!(heard.without(&not_known), expected_heard.without(&not_known));
     assert!(found == expected, "{:?}\n--- instead of\n{:?}", shown(&found), shown(&expected));
 }
@@ -154,7 +166,7 @@ fn in_memory(contents: &[(String, u64)]) -> Vec<Input> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 160, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(160))]
 
     #[test]
     fn random_sample_profiles_give_the_same_in_any_parts(
@@ -168,12 +180,12 @@ proptest! {
         options.sample.read.rules = Rules::of(Release(release));
         options.sample.failure_mode = mode;
         match end {
-            0 => options.sample.filter = SampleFilter::new(Some("ma|ba|[0-4]"), None).expect("a sound pattern"),
-            1 => options.sample.layout = Some(Layout::Flat),
-            2 => options.sample.layout = Some(Layout::Nest { merged_base: true }),
-            3 => options.sample.cold.trim = true,
-            4 => options.sample.remapping = Remapping::parse(b"foo main\nbar zed\n").expect("a sound file"),
-            _ => options.sample.drop_symbols = true,
+            0 => options.sample.merge.filter = Filter::new(Some("ma|ba|[0-4]"), None).expect("a sound pattern"),
+            1 => options.sample.merge.layout = Some(Layout::Flat),
+            2 => options.sample.merge.layout = Some(Layout::Nest { merged_base: true }),
+            3 => options.sample.merge.cold.trim = true,
+            4 => options.sample.merge.remapping = Remapping::parse(b"foo main\nbar zed\n").expect("a sound file"),
+            _ => options.sample.merge.drop_symbols = true,
         }
         same_samples(&in_memory(&contents), &options, cuts);
     }
@@ -249,7 +261,7 @@ fn stack_outcome(finished: Result<Finished>) -> std::result::Result<(Vec<u8>, Ve
             Ok((bytes, said, sum.used()))
         }
         Finished::Stacks(sum) => {
-            let (text, _) = write_collapsed(&sum.sum, &CollapsedOptions::default()).map_err(said)?;
+            let (text, _) = write_collapsed(&sum.sum, &CollapsedOptions::default());
             Ok((text.into_bytes(), words(&sum.warnings), sum.used()))
         }
         other => panic!("{other:?}"),
@@ -281,13 +293,13 @@ fn checksums_inlined_into_filtered_functions_are_dropped() {
         |inlined: u64| format!("zed:0:0\n 1: foo:0\n  !CFGChecksum: {inlined}\n !CFGChecksum: 7\nmain:5:1\n 1: 5\n");
     let inputs = in_memory(&[(text(8), 1), (text(7), 1)]);
     let mut options = PartialOptions::default();
-    options.sample.filter = SampleFilter::new(Some("main"), None).expect("a sound pattern");
+    options.sample.merge.filter = Filter::new(Some("main"), None).expect("a sound pattern");
     same_samples(&inputs, &options, vec![1]);
     let faults = |options: &PartialOptions| {
-        let sums = sum_samples(&inputs, &options.sample).expect("inputs are added");
-        let mut heard = Heard::default();
-        finish_samples(&sums, &options.sample, &mut heard).expect("it ends well");
-        heard.0
+        let sums = sampleprof::merge_partially(&inputs, &options.sample, &mut |_, _| {}).expect("inputs are added");
+        let finished = finish_partial(&sums, &options.sample);
+        assert!(finished.is_ok(), "{finished:?}");
+        Heard::of(&finished).0
     };
     assert_eq!(faults(&options), [""; 0]);
     let reported = faults(&PartialOptions::default());

@@ -3,7 +3,8 @@
 use crate::generate::{Shape, any_text, text};
 use profbridge::instr::Release;
 use profbridge::sampleprof::{
-    Encoding, MAX_INLINE_DEPTH, Merger, ReadOptions, Rules, SampleProfile, SampleProfileView, WriteOptions, read, write,
+    Encoding, MAX_INLINE_DEPTH, MergeOptions, Merger, ReadOptions, Rules, SampleProfile, SampleProfileView,
+    WriteOptions, read, write,
 };
 use proptest::prelude::*;
 
@@ -18,11 +19,11 @@ fn parsed(bytes: &[u8]) -> SampleProfile {
 }
 
 fn merged(texts: &[&str], weight: u64) -> String {
-    let mut merger = Merger::new(Rules::of(Release(22)));
+    let mut merger = Merger::new(&MergeOptions::of(Rules::of(Release(22))));
     for text in texts {
         merger.add(parsed(text.as_bytes()), weight, &mut |_, _| {}).unwrap();
     }
-    String::from_utf8(encode(&merger.finish(), Encoding::Text)).unwrap()
+    String::from_utf8(encode(&merger.finish().unwrap().profile, Encoding::Text)).unwrap()
 }
 
 const PLAIN: Shape = Shape { contexts: false, checksums: false, attributes: false };
@@ -110,7 +111,7 @@ fn deep_inlining_is_read_up_to_a_bound_and_never_further() {
         let again = parsed(&encode(&profile, encoding));
         assert_eq!(encode(&again, Encoding::Text), deep.as_bytes());
     }
-    let mut merger = Merger::new(Rules::default());
+    let mut merger = Merger::new(&MergeOptions::default());
     merger.add(profile.clone(), 2, &mut |_, _| {}).unwrap();
     merger.add(profile, 3, &mut |_, _| {}).unwrap();
     assert_eq!(merger.summary().max, 5);

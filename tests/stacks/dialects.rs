@@ -4,10 +4,10 @@
 //! `PROFBRIDGE_DIALECTS` names a folder with recordings and texts of these, called as in [`UNSEEN`]: they are read then.
 
 use crate::recordings::unpack;
+use profbridge::call_chains::StackTable;
 use profbridge::families::read::stacks::{StackOptions, read_stacks};
 use profbridge::input::Input;
 use profbridge::stacks::jfr;
-use profbridge::stacks::model::StackTable;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

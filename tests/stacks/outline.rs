@@ -1,10 +1,11 @@
 //! What is drawn of an outline is what is drawn of the whole text.
 
 use profbridge::Limits;
+use profbridge::call_chains::StackTable;
 use profbridge::families::read::stacks::without_addresses;
 use profbridge::render::{FlameGraph, SvgOptions, least_hits, write_svg};
 use profbridge::stacks::collapsed::{TextOptions, outline, read_stacks};
-use profbridge::stacks::model::StackTable;
+use profbridge::stacks::graph_of_outline;
 use proptest::prelude::*;
 
 fn options(min_width: f64) -> SvgOptions {
@@ -16,12 +17,12 @@ fn options(min_width: f64) -> SvgOptions {
 fn drawn_whole(text: &str, svg: &SvgOptions) -> String {
     let mut table = StackTable::new();
     read_stacks(text.as_bytes(), &TextOptions::default(), &Limits::default(), &mut table).unwrap();
-    write_svg(&FlameGraph::new("", "", "hits", &without_addresses(&table).unwrap(), None), svg)
+    write_svg(&FlameGraph::new("", "", "hits", &without_addresses(&table), None), svg)
 }
 
 fn drawn_outline(text: &str, svg: &SvgOptions) -> String {
     let outline = outline(text.as_bytes(), &TextOptions::default(), &Limits::default(), |total| least_hits(total, svg));
-    write_svg(&FlameGraph::from_outline(&outline.expect("the text is regular"), "hits"), svg)
+    write_svg(&graph_of_outline(&outline.expect("the text is regular"), "hits"), svg)
 }
 
 fn frame() -> impl Strategy<Value = String> {

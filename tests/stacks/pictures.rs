@@ -2,9 +2,9 @@
 
 use crate::webdriver::Browser;
 use profbridge::Limits;
-use profbridge::render::{FlameGraph, SvgOptions, from_stacks, write_html, write_svg};
+use profbridge::call_chains::StackTable;
+use profbridge::render::{FlameGraph, SvgOptions, write_html, write_svg};
 use profbridge::stacks::collapsed::{TextOptions, read_stacks};
-use profbridge::stacks::model::StackTable;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ fn save(name: &str, content: &str) -> PathBuf {
 #[test]
 fn a_report_can_be_searched_zoomed_and_read_by_mouse_and_keyboard() {
     let Some(browser) = Browser::start() else { return };
-    browser.open(&save("report.html", &write_html(&from_stacks::report("shapes <&>", &table(NOW), None))));
+    browser.open(&save("report.html", &write_html(&profbridge::stacks::report("shapes <&>", &table(NOW), None))));
     assert_eq!(browser.text(&browser.find("h1")), "shapes <&>");
     assert!(browser.text(&browser.find(".facts")).contains("Hits\n100"));
     let (query, found) = (browser.find(".query"), browser.find(".found"));
@@ -97,7 +97,7 @@ fn a_report_can_be_searched_zoomed_and_read_by_mouse_and_keyboard() {
 #[test]
 fn a_comparison_shows_both_widths() {
     let Some(browser) = Browser::start() else { return };
-    let report = from_stacks::report("changes", &table(NOW), Some(&table(BEFORE)));
+    let report = profbridge::stacks::report("changes", &table(NOW), Some(&table(BEFORE)));
     browser.open(&save("changes.html", &write_html(&report)));
     assert_eq!(browser.text(&browser.find("#t0 tbody tr")), "app.Poly.mix 25.000 45.000 +20.000");
     assert_eq!(browser.text(&browser.find("#t1 tbody tr")), "java.lang.String.valueOf 75.000 30.000 -45.000");
@@ -183,7 +183,7 @@ fn a_hundred_thousand_stacks_are_drawn() {
         );
     }
     let table = table(&text);
-    let html = write_html(&from_stacks::report("large", &table, None));
+    let html = write_html(&profbridge::stacks::report("large", &table, None));
     assert!(html.len() < 100 * 100_000, "the page has {} bytes for 100,000 stacks", html.len());
     let Some(browser) = Browser::start() else { return };
     browser.open(&save("large.html", &html));

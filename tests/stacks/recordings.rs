@@ -2,9 +2,9 @@
 
 use flate2::read::GzDecoder;
 use profbridge::Limits;
+use profbridge::call_chains::{FrameId, FrameKind, Function, Sample, SampleSource, StackTable};
 use profbridge::java;
 use profbridge::stacks::jfr;
-use profbridge::stacks::model::{FrameId, FrameKind, Function, Sample, SampleSource, StackTable};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;

@@ -97,7 +97,7 @@ fn every_older_version_and_text_report_their_losses() {
         assert_eq!(losses[0], "3 uniformity bits of blocks", "version {version}");
     }
     assert!(indexed::losses(&profile, &WriteOptions::for_version(14)).is_empty());
-    let of_text = text::losses(&profile, &TextOptions::new(Compat::Profbridge)).unwrap();
+    let of_text = text::losses(&profile, &TextOptions::new(Compat::Profbridge));
     assert_eq!(words(of_text), ["3 uniformity bits of blocks"]);
     for version in [10, 11] {
         let options = raw::WriteOptions::new(encoding(version));

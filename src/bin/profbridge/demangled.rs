@@ -1,7 +1,7 @@
 //! `--demangle`: names as people write them, in whatever text holds them.
 
 use clap::Args;
-use profbridge::render::from_llvm::demangled;
+use profbridge::instr::demangled;
 use std::borrow::Cow;
 use std::io::{self, Write};
 

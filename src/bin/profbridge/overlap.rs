@@ -12,12 +12,11 @@ use crate::stacks::StackArgs;
 use clap::Args;
 use profbridge::driver::diff::{DiffOptions, SectionDiff};
 use profbridge::families::diff::stacks::{are_stacks, diff_stacks};
-use profbridge::families::merge::sampleprof::overlap_sample_files;
 use profbridge::families::{self, Comparison};
 use profbridge::input::{Family, Input};
 use profbridge::instr::cross_release::Followed;
 use profbridge::instr::overlap::{OverlapOptions, OverlapReport};
-use profbridge::sampleprof::overlap;
+use profbridge::sampleprof::{self, overlap};
 use profbridge::{Compat, Error, Result};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -122,7 +121,7 @@ impl OverlapArgs {
         options.function = self.function.clone().unwrap_or_default().into_bytes();
         options.value_cutoff = self.value_cutoff();
         let read = sample_files::read_options();
-        let mut report = overlap_sample_files(base, test, &read, Compat::Profbridge, &options)?;
+        let mut report = sampleprof::overlap_files(base, test, &read, Compat::Profbridge, &options)?;
         report.details.truncate(self.topn.unwrap_or(usize::MAX));
         if self.json {
             self.write_json("profbridge.overlap-sampleprof/2", base, test, report)?;

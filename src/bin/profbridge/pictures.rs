@@ -6,12 +6,12 @@ use crate::memprof::DrawMemoryArgs;
 use crate::outputs::{refuse_replacing, refuse_terminal};
 use crate::stacks::StackArgs;
 use clap::Args;
+use profbridge::call_chains::{MethodPattern, samples_with_methods};
 use profbridge::compression::{Compression, uncompressed_name};
 use profbridge::families::OutputForm;
 use profbridge::families::pictures::{Content, View, outlined_graph, overlap_table, read_content};
 use profbridge::input::{Input, output};
 use profbridge::render::{FlameGraph, SvgOptions, Table};
-use profbridge::report::stacks::{MethodPattern, samples_with_methods};
 use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -147,7 +147,7 @@ impl PictureArgs {
         if only.is_empty() && exclude.is_empty() {
             return Ok(content);
         }
-        content.map_stacks(|table| samples_with_methods(table, &only, &exclude))
+        Ok(content.map_stacks(|table| samples_with_methods(table, &only, &exclude)))
     }
 
     /// Whether the output's name asks for a page or a drawing, compressed or not; `None` where it does not tell.

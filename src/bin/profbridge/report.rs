@@ -4,7 +4,8 @@ use crate::console;
 use crate::pictures::{PictureArgs, PictureFormat};
 use clap::Args;
 use profbridge::families::fit::{FitOptions, fit_files};
-use profbridge::render::{MAX_ROWS, Report, Section, SvgOptions, from_fit, write_html, write_svg};
+use profbridge::fit::draw_report;
+use profbridge::render::{MAX_ROWS, Report, Section, SvgOptions, write_html, write_svg};
 use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -83,7 +84,7 @@ impl ReportArgs {
         let fit = fit_files(profile, against, &options)?;
         fit.warnings.iter().for_each(console::warning);
         let title = self.pictures.title_against(against);
-        self.pictures.write(&write_html(&from_fit::report(&title, &fit.report)))?;
+        self.pictures.write(&write_html(&draw_report(&title, &fit.report)))?;
         Ok(ExitCode::SUCCESS)
     }
 }

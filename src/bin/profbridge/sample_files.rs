@@ -2,28 +2,25 @@
 
 use crate::console::{self, write_output};
 use crate::demangled::DemangleArgs;
-use crate::documents::{self, EMPTY, FAILED, FileJson, error_json};
+use crate::documents::{self, FileJson};
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::refuse::refuse;
 use crate::target::JsonTarget;
 use crate::words::{PARTIAL_SUFFIX, inputs_of, number_of};
 use clap::{Args, ValueEnum};
-use profbridge::families::merge::sampleprof::{
-    SampleFilter, SampleMergeObserver, SampleMergeOptions, SampleMergeReport, describe_sample_sections,
-    load_sample_file, merge_sample_files, parse_symbols, read_sample_file, read_sample_function, write_sample_file,
-};
-use profbridge::families::partial::{encode_samples, finish_samples, sum_samples};
-use profbridge::families::{Facts, FactsRequest, FailureMode, OutputForm, input_totals};
+use profbridge::driver::OnProgress;
+use profbridge::families::{Facts, FactsRequest, FailureMode, OutputForm};
 use profbridge::input::{self, Family, Input, WeightedInput};
 use profbridge::instr::Loss;
 use profbridge::instr::Remapping;
 use profbridge::instr::target::{ENVIRONMENT, Target, TargetRequest, TargetSource};
 use profbridge::sampleprof::partial::PartialSamples;
 use profbridge::sampleprof::{
-    ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary, WriteOptions, show,
+    self, ColdContexts, Encoding, FileMergeOptions, Filter, InputMessage, InputReports, Layout, MergeReport,
+    ReadOptions, Rules, SampleProfile, Summary, WriteOptions, show,
 };
-use profbridge::{Compat, Error, ErrorKind, Result, Warning};
+use profbridge::{Compat, Error, Result};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -191,21 +188,23 @@ impl<'a> SampleRun<'a> {
         request.environment = environment.as_deref();
         let target = request.target()?.unwrap_or_else(|| Target::default_release(TargetSource::Inputs));
         let options = self.merge_options(Rules::of(target.release))?;
-        let mut observer = Console { all: self.inputs.len(), quiet: self.quiet, document: &mut *document };
-        let part = self.applied.as_ref().map(|applied| self.sum_part(applied, &options)).transpose();
-        let part = part.inspect_err(|error| observer.document.note_until(error))?;
-        let report = match &part {
-            Some(part) => finish_samples(part, &options, &mut observer),
-            None => merge_sample_files(self.inputs, &options, &mut observer),
+        let progress = console::Progress::new("merging", self.quiet);
+        let mut on_progress = |done, total| progress.update(done, total);
+        let part = self.applied.as_ref().map(|applied| self.merge_partially(applied, &options, &mut on_progress));
+        let part = part.transpose().inspect_err(|error| document.note_until(error))?;
+        let merged = match &part {
+            Some(part) => sampleprof::finish_partial(part, &options),
+            None => sampleprof::merge_files(self.inputs, &options, &mut on_progress),
         };
-        let all = observer.all;
-        let report = report.inspect_err(|error| document.note_until(error))?;
-        document.note_rest_used();
+        progress.finish();
+        let inputs = merged.as_ref().map_or_else(|failed| &failed.inputs, |report| &report.inputs);
+        report_inputs(inputs, options.salvage, self.quiet, document);
+        let report = merged?;
         let mut write = self.write_options(&report.profile, options.read.rules);
         if part.is_some() && self.arguments.sample_format.is_none() && !self.arguments.binary {
             write.encoding = Encoding::ExtBinary;
         }
-        Ok(Box::new(SampleSum { run: self, target, options, report, write, part, all }))
+        Ok(Box::new(SampleSum { run: self, target, options, report, write, part }))
     }
 }
 
@@ -213,14 +212,12 @@ impl<'a> SampleRun<'a> {
 struct SampleSum<'a> {
     run: SampleRun<'a>,
     target: Target,
-    options: SampleMergeOptions,
-    report: SampleMergeReport,
+    options: FileMergeOptions,
+    report: MergeReport,
     /// How it is written.
     write: WriteOptions,
     /// What a later merge needs to go on.
     part: Option<PartialSamples>,
-    /// Inputs, those of partial merges counted one by one.
-    all: usize,
 }
 
 impl Sum for SampleSum<'_> {
@@ -229,7 +226,7 @@ impl Sum for SampleSum<'_> {
     }
 
     fn total_of(&self, input: &Input) -> Result<u128> {
-        input_totals::sample_total(input, &self.options.read)
+        sampleprof::total_count(input, &self.options.read)
     }
 
     fn facts(&self, wanted: FactsRequest) -> Result<Facts> {
@@ -243,7 +240,7 @@ impl Sum for SampleSum<'_> {
         }
         let losses = match &self.part {
             Some(part) => run.write_part(part, &report.profile, &self.write)?,
-            None => write_sample_file(&report.profile, &self.write, run.strict, run.output)?,
+            None => sampleprof::write_file(&report.profile, &self.write, run.strict, run.output)?,
         };
         if !run.quiet {
             console::losses(&losses, &[], run.output);
@@ -254,8 +251,8 @@ impl Sum for SampleSum<'_> {
         document.wrote(run.output, Family::SampleProf.name());
         if !run.quiet && !run.json {
             let functions = number_of(facts.functions.unwrap_or_default(), "function");
-            let (inputs, part) =
-                (inputs_of(report.used, self.all), if self.part.is_some() { PARTIAL_SUFFIX } else { "" });
+            let inputs = inputs_of(report.inputs.used(), report.inputs.reports.len());
+            let part = if self.part.is_some() { PARTIAL_SUFFIX } else { "" };
             console::say(&format!("{}: {functions} from {inputs}{part}", run.output.display()));
         }
         // The process ends here: its memory need not be taken apart piece by piece.
@@ -265,8 +262,13 @@ impl Sum for SampleSum<'_> {
 }
 
 impl SampleRun<'_> {
-    /// Adds up the inputs for a merge that goes on.
-    fn sum_part(&self, applied: &[String], options: &SampleMergeOptions) -> Result<PartialSamples> {
+    /// Merges the inputs into a partial merge.
+    fn merge_partially(
+        &self,
+        applied: &[String],
+        options: &FileMergeOptions,
+        progress: OnProgress<'_>,
+    ) -> Result<PartialSamples> {
         let arguments = self.arguments;
         let later = [
             (arguments.use_md5, "--use-md5"),
@@ -285,40 +287,40 @@ impl SampleRun<'_> {
             "not for partial merges of sample profiles",
             "salvage the inputs first, each with `merge --failure-mode=warn --salvage`",
         )?;
-        let mut sums = sum_samples(self.inputs, options)?;
+        let mut sums = sampleprof::merge_partially(self.inputs, options, progress)?;
         applied.iter().for_each(|words| sums.note_applied(words.clone()));
         Ok(sums)
     }
 
     /// Writes what a later merge goes on from. What the profile in front cannot hold, the state does.
     fn write_part(&self, sums: &PartialSamples, profile: &SampleProfile, options: &WriteOptions) -> Result<Vec<Loss>> {
-        let bytes = encode_samples(sums, profile, options).map_err(|error| error.in_file(self.output))?;
+        let bytes = sampleprof::encode_partial(sums, profile, options).map_err(|error| error.in_file(self.output))?;
         input::output::replace(self.output, &bytes)?;
         Ok(Vec::new())
     }
 
-    fn merge_options(&self, rules: Rules) -> Result<SampleMergeOptions> {
+    fn merge_options(&self, rules: Rules) -> Result<FileMergeOptions> {
         let arguments = self.arguments;
-        let mut options = SampleMergeOptions::default();
+        let mut options = FileMergeOptions::default();
         options.read = read_options();
         options.read.rules = rules;
         (options.failure_mode, options.salvage) = (self.failure_mode, self.salvage);
-        options.remapping = self.remapping.clone();
-        options.filter = SampleFilter::new(self.function, self.no_function)?;
+        options.merge.remapping = self.remapping.clone();
+        options.merge.filter = Filter::new(self.function, self.no_function)?;
         options.threads = self.threads;
-        options.drop_symbols = arguments.drop_profile_symbol_list;
-        options.cold = ColdContexts::default();
-        options.cold.merge = arguments.sample_merge_cold_context;
-        options.cold.trim = arguments.sample_trim_cold_context;
-        options.cold.frames = arguments.sample_frame_depth_for_cold_context;
-        options.layout = arguments.convert_sample_profile_layout.map(|layout| match layout {
+        options.merge.drop_symbols = arguments.drop_profile_symbol_list;
+        options.merge.cold = ColdContexts::default();
+        options.merge.cold.merge = arguments.sample_merge_cold_context;
+        options.merge.cold.trim = arguments.sample_trim_cold_context;
+        options.merge.cold.frames = arguments.sample_frame_depth_for_cold_context;
+        options.merge.layout = arguments.convert_sample_profile_layout.map(|layout| match layout {
             LayoutArg::Nest => Layout::Nest { merged_base: arguments.generate_merged_base_profiles },
             LayoutArg::Flat => Layout::Flat,
         });
         if let Some(path) = &arguments.prof_sym_list {
             let mut text = Vec::new();
             input::read_into(path, &mut text, &options.read.limits)?;
-            options.symbols = parse_symbols(&text);
+            options.merge.symbols = sampleprof::parse_symbols(&text).into_iter().collect();
         }
         Ok(options)
     }
@@ -353,43 +355,29 @@ pub(crate) fn read_options() -> ReadOptions {
     options
 }
 
-/// Warns of what is left out.
-struct Console<'a> {
-    /// Inputs, those of partial merges counted one by one.
-    all: usize,
-    quiet: bool,
-    document: &'a mut MergeDocument,
-}
-
-impl SampleMergeObserver for Console<'_> {
-    fn opened_parts(&mut self, inputs: &[WeightedInput]) {
-        self.all = inputs.len();
-        self.document.name_inputs(inputs.iter());
+/// Prints the messages about the inputs, and adds them and the outcomes to the document.
+fn report_inputs(inputs: &InputReports, salvage: bool, quiet: bool, document: &mut MergeDocument) {
+    if !inputs.reports.is_empty() {
+        document.name_inputs(inputs.reports.iter().map(|report| &report.input));
     }
-
-    fn record_fault(&mut self, at: usize, input: &WeightedInput, title: &[u8], fault: RecordFault) {
-        let warning = Warning::new(fault.to_string()).in_file(&input.path).in_function(title);
-        if !self.quiet {
-            console::warning(&warning);
-        }
-        self.document.warn_of(at, [warning.to_string()]);
-    }
-
-    fn left_out(&mut self, at: usize, _: &WeightedInput, error: &Error) {
-        if !self.quiet {
-            console::error_as_warning(error);
-        }
-        if let Some(reported) = self.document.inputs.get_mut(at) {
-            (reported.outcome, reported.error) = match error.kind() {
-                ErrorKind::EmptyProfile => (EMPTY, None),
-                _ => (FAILED, Some(error_json(error))),
-            };
+    for (at, report) in inputs.reports.iter().enumerate() {
+        document.note_outcome(at, &report.outcome);
+        if salvage && report.records > 0 {
+            document.note_salvaged(at);
         }
     }
-
-    fn salvaged(&mut self, at: usize, _: &WeightedInput) {
-        self.document.note_salvaged(at);
-    }
+    inputs.each_message(&mut |at, report, message| match message {
+        InputMessage::Fault(fault) => {
+            let warning = fault.warning(&report.input);
+            if !quiet {
+                console::warning(&warning);
+            }
+            document.warn_of(at, [warning.to_string()]);
+        }
+        InputMessage::Skipped(error) if !quiet => console::error_as_warning(error),
+        InputMessage::Empty(error) if !quiet => console::error_as_warning(error),
+        _ => {}
+    });
 }
 
 /// What `show` shows of sample profiles only.
@@ -474,10 +462,10 @@ impl SampleShow<'_> {
     /// long.
     fn load(&self, options: &ReadOptions) -> Result<(SampleProfile, Summary)> {
         if !self.json && (self.detailed_summary || self.hot_functions || self.topn > 0) {
-            return load_sample_file(self.file, options, Compat::Profbridge);
+            return sampleprof::load_file(self.file, options, Compat::Profbridge);
         }
-        let profile = read_sample_file(self.file, options, Compat::Profbridge)?;
-        Ok((Merger::load(options.rules, profile).finish(), Summary::default()))
+        let profile = sampleprof::read_file(self.file, options, Compat::Profbridge)?;
+        Ok((profile.in_container_order(options.rules), Summary::default()))
     }
 
     fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
@@ -501,7 +489,7 @@ impl SampleShow<'_> {
 
     /// Shows the table of sections.
     fn sections(&self, options: &ReadOptions) -> Result<ExitCode> {
-        let text = describe_sample_sections(self.file, options, Compat::Profbridge)?;
+        let text = sampleprof::describe_file_sections(self.file, options, Compat::Profbridge)?;
         write_output(self.output, |out| out.write_all(text.as_bytes()))?;
         Ok(ExitCode::SUCCESS)
     }
@@ -510,7 +498,7 @@ impl SampleShow<'_> {
     fn function(&self, name: &str, options: &ReadOptions) -> Result<ExitCode> {
         refuse(&self.parts(), "for whole sample profiles", "--function shows one function")?;
         refuse(&[(self.json, "--json")], "for whole sample profiles", "--function shows one function")?;
-        let (names, records) = read_sample_function(self.file, name.as_bytes(), options, Compat::Profbridge)?;
+        let (names, records) = sampleprof::read_function(self.file, name.as_bytes(), options, Compat::Profbridge)?;
         if records.is_empty() {
             return Err(Error::nothing_found(format!("the profile has no function {name:?}")).in_file(&self.file.path));
         }

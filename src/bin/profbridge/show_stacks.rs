@@ -4,12 +4,12 @@ use crate::console;
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::stacks::StackArgs;
-use profbridge::families::read::stacks::{read_stacks, unit_of, without_addresses};
-use profbridge::input::Input;
-use profbridge::report::stacks::{
+use profbridge::call_chains::{
     CallChain, ChainOptions, Direction, MethodPattern, SampleStatistics, call_chains, statistics, write_chains,
     write_statistics,
 };
+use profbridge::families::read::stacks::{read_stacks, unit_of, without_addresses};
+use profbridge::input::Input;
 use profbridge::{Error, Result};
 use serde::Serialize;
 use std::path::Path;
@@ -63,14 +63,14 @@ pub(crate) fn run(
     let path = &input.path;
     let (table, warnings) = read_stacks(std::slice::from_ref(input), &read.read_options())?;
     warnings.iter().for_each(console::warning);
-    let (selected, _) = table.select(&read.selection())?;
+    let (selected, _) = table.select(&read.selection());
     let observed = &table.observed;
     let is_left_out = !observed.skipped_events.is_empty() || observed.samples_out_of_time > 0;
     if selected.is_empty() && (!table.is_empty() || is_left_out) {
         return Err(crate::stacks::no_samples(&table).in_file(path));
     }
     unit_of(&selected)?;
-    let table = without_addresses(&selected)?;
+    let table = without_addresses(&selected);
     let mut options = ChainOptions::default();
     options.by_position = chains.positions;
     let chain = |name: &Option<String>, direction| match name {

@@ -8,6 +8,7 @@ use crate::stack_write::{WriteStackArgs, add_types};
 use crate::stacks::{StackArgs, why_nothing_to_write};
 use crate::words::{PARTIAL_SUFFIX, inputs_of, number_of};
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
+use profbridge::call_chains::{StackTable, Unit};
 use profbridge::compression::Compression;
 use profbridge::families::merge::iprof::facts_of as iprof_facts;
 use profbridge::families::merge::stacks::{
@@ -21,7 +22,6 @@ use profbridge::input::output::{self, is_standard_output};
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::iprof::{self, Document};
 use profbridge::stacks::collapsed::{ClassStyle, CollapsedOptions, write_collapsed};
-use profbridge::stacks::model::{StackTable, Unit};
 use profbridge::stacks::pprof::{self, from_table};
 use profbridge::{Error, ErrorKind, Hint, Result, Warning};
 use std::borrow::Cow;
@@ -178,7 +178,7 @@ impl StackJob<'_> {
             StackOutput::Collapsed => self.encode_collapsed(&table, losses)?,
             StackOutput::Pprof => {
                 let (selected, nothing) = self.select(&table, &mut losses)?;
-                let (profile, lost) = from_table(&selected)?;
+                let (profile, lost) = from_table(&selected);
                 losses.extend(lost.words());
                 // What one table says is told apart by names alone: it is trimmed as a merge would be.
                 let encoded = self.encode_pprof(&profile, losses)?;
@@ -240,7 +240,7 @@ impl StackJob<'_> {
         options.selection = self.read.selection();
         options.unknown_bci = self.write.bci_unknown;
         options.drop_hidden = self.write.drop_hidden;
-        let (document, report) = iprof_from_stacks(table, &options)?;
+        let (document, report) = iprof_from_stacks(table, &options);
         losses.extend(report.losses());
         let nothing = (report.stacks == 0).then(|| why_nothing_to_write(table));
         let stacks = usize::try_from(report.stacks).unwrap_or(usize::MAX);
@@ -250,7 +250,7 @@ impl StackJob<'_> {
 
     /// An iprof's samples say how long something ran, which allocated bytes do not.
     fn refuse_weights(&self, table: &StackTable) -> Result<()> {
-        let (selected, _) = table.select(&self.read.selection())?;
+        let (selected, _) = table.select(&self.read.selection());
         let event_types = selected.hits_by_source();
         let weighed = event_types.iter().map(|(source, _)| *source).find(|source| !source.is_timed());
         let unit = unit_of(&selected)?;
@@ -266,7 +266,7 @@ impl StackJob<'_> {
 
     /// The samples that are to be written, and why there is none.
     fn select(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<(StackTable, Option<Hint>)> {
-        let (selected, left_out) = table.select(&self.read.selection())?;
+        let (selected, left_out) = table.select(&self.read.selection());
         let nothing = selected.is_empty().then(|| why_nothing_to_write(table));
         for (count, words) in [
             (left_out.other_sources, "of sorts that were not asked for (see --events)"),
@@ -291,7 +291,7 @@ impl StackJob<'_> {
         options.descriptors = !self.write.no_descriptors;
         options.bcis = !self.write.no_bci;
         options.threads = self.write.threads;
-        let (text, joined) = write_collapsed(&selected, &options)?;
+        let (text, joined) = write_collapsed(&selected, &options);
         if joined > 0 {
             let stacks = number_of(joined, "stack");
             losses.push(format!("{stacks} joined others that differ only in what is not written"));

@@ -4,10 +4,10 @@ use crate::refuse::refuse;
 use crate::words::number_of;
 use clap::{Args, ValueEnum};
 use profbridge::Result;
+use profbridge::call_chains::StackTable;
 use profbridge::families::plan::StackOutput;
 use profbridge::families::read::stacks::read_reference;
 use profbridge::stacks::classes::Overload;
-use profbridge::stacks::model::StackTable;
 use std::path::PathBuf;
 
 /// What `convert` makes of stacks.
@@ -133,7 +133,7 @@ pub(crate) fn add_types(table: &StackTable, write: &WriteStackArgs, losses: &mut
         OverloadArg::Skip => Overload::Skip,
         OverloadArg::All => Overload::All,
     };
-    let (table, report) = reference.resolve(table, overload)?;
+    let (table, report) = reference.resolve(table, overload);
     if report.overloaded > 0 {
         let what = match overload {
             Overload::First => "the first was taken",

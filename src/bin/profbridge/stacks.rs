@@ -5,11 +5,11 @@ use crate::words::number_of;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use profbridge::bridge::stacks::IprofHits;
+use profbridge::call_chains::{SampleSource, Selection, StackTable, Weight};
 use profbridge::families::read::stacks::StackOptions;
 use profbridge::input::{Family, Input};
 use profbridge::stacks::collapsed::Dialect;
 use profbridge::stacks::jfr::TimeBound;
-use profbridge::stacks::model::{SampleSource, Selection, StackTable, Weight};
 use profbridge::{Error, Hint, Result};
 
 /// How stacks are read and which of them count.

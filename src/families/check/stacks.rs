@@ -1,6 +1,7 @@
 //! Checking sources of stacks: whether they read, whether there is something in
 //! them, and for pprof whether Go's compiler takes them as `default.pgo`.
 
+use crate::call_chains::StackTable;
 use crate::digits::number_of;
 use crate::driver::check::{CheckFinding, FileCheck};
 use crate::error::Error;
@@ -9,7 +10,6 @@ use crate::families::read::stacks::{StackOptions, add_file};
 use crate::hint::Hint;
 use crate::input::{Access, Format, Input};
 use crate::limits::Limits;
-use crate::stacks::model::StackTable;
 use crate::stacks::pprof::{self, GoVerdict, Profile};
 
 /// Checks a recording, a text of stacks or a pprof profile.

@@ -151,7 +151,7 @@ fn describe_sample(data: &[u8], limits: &Limits, part: &mut PartDescription, des
     if let Some(symbols) = &profile.symbols {
         part.fact("symbols", symbols.len().to_string());
     }
-    let summary = sampleprof::Merger::load(options.rules, profile).summary();
+    let summary = profile.in_container_order(options.rules).compute_summary(options.rules);
     part.fact("total count", summary.total.to_string());
     part.fact("largest count", summary.max.to_string());
 }

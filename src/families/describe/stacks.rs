@@ -1,9 +1,9 @@
 //! Sources of stacks whose content says more than their first bytes.
 
+use crate::call_chains::{SampleSource, StackTable};
 use crate::families::read::stacks::{StackOptions, add_input};
 use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription, hex};
-use crate::stacks::model::{SampleSource, StackTable};
 use crate::stacks::pprof::{self, GoVerdict, Profile};
 
 /// Adds to the description of a recording or a text what its stacks are.

@@ -4,13 +4,13 @@
 //! indexes always, parameter types where one side has methods without, native
 //! frames where one side is an iprof, which has none.
 
+use crate::call_chains::{Function, FunctionId, SampleSource, Selection, StackTable};
 use crate::driver::diff::{DiffOptions, Facts, Names, diff};
 use crate::error::{Error, Result, Warning};
 use crate::families::diff::FileDiff;
 use crate::families::read::stacks::{StackOptions, add_file, holds_stacks, unit_of, without_addresses};
 use crate::hint::Hint;
 use crate::input::{Format, Input};
-use crate::stacks::model::{Function, FunctionId, SampleSource, Selection, StackTable};
 use foldhash::HashMap;
 
 /// Whether two files are compared as stacks: both hold some, and one of them is
@@ -47,12 +47,12 @@ pub fn diff_stacks(
         if !has_event_types(&table) {
             selection.sources.clear();
         }
-        let selected = table.select(&selection)?.0;
+        let selected = table.select(&selection).0;
         if selected.is_empty() {
             return Err(Error::nothing_found("no sample is left to compare").in_file(path));
         }
         let unit = unit_of(&selected).map_err(|error| error.in_file(path))?;
-        Ok((without_addresses(&selected)?, unit))
+        Ok((without_addresses(&selected), unit))
     };
     let [(one, unit), (other, other_unit)] = [table(first)?, table(second)?];
     if unit != other_unit {
@@ -63,7 +63,7 @@ pub fn diff_stacks(
     if is_iprof(first)? || is_iprof(second)? {
         for (table, input) in tables.iter_mut().zip([first, second]) {
             let none = || Error::nothing_found("no sample has a Java frame").in_file(&input.path);
-            *table = java_only(table)?.ok_or_else(none)?;
+            *table = java_only(table).ok_or_else(none)?;
         }
     }
     let mut space = Space { with_types: tables.iter().all(has_types), ..Space::default() };
@@ -84,10 +84,10 @@ fn is_iprof(input: &Input) -> Result<bool> {
 }
 
 /// Stacks without native frames, whose hits their Java callers get.
-fn java_only(table: &StackTable) -> Result<Option<StackTable>> {
+fn java_only(table: &StackTable) -> Option<StackTable> {
     let is_java = |table: &StackTable, id: FunctionId| matches!(table.function(id), Function::Java { .. });
-    let (kept, _) = table.map_frames(|out, frame| is_java(out, frame.function).then_some(frame))?;
-    Ok((!kept.is_empty()).then_some(kept))
+    let (kept, _) = table.map_frames(|out, frame| is_java(out, frame.function).then_some(frame));
+    (!kept.is_empty()).then_some(kept)
 }
 
 /// Whether the types of all Java methods are known.

@@ -64,7 +64,7 @@ fn merged(file: &Input, release: Release, options: &FitOptions) -> Result<MergeR
             InputOutcome::Failed(error) => return Err(error),
             InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(&file.path)),
             // Only what is found in folders is passed over.
-            InputOutcome::Used | InputOutcome::NotAProfile => {}
+            InputOutcome::Used | InputOutcome::NotAProfile | InputOutcome::NotReached => {}
         }
     }
     Ok(report)

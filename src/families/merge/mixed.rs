@@ -8,7 +8,7 @@ use crate::bridge::{self, Parts, ToIprofOptions, ToLlvmOptions, Trust};
 use crate::driver::OnProgress;
 use crate::error::{Error, Result, Warning};
 use crate::families::merge::{FailureMode, InputOutcome, MergeOptions, MergeReport, merge_files};
-use crate::input::{Family, Input};
+use crate::input::{Family, Format, Input};
 use crate::instr::Merger;
 use crate::iprof::{self, BranchClash, Document, Level, SectionKind, SectionWeights, Weight};
 use crate::model::{Loss, Losses, Profile};
@@ -56,7 +56,8 @@ pub fn read_document(input: &Input, options: &iprof::ReadOptions) -> Result<(Doc
 /// Whether an input is an iprof. What cannot be opened is taken for LLVM's:
 /// merging says what is wrong with it.
 pub fn is_document(input: &Input) -> bool {
-    input.family().is_ok_and(|family| family == Some(Family::Iprof))
+    let is_empty = input.format().is_ok_and(|format| format == Format::Empty);
+    !is_empty && input.family().is_ok_and(|family| family == Some(Family::Iprof))
 }
 
 /// Merges inputs of both families. Documents in front of the LLVM inputs come first, the others last.

@@ -1,14 +1,13 @@
 //! Merging sources of stacks: pprof profiles as pprof, so that nothing is lost,
 //! everything else as tables of stacks.
 
+use crate::call_chains::{Selection, StackTable};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::families::merge::{Facts, FactsRequest, FailureMode, InputOutcome};
 use crate::families::partial::{self, StoredFamily};
 use crate::families::read::stacks::{StackOptions, add_file, check_units, holds_stacks, no_stacks};
 use crate::input::{Access, Format, WeightedInput, detect};
 use crate::limits::Limits;
-use crate::memory::{self, HOLD_NAMES};
-use crate::stacks::model::{Selection, StackTable};
 use crate::stacks::pprof;
 use std::collections::HashSet;
 use std::path::Path;
@@ -146,7 +145,6 @@ impl SharedNames {
             for of in &profile.functions {
                 let name = profile.strings.get(of.name);
                 if !name.is_empty() && !self.seen.contains(name) {
-                    memory::reserve(&mut self.seen, 1, HOLD_NAMES)?;
                     self.seen.insert(name.to_vec());
                 }
             }
@@ -175,7 +173,7 @@ pub fn merge_tables(inputs: &[WeightedInput], options: &StackMergeOptions) -> Re
                 salvaged.push(place);
             }
             functions.extend(Some(table.functions().len()).filter(|len| *len > 0));
-            sum.absorb_times(&table, input.weight.get())?;
+            sum.absorb_times(&table, input.weight.get());
         }
         place += 1;
         added

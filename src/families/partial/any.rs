@@ -1,13 +1,12 @@
 //! A partial merge of any family.
 
+use crate::call_chains::StackTable;
 use crate::error::{Error, Result};
 use crate::families::merge::iprof::{IprofMergeReport, merge_iprof_files};
-use crate::families::merge::sampleprof::SampleMergeReport;
 use crate::families::merge::stacks::{self, StackSum};
 use crate::families::merge::{MergeReport, Silent};
 use crate::families::partial::kept::{StoredFamily, found_of, keep_inputs, kept_inputs};
 use crate::families::partial::options::PartialOptions;
-use crate::families::partial::sample::{self, finish_samples, sum_samples};
 use crate::input::{Family, Input};
 use crate::instr::partial::PartialMerge;
 use crate::instr::partial::files::{self, finish, merge_partially};
@@ -15,7 +14,7 @@ use crate::instr::target::Evidence;
 use crate::limits::Limits;
 use crate::partial::{self, Frame, PartialInput, StoredInputs};
 use crate::sampleprof::partial::PartialSamples;
-use crate::stacks::model::StackTable;
+use crate::sampleprof::{self, finish_partial};
 use crate::stacks::pprof;
 
 /// A merge that goes on: the sums of a run of inputs, and what is needed beside
@@ -42,7 +41,7 @@ pub enum Finished {
     /// A profile, to be written with [`encode`](crate::instr::encode()).
     Instr(MergeReport),
     /// A profile, to be written with [`sampleprof::write`](crate::sampleprof::write()).
-    SampleProf(SampleMergeReport),
+    SampleProf(sampleprof::MergeReport),
     /// A document, to be written with [`iprof::write`](crate::iprof::write()).
     Iprof(IprofMergeReport),
     /// The sum of inputs that are all pprof, to be written with
@@ -64,7 +63,9 @@ impl Partial {
     pub fn of(inputs: &[Input], family: Family, options: &PartialOptions) -> Result<Self> {
         let keep = |family| keep_inputs(inputs, family, &options.iprof.found, options.limits());
         match family {
-            Family::SampleProf => sum_samples(inputs, &options.sample).map(Self::SampleProf),
+            Family::SampleProf => {
+                sampleprof::merge_partially(inputs, &options.sample, &mut |_, _| {}).map(Self::SampleProf)
+            }
             Family::Iprof => keep(StoredFamily::Iprof).map(Self::Iprof),
             Family::Stacks => keep(StoredFamily::Stacks).map(Self::Stacks),
             _ => merge_partially(inputs, &options.instr, &mut |_, _| {}).map(Self::Instr),
@@ -87,7 +88,7 @@ impl Partial {
     fn from_frame(frame: &Frame<'_>, limits: &Limits) -> Result<Self> {
         match frame.family {
             partial::Family::Instr => PartialMerge::decode(&frame.state, limits).map(Self::Instr),
-            partial::Family::SampleProf => sample::open(frame, limits).map(Self::SampleProf),
+            partial::Family::SampleProf => sampleprof::decode(frame, limits).map(Self::SampleProf),
             partial::Family::Iprof => StoredInputs::decode(&frame.state).map(Self::Iprof),
             partial::Family::Stacks => StoredInputs::decode(&frame.state).map(Self::Stacks),
         }
@@ -193,7 +194,7 @@ impl Partial {
     pub fn finish(&self, options: &PartialOptions) -> Result<Finished> {
         match self {
             Self::Instr(sums) => finish(sums, &options.instr).map(Finished::Instr),
-            Self::SampleProf(sums) => finish_samples(sums, &options.sample, &mut Silent).map(Finished::SampleProf),
+            Self::SampleProf(sums) => Ok(finish_partial(sums, &options.sample).map(Finished::SampleProf)?),
             Self::Iprof(kept) => {
                 let mut iprof = options.iprof.clone();
                 iprof.found.extend(found_of(kept));

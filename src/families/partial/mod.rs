@@ -28,12 +28,10 @@ mod any;
 mod describe;
 mod kept;
 mod options;
-mod sample;
 
 pub use crate::instr::partial::files::{finish, merge_partially, open, write_file};
 pub use any::{Finished, Partial};
 pub use kept::{StoredFamily, encode_kept, keep_inputs, kept_inputs, open_kept};
 pub use options::PartialOptions;
-pub use sample::{encode_samples, finish_samples, open_samples, sum_samples};
 
 pub(crate) use describe::{check, check_bare, describe_any, describe_bare};

@@ -2,9 +2,9 @@
 
 use crate::families::merge::MergeOptions;
 use crate::families::merge::iprof::IprofMergeOptions;
-use crate::families::merge::sampleprof::SampleMergeOptions;
 use crate::families::merge::stacks::StackMergeOptions;
 use crate::limits::Limits;
+use crate::sampleprof::FileMergeOptions;
 
 /// The options of the merge of each family.
 #[derive(Debug, Clone, Default)]
@@ -13,7 +13,7 @@ pub struct PartialOptions {
     /// Of instrumentation and memory profiles.
     pub instr: MergeOptions,
     /// Of sample profiles.
-    pub sample: SampleMergeOptions,
+    pub sample: FileMergeOptions,
     /// Of iprof files.
     pub iprof: IprofMergeOptions,
     /// Of sampled stacks.

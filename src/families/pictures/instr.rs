@@ -1,25 +1,14 @@
-//! Drawings of LLVM instrumentation profiles, which have no stacks.
+//! LLVM instrumentation profiles for reports.
 
+use crate::call_chains::Selection;
 use crate::error::{Error, ErrorKind, Result};
 use crate::families::describe::instr::describe;
 use crate::families::merge::{InputOutcome, MergeOptions, merge_files};
-use crate::families::pictures::drawing::{Drawing, Drawn, of_kind};
+use crate::families::pictures::content::{Content, Drawn};
 use crate::families::read::stacks::StackOptions;
 use crate::input::{Access, Format, Input};
-use crate::instr::cross_release::Candidates;
+pub use crate::instr::InstrContent;
 use crate::limits::Limits;
-use crate::model::{Profile, SymbolTable};
-use crate::render::{Report, from_llvm};
-use crate::stacks::model::{Selection, StackTable};
-
-/// LLVM profiles.
-#[derive(Debug)]
-pub struct InstrContent {
-    /// What the first of the files is, in words.
-    pub source: String,
-    /// Their sum.
-    pub profile: Profile,
-}
 
 /// Reads LLVM profiles.
 pub(crate) fn draw(inputs: &[Input], options: &StackOptions, _: &Selection) -> Result<Drawn> {
@@ -38,7 +27,7 @@ pub(crate) fn draw(inputs: &[Input], options: &StackOptions, _: &Selection) -> R
             _ => warnings.extend(input.warnings),
         }
     }
-    Ok((Box::new(InstrContent { source, profile: report.profile }), warnings))
+    Ok((Content::Instr(InstrContent { source, profile: report.profile }), warnings))
 }
 
 /// What an LLVM profile is, with its version.
@@ -49,35 +38,4 @@ fn words_of(data: &[u8], format: Format, limits: &Limits) -> String {
         Some(version) if !words.contains(&version) => format!("{words}, version {version}"),
         _ => words,
     }
-}
-
-impl Drawing for InstrContent {
-    fn stacks(&self) -> Option<(&StackTable, &'static str)> {
-        None
-    }
-
-    fn with_stacks(self: Box<Self>, _: &dyn Fn(&StackTable) -> Result<StackTable>) -> Result<Box<dyn Drawing>> {
-        Ok(self)
-    }
-
-    fn report(&self, title: &str, baseline: Option<&(dyn Drawing + 'static)>) -> Option<Report> {
-        let old = of_kind::<Self>(baseline)?.map(|old| &old.profile);
-        let symbols = symbols(&self.profile);
-        let following = old.map(|old| Candidates::of([&self.profile, old]).following()).unwrap_or_default();
-        if following.is_empty() {
-            return Some(from_llvm::report(title, &self.source, &self.profile, &symbols, old));
-        }
-        let now = following.apply(self.profile.clone());
-        let old = old.map(|old| following.apply(old.clone()));
-        Some(from_llvm::report(title, &self.source, &now, &symbols, old.as_ref()))
-    }
-}
-
-/// Names that value sites may refer to beside functions.
-fn symbols(profile: &Profile) -> SymbolTable {
-    let mut symbols = SymbolTable::new();
-    for name in &profile.vtable_names {
-        symbols.insert(name);
-    }
-    symbols
 }

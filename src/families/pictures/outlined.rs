@@ -1,11 +1,12 @@
 //! The quick way for large collapsed texts.
 
+use crate::call_chains::Unit;
 use crate::error::{Result, Warning};
 use crate::families::read::stacks::StackOptions;
 use crate::input::{Access, Format, Input};
 use crate::render::{FlameGraph, SvgOptions, least_hits};
 use crate::stacks::collapsed::{SIMPLE_NAMES, outline};
-use crate::stacks::model::Unit;
+use crate::stacks::graph_of_outline;
 
 /// Bytes from which a text is outlined, where that is enough.
 const OUTLINED_BYTES: u64 = 8 << 20;
@@ -32,7 +33,7 @@ pub fn outlined_graph(
         return Ok(None);
     };
     let warning = found.simple_names.then(|| Warning::new(SIMPLE_NAMES).in_file(path));
-    Ok(Some((FlameGraph::from_outline(&found, Unit::Hits.word()), warning.into_iter().collect())))
+    Ok(Some((graph_of_outline(&found, Unit::Hits.word()), warning.into_iter().collect())))
 }
 
 /// Width in pixels below which too much is drawn for an outline to help.

@@ -1,6 +1,7 @@
 //! Sampled stacks from any number of inputs of any kind.
 
 use crate::bridge::stacks::{IprofHits, add_reference, stacks_from_iprof};
+use crate::call_chains::{Frame, Function, StackTable, Unit};
 use crate::compression::open;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::families::pictures::memprof::MemoryOptions;
@@ -12,7 +13,6 @@ use crate::limits::Limits;
 use crate::stacks::classes::Reference;
 use crate::stacks::collapsed::{TextOptions, read_stacks as read_text};
 use crate::stacks::jfr::{self, RecordingOptions};
-use crate::stacks::model::{Frame, Function, StackTable, Unit};
 use crate::stacks::pprof::{self, ValueChoice};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -123,7 +123,7 @@ pub fn add_input(data: &[u8], options: &StackOptions, table: &mut StackTable) ->
         Format::Iprof => {
             let (document, warnings) = read_iprof(data, &options.limits)?;
             let (stacks, _) = stacks_from_iprof(&document, options.iprof)?;
-            table.absorb(&stacks)?;
+            table.absorb(&stacks);
             Ok(warnings)
         }
         Format::Pprof => {
@@ -150,19 +150,15 @@ pub(crate) fn no_stacks(format: Format) -> Error {
 
 /// The same samples with hidden classes without their addresses, which differ
 /// from run to run: for people, and for comparing runs.
-///
-/// # Errors
-///
-/// Out of memory, as an I/O error.
-pub fn without_addresses(table: &StackTable) -> Result<StackTable> {
+pub fn without_addresses(table: &StackTable) -> StackTable {
     let (joined, _) = table.map_frames(|out, frame| {
         let Function::Java { class, name, signature } = out.function(frame.function) else { return Some(frame) };
         let Some(short) = java::without_address(out.name(class)) else { return Some(frame) };
         let class = out.intern_name(&short);
         let function = out.intern_function(Function::Java { class, name, signature });
         Some(Frame { function, ..frame })
-    })?;
-    Ok(joined)
+    });
+    joined
 }
 
 /// Reads an iprof with its findings as warnings.

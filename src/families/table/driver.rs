@@ -1,17 +1,17 @@
 //! What a family has to answer.
 
+use crate::call_chains::Selection;
 use crate::driver::check::FileCheck;
 use crate::driver::diff::DiffOptions;
 use crate::error::Result;
 use crate::families::diff::FileDiff;
-use crate::families::pictures::drawing::Drawn;
+use crate::families::pictures::content::Drawn;
 use crate::families::pictures::memprof::MemoryOptions;
 use crate::families::read::stacks::StackOptions;
 use crate::input::{Family, Format, Input};
 use crate::iprof::ReadOptions;
 use crate::limits::Limits;
 use crate::model::description::Description;
-use crate::stacks::model::Selection;
 
 /// What there is to do with the files of one family.
 pub(crate) struct Driver {

@@ -1,5 +1,6 @@
 //! Sampled stacks.
 
+use crate::call_chains::Selection;
 use crate::families::check::stacks::check_stacks;
 use crate::families::describe::{foreign, stacks};
 use crate::families::diff::stacks::diff_stacks;
@@ -7,7 +8,6 @@ use crate::families::pictures::stacks::draw;
 use crate::families::read::stacks::StackOptions;
 use crate::families::table::driver::Driver;
 use crate::input::{Family, Format};
-use crate::stacks::model::Selection;
 
 pub(super) const DRIVER: Driver = Driver {
     family: Family::Stacks,

@@ -72,7 +72,7 @@ pub(super) fn read_data_records(file: &object::File<'_>, limits: &Limits) -> Res
         let layout =
             choose_layout(file, &parts, &names, version_word).map_err(|error| error.in_section(data_name.of(file)))?;
         let functions = parts.iter().flat_map(|part| records(&layout, part)).collect();
-        names.absorb(&vtable_names)?;
+        names.absorb(&vtable_names);
         let (has_vtables, is_correlation) = (!vtable_names.is_empty(), data_name.0 == CORRELATION_DATA.0);
         return Ok(Some(DataRecords { functions, names, version_word, has_vtables, is_correlation }));
     }
@@ -82,7 +82,7 @@ pub(super) fn read_data_records(file: &object::File<'_>, limits: &Limits) -> Res
 /// The names of functions, as far as the image has any.
 fn function_names(file: &object::File<'_>, limits: &Limits) -> Result<SymbolTable> {
     let mut names = read_names(file, NAMES, limits)?;
-    names.absorb(&read_names(file, CORRELATION_NAMES, limits)?)?;
+    names.absorb(&read_names(file, CORRELATION_NAMES, limits)?);
     Ok(names)
 }
 
@@ -110,7 +110,7 @@ fn read_names(file: &object::File<'_>, name: SectionName, limits: &Limits) -> Re
     let mut symbols = SymbolTable::new();
     for part in sections(file, name, limits)? {
         let names = RawNames::read_section(&part, limits).map_err(|error| error.in_section(name.of(file)))?;
-        symbols.absorb(names.symbols())?;
+        symbols.absorb(names.symbols());
     }
     Ok(symbols)
 }

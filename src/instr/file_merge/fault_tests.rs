@@ -6,7 +6,6 @@ use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::error::Result;
 use crate::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
 use crate::families::merge::memprof::{merge_memory_files, write_yaml_file};
-use crate::families::merge::sampleprof::{SampleMergeOptions, merge_sample_files, write_sample_file};
 use crate::families::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
 use crate::families::merge::{FailureMode, InputOutcome, MergeOptions, Silent, merge_files};
 use crate::families::partial;
@@ -112,7 +111,7 @@ fn merge_pprof_files(inputs: &[WeightedInput], out: &Path) -> Result<()> {
 
 fn merge_collapsed(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let sum = merge_tables(inputs, &StackMergeOptions::default())?.sum;
-    output::replace(out, write_collapsed(&sum, &CollapsedOptions::default())?.0.as_bytes())
+    output::replace(out, write_collapsed(&sum, &CollapsedOptions::default()).0.as_bytes())
 }
 
 /// A part and a raw profile into a part.
@@ -129,10 +128,15 @@ fn merge_part(inputs: &[WeightedInput], out: &Path) -> Result<()> {
 }
 
 fn merge_samples(inputs: &[WeightedInput], out: &Path) -> Result<()> {
-    let mut options = SampleMergeOptions::default();
+    let mut options = sampleprof::FileMergeOptions::default();
     options.threads = ONE_THREAD;
-    let report = merge_sample_files(inputs, &options, &mut Silent)?;
-    write_sample_file(&report.profile, &sampleprof::WriteOptions::default(), false, out).map(drop)
+    let report = sampleprof::merge_files(inputs, &options, &mut |_, _| {}).map_err(|failed| {
+        let mut outcomes = failed.inputs.reports.into_iter().map(|report| report.outcome);
+        let error =
+            outcomes.find_map(|outcome| if let InputOutcome::Failed(error) = outcome { Some(error) } else { None });
+        error.unwrap_or(failed.error)
+    })?;
+    sampleprof::write_file(&report.profile, &sampleprof::WriteOptions::default(), false, out).map(drop)
 }
 
 fn merge_iprof(inputs: &[WeightedInput], out: &Path) -> Result<()> {

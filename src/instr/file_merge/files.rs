@@ -157,7 +157,7 @@ pub(crate) fn read_profile(input: &Input, limits: &Limits) -> Result<Profile> {
         match std::mem::replace(&mut merged.outcome, InputOutcome::Used) {
             InputOutcome::Failed(error) => return Err(error),
             InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(&input.path)),
-            InputOutcome::Used | InputOutcome::NotAProfile => {}
+            InputOutcome::Used | InputOutcome::NotAProfile | InputOutcome::NotReached => {}
         }
     }
     Ok(report.profile)

@@ -153,7 +153,7 @@ impl SingleFile {
 
 /// The places in the order of the names; `None` when a name stands twice.
 fn in_order(names: &[&[u8]], places: &[u64]) -> Option<Vec<u64>> {
-    let order = name_order(u32::try_from(names.len()).ok()?, |at| names[at as usize]).ok()?;
+    let order = name_order(u32::try_from(names.len()).ok()?, |at| names[at as usize]);
     let is_strict = order.is_sorted_by(|one, other| names[*one as usize] < names[*other as usize]);
     is_strict.then(|| memory::collect(order.into_iter().map(|at| places[at as usize]), HOLD_NAMES).ok()).flatten()
 }

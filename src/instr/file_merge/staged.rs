@@ -63,7 +63,7 @@ impl Batch {
         while self.names.len() < most {
             match reader.next_record() {
                 Ok(Some(record)) => {
-                    if let Err(error) = self.records.try_reserve(record.record) {
+                    if let Err(error) = self.records.try_reserve_counters(record.record.counters) {
                         self.fault = Some(error);
                         return false;
                     }

@@ -108,6 +108,7 @@ fn outcome(run: Merged<MergedFiles>) -> (Vec<u8>, Vec<String>) {
             InputOutcome::Used => format!("used {} {:?}", report.records, report.warnings),
             InputOutcome::Empty => "empty".to_string(),
             InputOutcome::NotAProfile => "skipped".to_string(),
+            InputOutcome::NotReached => "skipped".to_string(),
             InputOutcome::Failed(error) => format!("failed {} {error}", report.records),
         })
         .collect();

@@ -3,7 +3,6 @@
 //! docs/internals/testing.md), for what two threads do to one place at a time.
 
 use crate::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
-use crate::families::merge::sampleprof::{SampleMergeOptions, merge_sample_files};
 use crate::families::merge::{MergeOptions, Silent, merge_files};
 use crate::families::partial::{Finished, Partial, PartialOptions};
 use crate::input::{Family, Input, WeightedInput};
@@ -101,15 +100,15 @@ fn memory_dumps_of_one_program() {
     });
 }
 
-fn sample_options(threads: Threads) -> SampleMergeOptions {
-    SampleMergeOptions { threads, ..SampleMergeOptions::default() }
+fn sample_options(threads: Threads) -> sampleprof::FileMergeOptions {
+    sampleprof::FileMergeOptions { threads, ..sampleprof::FileMergeOptions::default() }
 }
 
 #[test]
 fn sample_profiles() {
     let inputs = files(&["sampleprof/plain.prof", "sampleprof/plain-22.ext", "sampleprof/plain-22.md5"]);
     assert_alike("sample profiles", |threads| {
-        let report = merge_sample_files(&inputs, &sample_options(threads), &mut Silent).unwrap();
+        let report = sampleprof::merge_files(&inputs, &sample_options(threads), &mut |_, _| {}).unwrap();
         sampleprof::write(&report.profile, &sampleprof::WriteOptions::default()).unwrap()
     });
 }

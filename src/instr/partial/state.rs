@@ -32,7 +32,7 @@ impl PartialMerge {
                 Some(contribution) => contribution.encode(&mut out),
             }
         }
-        out.finish()
+        Ok(out.finish())
     }
 }
 

@@ -128,7 +128,7 @@ pub(super) fn scan(
         }
     }
     totals.kind = reader.kind();
-    totals.summary = builder.try_finish(&cutoffs)?;
+    totals.summary = builder.finish(&cutoffs);
     totals.maxima = largest.into_sorted();
     Ok(totals)
 }

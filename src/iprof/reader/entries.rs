@@ -4,6 +4,7 @@
 //! between, or the seeming beginning may be inside of something else. So a piece counts only if the piece before it was
 //! entries and nothing else, up to its last byte. Otherwise the rest is read again, in order.
 
+use super::reading::{PartSize, ReadOptions, Reading};
 use crate::iprof::context::Frame;
 use crate::iprof::document::EntryMember;
 use crate::iprof::entry_threads;
@@ -12,7 +13,6 @@ use crate::iprof::json::{Scan, Stop};
 use crate::iprof::reader::ids::Ids;
 use crate::iprof::reader::judge::{Batch, Mark, Note, Outcome, Packing, Rules};
 use crate::iprof::reader::text::{EntryText, TextOptions};
-use crate::iprof::reader::{PartSize, ReadOptions, Reading};
 use crate::iprof::sections::{Records, SectionKind, TypeCount};
 use crate::iprof::tables::Tables;
 use crate::iprof::window::{Elements, StopReason, Window};

@@ -3,11 +3,11 @@
 //! Entries become a [`Batch`], which depends on nothing but the text and the tables. So threads can make several at a
 //! time. Findings are reported, and equal contexts found, when the batch has its turn.
 
+use super::reading::ReadOptions;
 use crate::iprof::context::{Frame, bci};
 use crate::iprof::document::EntryMember;
 use crate::iprof::findings::Code;
 use crate::iprof::json::{Scan, Stop};
-use crate::iprof::reader::ReadOptions;
 use crate::iprof::reader::ids::{IdMap, Meaning};
 use crate::iprof::reader::text::{Defect, EntryText, TextOptions};
 use crate::iprof::sections::{BranchRow, Records, SectionKind, TypeCount};

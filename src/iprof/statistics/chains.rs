@@ -4,8 +4,8 @@ use crate::call_chains::{ChainTree, Direction, MethodPattern};
 use crate::error::{Error, Result};
 use crate::iprof::context::Frame;
 use crate::iprof::sections::SectionKind;
-use crate::iprof::statistics::collector::share;
 use crate::iprof::tables::{MethodHandle, Tables};
+use crate::number_format::share;
 use serde::Serialize;
 
 /// What call trees count.

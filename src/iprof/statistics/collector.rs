@@ -1,5 +1,6 @@
 //! Gathers statistics entry by entry: sums by section and method, and the sites with the most events.
 
+use crate::call_chains::Direction;
 use crate::error::Result;
 use crate::iprof::context::{Frame, describe};
 use crate::iprof::findings::Verdict;
@@ -8,12 +9,12 @@ use crate::iprof::sections::{BranchRow, Records, SectionKind, TypeCount};
 use crate::iprof::statistics::chains::ChainBuilder;
 use crate::iprof::statistics::model::{
     BranchSite, BranchStatistics, BranchTarget, Coverage, HotMethod, ReceiverSite, ReceiverStatistics, SampledMethod,
-    SectionStatistics, Statistics, TypeStatistics,
+    SectionStatistics, Statistics, StatisticsOptions, TypeStatistics,
 };
-use crate::iprof::statistics::{Direction, StatisticsOptions};
 use crate::iprof::tables;
 use crate::iprof::tables::{MethodHandle, Tables, TypeHandle};
 use crate::java;
+use crate::number_format::share;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -445,9 +446,4 @@ fn coverage(tables: &Tables, executed: &[bool]) -> (Coverage, Vec<Coverage>) {
     let named =
         |(name, coverage): (&[u8], Coverage)| Coverage { package: Some(tables::display_name(name)), ..coverage };
     (all, packages.into_iter().map(named).collect())
-}
-
-/// A share of exact totals; 0 of nothing.
-pub(crate) fn share(part: u128, whole: u128) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

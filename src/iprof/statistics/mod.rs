@@ -14,10 +14,10 @@ mod model;
 
 pub use crate::call_chains::Direction;
 pub use chains::{CallTree, ChainsBy};
-pub(crate) use collector::{share, targets};
+pub(crate) use collector::targets;
 pub use model::{
     BranchSite, BranchStatistics, BranchTarget, Coverage, HotMethod, ReceiverSite, ReceiverStatistics, SampledMethod,
-    SectionStatistics, SizeStatistics, Statistics, TypeStatistics, write_text,
+    SectionStatistics, SizeStatistics, Statistics, StatisticsOptions, TypeStatistics, write_text,
 };
 
 use crate::error::Result;
@@ -33,40 +33,6 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::io::Read;
 use std::sync::Arc;
-
-/// Options of statistics.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct StatisticsOptions {
-    /// How the file is read.
-    pub read: ReadOptions,
-    /// Length of each list. Default: 10.
-    pub topn: usize,
-    /// Branches and calls with fewer events are not listed. Default: 1.
-    pub min_events: u64,
-    /// Show who calls methods that match this.
-    pub callers: Option<String>,
-    /// Show what methods that match this call.
-    pub callees: Option<String>,
-    /// What call trees count. Default: samples if there are any, or else calls.
-    pub chains_by: Option<ChainsBy>,
-    /// Tell positions within a method apart in call trees. Default: `false`.
-    pub positions: bool,
-}
-
-impl Default for StatisticsOptions {
-    fn default() -> Self {
-        Self {
-            read: ReadOptions::default(),
-            topn: 10,
-            min_events: 1,
-            callers: None,
-            callees: None,
-            chains_by: None,
-            positions: false,
-        }
-    }
-}
 
 /// Gathers statistics from a stream, which is read once and not kept. Entries that repeat a context count as
 /// contexts of their own; [`read_statistics`] joins them.

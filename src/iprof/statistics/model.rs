@@ -1,12 +1,47 @@
-//! The statistics as values, which also define the JSON document, and as text.
+//! The options of statistics, their values, which also define the JSON document, and their text.
 
 use crate::call_chains::Direction;
 use crate::digits::number_of;
+use crate::iprof::reader::ReadOptions;
 use crate::iprof::statistics::chains::{CallNode, CallTree, ChainsBy};
-use crate::iprof::statistics::collector::share;
+use crate::number_format::share;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::fmt::{Result, Write};
+
+/// Options of statistics.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct StatisticsOptions {
+    /// How the file is read.
+    pub read: ReadOptions,
+    /// Length of each list. Default: 10.
+    pub topn: usize,
+    /// Branches and calls with fewer events are not listed. Default: 1.
+    pub min_events: u64,
+    /// Show who calls methods that match this.
+    pub callers: Option<String>,
+    /// Show what methods that match this call.
+    pub callees: Option<String>,
+    /// What call trees count. Default: samples if there are any, or else calls.
+    pub chains_by: Option<ChainsBy>,
+    /// Tell positions within a method apart in call trees. Default: `false`.
+    pub positions: bool,
+}
+
+impl Default for StatisticsOptions {
+    fn default() -> Self {
+        Self {
+            read: ReadOptions::default(),
+            topn: 10,
+            min_events: 1,
+            callers: None,
+            callees: None,
+            chains_by: None,
+            positions: false,
+        }
+    }
+}
 
 /// All statistics of a file.
 #[derive(Debug, Clone, Serialize)]

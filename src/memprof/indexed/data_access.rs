@@ -94,7 +94,7 @@ pub(super) fn write(sink: &mut Sink, profile: &DataAccessProfile) -> Result<()> 
     if !strings.all.is_empty() {
         write_chunk(&mut names, strings.all.iter().copied().chain(cold), Compression::Zlib)?;
     }
-    let names = names.finish()?;
+    let names = names.into_bytes();
     sink.u64s(&[strings.all.len() as u64, profile.cold_symbols.len() as u64, names.len() as u64]);
     sink.bytes(&names);
     sink.zeros(names.len().next_multiple_of(8) - names.len());

@@ -23,7 +23,7 @@ pub(super) fn write_table(
     header: ItemHeader,
     mut write_item: impl FnMut(&mut Sink, usize),
 ) -> Result<u64> {
-    let buckets = Buckets::fill(keys, true)?;
+    let buckets = Buckets::fill(keys, true);
     let mut offsets = Vec::new();
     memory::reserve(&mut offsets, buckets.len(), HOLD_OUTPUT)?;
     for bucket in 0..buckets.len() {

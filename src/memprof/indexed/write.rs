@@ -114,7 +114,7 @@ impl Writer<'_> {
             data_access::write(&mut sink, data_access)?;
         }
         words.drain(..).zip(places).for_each(|(word, place)| sink.patch(word, place));
-        sink.finish()
+        Ok(sink.into_bytes())
     }
 
     /// Versions 0 to 2.
@@ -145,7 +145,7 @@ impl Writer<'_> {
             places.push(self.write_stacks(&mut sink, &stack_keys)?);
         }
         words.into_iter().zip(places).for_each(|(word, place)| sink.patch(word, place));
-        sink.finish()
+        Ok(sink.into_bytes())
     }
 
     fn write_schema(&self, sink: &mut Sink) {
@@ -197,7 +197,7 @@ impl Writer<'_> {
         if self.options.release >= Release(20) {
             return Ok((memory::copied(keys, HOLD_OUTPUT)?, memory::collect(0..keys.len(), HOLD_OUTPUT)?));
         }
-        let order = large_number_map_order(self.options.release, keys)?.into_iter().map(|at| at as usize);
+        let order = large_number_map_order(self.options.release, keys).into_iter().map(|at| at as usize);
         let order = memory::collect(order, HOLD_OUTPUT)?;
         Ok((memory::collect(order.iter().map(|at| keys[*at]), HOLD_OUTPUT)?, order))
     }

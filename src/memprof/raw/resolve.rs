@@ -172,7 +172,7 @@ pub fn resolve(raw: &RawMemProf<'_>, programs: &[Arc<Program>], release: Release
         let error = nothing_found(raw);
         return Err(programs.iter().fold(error, |error, program| error.within(&program.path)));
     }
-    for stack in raw.stacks_in_map_order(|ids| large_number_map_order(release, ids))? {
+    for stack in raw.stacks_in_map_order(|ids| Ok(large_number_map_order(release, ids)))? {
         for number in stack.iter().filter_map(|address| addresses.number(address)) {
             left -= usize::from(resolver.add_frames(number, &chains[number]));
         }

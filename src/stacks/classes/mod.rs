@@ -1,14 +1,12 @@
 //! Where descriptors come from that stacks lack: class files, jars, other
 //! profiles.
 
-mod class_file;
-mod zip;
+mod class_files;
 
+use crate::call_chains::{Frame, Function, FunctionId, MAX_HITS, NameId, Sample, SampleKey, SignatureId, StackTable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::java;
 use crate::limits::Limits;
-use crate::memory::{self, HOLD_STACKS};
-use crate::stacks::model::{Frame, Function, FunctionId, MAX_HITS, NameId, Sample, SampleKey, SignatureId, StackTable};
 use foldhash::{HashMap, HashMapExt};
 
 /// Binary names of a return type, then of the parameters.
@@ -43,14 +41,14 @@ pub struct ClassMethod<'a> {
 /// Unrecognized format for anything else; what is wrong with the archive or
 /// with one of its class files.
 pub fn read_methods(data: &[u8], limits: &Limits, each: &mut dyn FnMut(ClassMethod<'_>)) -> Result<()> {
-    if class_file::is_class_file(data) {
+    if class_files::is_class_files(data) {
         return read_class(data, each);
     }
-    if !zip::is_archive(data) {
+    if !class_files::is_archive(data) {
         let hint = "give class files, jars, folders of them, iprof files or recordings";
         return Err(Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint));
     }
-    for entry in zip::read_entries(data)? {
+    for entry in class_files::read_entries(data)? {
         if entry.name.ends_with(b".class") {
             let bytes = entry.read(data, limits)?;
             read_class(&bytes, each)
@@ -61,7 +59,7 @@ pub fn read_methods(data: &[u8], limits: &Limits, each: &mut dyn FnMut(ClassMeth
 }
 
 fn read_class(data: &[u8], each: &mut dyn FnMut(ClassMethod<'_>)) -> Result<()> {
-    let file = class_file::read_class_file(data)?;
+    let file = class_files::read_class_files(data)?;
     let class = java::binary_name(&file.name);
     for ((name, descriptor), code) in file.methods.iter().zip(&file.code) {
         if let Some(types) = java::parse_descriptor(descriptor) {
@@ -150,28 +148,23 @@ impl Reference {
 
     /// Whether [`add_classes`](Self::add_classes) takes data that begins so.
     pub fn takes(data: &[u8]) -> bool {
-        class_file::is_class_file(data) || zip::is_archive(data)
+        class_files::is_class_files(data) || class_files::is_archive(data)
     }
 
     /// The same stacks with the types of methods that lack them.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub fn resolve(&self, table: &StackTable, overload: Overload) -> Result<(StackTable, Resolved)> {
+    pub fn resolve(&self, table: &StackTable, overload: Overload) -> (StackTable, Resolved) {
         let mut report = Resolved::default();
         let mut known: HashMap<FunctionId, Answer> = HashMap::new();
         let (mut out, dropped) = table.map_frames(|out, frame| {
             let answer =
                 known.entry(frame.function).or_insert_with(|| self.answer(out, frame.function, overload, &mut report));
             answer.function().map(|function| Frame { function, ..frame })
-        })?;
+        });
         report.dropped_hits = dropped;
         if overload == Overload::All {
-            report.repeated_hits = self.repeat_leaves(&mut out)?;
-            out.check_memory()?;
+            report.repeated_hits = self.repeat_leaves(&mut out);
         }
-        Ok((out, report))
+        (out, report)
     }
 
     fn answer(&self, out: &mut StackTable, id: FunctionId, overload: Overload, report: &mut Resolved) -> Answer {
@@ -199,9 +192,9 @@ impl Reference {
     }
 
     /// Counts each stack whose leaf was one of several overloads for the others too.
-    fn repeat_leaves(&self, out: &mut StackTable) -> Result<u64> {
+    fn repeat_leaves(&self, out: &mut StackTable) -> u64 {
         let mut repeated = 0u64;
-        let samples: Vec<Sample> = memory::collect(out.samples(), HOLD_STACKS)?;
+        let samples: Vec<Sample> = out.samples().collect();
         for sample in samples {
             let frame = out.frame(out.leaf(sample.key.stack));
             let Function::Java { class, name, .. } = out.function(frame.function) else { continue };
@@ -219,7 +212,7 @@ impl Reference {
                 repeated = repeated.saturating_add(sample.hits).min(MAX_HITS);
             }
         }
-        Ok(repeated)
+        repeated
     }
 }
 

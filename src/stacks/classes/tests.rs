@@ -1,4 +1,4 @@
-use super::*;
+use crate::stacks::classes::*;
 use crate::stacks::collapsed::{CollapsedOptions, TextOptions, read_stacks, write_collapsed};
 
 fn table(text: &str) -> StackTable {
@@ -9,7 +9,7 @@ fn table(text: &str) -> StackTable {
 
 fn text(table: &StackTable) -> String {
     let options = CollapsedOptions { descriptors: true, ..CollapsedOptions::default() };
-    write_collapsed(table, &options).unwrap().0
+    write_collapsed(table, &options).0
 }
 
 fn reference() -> Reference {
@@ -23,7 +23,7 @@ fn reference() -> Reference {
 
 #[test]
 fn a_unique_name_gets_its_types() {
-    let (out, report) = reference().resolve(&table("a/B.one;a/B.none;x 3\n"), Overload::First).unwrap();
+    let (out, report) = reference().resolve(&table("a/B.one;a/B.none;x 3\n"), Overload::First);
     assert_eq!(text(&out), "a/B.one(I)V;a/B.none;x 3\n");
     assert_eq!((report.found, report.unknown, report.overloaded, report.typed), (1, 1, 0, 0));
 }
@@ -41,7 +41,7 @@ fn overloads_are_settled_as_asked() {
             8,
         ),
     ] {
-        let (out, report) = reference().resolve(&stacks, overload).unwrap();
+        let (out, report) = reference().resolve(&stacks, overload);
         assert_eq!(text(&out), expected, "{overload:?}");
         assert_eq!((report.dropped_hits, report.repeated_hits), (dropped, repeated), "{overload:?}");
     }
@@ -87,12 +87,12 @@ fn archive(prefix: &[u8], entries: &[(&str, &[u8], bool)]) -> Vec<u8> {
 
 #[test]
 fn jars_and_jmods_are_read_and_damage_is_named() {
-    let class = class_file::class_bytes();
+    let class = class_files::class_bytes();
     for (prefix, deflate) in [(b"".as_slice(), true), (b"JM\x01\0", false)] {
         let bytes = archive(prefix, &[("META-INF/x", b"no class", false), ("app/Main.class", &class, deflate)]);
         let mut reference = Reference::new();
         reference.add_classes(&bytes, &Limits::default()).unwrap();
-        let (out, _) = reference.resolve(&table("app/Main.loop 1\n"), Overload::First).unwrap();
+        let (out, _) = reference.resolve(&table("app/Main.loop 1\n"), Overload::First);
         assert_eq!(text(&out), "app/Main.loop(I)V 1\n");
         for len in 0..bytes.len() {
             assert!(Reference::new().add_classes(&bytes[..len], &Limits::default()).is_err(), "{len}");
@@ -122,7 +122,7 @@ fn real_classes_and_jars_name_the_same_methods() {
         let mut reference = Reference::new();
         reference.add_classes(&bytes, &Limits::default()).unwrap();
         assert_eq!(reference.methods_count(), methods, "{file}");
-        let (out, _) = reference.resolve(&stacks, Overload::First).unwrap();
+        let (out, _) = reference.resolve(&stacks, Overload::First);
         assert_eq!(text(&out), "Shapes.deep(ILShapes$Shape|)I;Shapes.step(LShapes$Shape|I)V 1\n", "{file}");
     }
 }

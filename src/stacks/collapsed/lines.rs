@@ -1,28 +1,31 @@
 //! The lines of a text of stacks, before their frames are looked at.
 
-use super::names;
+use crate::call_chains::{Frame, FrameId, Function, StackTable, ThreadId, Unit};
+use crate::stacks::collapsed::frames;
+use crate::stacks::collapsed::frames::UNKNOWN_BCI;
+use std::collections::BTreeMap;
 
 /// How many lines are looked at to tell the form.
 const SAMPLE_LINES: usize = 2000;
 
 /// The text behind its byte order mark.
-pub(super) fn without_mark(data: &[u8]) -> &[u8] {
+pub(crate) fn without_mark(data: &[u8]) -> &[u8] {
     data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data)
 }
 
 /// One line of a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// From 1 on.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// Of its first byte.
-    pub(super) offset: u64,
+    pub(crate) offset: u64,
     /// Without the end of the line.
-    pub(super) bytes: &'a [u8],
+    pub(crate) bytes: &'a [u8],
 }
 
 /// All lines.
-pub(super) fn lines(data: &[u8]) -> impl Iterator<Item = Line<'_>> {
+pub(crate) fn lines(data: &[u8]) -> impl Iterator<Item = Line<'_>> {
     let mut offset = 0;
     data.split(|byte| *byte == b'\n').zip(1..).map(move |(line, number)| {
         let start = offset;
@@ -32,22 +35,22 @@ pub(super) fn lines(data: &[u8]) -> impl Iterator<Item = Line<'_>> {
 }
 
 /// The lines that are to hold a stack: neither empty nor comments.
-pub(super) fn stack_lines(data: &[u8]) -> impl Iterator<Item = Line<'_>> {
+pub(crate) fn stack_lines(data: &[u8]) -> impl Iterator<Item = Line<'_>> {
     lines(data).filter(|line| !line.bytes.trim_ascii().is_empty() && !is_comment(line.bytes))
 }
 
 /// Whether a line is a comment: `#`, alone or before a blank.
-pub(super) fn is_comment(line: &[u8]) -> bool {
+pub(crate) fn is_comment(line: &[u8]) -> bool {
     line.strip_prefix(b"#").is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace))
 }
 
 /// The count at the end of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Count {
+pub(crate) struct Count {
     /// The digits before the point; stops at the largest number.
-    pub(super) whole: u64,
+    pub(crate) whole: u64,
     /// The digits after the point, rounded to millionths; `None` without such digits.
-    pub(super) millionths: Option<u64>,
+    pub(crate) millionths: Option<u64>,
 }
 
 /// Millionths of a whole count.
@@ -55,7 +58,7 @@ const MILLION: u64 = 1_000_000;
 
 impl Count {
     /// Parses `12`, `1.5` and `2.`, as flamegraph.pl takes them.
-    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let mut parts = text.splitn(2, |byte| *byte == b'.');
         let (whole, fraction) = (parts.next()?, parts.next().unwrap_or_default());
         if whole.is_empty() || !whole.iter().chain(fraction).all(u8::is_ascii_digit) {
@@ -73,26 +76,26 @@ impl Count {
     }
 
     /// The count in millionths; stops at the largest number.
-    pub(super) fn in_millionths(self) -> u64 {
+    pub(crate) fn in_millionths(self) -> u64 {
         self.whole.saturating_mul(MILLION).saturating_add(self.millionths.unwrap_or(0))
     }
 }
 
 /// A number of millionths as [`Count::parse`] reads it.
-pub(super) fn write_millionths(count: u64) -> String {
+pub(crate) fn write_millionths(count: u64) -> String {
     let text = format!("{}.{:06}", count / MILLION, count % MILLION);
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
 /// Splits a line into its stack and its count.
-pub(super) fn split_count(line: &[u8]) -> Option<(&[u8], Count)> {
+pub(crate) fn split_count(line: &[u8]) -> Option<(&[u8], Count)> {
     let line = line.trim_ascii_end();
     let at = line.iter().rposition(|byte| *byte == b' ')?;
     Some((&line[..at], Count::parse(&line[at + 1..])?))
 }
 
 /// Whether some count has digits after a point.
-pub(super) fn has_fractions(data: &[u8]) -> bool {
+pub(crate) fn has_fractions(data: &[u8]) -> bool {
     let may_be_fraction = |line: &Line<'_>| {
         let line = line.bytes.trim_ascii_end();
         let digits = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
@@ -103,29 +106,29 @@ pub(super) fn has_fractions(data: &[u8]) -> bool {
 }
 
 /// Whether a text is of perf's form, by its frames.
-pub(super) fn is_folded(data: &[u8]) -> bool {
+pub(crate) fn is_folded(data: &[u8]) -> bool {
     stack_lines(data).take(SAMPLE_LINES).any(|line| {
         let line = String::from_utf8_lossy(line.bytes);
         let stack = line.rsplit_once(' ').map_or(&*line, |(stack, _)| stack);
-        stack.split(';').skip(1).any(names::is_perf_frame)
+        stack.split(';').skip(1).any(frames::is_perf_frame)
     })
 }
 
 /// How many of the first lines are stacks, and how many of these end in a class
 /// as in profiles of allocations and locks.
-pub(super) fn class_leaves(data: &[u8]) -> (u64, u64) {
+pub(crate) fn class_leaves(data: &[u8]) -> (u64, u64) {
     let (mut all, mut classes) = (0u64, 0u64);
     for line in stack_lines(data).take(SAMPLE_LINES) {
         let line = String::from_utf8_lossy(line.bytes);
         let Some((stack, _)) = line.rsplit_once(' ') else { continue };
         all += 1;
-        classes += u64::from(names::is_class_leaf(stack.rsplit(';').next().unwrap_or(stack)));
+        classes += u64::from(frames::is_class_leaf(stack.rsplit(';').next().unwrap_or(stack)));
     }
     (all, classes)
 }
 
 /// Takes `[name tid=123]` off the front; the name may hold anything.
-pub(super) fn split_thread(stack: &str) -> (Option<&str>, &str) {
+pub(crate) fn split_thread(stack: &str) -> (Option<&str>, &str) {
     if let Some(rest) = stack.strip_prefix('[') {
         let mut from = 0;
         while let Some(at) = rest.get(from..).and_then(|rest| rest.find(" tid=")) {
@@ -145,4 +148,112 @@ pub(super) fn split_thread(stack: &str) -> (Option<&str>, &str) {
         }
     }
     (None, stack)
+}
+
+// Collapsed stacks out.
+
+/// How classes are spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum ClassStyle {
+    /// `java/lang/String`, as async-profiler does by default.
+    #[default]
+    Slashes,
+    /// `java.lang.String`.
+    Dots,
+}
+
+/// What collapsed stacks say of a frame.
+///
+/// With descriptors and BCIs (and slashes) nothing that an iprof knows is lost.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct CollapsedOptions {
+    /// How classes are spelled. Default: with slashes.
+    pub style: ClassStyle,
+    /// Append descriptors, `|` for their `;`. Default: `false`.
+    pub descriptors: bool,
+    /// Append `@` and the BCI, −5 where it is not known. Default: `false`.
+    pub bcis: bool,
+    /// Begin with `[thread tid=N]`; N only tells threads apart. Default: `false`.
+    pub threads: bool,
+}
+
+/// Collapsed text, one line for each distinct stack, in order of the lines. Counts in millionths are written with
+/// fractions, as they were read.
+///
+/// Also says how many stacks of the table had to be joined since what tells
+/// them apart is not written.
+pub fn write_collapsed(table: &StackTable, options: &CollapsedOptions) -> (String, u64) {
+    let mut frames: Vec<Option<Box<str>>> = Vec::new();
+    let mut lines: BTreeMap<String, u64> = BTreeMap::new();
+    let mut distinct = std::collections::BTreeSet::new();
+    for sample in table.samples() {
+        let thread = sample.key.thread.filter(|_| options.threads);
+        let mut line = thread.map(|thread| thread_frame(table, thread)).unwrap_or_default();
+        let mut chain: Vec<FrameId> = table.frames(sample.key.stack).collect();
+        chain.reverse();
+        for (position, id) in chain.into_iter().enumerate() {
+            if position > 0 {
+                line.push(';');
+            }
+            let known = frames.len();
+            if known <= id.index() {
+                frames.resize(id.index() + 1, None);
+            }
+            let text = frames[id.index()].get_or_insert_with(|| frame_text(table, table.frame(id), options).into());
+            line.push_str(text);
+        }
+        let hits = lines.entry(line).or_default();
+        *hits = hits.saturating_add(sample.hits).min(crate::call_chains::MAX_HITS);
+        distinct.insert((sample.key.stack.index(), thread.map(ThreadId::index)));
+    }
+    let joined = (distinct.len() - lines.len()) as u64;
+    let has_fractions = table.unit() == Some(Unit::Millionths);
+    let mut text = String::new();
+    for (line, hits) in lines {
+        let hits = if has_fractions { write_millionths(hits) } else { hits.to_string() };
+        let hits = format!(" {hits}\n");
+        text.push_str(&line);
+        text.push_str(&hits);
+    }
+    (text, joined)
+}
+
+fn thread_frame(table: &StackTable, thread: ThreadId) -> String {
+    let name: String = table.thread(thread).chars().map(|c| if c == '\n' || c == '\r' { ' ' } else { c }).collect();
+    format!("[{name} tid={}];", thread.index() + 1)
+}
+
+fn frame_text(table: &StackTable, frame: Frame, options: &CollapsedOptions) -> String {
+    match table.function(frame.function) {
+        // A name that holds the separator cannot be told from two frames.
+        Function::Symbol { name } => table
+            .name(name)
+            .chars()
+            .map(|c| {
+                if c == ';' {
+                    ':'
+                } else if c == '\n' || c == '\r' {
+                    ' '
+                } else {
+                    c
+                }
+            })
+            .collect(),
+        Function::Java { class, name, signature } => {
+            let types: Option<Vec<&str>> = signature
+                .filter(|_| options.descriptors)
+                .map(|signature| table.signature(signature).iter().map(|id| table.name(*id)).collect());
+            let mut text = String::new();
+            frames::write_method(table.name(class), table.name(name), types.as_deref(), &mut text);
+            if options.style == ClassStyle::Dots {
+                text = text.replace('/', ".");
+            }
+            if options.bcis {
+                text.push_str(&format!("@{}", frame.bci.unwrap_or(UNKNOWN_BCI)));
+            }
+            text
+        }
+    }
 }

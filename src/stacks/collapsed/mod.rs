@@ -13,29 +13,26 @@
 //! Neither has a version; the form is recognised by its frames. Only our own
 //! form has bytecode indexes.
 
-pub(crate) mod exact;
-mod lines;
-mod names;
+pub(crate) mod frames;
+pub(crate) mod lines;
 mod outline;
-mod script;
-mod write;
 
+pub use lines::{ClassStyle, CollapsedOptions, write_collapsed};
 pub use outline::{Outline, OutlineNode, outline};
-pub use write::{ClassStyle, CollapsedOptions, write_collapsed};
 
 use crate::bytes::{Confidence, Head};
+use crate::call_chains::{
+    Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, SampleKey, SampleSource, StackId, StackTable, ThreadId,
+    Unit,
+};
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::Hint;
 use crate::limits::Limits;
-use crate::memory::{self, HOLD_STACKS};
-use crate::stacks::model::{
-    Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, SampleKey, SampleSource, StackId, StackTable, ThreadId,
-    Unit,
-};
+use crate::stacks::perf_script as script;
 use foldhash::{HashMap, HashMapExt};
+use frames::{Named, TextFrame};
 use lines::{class_leaves, has_fractions, is_comment, is_folded, split_count, split_thread, stack_lines, without_mark};
-use names::{Named, TextFrame};
 use std::borrow::Cow;
 
 /// Which of the two forms a text has.
@@ -126,7 +123,6 @@ pub fn read_stacks(
     if unit == Unit::Millionths {
         warnings.push(Warning::new("some counts have fractions, so all counts of the text are in millionths"));
     }
-    table.check_memory()?;
     table.observed.add_source(format);
     table.observed.parts += 1;
     table.observed.add_unit(SampleSource::Unknown, unit);
@@ -149,7 +145,6 @@ fn read_script(data: &[u8], options: &TextOptions, limits: &Limits, table: &mut 
         let message = format!("samples of several events are added up: {}", events.join(", "));
         warnings.push(Warning::new(message));
     }
-    table.check_memory()?;
     table.observed.add_source(SCRIPT);
     table.observed.parts += 1;
     table.observed.add_unit(SampleSource::Unknown, Unit::Hits);
@@ -202,7 +197,7 @@ impl<'a> TextReader<'a> {
                 stacks += 1;
             } else {
                 first_skipped.get_or_insert(line);
-                memory::push(&mut self.skipped, line.number, HOLD_STACKS)?;
+                self.skipped.push(line.number);
             }
         }
         if let Some(line) = first_skipped.filter(|_| stacks == 0) {
@@ -274,9 +269,8 @@ impl<'a> TextReader<'a> {
             let pushed = self.table.push_frame(parent, frame);
             at += text.len();
             parent = Some(pushed);
-            memory::push(&mut self.path, (at, pushed), HOLD_STACKS)?;
+            self.path.push((at, pushed));
         }
-        memory::reserve(&mut self.before, stack.len(), HOLD_STACKS)?;
         self.before.push_str(stack);
         Ok(parent)
     }
@@ -372,10 +366,9 @@ impl<'a> TextReader<'a> {
         }
         self.check_length(text)?;
         let TextFrame { name, bci, kind } =
-            if self.folded { names::parse_perf(text) } else { names::parse_collapsed(text) };
+            if self.folded { frames::parse_perf(text) } else { frames::parse_collapsed(text) };
         let function = self.function(name);
         let frame = self.table.intern_frame(Frame { function, bci, line: None, kind });
-        memory::reserve(&mut self.known, 1, HOLD_STACKS)?;
         self.known.insert(text.into(), frame);
         Ok(frame)
     }
@@ -443,7 +436,7 @@ fn split_process(stack: &str) -> (Option<&str>, &str) {
 /// `leaf inlined in root`.
 fn split_inlined(frame: Cow<'_, str>) -> Vec<Cow<'_, str>> {
     let mark = |text: &str| -> Cow<'static, str> {
-        if names::split_annotation(text).1 == FrameKind::Unknown {
+        if frames::split_annotation(text).1 == FrameKind::Unknown {
             format!("{text}_[i]").into()
         } else {
             text.to_string().into()

@@ -6,12 +6,12 @@
 //! never looked at, and memory holds the text, a few words for each line, and
 //! what is drawn.
 
-use super::lines::{class_leaves, is_comment, is_folded, split_count, split_thread, without_mark};
-use super::names::{self, Named, TextFrame};
-use super::{Dialect, TextOptions};
+use crate::call_chains::{FrameKind, FunctionId, MAX_HITS, StackTable};
 use crate::java;
 use crate::limits::Limits;
-use crate::stacks::model::{FrameKind, FunctionId, MAX_HITS, StackTable};
+use crate::stacks::collapsed::frames::{self, Named, TextFrame};
+use crate::stacks::collapsed::lines::{class_leaves, is_comment, is_folded, split_count, split_thread, without_mark};
+use crate::stacks::collapsed::{Dialect, TextOptions};
 use foldhash::HashMap;
 use std::io::BufRead;
 
@@ -228,7 +228,7 @@ impl<'t> Resolver<'t> {
         if let Some(known) = self.by_text.get(text) {
             return *known;
         }
-        let TextFrame { name, kind, .. } = names::parse_collapsed(text);
+        let TextFrame { name, kind, .. } = frames::parse_collapsed(text);
         let function = match name {
             Named::Symbol(name) => self.table.intern_symbol(&name),
             Named::Java { class, name, types } => {

@@ -1,16 +1,14 @@
 //! The events of a chunk: samples, and the events that were asked for, are added
 //! up by what they refer to, all others are passed over unread.
 
-use super::chunk::{Chunk, HEADER_BYTES};
-use super::metadata::{ClassIndex, Role, Types};
-use super::numbers::Reader;
-use super::options::RecordingOptions;
-use crate::error::Result;
-use crate::memory::{self, HOLD_STACKS};
-use crate::stacks::model::{Certainty, MAX_HITS, SampleSource, Unit};
+use crate::call_chains::{Certainty, MAX_HITS, SampleSource, Unit, Weight};
+use crate::error::{Error, Result};
+use crate::stacks::jfr::chunk::{Chunk, HEADER_BYTES, Reader};
+use crate::stacks::jfr::metadata::{ClassIndex, Role, Types};
 use foldhash::{HashMap, HashMapExt};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::str::FromStr;
 
 /// A value that a field refers to or holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -98,9 +96,8 @@ impl Counts {
         time: &Range<u64>,
     ) -> Result<Self> {
         let mut wanted: HashMap<u64, (ClassIndex, Kind)> = HashMap::new();
-        for (id, class) in types.ids()? {
+        for (id, class) in types.ids() {
             if let Some(kind) = kind_of(&types.classes[class].name, options) {
-                memory::reserve(&mut wanted, 1, HOLD_STACKS)?;
                 wanted.insert(id, (class, kind));
             }
         }
@@ -116,7 +113,7 @@ impl Counts {
             match wanted.get(&event.type_id) {
                 Some((class, Kind::Sample(source, unit))) => {
                     let found = Found::read(chunk, types, *class, *source, &mut event.reader)?;
-                    counts.add(found, *unit, chunk, time)?;
+                    counts.add(found, *unit, chunk, time);
                 }
                 Some((_, Kind::PassedOver(source))) => *counts.skipped.entry(*source).or_default() += 1,
                 Some((class, Kind::Lost)) => counts.read_lost(types, *class, &mut event.reader)?,
@@ -126,10 +123,10 @@ impl Counts {
         Ok(counts)
     }
 
-    fn add(&mut self, found: Found, unit: Unit, chunk: &Chunk<'_>, time: &Range<u64>) -> Result<()> {
+    fn add(&mut self, found: Found, unit: Unit, chunk: &Chunk<'_>, time: &Range<u64>) {
         if found.start_ticks.is_some_and(|ticks| !time.contains(&chunk.nanos_since_1970(ticks))) {
             self.out_of_time += 1;
-            return Ok(());
+            return;
         }
         let weight = match unit {
             Unit::Hits | Unit::Millionths => found.samples,
@@ -137,16 +134,13 @@ impl Counts {
             Unit::Nanoseconds => chunk.nanos_of(found.ticks),
         };
         if weight == 0 {
-            return Ok(());
+            return;
         }
-        memory::reserve(&mut self.index, 1, HOLD_STACKS)?;
-        memory::reserve(&mut self.samples, 1, HOLD_STACKS)?;
         let index = *self.index.entry(found.key).or_insert_with(|| {
             self.samples.push((found.key, 0));
             self.samples.len() - 1
         });
         self.samples[index].1 = self.samples[index].1.saturating_add(weight).min(MAX_HITS);
-        Ok(())
     }
 
     fn read_lost(&mut self, types: &Types, class: ClassIndex, reader: &mut Reader<'_>) -> Result<()> {
@@ -220,7 +214,7 @@ fn not_negative(value: Option<u64>) -> u64 {
 pub(super) fn read_value(
     chunk: &Chunk<'_>,
     types: &Types,
-    field: &super::metadata::Field,
+    field: &crate::stacks::jfr::metadata::Field,
     reader: &mut Reader<'_>,
 ) -> Result<Option<Value>> {
     let Some(class) = field.class.filter(|_| !field.array) else {
@@ -234,4 +228,274 @@ pub(super) fn read_value(
     let at = reader.position() - chunk.base;
     types.skip_value(class, reader)?;
     Ok(Some(Value::Inline(class, at)))
+}
+
+// The constant pools of a chunk.
+//
+// They come in events of type 1, each with the distance to the one before it;
+// the chunk's header knows the last. An event holds several pools: a type, a
+// number of constants, and for each a key and the value's fields.
+
+/// Where the constants stand that samples refer to.
+#[derive(Debug, Default)]
+pub(super) struct Pools {
+    /// By class, then by key: offset of the value in the chunk.
+    constants: HashMap<ClassIndex, HashMap<u64, u64>>,
+}
+
+/// Classes whose constants are remembered; all others are passed over.
+const WANTED: [&str; 8] = [
+    "jdk.types.StackTrace",
+    "jdk.types.StackFrame",
+    "jdk.types.Method",
+    "jdk.types.Symbol",
+    "jdk.types.FrameType",
+    "java.lang.Class",
+    "java.lang.Thread",
+    "java.lang.String",
+];
+
+impl Pools {
+    /// Walks the chain of constant-pool events from the last to the first.
+    ///
+    /// # Errors
+    ///
+    /// Truncated or malformed, with the place; a chain that does not go
+    /// backwards is malformed.
+    pub(super) fn read(chunk: &Chunk<'_>, types: &mut Types) -> Result<Self> {
+        let mut pools = Self::default();
+        for name in WANTED {
+            if let Some(class) = types.by_name(name) {
+                pools.constants.insert(class, HashMap::new());
+            }
+        }
+        if chunk.pools_offset == 0 {
+            return Ok(pools);
+        }
+        let mut offset = chunk.pools_offset;
+        loop {
+            let distance = pools.read_event(chunk, types, offset)?;
+            if distance == 0 {
+                return Ok(pools);
+            }
+            // The distance is a negative number: the chain goes backwards, so it ends.
+            let before = offset.checked_add_signed(distance as i64).filter(|before| *before < offset);
+            offset = before.ok_or_else(|| {
+                let detail = format!(
+                    "the constant pool before this one is {} bytes away, expected a negative distance",
+                    distance as i64
+                );
+                Error::malformed(detail).at("constant pools", chunk.base.saturating_add(offset))
+            })?;
+        }
+    }
+
+    fn read_event(&mut self, chunk: &Chunk<'_>, types: &mut Types, offset: u64) -> Result<u64> {
+        let event = chunk.event(offset, "constant pools")?;
+        let mut reader = event.reader;
+        if event.type_id != 1 {
+            let detail = format!("the event at a constant-pool offset has type {}, expected 1", event.type_id);
+            return Err(reader.place(Error::malformed(detail)));
+        }
+        reader.long("start of constant pools")?;
+        reader.long("duration of constant pools")?;
+        let distance = reader.long("distance to the constant pools before")?;
+        reader.byte("type of constant pools")?;
+        for _ in 0..reader.count("number of constant pools")? {
+            let class_id = reader.long("type of constants")?;
+            let class = types.by_id(class_id).ok_or_else(|| {
+                let detail = format!("constants have type {class_id}, which the metadata does not describe");
+                reader.place(Error::malformed(detail))
+            })?;
+            types.prepare(class).map_err(|error| reader.place(error))?;
+            let count = reader.count("number of constants")?;
+            let mut wanted = self.constants.get_mut(&class);
+            for _ in 0..count {
+                let key = reader.long("key of a constant")?;
+                let at = reader.position() - chunk.base;
+                types.skip_value(class, &mut reader)?;
+                if let Some(constants) = &mut wanted {
+                    // The walk goes backwards: what is there already is younger.
+                    constants.entry(key).or_insert(at);
+                }
+            }
+        }
+        Ok(distance)
+    }
+
+    /// Offset in the chunk of a constant.
+    pub(super) fn find(&self, class: ClassIndex, key: u64) -> Option<u64> {
+        self.constants.get(&class)?.get(&key).copied()
+    }
+}
+
+// What of a recording is read: which events, by which weight, of which time.
+
+/// What is read of a recording beside its samples, which are always read.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct RecordingOptions {
+    /// Events that are no samples of time, such as allocations, to be read as
+    /// well. All others are only counted. Default: none.
+    pub events: Vec<SampleSource>,
+    /// By what events are counted. Default: nanoseconds or bytes.
+    pub weight: Weight,
+    /// Only what began at this time or later. Default: from the beginning.
+    pub from: Option<TimeBound>,
+    /// Only what began before this time. Default: to the end.
+    pub to: Option<TimeBound>,
+}
+
+impl RecordingOptions {
+    /// Says no where the chosen events cannot be counted by the chosen weight.
+    ///
+    /// # Errors
+    ///
+    /// Usage, with the events that cannot.
+    pub fn check(&self) -> Result<()> {
+        let cannot: Vec<&str> = self
+            .events
+            .iter()
+            .filter(|source| source.unit(self.weight).is_none())
+            .map(|source| source.word())
+            .collect();
+        if cannot.is_empty() {
+            return Ok(());
+        }
+        let what = if self.weight == Weight::Bytes { "bytes" } else { "time" };
+        Err(Error::usage(format!("events of the sort {} have no {what}", cannot.join(", ")))
+            .with_hint("allocations have bytes, locks and waiting have time, reads and writes have both"))
+    }
+}
+
+/// A point in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TimeBound {
+    /// Nanoseconds after the recording's first chunk began.
+    After(u64),
+    /// Nanoseconds since 1970, in UTC.
+    At(u64),
+}
+
+impl TimeBound {
+    /// Nanoseconds since 1970 for a recording that began at `start`.
+    pub(super) fn nanos(self, start: u64) -> u64 {
+        match self {
+            Self::After(nanos) => start.saturating_add(nanos),
+            Self::At(nanos) => nanos,
+        }
+    }
+}
+
+impl FromStr for TimeBound {
+    type Err = Error;
+
+    /// `90s`, `1.5m`, `250ms`, `2h` after the beginning, a number without unit
+    /// in seconds, or a date such as `2026-11-22T04:38:00Z`.
+    fn from_str(text: &str) -> Result<Self> {
+        let found = if text.contains('T') { parse_date(text).map(Self::At) } else { parse_span(text).map(Self::After) };
+        found.ok_or_else(|| {
+            Error::usage(format!("{text} is no time"))
+                .with_hint("write 90s, 1.5m, 250ms or 2h after the beginning, or a date such as 2026-11-22T04:38:00Z")
+        })
+    }
+}
+
+/// A length of time in nanoseconds.
+fn parse_span(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit: u64 = match &text[digits.len()..] {
+        "ms" => 1_000_000,
+        "" | "s" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        _ => return None,
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    nanos_of(whole.parse().ok()?, fraction, unit)
+}
+
+/// So many units and a decimal fraction of one, in nanoseconds; no sign, and no
+/// more than nine digits of fraction.
+fn nanos_of(whole: u64, fraction: &str, unit: u64) -> Option<u64> {
+    if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let billionths: u64 = format!("{fraction:0<9}").parse().ok()?;
+    let part = u128::from(billionths) * u128::from(unit) / 1_000_000_000;
+    whole.checked_mul(unit)?.checked_add(u64::try_from(part).ok()?)
+}
+
+/// A date with time of day in UTC, in nanoseconds since 1970.
+fn parse_date(text: &str) -> Option<u64> {
+    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+    let numbers = |text: &str, mark: char| -> Option<[u64; 3]> {
+        let mut parts = text.split(mark);
+        let found = [parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?];
+        parts.next().is_none().then_some(found)
+    };
+    let [year, month, day] = numbers(date, '-')?;
+    let (time, fraction) = time.split_once('.').unwrap_or((time, ""));
+    let [hour, minute, second] = numbers(time, ':')?;
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let lengths = [31, if is_leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let before = lengths.get(..usize::try_from(month).ok()?.checked_sub(1)?)?;
+    let is_day = (1..=*lengths.get(before.len())?).contains(&day);
+    if !(1970..10_000).contains(&year) || !is_day || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let leap_days = |year: u64| year / 4 - year / 100 + year / 400;
+    let days = (year - 1970) * 365 + leap_days(year - 1) - leap_days(1969) + before.iter().sum::<u64>() + day - 1;
+    nanos_of(((days * 24 + hour) * 60 + minute) * 60 + second, fraction, 1_000_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_lengths_or_dates() {
+        for (text, expected) in [
+            ("90s", TimeBound::After(90_000_000_000)),
+            ("1.5m", TimeBound::After(90_000_000_000)),
+            ("250ms", TimeBound::After(250_000_000)),
+            ("2h", TimeBound::After(7_200_000_000_000)),
+            ("7", TimeBound::After(7_000_000_000)),
+            ("0.000000001", TimeBound::After(1)),
+            ("1970-01-01T00:00:00Z", TimeBound::At(0)),
+            ("2000-03-01T00:00:00Z", TimeBound::At(951_868_800_000_000_000)),
+            ("2026-11-22T04:38:00.25Z", TimeBound::At(1_795_322_280_250_000_000)),
+        ] {
+            assert_eq!(text.parse::<TimeBound>().unwrap(), expected, "{text}");
+        }
+        for text in [
+            "",
+            "s",
+            "-1s",
+            "1d",
+            "1.2.3",
+            "2026-11-22T04:38:00",
+            "2026-02-29T00:00:00Z",
+            "1e3",
+            "2026-00-01T00:00:00Z",
+        ] {
+            assert!(text.parse::<TimeBound>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_weight_that_an_event_has_not_is_refused() {
+        let options = |events: &[SampleSource], weight| RecordingOptions {
+            events: events.to_vec(),
+            weight,
+            ..Default::default()
+        };
+        let error = options(&[SampleSource::Allocation, SampleSource::Lock], Weight::Bytes).check().unwrap_err();
+        assert!(error.to_string().contains("events of the sort lock have no bytes"), "{error}");
+        assert!(options(&[SampleSource::Execution], Weight::Time).check().is_err());
+        for weight in [Weight::Usual, Weight::Count, Weight::Bytes, Weight::Time] {
+            options(&[SampleSource::FileRead], weight).check().unwrap();
+        }
+    }
 }

@@ -12,10 +12,9 @@
 //! └── region
 //! ```
 
-use super::chunk::Chunk;
-use super::numbers::{Reader, Text};
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{self, HOLD_INPUT};
+use crate::stacks::jfr::chunk::Chunk;
+use crate::stacks::jfr::chunk::{Reader, Text};
 use foldhash::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -239,9 +238,6 @@ impl Types {
     /// Turns the ids of classes into positions.
     fn link(found: Vec<FoundClass>) -> Result<Self> {
         let mut types = Self::default();
-        memory::reserve(&mut types.by_id, found.len(), HOLD_INPUT)?;
-        memory::reserve(&mut types.classes, found.len(), HOLD_INPUT)?;
-        memory::reserve(&mut types.plans, found.len(), HOLD_INPUT)?;
         for (index, class) in found.iter().enumerate() {
             match types.by_id.entry(class.id) {
                 Entry::Vacant(entry) => entry.insert(index),
@@ -258,7 +254,7 @@ impl Types {
                 pooled: field.pooled,
                 array: field.array,
             };
-            let fields = memory::collect(class.fields.into_iter().map(field), HOLD_INPUT)?;
+            let fields = class.fields.into_iter().map(field).collect::<Vec<_>>();
             let primitive = if fields.is_empty() { Primitive::of(&class.name) } else { None };
             types.classes.push(Class { name: class.name, primitive, fields });
         }
@@ -272,14 +268,10 @@ impl Types {
     }
 
     /// All numbers of classes, in file order.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub(super) fn ids(&self) -> Result<Vec<(u64, ClassIndex)>> {
-        let mut ids = memory::collect(self.by_id.iter().map(|(id, class)| (*id, *class)), HOLD_INPUT)?;
+    pub(super) fn ids(&self) -> Vec<(u64, ClassIndex)> {
+        let mut ids = self.by_id.iter().map(|(id, class)| (*id, *class)).collect::<Vec<_>>();
         ids.sort_unstable_by_key(|(_, class)| *class);
-        Ok(ids)
+        ids
     }
 
     /// The class of a name.
@@ -317,13 +309,13 @@ impl Types {
         }
         let mut steps = Vec::new();
         if let Some(primitive) = self.classes[class].primitive {
-            memory::push(&mut steps, Step::Primitive(primitive), HOLD_INPUT)?;
+            steps.push(Step::Primitive(primitive));
         }
         for position in 0..self.classes[class].fields.len() {
             let Field { class: field, pooled, array, .. } = self.classes[class].fields[position];
             if pooled {
                 let step = if array { Step::References } else { Step::Primitive(Primitive::Long) };
-                memory::push(&mut steps, step, HOLD_INPUT)?;
+                steps.push(step);
                 continue;
             }
             let Some(field) = field else {
@@ -332,13 +324,13 @@ impl Types {
             };
             self.plan(field, nesting - 1)?;
             if array {
-                memory::push(&mut steps, Step::List(field), HOLD_INPUT)?;
+                steps.push(Step::List(field));
             } else {
                 let inner = self.plans[field].as_deref().unwrap_or_default();
                 if steps.len() + inner.len() > MAX_STEPS {
                     return fault(format!("values of class {} have too many parts", self.classes[class].name));
                 }
-                memory::extend(&mut steps, inner, HOLD_INPUT)?;
+                steps.extend_from_slice(inner);
             }
         }
         self.steps += steps.len();
@@ -431,7 +423,7 @@ fn read_strings(reader: &mut Reader<'_>, chunk: &Chunk<'_>) -> Result<Vec<String
     let mut strings = Vec::new();
     for _ in 0..count {
         let text = reader.text("metadata text")?;
-        memory::push(&mut strings, decode(text, chunk)?.unwrap_or_default(), HOLD_INPUT)?;
+        strings.push(decode(text, chunk)?.unwrap_or_default());
     }
     Ok(strings)
 }
@@ -441,44 +433,17 @@ pub(super) fn decode(text: Text<'_>, chunk: &Chunk<'_>) -> Result<Option<String>
     Ok(match text {
         Text::Null | Text::Pooled(_) => None,
         Text::Empty => Some(String::new()),
-        Text::Utf8(bytes) => {
-            let replaced = |invalid: &[u8]| if invalid.is_empty() { "" } else { "\u{fffd}" };
-            let pieces = || bytes.utf8_chunks().flat_map(|piece| [piece.valid(), replaced(piece.invalid())]);
-            let mut text = with_room(pieces().map(str::len).sum())?;
-            text.extend(pieces());
-            Some(text)
-        }
-        Text::Latin1(bytes) => {
-            let mut text = with_room(bytes.iter().map(|byte| char::from(*byte).len_utf8()).sum())?;
-            text.extend(bytes.iter().map(|byte| char::from(*byte)));
-            Some(text)
-        }
+        Text::Utf8(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        Text::Latin1(bytes) => Some(bytes.iter().map(|byte| char::from(*byte)).collect()),
         Text::Chars(start, count) => {
             let mut reader = chunk.reader(start.saturating_sub(chunk.base), "text");
             let mut units = Vec::new();
             for _ in 0..count {
-                memory::push(&mut units, reader.short("char")?, HOLD_INPUT)?;
+                units.push(reader.short("char")?);
             }
-            let replaced = char::REPLACEMENT_CHARACTER;
-            let characters = || char::decode_utf16(units.iter().copied()).map(|found| found.unwrap_or(replaced));
-            let mut text = with_room(characters().map(char::len_utf8).sum())?;
-            text.extend(characters());
-            Some(text)
+            Some(String::from_utf16_lossy(&units))
         }
     })
-}
-
-/// An empty text that may grow to so many bytes.
-fn with_room(len: usize) -> Result<String> {
-    let mut text = String::new();
-    memory::reserve(&mut text, len, HOLD_INPUT)?;
-    Ok(text)
-}
-
-fn copy_of(text: &str) -> Result<String> {
-    let mut copy = with_room(text.len())?;
-    copy.push_str(text);
-    Ok(copy)
 }
 
 /// Reads one element with all below it; classes go to `found`.
@@ -500,18 +465,18 @@ fn read_element(
     let mut fields = Vec::new();
     for _ in 0..reader.count("number of child elements")? {
         if let Some(field) = read_element(reader, strings, found, depth - 1)? {
-            memory::push(&mut fields, field, HOLD_INPUT)?;
+            fields.push(field);
         }
     }
     if let Some(id) = class {
-        memory::push(found, FoundClass { id, name: copy_of(element.text("name"))?, fields }, HOLD_INPUT)?;
+        found.push(FoundClass { id, name: element.text("name").to_string(), fields });
         return Ok(None);
     }
     if element.name != "field" {
         return Ok(None);
     }
     Ok(Some(FoundField {
-        name: copy_of(element.text("name"))?,
+        name: element.text("name").to_string(),
         class: element.number("class", reader)?,
         pooled: element.text("constantPool") == "true",
         array: !matches!(element.text("dimension"), "" | "0"),
@@ -535,7 +500,7 @@ impl<'s> Element<'s> {
         let name = text(reader)?;
         let mut attributes = Vec::new();
         for _ in 0..reader.count("number of attributes")? {
-            memory::push(&mut attributes, (text(reader)?, text(reader)?), HOLD_INPUT)?;
+            attributes.push((text(reader)?, text(reader)?));
         }
         Ok(Self { name, attributes })
     }

@@ -24,20 +24,17 @@
 mod chunk;
 mod events;
 mod metadata;
-mod numbers;
-mod options;
-mod pools;
 mod resolve;
 
-pub use options::{RecordingOptions, TimeBound};
+pub use events::{RecordingOptions, TimeBound};
 
+use crate::call_chains::{SampleSource, StackTable, Unit};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::limits::Limits;
-use crate::stacks::model::{SampleSource, StackTable, Unit};
 use chunk::{Chunk, Next};
 use events::Counts;
+use events::Pools;
 use metadata::Types;
-use pools::Pools;
 use resolve::{MissingData, Resolver};
 use std::io::Read;
 use std::ops::Range;

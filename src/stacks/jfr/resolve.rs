@@ -1,15 +1,14 @@
 //! From the references of a chunk to names, frames and stacks.
 
-use super::chunk::Chunk;
-use super::events::{Counts, EventKey, Value, read_value};
-use super::metadata::{ClassIndex, Field, Primitive, Role, Types, decode};
-use super::numbers::{Reader, Text};
-use super::pools::Pools;
+use crate::call_chains::{Frame, FrameId, FrameKind, FunctionId, SampleKey, StackId, StackTable, ThreadId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::java;
 use crate::limits::Limits;
-use crate::memory::{self, HOLD_STACKS};
-use crate::stacks::model::{Frame, FrameId, FrameKind, FunctionId, SampleKey, StackId, StackTable, ThreadId};
+use crate::stacks::jfr::chunk::Chunk;
+use crate::stacks::jfr::chunk::{Reader, Text};
+use crate::stacks::jfr::events::Pools;
+use crate::stacks::jfr::events::{Counts, EventKey, Value, read_value};
+use crate::stacks::jfr::metadata::{ClassIndex, Field, Primitive, Role, Types, decode};
 use foldhash::{HashMap, HashMapExt};
 
 /// Constants that refer to constants, for one text; the JDK needs three.
@@ -153,7 +152,6 @@ impl<'a, 'data> Resolver<'a, 'data> {
             stack = Some(self.table.push_frame(stack, *frame));
         }
         let resolved = stack.map(|stack| (stack, truncated));
-        memory::reserve(&mut self.stacks, 1, HOLD_STACKS)?;
         self.stacks.insert(at, resolved);
         Ok(resolved)
     }
@@ -184,7 +182,6 @@ impl<'a, 'data> Resolver<'a, 'data> {
             } else {
                 self.frame(class, reader)?
             };
-            memory::reserve(&mut frames, 1, HOLD_STACKS)?;
             frames.extend(frame);
         }
         Ok(frames)
@@ -233,7 +230,6 @@ impl<'a, 'data> Resolver<'a, 'data> {
             "Kernel" => FrameKind::Kernel,
             _ => FrameKind::Unknown,
         };
-        memory::reserve(&mut self.kinds, 1, HOLD_STACKS)?;
         self.kinds.insert(at, kind);
         Ok(kind)
     }
@@ -266,7 +262,6 @@ impl<'a, 'data> Resolver<'a, 'data> {
             let types: Option<Vec<&str>> = types.as_ref().map(|types| types.iter().map(String::as_str).collect());
             self.table.intern_java(&java::binary_name(&declaring), &name, types.as_deref())
         };
-        memory::reserve(&mut self.methods, 1, HOLD_STACKS)?;
         self.methods.insert(at, function);
         Ok(Some(function))
     }
@@ -292,7 +287,6 @@ impl<'a, 'data> Resolver<'a, 'data> {
         }
         let name = name.or_else(|| os_id.map(|id| format!("tid={id}")));
         let thread = name.map(|name| self.table.intern_thread(&name));
-        memory::reserve(&mut self.threads, 1, HOLD_STACKS)?;
         self.threads.insert(at, thread);
         Ok(thread)
     }

@@ -1,8 +1,8 @@
 //! Recordings built value by value, in both integer encodings.
 
-use super::*;
+use crate::call_chains::Certainty;
 use crate::error::ErrorKind;
-use crate::stacks::model::Certainty;
+use crate::stacks::jfr::*;
 use proptest::prelude::*;
 
 /// Writes the values of one chunk.
@@ -363,7 +363,7 @@ fn read(bytes: &[u8]) -> Result<(StackTable, Vec<Warning>)> {
 
 /// Samples as text: hits, source, thread, truncated, frames from the leaf.
 fn lines(table: &StackTable) -> Vec<String> {
-    let line = |sample: crate::stacks::model::Sample| {
+    let line = |sample: crate::call_chains::Sample| {
         let frames: Vec<String> = table
             .frames(sample.key.stack)
             .map(|frame| {

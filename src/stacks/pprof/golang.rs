@@ -6,8 +6,8 @@
 //! function begins, so a profile without any start line is refused; a profile
 //! without samples or without weight is accepted and changes nothing.
 
-use super::Profile;
 use crate::digits::number_of;
+use crate::stacks::pprof::Profile;
 
 /// What Go's compiler does with a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

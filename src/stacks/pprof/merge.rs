@@ -5,14 +5,16 @@
 //! compiler needs), mappings by size and build, locations relative to their
 //! mapping, since programs are loaded at other addresses each time.
 
-use super::strings::StringInterner;
-use super::{Function, Label, Line, Location, Mapping, Profile, SampleRef, Samples, StringId, ValueType};
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{self, HOLD_NAMES, HOLD_STACKS};
+use crate::stacks::pprof::profile::StringInterner;
+use crate::stacks::pprof::{
+    Function, Label, Line, Location, Mapping, Profile, SampleRef, Samples, StringId, ValueType, write,
+};
 use foldhash::HashMap;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
+use std::cmp::Reverse;
 use std::hash::BuildHasher;
 
 /// How profiles are merged.
@@ -102,29 +104,29 @@ impl Merger {
     /// As [`add`](Self::add), only the samples at positions for which `keep` says so.
     pub(super) fn add_some(&mut self, other: &Profile, weight: u64, keep: impl Fn(usize) -> bool) -> Result<()> {
         let mut places = Places {
-            strings: memory::filled(None, other.strings.len(), HOLD_STACKS)?,
-            mappings: memory::filled(None, other.mappings.len(), HOLD_STACKS)?,
-            functions: memory::filled(None, other.functions.len(), HOLD_STACKS)?,
-            locations: memory::filled(None, other.locations.len(), HOLD_STACKS)?,
+            strings: vec![None; other.strings.len()],
+            mappings: vec![None; other.mappings.len()],
+            functions: vec![None; other.functions.len()],
+            locations: vec![None; other.locations.len()],
         };
         let columns = self.columns(other, &mut places)?;
-        self.add_head(other, &mut places)?;
+        self.add_head(other, &mut places);
         self.inputs += 1;
         let weight = i64::try_from(weight).unwrap_or(i64::MAX);
         let (mut locations, mut labels) = (Vec::new(), Vec::new());
         for sample in other.samples.iter().enumerate().filter(|(at, _)| keep(*at)).map(|(_, sample)| sample) {
             locations.clear();
             for at in sample.locations {
-                memory::push(&mut locations, self.location(other, *at, &mut places)?, HOLD_STACKS)?;
+                locations.push(self.location(other, *at, &mut places));
             }
             labels.clear();
             if !self.options.drop_labels {
                 for label in sample.labels {
-                    memory::push(&mut labels, self.label(other, label, &mut places)?, HOLD_STACKS)?;
+                    labels.push(self.label(other, label, &mut places));
                 }
                 labels.sort_unstable();
             }
-            let at = self.sample(&locations, &labels)?;
+            let at = self.sample(&locations, &labels);
             self.add_values(at, sample, &columns, weight);
         }
         Ok(())
@@ -142,7 +144,7 @@ impl Merger {
     /// to what both have.
     fn columns(&mut self, other: &Profile, places: &mut Places) -> Result<Vec<usize>> {
         let theirs = other.sample_types.iter().map(|of| self.value_type(other, *of, places));
-        let theirs: Vec<ValueType> = memory::try_collect(theirs, HOLD_STACKS)?;
+        let theirs: Vec<ValueType> = theirs.collect();
         if self.inputs == 0 {
             self.profile.samples = Samples::new(theirs.len());
             self.profile.sample_types = theirs;
@@ -163,7 +165,7 @@ impl Merger {
         let lost: Vec<String> = lost.chain(foreign).map(|of| self.value_name(of)).collect();
         self.report.dropped_types.extend(lost);
         if kept.len() < ours.len() {
-            self.profile.samples.keep_columns(&kept)?;
+            self.profile.samples.keep_columns(&kept);
             self.profile.sample_types = kept.iter().map(|at| ours[*at]).collect();
         }
         Ok(columns)
@@ -176,16 +178,16 @@ impl Merger {
 
     /// What stands beside the samples: the first profile that says something
     /// is believed; times add up.
-    fn add_head(&mut self, other: &Profile, places: &mut Places) -> Result<()> {
+    fn add_head(&mut self, other: &Profile, places: &mut Places) {
         let is_first = self.inputs == 0;
         let mut string = |id| self.strings_of(other, id, places);
-        let (drop, keep) = (string(other.drop_frames)?, string(other.keep_frames)?);
-        let (default, url) = (string(other.default_sample_type)?, string(other.doc_url)?);
-        let comments: Vec<StringId> = memory::try_collect(other.comments.iter().map(|id| string(*id)), HOLD_NAMES)?;
-        let period_type = other.period_type.map(|of| self.value_type(other, of, places)).transpose()?;
+        let (drop, keep) = (string(other.drop_frames), string(other.keep_frames));
+        let (default, url) = (string(other.default_sample_type), string(other.doc_url));
+        let comments: Vec<StringId> = other.comments.iter().map(|id| string(*id)).collect();
+        let period_type = other.period_type.map(|of| self.value_type(other, of, places));
         // The main program comes first, whatever the first sample ran.
         if is_first && !other.mappings.is_empty() && !self.options.drop_addresses {
-            self.mapping(other, 0, places)?;
+            self.mapping(other, 0, places);
         }
         let sum = &mut self.profile;
         if is_first {
@@ -202,7 +204,7 @@ impl Merger {
         }
         for comment in comments {
             if !sum.comments.contains(&comment) {
-                memory::push(&mut sum.comments, comment, HOLD_NAMES)?;
+                sum.comments.push(comment);
             }
         }
         sum.period_type = sum.period_type.or(period_type);
@@ -211,48 +213,45 @@ impl Merger {
         if sum.time_nanos == 0 || (other.time_nanos != 0 && other.time_nanos < sum.time_nanos) {
             sum.time_nanos = other.time_nanos;
         }
-        Ok(())
     }
 
-    fn strings_of(&mut self, other: &Profile, id: StringId, places: &mut Places) -> Result<StringId> {
+    fn strings_of(&mut self, other: &Profile, id: StringId, places: &mut Places) -> StringId {
         if let Some(known) = places.strings[id.0 as usize] {
-            return Ok(known);
+            return known;
         }
-        let new = self.strings.intern(other.strings.get(id))?;
+        let new = self.strings.intern(other.strings.get(id));
         places.strings[id.0 as usize] = Some(new);
-        Ok(new)
+        new
     }
 
-    fn value_type(&mut self, other: &Profile, of: ValueType, places: &mut Places) -> Result<ValueType> {
-        let (kind, unit) = (self.strings_of(other, of.kind, places)?, self.strings_of(other, of.unit, places)?);
-        Ok(ValueType { kind, unit })
+    fn value_type(&mut self, other: &Profile, of: ValueType, places: &mut Places) -> ValueType {
+        let (kind, unit) = (self.strings_of(other, of.kind, places), self.strings_of(other, of.unit, places));
+        ValueType { kind, unit }
     }
 
-    fn label(&mut self, other: &Profile, label: &Label, places: &mut Places) -> Result<Label> {
-        Ok(Label {
-            key: self.strings_of(other, label.key, places)?,
-            text: self.strings_of(other, label.text, places)?,
+    fn label(&mut self, other: &Profile, label: &Label, places: &mut Places) -> Label {
+        Label {
+            key: self.strings_of(other, label.key, places),
+            text: self.strings_of(other, label.text, places),
             number: label.number,
-            unit: self.strings_of(other, label.unit, places)?,
-        })
+            unit: self.strings_of(other, label.unit, places),
+        }
     }
 
     /// The place of a mapping, and what is added to its addresses there.
-    fn mapping(&mut self, other: &Profile, at: u32, places: &mut Places) -> Result<(u32, u64)> {
+    fn mapping(&mut self, other: &Profile, at: u32, places: &mut Places) -> (u32, u64) {
         if let Some(known) = places.mappings[at as usize] {
-            return Ok(known);
+            return known;
         }
         let mapping = other.mappings[at as usize];
         let new = Mapping {
-            file: self.strings_of(other, mapping.file, places)?,
-            build_id: self.strings_of(other, mapping.build_id, places)?,
+            file: self.strings_of(other, mapping.file, places),
+            build_id: self.strings_of(other, mapping.build_id, places),
             ..mapping
         };
         let build = if new.build_id.is_empty() { new.file } else { new.build_id };
         let size = mapping.limit.wrapping_sub(mapping.start);
-        memory::reserve(&mut self.mappings, 1, HOLD_STACKS)?;
         let mappings = &mut self.profile.mappings;
-        memory::reserve(mappings, 1, HOLD_STACKS)?;
         let place = *self.mappings.entry((size, mapping.offset, build)).or_insert_with(|| {
             mappings.push(new);
             (mappings.len() - 1) as u32
@@ -264,40 +263,37 @@ impl Merger {
         }
         let found = (place, known.start.wrapping_sub(mapping.start));
         places.mappings[at as usize] = Some(found);
-        Ok(found)
+        found
     }
 
-    fn function(&mut self, other: &Profile, at: u32, places: &mut Places) -> Result<u32> {
+    fn function(&mut self, other: &Profile, at: u32, places: &mut Places) -> u32 {
         if let Some(known) = places.functions[at as usize] {
-            return Ok(known);
+            return known;
         }
         let function = other.functions[at as usize];
         let function = Function {
-            name: self.strings_of(other, function.name, places)?,
-            system_name: self.strings_of(other, function.system_name, places)?,
-            file: self.strings_of(other, function.file, places)?,
+            name: self.strings_of(other, function.name, places),
+            system_name: self.strings_of(other, function.system_name, places),
+            file: self.strings_of(other, function.file, places),
             start_line: function.start_line,
         };
-        memory::reserve(&mut self.functions, 1, HOLD_STACKS)?;
         let functions = &mut self.profile.functions;
-        memory::reserve(functions, 1, HOLD_STACKS)?;
         let place = *self.functions.entry(function).or_insert_with(|| {
             functions.push(function);
             (functions.len() - 1) as u32
         });
         places.functions[at as usize] = Some(place);
-        Ok(place)
+        place
     }
 
-    fn location(&mut self, other: &Profile, at: u32, places: &mut Places) -> Result<u32> {
+    fn location(&mut self, other: &Profile, at: u32, places: &mut Places) -> u32 {
         if let Some(known) = places.locations[at as usize] {
-            return Ok(known);
+            return known;
         }
         let location = &other.locations[at as usize];
         let mut lines = Vec::new();
-        memory::reserve(&mut lines, location.lines.len(), HOLD_STACKS)?;
         for line in &location.lines {
-            let function = line.function.map(|at| self.function(other, at, places)).transpose()?;
+            let function = line.function.map(|at| self.function(other, at, places));
             lines.push(Line { function, ..*line });
         }
         let lines: Box<[Line]> = lines.into();
@@ -305,7 +301,7 @@ impl Merger {
         // Without a mapping, an address may be all that tells locations apart.
         let is_named = !new.lines.is_empty() && location.mapping.is_some();
         if !(self.options.drop_addresses && is_named) {
-            let mapping = location.mapping.map(|at| self.mapping(other, at, places)).transpose()?;
+            let mapping = location.mapping.map(|at| self.mapping(other, at, places));
             new.mapping = mapping.map(|(place, _)| place);
             new.address = location.address.wrapping_add(mapping.map_or(0, |(_, moved)| moved));
         }
@@ -313,18 +309,17 @@ impl Merger {
         let place = match self.locations.get(&new) {
             Some(known) => *known,
             None => {
-                memory::reserve(&mut self.locations, 1, HOLD_STACKS)?;
                 let place = locations.len() as u32;
-                memory::push(locations, new.clone(), HOLD_STACKS)?;
+                locations.push(new.clone());
                 self.locations.insert(new, place);
                 place
             }
         };
         places.locations[at as usize] = Some(place);
-        Ok(place)
+        place
     }
 
-    fn sample(&mut self, locations: &[u32], labels: &[Label]) -> Result<usize> {
+    fn sample(&mut self, locations: &[u32], labels: &[Label]) -> usize {
         let hash = self.state.hash_one((locations, labels));
         let samples = &mut self.profile.samples;
         let is_equal = |at: &u32| {
@@ -332,20 +327,17 @@ impl Merger {
             known.locations == locations && known.labels == labels
         };
         if let Some(known) = self.samples.find(hash, is_equal) {
-            return Ok(*known as usize);
+            return *known as usize;
         }
         let state = &self.state;
         let hash_of = |samples: &Samples, at: u32| {
             let known = samples.get(at as usize);
             state.hash_one((known.locations, known.labels))
         };
-        samples.try_reserve(locations.len(), labels.len())?;
-        let grown = self.samples.try_reserve(1, |at| hash_of(samples, *at));
-        grown.map_err(|_| memory::refused(HOLD_STACKS))?;
         let at = samples.len();
         samples.push(locations, &vec![0; samples.width], labels);
         self.samples.insert_unique(hash, at as u32, |at| hash_of(samples, *at));
-        Ok(at)
+        at
     }
 
     fn add_values(&mut self, at: usize, sample: SampleRef<'_>, columns: &[usize], weight: i64) {
@@ -356,4 +348,69 @@ impl Merger {
             *sum = added.unwrap_or(if sample.values[*column] < 0 { i64::MIN } else { i64::MAX });
         }
     }
+}
+
+// Profiles of bounded size: the heaviest stacks stay.
+
+/// The profile with its `stacks` heaviest samples, by [`Profile::main_value`],
+/// in the order they had, and only what these refer to. Of equally heavy ones
+/// those that come first stay.
+///
+/// # Errors
+///
+/// Out of memory, as an I/O error.
+pub fn heaviest(profile: &Profile, stacks: usize) -> Result<Profile> {
+    let ranks = ranks(profile)?;
+    let mut merger = Merger::new(MergeOptions::default());
+    merger.add_some(profile, 1, |at| ranks[at] < stacks)?;
+    Ok(merger.finish().0)
+}
+
+/// The place of each sample, heaviest first.
+fn ranks(profile: &Profile) -> Result<Vec<usize>> {
+    let value = profile.main_value();
+    let mut order: Vec<usize> = (0..profile.samples.len()).collect();
+    // The position decides where the values are equal.
+    let value = |at: usize| value.map(|value| profile.samples.get(at).values[value].unsigned_abs());
+    order.sort_unstable_by_key(|at| (Reverse(value(*at)), *at));
+    let mut ranks = vec![0; order.len()];
+    for (rank, at) in order.into_iter().enumerate() {
+        ranks[at] = rank;
+    }
+    Ok(ranks)
+}
+
+/// As many of the heaviest stacks as fit into `bytes` when `encode` has made a
+/// file of them, and that file.
+///
+/// # Errors
+///
+/// A usage error when not even a profile without stacks fits; those of `encode`.
+pub fn trim_to_bytes(
+    profile: &Profile,
+    bytes: usize,
+    encode: impl Fn(Vec<u8>) -> Result<Vec<u8>>,
+) -> Result<(Profile, Vec<u8>)> {
+    let attempt = |stacks: usize| {
+        let kept = heaviest(profile, stacks)?;
+        let file = encode(write(&kept)?)?;
+        Ok::<_, Error>((file.len() <= bytes).then_some((kept, file)))
+    };
+    let all = profile.samples.len();
+    if let Some(whole) = attempt(all)? {
+        return Ok(whole);
+    }
+    let Some(mut best) = attempt(0)? else {
+        return Err(Error::usage(format!("not even a profile without stacks fits into {}", number_of(bytes, "byte"))));
+    };
+    // `fits` do fit, `too_many` do not.
+    let (mut fits, mut too_many) = (0, all);
+    while too_many - fits > 1 {
+        let middle = fits + (too_many - fits) / 2;
+        match attempt(middle)? {
+            Some(found) => (fits, best) = (middle, found),
+            None => too_many = middle,
+        }
+    }
+    Ok(best)
 }

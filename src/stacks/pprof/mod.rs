@@ -17,27 +17,23 @@
 //! longer than that, hold every message twice before an id can be checked, refuse
 //! names that are no UTF-8, and report no byte offsets.
 //!
-//! [`StackTable`]: crate::stacks::model::StackTable
+//! [`StackTable`]: crate::call_chains::StackTable
 
-mod evidence;
 mod golang;
 mod merge;
 mod profile;
 mod read;
-mod stacks;
-mod strings;
+mod table;
 #[cfg(test)]
 mod tests;
-mod trim;
-mod wire;
 mod write;
 
-pub use evidence::is_pprof;
 pub use golang::{GoFinding, GoVerdict, judge_for_go};
 pub use merge::{MergeOptions, MergeReport, Merger};
+pub use merge::{heaviest, trim_to_bytes};
 pub use profile::{Function, Label, Line, Location, Mapping, Profile, SampleRef, Samples, ValueType};
+pub use profile::{StringId, Strings};
+pub use read::is_pprof;
 pub use read::{FORMAT, read};
-pub use stacks::{PprofLosses, ValueChoice, add_to_table, from_table};
-pub use strings::{StringId, Strings};
-pub use trim::{heaviest, trim_to_bytes};
+pub use table::{PprofLosses, ValueChoice, add_to_table, from_table};
 pub use write::write;

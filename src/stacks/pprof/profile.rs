@@ -1,8 +1,8 @@
 //! A pprof profile in memory.
 
-use super::strings::{StringId, Strings};
-use crate::error::Result;
-use crate::memory::{self, HOLD_STACKS};
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
 
 /// What a value measures: `cpu` in `nanoseconds`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -120,18 +120,6 @@ impl Samples {
         self.ends.is_empty()
     }
 
-    /// Makes room for one more, of so many locations and labels.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub(super) fn try_reserve(&mut self, locations: usize, labels: usize) -> Result<()> {
-        memory::reserve(&mut self.ends, 1, HOLD_STACKS)?;
-        memory::reserve(&mut self.values, self.width, HOLD_STACKS)?;
-        memory::reserve(&mut self.locations, locations, HOLD_STACKS)?;
-        memory::reserve(&mut self.labels, labels, HOLD_STACKS)
-    }
-
     /// Adds one; its values are as many as all others have.
     ///
     /// # Panics
@@ -173,19 +161,13 @@ impl Samples {
     }
 
     /// The same samples with only the values in these columns.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub(super) fn keep_columns(&mut self, columns: &[usize]) -> Result<()> {
+    pub(super) fn keep_columns(&mut self, columns: &[usize]) {
         let mut values = Vec::new();
-        memory::reserve(&mut values, self.len() * columns.len(), HOLD_STACKS)?;
         for index in 0..self.len() {
             values.extend(columns.iter().map(|column| self.values[index * self.width + column]));
         }
         self.values = values;
         self.width = columns.len();
-        Ok(())
     }
 }
 
@@ -252,5 +234,92 @@ impl Profile {
             let (kind, unit) = (self.strings.get(of.kind), self.strings.get(of.unit));
             (kind, unit) == (b"samples", b"count") || (kind, unit) == (b"cpu", b"nanoseconds")
         })
+    }
+}
+
+// The texts of a profile.
+
+/// Position of a text in [`Strings`]; 0 is the empty one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct StringId(pub(super) u32);
+
+impl StringId {
+    /// Whether it is the empty text.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// All texts of a profile, end to end; bytes as in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Strings {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Default for Strings {
+    fn default() -> Self {
+        Self { bytes: Vec::new(), ends: vec![0] }
+    }
+}
+
+impl Strings {
+    /// How many there are, the empty one included.
+    #[allow(clippy::len_without_is_empty, reason = "there always is the empty text")]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// A text.
+    ///
+    /// # Panics
+    ///
+    /// For the number of another profile's text.
+    pub fn get(&self, id: StringId) -> &[u8] {
+        let at = id.0 as usize;
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[at]]
+    }
+
+    /// All texts in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        (0..self.ends.len()).map(|at| self.get(StringId(at as u32)))
+    }
+
+    /// Adds a text, whether there is an equal one or not; `None` after 2^32.
+    pub(super) fn push(&mut self, text: &[u8]) -> Option<StringId> {
+        let id = u32::try_from(self.ends.len()).ok()?;
+        self.bytes.extend_from_slice(text);
+        self.ends.push(self.bytes.len());
+        Some(StringId(id))
+    }
+}
+
+/// Texts, equal ones once.
+#[derive(Debug, Default)]
+pub(super) struct StringInterner {
+    pub(super) strings: Strings,
+    table: HashTable<StringId>,
+    state: RandomState,
+}
+
+impl StringInterner {
+    /// The number of `text`, new or old.
+    ///
+    /// # Panics
+    ///
+    /// At 2^32 distinct texts, which would take more than 32 GiB.
+    pub(super) fn intern(&mut self, text: &[u8]) -> StringId {
+        if text.is_empty() {
+            return StringId::default();
+        }
+        let hash = self.state.hash_one(text);
+        if let Some(found) = self.table.find(hash, |id| self.strings.get(*id) == text) {
+            return *found;
+        }
+        let id = self.strings.push(text).expect("fewer than 2^32 distinct texts fit into memory");
+        let (strings, state) = (&self.strings, &self.state);
+        self.table.insert_unique(hash, id, |id| state.hash_one(strings.get(*id)));
+        id
     }
 }

@@ -5,12 +5,11 @@
 //! every reference is checked where it stands, and nothing is kept twice.
 //! Memory grows with the bytes that are there; no number in the file is a size.
 
-use super::wire::{Field, next_field};
-use super::{Function, Label, Line, Location, Mapping, Profile, Samples, StringId, ValueType};
+use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::limits::Limits;
-use crate::memory::{self, HOLD_NAMES, HOLD_STACKS};
+use crate::stacks::pprof::{Function, Label, Line, Location, Mapping, Profile, Samples, StringId, ValueType};
 use foldhash::HashMap;
 
 /// The format in words, as errors and reports name it.
@@ -56,12 +55,10 @@ impl Ids {
         }
         if self.positions.is_none() {
             let mut positions = HashMap::default();
-            memory::reserve(&mut positions, position as usize, HOLD_STACKS)?;
             positions.extend((0..position).map(|at| (u64::from(at) + 1, at)));
             self.positions = Some(positions);
         }
         let Some(positions) = &mut self.positions else { return Ok(()) };
-        memory::reserve(positions, 1, HOLD_STACKS)?;
         match positions.insert(id, position) {
             None => Ok(()),
             Some(_) => Err(Error::malformed(format!("two {what}s have the id {id}"))),
@@ -160,7 +157,6 @@ impl<'a> Reader<'a> {
                 _ => Err(Error::malformed("the first text is not empty").at("string table", field.offset)),
             };
         }
-        self.profile.strings.try_reserve(text.len())?;
         let pushed = self.profile.strings.push(text);
         pushed.map(|_| ()).ok_or_else(|| Error::malformed("more than 2^32 texts"))
     }
@@ -182,7 +178,7 @@ impl<'a> Reader<'a> {
         match field.number {
             1 => {
                 let value_type = self.value_type(field, "sample type")?;
-                memory::push(&mut self.profile.sample_types, value_type, HOLD_STACKS)?;
+                self.profile.sample_types.push(value_type);
             }
             2 | 4 | 6 => {}
             3 => self.mapping(field)?,
@@ -195,8 +191,11 @@ impl<'a> Reader<'a> {
             12 => self.profile.period = field.signed("profile")?,
             13 => {
                 let mut comments = Vec::new();
-                field.numbers("comment", |id| memory::push(&mut comments, self.string(id)?, HOLD_NAMES))?;
-                memory::extend(&mut self.profile.comments, &comments, HOLD_NAMES)?;
+                field.numbers("comment", |id| {
+                    comments.push(self.string(id)?);
+                    Ok(())
+                })?;
+                self.profile.comments.extend_from_slice(&comments);
             }
             14 => self.profile.default_sample_type = self.string_field(field, "profile")?,
             15 => self.profile.doc_url = self.string_field(field, "profile")?,
@@ -235,7 +234,8 @@ impl<'a> Reader<'a> {
             }
         }
         self.mappings.add(id).map_err(|error| error.at(SECTION, field.offset))?;
-        memory::push(&mut self.profile.mappings, mapping, HOLD_STACKS)
+        self.profile.mappings.push(mapping);
+        Ok(())
     }
 
     fn function(&mut self, field: &Field<'a>) -> Result<()> {
@@ -253,7 +253,8 @@ impl<'a> Reader<'a> {
             }
         }
         self.functions.add(id).map_err(|error| error.at(SECTION, field.offset))?;
-        memory::push(&mut self.profile.functions, function, HOLD_STACKS)
+        self.profile.functions.push(function);
+        Ok(())
     }
 
     fn location(&mut self, field: &Field<'a>) -> Result<()> {
@@ -271,15 +272,15 @@ impl<'a> Reader<'a> {
                     location.mapping = mapping.map_err(|error| error.at(SECTION, part.offset))?;
                 }
                 3 => location.address = part.number(SECTION)?,
-                4 => memory::push(&mut lines, self.line(&part)?, HOLD_STACKS)?,
+                4 => lines.push(self.line(&part)?),
                 5 => location.is_folded = part.number(SECTION)? != 0,
                 _ => self.unknown(&part),
             }
         }
         self.locations.add(id).map_err(|error| error.at(SECTION, field.offset))?;
-        // Exactly as long: making a slice of it takes no memory.
-        location.lines = memory::copied(&lines, HOLD_STACKS)?.into();
-        memory::push(&mut self.profile.locations, location, HOLD_STACKS)
+        location.lines = lines.into();
+        self.profile.locations.push(location);
+        Ok(())
     }
 
     fn line(&mut self, field: &Field<'a>) -> Result<Line> {
@@ -311,14 +312,20 @@ impl<'a> Reader<'a> {
             let place = |error: Error| error.at(SECTION, part.offset);
             match part.number {
                 1 => {
-                    let take = |id| memory::push(&mut scratch.locations, self.locations.find(id)?, HOLD_STACKS);
+                    let take = |id| {
+                        scratch.locations.push(self.locations.find(id)?);
+                        Ok(())
+                    };
                     part.numbers(SECTION, take).map_err(place)?;
                 }
                 2 => {
-                    let take = |value: u64| memory::push(&mut scratch.values, value.cast_signed(), HOLD_STACKS);
+                    let take = |value: u64| {
+                        scratch.values.push(value.cast_signed());
+                        Ok(())
+                    };
                     part.numbers(SECTION, take)?;
                 }
-                3 => memory::push(&mut scratch.labels, self.label(&part)?, HOLD_STACKS)?,
+                3 => scratch.labels.push(self.label(&part)?),
                 _ => self.unknown(&part),
             }
         }
@@ -332,7 +339,6 @@ impl<'a> Reader<'a> {
             let kind = ErrorKind::LimitExceeded { what: "depth of a stack", found: depth, limit };
             return Err(Error::new(kind).at(SECTION, field.offset));
         }
-        self.profile.samples.try_reserve(scratch.locations.len(), scratch.labels.len())?;
         self.profile.samples.push(&scratch.locations, &scratch.values, &scratch.labels);
         Ok(())
     }
@@ -367,5 +373,170 @@ impl Scratch {
         self.locations.clear();
         self.values.clear();
         self.labels.clear();
+    }
+}
+
+// Whether bytes are a pprof profile.
+
+/// Whether `data`, perhaps cut, is a protocol buffer that begins as writers of
+/// pprof begin, with the types of values, before which only single numbers stand:
+/// a type is a message of at most two numbers. What follows has a tag of the schema.
+/// A profile without values consists of the first string, which is empty.
+pub fn is_pprof(data: &[u8]) -> bool {
+    if data == [0x32, 0] {
+        return true;
+    }
+    let mut cursor = Cursor::new(data, 0, Endian::Little, "head");
+    let number = |cursor: &mut Cursor<'_>| read_uleb128(cursor, "number").ok();
+    let mut seen_type = false;
+    while !cursor.is_empty() {
+        let Some(tag) = number(&mut cursor) else { return seen_type };
+        let (field, wire) = (tag >> 3, tag & 7);
+        let is_known = matches!((field, wire), (1..=6 | 11, 2) | (7..=10 | 12..=15, 0) | (13, 2));
+        if !is_known || (!seen_type && matches!(field, 2..=6)) {
+            return false;
+        }
+        if seen_type && field != 1 {
+            // Damage further on is for the reader to name.
+            return true;
+        }
+        let Some(value) = number(&mut cursor) else { return seen_type };
+        if wire == 2 {
+            let Ok(content) = cursor.take("content", value) else { return seen_type };
+            if matches!(field, 1 | 11) && !is_value_type(content) {
+                return false;
+            }
+            seen_type |= field == 1;
+        }
+    }
+    seen_type
+}
+
+/// Fields 1 and 2, numbers, each at most once, and at least one of them.
+fn is_value_type(content: &[u8]) -> bool {
+    let mut cursor = Cursor::new(content, 0, Endian::Little, "value type");
+    let mut last = 0;
+    while !cursor.is_empty() {
+        match cursor.u8("tag") {
+            Ok(tag @ (0x08 | 0x10)) if tag > last && read_uleb128(&mut cursor, "text").is_ok() => last = tag,
+            _ => return false,
+        }
+    }
+    last > 0
+}
+
+// The encoding of protocol buffers: fields of a number, a wire type and a value.
+
+/// What a field holds.
+#[derive(Debug, Clone)]
+pub(super) enum Value<'data> {
+    /// Wire type 0.
+    Number(u64),
+    /// Wire type 2: a message, a text, or numbers end to end.
+    Bytes(Cursor<'data>),
+    /// Wire types 1 and 5, which no field of the schema has.
+    Fixed,
+}
+
+/// A field of a message.
+#[derive(Debug, Clone)]
+pub(super) struct Field<'data> {
+    /// Number of the field in the schema.
+    pub(super) number: u64,
+    /// Absolute byte offset of its tag.
+    pub(super) offset: u64,
+    /// What it holds.
+    pub(super) value: Value<'data>,
+}
+
+/// The next field of a message; `None` at its end.
+pub(super) fn next_field<'data>(cursor: &mut Cursor<'data>, section: &'static str) -> Result<Option<Field<'data>>> {
+    if cursor.is_empty() {
+        return Ok(None);
+    }
+    let offset = cursor.position();
+    let tag = read_uleb128(cursor, "tag")?;
+    let number = tag >> 3;
+    let value = match tag & 7 {
+        0 => Value::Number(read_uleb128(cursor, "number")?),
+        2 => {
+            let length = read_uleb128(cursor, "length")?;
+            let start = cursor.position();
+            Value::Bytes(Cursor::new(cursor.take("content", length)?, start, Endian::Little, section))
+        }
+        1 => cursor.array::<8>("fixed 64-bit number").map(|_| Value::Fixed)?,
+        5 => cursor.array::<4>("fixed 32-bit number").map(|_| Value::Fixed)?,
+        other => return Err(Error::malformed(format!("wire type {other}, expected 0, 1, 2 or 5")).at(section, offset)),
+    };
+    if number == 0 {
+        return Err(Error::malformed("field number 0").at(section, offset));
+    }
+    Ok(Some(Field { number, offset, value }))
+}
+
+impl<'data> Field<'data> {
+    /// The number that the schema has here.
+    pub(super) fn number(&self, section: &'static str) -> Result<u64> {
+        match self.value {
+            Value::Number(number) => Ok(number),
+            _ => Err(self.other_type("a number", section)),
+        }
+    }
+
+    /// The signed number that the schema has here.
+    pub(super) fn signed(&self, section: &'static str) -> Result<i64> {
+        self.number(section).map(u64::cast_signed)
+    }
+
+    /// The message or text that the schema has here.
+    pub(super) fn bytes(&self, section: &'static str) -> Result<Cursor<'data>> {
+        match &self.value {
+            Value::Bytes(cursor) => Ok(cursor.clone()),
+            _ => Err(self.other_type("bytes", section)),
+        }
+    }
+
+    /// Calls `take` with the number or, packed, the numbers of a repeated field.
+    pub(super) fn numbers(&self, section: &'static str, mut take: impl FnMut(u64) -> Result<()>) -> Result<()> {
+        match &self.value {
+            Value::Number(number) => take(*number),
+            Value::Bytes(cursor) => {
+                let mut cursor = cursor.clone();
+                while !cursor.is_empty() {
+                    take(read_uleb128(&mut cursor, "packed number")?)?;
+                }
+                Ok(())
+            }
+            Value::Fixed => Err(self.other_type("numbers", section)),
+        }
+    }
+
+    fn other_type(&self, expected: &str, section: &'static str) -> Error {
+        let found = match self.value {
+            Value::Number(_) => "a number",
+            Value::Bytes(_) => "bytes",
+            Value::Fixed => "a fixed number",
+        };
+        let detail = format!("field {} holds {found}, expected {expected}", self.number);
+        Error::malformed(detail).at(section, self.offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pprof_profiles_are_recognised_by_their_first_messages() {
+        let head = [0x0a, 4, 0x08, 1, 0x10, 2, 0x12, 4, 0x0a, 2, 1, 2];
+        assert!(is_pprof(&head));
+        // Go's runtime says the time first.
+        assert!(is_pprof(&[&[0x48, 0xfb, 0xd3, 0xbf, 0xf9, 0xd6, 0xf5, 0x0e], &head[..]].concat()));
+        // Cut anywhere behind the first message.
+        assert!(is_pprof(&head[..9]));
+        assert!(is_pprof(&crate::stacks::pprof::write(&Default::default()).unwrap()));
+        for other in [&head[..5], &[0x0a, 4, 0x08, 1, 0x08, 2], &[0x0a, 4, 0x08, 1, 0x10, 2, 0x13], b"\n\x04main\n"] {
+            assert!(!is_pprof(other), "{other:?}");
+        }
     }
 }

@@ -1,11 +1,11 @@
 //! Profiles built field by field.
 
-use super::wire::Message;
-use super::*;
+use crate::call_chains::StackTable;
 use crate::error::ErrorKind;
 use crate::limits::Limits;
 use crate::stacks::collapsed::{CollapsedOptions, TextOptions, read_stacks, write_collapsed};
-use crate::stacks::model::StackTable;
+use crate::stacks::pprof::write::Message;
+use crate::stacks::pprof::*;
 use proptest::prelude::*;
 
 fn message(fields: &[(u64, Part)]) -> Message {
@@ -66,7 +66,7 @@ fn fields() -> Vec<(u64, Part)> {
 }
 
 fn bytes(fields: &[(u64, Part)]) -> Vec<u8> {
-    message(fields).finish().unwrap()
+    message(fields).finish()
 }
 
 fn profile() -> Profile {
@@ -95,7 +95,7 @@ fn table(profile: &Profile) -> StackTable {
 fn collapsed(table: &StackTable) -> String {
     let mut options = CollapsedOptions::default();
     (options.descriptors, options.bcis, options.threads) = (true, true, true);
-    write_collapsed(table, &options).unwrap().0
+    write_collapsed(table, &options).0
 }
 
 #[test]
@@ -402,7 +402,7 @@ fn java_stacks_survive_the_way_there_and_back() {
     let text = "[main tid=1];app/Main.main([Ljava/lang/String|)V@0;app/Main.loop(I)V@12;memcpy 2\n[main tid=1];app/Main.main([Ljava/lang/String|)V@3 5\n[other tid=2];p/Outer$$Lambda.0x7f.run()V@-5 1\n";
     let mut table_of_text = StackTable::new();
     read_stacks(text.as_bytes(), &TextOptions::default(), &Limits::default(), &mut table_of_text).unwrap();
-    let (profile, losses) = from_table(&table_of_text).unwrap();
+    let (profile, losses) = from_table(&table_of_text);
     // Text calls what is no Java method native.
     assert_eq!((losses.kinds, losses.words().len()), (1, 1));
     assert_eq!(profile.text(profile.functions[0].name), "memcpy");

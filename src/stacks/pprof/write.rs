@@ -1,8 +1,9 @@
 //! pprof out.
 
-use super::wire::Message;
-use super::{Function, Label, Location, Mapping, Profile, SampleRef, StringId, ValueType};
+use crate::bytes::leb128::write_uleb128;
+use crate::bytes::{Endian, Sink};
 use crate::error::Result;
+use crate::stacks::pprof::{Function, Label, Location, Mapping, Profile, SampleRef, StringId, ValueType};
 
 /// The profile, not compressed. Fields stand in order of their numbers and ids
 /// count up from 1, so equal profiles are equal bytes.
@@ -35,7 +36,7 @@ pub fn write(profile: &Profile) -> Result<Vec<u8>> {
     out.packed(13, profile.comments.iter().map(|id| number(*id)));
     out.number(14, number(profile.default_sample_type));
     out.number(15, number(profile.doc_url));
-    out.finish()
+    Ok(out.finish())
 }
 
 fn number(id: StringId) -> u64 {
@@ -109,4 +110,53 @@ fn function(id: u64, of: &Function) -> Message {
     message.number(4, number(of.file));
     message.signed(5, of.start_line);
     message
+}
+
+/// A message under construction.
+#[derive(Debug, Default)]
+pub(super) struct Message(Sink);
+
+impl Message {
+    /// A number, unless it is 0, which is what its absence means.
+    pub(super) fn number(&mut self, field: u64, value: u64) {
+        if value != 0 {
+            write_uleb128(&mut self.0, field << 3);
+            write_uleb128(&mut self.0, value);
+        }
+    }
+
+    /// A signed number, unless it is 0.
+    pub(super) fn signed(&mut self, field: u64, value: i64) {
+        self.number(field, value.cast_unsigned());
+    }
+
+    /// Bytes, the empty ones too.
+    pub(super) fn bytes(&mut self, field: u64, bytes: &[u8]) {
+        write_uleb128(&mut self.0, field << 3 | 2);
+        write_uleb128(&mut self.0, bytes.len() as u64);
+        self.0.bytes(bytes);
+    }
+
+    /// A message.
+    pub(super) fn message(&mut self, field: u64, message: &Message) {
+        self.piece(field, &message.0);
+    }
+
+    fn piece(&mut self, field: u64, piece: &Sink) {
+        self.bytes(field, piece.as_slice());
+    }
+
+    /// Numbers end to end; nothing when there is none.
+    pub(super) fn packed(&mut self, field: u64, numbers: impl Iterator<Item = u64>) {
+        let mut packed = Sink::new(Endian::Little);
+        numbers.for_each(|number| write_uleb128(&mut packed, number));
+        if !packed.is_empty() {
+            self.piece(field, &packed);
+        }
+    }
+
+    /// Returns the encoded bytes.
+    pub(super) fn finish(self) -> Vec<u8> {
+        self.0.into_bytes()
+    }
 }

@@ -8,16 +8,12 @@ use super::options::FORMATS;
 use super::parsed::Parsed;
 use super::values::float;
 use profbridge::families::MergeOptions;
-use profbridge::families::merge::sampleprof::{
-    SampleFilter, SampleMergeObserver, SampleMergeOptions, load_sample_file, merge_sample_files, overlap_sample_files,
-    parse_symbols,
-};
 use profbridge::input::WeightedInput;
 use profbridge::instr::Profile;
 use profbridge::sampleprof::overlap::OverlapOptions;
 use profbridge::sampleprof::{
-    self, ColdContexts, Encoding, Layout, Merger, ReadOptions, RecordFault, Rules, SampleProfile, Summary,
-    SupplementOptions, WriteOptions, is_text_fault, show,
+    self, ColdContexts, Encoding, FileMergeOptions, Filter, InputMessage, InputReports, Layout, ReadOptions, Rules,
+    SampleProfile, Summary, SupplementOptions, WriteOptions, is_text_fault, show,
 };
 use profbridge::{Compat, Error, Result};
 use std::ffi::OsStr;
@@ -64,18 +60,20 @@ pub(super) fn merge(
 ) -> Result<ExitCode, Failure> {
     let output = parsed.os_text("output").map_or_else(|| PathBuf::from("-"), PathBuf::from);
     let pattern = |name| parsed.value(name).map(|pattern| String::from_utf8_lossy(pattern).into_owned());
-    let filter = SampleFilter::new(pattern("function").as_deref(), pattern("no-function").as_deref());
-    let mut options = SampleMergeOptions::default();
+    let filter = Filter::new(pattern("function").as_deref(), pattern("no-function").as_deref());
+    let mut options = FileMergeOptions::default();
     options.read = read_options(parsed, conduct);
     options.compat = conduct.compat;
     options.failure_mode = asked.failure_mode;
-    options.remapping = asked.remapping;
-    options.drop_symbols = parsed.is_on("drop-profile-symbol-list");
-    options.cold = cold_contexts(parsed);
-    options.layout = layout(parsed);
-    options.filter = filter.as_ref().cloned().unwrap_or_default();
+    options.merge.remapping = asked.remapping;
+    options.merge.drop_symbols = parsed.is_on("drop-profile-symbol-list");
+    options.merge.cold = cold_contexts(parsed);
+    options.merge.layout = layout(parsed);
+    options.merge.filter = filter.as_ref().cloned().unwrap_or_default();
     options.threads = parsed.number("num-threads").and_then(|n| NonZeroUsize::new(usize::try_from(n).ok()?));
-    let report = merge_sample_files(inputs, &options, &mut Warnings).map_err(|error| failure(&error))?;
+    let merged = sampleprof::merge_files(inputs, &options, &mut |_, _| {});
+    print_messages(merged.as_ref().map_or_else(|failed| &failed.inputs, |report| &report.inputs));
+    let report = merged.map_err(|failed| failure(&failed.error))?;
     // A bad pattern is reported after the bad inputs.
     filter.map_err(|error| failure(&error))?;
     if let Some((all, dropped)) = report.filtered {
@@ -84,7 +82,7 @@ pub(super) fn merge(
     let mut profile = report.profile;
     if let Some(path) = parsed.os_text("prof-sym-list").filter(|path| !path.is_empty()) {
         let text = read_small(Path::new(&path)).map_err(|error| failure(&error))?;
-        profile.symbols.get_or_insert_default().extend(parse_symbols(&text));
+        profile.symbols.get_or_insert_default().extend(sampleprof::parse_symbols(&text));
     }
     sampleprof::check_writable(&profile, &encoding_options(parsed, options.read.rules))
         .map_err(|error| failure(&error.in_file(&output)))?;
@@ -193,7 +191,7 @@ pub(super) fn show(parsed: &Parsed, conduct: &CompatMode, file: &Path, out: &mut
     let mut profile = sampleprof::read(&bytes, &options).map_err(said)?;
     let symbols = profile.symbols.take();
     let stored = profile.summary.take();
-    let merger = Merger::load(rules, profile);
+    let profile = profile.in_container_order(rules);
     let function = parsed.value("function").unwrap_or_default();
     let all = parsed.is_on("all-functions") || function.is_empty();
     let most = parsed.number("topn").unwrap_or_default();
@@ -201,10 +199,9 @@ pub(super) fn show(parsed: &Parsed, conduct: &CompatMode, file: &Path, out: &mut
     // Sorting all counts takes long; most listings need no summary.
     let needs_summary = lists_hot || parsed.is_on("detailed-summary");
     let summary = match stored {
-        None if needs_summary => merger.summary(),
+        None if needs_summary => profile.compute_summary(rules),
         stored => stored.unwrap_or_default(),
     };
-    let profile = merger.finish();
     match (all, format) {
         (true, b"json") => show::write_json(&profile, rules, usize::MAX, out)?,
         (true, _) => show::write_functions(&profile, rules, out)?,
@@ -239,7 +236,7 @@ pub(super) fn overlap(
     options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
     options.similarity_cutoff = parsed.number("similarity-cutoff").unwrap_or_default();
     let (first, second, read) = (Path::new(base), Path::new(test), read_options(parsed, conduct));
-    let report = overlap_sample_files(first, second, &read, conduct.compat, &options);
+    let report = sampleprof::overlap_files(first, second, &read, conduct.compat, &options);
     let report = report.map_err(|error| failure(&error))?;
     Ok(report.write_text(base.as_encoded_bytes(), test.as_encoded_bytes(), conduct.compat, out)?)
 }
@@ -288,22 +285,22 @@ pub(super) fn supplement(
         options.min_size_threshold = usize::try_from(least).unwrap_or(usize::MAX);
     }
     options.cold_threshold = parsed.number("instr-prof-cold-threshold").unwrap_or_default();
-    let loaded = load_sample_file(Path::new(&path), &read_options(parsed, conduct), conduct.compat);
+    let loaded = sampleprof::load_file(Path::new(&path), &read_options(parsed, conduct), conduct.compat);
     let (profile, summary) = loaded.map_err(|error| failure(&error))?;
     Ok(Some(Supplement { profile, summary, options }))
 }
 
-/// Says at once what is wrong with inputs and records.
-struct Warnings;
-
-impl SampleMergeObserver for Warnings {
-    fn record_fault(&mut self, _: usize, input: &WeightedInput, title: &[u8], fault: RecordFault) {
-        let file = input.path.as_os_str().as_encoded_bytes();
-        let separator: &[u8] = if title.is_empty() { b"" } else { b": " };
-        messages::line(&[file, b": ", title, separator, fault.llvm_message().as_bytes()].concat());
-    }
-
-    fn left_out(&mut self, _: usize, input: &WeightedInput, error: &Error) {
-        messages::warning(Some(input.path.as_os_str().as_encoded_bytes()), &sampleprof::llvm_message(error));
-    }
+/// Prints the messages about inputs and their records.
+fn print_messages(inputs: &InputReports) {
+    inputs.each_message(&mut |_, report, message| {
+        let file = report.input.path.as_os_str().as_encoded_bytes();
+        match message {
+            InputMessage::Fault(fault) => {
+                let separator: &[u8] = if fault.title.is_empty() { b"" } else { b": " };
+                messages::line(&[file, b": ", &fault.title, separator, fault.fault.llvm_message().as_bytes()].concat());
+            }
+            InputMessage::Skipped(error) => messages::warning(Some(file), &sampleprof::llvm_message(error)),
+            InputMessage::Empty(error) => messages::warning(Some(file), &sampleprof::llvm_message(error)),
+        }
+    });
 }

@@ -1,0 +1,234 @@
+//! What asked for a sample to be taken, and what its number counts.
+
+use std::collections::BTreeMap;
+
+/// What asked for a sample to be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum SampleSource {
+    /// Not told: collapsed and folded stacks, iprof.
+    #[default]
+    Unknown,
+    /// `jdk.ExecutionSample`: a thread that executes Java, by the wall clock.
+    Execution,
+    /// `jdk.NativeMethodSample`: a thread inside a native method.
+    Native,
+    /// `jdk.CPUTimeSample` (JDK 25): by the CPU time of the thread.
+    CpuTime,
+    /// `profiler.WallClockSample` of async-profiler: any thread, waiting or not.
+    WallClock,
+    /// `jdk.ObjectAllocationSample` (JDK 16 and later): some allocations, each
+    /// with the bytes that it stands for.
+    Allocation,
+    /// `jdk.ObjectAllocationInNewTLAB` and `jdk.ObjectAllocationOutsideTLAB`:
+    /// the first allocation in each buffer of a thread, with the bytes of the
+    /// buffer, and every allocation that has none, with its own.
+    Tlab,
+    /// `jdk.JavaMonitorEnter`: waiting for a monitor that another thread holds.
+    Lock,
+    /// `jdk.JavaMonitorWait`: inside `Object.wait`.
+    Wait,
+    /// `jdk.ThreadPark`: parked, as by the locks of `java.util.concurrent`.
+    Park,
+    /// `jdk.SocketRead`.
+    SocketRead,
+    /// `jdk.SocketWrite`.
+    SocketWrite,
+    /// `jdk.FileRead`.
+    FileRead,
+    /// `jdk.FileWrite`.
+    FileWrite,
+}
+
+impl SampleSource {
+    /// All, in the order of reports.
+    pub const ALL: [Self; 14] = [
+        Self::Unknown,
+        Self::Execution,
+        Self::Native,
+        Self::CpuTime,
+        Self::WallClock,
+        Self::Allocation,
+        Self::Tlab,
+        Self::Lock,
+        Self::Wait,
+        Self::Park,
+        Self::SocketRead,
+        Self::SocketWrite,
+        Self::FileRead,
+        Self::FileWrite,
+    ];
+
+    /// One word for reports and options.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unknown => "samples",
+            Self::Execution => "execution",
+            Self::Native => "native",
+            Self::CpuTime => "cpu-time",
+            Self::WallClock => "wall-clock",
+            Self::Allocation => "allocation",
+            Self::Tlab => "tlab",
+            Self::Lock => "lock",
+            Self::Wait => "wait",
+            Self::Park => "park",
+            Self::SocketRead => "socket-read",
+            Self::SocketWrite => "socket-write",
+            Self::FileRead => "file-read",
+            Self::FileWrite => "file-write",
+        }
+    }
+
+    /// Whether samples of this sort are taken at intervals, so that their number
+    /// measures time. All others are events that happened, which weigh.
+    pub fn is_timed(self) -> bool {
+        matches!(self, Self::Unknown | Self::Execution | Self::Native | Self::CpuTime | Self::WallClock)
+    }
+
+    /// What a weight counts of this sort; `None` where it has no such thing.
+    pub fn unit(self, weight: Weight) -> Option<Unit> {
+        let (bytes, time) = match self {
+            Self::Allocation | Self::Tlab => (Some(Unit::Bytes), None),
+            Self::Lock | Self::Wait | Self::Park => (None, Some(Unit::Nanoseconds)),
+            Self::SocketRead | Self::SocketWrite | Self::FileRead | Self::FileWrite => {
+                (Some(Unit::Bytes), Some(Unit::Nanoseconds))
+            }
+            _ => (None, None),
+        };
+        match weight {
+            Weight::Count => Some(Unit::Hits),
+            Weight::Bytes => bytes,
+            Weight::Time => time,
+            Weight::Usual => time.or(bytes).or(Some(Unit::Hits)),
+        }
+    }
+}
+
+/// By what events of a recording are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Weight {
+    /// Nanoseconds where something took time, else bytes where something was
+    /// allocated, else the number of samples.
+    #[default]
+    Usual,
+    /// The number of events.
+    Count,
+    /// Bytes allocated, read or written.
+    Bytes,
+    /// Nanoseconds that it took.
+    Time,
+}
+
+/// What the numbers of samples count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Unit {
+    /// Samples, or events.
+    #[default]
+    Hits,
+    /// Bytes.
+    Bytes,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Millionths of what a text with fractional counts counts.
+    Millionths,
+}
+
+impl Unit {
+    /// One word for reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Hits => "hits",
+            Self::Bytes => "bytes",
+            Self::Nanoseconds => "ns",
+            Self::Millionths => "millionths",
+        }
+    }
+}
+
+/// Counts kept while samples are read: what the source is, what was left out,
+/// and what hints at the bias of its sampler.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ReadStats {
+    /// What wrote the samples, in words, each once: `Flight Recorder 2.1`,
+    /// `collapsed stacks`, `iprof`.
+    pub sources: Vec<String>,
+    /// Self-contained parts of the source: chunks of a recording, files of text.
+    pub parts: u64,
+    /// Nanoseconds covered, where the source tells.
+    pub duration_nanos: u64,
+    /// Samples that had no stack at all (`failed` CPU-time samples, events
+    /// whose stack is null).
+    pub samples_without_stack: u64,
+    /// What the numbers of each sort of sample count; a sort has several units
+    /// where sources that do not add up were read into one table.
+    pub units: Vec<(SampleSource, Unit)>,
+    /// Events of a recording that the reader was not asked for.
+    pub skipped_events: BTreeMap<SampleSource, u64>,
+    /// Samples and events before or after the time asked for.
+    pub samples_out_of_time: u64,
+    /// Lines of text that are no stack.
+    pub lines_skipped: u64,
+    /// Parts at the end that were cut off.
+    pub parts_cut: u64,
+    /// Bytecode indexes that the source did not know although it tells them
+    /// elsewhere.
+    pub unknown_bci_frames: u64,
+    /// Stacks whose names were not UTF-8 and were mended.
+    pub names_mended: u64,
+    /// Samples that the sampler itself says it lost.
+    pub samples_lost: u64,
+    /// Frames without package, from a profiler told to shorten names.
+    pub simple_names: bool,
+}
+
+impl ReadStats {
+    /// Adds what another source showed.
+    pub fn absorb(&mut self, other: &ReadStats) {
+        for source in &other.sources {
+            self.add_source(source);
+        }
+        self.simple_names |= other.simple_names;
+        for (source, unit) in &other.units {
+            self.add_unit(*source, *unit);
+        }
+        for (source, events) in &other.skipped_events {
+            let sum = self.skipped_events.entry(*source).or_default();
+            *sum = sum.saturating_add(*events);
+        }
+        for (sum, part) in [
+            (&mut self.parts, other.parts),
+            (&mut self.duration_nanos, other.duration_nanos),
+            (&mut self.samples_without_stack, other.samples_without_stack),
+            (&mut self.samples_out_of_time, other.samples_out_of_time),
+            (&mut self.lines_skipped, other.lines_skipped),
+            (&mut self.parts_cut, other.parts_cut),
+            (&mut self.unknown_bci_frames, other.unknown_bci_frames),
+            (&mut self.names_mended, other.names_mended),
+            (&mut self.samples_lost, other.samples_lost),
+        ] {
+            *sum = sum.saturating_add(part);
+        }
+    }
+
+    /// Says what the numbers of a sort of sample count.
+    pub fn add_unit(&mut self, source: SampleSource, unit: Unit) {
+        if !self.units.contains(&(source, unit)) {
+            self.units.push((source, unit));
+        }
+    }
+
+    /// Adds a source in words unless it is there already.
+    pub fn add_source(&mut self, source: &str) {
+        if !self.sources.iter().any(|known| known == source) {
+            self.sources.push(source.to_string());
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Which samples of a table are meant.
+
+use super::samples::{SampleSource, Unit};
+use super::table::{Frame, FrameId, FrameKind, FunctionId, Sample, SampleKey, StackTable};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Samples that count, of a table that may hold several sorts.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Selection {
+    /// Sorts of samples; empty takes the one sort that
+    /// [`StackTable::main_source`] names. Sorts measure different things (time
+    /// on a CPU, time in native code, waiting), so they are not added up
+    /// unless asked for. Default: empty.
+    pub sources: Vec<SampleSource>,
+    /// Leave out stacks whose outermost frames are missing. Default: `false`.
+    pub drop_truncated: bool,
+    /// Only samples of the thread of this name. Default: all threads.
+    pub thread: Option<String>,
+}
+
+/// What a [`Selection`] left out, in hits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotSelected {
+    /// Of sorts that were not asked for.
+    pub other_sources: u128,
+    /// Truncated.
+    pub truncated: u128,
+    /// Of other threads.
+    pub other_threads: u128,
+}
+
+impl StackTable {
+    /// The sort of samples that a table is mostly for: samples without a
+    /// source, else execution, CPU time, wall clock, native, whichever comes
+    /// first in this order; events, such as allocations, where there is nothing else.
+    pub fn main_source(&self) -> Option<SampleSource> {
+        let timed = [
+            SampleSource::Unknown,
+            SampleSource::Execution,
+            SampleSource::CpuTime,
+            SampleSource::WallClock,
+            SampleSource::Native,
+        ];
+        let there: BTreeSet<SampleSource> = self.samples().map(|sample| sample.key.source).collect();
+        timed.into_iter().chain(SampleSource::ALL).find(|source| there.contains(source))
+    }
+
+    /// What the numbers of the samples count; `None` where they count different things.
+    pub fn unit(&self) -> Option<Unit> {
+        let there: BTreeSet<SampleSource> = self.samples().map(|sample| sample.key.source).collect();
+        let units = self.observed.units.iter().filter(|(source, _)| there.contains(source));
+        let units: BTreeSet<Unit> = units.map(|(_, unit)| *unit).collect();
+        match units.len() {
+            0 => Some(Unit::Hits),
+            1 => units.first().copied(),
+            _ => None,
+        }
+    }
+
+    /// Hits by sort of sample, in the order of [`SampleSource::ALL`], without zeros.
+    pub fn hits_by_source(&self) -> Vec<(SampleSource, u128)> {
+        let mut hits: BTreeMap<SampleSource, u128> = BTreeMap::new();
+        for sample in self.samples().filter(|sample| sample.hits > 0) {
+            *hits.entry(sample.key.source).or_default() += u128::from(sample.hits);
+        }
+        hits.into_iter().collect()
+    }
+
+    /// The selected samples, and how many hits were not selected.
+    pub fn select(&self, selection: &Selection) -> (StackTable, NotSelected) {
+        let has_source = self.source_chooser(selection);
+        let thread = selection.thread.as_deref().map(|name| self.find_thread(name));
+        let mut left_out = NotSelected::default();
+        for sample in self.samples() {
+            let hits = u128::from(sample.hits);
+            if !has_source(&sample) {
+                left_out.other_sources += hits;
+            } else if selection.drop_truncated && sample.key.truncated {
+                left_out.truncated += hits;
+            } else if thread.is_some_and(|thread| thread.is_none() || thread != sample.key.thread) {
+                left_out.other_threads += hits;
+            }
+        }
+        (self.filter_samples(self.chooser(selection)), left_out)
+    }
+
+    /// Whether a sample is selected.
+    pub(crate) fn chooser<'a>(&'a self, selection: &'a Selection) -> impl Fn(&Sample) -> bool + 'a {
+        let has_source = self.source_chooser(selection);
+        let thread = selection.thread.as_deref().map(|name| self.find_thread(name));
+        move |sample| {
+            has_source(sample)
+                && !(selection.drop_truncated && sample.key.truncated)
+                && thread.is_none_or(|thread| thread.is_some() && thread == sample.key.thread)
+        }
+    }
+
+    /// Whether a sample is of a sort that is selected.
+    fn source_chooser<'a>(&self, selection: &'a Selection) -> impl Fn(&Sample) -> bool + use<'a> {
+        let main = self.main_source();
+        move |sample| match selection.sources.is_empty() {
+            true => Some(sample.key.source) == main,
+            false => selection.sources.contains(&sample.key.source),
+        }
+    }
+}
+
+/// What samples without a thread are put below.
+const NO_THREAD: &str = "(no thread)";
+
+impl StackTable {
+    /// The same samples with every stack turned round: what ran comes first, then
+    /// its callers.
+    pub fn reversed(&self) -> StackTable {
+        let mut out = self.with_same_names();
+        for sample in self.samples() {
+            let frames: Vec<FrameId> = self.frames(sample.key.stack).collect();
+            self.add_turned(&mut out, sample.key, sample.hits, &frames);
+        }
+        out
+    }
+
+    /// The same samples with the name of its thread below every stack.
+    pub fn by_thread(&self) -> StackTable {
+        let mut out = self.with_same_names();
+        for sample in self.samples() {
+            let name = sample.key.thread.map_or(NO_THREAD, |thread| self.thread(thread));
+            let function = out.intern_symbol(name);
+            let thread = Frame { function, bci: None, line: None, kind: FrameKind::Unknown };
+            let thread = out.intern_frame(thread);
+            let mut stack = out.push_frame(None, thread);
+            let mut frames: Vec<FrameId> = self.frames(sample.key.stack).collect();
+            frames.reverse();
+            for frame in frames {
+                let frame = out.intern_frame(self.frame(frame));
+                stack = out.push_frame(Some(stack), frame);
+            }
+            out.add(SampleKey { stack, ..sample.key }, sample.hits);
+        }
+        out
+    }
+
+    /// The samples whose stacks hold a method for which `is_one` says so, without
+    /// the callers of the outermost such frame: what a method calls, wherever it is
+    /// called from. With `callers`, what calls its innermost frame instead, the
+    /// nearest caller first.
+    pub fn of_method(&self, callers: bool, mut is_one: impl FnMut(FunctionId) -> bool) -> StackTable {
+        let is_one: Vec<bool> = self.functions().map(&mut is_one).collect();
+        let holds = |frame: &FrameId| is_one[self.frame(*frame).function.index()];
+        let mut out = self.with_same_names();
+        for sample in self.samples() {
+            let mut frames: Vec<FrameId> = self.frames(sample.key.stack).collect();
+            let kept = if callers {
+                let Some(at) = frames.iter().position(holds) else { continue };
+                &frames[at..]
+            } else {
+                frames.reverse();
+                let Some(at) = frames.iter().position(holds) else { continue };
+                &frames[at..]
+            };
+            self.add_turned(&mut out, sample.key, sample.hits, kept);
+        }
+        out
+    }
+
+    /// Adds a sample with a stack of these frames, of which the first has no caller.
+    fn add_turned(&self, out: &mut StackTable, key: SampleKey, hits: u64, frames: &[FrameId]) {
+        let mut turned = None;
+        for frame in frames {
+            let frame = out.intern_frame(self.frame(*frame));
+            turned = Some(out.push_frame(turned, frame));
+        }
+        if let Some(stack) = turned {
+            out.add(SampleKey { stack, ..key }, hits);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+    use crate::stacks::collapsed::{CollapsedOptions, TextOptions, read_stacks, write_collapsed};
+
+    fn table(text: &str) -> StackTable {
+        let mut table = StackTable::new();
+        read_stacks(text.as_bytes(), &TextOptions::default(), &Limits::default(), &mut table).unwrap();
+        table
+    }
+
+    fn text(table: &StackTable) -> String {
+        write_collapsed(table, &CollapsedOptions::default()).0
+    }
+
+    const STACKS: &str = "[one tid=1];main;sort;less 3\n[one tid=1];main;less 1\nmain;sort;sort;swap 5\nidle 2\n";
+
+    #[test]
+    fn threads_come_below_their_stacks() {
+        let expected = "(no thread);idle 2\n(no thread);main;sort;sort;swap 5\none;main;less 1\none;main;sort;less 3\n";
+        assert_eq!(text(&table(STACKS).by_thread()), expected);
+    }
+
+    #[test]
+    fn one_method_is_merged_from_wherever_it_is_called() {
+        let table = table(STACKS);
+        let is_sort = |id| table.display_function(id) == "sort";
+        assert_eq!(text(&table.of_method(false, is_sort)), "sort;less 3\nsort;sort;swap 5\n");
+        assert_eq!(text(&table.of_method(true, is_sort)), "sort;main 3\nsort;sort;main 5\n");
+        let is_less = |id| table.display_function(id) == "less";
+        assert_eq!(text(&table.of_method(true, is_less)), "less;main 1\nless;sort;main 3\n");
+        assert_eq!(text(&table.reversed()), "idle 2\nless;main 1\nless;sort;main 3\nswap;sort;sort;main 5\n");
+    }
+}

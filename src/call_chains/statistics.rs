@@ -1,0 +1,386 @@
+//! What sampled stacks say: the flat table of hot methods, threads, call
+//! chains, and how far the statistics can be trusted.
+//!
+//! *Exclusive* hits of a method are those of stacks with it as leaf,
+//! *inclusive* ones those of stacks with it anywhere, once a stack however
+//! often it recurs. Percentages are of all hits.
+
+use super::chains::CallChain;
+use super::samples::{SampleSource, Unit, Weight};
+use super::table::{Certainty, FrameKind, Function, FunctionId, Sample, StackTable, ThreadId};
+use crate::digits::number_of;
+use serde::{Serialize, Serializer};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// One method of the flat table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct HotMethod {
+    /// As people write it: `app.Main.loop(int)`.
+    pub method: String,
+    /// Hits of stacks with this leaf.
+    pub exclusive: u128,
+    /// Hits of stacks that have it anywhere.
+    pub inclusive: u128,
+    /// Of the exclusive hits: those the source calls exact.
+    pub exact: u128,
+    /// Of the exclusive hits: those the source calls guessed or moved.
+    pub heuristic: u128,
+}
+
+/// Hits of one thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ThreadHits {
+    /// Its name; `None` for samples without a thread.
+    pub thread: Option<String>,
+    /// Hits.
+    pub hits: u128,
+}
+
+/// An array of objects with names.
+fn sorts_as_objects<S: Serializer>(event_types: &[(&'static str, u128)], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Row {
+        sort: &'static str,
+        hits: u128,
+    }
+    serializer.collect_seq(event_types.iter().map(|(sort, hits)| Row { sort, hits: *hits }))
+}
+
+/// All statistics of a table of stacks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SampleStatistics {
+    /// What wrote the samples.
+    pub sources: Vec<String>,
+    /// What a hit is: `hits` for samples, `bytes`, `ns`; `mixed` for samples that count different things.
+    pub unit: &'static str,
+    /// All hits.
+    pub hits: u128,
+    /// Distinct stacks with hits.
+    pub stacks: u64,
+    /// Frames of the deepest stack.
+    pub max_depth: u32,
+    /// Frames of a stack, the mean over hits.
+    pub mean_depth: f64,
+    /// Nanoseconds covered, 0 where the source does not tell.
+    pub duration_nanos: u64,
+    /// Whether the source tells exact hits from guesses.
+    pub has_certainty: bool,
+    /// Hits by sort of sample.
+    #[serde(rename = "hits_by_sort", serialize_with = "sorts_as_objects")]
+    pub hits_by_event_type: Vec<(&'static str, u128)>,
+    /// Methods by falling exclusive, then inclusive hits, then name.
+    pub methods: Vec<HotMethod>,
+    /// Threads by falling hits, then name; empty where the source has none.
+    pub threads: Vec<ThreadHits>,
+    /// How far the statistics can be trusted, from what the file itself shows.
+    pub notes: Vec<String>,
+}
+
+/// Computes all statistics.
+pub fn statistics(table: &StackTable) -> SampleStatistics {
+    let mut methods: Vec<HotMethod> = table
+        .functions()
+        .map(|id| HotMethod { method: table.display_function(id), exclusive: 0, inclusive: 0, exact: 0, heuristic: 0 })
+        .collect();
+    let mut seen_in: Vec<usize> = vec![usize::MAX; methods.len()];
+    let mut threads: BTreeMap<Option<ThreadId>, u128> = BTreeMap::new();
+    let (mut depths, mut max_depth) = (0u128, 0);
+    let mut stacks = BTreeSet::new();
+    for (number, sample) in table.samples().enumerate() {
+        let hits = u128::from(sample.hits);
+        let function = |frame| -> FunctionId { table.frame(frame).function };
+        let leaf = &mut methods[function(table.leaf(sample.key.stack)).index()];
+        leaf.exclusive += hits;
+        match sample.key.certainty {
+            Certainty::Exact => leaf.exact += hits,
+            Certainty::Heuristic => leaf.heuristic += hits,
+            Certainty::Unknown => {}
+        }
+        for frame in table.frames(sample.key.stack) {
+            let index = function(frame).index();
+            if seen_in[index] != number {
+                seen_in[index] = number;
+                methods[index].inclusive += hits;
+            }
+        }
+        *threads.entry(sample.key.thread).or_default() += hits;
+        let depth = table.depth(sample.key.stack);
+        depths += hits * u128::from(depth);
+        max_depth = max_depth.max(depth);
+        stacks.insert(sample.key.stack);
+    }
+    methods.retain(|method| method.inclusive > 0);
+    methods.sort_by(|a, b| {
+        (b.exclusive, b.inclusive).cmp(&(a.exclusive, a.inclusive)).then_with(|| a.method.cmp(&b.method))
+    });
+    let total = table.total_hits();
+    let by_sort = table.hits_by_source().into_iter().map(|(source, hits)| (source.word(), hits)).collect();
+    SampleStatistics {
+        sources: table.observed.sources.clone(),
+        unit: table.unit().map_or("mixed", Unit::word),
+        hits: total,
+        stacks: stacks.len() as u64,
+        max_depth,
+        mean_depth: if total == 0 { 0.0 } else { depths as f64 / total as f64 },
+        duration_nanos: table.observed.duration_nanos,
+        has_certainty: table.samples().any(|sample| sample.key.certainty != Certainty::Unknown),
+        hits_by_event_type: by_sort,
+        methods,
+        threads: thread_rows(table, threads),
+        notes: notes(table),
+    }
+}
+
+fn thread_rows(table: &StackTable, threads: BTreeMap<Option<ThreadId>, u128>) -> Vec<ThreadHits> {
+    if threads.keys().all(Option::is_none) {
+        return Vec::new();
+    }
+    let mut rows: Vec<ThreadHits> = threads
+        .into_iter()
+        .map(|(thread, hits)| ThreadHits { thread: thread.map(|id| table.thread(id).to_string()), hits })
+        .collect();
+    rows.sort_by(|a, b| b.hits.cmp(&a.hits).then_with(|| a.thread.cmp(&b.thread)));
+    rows
+}
+
+/// Hits in percent of all; 0 when there are none.
+pub fn percent(hits: u128, total: u128) -> f64 {
+    if total == 0 { 0.0 } else { hits as f64 * 100.0 / total as f64 }
+}
+
+/// Whether a sort of sample measures waiting as well as running.
+pub(super) fn includes_waiting(source: SampleSource) -> bool {
+    matches!(source, SampleSource::WallClock | SampleSource::Native)
+}
+
+/// Share of one-frame stacks, in percent, from which broken stacks are suspected.
+const BROKEN_STACKS: f64 = 20.0;
+
+/// One line for each thing to keep in mind; lower case, no full stop.
+pub fn notes(table: &StackTable) -> Vec<String> {
+    let mut notes = Vec::new();
+    let total = table.total_hits();
+    let has = |source: &str| table.observed.sources.iter().any(|known| known.starts_with(source));
+    if has("Flight Recorder") {
+        notes.push(
+            "Flight Recorder samples a bounded number of running threads a tick; positions inside compiled code are exact only with -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints"
+                .to_string(),
+        );
+    }
+    if has("collapsed") {
+        notes.push("collapsed stacks do not say which sampler took them: one that waits for safepoints is blind in loops without polls and charges the next poll; one that does not loses ticks to error frames".to_string());
+    }
+    if has("iprof samples") {
+        notes.push(
+            "an iprof has no sampling period, no threads and no time; hits are shares of the whole run".to_string(),
+        );
+    }
+    if has("iprof call counts") {
+        notes.push("these are numbers of calls, not time; chains end where compilation units do".to_string());
+    }
+    if has("folded") {
+        notes.push("stacks of perf are whole only where all code keeps frame pointers (-XX:+PreserveFramePointer); interpreted methods have no name there".to_string());
+    }
+    notes.extend(events(table));
+    notes.extend(measured(table, total));
+    notes
+}
+
+/// What events other than samples say, and which there are that nobody asked for.
+fn events(table: &StackTable) -> Vec<String> {
+    let there: BTreeSet<SampleSource> = table.samples().map(|sample| sample.key.source).collect();
+    let has = |sources: &[SampleSource]| sources.iter().any(|source| there.contains(source));
+    let mut notes = Vec::new();
+    if has(&[SampleSource::Allocation]) {
+        notes.push("jdk.ObjectAllocationSample takes so many allocations a second; each stands for the bytes that its thread allocated since the one before".to_string());
+    }
+    if has(&[SampleSource::Tlab]) {
+        notes.push(
+            "of the allocations in a thread's buffer only the first is recorded, and stands for the whole buffer"
+                .to_string(),
+        );
+    }
+    if there.iter().any(|source| source.unit(Weight::Time).is_some()) {
+        notes.push("locks, waiting, reads and writes are recorded only where they took longer than the recording's threshold (20 ms in the JDK's default settings)".to_string());
+    }
+    let skipped = &table.observed.skipped_events;
+    if !skipped.is_empty() {
+        let event_types: Vec<String> =
+            skipped.iter().map(|(source, events)| format!("{events} {}", source.word())).collect();
+        notes.push(format!(
+            "events of other sorts are there too, and are shown where they are asked for: {}",
+            event_types.join(", ")
+        ));
+    }
+    notes
+}
+
+/// Notes with a number from the samples.
+fn measured(table: &StackTable, total: u128) -> Vec<String> {
+    let hits = |test: &dyn Fn(&Sample) -> bool| -> u128 {
+        table.samples().filter(|sample| test(sample)).map(|sample| u128::from(sample.hits)).sum()
+    };
+    let leaf = |sample: &Sample| table.frame(table.leaf(sample.key.stack));
+    let symbol = |sample: &Sample| match table.function(leaf(sample).function) {
+        Function::Symbol { name } => Some(table.name(name)),
+        Function::Java { .. } => None,
+    };
+    let mut notes = Vec::new();
+    let mut add = |count: u128, words: &str| {
+        if count > 0 {
+            let hits = number_of(total, "hit");
+            notes.push(format!("{count} of {hits} ({:.3} %) {words}", percent(count, total)));
+        }
+    };
+    add(hits(&|sample| sample.key.truncated), "have truncated stacks: the outermost frames are missing");
+    add(
+        hits(&|sample| sample.key.certainty == Certainty::Heuristic),
+        "were moved to the next safepoint, says the source",
+    );
+    add(
+        hits(&|sample| symbol(sample).is_some_and(|name| name.starts_with('[') && name.ends_with(']'))),
+        "end in an error frame: the sampler could not walk the stack",
+    );
+    add(hits(&|sample| symbol(sample) == Some("Interpreter")), "end in the interpreter, whose methods are not named");
+    add(hits(&|sample| includes_waiting(sample.key.source)), "include waiting, not only running");
+    add(
+        hits(&|sample| {
+            leaf(sample).bci.is_none() && matches!(sample.key.source, SampleSource::Execution | SampleSource::CpuTime)
+        }),
+        "have no bytecode index at the leaf",
+    );
+    let single = hits(&|sample| table.depth(sample.key.stack) == 1 && leaf(sample).kind != FrameKind::Kernel);
+    if percent(single, total) >= BROKEN_STACKS {
+        add(single, "have one frame only: frame pointers are probably missing (-XX:+PreserveFramePointer)");
+    }
+    let observed = &table.observed;
+    for (count, what, words) in [
+        (observed.samples_without_stack, "sample", "without a stack, not counted"),
+        (observed.samples_out_of_time, "sample", "outside the time asked for, events included"),
+        (observed.samples_lost, "sample", "lost, says the source"),
+        (observed.lines_skipped, "line", "without a stack, not counted"),
+        (observed.parts_cut, "part", "cut off at the end and not counted"),
+    ] {
+        if count > 0 {
+            notes.push(format!("{} {words}", number_of(count, what)));
+        }
+    }
+    notes
+}
+
+/// The flat table with what belongs to it; at most `limit` methods.
+pub fn write_statistics(statistics: &SampleStatistics, limit: usize) -> String {
+    let mut out = String::new();
+    let mut line = |text: String| {
+        out.push_str(&text);
+        out.push('\n');
+    };
+    line(format!("Source: {}", statistics.sources.join(", ")));
+    line(format!(
+        "{}: {} in {}, {:.1} frames deep on average, {} at most",
+        counted(statistics),
+        statistics.hits,
+        number_of(statistics.stacks, "distinct stack"),
+        statistics.mean_depth,
+        statistics.max_depth
+    ));
+    if statistics.duration_nanos > 0 {
+        line(format!("Recorded time: {:.3} s", statistics.duration_nanos as f64 / 1e9));
+    }
+    if statistics.hits_by_event_type.len() > 1 {
+        let event_types: Vec<String> =
+            statistics.hits_by_event_type.iter().map(|(sort, hits)| format!("{sort} {hits}")).collect();
+        line(format!("Sorts of samples: {}", event_types.join(", ")));
+    }
+    for note in &statistics.notes {
+        line(format!("Note: {note}"));
+    }
+    line(String::new());
+    out.push_str(&method_table(statistics, limit));
+    if !statistics.threads.is_empty() {
+        out.push('\n');
+        out.push_str(&thread_table(statistics, limit));
+    }
+    out
+}
+
+/// The heading of what is counted.
+fn counted(statistics: &SampleStatistics) -> &'static str {
+    match statistics.unit {
+        "bytes" => "Bytes",
+        "ns" => "ns",
+        "millionths" => "Millionths",
+        _ => "Hits",
+    }
+}
+
+fn method_table(statistics: &SampleStatistics, limit: usize) -> String {
+    let shown = &statistics.methods[..statistics.methods.len().min(limit)];
+    let width = shown.iter().map(|row| row.method.chars().count()).chain([11]).max().unwrap_or(11);
+    let mut out = String::new();
+    let marks = if statistics.has_certainty { format!(" {:>10} {:>10}", "Exact", "Heuristic") } else { String::new() };
+    let _ = writeln!(
+        out,
+        "{:<width$} {:>10} {:>8} {:>10} {:>8}{marks}",
+        "Method name",
+        counted(statistics),
+        "%",
+        "Inclusive",
+        "%"
+    );
+    for row in shown {
+        let marks =
+            if statistics.has_certainty { format!(" {:>10} {:>10}", row.exact, row.heuristic) } else { String::new() };
+        let _ = writeln!(
+            out,
+            "{:<width$} {:>10} {:>8.3} {:>10} {:>8.3}{marks}",
+            row.method,
+            row.exclusive,
+            percent(row.exclusive, statistics.hits),
+            row.inclusive,
+            percent(row.inclusive, statistics.hits)
+        );
+    }
+    if shown.len() < statistics.methods.len() {
+        let _ = writeln!(out, "… and {}", number_of(statistics.methods.len() - shown.len(), "more method"));
+    }
+    out
+}
+
+fn thread_table(statistics: &SampleStatistics, limit: usize) -> String {
+    let name = |thread: &Option<String>| thread.clone().unwrap_or_else(|| "(no thread)".to_string());
+    let shown = &statistics.threads[..statistics.threads.len().min(limit)];
+    let width = shown.iter().map(|row| name(&row.thread).chars().count()).chain([6]).max().unwrap_or(6);
+    let mut out = String::new();
+    let _ = writeln!(out, "{:<width$} {:>10} {:>8}", "Thread", counted(statistics), "%");
+    for row in shown {
+        let _ =
+            writeln!(out, "{:<width$} {:>10} {:>8.3}", name(&row.thread), row.hits, percent(row.hits, statistics.hits));
+    }
+    if shown.len() < statistics.threads.len() {
+        let _ = writeln!(out, "… and {}", number_of(statistics.threads.len() - shown.len(), "more thread"));
+    }
+    out
+}
+
+/// Call chains: each line its hits and its share of the line it belongs to.
+pub fn write_chains(chains: &[CallChain]) -> String {
+    let mut out = String::new();
+    for chain in chains {
+        let _ = writeln!(out, "{}   {}", chain.method, chain.hits);
+        // Deep recursion must not become deep recursion here.
+        let mut open: Vec<(usize, &CallChain, u128)> =
+            chain.next.iter().rev().map(|next| (1, next, chain.hits)).collect();
+        while let Some((level, node, above)) = open.pop() {
+            let bci = node.bci.map_or(String::new(), |bci| format!(" @{bci}"));
+            let share = percent(node.hits, above);
+            let _ = writeln!(out, "{}{}{bci}   {}  {share:.3} %", "  ".repeat(level), node.method, node.hits);
+            open.extend(node.next.iter().rev().map(|next| (level + 1, next, node.hits)));
+        }
+    }
+    out
+}

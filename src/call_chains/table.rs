@@ -1,0 +1,542 @@
+//! Sampled stacks: what recordings, collapsed and folded stacks and the
+//! `samplingProfiles` of an iprof have in common. It knows no file format.
+//!
+//! ```text
+//! StackTable
+//! ├── names                 every text once
+//! ├── functions             a Java method (class, name, signature) or a symbol
+//! ├── frames                a function at a position (BCI, line), and how it ran
+//! ├── stacks                a tree from the thread's entry: parent and frame
+//! ├── threads               names
+//! └── samples               stack, thread, source, marks → hits
+//! ```
+//!
+//! Each level refers to the one above by number, so memory grows with the
+//! distinct stacks and not with the length of a recording.
+
+use super::samples::{ReadStats, SampleSource};
+use crate::java;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use std::hash::{BuildHasher, Hash};
+
+/// Number of a text in a [`StackTable`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct NameId(u32);
+
+/// Number of a list of types in a [`StackTable`]: the return type, then the
+/// types of the parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SignatureId(u32);
+
+/// Number of a function in a [`StackTable`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct FunctionId(u32);
+
+/// Number of a frame in a [`StackTable`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct FrameId(u32);
+
+/// Number of a stack in a [`StackTable`]: its innermost frame and all callers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct StackId(u32);
+
+/// Number of a thread in a [`StackTable`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ThreadId(u32);
+
+macro_rules! index {
+    ($($id:ident),*) => {$(
+        impl $id {
+            /// The number itself, counted from 0 in order of first appearance.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+index!(NameId, SignatureId, FunctionId, FrameId, StackId, ThreadId);
+
+/// What a frame executes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Function {
+    /// A Java method.
+    Java {
+        /// Declaring class as `Class.getName()` gives it: `java.util.Map$Entry`,
+        /// hidden classes with a slash before their suffix.
+        class: NameId,
+        /// Method name, `<init>` and `<clinit>` included.
+        name: NameId,
+        /// Return and parameter types, where the source tells them.
+        signature: Option<SignatureId>,
+    },
+    /// Anything else: native code, the kernel, the VM, a marker such as `[unknown]`.
+    Symbol {
+        /// As in the source.
+        name: NameId,
+    },
+}
+
+/// How a frame ran, where the source tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum FrameKind {
+    /// Not told.
+    #[default]
+    Unknown,
+    /// By the bytecode interpreter.
+    Interpreted,
+    /// By code of the first compiler.
+    C1,
+    /// By compiled code.
+    Compiled,
+    /// As part of the compiled code of its caller.
+    Inlined,
+    /// Native code in user space, the VM's own included.
+    Native,
+    /// The kernel.
+    Kernel,
+}
+
+impl FrameKind {
+    /// One word for reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Interpreted => "interpreted",
+            Self::C1 => "c1",
+            Self::Compiled => "compiled",
+            Self::Inlined => "inlined",
+            Self::Native => "native",
+            Self::Kernel => "kernel",
+        }
+    }
+}
+
+/// A function at a position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Frame {
+    /// What runs.
+    pub function: FunctionId,
+    /// Bytecode index, or one of the compiler's placeholders −1 to −6 of the
+    /// iprof format; `None` where it is not known.
+    pub bci: Option<i32>,
+    /// Line of the source file, where known.
+    pub line: Option<u32>,
+    /// How it ran.
+    pub kind: FrameKind,
+}
+
+/// Whether the sampled position is the one where the thread was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Certainty {
+    /// Not told.
+    #[default]
+    Unknown,
+    /// The source says it is exact.
+    Exact,
+    /// The source says it is a guess, or moved to the next safepoint.
+    Heuristic,
+}
+
+/// What samples are counted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SampleKey {
+    /// The whole stack.
+    pub stack: StackId,
+    /// The thread, where known.
+    pub thread: Option<ThreadId>,
+    /// What asked for it.
+    pub source: SampleSource,
+    /// Whether its position is exact.
+    pub certainty: Certainty,
+    /// The outermost frames are missing since the sampler keeps only so many.
+    pub truncated: bool,
+}
+
+impl SampleKey {
+    /// Of a stack alone: neither the thread nor how it was sampled is known.
+    pub fn of_stack(stack: StackId) -> Self {
+        let (source, certainty) = (SampleSource::Unknown, Certainty::Unknown);
+        Self { stack, thread: None, source, certainty, truncated: false }
+    }
+}
+
+/// How often a stack was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// What was seen.
+    pub key: SampleKey,
+    /// How often; sums stop at 2^63 − 1 as everywhere in iprof.
+    pub hits: u64,
+}
+
+/// Hits never exceed what a Java `long` holds.
+pub const MAX_HITS: u64 = i64::MAX as u64;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Node {
+    parent: Option<StackId>,
+    frame: FrameId,
+}
+
+/// Samples with all they refer to.
+#[derive(Debug, Clone, Default)]
+pub struct StackTable {
+    names: Interner<Box<str>>,
+    signatures: Interner<Box<[NameId]>>,
+    functions: Interner<Function>,
+    frames: Interner<Frame>,
+    nodes: Interner<Node>,
+    depths: Vec<u32>,
+    threads: Interner<Box<str>>,
+    keys: Interner<SampleKey>,
+    hits: Vec<u64>,
+    saturated: u64,
+    /// What the sources said about themselves and what was left out of them.
+    pub observed: ReadStats,
+}
+
+impl StackTable {
+    /// An empty table.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The number of a text.
+    pub fn intern_name(&mut self, text: &str) -> NameId {
+        NameId(self.names.intern(text, |text| text.into()))
+    }
+
+    /// The number of a list of types: return type, then parameters.
+    pub fn intern_signature(&mut self, types: &[NameId]) -> SignatureId {
+        SignatureId(self.signatures.intern(types, |types| types.into()))
+    }
+
+    /// The number of a function.
+    pub fn intern_function(&mut self, function: Function) -> FunctionId {
+        FunctionId(self.functions.intern(&function, |function| *function))
+    }
+
+    /// The number of a Java method; `types` is its return type, then its parameters.
+    pub fn intern_java(&mut self, class: &str, name: &str, types: Option<&[&str]>) -> FunctionId {
+        let (class, name) = (self.intern_name(class), self.intern_name(name));
+        let signature = types.map(|types| {
+            let types: Vec<NameId> = types.iter().map(|text| self.intern_name(text)).collect();
+            self.intern_signature(&types)
+        });
+        self.intern_function(Function::Java { class, name, signature })
+    }
+
+    /// The number of what is no Java method.
+    pub fn intern_symbol(&mut self, name: &str) -> FunctionId {
+        let name = self.intern_name(name);
+        self.intern_function(Function::Symbol { name })
+    }
+
+    /// The number of a frame.
+    pub fn intern_frame(&mut self, frame: Frame) -> FrameId {
+        FrameId(self.frames.intern(&frame, |frame| *frame))
+    }
+
+    /// The stack that `frame` makes on top of `parent`; `None` starts a thread.
+    pub fn push_frame(&mut self, parent: Option<StackId>, frame: FrameId) -> StackId {
+        let stack = StackId(self.nodes.intern(&Node { parent, frame }, |node| *node));
+        if stack.index() == self.depths.len() {
+            let below = parent.map_or(0, |parent| self.depths[parent.index()]);
+            self.depths.push(below.saturating_add(1));
+        }
+        stack
+    }
+
+    /// The number of a thread name.
+    pub fn intern_thread(&mut self, name: &str) -> ThreadId {
+        ThreadId(self.threads.intern(name, |name| name.into()))
+    }
+
+    /// Counts `hits` more samples.
+    pub fn add(&mut self, key: SampleKey, hits: u64) {
+        let index = self.keys.intern(&key, |key| *key) as usize;
+        if index == self.hits.len() {
+            self.hits.push(0);
+        }
+        let sum = self.hits[index].saturating_add(hits);
+        if sum > MAX_HITS {
+            self.saturated += 1;
+        }
+        self.hits[index] = sum.min(MAX_HITS);
+    }
+
+    /// How many additions went beyond [`MAX_HITS`] and stopped there.
+    pub fn saturated(&self) -> u64 {
+        self.saturated
+    }
+
+    /// A text.
+    pub fn name(&self, id: NameId) -> &str {
+        self.names.value(id.0)
+    }
+
+    /// Return type, then parameter types.
+    pub fn signature(&self, id: SignatureId) -> &[NameId] {
+        self.signatures.value(id.0)
+    }
+
+    /// A function.
+    pub fn function(&self, id: FunctionId) -> Function {
+        *self.functions.value(id.0)
+    }
+
+    /// A frame.
+    pub fn frame(&self, id: FrameId) -> Frame {
+        *self.frames.value(id.0)
+    }
+
+    /// The innermost frame of a stack.
+    pub fn leaf(&self, stack: StackId) -> FrameId {
+        self.nodes.value(stack.0).frame
+    }
+
+    /// The stack of the caller.
+    pub fn parent(&self, stack: StackId) -> Option<StackId> {
+        self.nodes.value(stack.0).parent
+    }
+
+    /// Frames of a stack.
+    pub fn depth(&self, stack: StackId) -> u32 {
+        self.depths[stack.index()]
+    }
+
+    /// The frames of a stack, the innermost first.
+    pub fn frames(&self, stack: StackId) -> impl Iterator<Item = FrameId> + '_ {
+        std::iter::successors(Some(stack), |stack| self.parent(*stack)).map(|stack| self.leaf(stack))
+    }
+
+    /// A thread's name.
+    pub fn thread(&self, id: ThreadId) -> &str {
+        self.threads.value(id.0)
+    }
+
+    /// The number of a thread by its name.
+    pub fn find_thread(&self, name: &str) -> Option<ThreadId> {
+        self.threads.find(name).map(ThreadId)
+    }
+
+    /// All samples, in order of first appearance.
+    pub fn samples(&self) -> impl ExactSizeIterator<Item = Sample> + '_ {
+        self.keys.values().iter().zip(&self.hits).map(|(key, hits)| Sample { key: *key, hits: *hits })
+    }
+
+    /// All stacks, callers before what they call.
+    pub fn stacks(&self) -> impl ExactSizeIterator<Item = StackId> + use<> {
+        (0..self.depths.len()).map(|index| StackId(index as u32))
+    }
+
+    /// All functions in order of first appearance.
+    pub fn functions(&self) -> impl ExactSizeIterator<Item = FunctionId> + use<> {
+        (0..self.functions.values().len()).map(|index| FunctionId(index as u32))
+    }
+
+    /// All threads in order of first appearance.
+    pub fn threads(&self) -> impl ExactSizeIterator<Item = ThreadId> + use<> {
+        (0..self.threads.values().len()).map(|index| ThreadId(index as u32))
+    }
+
+    /// All hits.
+    pub fn total_hits(&self) -> u128 {
+        self.hits.iter().map(|hits| u128::from(*hits)).sum()
+    }
+
+    /// Whether there is no sample.
+    pub fn is_empty(&self) -> bool {
+        self.hits.is_empty()
+    }
+
+    /// The same samples with every frame replaced; `None` leaves the frame out.
+    ///
+    /// A stack that loses its leaf counts for its innermost frame left. A stack
+    /// that loses all frames is dropped; the hits dropped that way are returned.
+    pub fn map_frames(&self, mut map: impl FnMut(&mut StackTable, Frame) -> Option<Frame>) -> (StackTable, u64) {
+        let mut out = self.with_same_names();
+        let mut frames: Vec<Option<FrameId>> = Vec::with_capacity(self.frames.values().len());
+        for frame in self.frames.values() {
+            let mapped = map(&mut out, *frame);
+            frames.push(mapped.map(|frame| out.intern_frame(frame)));
+        }
+        let mut stacks: Vec<Option<StackId>> = Vec::with_capacity(self.depths.len());
+        for stack in self.stacks() {
+            let parent = self.parent(stack).and_then(|parent| stacks[parent.index()]);
+            stacks.push(match frames[self.leaf(stack).index()] {
+                Some(frame) => Some(out.push_frame(parent, frame)),
+                None => parent,
+            });
+        }
+        let mut dropped = 0u64;
+        for sample in self.samples() {
+            match stacks[sample.key.stack.index()] {
+                Some(stack) => out.add(SampleKey { stack, ..sample.key }, sample.hits),
+                None => dropped = dropped.saturating_add(sample.hits),
+            }
+        }
+        (out, dropped)
+    }
+
+    /// The samples for which `keep` says so.
+    pub fn filter_samples(&self, keep: impl Fn(&Sample) -> bool) -> StackTable {
+        let mut out = StackTable {
+            frames: self.frames.clone(),
+            nodes: self.nodes.clone(),
+            depths: self.depths.clone(),
+            ..self.with_same_names()
+        };
+        for sample in self.samples().filter(keep) {
+            out.add(sample.key, sample.hits);
+        }
+        out
+    }
+
+    /// Adds all samples of another table, and what its sources showed.
+    pub fn absorb(&mut self, other: &StackTable) {
+        self.absorb_times(other, 1);
+    }
+
+    /// As [`absorb`](Self::absorb), with all hits multiplied by `weight`.
+    pub fn absorb_times(&mut self, other: &StackTable, weight: u64) {
+        let names: Vec<NameId> = other.names.values().iter().map(|name| self.intern_name(name)).collect();
+        let threads: Vec<ThreadId> = other.threads.values().iter().map(|name| self.intern_thread(name)).collect();
+        let mut functions = Vec::with_capacity(other.functions.values().len());
+        for function in other.functions.values() {
+            let mapped = match *function {
+                Function::Symbol { name } => Function::Symbol { name: names[name.index()] },
+                Function::Java { class, name, signature } => {
+                    let types = signature.map(|id| other.signature(id).iter().map(|id| names[id.index()]).collect());
+                    let signature = types.map(|types: Vec<NameId>| self.intern_signature(&types));
+                    Function::Java { class: names[class.index()], name: names[name.index()], signature }
+                }
+            };
+            functions.push(self.intern_function(mapped));
+        }
+        let mut stacks: Vec<StackId> = Vec::with_capacity(other.depths.len());
+        for stack in other.stacks() {
+            let frame = other.frame(other.leaf(stack));
+            let frame = self.intern_frame(Frame { function: functions[frame.function.index()], ..frame });
+            stacks.push(self.push_frame(other.parent(stack).map(|parent| stacks[parent.index()]), frame));
+        }
+        for sample in other.samples() {
+            let stack = stacks[sample.key.stack.index()];
+            let thread = sample.key.thread.map(|thread| threads[thread.index()]);
+            self.add(SampleKey { stack, thread, ..sample.key }, sample.hits.saturating_mul(weight));
+        }
+        self.saturated += other.saturated;
+        self.observed.absorb(&other.observed);
+    }
+
+    /// A table without frames and samples whose names, signatures, functions
+    /// and threads have the same numbers.
+    pub(super) fn with_same_names(&self) -> StackTable {
+        StackTable {
+            names: self.names.clone(),
+            signatures: self.signatures.clone(),
+            functions: self.functions.clone(),
+            threads: self.threads.clone(),
+            saturated: self.saturated,
+            observed: self.observed.clone(),
+            ..StackTable::default()
+        }
+    }
+
+    /// A method as people write it: `app.Main.loop(int)`, or its bare name when
+    /// its types are not known; symbols as they are.
+    pub fn display_function(&self, id: FunctionId) -> String {
+        match self.function(id) {
+            Function::Symbol { name } => self.name(name).to_string(),
+            Function::Java { class, name, signature } => {
+                let mut text = format!("{}.{}", self.name(class), self.name(name));
+                if let Some(signature) = signature {
+                    let parameters = self.signature(signature).get(1..).unwrap_or_default();
+                    let parameters: Vec<String> = parameters.iter().map(|id| source_type(self.name(*id))).collect();
+                    text.push_str(&format!("({})", parameters.join(",")));
+                }
+                text
+            }
+        }
+    }
+}
+
+/// A type as it is written in source code: `[Ljava.lang.String;` is
+/// `java.lang.String[]`. What is no array stays as it is.
+pub fn source_type(name: &str) -> String {
+    String::from_utf8_lossy(&java::source_type_name(name.as_bytes())).into_owned()
+}
+
+/// Gives equal values the same number; numbers count up from 0.
+///
+/// Numbers depend only on the order of calls, so nothing leaks the order of the hash table.
+#[derive(Debug, Clone)]
+struct Interner<T> {
+    values: Vec<T>,
+    table: HashTable<u32>,
+    state: RandomState,
+}
+
+impl<T> Default for Interner<T> {
+    fn default() -> Self {
+        Self { values: Vec::new(), table: HashTable::new(), state: RandomState::default() }
+    }
+}
+
+impl<T: Eq + Hash> Interner<T> {
+    /// The number of `value`, new or old.
+    ///
+    /// # Panics
+    ///
+    /// At 2^32 distinct values, which would take more than 64 GiB.
+    fn intern<Q>(&mut self, value: &Q, make: impl FnOnce(&Q) -> T) -> u32
+    where
+        Q: Eq + Hash + ?Sized,
+        T: std::borrow::Borrow<Q>,
+    {
+        let hash = self.state.hash_one(value);
+        if let Some(found) = self.table.find(hash, |index| self.values[*index as usize].borrow() == value) {
+            return *found;
+        }
+        let index = u32::try_from(self.values.len()).expect("fewer than 2^32 distinct values fit into memory");
+        self.values.push(make(value));
+        let (values, state) = (&self.values, &self.state);
+        self.table.insert_unique(hash, index, |index| state.hash_one(values[*index as usize].borrow()));
+        index
+    }
+
+    /// The value of a number.
+    fn value(&self, index: u32) -> &T {
+        &self.values[index as usize]
+    }
+
+    /// The number of a value that is there already.
+    fn find<Q>(&self, value: &Q) -> Option<u32>
+    where
+        Q: Eq + Hash + ?Sized,
+        T: std::borrow::Borrow<Q>,
+    {
+        let hash = self.state.hash_one(value);
+        self.table.find(hash, |index| self.values[*index as usize].borrow() == value).copied()
+    }
+
+    /// All values in order of their numbers.
+    fn values(&self) -> &[T] {
+        &self.values
+    }
+}

@@ -1,0 +1,283 @@
+//! The report of an LLVM profile.
+
+use super::cross_release::Candidates;
+use crate::call_chains::percent;
+use crate::model::summary::{CUTOFFS, SummaryRules};
+use crate::model::{Profile, SummaryBuilder, SymbolTable, ValueKind};
+use crate::render::sections::compare_shares;
+use crate::render::{Cell, Histogram, Report, Section, Table, group_digits};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// LLVM profiles.
+#[derive(Debug)]
+pub struct InstrContent {
+    /// The format of the first of the files.
+    pub source: String,
+    /// The merged profile.
+    pub profile: Profile,
+}
+
+impl InstrContent {
+    /// The report, perhaps compared with a baseline, whose functions are followed by names and hashes of other releases.
+    pub(crate) fn report(&self, title: &str, baseline: Option<&Self>) -> Report {
+        let old = baseline.map(|baseline| &baseline.profile);
+        let mut symbols = SymbolTable::new();
+        for name in &self.profile.vtable_names {
+            symbols.insert(name);
+        }
+        let following = old.map(|old| Candidates::of([&self.profile, old]).following()).unwrap_or_default();
+        if following.is_empty() {
+            return report(title, &self.source, &self.profile, &symbols, old);
+        }
+        let now = following.apply(self.profile.clone());
+        let old = old.map(|old| following.apply(old.clone()));
+        report(title, &self.source, &now, &symbols, old.as_ref())
+    }
+}
+
+/// The report of `profile`, perhaps compared with `baseline`. `symbols` names the targets of value sites.
+fn report(title: &str, source: &str, profile: &Profile, symbols: &SymbolTable, baseline: Option<&Profile>) -> Report {
+    let functions = functions(profile);
+    let mut report = Report { title: title.to_string(), ..Report::default() };
+    report.facts = facts(source, profile);
+    if let Some(baseline) = baseline {
+        let before = self::functions(baseline);
+        report.sections.extend(compare_shares(&shares(&functions), &shares(&before), "all counts"));
+    }
+    report.sections.push(Section::Table(hottest(&functions)));
+    let counts =
+        profile.functions.iter().flat_map(|function| function.records()).flat_map(|record| record.counters.iter());
+    let text = "How many counters have how large a value.";
+    report.sections.push(Section::Histogram(Histogram::by_powers_of_two("Distribution of counts", text, counts)));
+    report.sections.push(Section::Table(cutoffs(profile)));
+    for kind in ValueKind::ALL {
+        report.sections.extend(value_table(profile, symbols, kind));
+    }
+    report
+}
+
+fn facts(source: &str, profile: &Profile) -> Vec<(String, String)> {
+    let counters: usize =
+        profile.functions.iter().flat_map(|function| function.records()).map(|record| record.counters.len()).sum();
+    let mut facts = vec![
+        ("Format".to_string(), source.to_string()),
+        ("Functions".to_string(), group_digits(profile.functions.len() as u128)),
+        ("Records".to_string(), group_digits(profile.functions.records_len() as u128)),
+        ("Counters".to_string(), group_digits(counters as u128)),
+    ];
+    let mut builder = SummaryBuilder::new(SummaryRules::default());
+    profile.functions.iter().flat_map(|function| function.records()).for_each(|record| builder.add_record(record));
+    let summary = builder.finish(&[]);
+    for (label, count) in [
+        ("Total of all counters", summary.total_count),
+        ("Largest function count", summary.max_function_count),
+        ("Largest counter", summary.max_count),
+    ] {
+        facts.push((label.to_string(), group_digits(count.into())));
+    }
+    let words = profile.kind.words();
+    if !words.is_empty() {
+        facts.push(("Kind".to_string(), words.join(", ")));
+    }
+    if !profile.temporal.traces.is_empty() {
+        facts.push(("Temporal traces".to_string(), group_digits(profile.temporal.traces.len() as u128)));
+    }
+    let ids: BTreeSet<_> = profile.binary_ids.iter().collect();
+    for id in ids {
+        let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        facts.push(("Binary id".to_string(), hex));
+    }
+    facts
+}
+
+/// One function, its records together.
+struct FunctionCounts {
+    name: String,
+    entry: u128,
+    largest: u64,
+    total: u128,
+    counters: usize,
+}
+
+/// Functions by falling total, then name.
+fn functions(profile: &Profile) -> Vec<FunctionCounts> {
+    let mut functions: Vec<FunctionCounts> = profile
+        .functions
+        .iter()
+        .map(|function| {
+            let records = || function.records().filter(|record| record.pseudo_count().is_none());
+            FunctionCounts {
+                name: display(function.name()),
+                entry: records().filter_map(|record| record.counters.first()).map(u128::from).sum(),
+                largest: records().map(|record| record.max_counter()).max().unwrap_or(0),
+                total: records().flat_map(|record| record.counters.iter()).map(u128::from).sum(),
+                counters: records().map(|record| record.counters.len()).sum(),
+            }
+        })
+        .collect();
+    functions.sort_by(|a, b| b.total.cmp(&a.total).then_with(|| a.name.cmp(&b.name)));
+    functions
+}
+
+/// Where the symbol begins in the name of a local function: behind the file and a
+/// semicolon, before LLVM 17 a colon. Mangled names hold neither.
+fn local_symbol(text: &str) -> usize {
+    let is_mangled = |at: usize| ["_Z", "_R", "__Z", "__R"].iter().any(|mark| text[at..].starts_with(mark));
+    let after = |mark: char| text.rfind(mark).map(|at| at + 1);
+    after(';').or_else(|| after(':').filter(|at| is_mangled(*at))).unwrap_or(0)
+}
+
+/// A name for people: Rust and C++ names as in their source, what is no UTF-8
+/// escaped. The file before the name of a local function stays.
+fn display(name: &[u8]) -> String {
+    let Ok(text) = std::str::from_utf8(name) else { return name.escape_ascii().to_string() };
+    let (file, symbol) = text.split_at(local_symbol(text));
+    demangled(symbol).map_or_else(|| text.to_string(), |name| format!("{file}{name}"))
+}
+
+/// The name of a Rust or C++ function as people write it; `None` for what is no
+/// symbol of one.
+///
+/// ```
+/// assert_eq!(profbridge::instr::demangled("_Z3addii").as_deref(), Some("add(int, int)"));
+/// assert_eq!(profbridge::instr::demangled("main"), None);
+/// ```
+pub fn demangled(symbol: &str) -> Option<String> {
+    if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
+        return Some(format!("{rust:#}"));
+    }
+    symbol.starts_with("_Z").then(|| cpp_demangle::Symbol::new(symbol).ok()?.demangle().ok()).flatten()
+}
+
+fn shares(functions: &[FunctionCounts]) -> Vec<(String, f64)> {
+    let total: u128 = functions.iter().map(|function| function.total).sum();
+    functions.iter().map(|function| (function.name.clone(), percent(function.total, total))).collect()
+}
+
+fn hottest(functions: &[FunctionCounts]) -> Table {
+    let total: u128 = functions.iter().map(|function| function.total).sum();
+    let rows = functions.iter().map(|function| {
+        vec![
+            Cell::Text(function.name.clone()),
+            Cell::Count(function.total),
+            Cell::Percent(percent(function.total, total)),
+            Cell::Count(function.entry),
+            Cell::Count(function.largest.into()),
+            Cell::Count(function.counters as u128),
+        ]
+    });
+    let text = "Total: the sum of all counters. Entry: the first counter, which is the number of calls in profiles whose entry block is counted first.";
+    Table::new("Hottest functions", text, &["Function", "Total", "%", "Entry", "Largest", "Counters"], rows.collect())
+}
+
+fn cutoffs(profile: &Profile) -> Table {
+    let mut builder = SummaryBuilder::new(SummaryRules::default());
+    for record in profile.functions.iter().flat_map(|function| function.records()) {
+        builder.add_record(record);
+    }
+    let summary = builder.finish(&CUTOFFS);
+    let rows = summary.rows.iter().map(|row| {
+        vec![
+            Cell::Percent(f64::from(row.cutoff) / 10_000.0),
+            Cell::Count(row.min_count.into()),
+            Cell::Count(row.num_counts.into()),
+        ]
+    });
+    let text = "So many counters, none smaller than the least count, make up this share of all counts.";
+    Table::new("Summary cutoffs", text, &["% of all counts", "Least count", "Counters"], rows.collect())
+}
+
+fn value_table(profile: &Profile, symbols: &SymbolTable, kind: ValueKind) -> Option<Section> {
+    // Targets are names where the profile knows them.
+    let known: BTreeMap<u64, &[u8]> =
+        profile.functions.iter().map(|function| (function.name_ref(), function.name())).collect();
+    let target = |value: u64| -> String {
+        if !kind.is_name() {
+            return value.to_string();
+        }
+        match known.get(&value).copied().or_else(|| symbols.name(value)) {
+            Some(name) => display(name),
+            None => format!("unknown ({value:#018x})"),
+        }
+    };
+    let mut rows = Vec::new();
+    for function in profile.functions.iter() {
+        for record in function.records() {
+            for (site, values) in record.sites(kind).iter().enumerate() {
+                let total: u128 = values.iter().map(|value| u128::from(value.count)).sum();
+                let Some(top) = values.iter().rev().max_by_key(|value| value.count).filter(|_| total > 0) else {
+                    continue;
+                };
+                let name = display(function.name());
+                let cells = vec![
+                    Cell::Text(format!("{name} #{site}")),
+                    Cell::Count(total),
+                    Cell::Count(values.len() as u128),
+                    Cell::Text(target(top.value)),
+                    Cell::Percent(percent(top.count.into(), total)),
+                ];
+                rows.push((total, name, site, cells));
+            }
+        }
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    rows.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| (&a.1, a.2).cmp(&(&b.1, b.2))));
+    let title = match kind {
+        ValueKind::IndirectCallTarget => "Targets of indirect calls",
+        ValueKind::MemOpSize => "Sizes of memory operations",
+        ValueKind::VTableTarget => "Virtual tables",
+    };
+    let rows = rows.into_iter().map(|(_, _, _, cells)| cells).collect();
+    Some(Section::Table(Table::new(title, "", &["Site", "Events", "Values", "Most", "%"], rows)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{FunctionRecord, ValueCount};
+    use crate::render::write_html;
+
+    #[test]
+    fn names_are_shown_as_in_their_source() {
+        for (name, shown) in [
+            ("main", "main"),
+            ("_ZN3foo3barEi", "foo::bar(int)"),
+            ("a.cc;_ZN3foo3barEi", "a.cc;foo::bar(int)"),
+            ("app.cpp:_ZL3addii", "app.cpp:add(int, int)"),
+            ("C:/src/app.c:main", "C:/src/app.c:main"),
+            ("-[Foo bar:]", "-[Foo bar:]"),
+            ("_RNvCsgtmH1J7MYwC_11workspace_111print_hello", "workspace_1::print_hello"),
+            ("_Znonsense", "_Znonsense"),
+        ] {
+            assert_eq!(display(name.as_bytes()), shown);
+        }
+        assert_eq!(display(b"a\xff"), "a\\xff");
+    }
+
+    #[test]
+    fn an_llvm_profile_shows_functions_cutoffs_and_value_sites() {
+        let mut profile = Profile::default();
+        let main = profile.functions.intern(b"main");
+        let mut record = FunctionRecord::new(7, vec![10, 90]);
+        let target = profile.functions.intern(b"callee");
+        let hash = profile.functions.function(target).name_ref();
+        record
+            .sites_mut(ValueKind::IndirectCallTarget)
+            .push_site(&[ValueCount { value: hash, count: 9 }, ValueCount { value: 5, count: 1 }]);
+        profile.functions.push_record(main, &record);
+        profile.functions.push_record(target, &FunctionRecord::new(8, vec![900]));
+        let content = InstrContent { source: "LLVM text profile".to_string(), profile };
+        let html = write_html(&content.report("t", Some(&content)));
+        for text in [
+            "<td>callee</td><td class=\"n\" data-v=\"900\">900</td><td class=\"n\" data-v=\"90\">90.000</td>",
+            "<td>main #0</td><td class=\"n\" data-v=\"10\">10</td><td class=\"n\" data-v=\"2\">2</td><td>callee</td>",
+            "<h2 id=\"h4\">Summary cutoffs</h2>",
+            "<dt>Total of all counters</dt><dd>1,000</dd>",
+            "<dt>Largest counter</dt><dd>900</dd>",
+        ] {
+            assert!(html.contains(text), "{text}\n{html}");
+        }
+    }
+}

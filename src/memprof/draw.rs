@@ -1,0 +1,150 @@
+//! Memory profiles as stacks, and the report of them.
+
+use super::model::MemoryProfile;
+use super::report::{MemoryReport, ReportOptions, contexts, function_name};
+use crate::call_chains::{Frame, FrameKind, SampleKey, SampleStatistics, StackId, StackTable, percent, statistics};
+use crate::render::sections::{compare_shares, functions, own_shares};
+use crate::render::{Cell, FlameGraph, Histogram, MAX_ROWS, Report, Section, Table, group_digits};
+
+/// What is counted of allocations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum AllocationUnit {
+    /// The bytes of all of them.
+    #[default]
+    Bytes,
+    /// Their number.
+    Allocations,
+}
+
+impl AllocationUnit {
+    /// The word for it in pictures.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Allocations => "allocations",
+        }
+    }
+}
+
+/// Allocations by call stack, and what the profiles say altogether.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct MemoryContent {
+    /// Allocation contexts; hits are bytes or allocations.
+    pub table: StackTable,
+    /// Which of the two.
+    pub unit: AllocationUnit,
+    /// All allocations.
+    pub allocations: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes in contexts that a compiler takes for cold.
+    pub cold_bytes: u64,
+    /// Bytes in contexts that a compiler takes for hot, when it minds hot hints.
+    pub hot_bytes: u64,
+}
+
+impl MemoryContent {
+    /// Adds a profile; its allocations are counted by the unit of the sum.
+    pub(crate) fn add(&mut self, profile: &MemoryProfile) {
+        let statistics = MemoryReport::new(profile, &ReportOptions { topn: 0, ..ReportOptions::default() });
+        self.allocations = self.allocations.saturating_add(statistics.allocations);
+        self.bytes = self.bytes.saturating_add(statistics.bytes);
+        self.cold_bytes = self.cold_bytes.saturating_add(statistics.cold_bytes);
+        self.hot_bytes = self.hot_bytes.saturating_add(statistics.hot_bytes);
+        add_stacks(profile, self.unit, &mut self.table);
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        let facts = [
+            ("Allocations", self.allocations),
+            ("Bytes", self.bytes),
+            ("Bytes in cold contexts", self.cold_bytes),
+            ("Bytes in hot contexts", self.hot_bytes),
+        ];
+        facts.map(|(label, number)| (label.to_string(), group_digits(number.into()))).to_vec()
+    }
+}
+
+/// The report of a memory profile, perhaps compared with another one.
+pub(crate) fn report(title: &str, now: &MemoryContent, before: Option<&MemoryContent>) -> Report {
+    let unit = now.unit.word();
+    let (table, sums) = (&now.table, statistics(&now.table));
+    let mut report = Report { title: title.to_string(), facts: now.facts(), ..Report::default() };
+    report.facts.push(("Call stacks".to_string(), group_digits(sums.stacks.into())));
+    if let Some(before) = before {
+        let old = statistics(&before.table);
+        let label = format!("{}{} of the baseline", unit[..1].to_uppercase(), &unit[1..]);
+        report.facts.push((label, group_digits(old.hits)));
+        let of = format!("{unit} that a function allocates itself");
+        report.sections.extend(compare_shares(&own_shares(&sums), &own_shares(&old), &of));
+    }
+    report.sections.push(flame(table, before.map(|before| &before.table), unit));
+    let own = format!("Exclusive: {unit} that the function allocates itself. Inclusive: with those of what it calls.");
+    report.sections.push(Section::Table(functions(&sums, &own)));
+    report.sections.push(Section::Table(sites(table, &sums, unit)));
+    let hits = table.samples().map(|sample| sample.hits);
+    let text = format!("How many call stacks have how many {unit}.");
+    report.sections.push(Section::Histogram(Histogram::by_powers_of_two(
+        &format!("Distribution of {unit}"),
+        &text,
+        hits,
+    )));
+    report
+}
+
+fn flame(table: &StackTable, baseline: Option<&StackTable>, unit: &'static str) -> Section {
+    let mut text = format!(
+        "Each box is a function, below it what it called; its width is its share of all {unit}, from left to right by name."
+    );
+    if baseline.is_some() {
+        text.push_str(" Orange boxes have a larger share than in the baseline, blue ones a smaller share.");
+    }
+    let title = if baseline.is_some() { "Differential flame graph" } else { "Flame graph" };
+    Section::Flame(FlameGraph::new(title, &text, unit, table, baseline))
+}
+
+/// The contexts with most bytes or allocations first.
+fn sites(table: &StackTable, sums: &SampleStatistics, unit: &'static str) -> Table {
+    let mut samples: Vec<_> = table.samples().collect();
+    // Equal ones stay in order of first appearance.
+    samples.sort_by_key(|sample| std::cmp::Reverse(sample.hits));
+    let left_out = samples.len().saturating_sub(MAX_ROWS);
+    samples.truncate(MAX_ROWS);
+    let rows = samples.iter().map(|sample| {
+        let hits = u128::from(sample.hits);
+        let stack = Cell::Text(words(table, sample.key.stack));
+        vec![stack, Cell::Count(hits), Cell::Percent(percent(hits, sums.hits))]
+    });
+    let heading = if unit == "bytes" { "Bytes" } else { "Allocations" };
+    let text = "From the function that allocates to its callers.";
+    let sites = Table::new("Allocation contexts", text, &["Call stack", heading, "%"], rows.collect());
+    Table { left_out, ..sites }
+}
+
+fn words(table: &StackTable, stack: StackId) -> String {
+    let names = table.frames(stack).map(|frame| table.display_function(table.frame(frame).function));
+    names.collect::<Vec<_>>().join(" < ")
+}
+
+/// Adds each allocation context as one stack with as many hits as it has bytes
+/// or allocations.
+fn add_stacks(profile: &MemoryProfile, unit: AllocationUnit, table: &mut StackTable) {
+    for (stack, site) in contexts(profile) {
+        let mut leaf = None;
+        for frame in profile.stacks.frames_of(stack).rev() {
+            let function = table.intern_symbol(&function_name(profile, frame.function));
+            let kind = if frame.is_inline { FrameKind::Inlined } else { FrameKind::Native };
+            let frame = table.intern_frame(Frame { function, bci: None, line: None, kind });
+            leaf = Some(table.push_frame(leaf, frame));
+        }
+        let hits = match unit {
+            AllocationUnit::Bytes => site.info.total_size(),
+            AllocationUnit::Allocations => site.info.alloc_count(),
+        };
+        if let Some(stack) = leaf {
+            table.add(SampleKey::of_stack(stack), hits);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Checks sample profiles: whether they can be read, and whether their content is consistent.
+
+use super::ext_binary;
+use super::options::{Encoding, ReadOptions};
+use super::profile::SampleProfile;
+use super::reader::{SampleProfileView, detect, read};
+use super::record::{FunctionName, FunctionRecord};
+use crate::digits::number_of;
+use crate::driver::check::{CheckFinding, FileCheck};
+use crate::error::{Error, ErrorKind, Level, Result, Verdict};
+use crate::limits::Limits;
+use crate::partial::Frame;
+
+/// Checks the bytes of a profile of any encoding.
+pub(crate) fn check(bytes: &[u8], limits: Limits) -> FileCheck {
+    let mut options = ReadOptions::default();
+    options.limits = limits;
+    let mut findings = Vec::new();
+    let verdict = match read(bytes, &options) {
+        Ok(profile) => {
+            let is_empty = profile.functions.is_empty();
+            check_profile(profile, &options, &mut findings);
+            check_after(bytes, &options, &mut findings);
+            match check_offsets(bytes, &options) {
+                Ok(()) if is_empty => Verdict::Empty,
+                Ok(()) => Verdict::Usable,
+                Err(error) => {
+                    findings.push(finding_of(&error));
+                    Verdict::Unusable
+                }
+            }
+        }
+        Err(error) => {
+            findings.push(finding_of(&error));
+            Verdict::Unusable
+        }
+    };
+    FileCheck {
+        path: String::new(),
+        format: "sample",
+        version: None,
+        verdict: verdict.name(),
+        findings,
+        hint: None,
+        failed: false,
+    }
+}
+
+/// Reports bytes after the sections of an extensible binary, which readers ignore.
+fn check_after(bytes: &[u8], options: &ReadOptions, findings: &mut Vec<CheckFinding>) {
+    if detect(bytes) != Some(Encoding::ExtBinary) || Frame::is_at_end_of(bytes) {
+        return;
+    }
+    let Ok(end) = ext_binary::extent(bytes, options) else { return };
+    let count = (bytes.len() as u64).saturating_sub(end);
+    if count > 0 {
+        findings.push(CheckFinding {
+            level: Level::Warning.name(),
+            code: "sample.bytes-behind-the-profile".to_string(),
+            path: "$".to_string(),
+            offset: Some(end),
+            message: format!(
+                "{count} {} from {end:#x} on belong to nothing: no reader looks at them, and they are no partial merge",
+                if count == 1 { "byte" } else { "bytes" },
+            ),
+            hint: None,
+            more: 0,
+        });
+    }
+}
+
+/// Checks the table of offsets. A reader of all records does not use it, but compilers find functions by it.
+fn check_offsets(bytes: &[u8], options: &ReadOptions) -> Result<()> {
+    SampleProfileView::open(bytes, options)?.map_or(Ok(()), |view| view.check_offsets())
+}
+
+fn finding_of(error: &Error) -> CheckFinding {
+    let code = match error.kind() {
+        ErrorKind::Truncated { .. } => "truncated",
+        ErrorKind::UnsupportedVersion { .. } => "unsupported-version",
+        ErrorKind::UncompressFailed { .. } => "uncompress-failed",
+        ErrorKind::LimitExceeded { .. } => "limit-exceeded",
+        ErrorKind::UnrecognizedFormat => "unrecognized",
+        _ => "malformed",
+    };
+    CheckFinding {
+        level: Level::Error.name(),
+        code: format!("sample.{code}"),
+        path: error.section().unwrap_or("$").to_string(),
+        offset: error.offset(),
+        message: error.kind().to_string(),
+        hint: None,
+        more: 0,
+    }
+}
+
+/// A finding about several places. It names the first one.
+struct Places {
+    first: Option<(String, String)>,
+    count: u64,
+}
+
+impl Places {
+    fn new() -> Self {
+        Self { first: None, count: 0 }
+    }
+
+    fn add(&mut self, path: impl FnOnce() -> String, message: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.first.is_none() {
+            self.first = Some((path(), message()));
+        }
+    }
+
+    fn finish(self, level: Level, code: &str, findings: &mut Vec<CheckFinding>) {
+        if let Some((path, message)) = self.first {
+            let code = format!("sample.{code}");
+            findings.push(CheckFinding {
+                level: level.name(),
+                code,
+                path,
+                offset: None,
+                message,
+                hint: None,
+                more: self.count - 1,
+            });
+        }
+    }
+}
+
+fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &mut Vec<CheckFinding>) {
+    if profile.functions.is_empty() {
+        let mut empty = Places::new();
+        empty.add(|| "$".to_string(), || "the profile has no functions".to_string());
+        empty.finish(Level::Warning, "empty", findings);
+    }
+    let mut sums = Places::new();
+    let title = |record: &FunctionRecord| profile.title(record).escape_ascii().to_string();
+    for record in &profile.functions {
+        check_totals(record, &mut |sum, total| {
+            sums.add(|| title(record), || format!("the total is {total}, and the parts add up to {sum}"));
+        });
+    }
+    sums.finish(Level::Warning, "total-below-sum", findings);
+    let mut mixed = Places::new();
+    if profile.kind().context_sensitive {
+        for record in profile.functions.iter().filter(|record| record.context.is_none()) {
+            mixed.add(|| title(record), || "a function without context among contexts".to_string());
+        }
+    }
+    mixed.finish(Level::Warning, "mixed-contexts", findings);
+    let mut hashes = Places::new();
+    for name in profile.names.iter().filter(|name| matches!(name, FunctionName::Hash(_))) {
+        hashes.add(|| "names".to_string(), || format!("of the name {name:?} there is only the hash"));
+    }
+    hashes.finish(Level::Info, "hashed-name", findings);
+    let mut unlisted = Places::new();
+    for record in &profile.functions {
+        let (Some(symbols), FunctionName::Text(name)) = (&profile.symbols, profile.name(record.name)) else { continue };
+        // An empty list is no evidence.
+        if !symbols.is_empty() && !symbols.contains(name) {
+            unlisted.add(|| title(record), || "the list of the program's symbols does not name it".to_string());
+        }
+    }
+    unlisted.finish(Level::Info, "unlisted-function", findings);
+    let stored = profile.summary.take();
+    let computed = profile.in_container_order(options.rules).compute_summary(options.rules);
+    if let Some(stored) = stored.filter(|stored| *stored != computed) {
+        let mut stale = Places::new();
+        let message = format!(
+            "the summary says {} and a total of {}, the records give {} and {}",
+            number_of(stored.functions, "function"),
+            stored.total,
+            computed.functions,
+            computed.total
+        );
+        stale.add(|| "summary".to_string(), || message);
+        stale.finish(Level::Warning, "stale-summary", findings);
+    }
+}
+
+/// Calls `report` with the sum and the total of a record whose body and inlined callees exceed its total.
+fn check_totals(record: &FunctionRecord, report: &mut impl FnMut(u128, u64)) {
+    let own: u128 = record.body.iter().map(|entry| u128::from(entry.samples)).sum();
+    let inlined: u128 = record.call_sites.iter().map(|site| u128::from(site.callee.total)).sum();
+    let sum = own + inlined;
+    if sum > u128::from(record.total) {
+        report(sum, record.total);
+    }
+    record.call_sites.iter().for_each(|site| check_totals(&site.callee, report));
+}

@@ -1,0 +1,222 @@
+//! LLVM sample profiles as stacks, and the report of them. A chain of calls is a stack, whether it is a calling context
+//! or inlining.
+
+use super::{FunctionRecord, HOT_CUTOFF, Kind, LineLocation, Merger, NameId, SampleProfile};
+use crate::call_chains::{Frame, FrameId, FrameKind, FunctionId, SampleKey, StackId, StackTable, percent, statistics};
+use crate::error::Result;
+use crate::render::sections::{compare_shares, flame, functions, own_shares};
+use crate::render::{Cell, Histogram, MAX_ROWS, Report, Section, Table, group_digits};
+use foldhash::HashMap;
+
+/// Samples by chain of calls and by place, and what the profiles say altogether.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct SampleContent {
+    /// Samples of the own lines of each function, by chain of calls.
+    pub table: StackTable,
+    /// Places of functions with their samples, wherever they were inlined.
+    pub places: Vec<(String, u64)>,
+    /// The kind.
+    pub kind: Kind,
+    /// Records at the top, each of a function or of a context.
+    pub records: usize,
+    /// The smallest count of the places that hold 99 % of the samples.
+    pub hot_threshold: u64,
+}
+
+/// Profiles that add up.
+#[derive(Debug, Default)]
+pub(crate) struct SampleSum {
+    merger: Merger,
+}
+
+impl SampleSum {
+    /// Adds a profile.
+    ///
+    /// # Errors
+    ///
+    /// Kind conflict with the profiles before.
+    pub(crate) fn add(&mut self, profile: SampleProfile) -> Result<()> {
+        self.merger.add(profile, 1, &mut |_, _| {})
+    }
+
+    /// The stacks and places of the sum.
+    pub(crate) fn finish(self) -> Result<SampleContent> {
+        let hot_threshold = self.merger.summary().threshold(HOT_CUTOFF).unwrap_or_default();
+        let profile = self.merger.finish()?.profile;
+        let mut walk = Walk::new(&profile);
+        profile.functions.iter().for_each(|record| walk.top(record));
+        let places = walk.places.iter().map(|((name, at), samples)| (walk.spell(*name, *at), *samples)).collect();
+        let (kind, records) = (profile.kind(), profile.functions.len());
+        Ok(SampleContent { table: walk.table, places, kind, records, hot_threshold })
+    }
+}
+
+/// What is counted, in words.
+const UNIT: &str = "samples";
+
+/// The report of a sample profile, perhaps compared with another one.
+pub(crate) fn report(title: &str, now: &SampleContent, before: Option<&SampleContent>) -> Report {
+    let sums = statistics(&now.table);
+    let mut report = Report { title: title.to_string(), facts: now.facts(), ..Report::default() };
+    report.facts.push(("Samples".to_string(), group_digits(sums.hits)));
+    if let Some(before) = before {
+        let old = statistics(&before.table);
+        report.facts.push(("Samples of the baseline".to_string(), group_digits(old.hits)));
+        report.sections.extend(compare_shares(&own_shares(&sums), &own_shares(&old), "samples of a function itself"));
+    }
+    report.sections.push(flame(&now.table, before.map(|before| &before.table), UNIT));
+    let text = "Exclusive: samples of the function's own lines, wherever it was inlined. Inclusive: with those of what \
+                was inlined into it, or called in a calling context.";
+    report.sections.push(Section::Table(functions(&sums, text)));
+    report.sections.push(Section::Table(places(&now.places, sums.hits)));
+    let counts = now.places.iter().map(|(_, samples)| *samples);
+    let text = "How many places have how many samples.";
+    report.sections.push(Section::Histogram(Histogram::by_powers_of_two("Distribution of samples", text, counts)));
+    report
+}
+
+/// The places with most samples first; equal ones by name.
+fn places(places: &[(String, u64)], all: u128) -> Table {
+    let mut sorted: Vec<&(String, u64)> = places.iter().collect();
+    sorted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let left_out = sorted.len().saturating_sub(MAX_ROWS);
+    sorted.truncate(MAX_ROWS);
+    let rows = sorted.into_iter().map(|(place, samples)| {
+        let samples = u128::from(*samples);
+        vec![Cell::Text(place.clone()), Cell::Count(samples), Cell::Percent(percent(samples, all))]
+    });
+    let text = "A function and the line from its first one, with the discriminator; in profiles with pseudo-probes the \
+                number of the probe.";
+    let table = Table::new("Hottest places", text, &["Place", "Samples", "%"], rows.collect());
+    Table { left_out, ..table }
+}
+
+impl SampleContent {
+    fn facts(&self) -> Vec<(String, String)> {
+        let kind = match (self.kind.context_sensitive, self.kind.probe_based) {
+            (true, true) => "calling contexts, pseudo-probes",
+            (true, false) => "calling contexts, lines",
+            (false, true) => "functions, pseudo-probes",
+            (false, false) => "functions, lines",
+        };
+        let records = if self.kind.context_sensitive { "Contexts" } else { "Functions" };
+        vec![
+            ("Kind".to_string(), kind.to_string()),
+            (records.to_string(), group_digits(self.records as u128)),
+            ("Hot from".to_string(), format!("{} samples of a place", group_digits(self.hot_threshold.into()))),
+        ]
+    }
+}
+
+/// Collects stacks and places of a profile.
+struct Walk<'a> {
+    profile: &'a SampleProfile,
+    table: StackTable,
+    /// Functions of the table by the profile's names.
+    functions: HashMap<NameId, FunctionId>,
+    places: HashMap<(NameId, LineLocation), u64>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(profile: &'a SampleProfile) -> Self {
+        Self { profile, table: StackTable::new(), functions: HashMap::default(), places: HashMap::default() }
+    }
+
+    fn spell(&self, name: NameId, at: LineLocation) -> String {
+        format!("{}:{at}", String::from_utf8_lossy(&self.profile.name(name).to_bytes()))
+    }
+
+    fn frame(&mut self, name: NameId, kind: FrameKind) -> FrameId {
+        let (profile, table) = (self.profile, &mut self.table);
+        let function = *self.functions.entry(name).or_insert_with(|| {
+            let name = profile.name(name).to_bytes();
+            table.intern_symbol(&String::from_utf8_lossy(&name))
+        });
+        self.table.intern_frame(Frame { function, bci: None, line: None, kind })
+    }
+
+    fn top(&mut self, record: &FunctionRecord) {
+        let mut stack = None;
+        let callers = record.context.as_deref().and_then(|frames| frames.split_last()).map(|(_, callers)| callers);
+        for caller in callers.into_iter().flatten() {
+            let frame = self.frame(caller.function, FrameKind::Native);
+            stack = Some(self.table.push_frame(stack, frame));
+        }
+        let frame = self.frame(record.name, FrameKind::Native);
+        let stack = self.table.push_frame(stack, frame);
+        self.record(record, stack);
+    }
+
+    /// A record and what was inlined into it, as deep as the readers allow.
+    fn record(&mut self, record: &FunctionRecord, stack: StackId) {
+        let mut own = 0u64;
+        for entry in &record.body {
+            own = own.saturating_add(entry.samples);
+            let place = self.places.entry((record.name, entry.location)).or_default();
+            *place = place.saturating_add(entry.samples);
+        }
+        if own > 0 {
+            self.table.add(SampleKey::of_stack(stack), own);
+        }
+        for site in &record.call_sites {
+            let frame = self.frame(site.callee.name, FrameKind::Inlined);
+            let below = self.table.push_frame(Some(stack), frame);
+            self.record(&site.callee, below);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampleprof::ReadOptions;
+
+    fn content(texts: &[&str]) -> Result<SampleContent> {
+        let mut sum = SampleSum::default();
+        texts
+            .iter()
+            .try_for_each(|text| sum.add(crate::sampleprof::read(text.as_bytes(), &ReadOptions::default())?))?;
+        sum.finish()
+    }
+
+    fn collapsed(text: &str) -> Vec<String> {
+        let content = content(&[text]).unwrap();
+        let table = &content.table;
+        let mut lines: Vec<String> = table
+            .samples()
+            .map(|sample| {
+                let mut names: Vec<String> = table
+                    .frames(sample.key.stack)
+                    .map(|frame| table.display_function(table.frame(frame).function))
+                    .collect();
+                names.reverse();
+                format!("{} {}", names.join(";"), sample.hits)
+            })
+            .collect();
+        lines.sort();
+        lines
+    }
+
+    #[test]
+    fn inlining_and_contexts_are_the_same_stacks() {
+        let inlined = "main:60:1\n 1: 10\n 3: foo:50\n  1: 20\n  2: bar:30\n   7.2: 30\n";
+        let contexts = "[main]:10:1\n 1: 10\n[main:3 @ foo]:20:0\n 1: 20\n[main:3 @ foo:2 @ bar]:30:0\n 7.2: 30\n";
+        let expected = ["main 10", "main;foo 20", "main;foo;bar 30"];
+        assert_eq!(collapsed(inlined), expected);
+        assert_eq!(collapsed(contexts), expected);
+    }
+
+    #[test]
+    fn several_profiles_add_up() {
+        let (first, second) = ("foo:3:1\n 1: 3\n", "foo:4:1\n 1.2: 4\nbar:1:1\n 1: 1\n");
+        let mut sum = content(&[first, second, first]).unwrap();
+        sum.places.sort();
+        let expected =
+            [("bar:1", 1), ("foo:1", 6), ("foo:1.2", 4)].map(|(place, samples)| (place.to_string(), samples));
+        assert_eq!(sum.places, expected);
+        assert_eq!((sum.records, sum.table.total_hits()), (2, 11));
+        assert!(content(&[first, "[foo]:3:1\n 1: 3\n"]).is_err());
+        assert!(content(&[first, "foo\n1\n1\n5\n"]).is_err());
+    }
+}

@@ -1,0 +1,175 @@
+//! Reads, compares and writes files that are sample profiles.
+
+use super::options::{Encoding, ReadOptions, WriteOptions};
+use super::overlap::{self, Compared, OverlapOptions, OverlapReport};
+use super::profile::{SampleProfile, Summary};
+use super::reader::{SampleProfileView, detect, read, text_fault};
+use super::record::{FunctionName, FunctionRecord, Names};
+use super::{ext_binary, writer};
+use crate::compat::Compat;
+use crate::error::{Error, ErrorKind, Result};
+use crate::input::{self, Access, Format, Input, InputBytes};
+use crate::model::{Loss, loss};
+use std::path::Path;
+
+/// Reads a sample profile.
+///
+/// # Errors
+///
+/// The errors of the file and of its content, with the path.
+pub fn read_file(input: impl Into<Input>, options: &ReadOptions, compat: Compat) -> Result<SampleProfile> {
+    let input = input.into();
+    let bytes = open_input(&input, options, compat)?;
+    read(&bytes, options).map_err(|error| error.in_file(&input.path))
+}
+
+/// Returns the number of samples of a profile, inlined callees included.
+///
+/// # Errors
+///
+/// The errors of [`read_file`].
+pub fn total_count(input: impl Into<Input>, options: &ReadOptions) -> Result<u128> {
+    let profile = read_file(input, options, Compat::Profbridge)?;
+    Ok(profile.functions.iter().map(|record| u128::from(record.total)).sum())
+}
+
+/// Reads a profile in the order of LLVM's container, and its summary: the stored one, otherwise the one of its records.
+///
+/// # Errors
+///
+/// The errors of [`read_file`].
+pub fn load_file(input: impl Into<Input>, options: &ReadOptions, compat: Compat) -> Result<(SampleProfile, Summary)> {
+    let mut profile = read_file(input, options, compat)?;
+    let stored = profile.summary.take();
+    let profile = profile.in_container_order(options.rules);
+    let summary = stored.unwrap_or_else(|| profile.compute_summary(options.rules));
+    Ok((profile, summary))
+}
+
+/// Describes the sections of an extensible binary in llvm-profdata's words.
+///
+/// # Errors
+///
+/// The errors of the file; unsupported for other encodings, which have no sections.
+pub fn describe_file_sections(input: impl Into<Input>, options: &ReadOptions, compat: Compat) -> Result<String> {
+    let input = input.into();
+    let bytes = open_input(&input, options, compat)?;
+    let described = match detect(&bytes) {
+        Some(Encoding::ExtBinary) => ext_binary::describe_sections(&bytes, options),
+        Some(other) => Err(ErrorKind::Unsupported { what: format!("listing the sections of a {other}") }.into()),
+        None => Err(ErrorKind::UnrecognizedFormat.into()),
+    };
+    described.map_err(|error| error.in_file(&input.path))
+}
+
+/// Reads the records of one function, its own and those of its calling contexts, and the names to which they refer. With
+/// a table of offsets, nothing else is read.
+///
+/// # Errors
+///
+/// The errors of [`read_file`].
+pub fn read_function(
+    input: impl Into<Input>,
+    name: &[u8],
+    options: &ReadOptions,
+    compat: Compat,
+) -> Result<(Names, Vec<FunctionRecord>)> {
+    let input = input.into();
+    let bytes = open_input(&input, options, compat)?;
+    function_of(&bytes, name, options).map_err(|error| error.in_file(&input.path))
+}
+
+fn function_of(bytes: &[u8], name: &[u8], options: &ReadOptions) -> Result<(Names, Vec<FunctionRecord>)> {
+    if let Some(view) = SampleProfileView::open(bytes, options)? {
+        return Ok((view.names().clone(), view.function(name)?));
+    }
+    let mut profile = read(bytes, options)?;
+    let names = profile.names;
+    profile.functions.retain(|record| names.get(record.name) == FunctionName::Text(name));
+    Ok((names, profile.functions))
+}
+
+/// Compares two sample profiles.
+///
+/// # Errors
+///
+/// The errors of the files; a kind conflict if only one of them is probe-based, or has calling contexts.
+pub fn overlap_files(
+    base: impl Into<Input>,
+    test: impl Into<Input>,
+    read: &ReadOptions,
+    compat: Compat,
+    options: &OverlapOptions,
+) -> Result<OverlapReport> {
+    let (base, base_summary) = load_file(base, read, compat)?;
+    let (test, test_summary) = load_file(test, read, compat)?;
+    let (of_base, of_test) = (base.kind(), test.kind());
+    let detail = if of_base.probe_based != of_test.probe_based {
+        "cannot compare probe-based profile with non-probe-based profile"
+    } else if of_base.context_sensitive != of_test.context_sensitive {
+        "cannot compare CS profile with non-CS profile"
+    } else {
+        let base = Compared { profile: &base, summary: &base_summary };
+        let test = Compared { profile: &test, summary: &test_summary };
+        return Ok(overlap::compare(base, test, options));
+    };
+    Err(Error::new(ErrorKind::KindConflict { detail: detail.to_string() }).with_llvm_detail(detail))
+}
+
+/// Writes a profile to a file, compressed if the file extension requests it, and replaces the file as a whole. Returns the
+/// losses.
+///
+/// # Errors
+///
+/// The errors of [`write`](super::write()) and of the file; with `strict`, the losses.
+pub fn write_file(profile: &SampleProfile, options: &WriteOptions, strict: bool, path: &Path) -> Result<Vec<Loss>> {
+    let losses = writer::losses(profile, options);
+    if strict {
+        loss::refuse_losses(&losses).map_err(|error| error.in_file(path))?;
+    }
+    let bytes = writer::write(profile, options).map_err(|error| error.in_file(path))?;
+    input::output::replace_by_name(path, &bytes)?;
+    Ok(losses)
+}
+
+/// Parses a profile symbol list: one name per line, without spaces around it.
+pub fn parse_symbols(text: &[u8]) -> Vec<Vec<u8>> {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | 9..=13);
+    let trim = |line: &[u8]| {
+        let start = line.iter().position(|byte| !is_blank(byte)).unwrap_or(line.len());
+        let end = line.iter().rposition(|byte| !is_blank(byte)).map_or(start, |last| last + 1);
+        line[start..end].to_vec()
+    };
+    let lines = text.split(|byte| *byte == b'\n');
+    lines.filter(|line| !line.is_empty() && *line != b"\r").map(trim).collect()
+}
+
+/// Reads the bytes of an input that is a sample profile.
+pub(crate) fn open_input(input: &Input, options: &ReadOptions, compat: Compat) -> Result<InputBytes> {
+    let open = if compat.decompresses() { Input::bytes } else { Input::stored_bytes };
+    let bytes = open(input, Access::Read, &options.limits)?;
+    check_format(&bytes, compat).map_err(|error| error.in_file(&input.path))?;
+    Ok(bytes)
+}
+
+/// Rejects other files in profbridge mode. LLVM would read the counters of a text profile as functions.
+pub(crate) fn check_format(bytes: &[u8], compat: Compat) -> Result<()> {
+    let format = input::detect(bytes);
+    if compat.is_llvm() || format.is_sample_profile() {
+        return Ok(());
+    }
+    let kind = match format {
+        Format::Empty => return Err(ErrorKind::EmptyProfile.into()),
+        Format::OtherText => {
+            // The text may be written by hand.
+            let error = Error::new(ErrorKind::UnrecognizedFormat);
+            return Err(match text_fault(bytes) {
+                Some(fault) => error.with_hint(format!("read as a sample profile: {fault}")),
+                None => error,
+            });
+        }
+        Format::Unknown | Format::OtherJson => ErrorKind::UnrecognizedFormat,
+        other => ErrorKind::KindConflict { detail: format!("it is no sample profile: {other}") },
+    };
+    Err(Error::new(kind).with_hint("sample profiles are merged, shown and converted with sample profiles alone"))
+}

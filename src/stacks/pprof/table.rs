@@ -1,0 +1,424 @@
+//! pprof ⇄ stacks.
+//!
+//! A Java method keeps its types and bytecode index on the way out and back:
+//! its `system_name` is `java:` and the frame of our own collapsed form, the
+//! address of its location is the bytecode index plus one, since 0 means none.
+
+use crate::call_chains::{
+    self, Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, SampleKey, SampleSource, StackId, StackTable,
+    Unit, Weight,
+};
+use crate::digits::number_of;
+use crate::error::{Error, Result, Warning};
+use crate::stacks::collapsed::frames;
+use crate::stacks::pprof::profile::StringInterner;
+use crate::stacks::pprof::{FORMAT, Function, Label, Line, Location, Profile, Samples, StringId, ValueType};
+use foldhash::{HashMap, HashMapExt};
+use regex::Regex;
+
+/// Which value of a profile counts as hits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ValueChoice {
+    /// Kind, or kind and unit: `cpu`, `cpu/nanoseconds`. Default: the sorts of
+    /// samples that this library itself writes, else [`Profile::main_value`].
+    pub name: Option<String>,
+}
+
+impl ValueChoice {
+    /// The value of that name.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()) }
+    }
+
+    /// Columns of values, the sort of sample of each, and what it counts.
+    fn columns(&self, profile: &Profile) -> Result<Vec<(usize, SampleSource, Unit)>> {
+        let names = profile.value_names();
+        if let Some(wanted) = &self.name {
+            let is_wanted =
+                |name: &String| name == wanted || name.split_once('/').is_some_and(|(kind, _)| kind == wanted);
+            let at = names.iter().position(is_wanted).ok_or_else(|| {
+                Error::usage(format!("there is no value {wanted}")).with_hint(format!("values: {}", names.join(", ")))
+            })?;
+            return Ok(vec![(at, SampleSource::Unknown, unit(&names[at]))]);
+        }
+        let sort = |name: &str| {
+            let (kind, _) = name.split_once('/')?;
+            SampleSource::ALL.into_iter().find(|source| {
+                let is_of_source = WEIGHTS.into_iter().any(|weight| source.unit(weight) == Some(unit(name)));
+                source.word() == kind && is_of_source
+            })
+        };
+        let event_types: Vec<(usize, SampleSource, Unit)> =
+            names.iter().enumerate().filter_map(|(at, name)| Some((at, sort(name)?, unit(name)))).collect();
+        if event_types.iter().any(|(_, source, _)| *source != SampleSource::Unknown) {
+            return Ok(event_types);
+        }
+        let main = profile.main_value().map(|at| (at, SampleSource::Unknown, unit(&names[at])));
+        Ok(main.into_iter().collect())
+    }
+}
+
+const WEIGHTS: [Weight; 3] = [Weight::Count, Weight::Bytes, Weight::Time];
+
+/// What a value counts, by the unit in its name; hits for any other unit.
+fn unit(name: &str) -> Unit {
+    match name.rsplit_once('/') {
+        Some((_, "bytes")) => Unit::Bytes,
+        Some((_, "nanoseconds")) => Unit::Nanoseconds,
+        Some((_, "millionths")) => Unit::Millionths,
+        _ => Unit::Hits,
+    }
+}
+
+/// How the schema calls a unit.
+fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Hits => "count",
+        Unit::Bytes => "bytes",
+        Unit::Nanoseconds => "nanoseconds",
+        Unit::Millionths => "millionths",
+    }
+}
+
+/// Marks the `system_name` of a Java method.
+const JAVA: &str = "java:";
+
+/// Adds the stacks of a profile to a table. Frames that its `drop_frames` names
+/// are left out with all they call, as viewers of pprof do.
+///
+/// # Errors
+///
+/// Usage for a value that is not there; malformed when `drop_frames` or
+/// `keep_frames` is no regular expression.
+pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTable) -> Result<Vec<Warning>> {
+    let columns = choice.columns(profile)?;
+    let mut adder = Adder {
+        profile,
+        table,
+        dropped: DropFrames::new(profile)?,
+        functions: HashMap::new(),
+        locations: vec![None; profile.locations.len()],
+        fixed: 0,
+    };
+    let (mut negative, mut labelled) = (0u64, 0u64);
+    for sample in profile.samples.iter() {
+        let hits = |at: usize| u64::try_from(sample.values[at]);
+        if columns.iter().all(|(at, _, _)| hits(*at) == Ok(0)) {
+            continue;
+        }
+        let Some(stack) = adder.stack(sample.locations) else {
+            adder.table.observed.samples_without_stack += 1;
+            continue;
+        };
+        let is_thread = |label: &&Label| profile.strings.get(label.key) == b"thread" && !label.text.is_empty();
+        let thread = sample.labels.iter().find(is_thread);
+        labelled += u64::from(sample.labels.len() > usize::from(thread.is_some()));
+        let thread = thread.map(|label| adder.table.intern_thread(&profile.text(label.text)));
+        for (at, source, _) in &columns {
+            match hits(*at) {
+                Ok(0) => {}
+                Ok(hits) => {
+                    let (certainty, truncated) = (Certainty::Unknown, false);
+                    adder.table.add(SampleKey { stack, thread, source: *source, certainty, truncated }, hits);
+                }
+                Err(_) => negative += 1,
+            }
+        }
+    }
+    let fixed = adder.fixed;
+    let names: Vec<String> = columns.iter().map(|(at, _, _)| profile.value_name(profile.sample_types[*at])).collect();
+    let observed = &mut table.observed;
+    observed.add_source(&format!("{FORMAT} ({})", names.join(", ")));
+    observed.parts += 1;
+    for (_, source, unit) in &columns {
+        observed.add_unit(*source, *unit);
+    }
+    observed.duration_nanos =
+        observed.duration_nanos.saturating_add(u64::try_from(profile.duration_nanos).unwrap_or(0));
+    observed.names_mended += fixed;
+    let rows = [
+        (negative, "sample", "below zero, as in a difference of profiles: left out"),
+        (fixed, "name", "mended, not being UTF-8"),
+        (labelled, "sample", "with labels, which stacks do not keep"),
+    ];
+    Ok(rows
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, what, words)| Warning::new(format!("{} {words}", number_of(count, what))))
+        .collect())
+}
+
+/// Functions that viewers leave out.
+struct DropFrames {
+    drop: Option<Regex>,
+    keep: Option<Regex>,
+}
+
+impl DropFrames {
+    fn new(profile: &Profile) -> Result<Self> {
+        let regex = |id: StringId, what: &str| {
+            if id.is_empty() {
+                return Ok(None);
+            }
+            let text = profile.text(id);
+            let whole = Regex::new(&format!("^(?:{text})$"));
+            whole
+                .map(Some)
+                .map_err(|_| Error::malformed(format!("{what} is no regular expression: {text}")).in_format(FORMAT))
+        };
+        Ok(Self { drop: regex(profile.drop_frames, "drop_frames")?, keep: regex(profile.keep_frames, "keep_frames")? })
+    }
+
+    fn drops(&self, name: &str) -> bool {
+        self.drop.as_ref().is_some_and(|drop| drop.is_match(name))
+            && !self.keep.as_ref().is_some_and(|keep| keep.is_match(name))
+    }
+}
+
+/// The frames of a location, the outermost first, and whether each is dropped.
+type Frames = Box<[(FrameId, bool)]>;
+
+struct Adder<'a> {
+    profile: &'a Profile,
+    table: &'a mut StackTable,
+    dropped: DropFrames,
+    functions: HashMap<u32, FunctionId>,
+    locations: Vec<Option<Frames>>,
+    fixed: u64,
+}
+
+impl Adder<'_> {
+    fn stack(&mut self, locations: &[u32]) -> Option<StackId> {
+        let mut stack = None;
+        // What is dropped before anything else came is kept, or nothing would be left.
+        let mut seen_other = false;
+        for at in locations.iter().rev() {
+            if self.locations[*at as usize].is_none() {
+                self.locations[*at as usize] = Some(self.frames(*at));
+            }
+            for (frame, is_dropped) in self.locations[*at as usize].iter().flatten() {
+                if *is_dropped && seen_other {
+                    return stack;
+                }
+                seen_other |= !is_dropped;
+                stack = Some(self.table.push_frame(stack, *frame));
+            }
+        }
+        stack
+    }
+
+    fn frames(&mut self, at: u32) -> Frames {
+        let profile = self.profile;
+        let location = &profile.locations[at as usize];
+        let mapping = location.mapping.map(|at| &profile.mappings[at as usize]);
+        let is_kernel = mapping.is_some_and(|mapping| profile.strings.get(mapping.file).starts_with(b"[kernel"));
+        let outermost = if is_kernel { FrameKind::Kernel } else { FrameKind::Unknown };
+        if location.lines.is_empty() {
+            let function = self.table.intern_symbol(&self.address(location));
+            let frame = Frame { function, bci: None, line: None, kind: outermost };
+            return Box::new([(self.table.intern_frame(frame), false)]);
+        }
+        let mut frames = Vec::new();
+        for (depth, line) in location.lines.iter().rev().enumerate() {
+            let function = self.function(line.function);
+            let name = self.table.display_function(function);
+            let is_java = matches!(self.table.function(function), call_chains::Function::Java { .. });
+            let bci = location.address.checked_sub(1).filter(|_| is_java && location.mapping.is_none());
+            let frame = Frame {
+                function,
+                bci: bci.and_then(|bci| i32::try_from(bci).ok()),
+                line: u32::try_from(line.line).ok().filter(|line| *line > 0),
+                kind: if depth == 0 { outermost } else { FrameKind::Inlined },
+            };
+            frames.push((self.table.intern_frame(frame), self.dropped.drops(&name)));
+        }
+        frames.into()
+    }
+
+    /// What stands for a function that nobody named: file and offset, or the address.
+    fn address(&self, location: &Location) -> String {
+        let mapping = location.mapping.map(|at| self.profile.mappings[at as usize]);
+        let mapping = mapping.filter(|mapping| !mapping.file.is_empty());
+        match mapping {
+            Some(mapping) => {
+                let path = self.profile.text(mapping.file);
+                let name = path.rsplit('/').next().unwrap_or(&path);
+                let offset = location.address.wrapping_sub(mapping.start).wrapping_add(mapping.offset);
+                format!("{name}+{offset:#x}")
+            }
+            None => format!("{:#x}", location.address),
+        }
+    }
+
+    fn function(&mut self, at: Option<u32>) -> FunctionId {
+        let Some(at) = at else { return self.table.intern_symbol("[unknown]") };
+        if let Some(known) = self.functions.get(&at) {
+            return *known;
+        }
+        let function = self.profile.functions[at as usize];
+        let system_name = self.profile.strings.get(function.system_name);
+        let java = std::str::from_utf8(system_name).ok().and_then(|name| name.strip_prefix(JAVA));
+        let name = if function.name.is_empty() { function.system_name } else { function.name };
+        let id = match java.and_then(|method| self.java(method)) {
+            Some(id) => id,
+            None => {
+                self.fixed += u64::from(std::str::from_utf8(self.profile.strings.get(name)).is_err());
+                let text = self.profile.text(name);
+                self.table.intern_symbol(if text.is_empty() { "[unknown]" } else { &text })
+            }
+        };
+        self.functions.insert(at, id);
+        id
+    }
+
+    fn java(&mut self, method: &str) -> Option<FunctionId> {
+        if let Some(found) = frames::parse_frame(&format!("{method}@0")) {
+            let types: Vec<&str> = found.types.iter().map(String::as_str).collect();
+            return Some(self.table.intern_java(&found.class, &found.name, Some(&types)));
+        }
+        let (class, name) = frames::parse_names(method)?;
+        Some(self.table.intern_java(&class, &name, None))
+    }
+}
+
+/// What stacks have and pprof has no place for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PprofLosses {
+    /// Hits of stacks whose outermost frames are missing, which is not written.
+    pub truncated: u128,
+    /// Hits whose position is known to be exact or guessed.
+    pub certainty: u128,
+    /// Distinct frames of which it is known how they ran.
+    pub kinds: u64,
+    /// Distinct frames with one of the compiler's placeholders for a bytecode index.
+    pub placeholders: u64,
+}
+
+impl PprofLosses {
+    /// In words; nothing for what is zero.
+    pub fn words(&self) -> Vec<String> {
+        let rows = [
+            (self.truncated, "sample", "with truncated stacks, which a pprof does not say"),
+            (self.certainty, "sample", "known to be exact or guessed, which a pprof does not say"),
+            (self.kinds.into(), "frame", "known to be interpreted, compiled, inlined or native, which is not written"),
+            (self.placeholders.into(), "frame", "with a placeholder for a bytecode index, which is not written"),
+        ];
+        let found = rows.into_iter().filter(|(count, ..)| *count > 0);
+        found.map(|(count, what, words)| format!("{} {words}", number_of(count, what))).collect()
+    }
+}
+
+/// A profile of a table's samples: one value for each sort of sample, threads as labels.
+pub fn from_table(table: &StackTable) -> (Profile, PprofLosses) {
+    let mut builder = Builder {
+        table,
+        profile: Profile::default(),
+        strings: StringInterner::default(),
+        functions: HashMap::new(),
+        locations: HashMap::new(),
+        losses: PprofLosses::default(),
+    };
+    builder.build();
+    builder.profile.strings = builder.strings.strings;
+    (builder.profile, builder.losses)
+}
+
+struct Builder<'a> {
+    table: &'a StackTable,
+    profile: Profile,
+    strings: StringInterner,
+    functions: HashMap<FunctionId, u32>,
+    locations: HashMap<FrameId, u32>,
+    losses: PprofLosses,
+}
+
+impl Builder<'_> {
+    fn build(&mut self) {
+        let event_types: Vec<SampleSource> =
+            self.table.hits_by_source().into_iter().map(|(source, _)| source).collect();
+        for sort in &event_types {
+            let units = &self.table.observed.units;
+            let unit = units.iter().find(|(source, _)| source == sort).map_or(Unit::Hits, |(_, unit)| *unit);
+            let unit = self.strings.intern(unit_name(unit).as_bytes());
+            let kind = self.strings.intern(sort.word().as_bytes());
+            self.profile.sample_types.push(ValueType { kind, unit });
+        }
+        if let Some(main) = self.table.main_source().filter(|_| event_types.len() > 1) {
+            self.profile.default_sample_type = self.strings.intern(main.word().as_bytes());
+        }
+        self.profile.duration_nanos = i64::try_from(self.table.observed.duration_nanos).unwrap_or(i64::MAX);
+        self.profile.samples = Samples::new(event_types.len());
+        let thread_key = self.table.samples().any(|sample| sample.key.thread.is_some());
+        let thread_key = if thread_key { self.strings.intern(b"thread") } else { StringId::default() };
+        let mut places: HashMap<(StackId, Option<call_chains::ThreadId>), usize> = HashMap::new();
+        for sample in self.table.samples() {
+            let key = sample.key;
+            let at = match places.get(&(key.stack, key.thread)) {
+                Some(at) => *at,
+                None => {
+                    let locations = self.table.frames(key.stack).map(|id| self.location(id));
+                    let locations: Vec<u32> = locations.collect();
+                    let text = key.thread.map(|id| self.strings.intern(self.table.thread(id).as_bytes()));
+                    let label = text.map(|text| Label { key: thread_key, text, ..Label::default() });
+                    let at = self.profile.samples.len();
+                    self.profile.samples.push(&locations, &vec![0; event_types.len()], label.as_slice());
+                    places.insert((key.stack, key.thread), at);
+                    at
+                }
+            };
+            let hits = u128::from(sample.hits);
+            self.losses.truncated += if key.truncated { hits } else { 0 };
+            self.losses.certainty += if key.certainty != Certainty::Unknown { hits } else { 0 };
+            let sort = event_types.iter().position(|sort| *sort == key.source);
+            let values = self.profile.samples.values_mut(at);
+            if let Some(value) = sort.and_then(|sort| values.get_mut(sort)) {
+                *value = value.saturating_add(sample.hits.min(MAX_HITS).cast_signed());
+            }
+        }
+    }
+
+    fn location(&mut self, id: FrameId) -> u32 {
+        if let Some(known) = self.locations.get(&id) {
+            return *known;
+        }
+        let frame = self.table.frame(id);
+        let is_java = matches!(self.table.function(frame.function), call_chains::Function::Java { .. });
+        let bci = frame.bci.filter(|_| is_java);
+        self.losses.kinds += u64::from(frame.kind != FrameKind::Unknown);
+        self.losses.placeholders += u64::from(bci.is_some_and(|bci| bci < 0));
+        let function = Some(self.function(frame.function));
+        let line = Line { function, line: frame.line.unwrap_or(0).into(), column: 0 };
+        let place = self.profile.locations.len() as u32;
+        let location = Location {
+            address: bci.and_then(|bci| u64::try_from(bci).ok()).map_or(0, |bci| bci + 1),
+            lines: Box::new([line]),
+            ..Location::default()
+        };
+        self.profile.locations.push(location);
+        self.locations.insert(id, place);
+        place
+    }
+
+    fn function(&mut self, id: FunctionId) -> u32 {
+        if let Some(known) = self.functions.get(&id) {
+            return *known;
+        }
+        let name = self.strings.intern(self.table.display_function(id).as_bytes());
+        let system_name = match self.table.function(id) {
+            call_chains::Function::Symbol { .. } => name,
+            call_chains::Function::Java { class, name, signature } => {
+                let types: Option<Vec<&str>> =
+                    signature.map(|types| self.table.signature(types).iter().map(|id| self.table.name(*id)).collect());
+                let mut text = JAVA.to_string();
+                frames::write_method(self.table.name(class), self.table.name(name), types.as_deref(), &mut text);
+                self.strings.intern(text.as_bytes())
+            }
+        };
+        let place = self.profile.functions.len() as u32;
+        self.profile.functions.push(Function { name, system_name, ..Function::default() });
+        self.functions.insert(id, place);
+        place
+    }
+}
