@@ -115,7 +115,7 @@ impl Merger {
         }
     }
 
-    /// The rules in use.
+    /// Returns the rules in use.
     pub fn rules(&self) -> &MergeRules {
         &self.rules
     }

@@ -89,7 +89,7 @@ const PARSED_AHEAD: usize = 1 << 20;
 ///
 /// The errors of [`open_reader`] and of `read`.
 ///
-/// Those of [`open_reader`] and of `read`.
+/// The errors of [`open_reader`] and of `read`.
 pub(super) fn read_with<T>(
     data: &[u8],
     options: &ReadOptions,

@@ -279,7 +279,7 @@ fn a_comparison_clears_hashes_only_where_both_hash_versions_occur() {
     }
 }
 
-/// Names of few characters, so that both forms of a name often occur together.
+/// Returns names of few characters, so that both forms of a name often occur together.
 fn names() -> impl Strategy<Value = String> {
     "[a;:]{1,5}"
 }

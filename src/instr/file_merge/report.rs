@@ -88,12 +88,12 @@ impl MergeReport {
         })
     }
 
-    /// Number of functions of the result.
+    /// Returns the number of functions of the result.
     pub fn functions_len(&self) -> usize {
         self.file.as_ref().map_or_else(|| self.profile.functions.len(), SingleFile::functions_len)
     }
 
-    /// Number of records of the result.
+    /// Returns the number of records of the result.
     pub fn records_len(&self) -> usize {
         self.file.as_ref().map_or_else(|| self.profile.functions.records_len(), SingleFile::records_len)
     }

@@ -204,7 +204,7 @@ fn compare(
     Some(own)
 }
 
-/// Whether `name` contains `part`.
+/// Returns true if `name` contains `part`.
 pub(super) fn contains(name: &[u8], part: &[u8]) -> bool {
     part.is_empty() || name.windows(part.len()).any(|window| window == part)
 }

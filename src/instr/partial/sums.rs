@@ -92,7 +92,7 @@ impl PartialMerge {
         }
     }
 
-    /// The inputs, in order.
+    /// Returns the inputs, in order.
     pub fn inputs(&self) -> &[PartialInput] {
         &self.inputs
     }

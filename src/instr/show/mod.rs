@@ -114,7 +114,7 @@ impl ShowOptions {
         self.all_functions || !self.function.is_empty()
     }
 
-    /// Whether values of that kind are shown.
+    /// Returns true if values of that kind are shown.
     fn shows(&self, kind: ValueKind) -> bool {
         match kind {
             ValueKind::IndirectCallTarget => self.indirect_call_targets,
