@@ -26,8 +26,8 @@ impl fmt::Display for FormatVersion {
 }
 
 impl FormatVersion {
-    /// Reads the version from the beginning of a file. `None` for formats without a version, and if it is further
-    /// behind: an iprof can have it at its end.
+    /// Reads the version from the beginning of a file. `None` for formats without a version, and if the version is
+    /// at a later offset: an iprof can have it at its end.
     pub(super) fn of(format: Format, head: &[u8]) -> Option<Self> {
         let word = |at: usize| head.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
         match format {
