@@ -1,23 +1,23 @@
-//! The inputs that a partial merge was made of.
+//! The inputs of a partial merge.
 
 use super::wire::{Decoder, Encoder};
 use crate::error::{Result, Warning};
 use crate::system::os_string;
 use std::path::PathBuf;
 
-/// What became of an input.
+/// The outcome of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InputState {
     /// Merged.
     Used,
-    /// It had no bytes.
+    /// The input had no bytes.
     Empty,
-    /// It could not be read to its end.
+    /// The input could not be read to its end.
     Failed {
-        /// What was wrong, with the place.
+        /// The error, with its location.
         message: String,
-        /// What to do next.
+        /// The hint.
         hint: Option<String>,
     },
 }
@@ -26,18 +26,18 @@ pub enum InputState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InputOrigin {
-    /// Raw, of that version.
+    /// A raw profile of this version.
     Raw(u64),
-    /// Indexed, of that version.
+    /// An indexed profile of this version.
     Indexed(u64),
-    /// Text, with or without names `file:function`.
+    /// A text profile.
     Text {
-        /// Whether local functions are called `file:function`.
+        /// Whether local functions have names of the form `file:function`.
         has_colon_names: bool,
     },
-    /// A raw memory profile, of that version.
+    /// A raw memory profile of this version.
     RawMemory(u64),
-    /// Anything else.
+    /// Any other format.
     Other,
 }
 
@@ -45,24 +45,24 @@ pub enum InputOrigin {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PartialInput {
-    /// Its path as it was named.
+    /// The path as given.
     pub path: PathBuf,
     /// Its weight, 1 and up.
     pub weight: u64,
-    /// What became of it.
+    /// The outcome.
     pub state: InputState,
-    /// Its format and version, once its header was read.
+    /// The format and version, if the header was read.
     pub origin: Option<InputOrigin>,
-    /// Records read from it.
+    /// The number of records read from it.
     pub records: u64,
     /// The bits of its kind, if it could be opened.
     pub kind: Option<u64>,
-    /// What is worth saying about it.
+    /// Warnings about it.
     pub warnings: Vec<String>,
 }
 
 impl PartialInput {
-    /// An input that was merged; fields can be set afterwards.
+    /// Creates a merged input. Its fields can be changed afterwards.
     pub fn new(path: impl Into<PathBuf>, weight: u64) -> Self {
         Self {
             path: path.into(),
@@ -75,12 +75,12 @@ impl PartialInput {
         }
     }
 
-    /// The warnings, as this run would have given them.
+    /// Returns the warnings in the form of this run.
     pub fn warnings(&self) -> impl Iterator<Item = Warning> {
         self.warnings.iter().map(|text| Warning::new(text).in_file(&self.path))
     }
 
-    /// Writes the input into a state.
+    /// Writes the input to a state.
     pub fn encode(&self, out: &mut Encoder) {
         out.text(self.path.as_os_str().as_encoded_bytes());
         out.number(self.weight);
@@ -106,7 +106,7 @@ impl PartialInput {
         out.list(self.warnings.iter(), |out, text| out.text(text.as_bytes()));
     }
 
-    /// Reads what [`encode`](Self::encode) wrote.
+    /// Reads the output of [`encode`](Self::encode).
     ///
     /// # Errors
     ///

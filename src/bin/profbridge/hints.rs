@@ -1,11 +1,11 @@
-//! Advice of the library in the words of this program: with the names of its commands and options.
+//! The library's hints in the terms of this program: with the names of its commands and options.
 
 use profbridge::families::FileCheck;
 use profbridge::instr::Description;
 use profbridge::{Error, Hint, ImagePart};
 use std::borrow::Cow;
 
-/// The words for a piece of advice.
+/// Returns the text of a hint.
 pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
     Cow::Borrowed(match hint {
         Hint::RecordTime => "record CPU or wall-clock samples; --value takes the numbers as hits all the same",
@@ -96,7 +96,7 @@ fn option_for(part: ImagePart) -> &'static str {
     }
 }
 
-/// An error and its advice in one line, as the parser of the command line wants it.
+/// Formats an error and its hint in one line, for the command line parser.
 pub(crate) fn format_error_with_hint(error: Error) -> String {
     match error.hint() {
         Some(hint) => format!("{error} ({})", hint_text(hint)),
@@ -104,7 +104,7 @@ pub(crate) fn format_error_with_hint(error: Error) -> String {
     }
 }
 
-/// Words the advice in what `info` says.
+/// Rephrases the hints in the output of `info`.
 pub(crate) fn word_description(description: &mut Description) {
     description.hint = description.hint.take().map(|hint| Hint::Text(hint_text(&hint)));
     if let Some(error) = description.error.take() {
@@ -112,7 +112,7 @@ pub(crate) fn word_description(description: &mut Description) {
     }
 }
 
-/// Puts the advice behind the messages of `check`.
+/// Appends the hints to the messages of `check`.
 pub(crate) fn word_check(check: &mut FileCheck) {
     for finding in &mut check.findings {
         if let Some(hint) = finding.hint.take() {
