@@ -122,11 +122,8 @@ impl Part {
             Partial::from_bytes(&part, &options)
         })?;
         let restored = restored.or_raise(py)?;
-        let inputs = if is_input {
-            Duplicates::of(UNNAMED.as_ref(), true, restored.inputs())
-        } else {
-            Duplicates::default()
-        };
+        let inputs =
+            if is_input { Duplicates::of(UNNAMED.as_ref(), true, restored.inputs()) } else { Duplicates::default() };
         py.detach(|| self.join(restored, inputs)).or_raise(py)
     }
 
