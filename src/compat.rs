@@ -44,7 +44,6 @@ impl Compat {
 
     /// Returns the mode for a raw file of `version`: profbridge mode for versions that llvm-profdata 22 rejects,
     /// because its rules for damaged files do not cover their layouts.
-    /// damaged files say nothing about other layouts.
     #[must_use]
     pub fn for_raw_version(self, version: u32) -> Self {
         let others = self.is_llvm() && self.reads_every_raw_version();

@@ -55,6 +55,8 @@ pub enum Hint {
     ChooseNoVersion,
     /// An input does not identify its program, but all inputs must be from one program.
     LinkWithBuildId,
+    /// A profile that a partial merge holds occurs in another input, too: it may be counted twice.
+    AllowDuplicates,
     /// The output would replace a file that is not an earlier output.
     ReplaceFile,
     /// A flame graph was requested where a profile is written.
@@ -164,6 +166,7 @@ impl fmt::Display for Hint {
             }
             Self::ChooseNoVersion => "the compiler drops them: ask for no version of the format, or for 12",
             Self::LinkWithBuildId => "link the program with a build id, or do without knowing that it is the same",
+            Self::AllowDuplicates => "leave one of them out, or allow duplicates to count it twice",
             Self::ReplaceFile => "choose another path, or force the replacement",
             Self::DrawIt => "stacks can be drawn as one",
             Self::ReportIt => "a report is one",

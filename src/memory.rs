@@ -210,7 +210,7 @@ pub(crate) fn refused_or(error: io::Error, action: &'static str, otherwise: impl
     if error.kind() == OutOfMemory { Error::io(action, error) } else { otherwise(error) }
 }
 
-/// Copies bytes, of which there can be many; `None` if memory is refused.
+/// Copies a possibly large number of bytes; `None` if memory is refused.
 pub(crate) fn copy_of(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut copy = Vec::new();
     copy.try_reserve_exact(bytes.len()).ok()?;

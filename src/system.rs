@@ -216,7 +216,7 @@ impl Descriptor {
         Ok(File::from(pidfd_getfd(process, self.number, PidfdGetfdFlags::empty())?))
     }
 
-    /// On other systems, opening the name duplicates the descriptor.
+    /// Opens the descriptor by name, which duplicates it on other systems.
     #[cfg(not(target_os = "linux"))]
     fn taken(&self) -> io::Result<File> {
         fs::OpenOptions::new().write(true).open(&self.path)

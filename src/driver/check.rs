@@ -18,7 +18,7 @@ pub struct FileCheck {
     pub format: &'static str,
     /// The version in the notation of the format, if it has one.
     pub version: Option<String>,
-    /// What the file can still be used for.
+    /// The verdict about the file.
     pub verdict: &'static str,
     /// The findings.
     pub findings: Vec<CheckFinding>,

@@ -83,7 +83,7 @@ pub struct Minimums {
 }
 
 impl Minimums {
-    /// Returns thresholds for the inputs, functions and counts; 0 is no threshold.
+    /// Returns thresholds for the inputs, functions and counts; 0 means none.
     pub fn new(inputs: u64, functions: u64, total_count: u64) -> Self {
         Self { inputs, functions, total_count }
     }

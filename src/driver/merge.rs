@@ -197,7 +197,7 @@ mod tests {
         merge(&inputs, &run, |job| Names { attempt: job.attempt }, &mut |_, _| {})
     }
 
-    /// Other inputs before and after one.
+    /// Returns other inputs before and after one.
     fn among(name: &'static str) -> Vec<&'static str> {
         [&["a", "b", "c"][..], &[name], &["d", "e", "f", "g"]].concat()
     }

@@ -35,7 +35,8 @@ fn written_family(format: Format) -> Option<Family> {
     }
 }
 
-/// Memory profiles are merged with instrumentation profiles into the same files.
+/// Returns the family whose outputs can be replaced: memory profiles are merged with instrumentation profiles into the
+/// same files.
 fn merges_as(family: Family) -> Family {
     if family == Family::MemProf { Family::Instr } else { family }
 }

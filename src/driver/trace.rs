@@ -127,7 +127,6 @@ mod counted {
     ///
     /// Work outside the threads and in turns is assumed to be sequential. The rest is divided evenly, but a shard of
     /// value sites occupies one thread at a time.
-    /// value sites can be at two threads.
     pub fn predicted(traces: &[WorkerTrace], whole: Duration, threads: u32) -> Duration {
         let sum = |of: fn(&WorkerTrace) -> Duration| traces.iter().map(of).sum::<Duration>();
         let (alone, in_turn, at_shards) = (sum(|t| t.alone), sum(|t| t.in_turn), sum(|t| t.at_shards));

@@ -25,7 +25,7 @@ impl Level {
     }
 }
 
-/// What a file can still be used for.
+/// The verdict about a checked file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]

@@ -76,8 +76,8 @@ pub(super) fn read_file(path: &Path, access: Access, limits: &Limits) -> Result<
     Ok(bytes.into())
 }
 
-/// Reads `path`, or standard input for `-`, into `buffer` and replaces its content. The memory is reused, so many files
-/// need only one buffer.
+/// Reads `path`, or standard input for `-`, into `buffer` and replaces its content. The memory is reused, so one
+/// buffer is enough for all files.
 ///
 /// # Errors
 ///

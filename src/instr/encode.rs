@@ -200,7 +200,7 @@ impl WriteOptions {
         Cow::Owned(copy)
     }
 
-    /// Returns the release of text output if all functions are written in one piece.
+    /// Returns the release of text output that contains all functions.
     pub(super) fn release_of_whole_text(&self) -> Option<Release> {
         match self.format {
             OutputFormat::Text { release } if !self.sparse && self.filter.is_none() => Some(release),

@@ -61,7 +61,7 @@ pub struct Target {
     pub indexed_version: u32,
     /// The version of raw results. It can differ from the release's default.
     pub raw_version: u32,
-    /// What determined the target.
+    /// The source of the target.
     pub source: TargetSource,
 }
 

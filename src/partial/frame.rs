@@ -13,8 +13,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The last bytes of a partial merge.
 pub const MAGIC: [u8; 8] = *b"\xffpbpart\x81";
 
-/// The version that is written, and the only one that is known.
-const VERSION: u32 = 1;
+/// The version that is written. Version 1, which has no digests of inputs, is read as well.
+const VERSION: u32 = 2;
 
 /// Takes a third of the time of zlib's default level, and the result is hardly larger.
 const LEVEL: u32 = 3;
@@ -140,8 +140,8 @@ impl<'data> Frame<'data> {
         let origins = cursor.u64("origins")?;
         let family = cursor.u32("family")?;
         let version = cursor.u32("version")?;
-        if version != VERSION {
-            let detail = format!("partial merges of version {VERSION} are known");
+        if !(1..=VERSION).contains(&version) {
+            let detail = format!("partial merges of versions 1 to {VERSION} are known");
             return Err(cursor.place(Error::new(ErrorKind::UnsupportedVersion { found: version.into(), detail })));
         }
         let known = Family::ALL.into_iter().find(|known| *known as u32 == family);
@@ -234,7 +234,11 @@ mod tests {
             bytes[footer + at] = byte;
             bytes
         };
-        assert!(fault(&changed(52, 2)).contains("version 2 is not supported: partial merges of version 1 are known"));
+        assert!(Frame::find(&changed(52, 1), &Limits::default()).is_ok_and(|frame| frame.is_some()));
+        for version in [0, 3] {
+            let words = format!("version {version} is not supported: partial merges of versions 1 to 2 are known");
+            assert!(fault(&changed(52, version)).contains(&words));
+        }
         assert!(fault(&changed(48, 9)).contains("bad header: family 9 is not known"));
         assert!(fault(&changed(0, 1)).contains("bad header: a profile of 1 and a state of"));
         assert!(fault(&changed(16, 1)).contains("cannot decompress: 2 bytes came out, the footer says 1"));

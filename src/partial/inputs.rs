@@ -4,6 +4,7 @@ use super::wire::{Decoder, Encoder};
 use crate::error::{Result, Warning};
 use crate::system::os_string;
 use std::path::PathBuf;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The outcome of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +52,9 @@ pub struct PartialInput {
     pub weight: u64,
     /// The outcome.
     pub state: InputState,
+    /// The hash of its bytes, so that an input that occurs twice is recognised; `None` unless it was merged, and for
+    /// inputs of partial merges of version 1.
+    pub digest: Option<u64>,
     /// The format and version, if the header was read.
     pub origin: Option<InputOrigin>,
     /// The number of records read from it.
@@ -68,11 +72,17 @@ impl PartialInput {
             path: path.into(),
             weight,
             state: InputState::Used,
+            digest: None,
             origin: None,
             records: 0,
             kind: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// Computes the digest of an input from its bytes.
+    pub fn digest_of(bytes: &[u8]) -> u64 {
+        xxh3_64(bytes)
     }
 
     /// Returns the warnings in the form of this run.
@@ -85,7 +95,13 @@ impl PartialInput {
         out.text(self.path.as_os_str().as_encoded_bytes());
         out.number(self.weight);
         match &self.state {
-            InputState::Used => out.number(0),
+            InputState::Used => match self.digest {
+                None => out.number(0),
+                Some(digest) => {
+                    out.number(3);
+                    out.hash(digest);
+                }
+            },
             InputState::Empty => out.number(1),
             InputState::Failed { message, hint } => {
                 out.number(2);
@@ -118,10 +134,15 @@ impl PartialInput {
         if weight == 0 {
             return Err(from.malformed("a weight of 0"));
         }
-        let state = match from.place("state of an input", 3)? {
+        let mut digest = None;
+        let state = match from.place("state of an input", 4)? {
             0 => InputState::Used,
             1 => InputState::Empty,
-            _ => InputState::Failed { message: text(from)?, hint: from.list("hints", text)?.pop() },
+            2 => InputState::Failed { message: text(from)?, hint: from.list("hints", text)?.pop() },
+            _ => {
+                digest = Some(from.hash("digest of an input")?);
+                InputState::Used
+            }
         };
         let origin = match from.place("origin of an input", 7)? {
             0 => None,
@@ -133,7 +154,7 @@ impl PartialInput {
         };
         let records = from.number("records")?;
         let kind = from.list("kind", |from| from.hash("kind"))?.pop();
-        Ok(Self { path, weight, state, origin, records, kind, warnings: from.list("warnings", text)? })
+        Ok(Self { path, weight, state, digest, origin, records, kind, warnings: from.list("warnings", text)? })
     }
 }
 
@@ -156,6 +177,7 @@ mod tests {
             let mut input = PartialInput::new("a/b.profraw", 7);
             (input.state, input.origin, input.kind) = (state, origin, kind);
             (input.records, input.warnings) = (12, vec!["odd".into()]);
+            input.digest = (input.state == InputState::Used && kind.is_none()).then_some(0x0123_4567_89ab_cdef);
             let mut out = Encoder::default();
             input.encode(&mut out);
             let bytes = out.into_bytes();

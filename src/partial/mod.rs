@@ -20,11 +20,13 @@
 //! numbers ([`Encoder`], [`Decoder`]). The state itself belongs to the merge of its family. If the inputs affect the
 //! result in more ways than sums can represent, the inputs themselves are stored ([`StoredInputs`]).
 
+mod duplicates;
 mod frame;
 mod inputs;
 mod kept;
 mod wire;
 
+pub use duplicates::Duplicates;
 pub use frame::{FOOTER_BYTES, Family, Frame, MAGIC, append, document_len};
 pub use inputs::{InputOrigin, InputState, PartialInput};
 pub use kept::{StoredInput, StoredInputs};

@@ -38,8 +38,8 @@ impl<'scope, T: Send + 'scope> OrderedWorkers<'scope, T> {
         self.queue.lock().jobs.len() >= self.most
     }
 
-    /// Returns true if half of the pending jobs are finished. Callers that submit several at a time wake threads less
-    /// often.
+    /// Returns true if at most half of the possible jobs are pending. Callers that then submit several at once wake
+    /// threads less often.
     pub(crate) fn is_low(&self) -> bool {
         2 * self.queue.lock().jobs.len() <= self.most
     }

@@ -11,7 +11,7 @@ use profbridge::iprof::{self, BranchClash, Document, Level, SectionKind};
 use profbridge::{Error, Result, Warning};
 use std::path::Path;
 
-/// How profiles cross from one family to the other.
+/// Options for conversions between LLVM profiles and iprof.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options for LLVM to iprof and back")]
 pub(crate) struct BridgeArgs {

@@ -8,7 +8,7 @@ use profbridge::{Compat, Result};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Where the records of profiles without any come from.
+/// Sources of names and records for profiles without them.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Profiles without names and records")]
 pub(crate) struct CorrelateArgs {

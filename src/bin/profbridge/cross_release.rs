@@ -9,7 +9,7 @@ use profbridge::instr::cross_release::{Finding, Followed, HashPolicy};
 use profbridge::{Result, Warning};
 use std::path::Path;
 
-/// How profiles cross from one release to another.
+/// Options for adapting profiles to another release.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct CrossReleaseArgs {
     /// What becomes of the hashes of front-end records, which LLVM 22 computes in another way than
@@ -54,7 +54,7 @@ pub(crate) fn print_findings(findings: &[Finding], output: &Path, quiet: bool) {
     }
 }
 
-/// How functions are compared whose names and hashes differ between releases.
+/// Options for comparing functions whose names and hashes differ between releases.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct ExactNamesArgs {
     /// Compare names and hashes of LLVM instrumentation profiles unchanged, also between releases

@@ -91,7 +91,7 @@ const ROWS: [Row; Family::ALL.len()] = [
     },
 ];
 
-/// For families that support all options.
+/// Returns a general message, for families that support all options.
 fn nothing_refused(_: MergeOption) -> (&'static str, &'static str) {
     ("not for these inputs", "`profbridge merge --help` lists what is for which")
 }

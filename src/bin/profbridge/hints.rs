@@ -37,6 +37,7 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         Hint::UniteHashes => "for optimizing, --hashes=reader unites them; coverage needs them as they are",
         Hint::ChooseNoVersion => "the compiler drops them: leave --format-version out, or use 12",
         Hint::LinkWithBuildId => "link the program with -Wl,--build-id, or merge without --same-program",
+        Hint::AllowDuplicates => "leave one of them out; --allow-duplicates counts it twice",
         Hint::ReplaceFile => "choose another output with -o, or replace the file with --force",
         Hint::DrawIt => "`profbridge flamegraph` draws one",
         Hint::ReportIt => "`profbridge report` makes one",

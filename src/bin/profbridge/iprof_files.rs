@@ -10,7 +10,7 @@ use profbridge::{Error, Result, Warning};
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-/// How iprof files are written.
+/// Options for writing iprof files.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options for iprof output")]
 pub(crate) struct IprofWriteArgs {

@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-/// How iprof files are merged.
+/// Options for merging iprof files.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options for iprof inputs")]
 pub(crate) struct IprofMergeArgs {

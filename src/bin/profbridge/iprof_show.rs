@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What is shown of an iprof.
+/// Options for showing an iprof.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options for iprof and stacks")]
 pub(crate) struct IprofShowArgs {

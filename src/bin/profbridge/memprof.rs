@@ -31,7 +31,7 @@ impl ProgramArgs {
     }
 }
 
-/// What is drawn of memory profiles.
+/// Options for drawing memory profiles.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Memory profiles")]
 pub(crate) struct DrawMemoryArgs {
@@ -56,7 +56,7 @@ impl DrawMemoryArgs {
     }
 }
 
-/// How memory profiles are merged.
+/// Options for merging memory profiles.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Memory profiles")]
 pub(crate) struct MemProfArgs {
@@ -97,7 +97,7 @@ impl MemProfArgs {
     }
 }
 
-/// What is shown of a memory profile.
+/// Options for showing a memory profile.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Memory profiles")]
 pub(crate) struct ShowMemoryArgs {

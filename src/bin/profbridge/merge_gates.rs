@@ -46,7 +46,7 @@ pub(crate) trait Sum {
     fn write(self: Box<Self>, facts: &Facts, document: &mut MergeDocument) -> Result<()>;
 }
 
-/// What the result must be.
+/// Thresholds for the result.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Gates (exit code 3, and nothing is written)")]
 pub(crate) struct MergeGateArgs {

@@ -52,7 +52,7 @@ impl FormArg {
     }
 }
 
-/// What is asked of an output.
+/// Options for an output.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OutputArgs {
     /// What to write; by default what the output's name ends in (.gz and .zst compress any of them), else what the

@@ -26,7 +26,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// How sample profiles are merged and written.
+/// Options for merging and writing sample profiles.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sample profiles")]
 pub(crate) struct SampleArgs {
@@ -102,7 +102,11 @@ impl SampleArgs {
 }
 
 impl SampleArgs {
+<<<<<<< HEAD
     /// The forms that these options request, for [`OutputArgs::form`](crate::outputs::OutputArgs::form).
+=======
+    /// Returns the output forms that these options select, for [`OutputArgs::form`](crate::outputs::OutputArgs::form).
+>>>>>>> main
     pub(crate) fn forms(&self) -> Vec<(bool, &'static str, OutputForm)> {
         let encoded = match self.sample_format {
             Some(EncodingArg::Text) => OutputForm::Text,
@@ -149,6 +153,7 @@ enum LayoutArg {
     Flat,
 }
 
+<<<<<<< HEAD
 /// Returns true if the first input is a sample profile; then all must be.
 pub(crate) fn are_samples(inputs: &[Input]) -> bool {
     // The reader reports files that cannot be opened.
@@ -156,13 +161,26 @@ pub(crate) fn are_samples(inputs: &[Input]) -> bool {
 }
 
 /// The arguments of `merge` and `convert` in addition to [`SampleArgs`].
+=======
+/// Returns true if the first input is a sample profile. Then all inputs must be.
+pub(crate) fn are_samples(inputs: &[Input]) -> bool {
+    // The reader reports inputs that cannot be opened.
+    inputs.first().is_some_and(|input| input.format().is_ok_and(|format| format.is_sample_profile()))
+}
+
+/// The options of `merge` and `convert` apart from [`SampleArgs`].
+>>>>>>> main
 pub(crate) struct SampleRun<'a> {
     pub(crate) inputs: &'a [WeightedInput],
     pub(crate) output: &'a Path,
     pub(crate) arguments: &'a SampleArgs,
+<<<<<<< HEAD
     /// The encoding that another option requests.
+=======
+    /// The encoding that another option selects.
+>>>>>>> main
     pub(crate) encoding: Option<Encoding>,
-    /// The toolchain to write for.
+    /// The target toolchain.
     pub(crate) consumer: Option<&'a str>,
     pub(crate) function: Option<&'a str>,
     pub(crate) no_function: Option<&'a str>,
@@ -172,9 +190,15 @@ pub(crate) struct SampleRun<'a> {
     pub(crate) threads: Option<NonZeroUsize>,
     pub(crate) strict: bool,
     pub(crate) quiet: bool,
+<<<<<<< HEAD
     /// Whether the document replaces the last line.
     pub(crate) json: bool,
     /// For a partial merge: the filters and renamings of its inputs, as text.
+=======
+    /// Whether a document replaces the last line.
+    pub(crate) json: bool,
+    /// For a partial merge: the settings applied to its inputs, in words.
+>>>>>>> main
     pub(crate) applied: Option<Vec<String>>,
 }
 
@@ -207,15 +231,25 @@ impl<'a> SampleRun<'a> {
     }
 }
 
+<<<<<<< HEAD
 /// A merged sample profile.
+=======
+/// The merged sample profiles.
+>>>>>>> main
 struct SampleSum<'a> {
     run: SampleRun<'a>,
     target: Target,
     options: FileMergeOptions,
     report: MergeReport,
+<<<<<<< HEAD
     /// The options of writing it.
     write: WriteOptions,
     /// The state with which a later merge continues.
+=======
+    /// Options for writing the result.
+    write: WriteOptions,
+    /// The merge state of a partial merge.
+>>>>>>> main
     part: Option<PartialSamples>,
 }
 
@@ -254,7 +288,11 @@ impl Sum for SampleSum<'_> {
             let part = if self.part.is_some() { PARTIAL_SUFFIX } else { "" };
             console::say(&format!("{}: {functions} from {inputs}{part}", run.output.display()));
         }
+<<<<<<< HEAD
         // Skip destructors: the process exits here.
+=======
+        // The process ends here, so freeing the memory would only cost time.
+>>>>>>> main
         std::mem::forget(self);
         Ok(())
     }
@@ -291,7 +329,11 @@ impl SampleRun<'_> {
         Ok(sums)
     }
 
+<<<<<<< HEAD
     /// Writes a partial merge. The state stores what the profile in front cannot store.
+=======
+    /// Writes a partial merge. Data that the profile at its start cannot store is in the merge state.
+>>>>>>> main
     fn write_part(&self, sums: &PartialSamples, profile: &SampleProfile, options: &WriteOptions) -> Result<Vec<Loss>> {
         let bytes = sampleprof::encode_partial(sums, profile, options).map_err(|error| error.in_file(self.output))?;
         input::output::replace(self.output, &bytes)?;
@@ -328,6 +370,13 @@ impl SampleRun<'_> {
         let arguments = self.arguments;
         let mut options = WriteOptions::default();
         options.rules = rules;
+<<<<<<< HEAD
+=======
+        // A plain binary cannot store contexts and checksums.
+        let needs_sections = kind.context_sensitive || kind.probe_based;
+        let usual =
+            if rules.writes_extensible_by_default() || needs_sections { Encoding::ExtBinary } else { Encoding::Binary };
+>>>>>>> main
         let by_flag = match (arguments.binary, arguments.extbinary) {
             (true, _) => Some(Encoding::Binary),
             (_, true) => Some(Encoding::ExtBinary),
@@ -397,7 +446,11 @@ impl SampleShowArgs {
     }
 }
 
+<<<<<<< HEAD
 /// The arguments of `show`.
+=======
+/// The options of `show` for a sample profile.
+>>>>>>> main
 pub(crate) struct SampleShow<'a> {
     pub(crate) own: &'a SampleShowArgs,
     pub(crate) file: &'a Input,
@@ -449,12 +502,20 @@ impl SampleShow<'_> {
             }
             Ok(())
         })?;
+<<<<<<< HEAD
         // Skip destructors: the process exits here.
+=======
+        // The process ends here, so freeing the memory would only cost time.
+>>>>>>> main
         std::mem::forget(profile);
         Ok(ExitCode::SUCCESS)
     }
 
+<<<<<<< HEAD
     /// Returns the profile, and its summary if one is shown: sorting all counts takes long.
+=======
+    /// Loads the profile, with its summary if it is shown, because sorting all counts takes long.
+>>>>>>> main
     fn load(&self, options: &ReadOptions) -> Result<(SampleProfile, Summary)> {
         if !self.json && (self.detailed_summary || self.hot_functions || self.topn > 0) {
             return sampleprof::load_file(self.file, options, Compat::Profbridge);
@@ -471,7 +532,11 @@ impl SampleShow<'_> {
         })
     }
 
+<<<<<<< HEAD
     /// The options that select parts of a whole profile.
+=======
+    /// Returns the options that select parts of a profile, with whether they are given.
+>>>>>>> main
     fn parts(&self) -> [(bool, &'static str); 5] {
         [
             (self.topn > 0, "--topn"),
@@ -482,14 +547,14 @@ impl SampleShow<'_> {
         ]
     }
 
-    /// Shows the table of sections.
+    /// Shows the section table.
     fn sections(&self, options: &ReadOptions) -> Result<ExitCode> {
         let text = sampleprof::describe_file_sections(self.file, options, Compat::Profbridge)?;
         write_output(self.output, |out| out.write_all(text.as_bytes()))?;
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Shows one function, alone and in its contexts.
+    /// Shows one function, on its own and in its contexts.
     fn function(&self, name: &str, options: &ReadOptions) -> Result<ExitCode> {
         refuse(&self.parts(), "for whole sample profiles", "--function shows one function")?;
         refuse(&[(self.json, "--json")], "for whole sample profiles", "--function shows one function")?;

@@ -1,4 +1,4 @@
-//! Numbers in sentences, and texts that several commands use.
+//! Numbers in sentences, and phrases that several commands use.
 
 /// Printed after the outcome of writing a partial merge.
 pub(crate) const PARTIAL_SUFFIX: &str = "; a part, to be merged with others";

@@ -5,7 +5,7 @@ use crate::model::{FunctionId, Profile, Release};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What happened to functions during the adaptation.
+/// A change or loss of functions during the adaptation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum FindingKind {

@@ -38,7 +38,7 @@ enum Reading {
 /// The number of records that justify a second thread for a raw profile.
 pub(super) const MANY_RECORDS: usize = 20_000;
 
-/// What the merger can keep of a single input instead of copies of its counters.
+/// The memory of a single input that the merger can keep instead of copies of its counters.
 enum Keep {
     Copies,
     /// Counters of half the size if they fit.

@@ -35,6 +35,8 @@ pub struct MergeOptions {
     pub memprof: MemProfOptions,
     /// Keep the valid records of damaged inputs if the merge continues.
     pub salvage: bool,
+    /// Count a profile twice that occurs in a partial merge and in another input.
+    pub allow_duplicates: bool,
     /// Cancels the merge.
     pub cancel: Cancel,
     /// The kind of the inputs that were merged before.

@@ -15,7 +15,7 @@ use crate::instr::target::Evidence;
 use crate::instr::{InputOptions, MergeRules, SoftError, repeated_sizes};
 use crate::limits::Limits;
 use crate::model::{Profile, ProfileKind, ProfileReader};
-use crate::partial::{Family, Frame, InputOrigin, InputState, PartialInput};
+use crate::partial::{Duplicates, Family, Frame, InputOrigin, InputState, PartialInput};
 use crate::raw::RawReader;
 use crate::text;
 use crate::threads;
@@ -28,13 +28,21 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// A usage error for a partial merge with a weight.
+/// A usage error for a partial merge with a weight, and for a profile that occurs in a partial merge and in another
+/// input, unless the options allow it.
 pub fn merge_partially(
     inputs: &[WeightedInput],
     options: &MergeOptions,
     progress: OnProgress<'_>,
 ) -> Result<PartialMerge> {
     driver::merge(inputs, &options.run(), |_| PartialFileMerge { options }, progress)?.output
+}
+
+/// The inputs added so far.
+struct Added {
+    sums: PartialMerge,
+    /// `None` if duplicates are allowed.
+    duplicates: Option<Duplicates>,
 }
 
 /// A merge of inputs into a partial merge.
@@ -50,12 +58,13 @@ impl PartialFileMerge<'_> {
 
 impl Merge for PartialFileMerge<'_> {
     /// The partial merge, or why it cannot be created.
-    type Merger = Result<PartialMerge>;
+    type Merger = Result<Added>;
     type Worker = ();
     type Output = Result<PartialMerge>;
 
-    fn merger(&self) -> Result<PartialMerge> {
-        Ok(self.empty())
+    fn merger(&self) -> Result<Added> {
+        let duplicates = (!self.options.allow_duplicates).then(Duplicates::default);
+        Ok(Added { sums: self.empty(), duplicates })
     }
 
     /// Reads each input into a partial merge of its own, in parallel, and appends them in order.
@@ -63,27 +72,37 @@ impl Merge for PartialFileMerge<'_> {
         &self,
         (): &mut (),
         input: &WeightedInput,
-        turn: &mut InputTurn<'_, Result<PartialMerge>>,
+        turn: &mut InputTurn<'_, Result<Added>>,
         _: &mut InputReport,
     ) -> Result<()> {
         let mut sums = self.empty();
         let added = add_input(&mut sums, input, self.options);
         let merger = turn.wait()?;
-        if let Ok(merged) = merger {
-            match added {
-                Ok(()) => merged.append(sums),
-                Err(error) => *merger = Err(error),
-            }
+        if let Ok(before) = merger
+            && let Err(error) = added.and_then(|is_partial| before.append(&input.path, is_partial, sums))
+        {
+            *merger = Err(error);
         }
         Ok(())
     }
 
-    fn needs_restart(&self, _: &Result<PartialMerge>) -> Result<bool> {
+    fn needs_restart(&self, _: &Result<Added>) -> Result<bool> {
         Ok(false)
     }
 
-    fn finish(self, merger: Result<PartialMerge>) -> Result<Result<PartialMerge>> {
-        Ok(merger)
+    fn finish(self, merger: Result<Added>) -> Result<Result<PartialMerge>> {
+        Ok(merger.map(|added| added.sums))
+    }
+}
+
+impl Added {
+    /// Appends the sums of one input.
+    fn append(&mut self, path: &Path, is_partial: bool, sums: PartialMerge) -> Result<()> {
+        if let Some(duplicates) = &mut self.duplicates {
+            duplicates.append(Duplicates::of(path, is_partial, sums.inputs()))?;
+        }
+        self.sums.append(sums);
+        Ok(())
     }
 }
 
@@ -142,7 +161,8 @@ fn add_evidence(evidence: &mut Evidence, input: &PartialInput) {
     }
 }
 
-fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOptions) -> Result<()> {
+/// Adds an input to sums. Returns true if it is a partial merge.
+fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOptions) -> Result<bool> {
     let mut about = PartialInput::new(&input.path, input.weight.get());
     let limits = &options.read.limits;
     let added = match input.bytes(Access::Read, limits) {
@@ -151,11 +171,17 @@ fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOpti
             Ok(Some(frame)) => match decode(&frame, limits) {
                 Ok(part) => {
                     sums.append(part);
-                    return Ok(());
+                    return Ok(true);
                 }
                 Err(error) => Err(error),
             },
-            Ok(None) => add_profile(sums, &data, &mut about, options),
+            Ok(None) => {
+                let added = add_profile(sums, &data, &mut about, options);
+                if added.is_ok() {
+                    add_digest(sums, &data);
+                }
+                added
+            }
             // A damaged partial merge is treated like any damaged input.
             Err(error) => Err(error),
         },
@@ -172,7 +198,16 @@ fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOpti
             None => sums.add_unused(about),
         }
     }
-    Ok(())
+    Ok(false)
+}
+
+/// Adds its digest to the last input, unless it has nothing that could count twice.
+fn add_digest(sums: &mut PartialMerge, data: &[u8]) {
+    let has_memory = |kind: u64| ProfileKind::from_bits(kind).contains(ProfileKind::MEMPROF);
+    let counts = |input: &PartialInput| input.records > 0 || input.kind.is_some_and(has_memory);
+    if let Some(last) = sums.inputs_mut().last_mut().filter(|last| counts(last)) {
+        last.digest = Some(PartialInput::digest_of(data));
+    }
 }
 
 /// Reads the state of a partial merge of instrumentation profiles; `None` for other files.

@@ -5,14 +5,14 @@
 //! FuncHash and shape. The effect of LLVM's rules on the other data depends on earlier inputs, so this data is stored
 //! per input:
 //!
-//! | kept | because |
+//! | stored per input | reason |
 //! |---|---|
-//! | which records an input has, in order | order of names and hashes, and whom a message is about |
-//! | value sites | a site is cut to 255 values after every record, values that are new to a site are not weighted, equal values meet in the order in which they come |
-//! | records with pseudo counts or uniform counts | a weight makes a pseudo count an ordinary one; evidence is lost where it meets bits |
-//! | traces | chance decides about those beyond the reservoir, in the order of inputs |
-//! | kinds | an input whose kind conflicts with those before it is left out |
-//! | memory profiles | the sum has the fields that all inputs have |
+//! | the records of an input, in order | they determine the order of names and hashes, and the input that a message names |
+//! | value sites | a site is cut to 255 values after every record, values that are new to a site are not weighted, equal values are merged in input order |
+//! | records with pseudo counts or uniform counts | a weight turns a pseudo count into an ordinary count; uniformity counts are lost when they are combined with bits |
+//! | traces | traces beyond the reservoir are sampled at random, in the order of inputs |
+//! | kinds | an input whose kind conflicts with earlier inputs is dropped |
+//! | memory profiles | the merged profile has the fields that all inputs have |
 //!
 //! [`PartialMerge::append`] joins two partial merges. The result depends only on the inputs and their order, not on the
 //! grouping. [`PartialMerge::replay`] merges the inputs.

@@ -78,7 +78,7 @@ impl PartialMerge {
     }
 }
 
-/// Returns the names of functions of which no record was kept.
+/// Returns the names of functions without any stored record.
 fn left_out(groups: &[Group], names: &FunctionTable) -> HashSet<Vec<u8>> {
     let records = || groups.iter().flat_map(|group| &group.records);
     let kept: HashSet<FunctionId> =

@@ -198,7 +198,7 @@ fn decode_names(from: &mut Decoder<'_>) -> Result<(FunctionTable, Vec<FunctionId
     let mut names = FunctionTable::new();
     let functions = from.list("names", |from| Ok(names.intern(from.text("name")?)))?;
     if names.len() != functions.len() {
-        return Err(from.malformed("a name stands twice"));
+        return Err(from.malformed("a name occurs twice"));
     }
     Ok((names, functions))
 }
@@ -208,7 +208,7 @@ fn decode_pool(what: &'static str, from: &mut Decoder<'_>) -> Result<Pool<Vec<Ve
     let lists = from.list(what, |from| from.list(what, |from| Ok(from.text(what)?.to_vec())))?;
     for (number, list) in lists.into_iter().enumerate() {
         if pool.place(list) as usize != number {
-            return Err(from.malformed(format!("a list of {what} stands twice")));
+            return Err(from.malformed(format!("a list of {what} occurs twice")));
         }
     }
     Ok(pool)
@@ -228,13 +228,13 @@ impl Group {
         for (place, record) in group.records.iter().enumerate() {
             let key = (record.function, record.func_hash, record.shape);
             if group.places.insert(key, place as u32).is_some() {
-                return Err(from.malformed("a record stands twice"));
+                return Err(from.malformed("a record occurs twice"));
             }
         }
         let limit = group.records.len();
         for (number, visits) in from.list("sequences", |from| sequences.decode(limit, from))?.into_iter().enumerate() {
             if group.sequences.place(visits) as usize != number {
-                return Err(from.malformed("a sequence of records stands twice"));
+                return Err(from.malformed("a sequence of records occurs twice"));
             }
         }
         Ok(group)

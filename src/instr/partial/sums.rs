@@ -306,8 +306,8 @@ impl PartialMerge {
         applied.into_iter().for_each(|words| self.note_applied(words));
     }
 
-    /// Records the inputs whose counters exceeded their maximum. If joining two sums exceeds it, the first input that
-    /// adds to the sum is named, because the actual one is unknown.
+    /// Records `input` for the sums that exceeded the maximum of a counter when they were joined. The first input that
+    /// adds to such a sum is recorded, because the actual one is unknown.
     fn note_overflows(&mut self, overflowed: &mut Vec<(u32, u32)>, contribution: &Contribution, input: u32) {
         let Group { records, sequences, .. } = &mut self.groups[contribution.group as usize];
         let visits = sequences.at(contribution.sequence);

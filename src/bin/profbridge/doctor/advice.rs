@@ -108,8 +108,8 @@ fn client_of(machine: &Machine, compiler: Kind) -> Option<&Client> {
     client.or_else(|| machine.clients.iter().find(|client| client.client == "PATH" && client.finds.is_some()))
 }
 
-/// In llvm-profdata mode this program writes the output of LLVM 22 if possible. Older compilers with the same raw
-/// version cannot read it.
+/// Advises on the target. In llvm-profdata mode this program writes the output of LLVM 22 if possible, which older
+/// compilers with the same raw version cannot read.
 fn on_reader(machine: &Machine, llvm: u32, name: &str) -> Option<Advice> {
     let chosen = machine.variable(ENVIRONMENT).filter(|value| !value.is_empty());
     let default = release::Release::DEFAULT;
