@@ -102,11 +102,7 @@ impl SampleArgs {
 }
 
 impl SampleArgs {
-<<<<<<< HEAD
-    /// The forms that these options request, for [`OutputArgs::form`](crate::outputs::OutputArgs::form).
-=======
     /// Returns the output forms that these options select, for [`OutputArgs::form`](crate::outputs::OutputArgs::form).
->>>>>>> main
     pub(crate) fn forms(&self) -> Vec<(bool, &'static str, OutputForm)> {
         let encoded = match self.sample_format {
             Some(EncodingArg::Text) => OutputForm::Text,
@@ -153,15 +149,6 @@ enum LayoutArg {
     Flat,
 }
 
-<<<<<<< HEAD
-/// Returns true if the first input is a sample profile; then all must be.
-pub(crate) fn are_samples(inputs: &[Input]) -> bool {
-    // The reader reports files that cannot be opened.
-    inputs.first().is_some_and(|input| input.format().is_ok_and(|format| format.is_sample_profile()))
-}
-
-/// The arguments of `merge` and `convert` in addition to [`SampleArgs`].
-=======
 /// Returns true if the first input is a sample profile. Then all inputs must be.
 pub(crate) fn are_samples(inputs: &[Input]) -> bool {
     // The reader reports inputs that cannot be opened.
@@ -169,16 +156,11 @@ pub(crate) fn are_samples(inputs: &[Input]) -> bool {
 }
 
 /// The options of `merge` and `convert` apart from [`SampleArgs`].
->>>>>>> main
 pub(crate) struct SampleRun<'a> {
     pub(crate) inputs: &'a [WeightedInput],
     pub(crate) output: &'a Path,
     pub(crate) arguments: &'a SampleArgs,
-<<<<<<< HEAD
-    /// The encoding that another option requests.
-=======
     /// The encoding that another option selects.
->>>>>>> main
     pub(crate) encoding: Option<Encoding>,
     /// The target toolchain.
     pub(crate) consumer: Option<&'a str>,
@@ -190,15 +172,9 @@ pub(crate) struct SampleRun<'a> {
     pub(crate) threads: Option<NonZeroUsize>,
     pub(crate) strict: bool,
     pub(crate) quiet: bool,
-<<<<<<< HEAD
-    /// Whether the document replaces the last line.
-    pub(crate) json: bool,
-    /// For a partial merge: the filters and renamings of its inputs, as text.
-=======
     /// Whether a document replaces the last line.
     pub(crate) json: bool,
     /// For a partial merge: the settings applied to its inputs, in words.
->>>>>>> main
     pub(crate) applied: Option<Vec<String>>,
 }
 
@@ -231,25 +207,15 @@ impl<'a> SampleRun<'a> {
     }
 }
 
-<<<<<<< HEAD
-/// A merged sample profile.
-=======
 /// The merged sample profiles.
->>>>>>> main
 struct SampleSum<'a> {
     run: SampleRun<'a>,
     target: Target,
     options: FileMergeOptions,
     report: MergeReport,
-<<<<<<< HEAD
-    /// The options of writing it.
-    write: WriteOptions,
-    /// The state with which a later merge continues.
-=======
     /// Options for writing the result.
     write: WriteOptions,
     /// The merge state of a partial merge.
->>>>>>> main
     part: Option<PartialSamples>,
 }
 
@@ -288,11 +254,7 @@ impl Sum for SampleSum<'_> {
             let part = if self.part.is_some() { PARTIAL_SUFFIX } else { "" };
             console::say(&format!("{}: {functions} from {inputs}{part}", run.output.display()));
         }
-<<<<<<< HEAD
-        // Skip destructors: the process exits here.
-=======
         // The process ends here, so freeing the memory would only cost time.
->>>>>>> main
         std::mem::forget(self);
         Ok(())
     }
@@ -329,11 +291,7 @@ impl SampleRun<'_> {
         Ok(sums)
     }
 
-<<<<<<< HEAD
-    /// Writes a partial merge. The state stores what the profile in front cannot store.
-=======
     /// Writes a partial merge. Data that the profile at its start cannot store is in the merge state.
->>>>>>> main
     fn write_part(&self, sums: &PartialSamples, profile: &SampleProfile, options: &WriteOptions) -> Result<Vec<Loss>> {
         let bytes = sampleprof::encode_partial(sums, profile, options).map_err(|error| error.in_file(self.output))?;
         input::output::replace(self.output, &bytes)?;
@@ -370,13 +328,6 @@ impl SampleRun<'_> {
         let arguments = self.arguments;
         let mut options = WriteOptions::default();
         options.rules = rules;
-<<<<<<< HEAD
-=======
-        // A plain binary cannot store contexts and checksums.
-        let needs_sections = kind.context_sensitive || kind.probe_based;
-        let usual =
-            if rules.writes_extensible_by_default() || needs_sections { Encoding::ExtBinary } else { Encoding::Binary };
->>>>>>> main
         let by_flag = match (arguments.binary, arguments.extbinary) {
             (true, _) => Some(Encoding::Binary),
             (_, true) => Some(Encoding::ExtBinary),
@@ -446,11 +397,7 @@ impl SampleShowArgs {
     }
 }
 
-<<<<<<< HEAD
-/// The arguments of `show`.
-=======
 /// The options of `show` for a sample profile.
->>>>>>> main
 pub(crate) struct SampleShow<'a> {
     pub(crate) own: &'a SampleShowArgs,
     pub(crate) file: &'a Input,
@@ -502,20 +449,12 @@ impl SampleShow<'_> {
             }
             Ok(())
         })?;
-<<<<<<< HEAD
-        // Skip destructors: the process exits here.
-=======
         // The process ends here, so freeing the memory would only cost time.
->>>>>>> main
         std::mem::forget(profile);
         Ok(ExitCode::SUCCESS)
     }
 
-<<<<<<< HEAD
-    /// Returns the profile, and its summary if one is shown: sorting all counts takes long.
-=======
     /// Loads the profile, with its summary if it is shown, because sorting all counts takes long.
->>>>>>> main
     fn load(&self, options: &ReadOptions) -> Result<(SampleProfile, Summary)> {
         if !self.json && (self.detailed_summary || self.hot_functions || self.topn > 0) {
             return sampleprof::load_file(self.file, options, Compat::Profbridge);
@@ -532,11 +471,7 @@ impl SampleShow<'_> {
         })
     }
 
-<<<<<<< HEAD
-    /// The options that select parts of a whole profile.
-=======
     /// Returns the options that select parts of a profile, with whether they are given.
->>>>>>> main
     fn parts(&self) -> [(bool, &'static str); 5] {
         [
             (self.topn > 0, "--topn"),
