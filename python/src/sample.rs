@@ -112,7 +112,6 @@ impl SampleProfile {
     }
 
     fn write_options(&self, asked: &Asked<'_>) -> Result<WriteOptions> {
-        let kind = self.merged.profile.kind();
         let rules = match asked.target {
             Some(_) => asked_target(asked.target)?.map_or(self.merged.rules, |target| Rules::of(target.release)),
             None => self.merged.rules,
@@ -120,10 +119,9 @@ impl SampleProfile {
         let mut options = WriteOptions::default();
         options.rules = rules;
         (options.use_md5, options.compress) = (asked.use_md5, asked.compress);
-        let needs_sections = kind.context_sensitive || kind.probe_based;
         options.encoding = match asked.encoding {
-            None if rules.writes_extensible_by_default() || needs_sections => Encoding::ExtBinary,
-            None | Some("binary") => Encoding::Binary,
+            None => self.merged.profile.default_encoding(rules),
+            Some("binary") => Encoding::Binary,
             Some("extbinary") => Encoding::ExtBinary,
             Some("text") => Encoding::Text,
             Some(other) => {

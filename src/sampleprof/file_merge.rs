@@ -23,10 +23,7 @@ pub fn merge_files(
     options: &FileMergeOptions,
     progress: OnProgress<'_>,
 ) -> Result<MergeReport, FailedMerge> {
-    if options.compat.is_llvm() {
-        return merge_profiles(inputs, options, progress);
-    }
-    let has_partial = has_partial(inputs, &options.read.limits);
+    let has_partial = if options.compat.is_llvm() { Ok(false) } else { has_partial(inputs, &options.read.limits) };
     if matches!(has_partial, Ok(true)) {
         if options.salvage {
             let detail = "records of unreadable inputs cannot be kept in a merge of partial merges of sample profiles";
@@ -36,31 +33,20 @@ pub fn merge_files(
         }
         return finish_partial(&merge_partially(inputs, options, progress)?, options);
     }
-    let report = merge_profiles(inputs, options, progress)?;
+    let start = |_: &driver::MergeJob<'_>| FileMerge { options, is_over: AtomicBool::new(false) };
+    let driver::Merged { output: state, inputs: mut reports } = driver::merge(inputs, &options.run(), start, progress)?;
+    let State { merger, faults, fatal } = state;
+    if let Some((place, error)) = fatal {
+        reports[place..].iter_mut().for_each(|report| report.outcome = InputOutcome::NotReached);
+        return Err(FailedMerge { error, inputs: InputReports { reports, ..faults } });
+    }
+    let report = InputReports { reports, ..faults }.finish(merger, options)?;
     match has_partial {
         // The input could be read after all, and may have been a partial merge.
         Err(error) if options.failure_mode == FailureMode::Any || report.inputs.used() == inputs.len() => {
             Err(FailedMerge { error, inputs: report.inputs })
         }
         _ => Ok(report),
-    }
-}
-
-/// Merges inputs that are not partial merges.
-fn merge_profiles(
-    inputs: &[Input],
-    options: &FileMergeOptions,
-    progress: OnProgress<'_>,
-) -> Result<MergeReport, FailedMerge> {
-    let start = |_: &driver::MergeJob<'_>| FileMerge { options, is_over: AtomicBool::new(false) };
-    let driver::Merged { output: state, inputs: mut reports } = driver::merge(inputs, &options.run(), start, progress)?;
-    let State { merger, faults, fatal } = state;
-    match fatal {
-        Some((place, error)) => {
-            reports[place..].iter_mut().for_each(|report| report.outcome = InputOutcome::NotReached);
-            Err(FailedMerge { error, inputs: InputReports { reports, faults: faults.faults } })
-        }
-        None => InputReports { reports, ..faults }.finish(merger, options),
     }
 }
 

@@ -139,8 +139,21 @@ impl Merger {
         keys.iter().for_each(|key| chain.insert(*key));
         let mut functions: Vec<Option<FunctionRecord>> = profile.functions.into_iter().map(Some).collect();
         for at in chain.iter() {
-            let Some(record) = functions[at].take() else { continue };
-            self.add_record(keys[at], record, weight, on_fault);
+            let Some(mut record) = functions[at].take() else { continue };
+            let (mut key, mut fault) = (keys[at], None);
+            if !self.options.remapping.is_empty() {
+                let mask = self.options.discriminator_mask();
+                record = remap(&record, &mut self.names, &self.options.remapping, mask, &mut fault);
+                key = self.key(&record);
+            }
+            let name = record.name;
+            if let Some((context, merged)) = self.merge_at(key, record, weight)
+                && let Some(fault) = fault.or(merged)
+            {
+                let mut title = Vec::new();
+                push_title(&mut title, &self.names, &FunctionRecord { context, ..FunctionRecord::new(name) });
+                on_fault(&title, fault);
+            }
         }
         if !self.options.drop_symbols {
             self.symbols.extend(profile.symbols.into_iter().flatten());
@@ -168,29 +181,6 @@ impl Merger {
         let key = self.key(&record);
         let merged = self.merge_at(key, record, 1);
         (merged.is_some(), merged.and_then(|(_, fault)| fault))
-    }
-
-    fn add_record(
-        &mut self,
-        mut key: u64,
-        mut record: FunctionRecord,
-        weight: u64,
-        on_fault: &mut dyn FnMut(&[u8], RecordFault),
-    ) {
-        let mut fault = None;
-        if !self.options.remapping.is_empty() {
-            let mask = self.options.discriminator_mask();
-            record = remap(&record, &mut self.names, &self.options.remapping, mask, &mut fault);
-            key = self.key(&record);
-        }
-        let (name, found) = (record.name, self.merge_at(key, record, weight));
-        if let Some((context, merged)) = found
-            && let Some(fault) = fault.or(merged)
-        {
-            let mut title = Vec::new();
-            push_title(&mut title, &self.names, &FunctionRecord { context, ..FunctionRecord::new(name) });
-            on_fault(&title, fault);
-        }
     }
 
     /// Adds a record to the one with the key, or as a new one. If it was added to another one, returns its context and the

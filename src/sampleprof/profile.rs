@@ -1,7 +1,7 @@
 //! A sample profile in memory, and its summary.
 
 use super::merge_record::merge_record;
-use super::options::{Rules, SymbolList};
+use super::options::{Encoding, Rules, SymbolList};
 use super::record::{Frame, FunctionName, FunctionRecord, NameId, Names, attributes};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -83,6 +83,13 @@ impl SampleProfile {
     /// Returns the kind of the profile if it is read alone.
     pub fn kind(&self) -> Kind {
         Kind::of(self.stated)
+    }
+
+    /// Returns the encoding that a release writes by default. A plain binary cannot store contexts and checksums.
+    pub fn default_encoding(&self, rules: Rules) -> Encoding {
+        let kind = self.kind();
+        let needs_sections = kind.context_sensitive || kind.probe_based;
+        if rules.writes_extensible_by_default() || needs_sections { Encoding::ExtBinary } else { Encoding::Binary }
     }
 
     /// Returns the name with the given number.

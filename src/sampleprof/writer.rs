@@ -1,7 +1,7 @@
 //! Writes a sample profile in any encoding.
 
 use super::binary::{self, Content, NEXT_VERSION, VERSION};
-use super::options::{Encoding, SymbolList, WriteOptions};
+use super::options::{Encoding, WriteOptions};
 use super::profile::{Kind, SampleProfile};
 use super::record::{FunctionName, FunctionRecord};
 use super::text_writer::{self, TextOptions};
@@ -32,7 +32,7 @@ pub(crate) fn written<'p>(profile: &'p SampleProfile, options: &WriteOptions) ->
     }
 }
 
-/// Returns the bytes, and the records in them.
+/// Returns the bytes, and the records in them: the hottest ones that fit the size limit.
 fn fit<'p>(profile: &'p SampleProfile, options: &WriteOptions) -> Result<(Vec<u8>, Vec<&'p FunctionRecord>)> {
     let kind = Kind { partial: options.partial, ..profile.kind() };
     check(kind, options)?;
@@ -41,9 +41,20 @@ fn fit<'p>(profile: &'p SampleProfile, options: &WriteOptions) -> Result<(Vec<u8
     let mut container: Vec<&FunctionRecord> = profile.functions.iter().collect();
     let mut had_unique_suffix = false;
     loop {
-        let content =
-            Content { names: &profile.names, records: &records, container: &container, rules: options.rules, kind };
-        let bytes = encode(&content, profile.symbols.as_ref(), options, &mut had_unique_suffix)?;
+        let (names, rules) = (&profile.names, options.rules);
+        let content = Content { names, records: &records, container: &container, rules, kind };
+        let bytes = match options.encoding {
+            Encoding::Text => {
+                let mark_flat = options.split_layout && rules.knows_split_layout();
+                let bracketed_callees = options.as_llvm && kind.context_sensitive;
+                text_writer::write_records(names, &records, &TextOptions { rules, kind, mark_flat, bracketed_callees })
+            }
+            Encoding::Binary => binary::write_records(&content)?,
+            Encoding::CompactBinary | Encoding::Gcc => compact::write_records(&content)?,
+            Encoding::ExtBinary => {
+                ext_writer::write_records(&content, profile.symbols.as_ref(), options, &mut had_unique_suffix)?
+            }
+        };
         let (size, limit) = (bytes.len() as u64, options.size_limit);
         if limit == 0 || (size <= limit && !records.is_empty()) {
             return Ok((bytes, records));
@@ -142,25 +153,6 @@ fn check_lines(profile: &SampleProfile, options: &WriteOptions) -> Result<()> {
 }
 
 const UNSUPPORTED: &str = "Profile encoding format unsupported for writing operations";
-
-fn encode(
-    content: &Content<'_>,
-    symbols: Option<&SymbolList>,
-    options: &WriteOptions,
-    had_unique_suffix: &mut bool,
-) -> Result<Vec<u8>> {
-    let Content { names, records, rules, kind, .. } = *content;
-    match options.encoding {
-        Encoding::Text => {
-            let mark_flat = options.split_layout && rules.knows_split_layout();
-            let bracketed_callees = options.as_llvm && kind.context_sensitive;
-            Ok(text_writer::write_records(names, records, &TextOptions { rules, kind, mark_flat, bracketed_callees }))
-        }
-        Encoding::Binary => binary::write_records(content),
-        Encoding::CompactBinary | Encoding::Gcc => compact::write_records(content),
-        Encoding::ExtBinary => ext_writer::write_records(content, symbols, options, had_unique_suffix),
-    }
-}
 
 /// Returns what the output cannot store, by kind and count.
 pub fn losses(profile: &SampleProfile, options: &WriteOptions) -> Vec<Loss> {
