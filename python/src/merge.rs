@@ -88,8 +88,12 @@ fn family_of(inputs: &[Input], settings: &MergeSettings) -> Result<Option<Family
 }
 
 /// The inputs with those of partial merges in place of these; `None` where there is none.
-fn opened(inputs: &[Input], family: StoredFamily) -> Result<Option<(Vec<Input>, Vec<PathBuf>)>> {
-    open_kept(inputs, family, &Limits::default())
+fn opened(
+    inputs: &[Input],
+    family: StoredFamily,
+    settings: &MergeSettings,
+) -> Result<Option<(Vec<Input>, Vec<PathBuf>)>> {
+    open_kept(inputs, family, settings.allow_duplicates, &Limits::default())
 }
 
 fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettings, watch: Watch) -> Result<Merged> {
@@ -98,7 +102,7 @@ fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettin
         Some(Family::SampleProf) => sample::merge(inputs, settings, &watch).map(Merged::Sample),
         Some(Family::Iprof) => {
             let mut options = iprof::options(settings)?;
-            let opened = opened(inputs, StoredFamily::Iprof)?;
+            let opened = opened(inputs, StoredFamily::Iprof, settings)?;
             let inputs = opened.as_ref().map_or(inputs, |(inputs, found)| {
                 options.found.extend(found.iter().cloned());
                 inputs
@@ -106,7 +110,7 @@ fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettin
             iprof::merge(inputs, &options, settings, &watch).map(Merged::Iprof)
         }
         Some(Family::Stacks) => {
-            let opened = opened(inputs, StoredFamily::Stacks)?;
+            let opened = opened(inputs, StoredFamily::Stacks, settings)?;
             stacks::merge(opened.as_ref().map_or(inputs, |(inputs, _)| inputs), settings).map(Merged::Stacks)
         }
         // What is no profile is said by the readers of these.

@@ -46,6 +46,7 @@ pub(crate) fn options(settings: &MergeSettings) -> Result<FileMergeOptions> {
     options.merge.remapping = settings.remapping()?;
     options.merge.filter = Filter::new(settings.function.as_deref(), settings.no_function.as_deref())?;
     options.threads = settings.threads();
+    options.allow_duplicates = settings.allow_duplicates;
     Ok(options)
 }
 

@@ -42,6 +42,7 @@ pub(crate) struct Merged {
 pub(crate) fn options(settings: &MergeSettings) -> Result<StackMergeOptions> {
     let mut options = StackMergeOptions::default();
     options.failure_mode = settings.failure_mode()?;
+    options.allow_duplicates = settings.allow_duplicates;
     Ok(options)
 }
 

@@ -173,7 +173,7 @@ impl Input {
             return Ok(probe);
         }
         let mut probe = look(self.stream()?).map_err(|source| Error::io("cannot read", source).in_file(&self.path))?;
-        let footer = if probe.identity.family().is_none() { self.footer().ok().flatten() } else { None };
+        let footer = if probe.identity.family().is_none() { self.last_bytes().ok().flatten() } else { None };
         if footer.is_some_and(|footer| Frame::is_bare(&footer)) {
             probe.identity = Identity { format: Format::Partial, confidence: Confidence::Certain };
         }
@@ -264,12 +264,16 @@ impl Input {
         Some(u64::from_le_bytes(word))
     }
 
-    /// Returns the last bytes of a partial merge.
+    /// Returns the last bytes of a partial merge. Raw profiles are never partial merges.
     fn footer(&self) -> Result<Option<[u8; FOOTER_BYTES]>> {
+        let is_raw = self.look().is_ok_and(|probe| matches!(probe.identity.format, Format::Raw { .. }));
+        if is_raw { Ok(None) } else { self.last_bytes() }
+    }
+
+    /// Returns the last bytes of an input that ends as partial merges do.
+    fn last_bytes(&self) -> Result<Option<[u8; FOOTER_BYTES]>> {
         if !self.is_pipe() {
-            // Raw profiles are never partial merges, and there may be thousands of them.
-            let is_raw = self.path.extension().is_some_and(|extension| extension == "profraw");
-            return if is_raw { Ok(None) } else { Ok(last_bytes(&mut open_file(&self.path)?).map(|(end, _)| end)) };
+            return Ok(last_bytes(&mut open_file(&self.path)?).map(|(end, _)| end));
         }
         Ok(match &*self.pipe() {
             Pipe::Whole(bytes) => bytes.last_chunk().filter(|footer| footer.ends_with(&MAGIC)).copied(),

@@ -27,6 +27,8 @@ pub struct FileMergeOptions {
     pub failure_mode: FailureMode,
     /// Whether to keep the records before the error of an unreadable input. LLVM does not.
     pub salvage: bool,
+    /// Count a profile twice that occurs in a partial merge and in another input.
+    pub allow_duplicates: bool,
     /// The number of threads; `None` uses one per processor. The result does not depend on it.
     pub threads: Option<NonZeroUsize>,
     /// Ends the merge early.

@@ -11,14 +11,15 @@ use crate::driver::{self, InputOutcome, InputReport, InputTurn, Merge, OnProgres
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Access, Input};
 use crate::limits::Limits;
-use crate::partial::{self, Family, Frame, InputState, PartialInput};
+use crate::partial::{self, Duplicates, Family, Frame, InputState, PartialInput};
 use std::num::NonZeroU64;
 
 /// Merges sample profiles and partial merges of them into a partial merge. Unreadable inputs are noted in it.
 ///
 /// # Errors
 ///
-/// Usage for a partial merge with a weight or for another release; cancelled.
+/// Usage for a partial merge with a weight or for another release, and for a profile that occurs in a partial merge and in
+/// another input, unless the options allow it; cancelled.
 pub fn merge_partially(
     inputs: &[Input],
     options: &FileMergeOptions,
@@ -28,57 +29,85 @@ pub fn merge_partially(
     merged.output
 }
 
+/// The inputs added so far.
+struct Added {
+    sums: PartialSamples,
+    /// `None` if duplicates are allowed.
+    duplicates: Option<Duplicates>,
+}
+
+impl Added {
+    /// Appends the sums of one input.
+    fn append(&mut self, input: &Input, one: Summed) -> Result<()> {
+        if let Some(duplicates) = &mut self.duplicates {
+            duplicates.append(Duplicates::of(&input.path, one.is_partial, one.sums.inputs()))?;
+        }
+        self.sums.append(one.sums);
+        Ok(())
+    }
+}
+
+/// The sums of one input.
+struct Summed {
+    sums: PartialSamples,
+    is_partial: bool,
+}
+
 /// The merge of sums in the merge loop.
 struct PartialMerge<'a> {
     options: &'a FileMergeOptions,
 }
 
 impl Merge for PartialMerge<'_> {
-    type Merger = Result<PartialSamples>;
+    type Merger = Result<Added>;
     type Worker = ();
     type Output = Result<PartialSamples>;
 
     /// Reading an input takes longer than adding its sums.
     const INPUTS_PER_THREAD: usize = 1;
 
-    fn merger(&self) -> Result<PartialSamples> {
-        Ok(PartialSamples::new(self.options.read.rules))
+    fn merger(&self) -> Result<Added> {
+        let duplicates = (!self.options.allow_duplicates).then(Duplicates::default);
+        Ok(Added { sums: PartialSamples::new(self.options.read.rules), duplicates })
     }
 
     fn add_input(
         &self,
         (): &mut (),
         input: &Input,
-        turn: &mut InputTurn<'_, Result<PartialSamples>>,
+        turn: &mut InputTurn<'_, Result<Added>>,
         _: &mut InputReport,
     ) -> Result<()> {
         let one = sum_of(input, self.options);
-        match (turn.wait()?, one) {
-            (Ok(sums), Ok(one)) => sums.append(one),
-            (sums @ Ok(_), Err(error)) => *sums = Err(error),
-            // An earlier input ended the merge.
-            (Err(_), _) => {}
+        let added = turn.wait()?;
+        // If an earlier input ended the merge, there is nothing to append to.
+        if let Ok(before) = added
+            && let Err(error) = one.and_then(|one| before.append(input, one))
+        {
+            *added = Err(error);
         }
         Ok(())
     }
 
-    fn needs_restart(&self, _: &Result<PartialSamples>) -> Result<bool> {
+    fn needs_restart(&self, _: &Result<Added>) -> Result<bool> {
         Ok(false)
     }
 
-    fn finish(self, sums: Result<PartialSamples>) -> Result<Result<PartialSamples>> {
-        Ok(sums)
+    fn finish(self, added: Result<Added>) -> Result<Result<PartialSamples>> {
+        Ok(added.map(|added| added.sums))
     }
 }
 
 /// Returns the sums of one input.
-fn sum_of(input: &Input, options: &FileMergeOptions) -> Result<PartialSamples> {
+fn sum_of(input: &Input, options: &FileMergeOptions) -> Result<Summed> {
     let rules = options.read.rules;
     let mut about = PartialInput::new(&input.path, input.weight.get());
     let mut profile = SampleProfile::default();
     let read = match open_partial(input, &options.read.limits) {
-        Ok(None) => open_input(input, &options.read, options.compat)
-            .and_then(|bytes| reader::read_into(&bytes, &options.read, &mut profile)),
+        Ok(None) => open_input(input, &options.read, options.compat).and_then(|bytes| {
+            about.digest = Some(PartialInput::digest_of(&bytes));
+            reader::read_into(&bytes, &options.read, &mut profile)
+        }),
         Ok(Some(_)) if about.weight != 1 => return Err(no_weight().in_file(&input.path)),
         Ok(Some(part)) if part.rules().release() != rules.release() => {
             let detail =
@@ -86,19 +115,21 @@ fn sum_of(input: &Input, options: &FileMergeOptions) -> Result<PartialSamples> {
             let hint = "make the parts and the whole for the same release: sample profiles are read by its rules";
             return Err(Error::usage(detail).in_file(&input.path).with_hint(hint));
         }
-        Ok(Some(part)) => return Ok(part),
+        Ok(Some(sums)) => return Ok(Summed { sums, is_partial: true }),
         Err(error) => Err(error),
     };
-    Ok(match read {
+    let sums = match read {
         Ok(()) => PartialSamples::of_input(profile, about, &options.merge_options()),
         Err(error) => {
+            about.digest = None;
             about.state = match error.kind() {
                 ErrorKind::EmptyProfile => InputState::Empty,
                 _ => failed(&error.in_file(&input.path)),
             };
             PartialSamples::of_unreadable(rules, about, profile.stated)
         }
-    })
+    };
+    Ok(Summed { sums, is_partial: false })
 }
 
 /// Returns true if an input is a partial merge. A pipe is read to its end for that.

@@ -513,3 +513,48 @@ fn partial_merges_of_version_1_are_read() {
         succeed(folder.path(), &["merge", "out.profdata", "-o", "out.profdata", "--force"]);
     }
 }
+
+#[test]
+fn duplicates_are_an_error_in_every_family() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let iprof = std::fs::read_to_string(testdata("iprof/fibonacci.iprof")).expect("text");
+    for (text, other, output) in [
+        ("main:5:1\n 1: 5\n", "f:7:1\n 1: 7\n", "all.afdo"),
+        ("main;f 3\n", "main;g 4\n", "all.collapsed"),
+        (&iprof, "", "all.iprof"),
+    ] {
+        std::fs::write(folder.join("a"), text).expect("it is written");
+        std::fs::write(folder.join("b"), other).expect("it is written");
+        for name in ["all", "1", "2"] {
+            let _ = std::fs::remove_file(folder.join(output.replace("all", name)));
+        }
+        let part = output.replace("all", "1");
+        succeed(folder, &["merge", "--partial", "a", "b", "-o", &part]);
+        for inputs in [["a", &part], [&part, "a"], [&part, &part]] {
+            for partial in [&["merge"][..], &["merge", "--partial"]] {
+                let merge = [partial, &inputs, &["-o", output]].concat();
+                let refused = profbridge(folder, &merge);
+                let said = String::from_utf8(refused.stderr).expect("text");
+                assert_eq!(refused.status.code(), Some(2), "{merge:?}: {said}");
+                assert!(said.contains("both contain a, which would count twice"), "{said}");
+                assert!(!folder.join(output).exists());
+                succeed(folder, &[&merge[..], &["--allow-duplicates"]].concat());
+                std::fs::remove_file(folder.join(output)).expect("it was written");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_partial_merge_is_recognised_whatever_its_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let runs = runs(19);
+    succeed(folder, &["merge", "--partial", &runs[0], &runs[1], "-o", "part.profdata"]);
+    succeed(folder, &["merge", "part.profdata", &runs[2], "-o", "expected.profdata"]);
+    std::fs::rename(folder.join("part.profdata"), folder.join("part.profraw")).expect("it was written");
+    succeed(folder, &["merge", "part.profraw", &runs[2], "-o", "found.profdata"]);
+    let read = |name: &str| std::fs::read(folder.join(name)).expect("it was written");
+    assert!(read("found.profdata") == read("expected.profdata"));
+}

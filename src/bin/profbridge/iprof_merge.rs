@@ -155,7 +155,7 @@ impl Sum for IprofSum<'_> {
         document.warn(&report.warnings(&merge.options));
         if let Some(given) = merge.partial {
             let (found, limits) = (&merge.options.found, &merge.options.read.limits);
-            let kept = keep_inputs(given, StoredFamily::Iprof, found, limits)?;
+            let kept = keep_inputs(given, StoredFamily::Iprof, found, merge.options.llvm.allow_duplicates, limits)?;
             let part = |document| encode_kept(&kept, StoredFamily::Iprof, document);
             merge.write.write_part(&report.document, part, merge.output)?;
         } else {

@@ -169,6 +169,7 @@ pub(crate) struct SampleRun<'a> {
     pub(crate) remapping: Remapping,
     pub(crate) failure_mode: FailureMode,
     pub(crate) salvage: bool,
+    pub(crate) allow_duplicates: bool,
     pub(crate) threads: Option<NonZeroUsize>,
     pub(crate) strict: bool,
     pub(crate) quiet: bool,
@@ -304,6 +305,7 @@ impl SampleRun<'_> {
         options.read = read_options();
         options.read.rules = rules;
         (options.failure_mode, options.salvage) = (self.failure_mode, self.salvage);
+        options.allow_duplicates = self.allow_duplicates;
         options.merge.remapping = self.remapping.clone();
         options.merge.filter = Filter::new(self.function, self.no_function)?;
         options.threads = self.threads;

@@ -193,7 +193,8 @@ impl StackJob<'_> {
     /// Replaces the output by a document. That of a partial merge is compressed.
     fn replace(&self, bytes: Vec<u8>) -> Result<()> {
         let Some(given) = self.partial else { return output::replace(self.output, &bytes) };
-        let kept = keep_inputs(given, StoredFamily::Stacks, &BTreeSet::new(), &crate::limits::chosen())?;
+        // Duplicates were an error when the inputs were opened.
+        let kept = keep_inputs(given, StoredFamily::Stacks, &BTreeSet::new(), true, &crate::limits::chosen())?;
         output::replace(self.output, &encode_kept(&kept, StoredFamily::Stacks, bytes)?)
     }
 

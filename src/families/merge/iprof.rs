@@ -152,7 +152,8 @@ pub fn merge_iprof_files(
     options: &IprofMergeOptions,
     observer: &mut dyn IprofMergeObserver,
 ) -> Result<IprofMergeReport> {
-    let opened = partial::open_kept(inputs, partial::StoredFamily::Iprof, &options.read.limits)?;
+    let opened =
+        partial::open_kept(inputs, partial::StoredFamily::Iprof, options.llvm.allow_duplicates, &options.read.limits)?;
     let (inputs, more_found) = opened.as_ref().map_or((inputs, &[][..]), |(inputs, found)| (&inputs[..], &found[..]));
     let mut found = options.found.clone();
     found.extend(more_found.iter().cloned());

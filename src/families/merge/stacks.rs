@@ -27,6 +27,8 @@ pub struct StackMergeOptions {
     pub salvage: bool,
     /// Inputs that are all empty give an empty sum. Default: `false`, they are an error.
     pub accepts_nothing: bool,
+    /// Count a profile twice that occurs in a partial merge and in another input. Default: `false`, an error.
+    pub allow_duplicates: bool,
 }
 
 /// A sum, and what is worth saying about it.
@@ -85,7 +87,7 @@ pub fn facts_of_pprof(profile: &pprof::Profile, value: &pprof::ValueChoice, want
 /// other sources of stacks. What is empty or damaged is left to the merge.
 pub fn are_pprof(inputs: &[WeightedInput]) -> bool {
     // What is wrong with a partial merge is told when it is opened.
-    let opened = partial::open_kept(inputs, StoredFamily::Stacks, &Limits::default()).ok().flatten();
+    let opened = partial::open_kept(inputs, StoredFamily::Stacks, true, &Limits::default()).ok().flatten();
     let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
     let mut formats =
         inputs.iter().filter_map(|input| input.format().ok()).filter(|format| holds_stacks(*format)).peekable();
@@ -102,7 +104,7 @@ pub fn merge_pprof(
     inputs: &[WeightedInput],
     options: &StackMergeOptions,
 ) -> Result<StackSum<(pprof::Profile, pprof::MergeReport)>> {
-    let opened = partial::open_kept(inputs, StoredFamily::Stacks, &options.read.limits)?;
+    let opened = partial::open_kept(inputs, StoredFamily::Stacks, options.allow_duplicates, &options.read.limits)?;
     let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
     let mut merger = pprof::Merger::new(options.pprof);
     let mut names = SharedNames::default();
@@ -159,7 +161,7 @@ impl SharedNames {
 ///
 /// As [`FailureMode`] says: those of the readers.
 pub fn merge_tables(inputs: &[WeightedInput], options: &StackMergeOptions) -> Result<StackSum<StackTable>> {
-    let opened = partial::open_kept(inputs, StoredFamily::Stacks, &options.read.limits)?;
+    let opened = partial::open_kept(inputs, StoredFamily::Stacks, options.allow_duplicates, &options.read.limits)?;
     let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
     let (mut sum, mut functions) = (StackTable::new(), Vec::new());
     let (mut place, mut salvaged) = (0, Vec::new());

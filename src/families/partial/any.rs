@@ -61,13 +61,13 @@ impl Partial {
     /// Usage for a partial merge with a weight, and for one of sample profiles
     /// that was made for another release.
     pub fn of(inputs: &[Input], family: Family, options: &PartialOptions) -> Result<Self> {
-        let keep = |family| keep_inputs(inputs, family, &options.iprof.found, options.limits());
+        let keep = |family, allow| keep_inputs(inputs, family, &options.iprof.found, allow, options.limits());
         match family {
             Family::SampleProf => {
                 sampleprof::merge_partially(inputs, &options.sample, &mut |_, _| {}).map(Self::SampleProf)
             }
-            Family::Iprof => keep(StoredFamily::Iprof).map(Self::Iprof),
-            Family::Stacks => keep(StoredFamily::Stacks).map(Self::Stacks),
+            Family::Iprof => keep(StoredFamily::Iprof, options.iprof.llvm.allow_duplicates).map(Self::Iprof),
+            Family::Stacks => keep(StoredFamily::Stacks, options.stacks.allow_duplicates).map(Self::Stacks),
             _ => merge_partially(inputs, &options.instr, &mut |_, _| {}).map(Self::Instr),
         }
     }

@@ -9,7 +9,7 @@ use crate::driver::report::no_weight;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Access, Input, WeightedInput};
 use crate::limits::Limits;
-use crate::partial::{Family, Frame, InputState, PartialInput, StoredInput, StoredInputs};
+use crate::partial::{Duplicates, Family, Frame, InputState, PartialInput, StoredInput, StoredInputs};
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -38,19 +38,32 @@ impl StoredFamily {
 ///
 /// # Errors
 ///
-/// Usage for a partial merge of another family, or with a weight.
+/// Usage for a partial merge of another family, or with a weight, and for a profile that occurs in a partial merge and in
+/// another input, unless duplicates are allowed.
 pub fn keep_inputs(
     inputs: &[WeightedInput],
     family: StoredFamily,
     found: &BTreeSet<PathBuf>,
+    allow_duplicates: bool,
     limits: &Limits,
 ) -> Result<StoredInputs> {
-    let mut all = StoredInputs::default();
+    let (mut all, mut duplicates) = (StoredInputs::default(), Duplicates::default());
+    let mut add = |input: &Input, is_partial, inputs: &[StoredInput]| match allow_duplicates {
+        true => Ok(()),
+        false => duplicates.append(Duplicates::of(&input.path, is_partial, inputs.iter().map(|kept| &kept.about))),
+    };
     for input in inputs {
         match part_of(input, family, limits) {
-            Ok(None) => all.push(keep(input, found.contains(&input.path), limits)?),
+            Ok(None) => {
+                let kept = keep(input, found.contains(&input.path), limits)?;
+                add(input, false, std::slice::from_ref(&kept))?;
+                all.push(kept);
+            }
             Ok(Some(_)) if input.weight.get() != 1 => return Err(no_weight().in_file(&input.path)),
-            Ok(Some(part)) => all.append(part),
+            Ok(Some(part)) => {
+                add(input, true, part.inputs())?;
+                all.append(part);
+            }
             // A damaged part is a bad input like others.
             Err(error) => all.push(unreadable(input, &error)),
         }
@@ -59,11 +72,17 @@ pub fn keep_inputs(
 }
 
 fn keep(input: &Input, is_found: bool, limits: &Limits) -> Result<StoredInput> {
-    let about = PartialInput::new(&input.path, input.weight.get());
     match input.stored_bytes(Access::Read, limits) {
-        Ok(bytes) => StoredInput::new(about, is_found, &bytes),
+        Ok(bytes) => StoredInput::new(about(input, &bytes), is_found, &bytes),
         Err(error) => Ok(unreadable(input, &error)),
     }
+}
+
+fn about(input: &Input, bytes: &[u8]) -> PartialInput {
+    let mut about = PartialInput::new(&input.path, input.weight.get());
+    // All empty files are equal.
+    about.digest = (!bytes.is_empty()).then(|| PartialInput::digest_of(bytes));
+    about
 }
 
 fn unreadable(input: &Input, error: &Error) -> StoredInput {
@@ -117,6 +136,7 @@ fn open_one(kept: &StoredInput, limits: &Limits) -> Result<Input> {
 pub fn open_kept(
     inputs: &[WeightedInput],
     family: StoredFamily,
+    allow_duplicates: bool,
     limits: &Limits,
 ) -> Result<Option<(Vec<Input>, Vec<PathBuf>)>> {
     let mut is_any_part = false;
@@ -127,11 +147,21 @@ pub fn open_kept(
         return Ok(None);
     }
     let (mut opened, mut found) = (Vec::new(), Vec::new());
+    let mut duplicates = Duplicates::default();
     for input in inputs {
         match part_of(input, family, limits) {
-            Ok(None) => opened.push(input.clone()),
+            Ok(None) => {
+                if !allow_duplicates && let Ok(bytes) = input.stored_bytes(Access::Read, limits) {
+                    duplicates.append(Duplicates::of(&input.path, false, [&about(input, &bytes)]))?;
+                }
+                opened.push(input.clone());
+            }
             Ok(Some(_)) if input.weight.get() != 1 => return Err(no_weight().in_file(&input.path)),
             Ok(Some(part)) => {
+                if !allow_duplicates {
+                    let inputs = part.inputs().iter().map(|kept| &kept.about);
+                    duplicates.append(Duplicates::of(&input.path, true, inputs))?;
+                }
                 opened.extend(kept_inputs(&part, limits)?);
                 found.extend(found_of(&part));
             }

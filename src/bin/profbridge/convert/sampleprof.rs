@@ -34,6 +34,7 @@ impl ConvertArgs {
             remapping: Remapping::default(),
             failure_mode: FailureMode::Any,
             salvage: false,
+            allow_duplicates: false,
             threads: None,
             strict: self.strict,
             quiet: self.quiet,

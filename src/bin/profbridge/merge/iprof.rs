@@ -38,7 +38,7 @@ impl MergeArgs {
         if self.partial {
             refuse(&later, "for the end of the merge", "give it when the parts are merged")?;
         }
-        let opened = open_kept(work.inputs, StoredFamily::Iprof, &options.read.limits)?;
+        let opened = open_kept(work.inputs, StoredFamily::Iprof, self.allow_duplicates, &options.read.limits)?;
         if let Some((inputs, found)) = &opened {
             document.name_inputs(inputs);
             options.found.extend(found.iter().cloned());

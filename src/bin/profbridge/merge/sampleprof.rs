@@ -29,6 +29,7 @@ impl MergeArgs {
             remapping: self.remapping()?,
             failure_mode: self.failure_mode.into(),
             salvage: self.salvage,
+            allow_duplicates: self.allow_duplicates,
             threads: NonZeroUsize::new(self.num_threads),
             strict: self.strict,
             quiet: self.quiet,

@@ -19,7 +19,7 @@ impl MergeArgs {
     ) -> Result<Box<dyn Sum + 'a>> {
         let later = [(self.partial && self.salvage, "--salvage")];
         refuse(&later, "for the end of the merge", "give it when the parts are merged")?;
-        let opened = open_kept(work.inputs, StoredFamily::Stacks, &crate::limits::chosen())?;
+        let opened = open_kept(work.inputs, StoredFamily::Stacks, self.allow_duplicates, &crate::limits::chosen())?;
         if let Some((inputs, _)) = &opened {
             document.name_inputs(inputs);
         }
