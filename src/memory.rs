@@ -173,18 +173,6 @@ pub(crate) fn collect<T>(items: impl IntoIterator<Item = T>, action: &'static st
     Ok(list)
 }
 
-/// So many items that are the same.
-///
-/// # Errors
-///
-/// As [`reserve`].
-pub(crate) fn filled<T: Clone>(item: T, len: usize, action: &'static str) -> Result<Vec<T>> {
-    let mut list = Vec::new();
-    reserve(&mut list, len, action)?;
-    list.resize(len, item);
-    Ok(list)
-}
-
 /// Copies of all items.
 ///
 /// # Errors

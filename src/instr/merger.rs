@@ -340,9 +340,8 @@ impl Merger {
     ///
     /// Out of memory, as an I/O error: the merge is of no use any more.
     pub fn add_memory(&mut self, profile: MemoryProfile, source: memprof::Source, weight: u64) -> Result<()> {
-        let added = self.memory.add(profile, source, weight);
-        self.is_out_of_memory |= added.is_err();
-        added
+        self.memory.add(profile, source, weight);
+        Ok(())
     }
 
     /// Whether there are several memory profiles, and no function is in two of them.

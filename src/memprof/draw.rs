@@ -1,8 +1,8 @@
 //! Memory profiles as stacks, and the report of them.
 
-use super::model::MemoryProfile;
-use super::report::{MemoryReport, ReportOptions, contexts, function_name};
 use crate::call_chains::{Frame, FrameKind, SampleKey, SampleStatistics, StackId, StackTable, percent, statistics};
+use crate::memprof::model::MemoryProfile;
+use crate::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
 use crate::render::sections::{compare_shares, functions, own_shares};
 use crate::render::{Cell, FlameGraph, Histogram, MAX_ROWS, Report, Section, Table, group_digits};
 

@@ -1,10 +1,10 @@
 //! What a memory profile says, for people: totals, and allocation sites by what
 //! they take.
 
-use super::fields::Field;
-use super::hotness::Hotness;
-use super::model::{AllocSite, MemoryProfile};
-use super::stacks::{Frame, StackHandle};
+use crate::memprof::fields::Field;
+use crate::memprof::hotness::Hotness;
+use crate::memprof::model::{AllocSite, MemoryProfile};
+use crate::memprof::model::{Frame, StackHandle};
 use foldhash::HashMap;
 use serde::Serialize;
 use std::fmt::{self, Write};

@@ -1,7 +1,7 @@
 //! A memory profile in serde's terms, with the feature `serde`: frames, call stacks as lists of
 //! their numbers, and records. Fields go by LLVM's names, and a block lists those that are not 0.
 
-use super::{
+use crate::memprof::{
     AllocSite, CallSite, CallStacks, DataAccessProfile, Field, Frame, FrameHandle, MemInfoBlock, MemProfRecord,
     MemoryProfile, Schema, StackHandle,
 };

@@ -1,11 +1,9 @@
 //! Printing memory profiles as YAML, byte for byte as LLVM's YAML writer does.
 
-use crate::memory::{self, HOLD_OUTPUT};
-use crate::memprof::data_access::{DataAccessProfile, DataSymbol};
 use crate::memprof::hotness::{ContextKey, MemProfSummary};
 use crate::memprof::model::{AllocSite, CallSite, MemProfRecord, MemoryProfile};
-use crate::memprof::stacks::{Frame, StackHandle};
-use std::io::ErrorKind::OutOfMemory;
+use crate::memprof::model::{DataAccessProfile, DataSymbol};
+use crate::memprof::model::{Frame, StackHandle};
 use std::io::{self, Write};
 
 /// What stands before the document.
@@ -24,16 +22,16 @@ pub enum Comments {
 ///
 /// # Errors
 ///
-/// Those of `out`; out of memory.
+/// Those of `out`.
 pub fn write(profile: &MemoryProfile, comments: Comments, out: &mut dyn Write) -> io::Result<()> {
     if let Comments::Summary(stored) = comments {
         let summary = match stored {
             Some(stored) => stored,
-            None => MemProfSummary::by(profile, ContextKey::Places).map_err(|_| OutOfMemory)?,
+            None => MemProfSummary::by(profile, ContextKey::Places),
         };
         write_summary(&summary, profile.data_access.as_ref(), out)?;
     }
-    let frames = memory::filled(None, profile.stacks.frames().len(), HOLD_OUTPUT).map_err(|_| OutOfMemory)?;
+    let frames = vec![None; profile.stacks.frames().len()];
     let mut printer = Printer { out, column: 0, frames };
     printer.document(profile)
 }
