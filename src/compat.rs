@@ -1,8 +1,8 @@
-//! Whose rules decide what is accepted: ours, or those of llvm-profdata 22, or
-//! its rules with ours for the files that it refuses for their version alone.
+//! The compatibility mode: profbridge's own rules, those of llvm-profdata 22, or the latter with support for all
+//! versions.
 //!
-//! This is the one place that says what differs between the two. Every module
-//! that has to decide asks a method here rather than testing the name.
+//! This is the only place that defines the differences between the modes. Other modules call a method here instead of
+//! comparing modes.
 
 /// The raw version that llvm-profdata 22 reads.
 pub const LLVM_22_RAW_VERSION: u32 = 10;
@@ -10,75 +10,74 @@ pub const LLVM_22_RAW_VERSION: u32 = 10;
 /// The newest indexed version that llvm-profdata 22 reads.
 pub const LLVM_22_INDEXED_VERSION: u32 = 13;
 
-/// Whose rules apply to input and output.
+/// The rules for input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Compat {
-    /// Everything harmless is accepted (older versions, large counters, missing
-    /// value data), everything damaged is rejected with our own messages.
+    /// profbridge mode: harmless deviations are accepted (older versions, large counters, missing value data), and
+    /// damaged files are rejected with profbridge's messages.
     #[default]
     Profbridge,
-    /// As llvm-profdata 22: what it accepts is accepted, what it rejects is
-    /// rejected, with its text and exit code. Its crashes become errors.
+    /// Exactly like llvm-profdata 22: accepts and rejects the same inputs, with its messages and exit codes. Its
+    /// crashes become errors.
     Llvm22,
-    /// In the place of llvm-profdata 22: as [`Llvm22`](Self::Llvm22), but a
-    /// file of a version that it does not read is read.
+    /// A drop-in replacement of llvm-profdata 22: like [`Llvm22`](Self::Llvm22), but files of versions that it cannot
+    /// read are accepted.
     InPlaceOfLlvm22,
 }
 
 impl Compat {
-    /// Whether LLVM's rules apply, those for versions aside.
+    /// Returns true if LLVM's rules apply, except those about versions.
     pub fn is_llvm(self) -> bool {
         matches!(self, Self::Llvm22 | Self::InPlaceOfLlvm22)
     }
 
-    /// Raw versions other than 10 are read.
+    /// Returns true if raw versions other than 10 are read.
     pub fn reads_every_raw_version(self) -> bool {
         self != Self::Llvm22
     }
 
-    /// Indexed versions above 13 are read.
+    /// Returns true if indexed versions above 13 are read.
     pub fn reads_every_indexed_version(self) -> bool {
         self != Self::Llvm22
     }
 
-    /// Whose rules apply to a raw file of `version`: ours to one that
-    /// llvm-profdata 22 would not look at any further, since its rules for
-    /// damaged files say nothing about other layouts.
+    /// Returns the mode for a raw file of `version`: profbridge mode for versions that llvm-profdata 22 rejects,
+    /// because its rules for damaged files do not cover their layouts.
     #[must_use]
     pub fn for_raw_version(self, version: u32) -> Self {
         let others = self.is_llvm() && self.reads_every_raw_version();
         if others && version != LLVM_22_RAW_VERSION { Self::Profbridge } else { self }
     }
 
-    /// A raw counter above 2^56 makes the file count as failed (LLVM 18 on).
+    /// Returns true if a raw counter above 2^56 makes the file count as failed (LLVM 18 and later).
     pub fn large_counter_fails_the_file(self) -> bool {
         self.is_llvm()
     }
 
-    /// A raw file that ends where value data would begin is accepted.
+    /// Returns true if a raw file without its value data is accepted.
     pub fn accepts_missing_value_data(self) -> bool {
         !self.is_llvm()
     }
 
-    /// Text output mends names that LLVM's own reader cannot read back.
+    /// Returns true if text output changes names that LLVM's own reader cannot read back.
     pub fn fixes_text_output(self) -> bool {
         !self.is_llvm()
     }
 
-    /// A text record without a bitmap line inherits the last bitmap that no
-    /// merge took over (LLVM 19 to 22).
+    /// Returns true if a text record without a bitmap line inherits the last bitmap that no merge consumed (LLVM 19 to
+    /// 22).
     pub fn text_bitmaps_stick(self) -> bool {
         self.is_llvm()
     }
 
-    /// `overlap` and `order` pass over faults behind a file's header and use
-    /// what was read before (LLVM never asks its readers).
+    /// Returns true if `overlap` and `order` ignore faults after a file's header and use the records before them (LLVM
+    /// does not check its readers there).
     pub fn ignores_faults_when_comparing(self) -> bool {
         self.is_llvm()
     }
 
-    /// Compressed inputs are decompressed.
+    /// Returns true if compressed inputs are decompressed.
     pub fn decompresses(self) -> bool {
         !self.is_llvm()
     }

@@ -1,19 +1,18 @@
-//! Numbers spelled in digits, eight at a time, and in sentences.
+//! Formatting of numbers, eight digits at a time, and in sentences.
 //!
-//! Text profiles and reports are mostly counts, so most of the time of writing
-//! them is spent here.
+//! Text profiles and reports consist mostly of counts, so writing them spends most of its time here.
 
 use std::fmt::Display;
 
-/// Digits of the largest number.
+/// The number of digits of the largest number.
 const MAX_DIGITS: usize = 20;
-/// Eight digits are stored at once, also where fewer are wanted.
+/// Eight digits are stored at once, even if fewer are needed.
 const STORE: usize = 8;
 const STORED: u64 = 100_000_000;
-/// Numbers that share one growth of the output.
+/// The number of numbers for which the output grows once.
 const BATCH: usize = 16;
 
-/// Numbers of up to three digits, and how many those are.
+/// The digits of numbers below 1000, and how many there are.
 const SMALL: [[u8; 4]; 1000] = {
     let mut texts = [[b'0'; 4]; 1000];
     let mut number = 0;
@@ -37,7 +36,7 @@ const SMALL: [[u8; 4]; 1000] = {
     texts
 };
 
-/// `1 function`, `2 functions`: for words whose plural has an s.
+/// Returns `1 function` or `2 functions`, for words whose plural has an s.
 pub(crate) fn number_of<N: Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
     if count == N::from(1) { format!("1 {what}") } else { format!("{count} {what}s") }
 }
@@ -48,21 +47,20 @@ pub(crate) fn push_decimal(out: &mut Vec<u8>, number: u64) {
     let Some(text) = SMALL.get(usize::try_from(number).unwrap_or(usize::MAX)) else {
         return push_decimals(out, &[number], []);
     };
-    // A copy of fixed length is quicker than one of the right length.
+    // A copy of constant length is faster than one of the exact length.
     let end = out.len() + usize::from(text[3]);
     out.extend_from_slice(text);
     out.truncate(end);
 }
 
-/// Appends a number with spaces before it, so that it takes `width` characters
-/// or more.
+/// Appends a number with leading spaces, so that it takes at least `width` characters.
 pub(crate) fn push_padded(out: &mut Vec<u8>, number: u64, width: usize) {
     let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
     out.resize(out.len() + width.saturating_sub(digits), b' ');
     push_decimal(out, number);
 }
 
-/// Appends numbers, each with `end` behind it.
+/// Appends numbers, each followed by `end`.
 pub(crate) fn push_decimals<const N: usize>(out: &mut Vec<u8>, numbers: &[u64], end: [u8; N]) {
     for batch in numbers.chunks(BATCH) {
         let mut at = out.len();
@@ -82,20 +80,19 @@ pub(crate) fn push_hex_16(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&hex_digits(number as u32).to_le_bytes());
 }
 
-/// Eight hexadecimal digits, the first one in the lowest byte.
+/// Returns eight hexadecimal digits, the first one in the lowest byte.
 fn hex_digits(number: u32) -> u64 {
     // Spread the half-bytes, the first one to the highest byte.
     let spread = u64::from(number);
     let spread = (spread | spread << 16) & 0x0000_ffff_0000_ffff;
     let spread = (spread | spread << 8) & 0x00ff_00ff_00ff_00ff;
     let spread = (spread | spread << 4) & 0x0f0f_0f0f_0f0f_0f0f;
-    // From 10 on a half-byte plus 6 carries into the next one.
+    // A half-byte of at least 10 plus 6 carries into the next one.
     let letters = ((spread + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101;
     (spread + ASCII + letters * u64::from(b'a' - b'0' - 10)).swap_bytes()
 }
 
-/// Stores a number at `at` and returns where its digits end; up to seven bytes
-/// behind them change, too.
+/// Stores a number at `at` and returns the end of its digits. Up to seven bytes after them change, too.
 #[inline]
 fn put(buffer: &mut [u8], at: usize, number: u64) -> usize {
     if number >= STORED {
@@ -106,11 +103,11 @@ fn put(buffer: &mut [u8], at: usize, number: u64) -> usize {
     at + len
 }
 
-/// The digits of a number below 10^8, the first one in the lowest byte, and how many there are.
+/// Returns the digits of a number below 10^8, the first one in the lowest byte, and their number.
 #[inline]
 fn short_digits(number: u32) -> (u64, usize) {
     let digits = eight_digits(number);
-    // The last digit stands, also when it is zero.
+    // The last digit is kept, even if it is zero.
     let leading = (digits | 1 << 63).trailing_zeros() / 8;
     ((digits | ASCII) >> (8 * leading), STORE - leading as usize)
 }
@@ -131,9 +128,9 @@ fn store(buffer: &mut [u8], at: usize, digits: u64) {
 /// `0` in every byte.
 const ASCII: u64 = 0x3030_3030_3030_3030;
 
-/// The digits of a number below 10^8, the first one in the lowest byte. Splits
-/// into halves, these into pairs and these into digits, all of a size at once;
-/// a division is a multiplication and a shift that is exact for the range.
+/// Returns the digits of a number below 10^8, the first one in the lowest byte. Splits the number into halves, these
+/// into pairs, and these into digits, each level in parallel. A division is a multiplication and a shift that is exact
+/// for the range.
 #[inline]
 fn eight_digits(number: u32) -> u64 {
     let (high, low) = (u64::from(number / 10_000), u64::from(number % 10_000));

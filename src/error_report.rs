@@ -1,10 +1,10 @@
-//! An error as data that can be kept, compared and serialized.
+//! An error as data that can be stored, compared and serialized.
 
 use crate::error::Error;
 use crate::hint::Hint;
 use serde::Serialize;
 
-/// All that an [`Error`] knows.
+/// The content of an [`Error`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ErrorReport {
@@ -18,23 +18,23 @@ pub struct ErrorReport {
     pub section: Option<String>,
     /// Bytes from the start of the (inflated) file, if known.
     pub offset: Option<u64>,
-    /// The number expected in place of `found`, or the largest allowed, where the error is about one.
+    /// The number expected instead of `found`, or the maximum, if the error has one.
     pub expected: Option<u64>,
-    /// The number that was found, where the error is about one.
+    /// The number that was found, if the error has one.
     pub found: Option<u64>,
-    /// What to do about it, if anybody knows.
+    /// The hint, if there is one.
     pub hint: Option<Hint>,
-    /// All but the hint as one text for people.
+    /// The message without the hint.
     pub message: String,
 }
 
 impl ErrorReport {
-    /// A message of a kind, and nothing else known.
+    /// Creates a report with only a kind and a message.
     pub fn of_message(kind: &'static str, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), ..Self::default() }
     }
 
-    /// The same with the advice in other words.
+    /// Returns the report with a rephrased hint.
     #[must_use]
     pub fn with_hint_in(mut self, words: impl FnOnce(&Hint) -> Hint) -> Self {
         self.hint = self.hint.as_ref().map(words);

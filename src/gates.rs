@@ -1,17 +1,17 @@
-//! Gates: what somebody asks of a result before it is used, and what it is.
+//! Thresholds for a result, and their outcomes.
 
 use crate::error::{Error, ErrorKind, Result};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
 
-/// A number that a gate compares.
+/// A number that a threshold compares.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Amount {
-    /// How many.
+    /// A number of items.
     Count(u64),
-    /// A part of a whole, from 0 to 1.
+    /// A share, from 0 to 1.
     Share(f64),
 }
 
@@ -33,37 +33,37 @@ impl fmt::Display for Amount {
     }
 }
 
-/// On which side of what is wanted a result has to be.
+/// The direction of a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
-    /// No smaller.
+    /// A minimum.
     AtLeast,
-    /// No larger.
+    /// A maximum.
     AtMost,
 }
 
-/// What came of one gate.
+/// The outcome of one threshold.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct GateOutcome {
-    /// The gate, by the name that it has on a command line.
+    /// The name of the threshold on the command line.
     pub gate: Cow<'static, str>,
-    /// What it judges, where the name does not say enough for people.
+    /// A description for messages, if the name is not clear.
     #[serde(skip)]
     pub words: Option<String>,
-    /// On which side of `wanted` the result has to be.
+    /// Whether `wanted` is a minimum or a maximum.
     pub bound: Bound,
-    /// What was asked for.
+    /// The threshold.
     pub wanted: Amount,
-    /// What the result is; `None` where it has nothing that could be judged.
+    /// The value of the result; `None` if there is nothing to compute it from.
     pub found: Option<Amount>,
-    /// Whether the result is as it has to be.
+    /// Whether the result passes.
     pub passed: bool,
 }
 
 impl GateOutcome {
-    /// A share that has to be so large.
+    /// Compares a share with a threshold.
     pub fn share(gate: impl Into<Cow<'static, str>>, bound: Bound, wanted: f64, found: Option<f64>) -> Self {
         let passed = found.is_some_and(|found| match bound {
             Bound::AtLeast => found >= wanted,
@@ -73,13 +73,13 @@ impl GateOutcome {
         Self { gate: gate.into(), words: None, bound, wanted, found, passed }
     }
 
-    /// A number that has to be so large.
+    /// Compares a number with a minimum.
     pub fn count(gate: impl Into<Cow<'static, str>>, wanted: u64, found: u64) -> Self {
         let (passed, found) = (found >= wanted, Some(Amount::Count(found)));
         Self { gate: gate.into(), words: None, bound: Bound::AtLeast, wanted: Amount::Count(wanted), found, passed }
     }
 
-    /// A share with four digits behind the point, rounded so that a failure never reads as a pass.
+    /// Formats a share with four decimals, rounded so that a failure never looks like a pass.
     fn rounded(&self, share: f64) -> String {
         const TEN_THOUSAND: f64 = 10_000.0;
         let (scaled, near) = (share * TEN_THOUSAND, (share * TEN_THOUSAND).round());
@@ -92,7 +92,7 @@ impl GateOutcome {
         format!("{:.4}", digits / TEN_THOUSAND)
     }
 
-    /// The same with other words for people.
+    /// Returns the outcome with another description.
     #[must_use]
     pub fn hint_text(mut self, words: impl Into<String>) -> Self {
         self.words = Some(words.into());
@@ -121,17 +121,17 @@ impl fmt::Display for GateOutcome {
     }
 }
 
-/// Whether all gates passed.
+/// Checks that all thresholds passed.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::GateFailed`] with those that did not.
+/// [`ErrorKind::GateFailed`] with the thresholds that failed.
 pub fn require(outcomes: &[GateOutcome]) -> Result<()> {
     let failures: Vec<GateOutcome> = outcomes.iter().filter(|outcome| !outcome.passed).cloned().collect();
     if failures.is_empty() { Ok(()) } else { Err(Error::new(ErrorKind::GateFailed { failures })) }
 }
 
-/// A share from 0 to 1, or a percentage: `0.9`, `90%`. `None` for anything else.
+/// Parses a share from 0 to 1, or a percentage: `0.9`, `90%`. Returns `None` for anything else.
 pub fn parse_share(text: &str) -> Option<f64> {
     let (number, scale) = match text.trim().strip_suffix('%') {
         Some(number) => (number, 100.0),

@@ -1,78 +1,80 @@
-//! What to do about an error, as data: a program words it with the names of its own commands and options.
+//! Hints as data. A program can phrase them with the names of its own commands and options.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// Advice. It displays in words that hold for every caller.
+/// A hint. Its displayed text is valid for every caller.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Hint {
-    /// What is the same for every caller.
+    /// A text that is the same for every caller.
     Text(Cow<'static, str>),
-    /// Samples that measure no time were to be taken for hits: record others, or take them all the same.
+    /// The selected samples do not measure time, but an iprof needs time: record other events, or convert them anyway.
     RecordTime,
-    /// A text has two lines for one sample, as `perf script` writes them without folding.
+    /// A text has two lines per sample, as `perf script` writes them without folding.
     ReadPerfScript,
-    /// Inputs count different things: choose the value, or what weighs.
+    /// The inputs count different things: choose the value, or a common weight.
     ChooseValue,
-    /// The samples chosen count different things: choose one sort, or let each weigh one.
+    /// The selected samples count different things: choose one event type, or count each sample as one.
     ChooseSort,
-    /// What a file is worth is told by checking it.
+    /// Check the file to find out what it can be used for.
     Check,
-    /// What is wrong with a file is told by checking it.
+    /// Check the file to list all of its faults.
     CheckForMore,
-    /// A memory profile, where an LLVM instrumentation profile was expected.
+    /// The input is a memory profile, but an LLVM instrumentation profile was expected.
     ShowOrMergeMemory,
-    /// An iprof, where an LLVM profile was expected.
+    /// The input is an iprof, but an LLVM profile was expected.
     ConvertToLlvm,
-    /// A recording, where a profile was expected.
+    /// The input is a recording, but a profile was expected.
     ConvertToIprof,
-    /// An LLVM profile among iprof files.
+    /// An LLVM profile occurs among iprof files.
     ConvertToIprofFirst,
-    /// A recording or pprof, which is compared with a new build as an iprof.
+    /// A recording or pprof must be converted to iprof to be compared with a new build.
     CompareAsIprof,
-    /// Stacks, where an LLVM profile was expected.
+    /// The input contains stacks, but an LLVM profile was expected.
     ShowStacks,
-    /// Some inputs cannot be read: the others may be merged without them.
+    /// Some inputs cannot be read. The others can be merged without them.
     AllowFailures,
-    /// A result with nothing in it may be written.
+    /// An empty result can be written on request.
     AllowEmpty,
-    /// Inputs of several kinds, of which one file holds one.
+    /// The inputs have several kinds, but a file can store only one.
     MergeOneKind,
-    /// What cannot be written may be left out, and is listed.
+    /// Data that cannot be stored can be dropped, and is listed.
     AllowLosses,
-    /// What cannot be converted may be left out, and is listed.
+    /// Data that cannot be converted can be dropped, and is listed.
     AllowLeavingOut,
-    /// A profile of which compilers do not use all may be written, and this is said.
+    /// A profile that compilers use only in part can be written, with a warning.
     AllowUnused,
-    /// An iprof with records of LLVM has whole weights only.
+    /// An iprof with LLVM records supports only integer weights.
     WholeWeights,
-    /// The profile is the first of the two, the new build the second.
+    /// The first argument is the profile, the second the new build.
     ProfileComesFirst,
-    /// Records of one function under two hashes: for optimizing, those of the reading compiler unite them.
+    /// Records of one function have two hashes. For optimization, the hashes of the target merge them.
     UniteHashes,
-    /// Hashes of a release that is earlier than the version of the format that was asked for.
+    /// The hashes are those of a release before the requested format version.
     ChooseNoVersion,
-    /// An input that does not say which program wrote it, where all have to be of one.
+    /// An input does not identify its program, but all inputs must be from one program.
     LinkWithBuildId,
+    /// A profile that a partial merge holds occurs in another input, too: it may be counted twice.
+    AllowDuplicates,
     /// The output would replace a file that is not an earlier output.
     ReplaceFile,
-    /// A picture where a profile is written.
+    /// A flame graph was requested where a profile is written.
     DrawIt,
-    /// A page where a profile is written.
+    /// A report was requested where a profile is written.
     ReportIt,
-    /// JSON of a profile that is no iprof.
+    /// JSON was requested for a profile that is not an iprof.
     MakeIprofOrShow,
-    /// A toolchain that is not in the table of releases.
+    /// The toolchain is not in the release table.
     ListReleases,
-    /// A toolchain that is newer than those of the table.
+    /// The toolchain is newer than those in the release table.
     NameLlvmRelease {
-        /// The newest release of LLVM that is known.
+        /// The newest known release of LLVM.
         newest: &'static str,
     },
-    /// Inputs of two families: choose the one to write.
+    /// The inputs belong to two families: choose the output.
     ChooseFamily,
-    /// Several inputs where one is wanted: merge them before.
+    /// Several inputs were given where one is needed: merge them first.
     MergeFirst,
     /// An LLVM profile has no stacks to draw.
     ReportFunctions,
@@ -80,53 +82,53 @@ pub enum Hint {
     ReportBranches,
     /// An iprof with errors.
     Repair,
-    /// An iprof that is broken off.
+    /// A truncated iprof.
     RepairSalvage,
-    /// An iprof whose version is not known.
+    /// An iprof of an unknown version.
     RepairAssumeVersion,
-    /// An iprof with sections of one name.
+    /// An iprof with several sections of one name.
     RepairJoinSections,
     /// An iprof of a later major version.
     LayOutAnew,
-    /// A version has no place for some sections.
+    /// The version cannot store some sections.
     ChooseSections,
-    /// Lists of branches clash.
+    /// Branch lists of the inputs conflict.
     ResolveClashes,
-    /// An iprof and the records of LLVM in it contradict each other.
+    /// An iprof and its LLVM records contradict each other.
     ChooseTrusted,
-    /// The program of a raw memory profile is missing; its build id is one of these.
+    /// The program of a raw memory profile is missing. It has one of these build ids.
     NameProgram {
         /// Build ids in hexadecimal.
         build_ids: Vec<String>,
     },
-    /// Call stacks are deeper than [`Limits`](crate::Limits) allow.
+    /// Call stacks exceed the depth in [`Limits`](crate::Limits).
     AllowDepth,
-    /// Call stacks have more frames in all than [`Limits`](crate::Limits) allow.
+    /// Call stacks exceed the total number of frames in [`Limits`](crate::Limits).
     AllowFrames,
     /// A raw profile without records of its own.
     GiveImage {
-        /// What is needed of the image.
+        /// The required part of the image.
         part: ImagePart,
-        /// Its build id in hexadecimal, if the profile says it.
+        /// Its build id in hexadecimal, if the profile contains it.
         build_id: Option<String>,
     },
-    /// None of the images that were given wrote the profile.
+    /// None of the given images wrote the profile.
     GiveImageAsWell(ImagePart),
-    /// An image has nothing of this part, perhaps because it was built for the other.
+    /// An image does not contain this part, perhaps because it was built for the other one.
     BuildForPart(ImagePart),
 }
 
-/// What of an image tells about a raw profile without records of its own.
+/// The part of an image that completes a raw profile without records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ImagePart {
     /// Its debug info.
     DebugInfo,
-    /// Its sections, which a stripped image lacks.
+    /// Its sections. A stripped image has none.
     Sections,
 }
 
 impl Hint {
-    /// What a [`GiveImage`](Self::GiveImage) asks for.
+    /// Returns the noun phrase for the image that a [`GiveImage`](Self::GiveImage) needs.
     pub fn image(build_id: Option<&str>) -> String {
         match build_id {
             Some(id) => format!("the unstripped image with build id {id}"),
@@ -164,6 +166,7 @@ impl fmt::Display for Hint {
             }
             Self::ChooseNoVersion => "the compiler drops them: ask for no version of the format, or for 12",
             Self::LinkWithBuildId => "link the program with a build id, or do without knowing that it is the same",
+            Self::AllowDuplicates => "leave one of them out, or allow duplicates to count it twice",
             Self::ReplaceFile => "choose another path, or force the replacement",
             Self::DrawIt => "stacks can be drawn as one",
             Self::ReportIt => "a report is one",
@@ -212,7 +215,7 @@ impl fmt::Display for Hint {
     }
 }
 
-/// As it displays.
+/// Serializes the displayed text.
 impl serde::Serialize for Hint {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -1,6 +1,6 @@
-//! Java names in their several spellings.
+//! Java names in their various notations.
 //!
-//! | spelling | example | used by |
+//! | notation | example | used by |
 //! |---|---|---|
 //! | binary name, `Class.getName()` | `java.util.Map$Entry`, `[I`, `[Ljava.lang.String;`, `int` | iprof, [`StackTable`](crate::call_chains::StackTable) |
 //! | internal name | `java/util/Map$Entry` | class files, recordings |
@@ -12,12 +12,11 @@ use std::borrow::Cow;
 /// The most dimensions an array type can have (JVM specification, 4.3.2).
 const MAX_DIMENSIONS: usize = 255;
 
-/// Binary name of an internal one: `java/lang/Thread` is `java.lang.Thread`.
+/// Converts an internal name to a binary name: `java/lang/Thread` to `java.lang.Thread`.
 ///
-/// Hidden classes end in an address that differs from run to run. It is written
-/// `p/Outer$$Lambda$82+0x00007f55/7155` (JDK 17), `p/Outer$$Lambda+0x7f/0x2a`,
-/// `p/Outer$$Lambda/0x7f` (JDK 21 on) or `p/Outer$$Lambda.0x7f`; the binary name
-/// keeps the address behind a slash, as `Class.getName()` does.
+/// Hidden classes end in an address that differs between runs. It is written `p/Outer$$Lambda$82+0x00007f55/7155` (JDK
+/// 17), `p/Outer$$Lambda+0x7f/0x2a`, `p/Outer$$Lambda/0x7f` (JDK 21 and later) or `p/Outer$$Lambda.0x7f`. The binary
+/// name keeps the address after a slash, like `Class.getName()`.
 pub fn binary_name(internal: &str) -> String {
     match split_hidden(internal) {
         Some((outer, address)) => format!("{}/{address}", outer.replace('/', ".")),
@@ -25,7 +24,7 @@ pub fn binary_name(internal: &str) -> String {
     }
 }
 
-/// Outer name and address of a hidden class in any spelling.
+/// Splits a hidden class in any notation into outer name and address.
 fn split_hidden(name: &str) -> Option<(&str, &str)> {
     let start = name.find("+0x").or_else(|| name.rfind("/0x")).or_else(|| name.rfind(".0x"))?;
     let (outer, suffix) = (name.get(..start)?, name.get(start + 1..)?);
@@ -35,14 +34,14 @@ fn split_hidden(name: &str) -> Option<(&str, &str)> {
     (is_address && !outer.is_empty()).then_some((outer, address))
 }
 
-/// Whether a binary name is that of a hidden class: no image ever contains it.
+/// Returns true if a binary name is that of a hidden class. Images never contain hidden classes.
 pub fn is_hidden(binary: &str) -> bool {
     binary.contains('/')
 }
 
-/// A hidden class without what differs from run to run, for people and for
-/// comparing runs: `p.Outer$$Lambda$82/0x7f` and `p.Outer$$Lambda/0x7f` are both
-/// `p.Outer$$Lambda/0x…`. `None` for any other class.
+/// Returns the name of a hidden class without the parts that differ between runs, for display and comparison:
+/// `p.Outer$$Lambda$82/0x7f` and `p.Outer$$Lambda/0x7f` are both `p.Outer$$Lambda/0x…`. Returns `None` for any other
+/// class.
 pub fn without_address(binary: &str) -> Option<String> {
     let (outer, suffix) = binary.rsplit_once('/')?;
     if !suffix.starts_with("0x") {
@@ -55,7 +54,7 @@ pub fn without_address(binary: &str) -> Option<String> {
     Some(format!("{}/0x…", numbered.map_or(outer, |(name, _)| name)))
 }
 
-/// Takes one type off the front of a descriptor: its binary name and the rest.
+/// Splits the first type off a descriptor: its binary name and the rest.
 fn split_type(descriptor: &str) -> Option<(String, &str)> {
     let element = descriptor.trim_start_matches('[');
     let dimensions = descriptor.len() - element.len();
@@ -69,7 +68,7 @@ fn split_type(descriptor: &str) -> Option<(String, &str)> {
         if class.is_empty() {
             return None;
         }
-        // A hidden class has a dot before its suffix here and a slash in the name.
+        // A hidden class has a dot before its suffix in the descriptor and a slash in the name.
         (end + 1, swap_dots_and_slashes(class))
     } else {
         (1, primitive(first)?.to_string())
@@ -87,15 +86,15 @@ fn split_type(descriptor: &str) -> Option<(String, &str)> {
     Some((brackets + &element, rest))
 }
 
-/// Types of a method descriptor as binary names: the return type, then those of
-/// the parameters. `None` when it is no method descriptor.
+/// Returns the types of a method descriptor as binary names: the return type, then those of the parameters. `None` if
+/// it is not a method descriptor.
 pub fn parse_descriptor(descriptor: &str) -> Option<Vec<String>> {
     let (parameters, result) = descriptor.strip_prefix('(')?.rsplit_once(')')?;
     let types = parse_signature(parameters, result, split_type)?;
     (!types[1..].iter().any(|parameter| parameter == "void")).then_some(types)
 }
 
-/// The return type, then those of the parameters, each taken by `split_type` off what it stands in front of.
+/// Returns the return type, then those of the parameters, each read by `split_type`.
 pub(crate) fn parse_signature(
     parameters: &str,
     result: &str,
@@ -114,8 +113,8 @@ pub(crate) fn parse_signature(
     Some(types)
 }
 
-/// Binary name of a type as it is written in source code: `int[]` is `[I`,
-/// `java.lang.String[]` is `[Ljava.lang.String;`.
+/// Converts the source notation of a type to its binary name: `int[]` to `[I`, `java.lang.String[]` to
+/// `[Ljava.lang.String;`.
 pub fn parse_source_type(source: &str) -> String {
     let mut element = source.trim();
     let mut dimensions = 0;
@@ -146,25 +145,25 @@ const PRIMITIVES: [(&str, u8); 9] = [
     ("void", b'V'),
 ];
 
-/// Name of a primitive type or `void` by its letter in descriptors.
+/// Returns the name of a primitive type or `void` for its letter in descriptors.
 pub fn primitive(letter: u8) -> Option<&'static str> {
     PRIMITIVES.iter().find(|(_, known)| *known == letter).map(|(name, _)| *name)
 }
 
-/// Letter in descriptors of a primitive type or `void`.
+/// Returns the letter in descriptors of a primitive type or `void`.
 pub fn primitive_letter(name: &[u8]) -> Option<u8> {
     PRIMITIVES.iter().find(|(known, _)| known.as_bytes() == name).map(|(_, letter)| *letter)
 }
 
-/// Whether a type is one of Java's eight primitive types or `void`.
+/// Returns true if a type is one of Java's eight primitive types or `void`.
 pub fn is_primitive(type_name: &[u8]) -> bool {
     primitive_letter(type_name).is_some()
 }
 
-/// Whether a type name is what `Class.getName()` of some class could return.
+/// Returns true if `Class.getName()` of some class can return this name.
 ///
-/// Hidden classes end in `/` and a suffix. By JVMS 4.2 a class name may hold
-/// anything but `. ; [ /`; control characters are refused here as well.
+/// Hidden classes end in `/` and a suffix. By JVMS 4.2 a class name can contain any character except `. ; [ /`; control
+/// characters are rejected here as well.
 pub fn is_java_type_name(type_name: &[u8]) -> bool {
     let dimensions = type_name.iter().take_while(|b| **b == b'[').count();
     let element = &type_name[dimensions..];
@@ -193,10 +192,9 @@ fn split_suffix(name: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// The JVM descriptor of a type: `java.util.Map$Entry` gives `Ljava/util/Map$Entry;`.
+/// Returns the JVM descriptor of a type: `Ljava/util/Map$Entry;` for `java.util.Map$Entry`.
 ///
-/// In a hidden class's name the last `/` becomes `.`, so that no two names
-/// have one descriptor.
+/// In the name of a hidden class the last `/` becomes `.`, so that all descriptors are distinct.
 pub fn type_descriptor(type_name: &[u8]) -> Vec<u8> {
     if let Some(letter) = primitive_letter(type_name) {
         return vec![letter];
@@ -223,7 +221,7 @@ pub fn type_descriptor(type_name: &[u8]) -> Vec<u8> {
     descriptor
 }
 
-/// A type as in Java source: `[[I` gives `int[][]`.
+/// Returns a type in source notation: `int[][]` for `[[I`.
 pub fn source_type_name(type_name: &[u8]) -> Cow<'_, [u8]> {
     let dimensions = type_name.iter().take_while(|b| **b == b'[').count();
     if dimensions == 0 {
@@ -240,7 +238,7 @@ pub fn source_type_name(type_name: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned([element, &b"[]".repeat(dimensions)].concat())
 }
 
-/// The package of a type, empty for the unnamed one; that of the element for arrays.
+/// Returns the package of a type, empty for the unnamed one; for arrays that of the element.
 pub fn package(type_name: &[u8]) -> &[u8] {
     let dimensions = type_name.iter().take_while(|b| **b == b'[').count();
     let element = match &type_name[dimensions..] {
@@ -251,8 +249,7 @@ pub fn package(type_name: &[u8]) -> &[u8] {
     plain.iter().rposition(|b| *b == b'.').map_or(&[], |dot| &plain[..dot])
 }
 
-/// A class between its binary name, which has dots, and its name in class files,
-/// which has slashes; the same both ways.
+/// Converts between the binary name of a class, with dots, and its name in class files, with slashes.
 pub(crate) fn swap_dots_and_slashes(class: &str) -> String {
     let swap = |c| match c {
         '/' => '.',

@@ -1,8 +1,8 @@
-//! Profiles that optimizing compilers are fed: read, merge, show, convert, check.
+//! Compiler profiles: read, merge, show, convert, check.
 //!
-//! Five families of profiles, each with a model that knows no file format, its readers, writers and merge:
+//! Five families of profiles, each with a model that is independent of file formats, its readers, writers and merge:
 //!
-//! | family | who writes it | files | model |
+//! | family | producer | files | model |
 //! |---|---|---|---|
 //! | [`instr`] | programs built with LLVM's instrumentation (clang, rustc, Swift) | [`raw`], [`indexed`], [`text`] | [`Profile`] |
 //! | [`sampleprof`] | samplers, for LLVM: text, binary, extensible binary, GCC's | the same module | [`sampleprof::SampleProfile`] |
@@ -11,18 +11,18 @@
 //! | [`stacks`] | sampled stacks: Flight Recorder, collapsed, pprof | the same module | [`call_chains::StackTable`] |
 //!
 //! ```text
-//!         identify: each family says what speaks for its formats
+//!         identify: each family evaluates the evidence for its formats
 //!           │
 //! bytes ─▶ input ─▶ raw | indexed | text ─────▶ instr ─┐
 //!                   sampleprof: text, binary … ────────┤
-//!                   memprof: raw, YAML, section ───────┼─▶ merge of that family ─▶ its writers ─▶ output, replaced whole
+//!                   memprof: raw, YAML, section ───────┼─▶ merge of that family ─▶ its writers ─▶ output, replaced atomically
 //!                   iprof ─────────────────────────────┤            │
-//!                   stacks: recordings, collapsed … ───┘            └─▶ render        
-//!                   bridge: instr ⇄ iprof, stacks ⇄ iprof                pipeline drives all of it
+//!                   stacks: recordings, collapsed … ───┘            └─▶ render
+//!                   bridge: instr ⇄ iprof, stacks ⇄ iprof                families combines all of it
 //! ```
 //!
-//! Three ways in, from short to close: [`Profile::from_path`] and its like; [`pipeline`], which does with files what
-//! the program does; and the modules of the formats, with views that borrow the file ([`raw::RawProfile`],
+//! There are three levels of use: [`Profile::from_path`] and similar functions; [`families`], which processes files like
+//! the program; and the modules of the formats, with views that borrow the file ([`raw::RawProfile`],
 //! [`indexed::IndexedProfile`]) and a stream of records ([`instr::ProfileReader`]).
 //!
 //! Read, merge, look up, write:
@@ -46,23 +46,22 @@
 //!
 //! # Features
 //!
-//! | feature | default | what it brings |
+//! | feature | default | effect |
 //! |---|---|---|
 //! | `cli` | on | the program `profbridge` |
-//! | `correlate` | on | names and records from debug info or the unstripped binary; looking up addresses of memory profiles |
+//! | `correlate` | on | names and records from debug info or the unstripped binary; symbolizing addresses of memory profiles |
 //! | `zstd` | on | zstd streams, read and written |
 //! | `xz` | on | xz streams, read |
 //! | `zlib-exact` | on | the bytes of zlib itself where LLVM compresses |
 //! | `serde` | off | `Serialize` and `Deserialize` for the models of all families |
 //!
-//! A library that only reads and writes needs none of them: `default-features = false`.
+//! A library that only reads and writes profiles needs none of them: `default-features = false`.
 //!
 //! # Promises
 //!
-//! Nothing panics on what a file holds, and nothing is allocated from a length that was not compared with what is
-//! there ([`Limits`]). Errors say path, format, section, byte and what to do next ([`Error`]). The same inputs give the
-//! same bytes, whatever the number of threads. Names are bytes. What llvm-profdata does otherwise is a question of
-//! [`Compat`].
+//! File content cannot cause a panic, and no allocation uses a length before it was compared with the available bytes
+//! ([`Limits`]). Errors contain path, format, section, offset and a hint ([`Error`]). Equal inputs give equal bytes,
+//! whatever the number of threads. Names are bytes. [`Compat`] defines the differences to llvm-profdata.
 
 pub mod bridge;
 pub mod bytes;

@@ -1,32 +1,31 @@
-//! Bounds on what an input may make us do, asked before each allocation.
+//! Limits on the resources that an input can use, checked before each allocation.
 //!
-//! Sizes inside a file are compared with the bytes that are there first;
-//! these limits bound what a small file can expand to.
+//! Sizes in a file are first compared with the available bytes. These limits bound the expansion of a small file.
 
 use crate::error::{Error, Result};
 
-/// Bounds on hostile or broken input. The defaults fit every real profile known.
+/// Limits for untrusted or damaged input. The defaults fit all known real profiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes that one compressed section may inflate to. Default: 1 GiB.
+    /// The maximum size of a decompressed section in bytes. Default: 1 GiB.
     pub inflated_bytes: u64,
-    /// Inflated bytes per compressed byte; deflate cannot exceed about 1032. Default: 1100.
+    /// The maximum number of decompressed bytes per compressed byte; deflate cannot exceed about 1032. Default: 1100.
     pub inflate_ratio: u64,
-    /// Bytes read from a pipe or a compressed stream, where no file size bounds them. Default: 16 GiB.
+    /// The maximum number of bytes from a pipe or a compressed stream, which have no file size. Default: 16 GiB.
     pub stream_bytes: u64,
-    /// Bytes of content that a zstd or xz stream refers back to, which its decoder keeps. Default: 128 MiB.
+    /// The maximum window of a zstd or xz stream in bytes, which its decoder keeps in memory. Default: 128 MiB.
     pub window_bytes: u64,
-    /// Bytes of one name. Default: 16 MiB.
+    /// The maximum length of a name in bytes. Default: 16 MiB.
     pub name_bytes: u64,
-    /// Levels of nested JSON. Default: 256.
+    /// The maximum nesting of JSON. Default: 256.
     pub json_depth: u32,
-    /// Frames of one calling context. Default: 4096.
+    /// The maximum number of frames in a calling context. Default: 4096.
     pub context_depth: u32,
 }
 
 impl Limits {
-    /// Names of all limits, as [`set`](Self::set) takes them.
+    /// The names of all limits, for [`set`](Self::set).
     pub const NAMES: [&'static str; 7] = [
         "inflated-bytes",
         "inflate-ratio",
@@ -37,11 +36,11 @@ impl Limits {
         "context-depth",
     ];
 
-    /// Changes the limit of that name.
+    /// Changes a limit by its name.
     ///
     /// # Errors
     ///
-    /// Usage for an unknown name, and for a number that the limit cannot be.
+    /// A usage error for an unknown name, and for a number outside the range of the limit.
     pub fn set(&mut self, name: &str, value: u64) -> Result<()> {
         let small = || {
             u32::try_from(value).map_err(|_| Error::usage(format!("the limit {name} cannot be more than {}", u32::MAX)))
@@ -66,7 +65,7 @@ impl Limits {
     }
 }
 
-/// Lengths of names are kept in 32 bits.
+/// Lengths of names have 32 bits.
 const MOST_NAME_BYTES: u64 = u32::MAX as u64;
 
 impl Default for Limits {

@@ -1,8 +1,7 @@
-//! Memory in large pages.
+//! Fallible allocation, and memory in large pages.
 //!
-//! The system clears and enters every page of memory when it is first touched,
-//! which for pages of 4 KiB takes longer than filling them; and whoever looks
-//! here and there in much memory waits less in few large pages.
+//! The system clears and maps every page when it is first touched. For pages of 4 KiB this takes longer than filling
+//! them, and random access to much memory is faster in few large pages.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::system;
@@ -14,17 +13,17 @@ use std::io::{self, Write};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// From so many bytes on large pages are worth it.
+/// The size in bytes that justifies large pages.
 pub(crate) const LARGE: usize = 4 << 20;
 
-/// Memory for so many bytes, all zero, in large pages if the system has such.
+/// Allocates zeroed memory, in large pages if the system has them.
 pub(crate) fn large_pages(len: usize) -> Option<MmapMut> {
     let memory = MmapMut::map_anon(len).ok()?;
     system::prefer_large_pages(&memory);
     Some(memory)
 }
 
-/// Large pages, of which so many bytes are in use: those of a file.
+/// Large pages and the number of used bytes. They contain a file.
 #[derive(Debug)]
 pub(crate) struct Pages {
     memory: MmapMut,
@@ -32,12 +31,12 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// The first `len` bytes of `memory`.
+    /// Takes the first `len` bytes of `memory`.
     pub(crate) fn new(memory: MmapMut, len: usize) -> Self {
         Self { len: len.min(memory.len()), memory }
     }
 
-    /// All of the memory, to be used for something else.
+    /// Returns the whole memory for reuse.
     pub(crate) fn into_memory(self) -> MmapMut {
         self.memory
     }
@@ -51,13 +50,13 @@ impl Deref for Pages {
     }
 }
 
-/// The bytes of a file that whoever needs a piece of them later can keep, instead of a copy.
+/// The bytes of a file, of which callers can keep parts instead of copying them.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedPages(pub(crate) Arc<Pages>);
 
 impl SharedPages {
-    /// Where numbers begin, counted in numbers, if they are a piece of these very bytes and not
-    /// merely the same numbers.
+    /// Returns the position of `words` in these bytes, counted in numbers, if it is a slice of them and not only equal
+    /// numbers.
     #[inline]
     pub(crate) fn start_of(&self, words: &[u64]) -> Option<usize> {
         let bytes = words.as_ptr().addr().checked_sub(self.0.as_ptr().addr())?;
@@ -66,19 +65,19 @@ impl SharedPages {
         std::ptr::eq(piece, words).then_some(start)
     }
 
-    /// The bytes as numbers of this machine, but for less than one at the end.
+    /// Returns the bytes as native numbers, without an incomplete one at the end.
     #[inline]
     pub(crate) fn words(&self) -> &[u64] {
         let len = self.0.len() / size_of::<u64>() * size_of::<u64>();
-        // Pages begin at multiples of any number's size.
+        // Pages are aligned for every number type.
         bytemuck::cast_slice(&self.0[..len])
     }
 }
 
-/// What holds items of which there may be very many, and can be asked for room before it grows: what grows
-/// without having asked ends the process where there is none.
+/// A collection for many items that can reserve memory before it grows. Growing without a reservation ends the process
+/// if memory is refused.
 pub(crate) trait TryReserve {
-    /// Makes room for so many more items; whether there is.
+    /// Reserves memory for the given number of additional items. Returns true on success.
     fn try_reserve_more(&mut self, more: usize) -> bool;
 }
 
@@ -124,7 +123,7 @@ impl<T: Eq + Hash, S: BuildHasher> TryReserve for HashSet<T, S> {
     }
 }
 
-/// Makes room for more items.
+/// Reserves memory for more items.
 ///
 /// # Errors
 ///
@@ -138,7 +137,7 @@ pub(crate) fn reserve(list: &mut impl TryReserve, more: usize, action: &'static 
 ///
 /// # Errors
 ///
-/// As [`reserve`].
+/// The errors of [`reserve`].
 #[inline]
 pub(crate) fn push<T>(list: &mut Vec<T>, item: T, action: &'static str) -> Result<()> {
     reserve(list, 1, action)?;
@@ -150,7 +149,7 @@ pub(crate) fn push<T>(list: &mut Vec<T>, item: T, action: &'static str) -> Resul
 ///
 /// # Errors
 ///
-/// As [`reserve`].
+/// The errors of [`reserve`].
 #[inline]
 pub(crate) fn extend<T: Clone>(list: &mut Vec<T>, items: &[T], action: &'static str) -> Result<()> {
     reserve(list, items.len(), action)?;
@@ -158,11 +157,11 @@ pub(crate) fn extend<T: Clone>(list: &mut Vec<T>, items: &[T], action: &'static 
     Ok(())
 }
 
-/// All items of an iterator.
+/// Collects all items of an iterator.
 ///
 /// # Errors
 ///
-/// As [`reserve`].
+/// The errors of [`reserve`].
 pub(crate) fn collect<T>(items: impl IntoIterator<Item = T>, action: &'static str) -> Result<Vec<T>> {
     let items = items.into_iter();
     let mut list = Vec::new();
@@ -173,33 +172,45 @@ pub(crate) fn collect<T>(items: impl IntoIterator<Item = T>, action: &'static st
     Ok(list)
 }
 
-/// Copies of all items.
+/// Returns a list with `len` copies of an item.
 ///
 /// # Errors
 ///
-/// As [`reserve`].
+/// The errors of [`reserve`].
+pub(crate) fn filled<T: Clone>(item: T, len: usize, action: &'static str) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    reserve(&mut list, len, action)?;
+    list.resize(len, item);
+    Ok(list)
+}
+
+/// Copies all items.
+///
+/// # Errors
+///
+/// The errors of [`reserve`].
 pub(crate) fn copied<T: Clone>(items: &[T], action: &'static str) -> Result<Vec<T>> {
     let mut list = Vec::new();
     extend(&mut list, items, action)?;
     Ok(list)
 }
 
-/// The error where memory was refused.
+/// Returns the error for refused memory.
 pub(crate) fn refused(action: &'static str) -> Error {
     Error::io(action, OutOfMemory.into())
 }
 
-/// Whether an error says that memory was refused.
+/// Returns true if an error reports refused memory.
 pub(crate) fn is_refusal(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Io { source, .. } if source.kind() == OutOfMemory)
 }
 
-/// An error of reading to the end: memory was refused, or what it means otherwise.
+/// Converts an error of reading to the end: refused memory, or the result of `otherwise`.
 pub(crate) fn refused_or(error: io::Error, action: &'static str, otherwise: impl FnOnce(io::Error) -> Error) -> Error {
     if error.kind() == OutOfMemory { Error::io(action, error) } else { otherwise(error) }
 }
 
-/// A copy of bytes, of which there may be very many; nothing where it does not fit.
+/// Copies a possibly large number of bytes; `None` if memory is refused.
 pub(crate) fn copy_of(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut copy = Vec::new();
     copy.try_reserve_exact(bytes.len()).ok()?;
@@ -207,25 +218,25 @@ pub(crate) fn copy_of(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(copy)
 }
 
-/// What could not be done where a record does not fit the memory.
+/// The failed action if a record does not fit in memory.
 pub(crate) const HOLD_COUNTERS: &str = "cannot hold the counters of a record";
-/// … where an input does not.
+/// The failed action if an input does not fit in memory.
 pub(crate) const HOLD_INPUT: &str = "cannot hold the input";
-/// … where the sum of all records does not.
+/// The failed action if the sums of all records do not fit in memory.
 pub(crate) const HOLD_SUMS: &str = "cannot hold the counters of all functions";
-/// … where an output does not that has to be whole before it is written.
+/// The failed action if an output that must be complete before writing does not fit in memory.
 pub(crate) const HOLD_OUTPUT: &str = "cannot hold the file to be written";
-/// … where what comes of compressed data does not.
+/// The failed action if decompressed data does not fit in memory.
 pub(crate) const HOLD_INFLATED: &str = "cannot hold inflated data";
 
-/// … where names, or what is known of each of them, do not.
+/// The failed action if names and their properties do not fit in memory.
 pub(crate) const HOLD_NAMES: &str = "cannot hold the names";
-/// … where sampled stacks do not.
+/// The failed action if sampled stacks do not fit in memory.
 pub(crate) const HOLD_STACKS: &str = "cannot hold the stacks";
-/// … where the records of a profile do not.
+/// The failed action if the records of a profile do not fit in memory.
 pub(crate) const HOLD_RECORDS: &str = "cannot hold the records";
 
-/// Bytes that are written to memory: more than there is are an error.
+/// A buffer for written bytes. Refused memory is an error.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer(pub(crate) Vec<u8>);
 
@@ -241,7 +252,7 @@ impl Write for Buffer {
     }
 }
 
-/// Room for numbers, zero at first, that stays where it is.
+/// Zeroed memory for numbers, which never moves.
 #[derive(Debug)]
 pub(crate) enum Words {
     Heap(Box<[u64]>),
@@ -249,8 +260,7 @@ pub(crate) enum Words {
 }
 
 impl Words {
-    /// Room for so many numbers; nothing where they are many and the machine has
-    /// not so much memory.
+    /// Allocates zeroed memory for numbers; `None` if it is large and memory is refused.
     pub(crate) fn zeros(len: usize) -> Option<Self> {
         let bytes = len.checked_mul(size_of::<u64>()).filter(|bytes| *bytes >= LARGE);
         if let Some(pages) = bytes.and_then(large_pages) {
@@ -266,7 +276,7 @@ impl Words {
     pub(crate) fn as_slice(&self) -> &[u64] {
         match self {
             Self::Heap(words) => words,
-            // Pages begin at multiples of any number's size.
+            // Pages are aligned for every number type.
             Self::Pages(pages) => bytemuck::cast_slice(pages),
         }
     }

@@ -1,13 +1,13 @@
-//! Numbers as C prints them.
+//! Numbers in the format of C's `printf`.
 
 use crate::digits::push_decimal;
 
-/// `%.6g`: six significant digits, trailing zeros dropped.
+/// Formats like `%.6g`: six significant digits, without trailing zeros.
 pub fn six_significant_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".into();
     }
-    // Rounding to six digits first tells the exponent that C looks at.
+    // Rounding to six digits determines the exponent that C uses.
     let scientific = format!("{value:.5e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
@@ -19,13 +19,12 @@ pub fn six_significant_digits(value: f64) -> String {
     format!("{}e{sign}{:02}", without_trailing_zeros(digits), exponent.unsigned_abs())
 }
 
-/// `%.2f`: appends a number with two decimals.
+/// Appends a number like `%.2f`, with two decimals.
 pub(crate) fn push_two_decimals(out: &mut Vec<u8>, value: f64) {
     let hundredths = value * 100.0;
     let whole = hundredths as u64;
     let rest = hundredths - whole as f64;
-    // The product is off by less than 1e-7: only near a half the digits of the
-    // number itself decide.
+    // The error of the product is below 1e-7, so only near a half the digits of the number itself decide.
     if !(0.0..1e9).contains(&hundredths) || (rest - 0.5).abs() < 1e-4 {
         out.extend_from_slice(format!("{value:.2}").as_bytes());
         return;
@@ -36,7 +35,7 @@ pub(crate) fn push_two_decimals(out: &mut Vec<u8>, value: f64) {
     out.extend_from_slice(&[b'.', b'0' + tens, b'0' + ones]);
 }
 
-/// `%e`: one digit, six decimals, an exponent of at least two digits.
+/// Formats like `%e`: one digit, six decimals, an exponent of at least two digits.
 pub fn exponential(value: f64) -> String {
     let scientific = format!("{value:.6e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
@@ -62,7 +61,7 @@ mod tests {
 
     #[test]
     fn halves_are_rounded_as_the_number_is() {
-        // 0.125 is a half and goes to the even digit; 0.005 is a little more than one.
+        // 0.125 is exactly a half and rounds to even; 0.005 is slightly above it.
         for (value, expected) in [(0.125, "0.12"), (0.375, "0.38"), (0.005, "0.01"), (100.0, "100.00"), (9.995, "9.99")]
         {
             assert_eq!(two_decimals(value), expected);

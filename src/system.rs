@@ -1,20 +1,20 @@
-//! What differs between systems: names, identities of files, locks, files without a name. All other code is the same for
-//! Linux, macOS, other Unixes and Windows.
+//! Differences between operating systems: names, file identities, locks, files without a name. All other code is the
+//! same for Linux, macOS, other Unixes and Windows.
 //!
 //! | | Linux | other Unixes, macOS | Windows |
 //! |---|---|---|---|
-//! | names of files | any bytes | any bytes (macOS: UTF-8) | UTF-16; bytes in lists and response files are UTF-8, and what is not becomes U+FFFD |
-//! | a new file until it is whole | has no name (`unnamed_file`) | has one beside its place | the same |
-//! | what a killed run left | nothing, or a whole copy that the next run removes | removed by the next run | stays |
-//! | taking the place of another file | `rename`, at once | the same | `MoveFileEx`, at once; fails while another program has the old file open |
-//! | whether two paths are one file | device and number | the same | the path without links |
-//! | an open descriptor by name (`/dev/fd/3`) | taken by `pidfd_getfd`, which shares the place in the file | opened, which does the same | has no name |
-//! | what is stored late | network file systems are asked to store before the rename | nobody is asked | nobody is asked |
+//! | file names | any bytes | any bytes (macOS: UTF-8) | UTF-16; bytes in lists and response files are UTF-8, other bytes become U+FFFD |
+//! | a new file until it is complete | has no name (`unnamed_file`) | has a temporary name in the same directory | the same |
+//! | leftovers of a killed run | none, or a complete copy that the next run removes | removed by the next run | not removed |
+//! | replacing a file | `rename`, atomic | the same | `MoveFileEx`, atomic; fails while another program has the old file open |
+//! | identity of a file | device and inode number | the same | the path without links |
+//! | an open descriptor by name (`/dev/fd/3`) | duplicated by `pidfd_getfd`, which shares the file position | opened, with the same effect | has no name |
+//! | delayed storing | network file systems store the content before the rename | not handled | not handled |
 //!
-//! Locks are those of whole files (`flock`), which the system takes away with the process. They only tell whether somebody
-//! still works on a file that a run made beside its output: without them, as on Windows, nobody removes such files. Windows
-//! has locks, but the standard library offers them since Rust 1.89 only, which is newer than the oldest Rust that builds
-//! this.
+//! Locks are those of whole files (`flock`), which the system releases with the process. They only show whether a
+//! process still works on a temporary file next to its output. Without them, as on Windows, such files are not removed.
+//! Windows has locks, but the standard library supports them only since Rust 1.89, which is newer than the minimum
+//! supported Rust version.
 
 use memmap2::MmapMut;
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ use std::fs::{self, File, Metadata, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Text that came as bytes, of a list or a command line, in the system's form.
+/// Converts bytes of a list or a command line to a string of the operating system.
 pub fn os_string(bytes: &[u8]) -> OsString {
     #[cfg(unix)]
     return <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes).to_os_string();
@@ -30,13 +30,13 @@ pub fn os_string(bytes: &[u8]) -> OsString {
     return String::from_utf8_lossy(bytes).into_owned().into();
 }
 
-/// Whether two paths lead to one regular file.
+/// Returns true if two paths refer to one regular file.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     let (Ok(found), Ok(in_directory_of)) = (fs::metadata(one), fs::metadata(other)) else { return false };
     found.is_file() && identity(one, &found) == identity(other, &in_directory_of)
 }
 
-/// Whether a path is that of a device that takes characters, which a terminal is.
+/// Returns true if a path is a character device, such as a terminal.
 pub fn is_device(path: &Path) -> bool {
     #[cfg(unix)]
     return fs::metadata(path).is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_char_device(&found.file_type()));
@@ -44,7 +44,7 @@ pub fn is_device(path: &Path) -> bool {
     return path.as_os_str().eq_ignore_ascii_case("con");
 }
 
-/// Whether a file can be run, as far as the system tells.
+/// Returns true if a file is executable, as far as the system reports it.
 pub fn is_program(path: &Path) -> bool {
     #[cfg(unix)]
     let may_run = |found: &Metadata| std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o111 != 0;
@@ -53,7 +53,7 @@ pub fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && may_run(&found))
 }
 
-/// The home folder of whoever runs this, or of a local account.
+/// Returns the home directory of the current user, or of a local account.
 pub(crate) fn home_of(user: Option<&str>) -> Option<PathBuf> {
     let Some(user) = user else {
         let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
@@ -65,14 +65,14 @@ pub(crate) fn home_of(user: Option<&str>) -> Option<PathBuf> {
     line.split(':').nth(5).map(PathBuf::from)
 }
 
-/// What is the same for all paths that lead to one file or folder.
+/// A value that is equal for all paths of one file or directory.
 #[cfg(unix)]
 pub(crate) type Identity = (u64, u64);
-/// What is the same for all paths that lead to one file or folder.
+/// A value that is equal for all paths of one file or directory.
 #[cfg(not(unix))]
 pub(crate) type Identity = PathBuf;
 
-/// The identity of a file or folder.
+/// Returns the identity of a file or directory.
 pub(crate) fn identity(path: &Path, found: &Metadata) -> Identity {
     #[cfg(unix)]
     return {
@@ -87,11 +87,11 @@ pub(crate) fn identity(path: &Path, found: &Metadata) -> Identity {
     };
 }
 
-/// Reads a part of a file. Where the next read without a place begins is not said.
+/// Reads a part of a file. The file position afterwards is unspecified.
 ///
 /// # Errors
 ///
-/// Those of the system.
+/// The errors of the system.
 pub(crate) fn read_at(file: &File, memory: &mut [u8], offset: u64) -> io::Result<usize> {
     #[cfg(unix)]
     return std::os::unix::fs::FileExt::read_at(file, memory, offset);
@@ -99,7 +99,7 @@ pub(crate) fn read_at(file: &File, memory: &mut [u8], offset: u64) -> io::Result
     return std::os::windows::fs::FileExt::seek_read(file, memory, offset);
 }
 
-/// Advises the system to take large pages for memory. Where that is not taken the memory is the same and slower.
+/// Advises the system to use large pages for memory. Without them the memory works, only slower.
 pub(crate) fn prefer_large_pages(memory: &MmapMut) {
     #[cfg(target_os = "linux")]
     let _ = memory.advise(memmap2::Advice::HugePage);
@@ -107,7 +107,7 @@ pub(crate) fn prefer_large_pages(memory: &MmapMut) {
     let _ = memory;
 }
 
-/// What a new file may be used for where its maker has to say it; the system takes the creation mask off.
+/// Returns the permissions of new files if they must be set explicitly. The system applies the creation mask.
 pub(crate) fn permissions_of_new_files() -> Option<Permissions> {
     #[cfg(unix)]
     return Some(std::os::unix::fs::PermissionsExt::from_mode(0o666));
@@ -115,8 +115,8 @@ pub(crate) fn permissions_of_new_files() -> Option<Permissions> {
     return None;
 }
 
-/// A file in a folder that has no name (`O_TMPFILE`), so that nothing is left of it however the process ends; `None`
-/// where that cannot be had, or could not get a name later.
+/// Creates a file without a name in a directory (`O_TMPFILE`), so that nothing is left behind if the process is killed;
+/// `None` if this is not supported, or if it could not get a name later.
 pub(crate) fn unnamed_file(folder: &Path) -> Option<File> {
     #[cfg(target_os = "linux")]
     return {
@@ -132,11 +132,11 @@ pub(crate) fn unnamed_file(folder: &Path) -> Option<File> {
     };
 }
 
-/// Gives a file without a name that of `path`, which nobody has.
+/// Gives a file without a name the unused name `path`.
 ///
 /// # Errors
 ///
-/// Those of the system; unsupported where [`unnamed_file`] gives none.
+/// The errors of the system; unsupported if [`unnamed_file`] returns none.
 pub(crate) fn name_file(file: &File, path: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     return {
@@ -155,27 +155,27 @@ fn open_path(file: &File) -> String {
     format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file))
 }
 
-/// The folder that a path is in.
+/// Returns the directory of a path.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
 
-/// An open descriptor that has a path, as `/dev/fd/3` is one.
+/// An open descriptor with a path, such as `/dev/fd/3`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Descriptor {
     path: PathBuf,
     number: i32,
-    /// The process that has it; `None` for this one.
+    /// The process that owns it; `None` for this one.
     process: Option<i32>,
 }
 
 impl Descriptor {
-    /// The descriptor of that name, which may not be open; `None` for names of all else, links to such a name included.
+    /// Parses the name of a descriptor, which need not be open; `None` for other names, including links to such a name.
     pub(crate) fn named(path: &Path) -> Option<Self> {
         let number = path.file_name()?.to_str()?.parse().ok()?;
         let folder = fs::canonicalize(folder_of(path)).ok()?;
         let process = if cfg!(target_os = "linux") {
-            // /proc/PROCESS/fd, or that of a thread below it.
+            // `/proc/PROCESS/fd`, or that of one of its threads.
             let below = folder.strip_prefix("/proc").ok()?;
             let process = below.iter().next().filter(|_| below.ends_with("fd"))?;
             let is_own = fs::read_link("/proc/self").is_ok_and(|own| own.as_os_str() == process);
@@ -187,17 +187,17 @@ impl Descriptor {
         Some(Self { path: path.to_path_buf(), number, process })
     }
 
-    /// Whether it is that of this process's standard output.
+    /// Returns true if it is the standard output of this process.
     pub(crate) fn is_standard_output(&self) -> bool {
         self.number == 1 && self.process.is_none()
     }
 
-    /// The same open file, at the same place in it.
+    /// Duplicates the descriptor, with the same position in the file.
     ///
     /// # Errors
     ///
-    /// Those of the system, which may not allow it: Linux before 5.6, or in a container. What is no regular file is
-    /// opened by its name then; a regular file would be written from its beginning.
+    /// The errors of the system, which may forbid it: Linux before 5.6, or in a container. Other files than regular
+    /// ones are then opened by name; a regular file would be written from its beginning.
     pub(crate) fn duplicate(&self) -> io::Result<File> {
         let metadata = fs::metadata(&self.path)?;
         self.taken().or_else(|error| {
@@ -216,17 +216,17 @@ impl Descriptor {
         Ok(File::from(pidfd_getfd(process, self.number, PidfdGetfdFlags::empty())?))
     }
 
-    /// Elsewhere to open the name is to duplicate the descriptor.
+    /// Opens the descriptor by name, which duplicates it on other systems.
     #[cfg(not(target_os = "linux"))]
     fn taken(&self) -> io::Result<File> {
         fs::OpenOptions::new().write(true).open(&self.path)
     }
 }
 
-/// Whether [`lock`] is ever had.
+/// Whether [`lock`] can succeed.
 pub(crate) const HAS_LOCKS: bool = cfg!(unix);
 
-/// Says to other runs that somebody works on this file; whether nobody else did.
+/// Locks a file for this process. Returns true if no other process holds the lock.
 pub(crate) fn lock(file: &File) -> bool {
     #[cfg(unix)]
     return rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok();
@@ -237,18 +237,18 @@ pub(crate) fn lock(file: &File) -> bool {
     };
 }
 
-/// Whether a path is that of this very file, and no link to it; never where the system does not tell.
+/// Returns true if a path refers to this file directly and not through a link; false if the system does not report it.
 pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(found), Ok(own)) = (fs::symlink_metadata(path), file.metadata()) else { return false };
     cfg!(unix) && identity(path, &found) == identity(path, &own)
 }
 
-/// Opens a regular file of the same owner as another, following no link and waiting for no pipe; `None` for what is
-/// something else, or of somebody else.
+/// Opens a regular file of the same owner as another one, without following links or waiting for pipes; `None` for
+/// other files and owners.
 ///
 /// # Errors
 ///
-/// Those of the system; unsupported where there are no locks, without which nobody asks.
+/// The errors of the system; unsupported on systems without locks, which never call this.
 pub(crate) fn open_of_same_owner(path: &Path, other: &File) -> io::Result<Option<File>> {
     #[cfg(unix)]
     return {
@@ -266,7 +266,7 @@ pub(crate) fn open_of_same_owner(path: &Path, other: &File) -> io::Result<Option
     };
 }
 
-/// Whether a file is on a file system that says only when it stores that it has no room: one of another machine.
+/// Returns true if a file is on a network file system, which can report a full disk only when it stores the content.
 pub(crate) fn reports_late(file: &File) -> bool {
     #[cfg(target_os = "linux")]
     return {

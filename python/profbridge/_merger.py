@@ -44,6 +44,7 @@ class Merger:
     def add(self, source: Source, *, weight: int = 1, name: Optional[str] = None) -> Merger:
         """Add a profile, or a partial merge, that comes after those that were added; returns the merger.
 
+        A profile that is in a partial merge and was added, too, is an error unless ``allow_duplicates`` is set.
         ``name`` is what messages call bytes. When it raises, the merger is as it was before.
         """
         self._part.add(source, weight, name)
@@ -80,7 +81,7 @@ class Merger:
     def from_bytes(cls, part: bytes, **settings: Unpack[MergeSettings]) -> Merger:
         """The merger that goes on from a partial merge; ``settings`` are those of the constructor."""
         merger = cls(**settings)
-        merger._part.restore(part)
+        merger._part.restore(part, True)
         return merger
 
     def __repr__(self) -> str:
@@ -94,4 +95,4 @@ class Merger:
         self._settings = settings
         self._part = _profbridge.Part(settings)
         if part is not None:
-            self._part.restore(part)
+            self._part.restore(part, False)

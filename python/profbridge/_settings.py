@@ -27,6 +27,8 @@ class MergeSettings(TypedDict, total=False):
         skipped is given as a :class:`profbridge.ProfileWarning`.
     ``salvage``
         Whether the good records of bad inputs count.
+    ``allow_duplicates``
+        Whether a profile counts twice that occurs in a partial merge and in another input; else this is an error.
     ``function``, ``no_function``
         Patterns of the functions that are kept, and of those that are not.
     ``remapping_file``
@@ -49,6 +51,7 @@ class MergeSettings(TypedDict, total=False):
     target: Optional[str]
     failure_mode: FailureMode
     salvage: bool
+    allow_duplicates: bool
     function: Optional[str]
     no_function: Optional[str]
     remapping_file: Optional[Path]
@@ -67,6 +70,7 @@ _DEFAULTS: MergeSettings = {
     "target": None,
     "failure_mode": "any",
     "salvage": False,
+    "allow_duplicates": False,
     "function": None,
     "no_function": None,
     "remapping_file": None,

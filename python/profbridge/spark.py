@@ -68,7 +68,8 @@ def collect(
         raise UsageError(f"no file: {paths}", kind="usage")
     wanted = 2 * context.defaultParallelism if partitions is None else partitions
     # What is wrong with a file is judged at the end: a task that raises is only repeated.
-    in_tasks: MergeSettings = {**settings, "failure_mode": "warn"}
+    # Runs of one program may have written the same bytes in several tasks.
+    in_tasks: MergeSettings = {**settings, "failure_mode": "warn", "allow_duplicates": True}
     runs = _runs(files, max(1, wanted))
     parts = context.union([_read(context, number, run, in_tasks, prepare) for number, run in enumerate(runs)])
     left = len(runs)

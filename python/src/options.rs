@@ -21,6 +21,7 @@ pub(crate) struct MergeSettings {
     pub(crate) target: Option<String>,
     pub(crate) failure_mode: String,
     pub(crate) salvage: bool,
+    pub(crate) allow_duplicates: bool,
     pub(crate) function: Option<String>,
     pub(crate) no_function: Option<String>,
     pub(crate) remapping_file: Option<PathBuf>,
@@ -128,6 +129,7 @@ impl MergeSettings {
         options.release = target.release;
         options.failure_mode = self.failure_mode()?;
         options.salvage = self.salvage;
+        options.allow_duplicates = self.allow_duplicates;
         options.threads = self.threads();
         options.keep_vtable_names = self.keep_vtable_symbols;
         options.filter = FunctionFilter::new(self.function.as_deref(), self.no_function.as_deref())?;

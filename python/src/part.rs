@@ -7,13 +7,13 @@ use crate::iprof;
 use crate::merge::{Merged, refuse_filters};
 use crate::options::{MergeSettings, asked_target};
 use crate::sample;
-use crate::source::{input, weight_of};
+use crate::source::{UNNAMED, input, weight_of};
 use crate::stacks;
 use crate::text::to_python;
 use profbridge::families::partial::{Finished, Partial, PartialOptions};
 use profbridge::families::{FailureMode, Target};
 use profbridge::input::{Family, Input};
-use profbridge::partial::{self, InputState};
+use profbridge::partial::{self, Duplicates, InputState};
 use profbridge::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -27,6 +27,8 @@ const NAME_THE_FAMILY: &str = "a file that is no profile was taken for an instru
 pub(crate) struct Part {
     settings: MergeSettings,
     sum: Mutex<Option<Partial>>,
+    /// The inputs that were added as such. Those of a pickled merger are not known apart.
+    duplicates: Mutex<Duplicates>,
 }
 
 impl Part {
@@ -34,7 +36,22 @@ impl Part {
         self.sum.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn join(&self, mut later: Partial) -> Result<()> {
+    fn duplicates(&self) -> MutexGuard<'_, Duplicates> {
+        self.duplicates.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Appends a part and what is known of its inputs.
+    fn join(&self, later: Partial, inputs: Duplicates) -> Result<()> {
+        if self.settings.allow_duplicates {
+            return self.join_sums(later);
+        }
+        let mut duplicates = self.duplicates();
+        duplicates.check(&inputs)?;
+        self.join_sums(later)?;
+        duplicates.append(inputs)
+    }
+
+    fn join_sums(&self, mut later: Partial) -> Result<()> {
         let mut sum = self.sum();
         let Some(earlier) = sum.as_mut() else {
             *sum = Some(later);
@@ -63,7 +80,7 @@ impl Part {
     fn new(py: Python<'_>, settings: MergeSettings) -> PyResult<Self> {
         asked_target(settings.target.as_deref()).or_raise(py)?;
         settings.failure_mode().or_raise(py)?;
-        Ok(Self { settings, sum: Mutex::new(None) })
+        Ok(Self { settings, sum: Mutex::new(None), duplicates: Mutex::default() })
     }
 
     /// Number of inputs.
@@ -77,29 +94,37 @@ impl Part {
         let input = input(source, name)?.weighted_by(weight_of(weight)?);
         let settings = self.settings.clone();
         let known = py.detach(|| self.sum().as_ref().map(Partial::family));
-        let one = detached::run(py, None, move |_| of_input(&input, known, &settings))?.or_raise(py)?;
-        py.detach(|| self.join(one)).or_raise(py)
+        let added = detached::run(py, None, move |_| {
+            let one = of_input(&input, known, &settings)?;
+            let inputs = Duplicates::of(&input.path, input.is_partial(), one.inputs());
+            Ok((one, inputs))
+        })?;
+        let (one, inputs) = added.or_raise(py)?;
+        py.detach(|| self.join(one, inputs)).or_raise(py)
     }
 
     /// Adds the inputs of another part, which come after these.
     fn append(&self, py: Python<'_>, later: &Bound<'_, Self>) -> PyResult<()> {
         let later = later.get();
+        let inputs = py.detach(|| later.duplicates().clone());
         let copy = py.detach(|| later.sum().clone());
         match copy {
-            Some(later) => py.detach(|| self.join(later)).or_raise(py),
+            Some(later) => py.detach(|| self.join(later, inputs)).or_raise(py),
             None => Ok(()),
         }
     }
 
-    /// Adds the inputs of a partial merge.
-    fn restore(&self, py: Python<'_>, part: Vec<u8>) -> PyResult<()> {
+    /// Adds the inputs of a partial merge, which is an input itself or the state of a pickled merger.
+    fn restore(&self, py: Python<'_>, part: Vec<u8>, is_input: bool) -> PyResult<()> {
         let settings = self.settings.clone();
         let restored = detached::run(py, None, move |_| {
             let options = partial_options(&settings, &default_target(&settings)?)?;
             Partial::from_bytes(&part, &options)
         })?;
         let restored = restored.or_raise(py)?;
-        py.detach(|| self.join(restored)).or_raise(py)
+        let inputs =
+            if is_input { Duplicates::of(UNNAMED.as_ref(), true, restored.inputs()) } else { Duplicates::default() };
+        py.detach(|| self.join(restored, inputs)).or_raise(py)
     }
 
     /// The partial merge.

@@ -55,14 +55,10 @@ pub(crate) fn options(settings: &MergeSettings) -> Result<FileMergeOptions> {
 ///
 /// Those of the merge.
 pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
-    let options = options(settings)?;
-    let mut progress = |done, total| {
-        watch.progress(done, total);
-        if watch.is_cancelled() {
-            options.cancel.cancel();
-        }
-    };
-    of_report(sampleprof::merge_files(inputs, &options, &mut progress)?, settings)
+    let mut options = options(settings)?;
+    options.cancel = watch.cancel();
+    let progress = &mut |done, total| watch.progress(done, total);
+    of_report(sampleprof::merge_files(inputs, &options, progress)?, settings)
 }
 
 /// Ends a merge of parts.

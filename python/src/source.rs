@@ -10,7 +10,7 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 /// What messages call an input that is given as bytes and not named.
-const UNNAMED: &str = "<bytes>";
+pub(crate) const UNNAMED: &str = "<bytes>";
 
 /// One input.
 ///

@@ -149,6 +149,26 @@ class Parts(TestCase):
         self.assertEqual(profbridge.Merger.from_bytes(part.read_bytes()).add(other).finish().to_bytes(), expected)
         self.assertEqual(merged_by_program([part, rest]), expected)
 
+    def test_a_profile_in_a_partial_merge_and_in_another_input_is_an_error(self) -> None:
+        paths = []
+        for name, count in (("a.proftext", 5), ("b.proftext", 7)):
+            paths.append(self.folder / name)
+            paths[-1].write_text(f":ir\nmain\n1\n1\n{count}\n")
+        part = self.folder / "a.part"
+        part.write_bytes(profbridge.Merger().add(paths[0]).to_bytes())
+        for inputs in ([part, part], [part, paths[1], paths[0]], [paths[0], part]):
+            with self.assertRaisesRegex(profbridge.UsageError, "both contain a.proftext"):
+                profbridge.merge(inputs)
+            with self.assertRaisesRegex(profbridge.UsageError, "both contain a.proftext"):
+                profbridge.Merger().add_all(inputs)
+            whole = profbridge.merge(inputs, allow_duplicates=True).to_bytes()
+            self.assertEqual(profbridge.Merger(allow_duplicates=True).add_all(inputs).finish().to_bytes(), whole)
+        with self.assertRaises(profbridge.UsageError):
+            profbridge.Merger.from_bytes(part.read_bytes()).add(paths[0])
+        # Two runs of a program may write the same bytes.
+        twice = profbridge.Merger().add(paths[0]).merge(profbridge.Merger().add(paths[0]))
+        self.assertEqual(twice.finish().find("main")[0].entry_count, 10)
+
     def test_parts_of_every_family_are_inputs_everywhere(self) -> None:
         files = {
             "out.prof": [b"foo:10:1\n 1: 5\n", b"foo:12:1\n 1: 7\n"],

@@ -1,6 +1,6 @@
-//! Compressed streams: their first bytes, the extensions of their files, reading and writing.
+//! Compressed streams: their magic bytes, their file extensions, reading and writing.
 //!
-//! Inputs are recognized by content. The extension of an output selects its compression.
+//! Inputs are detected from the content. The file extension of an output selects its compression.
 
 mod read;
 mod write;
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use std::fmt;
 use std::path::Path;
 
-/// A compression that is recognized.
+/// A known compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compression {
@@ -28,7 +28,7 @@ pub enum Compression {
     Lz4,
 }
 
-/// File extensions of compressed files, and the compression of outputs that have them; `None` is never written.
+/// File extensions of compressed files, and the compression of outputs with this extension; `None` cannot be written.
 const EXTENSIONS: [(&str, Option<Compression>); 10] = [
     ("gz", Some(Compression::Gzip)),
     ("svgz", Some(Compression::Gzip)),
@@ -46,14 +46,14 @@ const EXTENSIONS: [(&str, Option<Compression>); 10] = [
 const MAGIC_BYTES: usize = 6;
 
 impl Compression {
-    /// Every compression.
+    /// All compressions.
     pub const ALL: [Self; 5] = [Self::Gzip, Self::Zstd, Self::Xz, Self::Bzip2, Self::Lz4];
 
     /// Returns the compression of a stream with these first bytes.
     pub fn of(start: &[u8]) -> Option<Self> {
         match start {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
-            // A zstd stream may begin with a frame that readers skip.
+            // A zstd stream can begin with a skippable frame.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Self::Xz),
             // The first block, or the end of a stream without blocks.
@@ -67,7 +67,7 @@ impl Compression {
     ///
     /// # Errors
     ///
-    /// Usage for the extension of a compression that is not written.
+    /// A usage error for the extension of a compression that cannot be written.
     pub fn of_output(path: &Path) -> Result<Option<Self>> {
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         match EXTENSIONS.iter().find(|(known, _)| *known == extension) {

@@ -1,4 +1,4 @@
-//! Reading compressed streams within bounds.
+//! Reading compressed streams with limits.
 
 use super::{Compression, MAGIC_BYTES};
 use crate::error::{Error, ErrorKind, Result, io_message};
@@ -9,17 +9,18 @@ use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 use std::rc::Rc;
 
-/// Compressions of one file that are removed: a pprof profile, which is always in gzip, may be in a zstd stream.
+/// The maximum number of nested compressions that are removed: a pprof profile, which is always in gzip, can be in a
+/// zstd stream.
 const MOST_LAYERS: usize = 2;
 
-/// Bytes of a compressed stream that are read at a time.
+/// The number of bytes of a compressed stream that are read at a time.
 const BUFFER_BYTES: usize = 1 << 15;
 
-/// Decompresses a stream of one or more members or frames; bytes that are not compressed are copied.
+/// Decompresses a stream of one or more members or frames. Bytes that are not compressed are copied.
 ///
 /// # Errors
 ///
-/// Uncompress failed for a damaged stream, and for a compression that this build does not read; limit exceeded beyond
+/// Uncompress failed for a damaged stream, and for a compression that this build cannot read; limit exceeded above
 /// [`Limits::stream_bytes`] or [`Limits::inflate_ratio`].
 pub fn decompress(stream: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     let most = (stream.len() as u64).saturating_mul(limits.inflate_ratio).min(limits.stream_bytes);
@@ -35,15 +36,15 @@ pub fn decompress(stream: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A stream without its compression.
+/// A stream with its compression removed.
 pub(crate) struct Opened<'a> {
-    /// The compression that the stream had; of two the outer one.
+    /// The compression of the stream; of two the outer one.
     pub(crate) compression: Option<Compression>,
     /// The content.
     pub(crate) stream: Box<dyn Read + 'a>,
 }
 
-/// Opens a stream, which may be compressed.
+/// Opens a stream, which can be compressed.
 ///
 /// # Errors
 ///
@@ -121,11 +122,11 @@ fn tool<'a>(
     }))
 }
 
-/// Logarithms of the windows that zstd can be limited to.
+/// Logarithms of the window sizes that zstd can be limited to.
 #[cfg(feature = "zstd")]
 const ZSTD_WINDOW_LOG: (u32, u32) = (10, if usize::BITS >= 64 { 31 } else { 30 });
 
-/// KiB that the decoder of xz counts in addition to the window.
+/// The size in KiB that the decoder of xz counts in addition to the window.
 #[cfg(feature = "xz")]
 const XZ_STATE_KIB: u64 = 104;
 
@@ -141,7 +142,7 @@ impl Read for Decoder<'_> {
             if error.kind() == io::ErrorKind::Interrupted {
                 return error;
             }
-            // A decoder may take the stream to be truncated where it has an error.
+            // A decoder can report an error of the stream as truncation.
             if let Some(error) = self.source.error.take() {
                 return error;
             }
@@ -152,17 +153,17 @@ impl Read for Decoder<'_> {
     }
 }
 
-/// What is known of a compressed stream while it is read.
+/// The state of a compressed stream while it is read.
 #[derive(Debug, Default)]
 struct Source {
-    /// Bytes that the decoder has consumed.
+    /// The number of bytes that the decoder consumed.
     consumed: Cell<u64>,
     /// The error of the stream itself.
     error: RefCell<Option<io::Error>>,
 }
 
 impl Source {
-    /// Keeps the first error of the stream, and gives the decoder its kind.
+    /// Stores the first error of the stream, and returns an error of the same kind for the decoder.
     fn note(&self, error: io::Error) -> io::Error {
         let kind = error.kind();
         if kind != io::ErrorKind::Interrupted {
@@ -176,7 +177,7 @@ impl Source {
     }
 }
 
-/// A compressed stream that keeps count.
+/// A compressed stream that counts its bytes.
 struct Counted<R> {
     stream: R,
     source: Rc<Source>,
@@ -213,9 +214,9 @@ struct Failure {
 enum Cause {
     /// The stream is truncated or damaged.
     Damaged { detail: String, consumed: u64 },
-    /// The decoder needs more memory for its window than the limit.
+    /// The decoder needs a window above the limit.
     WindowTooLarge { limit: u64 },
-    /// There is no memory for the decoder.
+    /// Memory for the decoder was refused.
     OutOfMemory,
     /// This build has no decoder.
     Unsupported,
@@ -240,12 +241,12 @@ const ZSTD_OUT_OF_MEMORY: &str = "Allocation error : not enough memory";
 const XZ_WINDOW_TOO_LARGE: &str = "needed memory too big for mem_limit_kb";
 
 impl Failure {
-    /// The failure that an I/O error was made of.
+    /// Returns the failure inside an I/O error.
     fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
     }
 
-    /// The error of the content, or another error of reading it.
+    /// Converts a failure to the error of the content, and other I/O errors to read errors.
     fn into_error(error: io::Error) -> Error {
         let Some(failure) = Self::of(&error) else { return Error::io("cannot read", error) };
         Error::new(ErrorKind::UncompressFailed { detail: failure.to_string() }).with_hint(match failure.cause {

@@ -4,7 +4,7 @@ use crate::limits::Limits;
 use proptest::prelude::*;
 use std::io::{self, Read};
 
-/// Content with repetitions, and parts that do not compress.
+/// Returns content with repetitions, and parts that cannot be compressed.
 fn content() -> Vec<u8> {
     (0..1500u32).flat_map(|number| format!("line {} {}\n", number % 97, number * number).into_bytes()).collect()
 }
@@ -21,7 +21,7 @@ fn xz(bytes: &[u8]) -> Vec<u8> {
 
 type Compress = fn(&[u8]) -> Vec<u8>;
 
-/// Each compression that can be read, and how to compress with it.
+/// Returns each compression that can be read, with a function that compresses.
 fn readable() -> Vec<(Compression, Compress)> {
     vec![
         (Compression::Gzip, |bytes| Compression::Gzip.compress(bytes).unwrap()),
@@ -81,7 +81,7 @@ fn compressing_gives_the_same_bytes_again() {
     for (compression, compress) in readable() {
         assert_eq!(compress(&content()), compress(&content()), "{compression}");
     }
-    // The header has neither a time nor a name.
+    // The header contains neither a time nor a name.
     assert_eq!(Compression::Gzip.compress(b"content").unwrap()[..8], [0x1f, 0x8b, 8, 0, 0, 0, 0, 0]);
 }
 
@@ -182,7 +182,7 @@ fn content_is_bounded_by_ratio_and_size() {
     }
 }
 
-/// A zstd frame with one byte of content that names a window of so many bytes, as a logarithm.
+/// Returns a zstd frame with one byte of content and a window of the given size, as a logarithm.
 #[cfg(feature = "zstd")]
 fn zstd_with_window(log: u8) -> Vec<u8> {
     [&[0x28, 0xb5, 0x2f, 0xfd, 0, (log - 10) << 3][..], b"\x09\0\0a"].concat()
@@ -233,7 +233,7 @@ fn compressions_without_a_decoder_are_named() {
     }
 }
 
-/// Gives few bytes at a time, is interrupted before each, and fails at its end.
+/// Returns few bytes at a time, is interrupted before each read, and fails at its end.
 struct Unsteady<'a> {
     bytes: &'a [u8],
     is_interrupted: bool,

@@ -1,15 +1,15 @@
-//! Writing compressed streams: the same content gives the same bytes.
+//! Writing compressed streams: equal content gives equal bytes.
 
 use super::Compression;
 use crate::memory::Buffer;
 use std::io::{self, Write};
 
-/// The level that the tool `zstd` has by default.
+/// The default level of the tool `zstd`.
 #[cfg(feature = "zstd")]
 const ZSTD_LEVEL: i32 = 3;
 
 impl Compression {
-    /// Whether outputs can have this compression.
+    /// Returns true if outputs can have this compression.
     pub fn is_written(self) -> bool {
         self == Self::Gzip || (self == Self::Zstd && cfg!(feature = "zstd"))
     }
@@ -18,18 +18,18 @@ impl Compression {
     ///
     /// # Errors
     ///
-    /// Out of memory; unsupported where [`is_written`](Self::is_written) is false.
+    /// Out of memory; unsupported if [`is_written`](Self::is_written) is false.
     pub fn compress(self, bytes: &[u8]) -> io::Result<Vec<u8>> {
         let mut compressed = Buffer::default();
         self.write_with(&mut compressed, |out| out.write_all(bytes))?;
         Ok(compressed.0)
     }
 
-    /// Compresses everything that `write` writes, and writes it to `out`.
+    /// Compresses the output of `write`, and writes it to `out`.
     ///
     /// # Errors
     ///
-    /// Those of `write` and `out`; as [`compress`](Self::compress).
+    /// The errors of `write` and `out`, and of [`compress`](Self::compress).
     pub fn write_with(
         self,
         out: &mut (dyn Write + Send),
@@ -37,7 +37,7 @@ impl Compression {
     ) -> io::Result<()> {
         match self {
             Self::Gzip => {
-                // The header has neither a time nor a name.
+                // The header contains neither a time nor a name.
                 let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
                 write(&mut encoder)?;
                 encoder.finish().map(drop)

@@ -1,31 +1,31 @@
-//! Checking a file of any format: findings with codes, and a verdict.
+//! Checks of a file of any format: findings with codes, and a verdict.
 //!
-//! Codes of iprof files are those of [`crate::iprof::findings`]. Codes of other
-//! profiles begin with the format: `raw.truncated`, `indexed.bad-magic`.
+//! [`crate::iprof::findings`] lists the codes of iprof files. Codes of other profiles begin with the format:
+//! `raw.truncated`, `indexed.bad-magic`.
 
 use crate::error::{Error, ErrorKind};
 use crate::error::{Level, Verdict};
 use crate::hint::Hint;
 use serde::Serialize;
 
-/// What a check found in a file.
+/// The result of checking a file.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct FileCheck {
-    /// As given.
+    /// The path as given.
     pub path: String,
     /// The format, see [`Format::name`](crate::input::Format::name).
     pub format: &'static str,
-    /// The version as the file says it, if it does.
+    /// The version in the notation of the format, if it has one.
     pub version: Option<String>,
-    /// What the file is good for.
+    /// The verdict about the file.
     pub verdict: &'static str,
-    /// What is wrong or odd.
+    /// The findings.
     pub findings: Vec<CheckFinding>,
-    /// What can be done where a plain repair is not enough.
+    /// A remedy, if a repair is not enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<Hint>,
-    /// The file could not be opened at all.
+    /// Whether the file could not be opened.
     #[serde(skip)]
     pub failed: bool,
 }
@@ -36,29 +36,29 @@ pub struct FileCheck {
 pub struct CheckFinding {
     /// `info`, `warning` or `error`.
     pub level: &'static str,
-    /// What kind.
+    /// The kind of finding.
     pub code: String,
     /// JSON path, or section of an LLVM profile.
     pub path: String,
     /// Bytes from the start of the (decompressed) file, if known.
     pub offset: Option<u64>,
-    /// What was found and what was expected.
+    /// The found and the expected content.
     pub message: String,
-    /// What to do about it, where the message is to tell; whoever prints it puts it behind.
+    /// A remedy that is part of the message. The program appends it when it prints the message.
     #[serde(skip)]
     pub hint: Option<Hint>,
-    /// Further cases.
+    /// The number of further cases.
     pub more: u64,
 }
 
 impl FileCheck {
-    /// How many findings of a level there are, further cases included.
+    /// Returns the number of findings of a level, including further cases.
     pub fn count(&self, level: Level) -> u64 {
         self.findings.iter().filter(|finding| finding.level == level.name()).map(|finding| finding.more + 1).sum()
     }
 }
 
-/// What there is to say of a file that cannot be opened.
+/// Returns the result for a file that cannot be opened.
 pub(crate) fn failed(error: &Error) -> FileCheck {
     let finding = CheckFinding {
         level: Level::Error.name(),

@@ -1,10 +1,9 @@
-//! How two profiles differ, whatever their format.
+//! The comparison of two profiles of any family.
 //!
-//! A profile is seen as events under keys, by section. Every section is taken
-//! as shares of its own total: the *overlap* is the sum of the smaller shares
-//! over all keys (as LLVM's overlap), 1 for the same distribution whatever the
-//! totals; *Jaccard* is the share of keys that both have. Runs of one program
-//! differ in many rare keys, so weigh the overlap first.
+//! A profile is a list of events under keys, by section. Counts are converted to shares of the section's total. The
+//! *overlap* is the sum of the smaller shares over all keys (like LLVM's overlap); it is 1 for equal distributions,
+//! whatever the totals. *Jaccard* is the proportion of keys that both profiles have. Runs of one program differ in many
+//! rare keys, so the overlap is the more useful number.
 
 use crate::digits::number_of;
 use crate::driver::sections::total_overlap;
@@ -19,7 +18,7 @@ pub use crate::driver::sections::SectionDiff;
 /// A key within a section: the site, and a part of it (a target, a type, a counter).
 pub type Key = (u64, i64);
 
-/// One profile as the comparison sees it. Numbers mean the same in both profiles.
+/// The data of one profile that is compared. Numbers have the same meaning in both profiles.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     /// Events by key, for each section. Keys may repeat; their events add up.
@@ -30,33 +29,33 @@ pub struct Facts {
 
 /// Names for the numbers of [`Facts`].
 pub trait Names {
-    /// A function or method.
+    /// Returns the name of a function or method.
     fn function(&self, function: u64) -> String;
-    /// A site of a section.
+    /// Returns the name of a site of a section.
     fn site(&self, section: &str, site: u64) -> String;
-    /// A part of a site.
+    /// Returns the name of a part of a site.
     fn part(&self, section: &str, part: i64) -> String;
 }
 
-/// What is compared beyond the shares.
+/// Options for comparing profiles.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DiffOptions {
     /// Length of each list. Default: 10.
     pub topn: usize,
-    /// Lists have only functions and sites whose name contains this; shares stay those of the whole. Default: all.
+    /// List only functions and sites whose name contains this; shares still refer to the whole profile. Default: all.
     pub function: Option<String>,
-    /// Sections of branches: sites whose most taken way changed are listed.
+    /// Sections of branches. Sites whose most frequent direction changed are listed.
     pub branches: Vec<&'static str>,
-    /// Sections of types or targets: sites whose most frequent one changed are listed.
+    /// Sections of types or targets. Sites whose most frequent entry changed are listed.
     pub receivers: Vec<&'static str>,
-    /// Sections that count something else than events: they are no part of the total where there are others.
+    /// Sections that do not count events. They are excluded from the total if there are others.
     pub apart: Vec<&'static str>,
-    /// What the events of functions are, in a word. Default: `events`.
+    /// The name of the events of functions. Default: `events`.
     pub functions_by: &'static str,
-    /// Names and hashes of LLVM profiles must be equal; by default functions are followed from release to release.
+    /// Require equal names and hashes in LLVM profiles. By default functions are matched across releases.
     pub exact_names: bool,
-    /// Bounds on hostile input.
+    /// Limits for untrusted input.
     pub limits: Limits,
 }
 
@@ -81,18 +80,18 @@ impl DiffOptions {
     }
 }
 
-/// How two profiles differ.
+/// The differences between two profiles.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct DiffReport {
     /// The smallest overlap of any section; 1 if neither profile has events.
     #[serde(rename = "smallest_overlap")]
     pub overlap: f64,
-    /// The mean over all sections, each by its part of all events, so that tiny ones do not decide.
+    /// The mean overlap of all sections, weighted by their events, so that tiny sections matter little.
     pub total_overlap: f64,
-    /// Every section that has events in either.
+    /// Every section with events in at least one profile.
     pub sections: Vec<SectionDiff>,
-    /// What functions are compared by: calls, samples, counters.
+    /// The events by which functions are compared: calls, samples, counters.
     pub functions_by: &'static str,
     /// Functions whose share grew most.
     pub risers: Vec<Move>,
@@ -102,9 +101,9 @@ pub struct DiffReport {
     pub new_functions: FunctionList,
     /// Functions with events in the first profile only.
     pub lost_functions: FunctionList,
-    /// Branches that mostly go another way.
+    /// Branches whose most frequent direction changed.
     pub flipped_branches: Changes,
-    /// Sites with another most frequent type or target.
+    /// Sites whose most frequent type or target changed.
     pub changed_receivers: Changes,
 }
 
@@ -112,7 +111,7 @@ pub struct DiffReport {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Move {
-    /// Its name.
+    /// The name.
     pub function: String,
     /// Share of all events in the first profile.
     pub first_share: f64,
@@ -120,39 +119,39 @@ pub struct Move {
     pub second_share: f64,
 }
 
-/// Functions that only one profile has.
+/// Functions that only one profile contains.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FunctionList {
-    /// How many.
+    /// The number of functions.
     pub count: u64,
-    /// Those with most events.
+    /// The functions with the most events.
     pub functions: Vec<String>,
 }
 
-/// Sites at which something changed.
+/// Sites with a change.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Changes {
-    /// How many.
+    /// The number of sites.
     pub count: u64,
     /// Sites with events in both profiles.
     pub compared: u64,
-    /// Those with most events.
+    /// The sites with the most events.
     pub sites: Vec<Change>,
 }
 
-/// A site at which something changed.
+/// A site with a change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
     /// The site.
     pub site: String,
-    /// What most events of the first profile went to.
+    /// The part with the most events in the first profile.
     pub first: String,
-    /// What most events of the second profile went to.
+    /// The part with the most events in the second profile.
     pub second: String,
-    /// Events of both together.
+    /// The events of both profiles.
     pub events: u128,
 }
 
@@ -212,7 +211,7 @@ pub fn diff(mut first: Facts, mut second: Facts, names: &dyn Names, options: &Di
 }
 
 impl Facts {
-    /// Every key once, in order, and only with events.
+    /// Sorts the keys, adds the events of equal keys, and drops keys without events.
     fn tidy(&mut self) {
         self.sections.values_mut().for_each(tidy);
         tidy(&mut self.functions);
@@ -231,7 +230,7 @@ fn tidy<K: Ord + Copy>(events: &mut Vec<(K, u128)>) {
     events.retain(|(_, count)| *count > 0);
 }
 
-/// Walks over two tidy lists at once.
+/// Iterates over two tidy lists together.
 fn zip<'e, K: Ord + Copy>(a: &'e [(K, u128)], b: &'e [(K, u128)]) -> impl Iterator<Item = (K, u128, u128)> + 'e {
     let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
     std::iter::from_fn(move || {
@@ -266,7 +265,7 @@ fn section_diff(section: &'static str, a: &[(Key, u128)], b: &[(Key, u128)]) -> 
         }
         diff.overlap += share(first, first_events).min(share(second, second_events));
     }
-    // Rounding may take a sum of shares past the whole.
+    // Rounding can lead to a sum of shares above 1.
     diff.overlap = diff.overlap.min(1.0);
     let same = first_events == second_events && a == b;
     if same {
@@ -284,9 +283,8 @@ struct FoundChange {
     events: u128,
 }
 
-/// Finds sites whose largest part changed; returns how many sites both profiles
-/// have. Where several parts are largest, a site changed only if none of them
-/// is among the largest of the other profile.
+/// Finds sites whose largest part changed. Returns the number of sites that both profiles have. If several parts are
+/// largest, a site changed only if none of them is among the largest of the other profile.
 fn changed_sites(section: &'static str, a: &[(Key, u128)], b: &[(Key, u128)], found: &mut Vec<FoundChange>) -> u64 {
     let mut compared = 0;
     let mut others = sites(b).peekable();
@@ -303,14 +301,14 @@ fn changed_sites(section: &'static str, a: &[(Key, u128)], b: &[(Key, u128)], fo
     compared
 }
 
-/// A site, its parts with most events in order, and all its events.
+/// A site, its parts with the most events in order, and the sum of its events.
 struct Site {
     site: u64,
     winners: Vec<i64>,
     events: u128,
 }
 
-/// The sites of a tidy list.
+/// Groups a tidy list by site.
 fn sites(events: &[(Key, u128)]) -> impl Iterator<Item = Site> + '_ {
     events.chunk_by(|a, b| a.0.0 == b.0.0).filter_map(|parts| {
         let ((site, _), _) = parts.first()?;
@@ -355,7 +353,7 @@ fn only_in(these: &[(u64, u128)], those: &[(u64, u128)], names: &dyn Names, opti
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_text(out: &mut impl Write, report: &DiffReport) -> fmt::Result {
     writeln!(
         out,

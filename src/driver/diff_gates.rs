@@ -1,17 +1,17 @@
-//! Gates on how much two profiles overlap, by section.
+//! Thresholds for the overlap of two profiles, by section.
 
 use crate::driver::diff::DiffReport;
 use crate::driver::sections::gate_of;
 use crate::error::{Error, Result};
 use crate::gates::{Bound, GateOutcome, parse_share};
 
-/// The overlap of all sections together; see [`DiffReport::total_overlap`].
+/// The overlap of all sections combined; see [`DiffReport::total_overlap`].
 pub const TOTAL: &str = "total";
 
-/// The smallest overlap of any section, be it tiny.
+/// The smallest overlap of any section, even a tiny one.
 pub const SMALLEST: &str = "smallest";
 
-/// Names of gates by what profiles are compared as.
+/// Names of thresholds by family.
 pub const GATES: [(&str, &[&str]); 4] = [
     (
         "LLVM instrumentation and memory profiles",
@@ -22,12 +22,12 @@ pub const GATES: [(&str, &[&str]); 4] = [
     ("sampled stacks", &["stacks", "methods"]),
 ];
 
-/// Overlaps and the least that each must be.
+/// Minimum overlaps.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DiffGates(Vec<(String, f64)>);
 
 impl DiffGates {
-    /// Parses `0.9`, which is about the total, or `call-counts=0.9,total=80%`.
+    /// Parses `0.9`, which applies to the total, or `call-counts=0.9,total=80%`.
     ///
     /// ```
     /// use profbridge::report::diff_gates::DiffGates;
@@ -40,7 +40,7 @@ impl DiffGates {
     ///
     /// # Errors
     ///
-    /// Usage for a name that no family has, and for what is no share.
+    /// A usage error for a name that no family has, and for a value that is not a share.
     pub fn parse(text: &str) -> Result<Self> {
         text.split(',')
             .map(|part| part.split_once('=').unwrap_or((TOTAL, part)))
@@ -49,16 +49,16 @@ impl DiffGates {
             .map(Self)
     }
 
-    /// A gate on one section, by the name of the gate or of the section.
+    /// Creates a threshold for one section, by the name of the threshold or of the section.
     ///
     /// # Errors
     ///
-    /// Usage for a name that no family has.
+    /// A usage error for a name that no family has.
     pub fn on(section: &str, share: f64) -> Result<Self> {
         Ok(Self(vec![(known(section)?, share)]))
     }
 
-    /// The share, where one was asked for of the total alone.
+    /// Returns the share, if only the total has a threshold.
     pub fn of_total(&self) -> Option<f64> {
         match &self.0[..] {
             [(name, share)] if name == TOTAL => Some(*share),
@@ -66,11 +66,11 @@ impl DiffGates {
         }
     }
 
-    /// How the overlaps fare, in the order of the gates. A section that neither
-    /// profile has cannot be told, and does not pass.
+    /// Evaluates the thresholds in their order. The overlap of a section that neither profile has is unknown, which
+    /// fails.
     pub fn outcomes(&self, report: &DiffReport) -> Vec<GateOutcome> {
         let found = |name: &str| match name {
-            // Nothing was counted, so nothing can be told.
+            // Without sections there is nothing to compute.
             TOTAL | SMALLEST if report.sections.is_empty() => None,
             TOTAL => Some(report.total_overlap),
             SMALLEST => Some(report.overlap),
@@ -96,7 +96,7 @@ fn gate((name, share): (&str, &str)) -> Result<(String, f64)> {
     Ok((known(name.trim())?, parsed))
 }
 
-/// The gate of that name, or of the section of that name.
+/// Returns the threshold for a threshold name or a section name.
 fn known(name: &str) -> Result<String> {
     let asked = gate_of(name);
     let mut all = GATES.iter().flat_map(|(_, gates)| gates.iter());

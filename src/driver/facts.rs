@@ -1,55 +1,55 @@
-//! The numbers of a result: counted once, for messages, documents, gates and Python alike.
+//! The figures of a result, counted once for messages, JSON documents, thresholds and Python.
 
 use crate::error::{Error, Result};
 use crate::gates::{self, GateOutcome};
 use crate::hint::Hint;
 
-/// What a result holds in the form in which it is written: after filters, renamings and conversions, and without what
-/// the format has no place for.
+/// The content of a result in its output format: after filters, renamings and conversions, and without data that the
+/// format cannot store.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Facts {
-    /// Inputs that were used.
+    /// The number of used inputs.
     pub inputs: u64,
-    /// Functions of an LLVM profile, those with allocations if it holds a memory profile and nothing else; contexts of
-    /// a sample profile; methods with an entry of an iprof, in any stack of stacks. `None` if they take time to count
-    /// and are not [wanted](FactsRequest).
+    /// Functions of an LLVM profile, functions with allocations if it contains only a memory profile; contexts of a
+    /// sample profile; methods with an entry in an iprof or in any stack. `None` if counting takes time and they are
+    /// not [requested](FactsRequest).
     pub functions: Option<u64>,
-    /// The sum of the counts; stops at the largest number. `None` if it is not wanted.
+    /// The sum of the counts; saturates. `None` if it is not requested.
     pub total_count: Option<u64>,
-    /// Records of an instrumentation profile, one for each name and FuncHash.
+    /// Records of an instrumentation profile, one per name and FuncHash.
     pub records: Option<u64>,
     /// Distinct stacks.
     pub stacks: Option<u64>,
     /// Names of the sections of an iprof that have entries, and the number of entries.
     pub entries: Option<Vec<(&'static str, u64)>>,
-    /// Why the result is empty, in words; `None` if it is not.
+    /// The reason why the result is empty, in words; `None` if it is not empty.
     pub lack: Option<String>,
 }
 
-/// Numbers that take time to count, so that they are counted on demand.
+/// Figures that take time to count, and are counted on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct FactsRequest {
-    /// [`Facts::functions`], of every family.
+    /// [`Facts::functions`], for every family.
     pub functions: bool,
     /// [`Facts::total_count`].
     pub total_count: bool,
 }
 
 impl Facts {
-    /// A result of so many functions, whose counts add up to that.
+    /// Returns the facts of a result with a number of functions and a sum of counts.
     pub(crate) fn new(functions: usize, total_count: Option<u128>) -> Self {
         Self { functions: Some(functions as u64), ..Self::default() }.with_total(total_count)
     }
 
-    /// The same with another sum of counts.
+    /// Returns these facts with another sum of counts.
     pub(crate) fn with_total(self, total_count: Option<u128>) -> Self {
         let total_count = total_count.map(|total| u64::try_from(total).unwrap_or(u64::MAX));
         Self { total_count, ..self }
     }
 
-    /// The same result of so many inputs that were used.
+    /// Returns these facts with the number of used inputs.
     #[must_use]
     pub fn of_inputs(self, used: usize) -> Self {
         Self { inputs: used as u64, ..self }
@@ -59,7 +59,7 @@ impl Facts {
     ///
     /// # Errors
     ///
-    /// Nothing found, with what the result lacks.
+    /// Nothing found, with what is missing in the result.
     pub fn require_something(&self) -> Result<()> {
         match &self.lack {
             Some(lack) => {
@@ -70,30 +70,30 @@ impl Facts {
     }
 }
 
-/// The least that a result must hold.
+/// Minimum figures of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Minimums {
-    /// Inputs that were used.
+    /// The number of used inputs.
     pub inputs: u64,
-    /// Functions in the result.
+    /// The number of functions in the result.
     pub functions: u64,
-    /// Sum of all counters in the result.
+    /// The sum of all counters in the result.
     pub total_count: u64,
 }
 
 impl Minimums {
-    /// So many inputs, functions, and counts; 0 asks for nothing.
+    /// Returns thresholds for the inputs, functions and counts; 0 means none.
     pub fn new(inputs: u64, functions: u64, total_count: u64) -> Self {
         Self { inputs, functions, total_count }
     }
 
-    /// The numbers that have to be counted.
+    /// Returns the figures that must be counted.
     pub fn wanted(&self) -> FactsRequest {
         FactsRequest { functions: self.functions > 0, total_count: self.total_count > 0 }
     }
 
-    /// How a result fares with what was asked for; nothing for what was not. What was not counted is 0.
+    /// Returns the outcome of each threshold that is set. Figures that were not counted are 0.
     pub fn outcomes(&self, facts: &Facts) -> Vec<GateOutcome> {
         let asked = [
             ("inputs", "the number of inputs used", self.inputs, Some(facts.inputs)),
@@ -108,11 +108,11 @@ impl Minimums {
             .collect()
     }
 
-    /// Whether a result that holds so much may be written.
+    /// Checks that a result may be written.
     ///
     /// # Errors
     ///
-    /// Gate failed when it is below one of these.
+    /// Gate failed if a figure is below its minimum.
     pub fn check(&self, facts: &Facts) -> Result<()> {
         gates::require(&self.outcomes(facts))
     }

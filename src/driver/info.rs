@@ -1,15 +1,15 @@
-//! A description as text.
+//! Descriptions as text.
 
 use crate::digits::number_of;
 use crate::model::description::{Description, PartDescription, PartialDescription};
 use crate::model::release::{RELEASES, ReleaseRow};
 use std::io::{self, Write};
 
-/// Writes what is known of one file; `name` is how the user calls it.
+/// Writes the description of one file; `name` is the name given by the user.
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_description(out: &mut dyn Write, name: &str, description: &Description) -> io::Result<()> {
     let version = match description.parts.as_slice() {
         [first, rest @ ..] if rest.iter().all(|part| part.version == first.version) => first.version.as_ref(),
@@ -109,11 +109,11 @@ fn line(out: &mut dyn Write, label: &str, value: &str) -> io::Result<()> {
     writeln!(out, "  {label:<13} {value}")
 }
 
-/// Writes which toolchain writes which versions.
+/// Writes the versions that each toolchain writes.
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_versions(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{:<6} {:>3} {:>8}  {:<14} {:<12} Xcode*", "LLVM", "raw", "indexed", "rustc", "Swift*")?;
     for row in &RELEASES {

@@ -14,11 +14,12 @@ pub(crate) struct Merged<T> {
     pub(crate) inputs: Vec<InputReport>,
 }
 
-/// Merges inputs in order; `start` makes the merge, a second time if the first one must restart.
+/// Merges inputs in order; `start` creates the merge, a second time if the first one must restart.
 ///
 /// # Errors
 ///
-/// Cancelled; the errors of [`Merge::needs_restart`] and [`Merge::finish`]. A damaged input is no error, but an outcome.
+/// Cancelled; the errors of [`Merge::needs_restart`] and [`Merge::finish`]. A damaged input is not an error, but an
+/// outcome.
 pub(crate) fn merge<G: Merge>(
     inputs: &[Input],
     run: &RunOptions,
@@ -95,11 +96,12 @@ enum Next {
     Restart,
 }
 
-/// Merges one input and keeps its report.
+/// Merges one input and stores its report.
 ///
 /// # Errors
 ///
-/// What ends the run: see [`merge`], and an error of an input that had passed its turn, since it cannot be taken back.
+/// Errors that end the run: see [`merge`], and an error of an input that had passed its turn, because it cannot be
+/// rolled back.
 fn add_one<G: Merge>(
     merge: &G,
     worker: &mut G::Worker,
@@ -115,7 +117,7 @@ fn add_one<G: Merge>(
         if turn.is_passed() {
             return Err(error);
         }
-        // The merger holds nothing but this input. Later inputs are read to their end before they are added.
+        // The merger contains only this input. Later inputs are read to their end before they are added.
         if place == 0 && run.whole_inputs {
             *turn.wait()? = merge.merger();
         }
@@ -141,7 +143,7 @@ mod tests {
     use crate::driver::InputTurn;
     use std::num::NonZeroUsize;
 
-    /// Joins the names of inputs. A name says what goes wrong with its input, and when.
+    /// Joins the names of inputs. A name contains the fault of its input and when it occurs.
     struct Names {
         attempt: Attempt,
     }
@@ -195,7 +197,7 @@ mod tests {
         merge(&inputs, &run, |job| Names { attempt: job.attempt }, &mut |_, _| {})
     }
 
-    /// Other inputs before and after one.
+    /// Returns other inputs before and after one.
     fn among(name: &'static str) -> Vec<&'static str> {
         [&["a", "b", "c"][..], &[name], &["d", "e", "f", "g"]].concat()
     }

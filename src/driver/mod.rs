@@ -1,8 +1,8 @@
-//! The merge loop: threads, turns, failures, restarts, progress and cancellation. It is written once and knows no family.
+//! The merge loop: threads, turns, failures, restarts, progress and cancellation. All families share it.
 //!
-//! Threads take inputs one by one. What a merge does with an input before its turn runs in parallel, what it does with
-//! the merger runs in the order of the inputs, and what it does after it passed its turn runs in parallel again. So the
-//! result and every message are those of one thread.
+//! Threads take inputs one by one. The work of a merge on an input before its turn runs in parallel, its work with the
+//! merger runs in the order of the inputs, and its work after it passed its turn runs in parallel again. So the result
+//! and all messages are those of one thread.
 
 pub mod check;
 pub mod diff;
@@ -31,19 +31,19 @@ pub(crate) use turn::InputTurn;
 use crate::error::Result;
 use crate::input::Input;
 
-/// One merge. All threads share it; what changes in the order of the inputs is its [`Merger`](Self::Merger).
+/// A merge. All threads share it; the state that changes in the order of the inputs is in its [`Merger`](Self::Merger).
 pub(crate) trait Merge: Sync + Sized {
-    /// What inputs are added to, one after the other.
+    /// The state to which inputs are added one after the other.
     type Merger: Send;
     /// Buffers that a thread reuses from one input to the next.
     type Worker: Default;
-    /// What the merge results in.
+    /// The result of the merge.
     type Output;
 
-    /// The number of inputs from which one more thread is worth its start.
+    /// The number of inputs per thread that justifies starting it.
     const INPUTS_PER_THREAD: usize = 2;
 
-    /// Makes a merger without inputs.
+    /// Creates a merger without inputs.
     fn merger(&self) -> Self::Merger;
 
     /// Merges one input.
@@ -55,35 +55,35 @@ pub(crate) trait Merge: Sync + Sized {
         report: &mut InputReport,
     ) -> Result<()>;
 
-    /// Returns true if something was found that only [`Attempt::Exact`] gets right. Asked after each input, in its turn.
+    /// Returns true if only [`Attempt::Exact`] can merge the inputs correctly. Called after each input, in its turn.
     ///
     /// # Errors
     ///
-    /// What makes every further input pointless, such as an incomplete merger after memory ran out.
+    /// Errors that make every further input pointless, such as an incomplete merger after memory ran out.
     fn needs_restart(&self, merger: &Self::Merger) -> Result<bool>;
 
-    /// Makes the result.
+    /// Creates the result.
     fn finish(self, merger: Self::Merger) -> Result<Self::Output>;
 }
 
-/// What a merge knows when it starts.
+/// The context of a merge when it starts.
 pub(crate) struct MergeJob<'a> {
     pub(crate) inputs: &'a [Input],
     pub(crate) attempt: Attempt,
-    /// Threads that take inputs.
+    /// The number of threads that take inputs.
     pub(crate) workers: usize,
-    /// Threads that may work on one input, the one that took it included.
+    /// The number of threads that can work on one input, including the one that took it.
     pub(crate) threads_per_input: usize,
 }
 
 /// Whether a merge may take shortcuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attempt {
-    /// It may, and says if one of them was wrong.
+    /// It can, and reports if one of them was wrong.
     Fast,
-    /// It may not; one thread takes all inputs.
+    /// It cannot; one thread takes all inputs.
     Exact,
 }
 
-/// Called with the number of inputs that are done and the number of all inputs.
+/// A callback with the number of finished inputs and the number of all inputs.
 pub type OnProgress<'p> = &'p mut (dyn FnMut(usize, usize) + Send);

@@ -1,4 +1,4 @@
-//! What an output is written as: what was asked for, or what its name ends in.
+//! The form of an output: given by the user or by the file extension.
 
 use crate::compression::{Compression, uncompressed_name};
 use crate::error::{Error, Result};
@@ -6,15 +6,15 @@ use crate::hint::Hint;
 use crate::input::{Family, Input};
 use std::path::Path;
 
-/// A form that an output can have.
+/// A form of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OutputForm {
     /// LLVM's raw format, `.profraw`.
     Raw,
-    /// What LLVM's compilers read: an indexed profile, or a binary sample profile; `.profdata`.
+    /// An indexed profile or a binary sample profile, `.profdata`, which LLVM's compilers read.
     Indexed,
-    /// LLVM's text, of instrumentation or sample profiles; `.proftext`.
+    /// LLVM's text format for instrumentation or sample profiles; `.proftext`.
     Text,
     /// A sample profile in any encoding, `.afdo`.
     SampleProf,
@@ -22,20 +22,20 @@ pub enum OutputForm {
     MemProfYaml,
     /// An iprof.
     Iprof,
-    /// JSON, which an iprof is and no other profile.
+    /// JSON, which only an iprof uses.
     Json,
     /// Collapsed stacks; `.collapsed`, `.folded`.
     Collapsed,
-    /// pprof; `.pprof`, `.pgo`, and `.pb` where it is not compressed.
+    /// pprof; `.pprof`, `.pgo`, and `.pb` if it is not compressed.
     Pprof,
 }
 
 impl OutputForm {
-    /// Returns the form that a name asks for, with or without the file extension of a compression.
+    /// Returns the form that a file name selects, with or without the extension of a compression.
     ///
     /// # Errors
     ///
-    /// Usage for file extensions that profiles never get when they are written, those of compressions among them.
+    /// A usage error for file extensions that written profiles never have, including those of compressions.
     pub fn of_name(path: &Path) -> Result<Option<Self>> {
         Compression::of_output(path)?;
         let Some((_, extension)) = uncompressed_name(path).and_then(|name| name.rsplit_once('.')) else {
@@ -66,11 +66,11 @@ impl OutputForm {
         }))
     }
 
-    /// What was asked for, else what the name ends in; `None` where neither says anything.
+    /// Returns the requested form, otherwise that of the file extension; `None` if neither selects one.
     ///
     /// # Errors
     ///
-    /// Usage where they say different things, and as [`of_name`](Self::of_name).
+    /// A usage error if they contradict each other; the errors of [`of_name`](Self::of_name).
     pub fn choose(path: &Path, asked: Option<Self>) -> Result<Option<Self>> {
         let named = Self::of_name(path)?;
         match (asked, named) {
@@ -85,22 +85,22 @@ impl OutputForm {
         }
     }
 
-    /// Whether a file of this form may bear the name of another.
+    /// Returns true if a file of this form can have the extension of another.
     fn fits(self, named: Self) -> bool {
         self == named
             || matches!((self, named), (Self::Iprof, Self::Json) | (Self::Text | Self::Indexed, Self::SampleProf))
     }
 
-    /// JSON is an iprof where inputs are, and nothing else is.
+    /// Resolves JSON to iprof, the only family that uses it.
     ///
     /// # Errors
     ///
-    /// Usage for JSON of inputs that are no iprof.
+    /// A usage error for JSON if the inputs are not iprof files.
     pub fn of_inputs(self, inputs: &[Input], output: &Path) -> Result<Self> {
         if self != Self::Json {
             return Ok(self);
         }
-        // What cannot be opened is reported by whoever reads it.
+        // The reader reports inputs that cannot be opened.
         if inputs.iter().any(|input| input.family().is_ok_and(|family| family == Some(Family::Iprof))) {
             return Ok(Self::Iprof);
         }
@@ -109,7 +109,7 @@ impl OutputForm {
             .with_hint(Hint::MakeIprofOrShow))
     }
 
-    /// The family of an output of this form that is made of inputs of a family.
+    /// Returns the family of an output of this form, for inputs of a family.
     pub fn family(self, of_inputs: Option<Family>) -> Family {
         match self {
             Self::Iprof | Self::Json => Family::Iprof,
@@ -121,13 +121,13 @@ impl OutputForm {
         }
     }
 
-    /// What inputs of a family are told that cannot become this.
+    /// Returns the error for inputs that cannot be written in this form.
     pub(crate) fn refuse_for(self, what: &str, output: &Path, hint: &'static str) -> Error {
         let detail = format!("{what} do not become {}", self.words());
         Error::usage(detail).in_file(output).with_hint(hint)
     }
 
-    /// The ending of files of this form, with its dot.
+    /// Returns the file extension of this form, with its dot.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Raw => ".profraw",
@@ -142,7 +142,7 @@ impl OutputForm {
         }
     }
 
-    /// What such a file is called in messages.
+    /// Returns the name of such a file in messages.
     pub fn words(self) -> &'static str {
         match self {
             Self::Raw => "a raw profile",
@@ -157,7 +157,7 @@ impl OutputForm {
         }
     }
 
-    /// Whether people can read it, so that it may go to a terminal.
+    /// Returns true if the form is readable text that can be printed on a terminal.
     pub fn is_text(self) -> bool {
         !matches!(self, Self::Raw | Self::Indexed | Self::SampleProf | Self::Pprof)
     }

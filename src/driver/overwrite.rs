@@ -1,4 +1,4 @@
-//! Which existing files an output replaces.
+//! Protection of existing files that are not earlier outputs.
 
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -6,13 +6,13 @@ use crate::input::output::is_replaced;
 use crate::input::{Family, Format, Input};
 use std::path::Path;
 
-/// Rejects an output that would replace a file which is not an earlier output, that is an empty file or a merged
-/// profile of `family`. Raw profiles and recordings are rejected because they cannot be made again. Pipes, devices
-/// and open descriptors are not replaced.
+/// Rejects an output that would replace a file other than an earlier output: an empty file or a merged profile of
+/// `family`. Raw profiles and recordings are rejected because they cannot be created again. Pipes, devices and open
+/// descriptors are not replaced.
 ///
 /// # Errors
 ///
-/// Usage for any other file; I/O errors with the path.
+/// A usage error for any other file; I/O errors with the path.
 pub fn require_earlier_output(output: &Path, family: Family) -> Result<()> {
     if !is_replaced(output) || !output.exists() {
         return Ok(());
@@ -27,7 +27,7 @@ pub fn require_earlier_output(output: &Path, family: Family) -> Result<()> {
     Err(Error::usage(detail).in_file(output).with_hint(Hint::ReplaceFile))
 }
 
-/// The family of a format in which merged profiles are written.
+/// Returns the family of a format in which merged profiles are written.
 fn written_family(format: Format) -> Option<Family> {
     match format {
         Format::Raw { .. } | Format::RawMemProf | Format::SampleGcc | Format::Jfr => None,
@@ -35,7 +35,8 @@ fn written_family(format: Format) -> Option<Family> {
     }
 }
 
-/// Memory profiles are merged with instrumentation profiles, into the same files.
+/// Returns the family whose outputs can be replaced: memory profiles are merged with instrumentation profiles into the
+/// same files.
 fn merges_as(family: Family) -> Family {
     if family == Family::MemProf { Family::Instr } else { family }
 }

@@ -16,7 +16,7 @@ pub enum InputOutcome {
     Used,
     /// No bytes; skipped, as LLVM does.
     Empty,
-    /// Not a profile: skipped, because it was found in a directory and not named.
+    /// Not a profile: skipped, because it was found in a directory and not given by name.
     NotAProfile,
     /// Could not be read to its end; records before the fault may be in the result.
     Failed(Error),
@@ -28,11 +28,11 @@ pub enum InputOutcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InputVersion {
-    /// Raw, of that version; of a file of several profiles that of the first.
+    /// A raw profile of this version; for several profiles in one file that of the first.
     Raw(u64),
-    /// Indexed, of that version.
+    /// An indexed profile of this version.
     Indexed(u64),
-    /// Text, which has no version.
+    /// A text profile, which has no version.
     Text {
         /// See [`has_colon_names`](crate::text::has_colon_names).
         has_colon_names: bool,
@@ -58,7 +58,7 @@ pub struct InputReport {
 }
 
 impl InputReport {
-    /// Returns true if a readable input has nothing to merge: no bytes, or no record and no memory profile.
+    /// Returns true if a readable input has nothing to merge: no bytes, or no records and no memory profile.
     pub fn is_empty(&self) -> bool {
         let has_memory = self.kind.is_some_and(|kind| kind.contains(ProfileKind::MEMPROF));
         match self.outcome {
@@ -75,21 +75,21 @@ impl InputReport {
 
 // Options of a run that all families share.
 
-/// When bad inputs make the whole merge fail (`--failure-mode`).
+/// When damaged inputs make the whole merge fail (`--failure-mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum FailureMode {
-    /// One bad input is enough.
+    /// If at least one input is damaged.
     #[default]
     Any,
-    /// Only when every input is bad.
+    /// If every input is damaged.
     All,
-    /// Never; bad inputs are warned about.
+    /// Never; damaged inputs only cause warnings.
     Warn,
 }
 
 impl FailureMode {
-    /// Returns whether a merge may continue after `failures` of its `inputs` failed.
+    /// Checks that a merge may continue after `failures` of its `inputs` failed.
     ///
     /// # Errors
     ///
@@ -108,25 +108,25 @@ impl FailureMode {
     }
 }
 
-/// How a merge runs, whatever the family.
+/// Options of a merge that all families share.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunOptions {
-    /// Threads; `None` asks the machine. The result does not depend on it.
+    /// Threads; `None` uses the number of processors. The result does not depend on it.
     pub(crate) threads: Option<NonZeroUsize>,
-    /// Whether a damaged input must leave nothing behind.
+    /// Whether a damaged input must contribute nothing.
     pub(crate) whole_inputs: bool,
-    /// Ends the run early.
+    /// Cancels the run.
     pub(crate) cancel: Cancel,
 }
 
-// What is remembered of inputs that could not be read.
+// The stored form of failed inputs.
 
-/// An input that failed, to be told again when the merge ends.
+/// Returns the state of a failed input, which is reported again when the merge ends.
 pub(crate) fn failed(error: &Error) -> InputState {
     InputState::Failed { message: error.to_string(), hint: error.hint().map(ToString::to_string) }
 }
 
-/// The error that an input failed with.
+/// Returns the error with which an input failed.
 pub(crate) fn remembered(state: &InputState) -> Option<Error> {
     let InputState::Failed { message, hint } = state else { return None };
     let error = Error::new(ErrorKind::InputFailed { message: message.clone() });
@@ -136,7 +136,7 @@ pub(crate) fn remembered(state: &InputState) -> Option<Error> {
     })
 }
 
-/// The error of an input of which not even a message is kept.
+/// Returns the error of an input whose message was not stored.
 pub(crate) fn unknown_failure() -> Error {
     Error::new(ErrorKind::InputFailed { message: "it could not be read".to_string() })
 }

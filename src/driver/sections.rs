@@ -1,33 +1,33 @@
-//! A section of two profiles compared, and all sections together.
+//! The comparison of one section of two profiles, and of all sections combined.
 
 use serde::Serialize;
 
-/// A section compared.
+/// The comparison of a section.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SectionDiff {
     /// The section's name.
     pub section: &'static str,
-    /// The name of the gate that judges it; see [`diff_gates`](crate::driver::diff_gates).
+    /// The name of its threshold; see [`diff_gates`](crate::driver::diff_gates).
     pub gate: String,
-    /// Sum over all keys of the smaller share.
+    /// The sum of the smaller share over all keys.
     pub overlap: f64,
-    /// Keys in both, of the keys in either.
+    /// The proportion of keys that both have.
     pub jaccard: f64,
-    /// Keys in both.
+    /// The number of keys in both.
     pub common: u64,
-    /// Keys in the first only.
+    /// The number of keys in the first only.
     pub only_first: u64,
-    /// Keys in the second only.
+    /// The number of keys in the second only.
     pub only_second: u64,
-    /// Events of the first.
+    /// The number of events in the first.
     pub first_events: u128,
-    /// Events of the second.
+    /// The number of events in the second.
     pub second_events: u128,
 }
 
 impl SectionDiff {
-    /// A section of which nothing is known yet.
+    /// Returns an empty comparison of a section.
     pub(super) fn new(section: &'static str) -> Self {
         Self {
             section,
@@ -43,8 +43,8 @@ impl SectionDiff {
     }
 }
 
-/// The gate that judges a section. Sections have the names of their formats,
-/// gates those that read well on a command line.
+/// Returns the threshold of a section. Sections have the names of their formats, thresholds have names that read well
+/// on a command line.
 pub(super) fn gate_of(section: &str) -> String {
     let own = match section {
         "callCountProfiles" => "call-counts",
@@ -61,9 +61,8 @@ pub(super) fn gate_of(section: &str) -> String {
     own.to_string()
 }
 
-/// The overlap of all sections: their mean, each by its part of all events, as
-/// the two profiles have it on average. Sections `apart` count something else
-/// than events and decide only where there is nothing else, the first of them.
+/// Returns the mean overlap of all sections, weighted by their average share of all events in the two profiles.
+/// Sections in `apart` do not count events: only the first of them is used, and only if there are no other sections.
 pub(super) fn total_overlap(sections: &[SectionDiff], apart: &[&str]) -> f64 {
     let is_apart = |section: &&SectionDiff| apart.contains(&section.section);
     let mut counted: Vec<&SectionDiff> = sections.iter().filter(|section| !is_apart(section)).collect();

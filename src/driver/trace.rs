@@ -1,20 +1,18 @@
-//! What the threads of a merge do, measured with the feature `tracing-counters`
-//! and not at all without it.
+//! Measurements of the threads of a merge, with the feature `tracing-counters` only.
 //!
-//! Each thread keeps its figures for itself, so that measuring brings no threads
-//! together; they are handed over when a thread ends.
+//! Each thread keeps its own figures, so that measuring does not synchronize threads. They are collected when a thread
+//! ends.
 
-/// What a thread is doing.
+/// The current activity of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// What no other thread has a part in: reading, decoding, comparing with an
-    /// image, adding to a sum of its own.
+    /// Work without other threads: reading, decoding, comparing with an image, adding to its own sum.
     Alone,
     /// The turn of an input: one thread at a time.
     InTurn,
     /// A shard of value sites: one thread at a time, but many shards.
     AtShard,
-    /// Nothing, until another thread is done.
+    /// Waiting for another thread.
     Waiting,
 }
 
@@ -44,21 +42,21 @@ mod counted {
     use std::sync::{Mutex, PoisonError};
     use std::time::{Duration, Instant};
 
-    /// What one thread did.
+    /// The measurements of one thread.
     #[derive(Debug, Clone, Default)]
     #[non_exhaustive]
     pub struct WorkerTrace {
-        /// Time of steps that no other thread has a part in.
+        /// Time of work without other threads.
         pub alone: Duration,
         /// Time in the turns of inputs.
         pub in_turn: Duration,
         /// Time at shards of value sites.
         pub at_shards: Duration,
-        /// Time without anything to do.
+        /// Waiting time.
         pub waiting: Duration,
-        /// Bytes of counters and values written where other threads write as well.
+        /// Bytes of counters and values written to memory that other threads write too.
         pub shared_bytes: u64,
-        /// Shards that the value sites of an image would be worth.
+        /// The number of shards that the value sites of an image could have.
         pub shards: usize,
     }
 
@@ -120,17 +118,15 @@ mod counted {
         ENDED.lock().unwrap_or_else(PoisonError::into_inner).push(own.figures);
     }
 
-    /// What the threads of the merges so far did, which is forgotten.
+    /// Returns and clears the measurements of the threads so far.
     pub fn take_traces() -> Vec<WorkerTrace> {
         std::mem::take(&mut ENDED.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Time that a merge would take with so many threads, by what the threads of
-    /// one did, of which everything took `whole`.
+    /// Predicts the time of a merge with the given number of threads, from the measurements of one that took `whole`.
     ///
-    /// What is done outside of the threads and in turns is taken for a sequence
-    /// that nothing overlaps with; the rest is shared out evenly, but no shard of
-    /// value sites can be at two threads.
+    /// Work outside the threads and in turns is assumed to be sequential. The rest is divided evenly, but a shard of
+    /// value sites occupies one thread at a time.
     pub fn predicted(traces: &[WorkerTrace], whole: Duration, threads: u32) -> Duration {
         let sum = |of: fn(&WorkerTrace) -> Duration| traces.iter().map(of).sum::<Duration>();
         let (alone, in_turn, at_shards) = (sum(|t| t.alone), sum(|t| t.in_turn), sum(|t| t.at_shards));
@@ -162,7 +158,7 @@ mod tests {
             (trace.alone, trace.in_turn, trace.at_shards, trace.shards) = (seconds(40), seconds(2), seconds(20), 10);
             trace
         };
-        // Ten seconds outside, four in turns; 120 seconds shared out, 40 of them at ten shards.
+        // Ten seconds outside the threads, four in turns; 120 seconds divided, 40 of them at ten shards.
         let predicted = |threads| predicted(&[worker(), worker()], seconds(72), threads);
         assert_eq!(predicted(1), seconds(134));
         assert_eq!(predicted(8), seconds(29));
@@ -178,7 +174,7 @@ mod tests {
         shared(|| 16);
         shards(3);
         end();
-        // Other tests merge meanwhile.
+        // Other tests merge at the same time.
         let found = take_traces().into_iter().find(|trace| trace.shards == 3 && trace.shared_bytes == 16);
         assert!(found.is_some_and(|trace| trace.waiting >= Duration::from_millis(20)));
     }

@@ -7,27 +7,27 @@ use crate::error::{Error, ErrorKind, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What the threads of a run share.
+/// The state that the threads of a run share.
 pub(super) struct Line<M> {
     state: Mutex<State<M>>,
     moved_on: Condvar,
-    /// No more inputs will be added: the run failed, must restart, or a thread panicked.
+    /// Set if no more inputs will be added: the run failed, must restart, or a thread panicked.
     is_over: AtomicBool,
     cancel: Cancel,
 }
 
-/// What changes in the order of the inputs.
+/// The state that changes in the order of the inputs.
 pub(super) struct State<M> {
     /// The input whose turn it is.
     next: usize,
     pub(super) merger: M,
-    /// One for each input that is done.
+    /// One report for each finished input.
     pub(super) reports: Vec<Option<InputReport>>,
-    /// Why the run ended early.
+    /// The error that ended the run early.
     pub(super) fatal: Option<Error>,
 }
 
-/// The turn of one input to be added.
+/// The turn of one input.
 ///
 /// A turn that is dropped before it passed ends the run, so no thread waits for a thread that panicked.
 pub(crate) struct InputTurn<'l, M> {
@@ -56,10 +56,10 @@ impl<M> Line<M> {
         self.is_over.load(Ordering::Relaxed) || self.cancel.is_cancelled()
     }
 
-    /// Ends the run; no turn begins after this.
+    /// Ends the run. No turn begins after this.
     pub(super) fn end(&self) {
         self.is_over.store(true, Ordering::Relaxed);
-        // No thread may be between its look at `is_over` and its wait.
+        // No thread may be between its check of `is_over` and its wait.
         drop(self.lock());
         self.moved_on.notify_all();
     }
@@ -109,7 +109,7 @@ impl<M> InputTurn<'_, M> {
         self.line.wait_for(place + 1).map(drop)
     }
 
-    /// Changes the merger before the turn, which is only for changes whose order does not matter.
+    /// Changes the merger before the turn. Only for changes whose order does not matter.
     pub(crate) fn with_merger_early(&mut self, change: impl FnOnce(&mut M)) {
         match &mut self.held {
             Some(state) => change(&mut state.merger),
@@ -117,7 +117,7 @@ impl<M> InputTurn<'_, M> {
         }
     }
 
-    /// Lets the next input have its turn; what this input still does runs in parallel with it.
+    /// Passes the turn to the next input. Further work on this input runs in parallel with it.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl<M> InputTurn<'_, M> {
         Ok(())
     }
 
-    /// Returns true if the turn has passed.
+    /// Returns true if the turn was passed.
     pub(crate) fn is_passed(&self) -> bool {
         self.is_passed
     }

@@ -1,21 +1,20 @@
-//! What can be wrong.
+//! The causes of errors.
 
 use crate::gates::GateOutcome;
 use std::io;
 
-/// What is wrong with an input, an output or a request.
+/// The fault of an input, an output or a request.
 ///
-/// The names follow the error classes of LLVM's profile library
-/// (`instrprof_error` in `InstrProf.h`) where one exists.
+/// The names follow the error classes of LLVM's profile library (`instrprof_error` in `InstrProf.h`) where one exists.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The operating system refused.
+    /// The operating system reported an error.
     #[error("{action}: {source}")]
     Io {
-        /// What was tried, for example `cannot open`.
+        /// The failed action, for example `cannot open`.
         action: &'static str,
-        /// The system's reason.
+        /// The system's error.
         source: io::Error,
     },
     /// The file has no bytes (LLVM: `empty_raw_profile`).
@@ -33,19 +32,18 @@ pub enum ErrorKind {
     /// The header contradicts the file (LLVM: `bad_header`).
     #[error("bad header: {detail}")]
     BadHeader {
-        /// Which field, found and expected.
+        /// The field, with the found and the expected value.
         detail: String,
     },
-    /// The version is not one that is known (LLVM: `unsupported_version`).
+    /// The version is unknown (LLVM: `unsupported_version`).
     #[error("version {found} is not supported: {detail}")]
     UnsupportedVersion {
         /// The version in the file.
         found: u64,
-        /// Which versions are known, and what wrote this one.
+        /// The known versions, and the producer of this one.
         detail: String,
     },
-    /// A raw version other than the one that llvm-profdata 22 reads, when its
-    /// rules apply (LLVM: `raw_profile_version_mismatch`).
+    /// A raw version that llvm-profdata 22 does not read, in llvm-profdata mode (LLVM: `raw_profile_version_mismatch`).
     #[error("raw profile version {found}, expected {expected}")]
     RawVersionMismatch {
         /// The version in the file.
@@ -59,7 +57,7 @@ pub enum ErrorKind {
         /// The hash type in the file.
         found: u64,
     },
-    /// The file ends before a field does (LLVM: `truncated`).
+    /// The file ends inside a field (LLVM: `truncated`).
     #[error("truncated: {field} needs {need} bytes, {have} left")]
     Truncated {
         /// The field or section that does not fit.
@@ -69,31 +67,31 @@ pub enum ErrorKind {
         /// Bytes left.
         have: u64,
     },
-    /// A size in the file is larger than what holds it (LLVM: `too_large`).
+    /// A size in the file exceeds the available space (LLVM: `too_large`).
     #[error("too large: {field} is {found} bytes, {limit} left")]
     TooLarge {
         /// The field.
         field: &'static str,
-        /// What the file says.
+        /// The size in the file.
         found: u64,
-        /// What there is.
+        /// The available space.
         limit: u64,
     },
     /// The content breaks a rule of the format (LLVM: `malformed`).
     #[error("malformed: {detail}")]
     Malformed {
-        /// Which rule, found and expected.
+        /// The rule, with the found and the expected value.
         detail: String,
     },
-    /// An iprof with errors, of which this is the first.
+    /// An iprof with errors. This is the first one.
     #[error("malformed: {code}: {detail}")]
     IprofFinding {
         /// The name of a [`Code`](crate::iprof::Code); see [`Code::of`](crate::iprof::Code::of).
         code: &'static str,
-        /// JSON path, what was found and what was expected.
+        /// JSON path, and the found and the expected value.
         detail: String,
     },
-    /// A compressed section does not decode (LLVM: `uncompress_failed`).
+    /// A compressed section cannot be decompressed (LLVM: `uncompress_failed`).
     #[error("cannot decompress: {detail}")]
     UncompressFailed {
         /// Found and expected.
@@ -108,117 +106,115 @@ pub enum ErrorKind {
         /// The counter.
         value: u64,
     },
-    /// The raw profile holds no names and records; they are in the binary.
+    /// The raw profile contains no names and records; they are in the binary.
     #[error("the profile has no function records of its own: it must be correlated with the binary that wrote it")]
     MissingCorrelation,
-    /// The raw profile is complete, yet a binary was given.
+    /// The raw profile is complete, but a binary was given.
     #[error("the profile is complete; correlation with a binary is not necessary")]
     UnexpectedCorrelation,
-    /// A file that should be a program or library is none.
+    /// A file that should be a program or a library is not one.
     #[error("not an object file: {detail}")]
     NotAnObject {
-        /// Why.
+        /// The reason.
         detail: String,
     },
-    /// The binary has no section or entries of that sort.
+    /// The binary has no such section or entries.
     #[error("unable to correlate profile: could not find {what} in correlated file")]
     NotInBinary {
-        /// What was looked for.
+        /// The missing section or entries.
         what: &'static str,
     },
-    /// The binary does not tell what the raw profile lacks.
+    /// The binary does not contain the data that the raw profile lacks.
     #[error("unable to correlate profile: {detail}")]
     UnableToCorrelate {
-        /// What is missing, in which file.
+        /// The missing data and the file.
         detail: String,
     },
-    /// A raw memory profile holds addresses only; what is at them is in the
-    /// program that ran.
+    /// A raw memory profile contains only addresses, which the program that ran can resolve.
     #[error("the profile holds addresses only: the program that ran is needed")]
     MissingProgram {
-        /// Build ids of the images that ran, in hexadecimal; the program's is
-        /// one of them.
+        /// Build ids of the images that ran, in hexadecimal. That of the program is one of them.
         build_ids: Vec<String>,
     },
-    /// The program does not tell what is at the addresses of a memory profile.
+    /// The program does not contain symbols for the addresses of a memory profile.
     #[error("unable to look up addresses: {detail}")]
     UnableToSymbolize {
-        /// What is missing.
+        /// The missing data.
         detail: String,
     },
-    /// What should be compared has nothing to compare.
+    /// A profile contains nothing to compare.
     #[error("nothing to compare: {detail}")]
     UnableToCompare {
-        /// What is missing.
+        /// The missing data.
         detail: String,
     },
-    /// Profiles of kinds that cannot be added up.
+    /// The kinds of profiles cannot be merged.
     #[error("{detail}")]
     KindConflict {
         /// The two kinds.
         detail: String,
     },
-    /// A configured limit was reached.
+    /// A limit was exceeded.
     #[error("{what} is {found}, the limit is {limit}")]
     LimitExceeded {
-        /// What is limited.
+        /// The name of the limited quantity.
         what: &'static str,
-        /// The amount asked for.
+        /// The amount found.
         found: u64,
         /// The limit, see [`Limits`](crate::limits::Limits).
         limit: u64,
     },
-    /// Recognised, but this program does not do it.
+    /// Known, but not supported by this program.
     #[error("{what} is not supported")]
     Unsupported {
         /// The format or operation.
         what: String,
     },
-    /// What was asked cannot be done with these arguments.
+    /// The request is invalid.
     #[error("{detail}")]
     Usage {
-        /// Why.
+        /// The reason.
         detail: String,
     },
-    /// There is nothing of what was asked for.
+    /// The requested data does not exist.
     #[error("{detail}")]
     NothingFound {
-        /// What there is none of.
+        /// The missing data.
         detail: String,
     },
-    /// An input failed, of which a partial merge kept no more than the message.
+    /// An input failed of which a partial merge stored only the message.
     #[error("{message}")]
     InputFailed {
-        /// What was said of it.
+        /// The message.
         message: String,
     },
-    /// Inputs could not be read, and more of them than may be left out.
+    /// More inputs could not be read than allowed.
     #[error("{}", failed_inputs(*failed, *inputs))]
     InputsFailed {
-        /// Inputs that could not be read.
+        /// The number of inputs that could not be read.
         failed: u64,
-        /// All inputs.
+        /// The number of all inputs.
         inputs: u64,
     },
-    /// A result is not as it has to be.
+    /// A result does not reach its thresholds.
     #[error("{}", failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     GateFailed {
-        /// The gates that did not pass.
+        /// The thresholds that failed.
         failures: Vec<GateOutcome>,
     },
-    /// Whoever asked for it does not want it any more.
+    /// The caller cancelled the run.
     #[error("cancelled")]
     Cancelled,
-    /// Something would be lost, and losing is forbidden (`--strict`).
+    /// Data would be dropped although this is forbidden (`--strict`).
     #[error("{detail}")]
     WouldLose {
-        /// What cannot cross, by kind and count.
+        /// The data that cannot be stored, by kind and count.
         detail: String,
     },
 }
 
 impl ErrorKind {
-    /// The class of the error in a word that stays the same, for programs: `truncated`, `io`.
+    /// Returns the stable name of the error class for programs: `truncated`, `io`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Io { .. } => "io",
@@ -257,7 +253,7 @@ impl ErrorKind {
         }
     }
 
-    /// The number that was found, where the error is about one.
+    /// Returns the number that was found, if the error has one.
     pub fn found(&self) -> Option<u64> {
         match self {
             Self::UnsupportedVersion { found, .. }
@@ -271,7 +267,7 @@ impl ErrorKind {
         }
     }
 
-    /// The number that was expected in place of [`found`](Self::found), or the largest allowed.
+    /// Returns the number that was expected instead of [`found`](Self::found), or the maximum.
     pub fn expected(&self) -> Option<u64> {
         match self {
             Self::RawVersionMismatch { expected, .. } => Some(*expected),
@@ -292,7 +288,7 @@ fn failed_inputs(failed: u64, inputs: u64) -> String {
     }
 }
 
-/// The operating system's words without Rust's `(os error N)`.
+/// Returns the operating system's message without Rust's `(os error N)`.
 pub fn io_message(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {

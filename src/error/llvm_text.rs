@@ -1,19 +1,19 @@
-//! The words that llvm-profdata 22 has for each class of errors.
+//! The error messages of llvm-profdata 22.
 
 use super::kind::{ErrorKind, io_message};
 
-/// What LLVM says of an error.
+/// LLVM's message for an error.
 pub(super) enum ClassText {
-    /// The class, which a detail may follow.
+    /// The message of the class, which a detail can follow.
     Class(&'static str),
-    /// All of it.
+    /// The whole message.
     Whole(String),
 }
 
-/// The text of a class, as in `getInstrProfErrString` of LLVM 22.
+/// Returns the message of a class, as in `getInstrProfErrString` of LLVM 22.
 pub(super) fn class_text(kind: &ErrorKind) -> ClassText {
     let class = match kind {
-        // Windows and Unix alike print the system's own words.
+        // LLVM prints the system's message on Windows and Unix.
         ErrorKind::Io { source, .. } => return ClassText::Whole(io_message(source)),
         ErrorKind::EmptyProfile => "empty raw profile file",
         ErrorKind::UnrecognizedFormat => "unrecognized instrumentation profile encoding format",

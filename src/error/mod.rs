@@ -1,9 +1,8 @@
-//! One error type for the whole library: a cause, and where it was found.
+//! The error type of the whole library: a cause and a location.
 //!
-//! [`ErrorKind`] says what is wrong. [`Error`] adds the place: the path, the
-//! format and its version, the section, the byte offset and a hint what to do
-//! next. Each layer adds what it knows with [`Error::at`], [`Error::in_format`]
-//! and [`Error::in_file`]; what was set first (deepest) stays.
+//! [`ErrorKind`] is the cause. [`Error`] adds the location: the path, the format and its version, the section, the byte
+//! offset and a hint. Each layer adds what it knows with [`Error::at`], [`Error::in_format`] and [`Error::in_file`];
+//! the value set first (by the deepest layer) is kept.
 
 mod kind;
 mod llvm_text;
@@ -20,13 +19,13 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Result of everything that can fail in this library.
+/// The result of all fallible functions of this library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A cause and the place where it was found.
+/// A cause and its location.
 ///
-/// Displays as `path: format vN, section NAME, byte 0xOFFSET: cause`; the hint
-/// is not part of the text, see [`Error::hint`].
+/// Displays as `path: format vN, section NAME, byte 0xOFFSET: cause`. The hint is not part of the text, see
+/// [`Error::hint`].
 #[derive(Debug)]
 pub struct Error {
     inner: Box<Inner>,
@@ -47,7 +46,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error whose place is not known yet.
+    /// Creates an error without a location.
     pub fn new(kind: ErrorKind) -> Self {
         Self {
             inner: Box::new(Inner {
@@ -65,47 +64,47 @@ impl Error {
         }
     }
 
-    /// Shorthand for [`ErrorKind::Malformed`].
+    /// Creates an [`ErrorKind::Malformed`].
     pub fn malformed(detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::Malformed { detail: detail.into() })
     }
 
-    /// Shorthand for [`ErrorKind::BadHeader`].
+    /// Creates an [`ErrorKind::BadHeader`].
     pub fn bad_header(detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::BadHeader { detail: detail.into() })
     }
 
-    /// Shorthand for [`ErrorKind::Truncated`].
+    /// Creates an [`ErrorKind::Truncated`].
     pub fn truncated(field: &'static str, need: u64, have: u64) -> Self {
         Self::new(ErrorKind::Truncated { field, need, have })
     }
 
-    /// Shorthand for [`ErrorKind::Io`].
+    /// Creates an [`ErrorKind::Io`].
     pub fn io(action: &'static str, source: io::Error) -> Self {
         Self::new(ErrorKind::Io { action, source })
     }
 
-    /// Shorthand for [`ErrorKind::Usage`].
+    /// Creates an [`ErrorKind::Usage`].
     pub fn usage(detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::Usage { detail: detail.into() })
     }
 
-    /// Shorthand for [`ErrorKind::NothingFound`].
+    /// Creates an [`ErrorKind::NothingFound`].
     pub fn nothing_found(detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::NothingFound { detail: detail.into() })
     }
 
-    /// Shorthand for [`ErrorKind::KindConflict`].
+    /// Creates an [`ErrorKind::KindConflict`].
     pub fn kind_conflict(detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::KindConflict { detail: detail.into() })
     }
 
-    /// Whether an input is of another kind than those that it should be merged with.
+    /// Returns true if the kind of an input conflicts with that of other inputs.
     pub fn is_kind_conflict(&self) -> bool {
         matches!(self.inner.kind, ErrorKind::KindConflict { .. })
     }
 
-    /// Adds the section and the absolute byte offset, unless known already.
+    /// Adds the section and the absolute byte offset, unless already set.
     #[must_use]
     pub fn at(mut self, section: impl Into<String>, offset: u64) -> Self {
         self.inner.section.get_or_insert_with(|| section.into());
@@ -113,35 +112,35 @@ impl Error {
         self
     }
 
-    /// Adds the section alone, unless known already.
+    /// Adds the section only, unless already set.
     #[must_use]
     pub fn in_section(mut self, section: impl Into<String>) -> Self {
         self.inner.section.get_or_insert_with(|| section.into());
         self
     }
 
-    /// Adds the format and version in words (`raw v8`), unless known already.
+    /// Adds the format and version in words (`raw v8`), unless already set.
     #[must_use]
     pub fn in_format(mut self, format: impl Into<String>) -> Self {
         self.inner.format.get_or_insert_with(|| format.into());
         self
     }
 
-    /// Says that it is about a raw memory profile, of this version.
+    /// Marks the error as one of a raw memory profile, and adds its version.
     #[must_use]
     pub(crate) fn in_raw_memory_profile(mut self, version: u64) -> Self {
         self.inner.is_of_raw_memory_profile = true;
         self.in_format(format!("memprof raw v{version}"))
     }
 
-    /// Adds the path, unless known already.
+    /// Adds the path, unless already set.
     #[must_use]
     pub fn in_file(mut self, path: impl AsRef<Path>) -> Self {
         self.inner.path.get_or_insert_with(|| path.as_ref().to_path_buf());
         self
     }
 
-    /// Adds advice what to do next, unless there is some already.
+    /// Adds a hint, unless already set.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<Hint>) -> Self {
         self.inner.hint.get_or_insert_with(|| hint.into());
@@ -155,30 +154,29 @@ impl Error {
         self
     }
 
-    /// Replaces all that llvm-profdata 22 prints for this error.
+    /// Replaces the whole message that llvm-profdata 22 prints for this error.
     #[must_use]
     pub fn with_llvm_message(mut self, text: impl Into<String>) -> Self {
         self.inner.llvm_message.get_or_insert_with(|| text.into());
         self
     }
 
-    /// Adds the lines that llvm-profdata 22 prints while it reads the input,
-    /// before and apart from the message.
+    /// Adds the lines that llvm-profdata 22 prints while it reads the input, before and separately from the message.
     #[must_use]
     pub fn with_llvm_diagnostic(mut self, lines: impl Into<String>) -> Self {
         self.inner.llvm_diagnostic.get_or_insert_with(|| lines.into());
         self
     }
 
-    /// Whether it is about a raw memory profile: llvm-profdata ends a merge at
-    /// such a fault, whatever the failure mode.
+    /// Returns true for errors of a raw memory profile: llvm-profdata ends a merge at such a fault, whatever the
+    /// failure mode.
     pub fn is_of_raw_memory_profile(&self) -> bool {
         let needs_program =
             matches!(self.inner.kind, ErrorKind::MissingProgram { .. } | ErrorKind::UnableToSymbolize { .. });
         needs_program || self.inner.is_of_raw_memory_profile
     }
 
-    /// Names the program in which addresses were looked up.
+    /// Adds the program in which addresses were looked up.
     #[cfg(feature = "correlate")]
     #[must_use]
     pub(crate) fn within(mut self, program: &Path) -> Self {
@@ -191,56 +189,55 @@ impl Error {
         self
     }
 
-    /// The cause.
+    /// Returns the cause.
     pub fn kind(&self) -> &ErrorKind {
         &self.inner.kind
     }
 
-    /// The file, if known.
+    /// Returns the file, if known.
     pub fn path(&self) -> Option<&Path> {
         self.inner.path.as_deref()
     }
 
-    /// Format and version in words, if known.
+    /// Returns format and version in words, if known.
     pub fn format(&self) -> Option<&str> {
         self.inner.format.as_deref()
     }
 
-    /// The section of the file, if known.
+    /// Returns the section of the file, if known.
     pub fn section(&self) -> Option<&str> {
         self.inner.section.as_deref()
     }
 
-    /// The number of the line from 1, for a text that is read line by line.
+    /// Returns the line number, starting at 1, for a text file.
     pub fn line(&self) -> Option<u64> {
         self.section()?.strip_prefix("line ")?.parse().ok()
     }
 
-    /// Bytes from the start of the file, if known.
+    /// Returns the number of bytes from the start of the file, if known.
     pub fn offset(&self) -> Option<u64> {
         self.inner.offset
     }
 
-    /// What to do about it, if anybody knows.
+    /// Returns the hint, if there is one.
     pub fn hint(&self) -> Option<&Hint> {
         self.inner.hint.as_ref()
     }
 
-    /// What was added with [`with_llvm_detail`](Self::with_llvm_detail).
+    /// Returns the detail added with [`with_llvm_detail`](Self::with_llvm_detail).
     pub fn llvm_detail(&self) -> Option<&str> {
         self.inner.llvm_detail.as_deref()
     }
 
-    /// What was added with [`with_llvm_diagnostic`](Self::with_llvm_diagnostic):
-    /// whole lines.
+    /// Returns the lines added with [`with_llvm_diagnostic`](Self::with_llvm_diagnostic).
     pub fn llvm_diagnostic(&self) -> Option<&str> {
         self.inner.llvm_diagnostic.as_deref()
     }
 
-    /// The text that llvm-profdata 22 prints for this error, without path.
+    /// Returns the message that llvm-profdata 22 prints for this error, without path.
     ///
-    /// Class texts as in `getInstrProfErrString` of LLVM 22; the detail follows
-    /// after a colon where LLVM has one.
+    /// The messages of the classes are those of `getInstrProfErrString` in LLVM 22. The detail follows after a colon if
+    /// LLVM has one.
     pub fn llvm_message(&self) -> String {
         if let Some(text) = &self.inner.llvm_message {
             return text.clone();
@@ -312,7 +309,7 @@ mod tests {
         assert_eq!(error.llvm_message(), "malformed instrumentation profile data: number of counters is zero");
     }
 
-    /// Those of Windows depend on its language.
+    /// The messages of Windows depend on its language.
     #[cfg(unix)]
     #[test]
     fn system_errors_print_the_systems_words() {

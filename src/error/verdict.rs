@@ -1,21 +1,21 @@
-//! Levels of findings, and what a checked file is good for.
+//! Levels of findings, and verdicts about files.
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Level {
-    /// Worth knowing.
+    /// Useful to know.
     Info,
-    /// Readable, but odd, or read differently by different readers.
+    /// Readable, but unusual, or read differently by different readers.
     Warning,
-    /// A strict reader rejects the file, or meaning is lost.
+    /// A strict reader rejects the file, or data is lost.
     Error,
 }
 
 impl Level {
-    /// `info`, `warning` or `error`.
+    /// Returns `info`, `warning` or `error`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -25,26 +25,26 @@ impl Level {
     }
 }
 
-/// What a file is still good for.
+/// The verdict about a checked file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Verdict {
-    /// No errors, and profiles.
+    /// No errors, and at least one profile.
     Usable,
-    /// Errors, but entries are left without what is damaged.
+    /// Errors, but there are entries without damage.
     PartlyUsable,
     /// Types and methods, but no profile.
     TablesOnly,
     /// No errors, and no profile.
     Empty,
-    /// Nothing can be had from it.
+    /// No data can be recovered.
     Unusable,
 }
 
 impl Verdict {
-    /// The verdict in plain words.
+    /// Returns the verdict in plain words.
     pub fn name(self) -> &'static str {
         match self {
             Self::Usable => "usable",

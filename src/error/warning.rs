@@ -1,24 +1,24 @@
-//! What is worth saying and no error.
+//! Warnings of the library.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Something worth saying that does not stop the work.
+/// A message about something that does not stop the work.
 ///
-/// Collected and returned; the program decides whether to print it.
+/// Warnings are collected and returned; the program decides whether to print them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Warning {
-    /// The file it is about, if one.
+    /// The file of the warning, if there is one.
     pub path: Option<PathBuf>,
-    /// The function it is about, if one; bytes as in the file.
+    /// The function of the warning, if there is one; bytes as in the file.
     pub function: Option<Vec<u8>>,
     /// Lower case, no full stop.
     pub message: String,
 }
 
 impl Warning {
-    /// A warning that belongs to no file yet.
+    /// Creates a warning without a file.
     pub fn new(message: impl Into<String>) -> Self {
         Self { path: None, function: None, message: message.into() }
     }

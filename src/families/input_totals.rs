@@ -1,7 +1,6 @@
 //! How much each input of a merge counts, family by family: one input should
 //! rarely be most of the result.
 
-use crate::compat::Compat;
 use crate::error::Result;
 use crate::families::read::stacks::{StackOptions, read_stacks};
 use crate::input::{Access, Family, Format, Input};
@@ -9,7 +8,6 @@ use crate::instr::memory_profiles;
 use crate::instr::open::{ReadOptions, open_reader};
 use crate::iprof::{self, SectionKind, SectionTotals};
 use crate::memprof::report::total_bytes;
-use crate::sampleprof;
 
 /// The sum of an LLVM profile's counters, pseudo counts left out; of a memory
 /// profile, or an indexed profile that holds nothing else, the bytes of all
@@ -42,16 +40,6 @@ fn sum_of_counters(input: &Input, options: &ReadOptions) -> Result<u128> {
         }
     }
     Ok(total)
-}
-
-/// The samples of a sample profile, inlined callees included.
-///
-/// # Errors
-///
-/// Those of the reader.
-pub fn sample_total(input: &Input, options: &sampleprof::ReadOptions) -> Result<u128> {
-    let profile = sampleprof::read_file(input, options, Compat::Profbridge)?;
-    Ok(profile.functions.iter().map(|record| u128::from(record.total)).sum())
 }
 
 /// The sum of an iprof's counts in all sections.

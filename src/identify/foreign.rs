@@ -1,9 +1,9 @@
-//! Formats that are recognised so that they can be named, and not read.
+//! Formats that are detected but not read, so that messages can name them.
 
 use super::format::Format;
 use crate::bytes::{Confidence, Head};
 
-/// What speaks for a profile of other tools.
+/// Returns the evidence for profiles of other tools.
 pub(super) fn evidence(head: &Head<'_>) -> Option<(Format, Confidence)> {
     let magics: [(&[u8], Format); 3] =
         [(b"adcg", Format::Gcda), (b"gcda", Format::Gcda), (b"PERFILE2", Format::PerfData)];
@@ -17,7 +17,7 @@ pub(super) fn evidence(head: &Head<'_>) -> Option<(Format, Confidence)> {
     is_bolt_line(first).then_some((Format::BoltText, Confidence::Certain))
 }
 
-/// `1 FROM OFFSET 1 TO OFFSET MISPREDICTED COUNT`, or one of its headings.
+/// Returns true for `1 FROM OFFSET 1 TO OFFSET MISPREDICTED COUNT`, or one of its headings.
 fn is_bolt_line(line: &[u8]) -> bool {
     let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').take(9).collect();
     match words.as_slice() {

@@ -1,10 +1,10 @@
-//! The formats that are told apart, and the families they belong to.
+//! The known formats and their families.
 
 use crate::bytes::{Endian, PointerWidth};
 use crate::compression::Compression;
 use std::fmt;
 
-/// A family of profiles: formats of one model, which merge with each other.
+/// A family of profiles: formats with a common model, which can be merged with each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Family {
@@ -12,19 +12,19 @@ pub enum Family {
     Instr,
     /// LLVM sample profiles.
     SampleProf,
-    /// LLVM memory profiles that are files of their own.
+    /// LLVM memory profiles in files of their own.
     MemProf,
-    /// GraalVM's.
+    /// GraalVM iprof.
     Iprof,
     /// Sampled stacks: recordings, collapsed text, pprof.
     Stacks,
 }
 
 impl Family {
-    /// All of them.
+    /// All families.
     pub const ALL: [Self; 5] = [Self::Instr, Self::SampleProf, Self::MemProf, Self::Iprof, Self::Stacks];
 
-    /// A word that stays the same, for programs.
+    /// Returns the stable name for programs.
     pub fn name(self) -> &'static str {
         match self {
             Self::Instr => "instr",
@@ -35,7 +35,7 @@ impl Family {
         }
     }
 
-    /// What files of the family are called in messages.
+    /// Returns the name of the family's files in messages.
     pub fn words(self) -> &'static str {
         match self {
             Self::Instr => "LLVM instrumentation profiles",
@@ -47,17 +47,17 @@ impl Family {
     }
 }
 
-/// A format that is recognised; not all of them can be read.
+/// A known format. Not all of them can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// No bytes at all.
+    /// No bytes.
     Empty,
     /// LLVM raw profile (`.profraw`).
     Raw {
-        /// Byte order of the whole file.
+        /// The byte order of the file.
         endian: Endian,
-        /// Width of its pointer fields.
+        /// The size of its pointer fields.
         pointer: PointerWidth,
     },
     /// LLVM indexed profile (`.profdata`).
@@ -66,9 +66,9 @@ pub enum Format {
     Text,
     /// GraalVM iprof (JSON).
     Iprof,
-    /// A compressed stream; its content has a format of its own.
+    /// A compressed stream, with content of another format.
     Compressed(Compression),
-    /// Flight Recorder recording.
+    /// Java Flight Recorder recording.
     Jfr,
     /// Collapsed stacks of async-profiler, or folded stacks of perf.
     Collapsed,
@@ -96,18 +96,18 @@ pub enum Format {
     PerfData,
     /// pprof profile (`profile.proto`), decompressed.
     Pprof,
-    /// A partial merge without a profile in front, which its last bytes tell.
+    /// A partial merge that does not begin with a profile. Its footer identifies it.
     Partial,
-    /// JSON, and no iprof.
+    /// JSON that is not an iprof.
     OtherJson,
-    /// Text, and no profile.
+    /// Text that is not a profile.
     OtherText,
-    /// None of these.
+    /// An unknown format.
     Unknown,
 }
 
 impl Format {
-    /// The family of a profile that can be read; `None` for everything else.
+    /// Returns the family of a readable profile; `None` for everything else.
     pub fn family(self) -> Option<Family> {
         match self {
             Self::Raw { .. } | Self::Indexed | Self::Text => Some(Family::Instr),
@@ -123,7 +123,7 @@ impl Format {
         }
     }
 
-    /// A word that stays the same, for programs: `raw`, `sample-text`.
+    /// Returns the stable name for programs: `raw`, `sample-text`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Empty => "empty",
@@ -153,12 +153,12 @@ impl Format {
         }
     }
 
-    /// Whether it is a sample profile of any encoding.
+    /// Returns true for a sample profile in any encoding.
     pub fn is_sample_profile(self) -> bool {
         self.family() == Some(Family::SampleProf)
     }
 
-    /// Whether it is text or JSON that is no profile of any family.
+    /// Returns true for text or JSON that is not a profile of any family.
     pub fn is_no_profile(self) -> bool {
         matches!(self, Self::OtherText | Self::OtherJson)
     }

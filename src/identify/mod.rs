@@ -1,9 +1,8 @@
-//! What an input is, by its beginning, and how sure that is.
+//! Format detection from the beginning of an input, with a confidence.
 //!
-//! The one place where formats are told apart: a file, a pipe, a member of a
-//! directory or of a compressed stream all come here with as many bytes of their
-//! beginning. Each family says what speaks for it; the strongest evidence wins.
-//! Text for which nothing speaks is text, and none of ours.
+//! This is the only place that detects formats: files, pipes, and the content of directories and compressed streams are
+//! all identified here, from equally many bytes. Each family evaluates the evidence for its formats, and the strongest
+//! evidence wins. Text without evidence is text of an unsupported format.
 
 mod foreign;
 mod format;
@@ -15,33 +14,32 @@ use crate::bytes::{Confidence, Head};
 use crate::compression::Compression;
 use crate::{indexed, iprof, memprof, raw, stacks, text};
 
-/// What an input is.
+/// The detected format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Identity {
-    /// The format; that of the content of a compressed stream.
+    /// The format; for a compressed stream, that of its content.
     pub format: Format,
-    /// How sure that is.
+    /// The confidence of the detection.
     pub confidence: Confidence,
 }
 
 impl Identity {
-    /// The family of a profile that can be read; `None` for everything else.
+    /// Returns the family of a readable profile; `None` for everything else.
     pub fn family(&self) -> Option<Family> {
         self.format.family()
     }
 }
 
-/// What speaks for one or several formats.
+/// Evaluates the evidence for one or several formats.
 type Evidence = fn(&Head<'_>) -> Option<(Format, Confidence)>;
 
-/// All that are asked. Where two are as sure the first is right: what has a
-/// magic number stands before what goes by lines.
+/// All evaluations. If two have the same confidence, the first wins: formats with a magic number precede line formats.
 const EVIDENCE: [Evidence; 6] = [instr, sample_profiles::evidence, memprof, iprof, foreign::evidence, stacks];
 
-/// What the input with this beginning is.
+/// Identifies an input by its beginning.
 ///
-/// A compressed stream is only that: decompress it to identify its content.
+/// A compressed stream is reported as such. Decompress it to identify its content.
 pub fn identify(head: &Head<'_>) -> Identity {
     if head.bytes().is_empty() {
         return Identity { format: Format::Empty, confidence: Confidence::Certain };
@@ -63,8 +61,8 @@ pub fn identify(head: &Head<'_>) -> Identity {
     Identity { format, confidence }
 }
 
-/// Whether a file of this format has no record, as far as its beginning is all of it: it says nothing of who wrote other
-/// inputs of a merge.
+/// Returns true if a file of this format has no records, provided that `head` is the whole file. Such a file is not
+/// evidence of the producer of other inputs.
 pub fn is_blank(format: Format, head: &Head<'_>) -> bool {
     let data = head.bytes();
     head.is_whole()
@@ -77,7 +75,7 @@ pub fn is_blank(format: Format, head: &Head<'_>) -> bool {
         }
 }
 
-/// The format of bytes, for who need not know how sure it is.
+/// Returns the format of bytes without its confidence.
 pub fn detect(data: &[u8]) -> Format {
     identify(&Head::new(data)).format
 }
@@ -116,7 +114,7 @@ fn stacks(head: &Head<'_>) -> Option<(Format, Confidence)> {
     Some((format, confidence))
 }
 
-/// What nothing speaks for.
+/// Classifies a file without evidence for any family.
 fn of_no_family(head: &Head<'_>) -> (Format, Confidence) {
     if iprof::is_json(head) {
         return (Format::OtherJson, Confidence::Likely);
@@ -125,14 +123,14 @@ fn of_no_family(head: &Head<'_>) -> (Format, Confidence) {
     (format, Confidence::Possible)
 }
 
-/// Bytes that tell text from rubbish.
+/// The number of bytes that distinguish text from binary data.
 const TEXT_BYTES: usize = 4096;
 
-/// Whether bytes are UTF-8 without control characters.
+/// Returns true if the bytes are UTF-8 without control characters.
 fn is_text(bytes: &[u8]) -> bool {
     let start = &bytes[..bytes.len().min(TEXT_BYTES)];
     let is_control = |byte: &u8| *byte < 0x20 && !matches!(byte, 9..=13 | 0x1b) || *byte == 0x7f;
-    // A character may be cut where the beginning ends.
+    // The head can end inside a character.
     let is_utf8 = std::str::from_utf8(start).map_or_else(|error| error.error_len().is_none(), |_| true);
     is_utf8 && !start.iter().any(is_control)
 }
@@ -178,8 +176,7 @@ mod tests {
         }
     }
 
-    /// A function can be called like the head of a record of the other format:
-    /// the lines below decide.
+    /// A function name can look like the head of a record of the other format. The lines after it decide.
     #[test]
     fn sample_text_and_instrumentation_text_are_never_mistaken() {
         for name in ["foo", "foo:10:1", "1:2:3", "a.c:f", "[a:1 @ b]:3:4", ":1:2"] {

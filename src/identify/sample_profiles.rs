@@ -1,4 +1,4 @@
-//! Recognises sample profiles.
+//! Detection of sample profiles.
 
 use super::Format;
 use crate::bytes::leb128::read_uleb128;
@@ -12,7 +12,7 @@ pub(crate) const EXT_BINARY_MAGIC: u64 = 0x5350_524f_4634_3204;
 pub(crate) const COMPACT_MAGIC: u64 = 0x5350_524f_4634_3202;
 /// The magic number and version of GCC's encoding.
 pub(crate) const GCC_MAGIC: &[u8] = b"adcg*704\0";
-/// The tag of the names in GCC's encoding. Coverage counts of the same version have another tag there.
+/// The tag of the names in GCC's encoding. Coverage counts of the same version have a different tag there.
 const GCC_NAMES_TAG: [u8; 4] = [0, 0, 0, 0xaa];
 
 /// Returns the binary format with the given magic number, which is stored as ULEB128.
@@ -40,8 +40,9 @@ pub(super) fn evidence(head: &Head<'_>) -> Option<(Format, Confidence)> {
     text_confidence(head).map(|confidence| (Format::SampleText, confidence))
 }
 
-/// A text profile begins with a line `NAME:TOTAL:HEAD`, followed by an indented line, another such line or the end. In the
-/// text of an instrumentation profile, a line with nothing but a hash follows the name, whatever the name is.
+/// Evaluates a text file. A text profile begins with a line `NAME:TOTAL:HEAD`, followed by an indented line, another
+/// such line or the end. In the text of an instrumentation profile, a line with only a hash follows the name, whatever
+/// the name is.
 fn text_confidence(head: &Head<'_>) -> Option<Confidence> {
     let mut lines = head.lines().filter(|line| !line.is_empty() && line[0] != b'#');
     if !lines.next().is_some_and(is_record_head) {

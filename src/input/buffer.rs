@@ -1,4 +1,4 @@
-//! One buffer for many files, one after the other.
+//! A reusable buffer for reading many files.
 
 use super::bytes::read_into;
 use super::pages;
@@ -8,7 +8,7 @@ use crate::limits::Limits;
 use crate::memory::{Pages, SharedPages};
 use std::sync::Arc;
 
-/// Holds the bytes of one file after the other; the memory is used again.
+/// Stores the bytes of one file at a time and reuses its memory.
 #[derive(Debug, Default)]
 pub struct ReadBuffer {
     small: Vec<u8>,
@@ -17,17 +17,17 @@ pub struct ReadBuffer {
 }
 
 impl ReadBuffer {
-    /// Reads an input as it is stored, in place of what was read before; a large
-    /// file by up to `threads` threads. What came through a pipe is not copied.
+    /// Reads an input as it is stored and replaces the previous content; a large file with up to `threads` threads.
+    /// Bytes from a pipe are not copied.
     ///
     /// # Errors
     ///
-    /// As [`read_into`].
+    /// The errors of [`read_into`].
     pub fn read(&mut self, input: &Input, limits: &Limits, threads: usize) -> Result<&[u8]> {
         self.read_to_keep(input, limits, threads).map(|(bytes, _)| bytes)
     }
 
-    /// As [`read`](Self::read); the bytes of a large file can be kept.
+    /// Like [`read`](Self::read), but the caller can keep the bytes of a large file.
     pub(crate) fn read_to_keep(
         &mut self,
         input: &Input,
@@ -39,7 +39,7 @@ impl ReadBuffer {
             return Ok((&self.piped, None));
         }
         let path = &input.path;
-        // What somebody keeps is not written over.
+        // Bytes that are still referenced must not be overwritten.
         let used = self.large.take().and_then(Arc::into_inner);
         self.large = pages::read(path, limits, threads, used)?.map(Arc::new);
         if let Some(pages) = &self.large {

@@ -1,4 +1,4 @@
-//! Bytes of an input: read, mapped, or taken from a stream.
+//! Bytes of an input: read, mapped, or from a stream.
 
 use super::file::open_file;
 use super::pages;
@@ -13,16 +13,16 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How a file's bytes are brought in.
+/// The method of reading a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Access {
-    /// Read into memory: a file that another process cuts short while it is
-    /// read gives an error or a shorter input, never a crash.
+    /// Read into memory. If another process truncates the file during the read, the result is an error or a shorter
+    /// input, never a crash.
     #[default]
     Read,
-    /// Mapped: nothing is copied and only touched pages are loaded. If another
-    /// process truncates the file meanwhile, the operating system ends this
-    /// process when a lost page is touched. For files that nobody changes.
+    /// Memory-map the file: nothing is copied, and only touched pages are loaded. If another process truncates the
+    /// file, the operating system ends this process when it touches a missing page. Use it only for files that do not
+    /// change.
     Map,
 }
 
@@ -63,7 +63,7 @@ impl From<Arc<Vec<u8>>> for InputBytes {
     }
 }
 
-/// The bytes of a file, which is no pipe.
+/// Reads a file that is not a pipe.
 pub(super) fn read_file(path: &Path, access: Access, limits: &Limits) -> Result<InputBytes> {
     if access == Access::Map {
         return map(path, limits);
@@ -76,12 +76,12 @@ pub(super) fn read_file(path: &Path, access: Access, limits: &Limits) -> Result<
     Ok(bytes.into())
 }
 
-/// Reads `path`, or standard input for `-`, into `buffer`, replacing what is
-/// there. The memory is used again, so many files cost one buffer.
+/// Reads `path`, or standard input for `-`, into `buffer` and replaces its content. The memory is reused, so one
+/// buffer is enough for all files.
 ///
 /// # Errors
 ///
-/// I/O, and what the limits do not allow.
+/// I/O errors, and exceeded limits.
 pub fn read_into(path: &Path, buffer: &mut Vec<u8>, limits: &Limits) -> Result<()> {
     buffer.clear();
     if path.as_os_str() == "-" {
@@ -90,7 +90,7 @@ pub fn read_into(path: &Path, buffer: &mut Vec<u8>, limits: &Limits) -> Result<(
     let file = open_file(path)?;
     let size = file.metadata().map_or(0, |metadata| metadata.len());
     let wanted = usize::try_from(size.min(limits.stream_bytes)).unwrap_or(usize::MAX);
-    // A size is a hint: the file may grow, shrink, or be a device.
+    // The size is only a hint: the file can grow, shrink, or be a device.
     if buffer.try_reserve_exact(wanted.saturating_add(1)).is_err() {
         return Err(memory::refused(HOLD_INPUT).in_file(path));
     }
@@ -110,7 +110,7 @@ pub fn read_stream(stream: impl Read, buffer: &mut Vec<u8>, limits: &Limits) -> 
     Ok(())
 }
 
-/// Reads to its end a stream whose beginning is in `buffer`.
+/// Reads the rest of a stream whose beginning is in `buffer`.
 pub(super) fn read_rest(stream: impl Read, buffer: &mut Vec<u8>, limits: &Limits) -> Result<()> {
     let most = limits.stream_bytes.saturating_add(1).saturating_sub(buffer.len() as u64);
     stream.take(most).read_to_end(buffer).map_err(|source| Error::io("cannot read", source))?;
@@ -126,7 +126,7 @@ fn map(path: &Path, limits: &Limits) -> Result<InputBytes> {
     let file = open_file(path)?;
     let metadata = file.metadata().map_err(|source| Error::io("cannot read", source).in_file(path))?;
     if !metadata.is_file() || metadata.len() == 0 {
-        // Folders cannot be mapped, empty files need not be.
+        // Directories cannot be mapped, and empty files need not be.
         let mut bytes = Vec::new();
         read_stream(file, &mut bytes, limits).map_err(|error| error.in_file(path))?;
         return Ok(bytes.into());
@@ -137,12 +137,10 @@ fn map(path: &Path, limits: &Limits) -> Result<InputBytes> {
 
 #[allow(unsafe_code)]
 fn map_file(file: &File) -> io::Result<memmap2::Mmap> {
-    // SAFETY: the mapping is private to this process and never written. Its
-    // bytes are plain numbers, for which every content is valid. If another
-    // process writes to the file, later reads see other bytes, which the
-    // readers survive since they check every length where they use it. If it
-    // truncates the file, touching a lost page raises SIGBUS and ends this
-    // process: `Access::Map` says so and is never the default.
+    // SAFETY: the mapping is private to this process and never written. Its bytes are plain numbers, for which every
+    // content is valid. If another process writes to the file, later reads return other bytes. The readers tolerate
+    // this because they check every length when they use it. If another process truncates the file, touching a missing
+    // page raises SIGBUS and ends this process: `Access::Map` documents this and is never the default.
     unsafe { memmap2::Mmap::map(file) }
 }
 

@@ -1,8 +1,7 @@
-//! Which files a run reads: named ones, weighted ones, folders, list files.
+//! The files that a run reads: named files, weighted files, directories, list files.
 //!
-//! As `llvm-profdata merge` collects them: the files named on the command line
-//! first, then the weighted ones, then those of the list; a file may occur any
-//! number of times and counts each time.
+//! The order is that of `llvm-profdata merge`: the files named on the command line, then the weighted ones, then those
+//! of the list. A file can occur several times and counts each time.
 
 use super::source::Input;
 use crate::compat::Compat;
@@ -17,8 +16,8 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Reads `WEIGHT,FILE`, as list files and command lines have it; the weight is
-/// a decimal integer above 0, and a leading `~/` of FILE is the home folder.
+/// Parses `WEIGHT,FILE`, as in list files and on command lines. The weight is a decimal integer above 0. A leading `~/`
+/// of FILE is the home directory.
 ///
 /// ```
 /// use profbridge::input::WeightedInput;
@@ -40,7 +39,7 @@ impl FromStr for Input {
     }
 }
 
-/// `WEIGHT,FILE`; what of a path is no text is replaced.
+/// Displays `WEIGHT,FILE`. Parts of the path that are not text are replaced.
 impl fmt::Display for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{},{}", self.weight, self.path.display())
@@ -59,16 +58,16 @@ pub struct InputList {
 }
 
 impl InputList {
-    /// An empty list that follows the rules of `compat`.
+    /// Creates an empty list that follows the rules of `compat`.
     ///
-    /// LLVM takes a folder's files in the order the file system lists them and
-    /// passes over pipes and devices in silence; we sort, and read what is named.
+    /// In llvm-profdata mode, the files of a directory have the order of the file system, and pipes and devices in it
+    /// are skipped silently. In profbridge mode files are sorted, and explicitly named pipes and devices are read.
     pub fn new(compat: Compat) -> Self {
         Self { compat, ..Self::default() }
     }
 
-    /// Skips `output` when a directory or a list brings it in: it is the result of an earlier run,
-    /// and would be counted again. A file that is named counts, so that profiles can be accumulated.
+    /// Skips `output` if a directory or a list contains it, because it is the result of an earlier run and would be
+    /// counted again. A file that is named explicitly counts, so that profiles can be accumulated.
     #[must_use]
     pub fn without_output(mut self, output: &Path) -> Self {
         let file = fs::metadata(output).ok().filter(fs::Metadata::is_file);
@@ -76,27 +75,27 @@ impl InputList {
         self
     }
 
-    /// Adds a file that counts once, or every file below a folder.
+    /// Adds a file with weight 1, or every file in a directory tree.
     ///
     /// # Errors
     ///
-    /// I/O when the path does not exist or a folder cannot be listed.
+    /// I/O errors if the path does not exist or a directory cannot be listed.
     pub fn push(&mut self, path: impl AsRef<Path>) -> Result<()> {
         self.push_weighted(path.as_ref(), NonZeroU64::MIN)
     }
 
-    /// As [`push`](Self::push), with a weight.
+    /// Like [`push`](Self::push), with a weight.
     ///
     /// # Errors
     ///
-    /// As [`push`](Self::push).
+    /// The errors of [`push`](Self::push).
     pub fn push_weighted(&mut self, path: &Path, weight: NonZeroU64) -> Result<()> {
         self.push_entry(path, weight, false)
     }
 
     fn push_entry(&mut self, path: &Path, weight: NonZeroU64, is_listed: bool) -> Result<()> {
         if path.as_os_str() == "-" {
-            // Standard input gives its bytes once; whoever reads it again finds its end.
+            // Standard input can be read only once; a second reader finds its end.
             let is_first = !self.inputs.iter().any(|input| input.path == path);
             let input = Input::with_weight(path, weight);
             self.inputs.push(if is_first { input } else { input.drained() });
@@ -111,7 +110,7 @@ impl InputList {
             return Ok(());
         }
         if metadata.is_file() || !self.compat.is_llvm() {
-            // What is named counts as named, though a folder holds it as well.
+            // An explicitly named file counts as named even if it is also in a directory.
             self.found.remove(path);
             self.named.insert(path.to_path_buf());
             self.inputs.push(Input::with_weight(path, weight));
@@ -119,7 +118,7 @@ impl InputList {
         Ok(())
     }
 
-    /// Adds the regular files below `folder`; `above` holds the folders on the way down.
+    /// Adds the regular files below `folder`; `above` contains its parent directories.
     fn push_folder(&mut self, folder: &Path, weight: NonZeroU64, above: &mut Vec<Identity>) -> Result<()> {
         let refused = |source| Error::io("cannot list", source).in_file(folder);
         let entries = fs::read_dir(folder).map_err(refused)?;
@@ -128,7 +127,7 @@ impl InputList {
             paths.sort_unstable();
         }
         for path in paths {
-            // A link to nowhere is no input, and neither is what vanished meanwhile.
+            // Dangling links and files that were removed during the scan are not inputs.
             let Ok(metadata) = fs::metadata(&path) else { continue };
             if self.skips(&path, &metadata) {
                 continue;
@@ -140,7 +139,7 @@ impl InputList {
                 self.inputs.push(Input::with_weight(path, weight));
             } else if metadata.is_dir() {
                 let identity = identity(&path, &metadata);
-                // A link back to a folder on the way would never end.
+                // A link to a parent directory would never end.
                 if !above.contains(&identity) {
                     above.push(identity);
                     self.push_folder(&path, weight, above)?;
@@ -151,7 +150,7 @@ impl InputList {
         Ok(())
     }
 
-    /// Whether a file that a directory or a list brings in is the output, which is noted.
+    /// Returns true if a file from a directory or a list is the output, and records it.
     fn skips(&mut self, path: &Path, metadata: &fs::Metadata) -> bool {
         let is_output = self.output.as_ref().is_some_and(|output| *output == identity(path, metadata));
         if is_output {
@@ -164,7 +163,7 @@ impl InputList {
     ///
     /// # Errors
     ///
-    /// Usage when the weight is no decimal integer above 0; else as [`push`](Self::push).
+    /// A usage error if the weight is not a decimal integer above 0; the errors of [`push`](Self::push).
     pub fn push_weighted_text(&mut self, text: &OsStr) -> Result<()> {
         let form = |error: Error| {
             if self.compat.is_llvm() {
@@ -180,14 +179,14 @@ impl InputList {
         self.push_weighted(&path, weight)
     }
 
-    /// Adds the entries of a list file: `[WEIGHT,]FILE` per line, `#` begins a
-    /// comment line, blanks around an entry are dropped.
+    /// Adds the entries of a list file: `[WEIGHT,]FILE` per line. `#` begins a comment line, and blanks around an entry
+    /// are dropped.
     ///
-    /// A line with a comma carries a weight, so a path with one needs `1,path`.
+    /// A line with a comma has a weight, so a path with a comma needs `1,path`.
     ///
     /// # Errors
     ///
-    /// As [`push_weighted_text`](Self::push_weighted_text), for the first bad entry.
+    /// The errors of [`push_weighted_text`](Self::push_weighted_text), for the first invalid entry.
     pub fn push_list(&mut self, list: &[u8]) -> Result<()> {
         for entry in parse_list(list, self.compat) {
             let Input { path, weight, .. } = entry?;
@@ -196,33 +195,32 @@ impl InputList {
         Ok(())
     }
 
-    /// The path of the output that was [skipped](Self::without_output).
+    /// Returns the path of the output that was [skipped](Self::without_output).
     pub fn skipped_output(&self) -> Option<&Path> {
         self.skipped_output.as_deref()
     }
 
-    /// The inputs collected so far.
+    /// Returns the inputs collected so far.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
     }
 
-    /// Inputs that nobody named: they were found in a folder.
+    /// Returns the inputs that were found in a directory and not named.
     pub fn found(&self) -> &BTreeSet<PathBuf> {
         &self.found
     }
 
-    /// The inputs in order.
+    /// Returns the inputs in order.
     pub fn into_inputs(self) -> Vec<Input> {
         self.inputs
     }
 }
 
-/// The entries of a list file, as they are written there: the file system is
-/// not asked. See [`InputList::push_list`].
+/// Parses the entries of a list file without accessing the file system. See [`InputList::push_list`].
 ///
 /// # Errors
 ///
-/// Usage, for each entry whose weight is no decimal integer above 0.
+/// A usage error for each entry whose weight is not a decimal integer above 0.
 pub fn parse_list(list: &[u8], compat: Compat) -> impl Iterator<Item = Result<Input>> {
     let lines = list.split(|b| *b == b'\n').filter(|line| !line.is_empty()).map(trim);
     let entries = lines.filter(move |entry| match entry.first() {
@@ -232,7 +230,7 @@ pub fn parse_list(list: &[u8], compat: Compat) -> impl Iterator<Item = Result<In
     entries.map(|entry| if entry.contains(&b',') { parse_weighted(entry) } else { Ok(Input::new(os_string(entry))) })
 }
 
-/// `WEIGHT,FILE`, with `~` expanded.
+/// Parses `WEIGHT,FILE` and expands `~`.
 fn parse_weighted(text: &[u8]) -> Result<Input> {
     let (weight, path) = match text.iter().position(|b| *b == b',') {
         Some(comma) => (&text[..comma], &text[comma + 1..]),
@@ -242,7 +240,7 @@ fn parse_weighted(text: &[u8]) -> Result<Input> {
     Ok(Input::with_weight(expand_home(&os_string(path)), weight))
 }
 
-/// Decimal digits only: no sign, no blanks.
+/// Parses a weight of decimal digits only: no sign, no blanks.
 fn parse_weight(text: &[u8]) -> Result<NonZeroU64> {
     let digits = text.iter().all(u8::is_ascii_digit);
     let weight = digits.then(|| std::str::from_utf8(text).ok()?.parse().ok()).flatten();
@@ -256,7 +254,7 @@ fn trim(line: &[u8]) -> &[u8] {
     &line[start..end]
 }
 
-/// Replaces `~` or `~user` at the beginning by the home folder, where it is known.
+/// Replaces `~` or `~user` at the beginning by the home directory, if it is known.
 fn expand_home(path: &OsStr) -> PathBuf {
     let whole = PathBuf::from(path);
     let Some(text) = path.to_str().and_then(|text| text.strip_prefix('~')) else { return whole };

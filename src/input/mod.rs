@@ -1,8 +1,7 @@
-//! A path, or `-` for standard input, becomes bytes whose format is known.
+//! Inputs: a path, or `-` for standard input, is opened and its format is detected.
 //!
-//! Formats are recognised by content, never by name. Files are read into
-//! memory by default; mapping is there for callers that look up a few things
-//! in a huge file, see [`bytes::Access`].
+//! Formats are detected from the content, never from the name. Files are read into memory by default. Mapping is
+//! available for callers that need a few parts of a huge file, see [`bytes::Access`].
 
 pub mod buffer;
 pub mod bytes;

@@ -1,4 +1,4 @@
-//! Output that is replaced whole or not at all.
+//! Output files that are replaced atomically.
 
 use super::steps::{Step, step, writing};
 use super::temporary::{self, Temporary};
@@ -11,28 +11,27 @@ use std::path::{Path, PathBuf};
 
 /// Writes `bytes` to `path`, or to standard output for `-`.
 ///
-/// A regular file that is named by its own path takes its place when it is whole,
-/// so that readers and interrupted runs see the old file or the new one, never a
-/// mixture. Until then it has no name on Linux, and elsewhere one beside its
-/// place, `.profbridge-*`; such files that killed runs of the same user left in
-/// that folder are removed. A link is followed and stays a link.
+/// A regular file is replaced when the new content is complete, so that readers and interrupted runs see the old file
+/// or the new one, never a mixture. Until then the new file has no name on Linux, and elsewhere the name
+/// `.profbridge-*` in the same directory. Such files of the same user in that directory, left behind by killed runs,
+/// are removed. A link is followed and stays a link.
 ///
-/// All else is written to as it is: a pipe, a device, and an open descriptor
-/// (`/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`). A file behind a descriptor
-/// keeps what it holds; the bytes go to where the descriptor is.
+/// Other outputs are written directly: a pipe, a device, and an open descriptor (`/dev/stdout`, `/dev/fd/3`,
+/// `/proc/self/fd/3`). A file that a descriptor refers to keeps its content; the bytes are written at the position of
+/// the descriptor.
 ///
 /// # Errors
 ///
-/// I/O errors with the path; a file that would be replaced is untouched then.
+/// I/O errors with the path. A file that would be replaced is then untouched.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     replace_with(path, |out| out.write_all(bytes))
 }
 
-/// As [`replace`], with a function that writes the content.
+/// Like [`replace`], with a function that writes the content.
 ///
 /// # Errors
 ///
-/// As [`replace`].
+/// The errors of [`replace`].
 pub fn replace_with(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
     let written = match Place::of(path) {
         Place::File(target) => replace_file(&target, write).map_err(|failure| (failure, true)),
@@ -51,7 +50,7 @@ pub fn replace_with(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> 
     })
 }
 
-/// Opens what [`replace`] writes to as it is; `None` for a file that it replaces.
+/// Opens an output that [`replace`] writes directly; `None` for a file that it replaces.
 pub fn open_unreplaced(path: &Path) -> Option<io::Result<Box<dyn Write + Send>>> {
     match Place::of(path) {
         Place::File(_) => None,
@@ -59,30 +58,30 @@ pub fn open_unreplaced(path: &Path) -> Option<io::Result<Box<dyn Write + Send>>>
     }
 }
 
-/// Whether an output is standard output: `-`, or a name of the descriptor such as `/dev/stdout`.
+/// Returns true if an output is standard output: `-`, or a name of the descriptor such as `/dev/stdout`.
 pub fn is_standard_output(path: &Path) -> bool {
     matches!(Place::of(path), Place::StandardOutput)
 }
 
-/// Whether [`replace`] puts a file in the place of the one that is there, if any is.
+/// Returns true if [`replace`] puts a new file at this path.
 pub fn is_replaced(path: &Path) -> bool {
     matches!(Place::of(path), Place::File(_))
 }
 
-/// Replaces a file as [`replace`] does, and compresses the content as the file extension says.
+/// Replaces a file like [`replace`], and compresses the content according to the file extension.
 ///
 /// # Errors
 ///
-/// As [`replace_by_name_with`].
+/// The errors of [`replace_by_name_with`].
 pub fn replace_by_name(path: &Path, bytes: &[u8]) -> Result<()> {
     replace_by_name_with(path, |out| out.write_all(bytes))
 }
 
-/// Replaces a file as [`replace_with`] does, and compresses the content as the file extension says.
+/// Replaces a file like [`replace_with`], and compresses the content according to the file extension.
 ///
 /// # Errors
 ///
-/// As [`replace`]; usage for the extension of a compression that is not written.
+/// The errors of [`replace`]; a usage error for the extension of a compression that cannot be written.
 pub fn replace_by_name_with(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
     match Compression::of_output(path)? {
         None => replace_with(path, write),
@@ -90,8 +89,8 @@ pub fn replace_by_name_with(path: &Path, write: impl FnOnce(&mut (dyn Write + Se
     }
 }
 
-/// Lets a program hear of each file that [`replace_with`] removes because a
-/// killed run left it. The first to ask is heard.
+/// Registers a callback for each file of a killed run that [`replace_with`] removes. Only the first registration has an
+/// effect.
 pub fn on_removed_leftover(hear: fn(&Path)) {
     let _ = temporary::ON_REMOVED.set(hear);
 }
@@ -100,26 +99,26 @@ type Failure = (&'static str, io::Error);
 
 type Opened = io::Result<Box<dyn Write + Send>>;
 
-/// Where an output goes.
+/// The destination of an output.
 enum Place {
-    /// Standard output, which others in this process write to as well.
+    /// Standard output, which is shared with other writers in this process.
     StandardOutput,
-    /// What is open already.
+    /// A descriptor that is already open.
     Descriptor(Descriptor),
-    /// A pipe, a device or a folder: nothing to keep whole.
+    /// A pipe, a device or a directory: there is no file to replace.
     Special(PathBuf),
-    /// A regular file, which may not be there yet.
+    /// A regular file, which need not exist.
     File(PathBuf),
 }
 
 impl Place {
-    /// Follows links to what they stand for, also when it is not there yet.
+    /// Follows links to their target, which need not exist.
     fn of(path: &Path) -> Self {
         if path.as_os_str() == "-" {
             return Self::StandardOutput;
         }
         let mut target = path.to_path_buf();
-        // Chains of links longer than the system allows fail when opened.
+        // Longer chains of links than the system allows fail when opened.
         for _ in 0..40 {
             if let Some(descriptor) = Descriptor::named(&target) {
                 let is_standard = descriptor.is_standard_output();
@@ -135,7 +134,7 @@ impl Place {
         if is_special { Self::Special(target) } else { Self::File(target) }
     }
 
-    /// Opens it without a change to what it holds.
+    /// Opens it without changing its content.
     fn open(self) -> Opened {
         Ok(match self {
             Self::StandardOutput => Box::new(io::stdout()),

@@ -1,4 +1,4 @@
-//! Large files in large pages of memory.
+//! Reading large files into large memory pages.
 
 use super::file::open_file;
 use super::steps::{Step, step};
@@ -11,15 +11,16 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Files from this size on are large.
+/// The minimum size of a large file.
 const LARGE: u64 = memory::LARGE as u64;
 
-/// Reads a large file by up to `threads` threads, into memory that was `used`
-/// for another if that is large enough; `None` for whatever has to be read in
-/// the ordinary way: small files, those above the limit or changing, and what is
-/// no file. Pipes are not for this: they would be opened for nothing.
+/// Reads a large file with up to `threads` threads, into the memory `used` of an earlier file if that is large enough.
+/// Returns `None` for inputs that must be read normally: small files, files that exceed the limit or change, and paths
+/// that are not files. Pipes are not passed here, because opening one would consume it.
 ///
 /// # Errors
+///
+/// I/O errors with the path.
 ///
 /// I/O errors with the path.
 pub(super) fn read(path: &Path, limits: &Limits, threads: usize, used: Option<Pages>) -> Result<Option<Pages>> {
@@ -39,9 +40,8 @@ pub(super) fn read(path: &Path, limits: &Limits, threads: usize, used: Option<Pa
     }
 }
 
-/// Fills `memory` from the beginning of a file, each thread a part of it: most
-/// of the time goes into clearing pages and copying, which threads can share.
-/// `false` when the file ends before.
+/// Fills `memory` from the beginning of a file, with a part for each thread: most of the time is needed for clearing
+/// pages and copying, which threads can share. Returns false if the file ends earlier.
 fn read_parts(file: &File, memory: &mut [u8], threads: usize) -> io::Result<bool> {
     let part = memory.len().div_ceil(threads.max(1)).max(PART);
     let parts = memory.chunks_mut(part).zip((0u64..).step_by(part));
@@ -49,10 +49,10 @@ fn read_parts(file: &File, memory: &mut [u8], threads: usize) -> io::Result<bool
     read.into_iter().try_fold(true, |whole, part| Ok(part? && whole))
 }
 
-/// No thread reads less than this.
+/// The minimum number of bytes per thread.
 const PART: usize = 4 << 20;
 
-/// Fills `memory` from that offset of a file on; `false` when the file ends before.
+/// Fills `memory` from an offset of a file. Returns false if the file ends earlier.
 pub(super) fn read_at(file: &File, mut memory: &mut [u8], mut offset: u64) -> io::Result<bool> {
     while !memory.is_empty() {
         match step(Step::Read, || system::read_at(file, memory, offset)) {

@@ -1,5 +1,5 @@
-//! What comes through a pipe: it comes but once, and is kept for whoever reads
-//! it next, a little of it in memory and the rest in a file without a name.
+//! Input from a pipe. It can be read only once, so its bytes are kept for the next reader: the first bytes in memory,
+//! the rest in a file without a name.
 
 use crate::error::{Error, Result};
 use crate::partial::document_len;
@@ -7,20 +7,20 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of a pipe that are kept in memory when it is read as a stream.
+/// The number of bytes of a pipe that are kept in memory when it is read as a stream.
 const KEPT_IN_MEMORY: usize = 16 << 20;
 
-/// What comes through a pipe.
+/// The state of a pipe.
 #[derive(Default)]
 pub(super) enum Pipe {
-    /// Nobody asked yet.
+    /// Not opened yet.
     #[default]
     Closed,
-    /// What was read, and what follows.
+    /// The bytes read so far, and the rest of the pipe.
     Open { read: StoredBytes, rest: Box<dyn Read + Send> },
-    /// All of it.
+    /// All bytes.
     Whole(Arc<Vec<u8>>),
-    /// It could not be read when there was still something to read.
+    /// A read error before the end.
     Failed { message: String, hint: Option<String> },
 }
 
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Pipe {
 pub(super) struct StoredBytes {
     memory: Vec<u8>,
     most_in_memory: usize,
-    /// What follows those in memory: a file that vanishes with its last user.
+    /// The bytes after those in memory, in a file that is deleted with its last user.
     file: Option<File>,
     in_file: u64,
 }
@@ -56,10 +56,10 @@ impl StoredBytes {
         self.memory.len() as u64 + self.in_file
     }
 
-    /// Adds what was read.
+    /// Appends bytes.
     fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.file.is_none() && self.memory.len() + bytes.len() > self.most_in_memory {
-            // Where no file can be made, as without any folder that may be written to, memory has to do.
+            // Falls back to memory if no file can be created, for example without a writable directory.
             self.file = tempfile::tempfile().ok();
         }
         let Some(file) = &mut self.file else {
@@ -74,7 +74,7 @@ impl StoredBytes {
         Ok(())
     }
 
-    /// Reads from `position`, which is not behind the end.
+    /// Reads from `position`, which is at most the end.
     fn read_at(&mut self, position: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let in_memory = self.memory.len() as u64;
         let Some(in_file) = position.checked_sub(in_memory) else {
@@ -86,7 +86,7 @@ impl StoredBytes {
         file.take(self.in_file.saturating_sub(in_file)).read(buffer)
     }
 
-    /// All bytes, one after the other.
+    /// Returns all bytes as a stream.
     fn into_stream(self) -> io::Result<Box<dyn Read + Send>> {
         let memory = io::Cursor::new(self.memory);
         let Some(mut file) = self.file else { return Ok(Box::new(memory)) };
@@ -94,7 +94,7 @@ impl StoredBytes {
         Ok(Box::new(memory.chain(file.take(self.in_file))))
     }
 
-    /// Takes all bytes into memory.
+    /// Reads all bytes into memory.
     fn take_bytes(&mut self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         std::mem::take(self).into_stream()?.read_to_end(&mut bytes)?;
@@ -103,7 +103,7 @@ impl StoredBytes {
 }
 
 impl Pipe {
-    /// Where the document ends, that readers see, of what is wholly in memory.
+    /// Returns the end of the document that readers see, for input that is completely in memory.
     pub(super) fn document_end(&self) -> u64 {
         match self {
             Self::Whole(bytes) => document_len(bytes, bytes.len() as u64).unwrap_or(u64::MAX),
@@ -111,7 +111,7 @@ impl Pipe {
         }
     }
 
-    /// The bytes that nobody has to read again.
+    /// Returns the remaining bytes, which no one reads again.
     pub(super) fn into_stream(self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::Closed | Self::Failed { .. } => Box::new(io::empty()),
@@ -120,7 +120,7 @@ impl Pipe {
         })
     }
 
-    /// All bytes; `read_rest` adds to what was read what follows.
+    /// Returns all bytes; `read_rest` appends the rest to the bytes read so far.
     pub(super) fn whole(
         &mut self,
         read_rest: impl FnOnce(&mut (dyn Read + Send), &mut Vec<u8>) -> Result<()>,
@@ -136,7 +136,7 @@ impl Pipe {
         }
     }
 
-    /// Reads from `position`, and keeps what nobody has read before.
+    /// Reads from `position`, and stores bytes that were not read before.
     fn read_at(&mut self, position: u64, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Closed | Self::Failed { .. } => Ok(0),
@@ -154,7 +154,7 @@ impl Pipe {
     }
 }
 
-/// Reads a pipe from its first byte.
+/// A reader that starts at the first byte of a pipe.
 pub(super) struct PipeReader<P> {
     pipe: P,
     position: u64,

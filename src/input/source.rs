@@ -1,10 +1,9 @@
-//! An input: where it is, how often it counts, what it is, and its bytes.
+//! An input: its path, its weight, its format, and its bytes.
 //!
-//! Made once and carried from the command line to the reader. A file is opened
-//! again by whoever reads it, so that many inputs cost neither memory nor open
-//! files. What comes through a pipe comes but once, and is kept by its input:
-//! it can be looked at first, and be read again where a merge has to begin anew.
-//! Read as a stream it is kept in a temporary file, of which memory has the beginning.
+//! An input is created once and passed from the command line to the reader. Each reader opens the file again, so that
+//! many inputs need neither memory nor open files. A pipe can be read only once, so the input stores its bytes: its
+//! format can be detected first, and it can be read again if a merge must restart. If a pipe is read as a stream, a
+//! temporary file stores its bytes, and memory only the first of them.
 
 use super::bytes::{Access, InputBytes, read_file, read_rest};
 use super::file::open_file;
@@ -24,12 +23,12 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// An input and how often it counts. Clones share what was learned and read.
+/// An input and its weight. Clones share the detected format and the bytes of a pipe.
 #[derive(Debug, Clone)]
 pub struct Input {
-    /// As given, or as found in a folder; `-` is standard input.
+    /// The path as given, or as found in a directory; `-` is standard input.
     pub path: PathBuf,
-    /// Factor of every count of the input.
+    /// The factor for every count of the input.
     pub weight: NonZeroU64,
     shared: Arc<Shared>,
 }
@@ -37,7 +36,7 @@ pub struct Input {
 /// An input of a merge, where weights matter.
 pub type WeightedInput = Input;
 
-/// What the clones of an input have in common.
+/// The state that clones of an input share.
 #[derive(Debug, Default)]
 struct Shared {
     is_pipe: OnceLock<bool>,
@@ -45,26 +44,26 @@ struct Shared {
     pipe: Mutex<Pipe>,
 }
 
-/// Bytes that every format's magic number and version are in.
+/// The number of bytes that contain the magic number and the version of every format.
 const START_BYTES: usize = 16;
 
-/// What the beginning of an input tells.
+/// The properties of an input that follow from its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InputProbe {
-    /// What it is; for a compressed stream, what its content is.
+    /// The format; for a compressed stream, that of its content.
     pub identity: Identity,
     /// The compression, if the input is compressed.
     pub compression: Option<Compression>,
-    /// The version of the format, where the beginning tells it.
+    /// The version of the format, if the beginning contains it.
     pub version: Option<FormatVersion>,
-    /// Whether it is a small file without a record.
+    /// Whether it is a small file without records.
     pub is_blank: bool,
     start: [u8; START_BYTES],
     start_len: usize,
 }
 
 impl InputProbe {
-    /// The first bytes of the content, 16 if there are as many.
+    /// Returns the first bytes of the content, at most 16.
     pub fn start(&self) -> &[u8] {
         &self.start[..self.start_len]
     }
@@ -109,19 +108,18 @@ impl From<&str> for Input {
 }
 
 impl Input {
-    /// An input that counts once; `-` is standard input. Of a pipe there has to
-    /// be one input, and clones of it.
+    /// Creates an input with weight 1; `-` is standard input. For a pipe there must be only one input and its clones.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self::with_weight(path, NonZeroU64::MIN)
     }
 
-    /// An input whose counts are multiplied.
+    /// Creates an input whose counts are multiplied by `weight`.
     pub fn with_weight(path: impl Into<PathBuf>, weight: NonZeroU64) -> Self {
         Self { path: path.into(), weight, shared: Arc::default() }
     }
 
-    /// An input whose bytes are in memory, compressed or not; `path` is what
-    /// messages call it, and a name that ends in `.iprof` says what it is meant to be.
+    /// Creates an input from bytes in memory, compressed or not; `path` is its name in messages. A name with the
+    /// extension `.iprof` marks it as iprof.
     ///
     /// ```
     /// use profbridge::input::{Format, Input};
@@ -133,12 +131,12 @@ impl Input {
     pub fn from_bytes(path: impl Into<PathBuf>, bytes: Vec<u8>) -> Self {
         let input = Self::new(path);
         *input.pipe() = Pipe::Whole(Arc::new(bytes));
-        // Read as what came through a pipe is.
+        // Read like a pipe.
         let _ = input.shared.is_pipe.set(true);
         input
     }
 
-    /// An input of which is known that it cannot be read, and why.
+    /// Creates an input that is known to be unreadable, with the reason.
     pub(crate) fn unreadable(path: impl Into<PathBuf>, message: String, hint: Option<String>) -> Self {
         let input = Self::new(path);
         *input.pipe() = Pipe::Failed { message, hint };
@@ -146,26 +144,26 @@ impl Input {
         input
     }
 
-    /// The same, with another weight.
+    /// Returns the input with another weight.
     #[must_use]
     pub fn weighted_by(self, weight: NonZeroU64) -> Self {
         Self { weight, ..self }
     }
 
-    /// A pipe that another input has read to its end.
+    /// Marks a pipe that another input has read to its end.
     pub(super) fn drained(self) -> Self {
         *self.pipe() = Pipe::Whole(Arc::default());
         self
     }
 
-    /// Whether the bytes come but once: standard input, pipes, devices.
+    /// Returns true if the bytes can be read only once: standard input, pipes, devices.
     pub fn is_pipe(&self) -> bool {
         let special = |metadata: &std::fs::Metadata| !metadata.is_file() && !metadata.is_dir();
         let look = || self.path.as_os_str() == "-" || std::fs::metadata(&self.path).is_ok_and(|found| special(&found));
         *self.shared.is_pipe.get_or_init(look)
     }
 
-    /// What the beginning tells, which is looked at once.
+    /// Examines the beginning of the input, once.
     ///
     /// # Errors
     ///
@@ -182,24 +180,23 @@ impl Input {
         Ok(self.shared.probe.get_or_init(|| probe))
     }
 
-    /// The format; that of the content of a compressed stream.
+    /// Returns the format; for a compressed stream, that of its content.
     ///
     /// # Errors
     ///
-    /// As [`look`](Self::look).
+    /// The errors of [`look`](Self::look).
     pub fn format(&self) -> Result<Format> {
         Ok(self.look()?.identity.format)
     }
 
-    /// The family of profiles that it belongs to; `None` for what is no profile.
+    /// Returns the profile family of the input; `None` for a file that is not a profile.
     ///
-    /// What has no magic number of another format and is called `.iprof` is
-    /// taken for one, since that is what somebody took it for: it may be cut or
-    /// damaged.
+    /// A file with the extension `.iprof` and without the magic number of another format counts as iprof, because it
+    /// may be a truncated or damaged one.
     ///
     /// # Errors
     ///
-    /// As [`look`](Self::look).
+    /// The errors of [`look`](Self::look).
     pub fn family(&self) -> Result<Option<Family>> {
         let identity = self.look()?.identity;
         let is_text = matches!(identity.format, Format::Text | Format::SampleText | Format::Collapsed);
@@ -210,13 +207,11 @@ impl Input {
         Ok(identity.family().or_else(|| self.part_family()))
     }
 
-    /// All bytes, decompressed; of a partial merge of iprof files or
-    /// stacks the document that stands in front.
+    /// Returns all bytes, decompressed; for a partial merge of iprof files or stacks, only the document at its start.
     ///
     /// # Errors
     ///
-    /// I/O errors with the path; limit exceeded when a stream is longer than
-    /// [`Limits::stream_bytes`].
+    /// I/O errors with the path; limit exceeded if a stream is longer than [`Limits::stream_bytes`].
     pub fn bytes(&self, access: Access, limits: &Limits) -> Result<InputBytes> {
         let bytes = self.stored_bytes(access, limits)?;
         let document = document_len(&bytes, bytes.len() as u64).map(|len| &bytes[..len as usize]);
@@ -230,30 +225,30 @@ impl Input {
         })
     }
 
-    /// Whether a file, or what is in memory, ends as partial merges do. Of a pipe
-    /// that was not read to its end this is not known.
+    /// Returns true if a file, or the bytes in memory, end like a partial merge. Returns false for a pipe that was not
+    /// read to its end.
     pub fn is_partial(&self) -> bool {
-        // Who reads it tells what is wrong.
+        // The reader reports the error.
         self.ends_as_part().unwrap_or(false)
     }
 
-    /// As [`is_partial`](Self::is_partial), where a file that cannot be opened is an error.
+    /// Like [`is_partial`](Self::is_partial), but returns the error of a file that cannot be opened.
     pub(crate) fn ends_as_part(&self) -> Result<bool> {
         Ok(self.footer()?.is_some())
     }
 
-    /// Who wrote the inputs of a partial merge, as its family says it in one word;
-    /// `None` for any other input, and for a pipe that was not read to its end.
+    /// Returns the producers of the inputs of a partial merge, in one word whose meaning depends on the family; `None`
+    /// for any other input, and for a pipe that was not read to its end.
     pub(crate) fn part_origins(&self) -> Option<u64> {
         Frame::origins_of_footer(&self.footer().ok()??)
     }
 
-    /// The family of a partial merge by its footer, where nothing in front tells one.
+    /// Returns the family in the footer of a partial merge that does not begin with a profile.
     fn part_family(&self) -> Option<Family> {
         Frame::family_of_footer(&self.footer().ok()??).map(Family::from)
     }
 
-    /// The little-endian word at a place of the content, which may be compressed.
+    /// Returns the little-endian word at an offset of the content, which can be compressed.
     pub(crate) fn word_at(&self, place: u64) -> Option<u64> {
         let mut word = [0; 8];
         if !self.is_pipe() && self.look().ok()?.compression.is_none() {
@@ -261,7 +256,7 @@ impl Input {
             file.seek(SeekFrom::Start(place)).and_then(|_| file.read_exact(&mut word)).ok()?;
             return Some(u64::from_le_bytes(word));
         }
-        // Only the beginning is decompressed, whatever window the rest needs: reading all of it is bounded.
+        // Only the beginning is decompressed, with a window of any size. Reading the whole content enforces the limit.
         let limits = Limits { window_bytes: u64::MAX, ..Limits::default() };
         let mut content = open_stream(self.stream().ok()?, &limits).ok()?.stream;
         io::copy(&mut content.by_ref().take(place), &mut io::sink()).ok()?;
@@ -269,10 +264,10 @@ impl Input {
         Some(u64::from_le_bytes(word))
     }
 
-    /// The last bytes of a partial merge.
+    /// Returns the last bytes of a partial merge.
     fn footer(&self) -> Result<Option<[u8; FOOTER_BYTES]>> {
         if !self.is_pipe() {
-            // Raw dumps are never partial merges, and there may be thousands of them.
+            // Raw profiles are never partial merges, and there may be thousands of them.
             let is_raw = self.path.extension().is_some_and(|extension| extension == "profraw");
             return if is_raw { Ok(None) } else { Ok(last_bytes(&mut open_file(&self.path)?).map(|(end, _)| end)) };
         }
@@ -282,24 +277,23 @@ impl Input {
         })
     }
 
-    /// All bytes as they are stored, of a partial merge too.
+    /// Returns all bytes as they are stored, also for a partial merge.
     ///
     /// # Errors
     ///
-    /// As [`bytes`](Self::bytes).
+    /// The errors of [`bytes`](Self::bytes).
     pub fn stored_bytes(&self, access: Access, limits: &Limits) -> Result<InputBytes> {
         if self.is_pipe() { Ok(self.piped(limits)?.into()) } else { read_file(&self.path, access, limits) }
     }
 
-    /// All bytes of a pipe.
+    /// Returns all bytes of a pipe.
     pub(super) fn piped(&self, limits: &Limits) -> Result<Arc<Vec<u8>>> {
         let mut pipe = self.opened()?;
         pipe.whole(|rest, bytes| read_rest(rest, bytes, limits)).map_err(|error| error.in_file(&self.path))
     }
 
-    /// The bytes as they are stored, from the first on; of a partial merge of
-    /// iprof files or stacks the document that stands in front. What a pipe gives
-    /// is kept for whoever reads it next.
+    /// Returns a stream of the stored bytes; for a partial merge of iprof files or stacks, only of the document at its
+    /// start. The bytes of a pipe are kept for the next reader.
     ///
     /// # Errors
     ///
@@ -317,8 +311,8 @@ impl Input {
         Ok(Box::new(PipeReader::new(SharedPipe(self.shared.clone())).take(end)))
     }
 
-    /// As [`stream`](Self::stream), for the last reader of all: what a pipe gives
-    /// is not kept, unless there are clones of the input.
+    /// Like [`stream`](Self::stream), for the last reader: the bytes of a pipe are not kept, unless there are clones of
+    /// the input.
     ///
     /// # Errors
     ///
@@ -344,7 +338,7 @@ impl Input {
         self.shared.pipe.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The pipe, which is not closed.
+    /// Returns the opened pipe.
     fn opened(&self) -> Result<MutexGuard<'_, Pipe>> {
         let mut pipe = self.pipe();
         if let Pipe::Failed { message, hint } = &*pipe {
@@ -364,7 +358,7 @@ impl Input {
     }
 }
 
-/// The family whose merge takes a part; memory profiles go with instrumentation.
+/// Maps the family of a partial merge to that of its inputs. Memory profiles belong to instrumentation.
 impl From<PartFamily> for Family {
     fn from(part: PartFamily) -> Self {
         match part {
@@ -380,19 +374,18 @@ impl From<PartFamily> for Family {
 ///
 /// # Errors
 ///
-/// I/O errors with the path; limit exceeded when a stream is longer than
-/// [`Limits::stream_bytes`].
+/// I/O errors with the path; limit exceeded if a stream is longer than [`Limits::stream_bytes`].
 pub fn open(path: &Path, access: Access, limits: &Limits) -> Result<InputBytes> {
     Input::new(path).bytes(access, limits)
 }
 
-/// Whether a name is that of an iprof, compressed or not.
+/// Returns true if a path has the extension of an iprof, compressed or not.
 pub fn is_iprof_name(path: &Path) -> bool {
     uncompressed_name(path).is_some_and(|name| name.ends_with(".iprof"))
 }
 
-/// The footer of a partial merge at the end of a file, and the file's length;
-/// the file stands at its beginning again.
+/// Reads the footer of a partial merge at the end of a file, and the length of the file. The position is then at the
+/// beginning again.
 fn last_bytes(file: &mut File) -> Option<([u8; FOOTER_BYTES], u64)> {
     let len = file.metadata().ok().filter(|found| found.is_file())?.len();
     let from = len.checked_sub(FOOTER_BYTES as u64)?;
@@ -411,17 +404,16 @@ impl AsRef<Mutex<Pipe>> for SharedPipe {
     }
 }
 
-/// Bytes that are looked at first: enough for whatever has a magic number.
+/// The number of bytes that are examined first: enough for all formats with a magic number.
 const FIRST_BYTES: usize = 4096;
 
-/// Looks at the beginning of a stream, at more than the first bytes only if
-/// these leave a doubt.
+/// Examines the beginning of a stream, and more than the first bytes only if these are ambiguous.
 fn look(stream: impl Read) -> io::Result<InputProbe> {
-    // Only the beginning is decompressed, whatever window the rest needs: reading all of it is bounded.
+    // Only the beginning is decompressed, with a window of any size. Reading the whole content enforces the limit.
     let limits = Limits { window_bytes: u64::MAX, ..Limits::default() };
     let Opened { compression, mut stream } = open_stream(stream, &limits)?;
     let mut read_to = |head: &mut Vec<u8>, wanted| match read_on(&mut stream, head, wanted) {
-        // The content before damage counts. Reading all of it reports the damage.
+        // The content before the damage counts. Reading the whole content reports the damage.
         Err(error) if compression.is_some() && error.kind() != io::ErrorKind::OutOfMemory => Ok(false),
         read => read,
     };
@@ -440,7 +432,7 @@ fn look(stream: impl Read) -> io::Result<InputProbe> {
     Ok(InputProbe::new(identity, compression, &Head::cut(&head, is_whole)))
 }
 
-/// Reads until there are `wanted` bytes; says whether the stream ends before.
+/// Reads until there are `wanted` bytes. Returns true if the stream ends earlier.
 fn read_on(stream: &mut impl Read, head: &mut Vec<u8>, wanted: usize) -> io::Result<bool> {
     let missing = wanted - head.len();
     Ok(stream.take(missing as u64).read_to_end(head)? < missing)
@@ -487,7 +479,7 @@ mod tests {
         assert!(Input::new("/no/such/file").look().is_err());
     }
 
-    /// The head is the same length for a file and for the content of a compressed one.
+    /// The head has the same length for a file and for the content of a compressed one.
     #[test]
     fn formats_are_detected_after_the_first_bytes() {
         for comments in [0, 10, 5000, 200_000] {
@@ -520,7 +512,7 @@ mod tests {
         use std::io::PipeReader as SystemPipe;
         use std::os::fd::AsRawFd;
 
-        /// A pipe with this content, and its path, which lasts as long as the pipe.
+        /// Creates a pipe with this content. Its path is valid as long as the pipe exists.
         fn pipe(content: &[u8]) -> (SystemPipe, PathBuf) {
             let (reader, mut writer) = io::pipe().unwrap();
             writer.write_all(content).unwrap();

@@ -1,4 +1,4 @@
-//! A file that is read piece by piece.
+//! A file that is read in chunks.
 
 use super::file::open_file;
 use super::pages::read_at;
@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// A file that has to stay as it is while it is read.
+/// A file that must not change during the read.
 #[derive(Debug)]
 pub(crate) struct StableFile {
     file: File,
@@ -18,7 +18,7 @@ pub(crate) struct StableFile {
 }
 
 impl StableFile {
-    /// Opens a file; `None` for what is none, such as a folder.
+    /// Opens a file; `None` for paths that are not regular files, such as a directory.
     ///
     /// # Errors
     ///

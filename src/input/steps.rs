@@ -1,12 +1,11 @@
-//! The steps that input and output ask of the system, one by one, so that tests
-//! can let each of them fail.
+//! The system calls of input and output as separate steps, so that tests can make each of them fail.
 
 use std::fs::File;
 use std::io;
 #[cfg(test)]
 use std::io::{Read, Write};
 
-/// What is asked of the system.
+/// A kind of system call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(test), allow(dead_code))]
 pub(crate) enum Step {
@@ -20,7 +19,7 @@ pub(crate) enum Step {
     Rename,
 }
 
-/// Takes a step that cannot be interrupted or done in part.
+/// Makes a call that cannot be interrupted or done in part.
 #[cfg_attr(not(test), allow(unused_variables))]
 pub(super) fn step<T>(step: Step, take: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     #[cfg(test)]
@@ -28,13 +27,13 @@ pub(super) fn step<T>(step: Step, take: impl FnOnce() -> io::Result<T>) -> io::R
     take()
 }
 
-/// The bytes of an opened file.
+/// Wraps an opened file for reading.
 #[cfg(not(test))]
 pub(super) fn reading(file: File) -> File {
     file
 }
 
-/// What an output is written to.
+/// Wraps an output file for writing.
 #[cfg(not(test))]
 pub(super) fn writing(file: &mut File) -> &mut File {
     file
@@ -74,30 +73,30 @@ impl Write for FaultInjectingFile<&mut File> {
     }
 }
 
-/// Letting steps fail.
+/// Fault injection.
 #[cfg(test)]
 pub(crate) mod faults {
     use super::Step;
     use std::cell::Cell;
     use std::io;
 
-    /// What goes wrong.
+    /// The kind of fault.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(crate) enum Fault {
-        /// A signal comes first; the step has to be taken again.
+        /// A signal interrupts the call, which must be repeated.
         Interrupted,
-        /// Fewer bytes than asked for.
+        /// Fewer bytes than requested.
         Short,
         /// The device fails.
         Device,
-        /// There is no room.
+        /// The disk is full.
         Full,
     }
 
     impl Fault {
         pub(crate) const ALL: [Self; 4] = [Self::Interrupted, Self::Short, Self::Device, Self::Full];
 
-        /// Whether the program gets over it.
+        /// Returns true if the program recovers from this fault.
         pub(crate) fn is_skipped(self, step: Step) -> bool {
             matches!(self, Self::Interrupted | Self::Short) && matches!(step, Step::Read | Step::Write)
         }
@@ -108,9 +107,8 @@ pub(crate) mod faults {
         static TAKEN: Cell<(usize, Option<Step>)> = const { Cell::new((0, None)) };
     }
 
-    /// Runs `work`, whose step of that number (from 0) goes wrong so; says which
-    /// step it was, `None` when there are fewer, and how many were taken. Counts
-    /// the steps of this thread alone.
+    /// Runs `work` with a fault at the given step (counted from 0). Returns that step, `None` if there are fewer, and
+    /// the number of steps. Only steps of this thread count.
     pub(crate) fn at<T>(number: usize, fault: Option<Fault>, work: impl FnOnce() -> T) -> (T, Option<Step>, usize) {
         PLAN.set(Some((number, fault)));
         TAKEN.set((0, None));
@@ -120,13 +118,13 @@ pub(crate) mod faults {
         (done, hit, taken)
     }
 
-    /// How much of `len` the coming step may do.
+    /// Returns how much of `len` the next step can do.
     pub(super) fn before(step: Step, len: usize) -> io::Result<usize> {
         let Some((number, fault)) = PLAN.get() else { return Ok(len) };
         let (taken, hit) = TAKEN.get();
         let is_hit = taken == number;
         TAKEN.set((taken + 1, if is_hit { Some(step) } else { hit }));
-        // The numbers of the system's errors on Linux.
+        // The error numbers of Linux.
         match fault.filter(|_| is_hit) {
             None => Ok(len),
             Some(Fault::Interrupted) if Fault::Interrupted.is_skipped(step) => Err(io::ErrorKind::Interrupted.into()),

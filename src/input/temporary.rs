@@ -1,14 +1,12 @@
-//! A new file that takes its place when it is whole.
+//! A temporary file that becomes the output when it is complete.
 //!
-//! On Linux it has no name until then (`O_TMPFILE`, where the file system has
-//! that): the system itself frees it when the process ends, however it ends. A
-//! link can make a name but not replace one. So where the place is taken, the
-//! whole file gets a name beside it first and is renamed at once; a process
-//! killed between the two leaves a whole copy under that name.
+//! On Linux it has no name until then (`O_TMPFILE`, if the file system supports it): the system deletes it when the
+//! process ends for any reason. A link can create a name but not replace one. So if the target exists, the complete
+//! file first gets a name in the same directory and is renamed at once. A process that is killed between the two leaves
+//! a complete copy under that name.
 //!
-//! Elsewhere it has a name beside its place from the beginning. Whoever makes
-//! such a name holds a lock on the file, which the system takes away with the
-//! process. So a later run knows what a killed one left, and removes it.
+//! Elsewhere it has a name in the same directory from the beginning. The creator of such a name locks the file, and the
+//! system releases the lock with the process. So a later run recognizes files of killed runs and removes them.
 
 use super::steps::{Step, step};
 use crate::system::{self, HAS_LOCKS, is_at, lock};
@@ -18,23 +16,22 @@ use std::path::Path;
 use std::sync::OnceLock;
 use tempfile::{Builder, NamedTempFile, TempPath};
 
-/// What names beside the output begin with.
+/// The prefix of temporary names in the directory of the output.
 pub(super) const PREFIX: &str = ".profbridge-";
 
-/// Hears of every file that is removed because a killed run left it.
+/// Called for every file of a killed run that is removed.
 pub(super) static ON_REMOVED: OnceLock<fn(&Path)> = OnceLock::new();
 
-/// A file that has no place yet. It is gone when this is dropped.
+/// A file that is not in its final location yet. It is deleted when this is dropped.
 #[derive(Debug)]
 pub(super) struct Temporary {
     pub(super) file: File,
-    /// `None` where it has no name.
+    /// `None` if it has no name.
     name: Option<TempPath>,
 }
 
 impl Temporary {
-    /// Makes a file that will have its place in `folder`, with the permissions
-    /// that the system gives new files.
+    /// Creates a file that will be moved into `folder`, with the permissions of new files.
     pub(super) fn new(folder: &Path) -> io::Result<Self> {
         let made = step(Step::Create, || match system::unnamed_file(folder) {
             Some(file) => Ok(Self { file, name: None }),
@@ -48,24 +45,23 @@ impl Temporary {
         loop {
             let (file, name) = builder().tempfile_in(folder)?.into_parts();
             lock(&file);
-            // Between its creation and the lock another run may have taken it
-            // for a leftover.
+            // Another run may have removed it as a leftover between its creation and the lock.
             if !HAS_LOCKS || is_at(&file, &name) {
                 return Ok(Self { file, name: Some(name) });
             }
         }
     }
 
-    /// Gives the file its place; `is_taken` says whether another is there.
+    /// Moves the file to its target; `is_taken` is true if the target exists.
     ///
     /// # Errors
     ///
-    /// Those of linking and renaming; what was there is untouched then.
+    /// The errors of linking and renaming. The existing file is then untouched.
     pub(super) fn persist(self, folder: &Path, target: &Path, is_taken: bool) -> io::Result<()> {
         let name = match self.name {
             Some(name) => name,
             None if !is_taken => match step(Step::Link, || system::name_file(&self.file, target)) {
-                // Somebody else was quicker.
+                // Another process created the target first.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => in_directory_of(&self.file, folder)?,
                 linked => return linked,
             },
@@ -75,7 +71,7 @@ impl Temporary {
     }
 }
 
-/// Gives the file a name that nobody has.
+/// Gives the file an unused name.
 fn in_directory_of(file: &File, folder: &Path) -> io::Result<TempPath> {
     lock(file);
     let named: NamedTempFile<()> =
@@ -92,8 +88,7 @@ fn builder() -> Builder<'static, 'static> {
     builder
 }
 
-/// Removes what killed runs of this user left in a folder. What cannot be
-/// removed stays: it harms nobody.
+/// Removes files of this user that killed runs left in a directory. Files that cannot be removed stay; they do no harm.
 fn remove_leftovers(folder: &Path, own: &File) {
     if !HAS_LOCKS {
         return;
@@ -110,9 +105,9 @@ fn remove_leftovers(folder: &Path, own: &File) {
     }
 }
 
-/// Removes a file that nobody works on; says whether it did.
+/// Removes a file that no process works on. Returns true if it did.
 fn remove_leftover(path: &Path, own: &File) -> io::Result<bool> {
-    // The lock of a living run, or of this one, is not to be had.
+    // A running process, or this one, holds the lock.
     let found = system::open_of_same_owner(path, own)?;
     let is_left = found.is_some_and(|file| lock(&file) && is_at(&file, path));
     if is_left {
@@ -121,8 +116,7 @@ fn remove_leftover(path: &Path, own: &File) -> io::Result<bool> {
     Ok(is_left)
 }
 
-/// Waits until the content is stored, on file systems that say only then that
-/// they have no room for it: those of other machines.
+/// Waits until the content is stored, on file systems that report a full disk only then: network file systems.
 pub(super) fn store(file: &File) -> io::Result<()> {
     step(Step::Sync, || if system::reports_late(file) { file.sync_data() } else { Ok(()) })
 }
@@ -155,7 +149,7 @@ mod tests {
         assert_eq!(names_in(folder.path()), ["target"]);
     }
 
-    /// Whoever finds the place taken although it was free replaces what is there.
+    /// If another process created the target in the meantime, it is replaced.
     #[test]
     fn another_that_came_first_is_replaced() {
         let folder = tempfile::tempdir().unwrap();

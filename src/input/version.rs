@@ -1,17 +1,17 @@
-//! The version of its format that a file tells in its first bytes.
+//! The format version in the first bytes of a file.
 
 use crate::identify::Format;
 use std::fmt;
 
-/// A version as a format spells it.
+/// A version in the notation of its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FormatVersion {
-    /// A number, as LLVM's binary formats have it.
+    /// A number, in LLVM's binary formats.
     Number(u64),
-    /// Major and minor, of a recording.
+    /// Major and minor number of a JFR recording.
     MajorMinor(u16, u16),
-    /// Major, minor and patch, of an iprof.
+    /// Major, minor and patch number of an iprof.
     MajorMinorPatch(u32, u32, u32),
 }
 
@@ -26,12 +26,12 @@ impl fmt::Display for FormatVersion {
 }
 
 impl FormatVersion {
-    /// What a file's beginning says. `None` for formats without a version, and
-    /// where it stands further behind: an iprof may have it at its end.
+    /// Reads the version from the beginning of a file. `None` for formats without a version, and if the version is
+    /// at a later offset: an iprof can have it at its end.
     pub(super) fn of(format: Format, head: &[u8]) -> Option<Self> {
         let word = |at: usize| head.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
         match format {
-            // Flags stand above the number.
+            // The upper half contains flags.
             Format::Raw { endian, .. } => Some(Self::Number(endian.u64(word(8)?) & u64::from(u32::MAX))),
             Format::Indexed => Some(Self::Number(u64::from_le_bytes(word(8)?) & u64::from(u32::MAX))),
             Format::RawMemProf => Some(Self::Number(u64::from_le_bytes(word(8)?))),
@@ -45,7 +45,7 @@ impl FormatVersion {
     }
 }
 
-/// The value of the first member `version` that is three numbers.
+/// Returns the value of the first member `version` that consists of three numbers.
 fn of_json(head: &[u8]) -> Option<FormatVersion> {
     const MEMBER: &[u8] = b"\"version\"";
     let at = head.windows(MEMBER.len()).position(|window| window == MEMBER)?;

@@ -1,12 +1,11 @@
-//! Adding arrays of counters with a ceiling.
+//! Addition of counter arrays with an upper limit.
 
 use crate::model::{Counters, ValueCount};
 
 /// Adds `source` times `weight` to `target`, counter by counter.
 ///
-/// A product or sum beyond 64 bits, or a result above `max`, becomes `max`
-/// (`InstrProfRecord::merge` in LLVM). Returns whether that happened. There
-/// are as many of both.
+/// A product or sum that does not fit in 64 bits, or a result above `max`, becomes `max` (`InstrProfRecord::merge` in
+/// LLVM). Returns true if that happened. Both sides have the same number of counters.
 #[inline]
 pub(super) fn add_weighted(target: &mut [u64], source: Counters<'_>, weight: u64, max: u64) -> bool {
     debug_assert_eq!(target.len(), source.len());
@@ -29,7 +28,7 @@ pub(super) fn add_weighted(target: &mut [u64], source: Counters<'_>, weight: u64
     saturated
 }
 
-/// Multiplies every counter by `weight`, with the same ceiling.
+/// Multiplies every counter by `weight`, with the same upper limit.
 pub(super) fn scale(counters: &mut [u64], weight: u64, max: u64) -> bool {
     let mut saturated = false;
     for counter in counters {
@@ -40,7 +39,7 @@ pub(super) fn scale(counters: &mut [u64], weight: u64, max: u64) -> bool {
     saturated
 }
 
-/// Multiplies the counts of values by `weight`; they may fill all 64 bits.
+/// Multiplies the counts of values by `weight`. Value counts can use all 64 bits.
 pub(super) fn scale_values(values: &mut [ValueCount], weight: u64) -> bool {
     let mut saturated = false;
     for value in values {

@@ -1,6 +1,6 @@
-//! Checking an instrumentation or a memory profile.
+//! Checks of instrumentation profiles and memory profiles.
 //!
-//! Their readers stop at the first fault, so there is at most one error a file.
+//! The readers stop at the first fault, so each file has at most one error.
 
 use crate::compat::Compat;
 use crate::digits::number_of;
@@ -15,20 +15,20 @@ use crate::instr::partial::files::open;
 use crate::limits::Limits;
 use crate::model::{ProfileReader, RecordView};
 
-/// What is found in a file without a record.
+/// The codes of the findings for a file without records.
 const EMPTY_CODES: [&str; 2] = [".no-functions", ".no-allocations"];
 
-/// Gathers the findings of an LLVM profile.
+/// The findings of an LLVM profile.
 struct LlvmCheck {
     format: &'static str,
     findings: Vec<CheckFinding>,
     records: u64,
     executed: u64,
-    /// Whether it holds a memory profile.
+    /// Whether the file contains a memory profile.
     has_memory: bool,
 }
 
-/// Checks an instrumentation or a memory profile, and says of anything else that it is none.
+/// Checks an instrumentation or memory profile. Other formats are reported as an error.
 pub(crate) fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCheck {
     let name = match format {
         Format::Raw { .. } => "raw",
@@ -48,7 +48,7 @@ pub(crate) fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCh
         Err(error) => check.error(&error),
         Ok(mut reader) => {
             check.has_memory = matches!(memory, Ok(Some(_)));
-            // Bits above the low 56 of a raw version word are flags.
+            // The high byte of a raw version word contains flags.
             let number = reader.version_word() & 0x00ff_ffff_ffff_ffff;
             version = (name != "text").then(|| number.to_string());
             check.records(&mut *reader);
@@ -78,7 +78,7 @@ pub(crate) fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCh
 }
 
 impl LlvmCheck {
-    /// What is wrong with a memory profile; its version, if it is a raw one.
+    /// Reports the fault of a memory profile. Returns the version of a raw one.
     fn memory(&mut self, found: &Result<Option<memory_profiles::Verified>>) -> Option<String> {
         match found {
             Err(error) => {
@@ -95,7 +95,7 @@ impl LlvmCheck {
         }
     }
 
-    /// Merging does not use the index of an indexed profile, compilers do.
+    /// Checks the index of an indexed profile. Merges do not use it, compilers do.
     fn index(&mut self, bytes: &[u8], limits: Limits) {
         if self.format != "indexed" || self.findings.iter().any(|finding| finding.level == Level::Error.name()) {
             return;
@@ -111,8 +111,8 @@ impl LlvmCheck {
         }
     }
 
-    /// What stands behind an indexed profile is the state of a partial merge, or
-    /// something that no reader sees.
+    /// Checks the bytes after an indexed profile: either the state of a partial merge, or bytes that no reader looks
+    /// at.
     fn after(&mut self, bytes: &[u8], end: u64, limits: &Limits) {
         match open(bytes, limits) {
             Ok(Some(_)) => {}

@@ -1,4 +1,4 @@
-//! Comparing two instrumentation or memory profiles.
+//! Comparison of two instrumentation or memory profiles.
 
 use crate::compat::Compat;
 use crate::driver::diff::{DiffOptions, DiffReport, Facts, Names, diff};
@@ -42,7 +42,7 @@ impl LlvmSpace {
         number
     }
 
-    /// A record of a function (by its hash), or a value site in it.
+    /// Returns the site number of a record (identified by its FuncHash) or of a value site in it.
     fn site(&mut self, function: u64, hash: u64, place: usize) -> u64 {
         let next = self.site_names.len() as u64;
         let number = *self.sites.entry((function, hash, place)).or_insert(next);
@@ -52,7 +52,7 @@ impl LlvmSpace {
         number
     }
 
-    /// Adds what a memory profile says of call stacks.
+    /// Adds the call stacks of a memory profile.
     fn memory(&mut self, profile: &MemoryProfile, facts: &mut Facts) {
         for (stack, site) in memprof::report::contexts(profile) {
             let frames = profile.stacks.frames_of(stack).map(|frame| {
@@ -98,7 +98,7 @@ impl LlvmSpace {
         }
         for kind in ValueKind::ALL {
             for (at, values) in read.record.sites(kind).iter().enumerate() {
-                // Places of kinds interleave, so that each has numbers of its own; 0 is the record.
+                // The sites of all value kinds interleave, so that each has its own number; 0 is the record.
                 let site = self.site(function, hash, 1 + at * ValueKind::COUNT + kind as usize);
                 let section = facts.sections.entry(kind.label()).or_default();
                 section.extend(values.iter().map(|v| ((site, v.value.cast_signed()), u128::from(v.count))));
@@ -107,7 +107,7 @@ impl LlvmSpace {
     }
 }
 
-/// Whether a section's values are hashes of names.
+/// Returns true if the values of a section are hashes of names.
 fn is_named(section: &str) -> bool {
     ValueKind::ALL.iter().any(|kind| kind.is_name() && kind.label() == section)
 }

@@ -8,17 +8,18 @@ use crate::render::sections::compare_shares;
 use crate::render::{Cell, Histogram, Report, Section, Table, group_digits};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// LLVM profiles.
+/// The merged content of LLVM profiles.
 #[derive(Debug)]
 pub struct InstrContent {
-    /// The format of the first of the files.
+    /// The format of the first file.
     pub source: String,
     /// The merged profile.
     pub profile: Profile,
 }
 
 impl InstrContent {
-    /// The report, perhaps compared with a baseline, whose functions are followed by names and hashes of other releases.
+    /// Creates the report, with an optional baseline. Functions are matched by their names and hashes of other
+    /// releases.
     pub(crate) fn report(&self, title: &str, baseline: Option<&Self>) -> Report {
         let old = baseline.map(|baseline| &baseline.profile);
         let mut symbols = SymbolTable::new();
@@ -35,7 +36,7 @@ impl InstrContent {
     }
 }
 
-/// The report of `profile`, perhaps compared with `baseline`. `symbols` names the targets of value sites.
+/// Creates the report of `profile`, with an optional `baseline`. `symbols` names the targets of value sites.
 fn report(title: &str, source: &str, profile: &Profile, symbols: &SymbolTable, baseline: Option<&Profile>) -> Report {
     let functions = functions(profile);
     let mut report = Report { title: title.to_string(), ..Report::default() };
@@ -90,7 +91,7 @@ fn facts(source: &str, profile: &Profile) -> Vec<(String, String)> {
     facts
 }
 
-/// One function, its records together.
+/// One function with all of its records.
 struct FunctionCounts {
     name: String,
     entry: u128,
@@ -99,7 +100,7 @@ struct FunctionCounts {
     counters: usize,
 }
 
-/// Functions by falling total, then name.
+/// Returns functions by descending total, then by name.
 fn functions(profile: &Profile) -> Vec<FunctionCounts> {
     let mut functions: Vec<FunctionCounts> = profile
         .functions
@@ -119,24 +120,23 @@ fn functions(profile: &Profile) -> Vec<FunctionCounts> {
     functions
 }
 
-/// Where the symbol begins in the name of a local function: behind the file and a
-/// semicolon, before LLVM 17 a colon. Mangled names hold neither.
+/// Returns the start of the symbol in the name of a local function: after the file and a semicolon, or up to LLVM 17 a
+/// colon. Mangled names contain neither.
 fn local_symbol(text: &str) -> usize {
     let is_mangled = |at: usize| ["_Z", "_R", "__Z", "__R"].iter().any(|mark| text[at..].starts_with(mark));
     let after = |mark: char| text.rfind(mark).map(|at| at + 1);
     after(';').or_else(|| after(':').filter(|at| is_mangled(*at))).unwrap_or(0)
 }
 
-/// A name for people: Rust and C++ names as in their source, what is no UTF-8
-/// escaped. The file before the name of a local function stays.
+/// Returns a name for display: Rust and C++ names as in their source, with bytes that are not UTF-8 escaped. The file
+/// before the name of a local function is kept.
 fn display(name: &[u8]) -> String {
     let Ok(text) = std::str::from_utf8(name) else { return name.escape_ascii().to_string() };
     let (file, symbol) = text.split_at(local_symbol(text));
     demangled(symbol).map_or_else(|| text.to_string(), |name| format!("{file}{name}"))
 }
 
-/// The name of a Rust or C++ function as people write it; `None` for what is no
-/// symbol of one.
+/// Demangles the name of a Rust or C++ function; `None` for other symbols.
 ///
 /// ```
 /// assert_eq!(profbridge::instr::demangled("_Z3addii").as_deref(), Some("add(int, int)"));
@@ -188,7 +188,7 @@ fn cutoffs(profile: &Profile) -> Table {
 }
 
 fn value_table(profile: &Profile, symbols: &SymbolTable, kind: ValueKind) -> Option<Section> {
-    // Targets are names where the profile knows them.
+    // Targets are shown as names if the profile contains them.
     let known: BTreeMap<u64, &[u8]> =
         profile.functions.iter().map(|function| (function.name_ref(), function.name())).collect();
     let target = |value: u64| -> String {

@@ -1,4 +1,4 @@
-//! The writer for what was asked.
+//! Encoding of profiles in the requested format.
 
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::compat::Compat;
@@ -23,7 +23,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::{fmt, io};
 
-/// Says all of it: `indexed v9 for LLVM 16`, `text for LLVM 16`, `raw v8 64le`.
+/// Displays the format with all its versions: `indexed v9 for LLVM 16`, `text for LLVM 16`, `raw v8 64le`.
 impl fmt::Display for OutputFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -37,9 +37,8 @@ impl fmt::Display for OutputFormat {
     }
 }
 
-/// Reads `indexed`, `text` or `raw`, and what a format displays as. What is not
-/// said is as [`Release::DEFAULT`] has it, on a machine of 64 bits and
-/// little-endian.
+/// Parses `indexed`, `text` or `raw`, or the displayed form of a format. Missing parts are those of
+/// [`Release::DEFAULT`] on a 64-bit little-endian machine.
 ///
 /// ```
 /// use profbridge::OutputFormat;
@@ -78,7 +77,7 @@ impl FromStr for OutputFormat {
     }
 }
 
-/// The number of `v9`, if the format has such a version.
+/// Returns the number of `v9`, if the format has this version.
 fn version(format: &str, word: &str) -> Result<u32> {
     let number = word[1..].parse().ok();
     let known = number.filter(|number| match format {
@@ -96,34 +95,32 @@ fn unknown(text: &str) -> Error {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OutputFormat {
-    /// Indexed, as this release writes it.
+    /// The indexed format, as this release writes it.
     Indexed {
-        /// The release; the profile was merged by its rules.
+        /// The release. The profile was merged by its rules.
         release: Release,
-        /// The version, 1 to 14; not always the release's own:
-        /// `--write-prev-version` of LLVM 22 writes 11.
+        /// The version, 1 to 14. It can differ from the release's default: `--write-prev-version` of LLVM 22 writes 11.
         version: u32,
     },
-    /// Text, as this release writes it.
+    /// The text format, as this release writes it.
     Text {
-        /// The release; the profile was merged by its rules.
+        /// The release. The profile was merged by its rules.
         release: Release,
     },
-    /// Raw, as if a program had just been run.
+    /// The raw format, as an instrumented program writes it.
     Raw {
-        /// Version, byte order and pointer width.
+        /// Version, byte order and pointer size.
         encoding: Encoding,
     },
 }
 
 impl OutputFormat {
-    /// The indexed format as a release writes it; releases that are not known
-    /// count as the newest.
+    /// Returns the indexed format of a release. Unknown releases count as the newest.
     pub fn for_release(release: Release) -> Self {
         Self::Indexed { release, version: release.indexed_version().unwrap_or(indexed::NEWEST_VERSION) }
     }
 
-    /// Whether it has a place for a memory profile.
+    /// Returns true if the format can store a memory profile.
     pub fn holds_memory(self) -> bool {
         match self {
             Self::Indexed { release, version } => {
@@ -133,7 +130,7 @@ impl OutputFormat {
         }
     }
 
-    /// What such a file is called in messages.
+    /// Returns the name of such a file in messages.
     fn words(self) -> Cow<'static, str> {
         match self {
             Self::Indexed { version, .. } => format!("indexed version {version}").into(),
@@ -149,32 +146,30 @@ impl Default for OutputFormat {
     }
 }
 
-/// How a profile is written.
+/// Options for writing a profile.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
     /// The format.
     pub format: OutputFormat,
-    /// Leave out functions of which every count is zero.
+    /// Omit functions whose counts are all zero.
     pub sparse: bool,
-    /// Functions that are written.
+    /// The functions to write.
     pub filter: FunctionFilter,
-    /// Fail rather than leave out what the format cannot hold.
+    /// Fail instead of dropping data that the format cannot store.
     pub strict: bool,
-    /// Kinds of losses that are no error with `strict`: what no reader of the
-    /// release has ever had.
+    /// Kinds of losses that are allowed with `strict`, because no reader of the release ever had this data.
     pub tolerated: Vec<LossKind>,
-    /// Whose rules decide.
+    /// The rules that apply.
     pub compat: Compat,
-    /// Threads that write; `None` asks the machine. The bytes do not depend on
-    /// it.
+    /// Writer threads; `None` uses the number of processors. The bytes do not depend on it.
     pub threads: Option<NonZeroUsize>,
-    /// Compress files as their file extension says; [`encode`] ignores it.
+    /// Compress files according to their file extension. [`encode`] ignores this.
     pub compress_by_name: bool,
 }
 
 impl WriteOptions {
-    /// Replaces a file by what `write` writes.
+    /// Replaces a file by the output of `write`.
     pub(super) fn replace_with(
         &self,
         path: &Path,
@@ -187,13 +182,13 @@ impl WriteOptions {
         }
     }
 
-    /// Which functions are written; `keeps` is the test of the filter.
+    /// Returns the selection of functions to write; `keeps` is the test of the filter.
     fn selection<'a>(&self, keeps: NameTest<'a>) -> Selection<'a> {
         let selection = Selection::all().sparse(self.sparse);
         if self.filter.is_none() { selection } else { selection.names(keeps) }
     }
 
-    /// The profile with the functions that are selected alone: a raw file's order is theirs.
+    /// Returns the profile with only the selected functions, because a raw file stores them in their own order.
     fn selected<'p>(&self, profile: &'p Profile, selection: Selection<'_>) -> Cow<'p, Profile> {
         if !self.sparse && self.filter.is_none() {
             return Cow::Borrowed(profile);
@@ -205,7 +200,7 @@ impl WriteOptions {
         Cow::Owned(copy)
     }
 
-    /// The release that text is written for, if all functions are written as such.
+    /// Returns the release of text output that contains all functions.
     pub(super) fn release_of_whole_text(&self) -> Option<Release> {
         match self.format {
             OutputFormat::Text { release } if !self.sparse && self.filter.is_none() => Some(release),
@@ -213,7 +208,7 @@ impl WriteOptions {
         }
     }
 
-    /// Threads that may share the writing.
+    /// Returns the number of threads that can share the work.
     pub(super) fn threads(&self) -> NonZeroUsize {
         threads::wanted(self.threads)
     }
@@ -226,8 +221,8 @@ impl WriteOptions {
         indexed::WriteOptions::for_version_by(version, release).selection(selection).threads(self.threads())
     }
 
-    /// Whether losses are counted, which takes time. LLVM does not tell of any,
-    /// but it never writes for another release than its own either.
+    /// Returns true if losses are counted, which takes time. LLVM reports none, but it never writes for another
+    /// release.
     fn counts_losses(&self, release: Release) -> bool {
         !self.compat.is_llvm() || self.strict || release != Release::DEFAULT
     }
@@ -242,7 +237,7 @@ impl WriteOptions {
         Err(Error::new(kind).with_hint(Hint::AllowLosses))
     }
 
-    /// What an indexed file of the version cannot hold.
+    /// Returns the data that an indexed file of the version cannot store.
     fn indexed_losses(&self, profile: &Profile, writing: &indexed::WriteOptions<'_>) -> Result<Vec<Loss>> {
         let says = self.counts_losses(writing.release);
         let losses = if says { indexed::losses(profile, writing) } else { Vec::new() };
@@ -250,7 +245,7 @@ impl WriteOptions {
         Ok(losses)
     }
 
-    /// What text cannot say, which no release of LLVM tells.
+    /// Returns the data that the text format cannot store. No release of LLVM reports it.
     fn text_losses(&self, profile: &Profile, writing: &text::TextOptions<'_>) -> Result<Vec<Loss>> {
         let says = !self.compat.is_llvm() || self.strict;
         let losses = if says { text::losses(profile, writing) } else { Vec::new() };
@@ -259,11 +254,11 @@ impl WriteOptions {
     }
 }
 
-/// What of a profile is written.
+/// Counts the functions and records of a profile that will be written.
 ///
 /// # Errors
 ///
-/// Usage for a raw version that cannot be written; those of the reader of memory profiles.
+/// A usage error for a raw version that cannot be written; the errors of the reader of memory profiles.
 pub fn facts_of(profile: &Profile, options: &WriteOptions, limits: &Limits, wanted: FactsRequest) -> Result<Facts> {
     let keeps = |name: &[u8]| options.filter.keeps(name);
     let selection = options.selection(&keeps);
@@ -291,12 +286,12 @@ pub fn facts_of(profile: &Profile, options: &WriteOptions, limits: &Limits, want
 struct Counted {
     functions: usize,
     records: usize,
-    /// Sum of their counters, pseudo counts left out, if it is wanted.
+    /// Sum of their counters without pseudo counts, if requested.
     total: Option<u128>,
 }
 
 impl Counted {
-    /// Adds the functions that are selected, with so many records of each at most.
+    /// Adds the selected functions, with at most `most` records of each.
     fn add_all(&mut self, profile: &Profile, selection: Selection<'_>, most: usize) {
         for function in profile.functions.iter().filter(|function| selection.keeps(*function)) {
             self.functions += 1;
@@ -312,7 +307,8 @@ impl Counted {
     }
 }
 
-/// Adds what functions alone do not tell: a memory profile counts where there is nothing else; and why nothing is written.
+/// Adds the facts that functions do not contain: the size of a memory profile if there are no functions, and why
+/// nothing is written.
 pub(super) fn with_the_rest(
     facts: Facts,
     profile: &Profile,
@@ -342,37 +338,38 @@ pub(super) fn with_the_rest(
     Ok(facts)
 }
 
-/// How much a memory profile holds: functions with allocations, or calls that lead there, and the bytes of all allocations.
+/// Returns the size of a memory profile: functions with allocations or calls that lead to them, and the bytes of all
+/// allocations.
 pub fn facts_of_memory(memory: &MemoryProfile, wanted: FactsRequest) -> Facts {
     let mut facts = Facts::new(memory.records().len(), wanted.total_count.then(|| total_bytes(memory)));
     facts.lack = memory.records().is_empty().then(|| "the inputs hold no functions".into());
     facts
 }
 
-/// An encoded profile and what could not be encoded.
+/// An encoded profile, and the data that could not be encoded.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Encoded {
     /// The file's content.
     pub bytes: Vec<u8>,
-    /// What was left out, by kind.
+    /// The dropped data, by kind.
     pub losses: Vec<Loss>,
-    /// Why text ends after its first lines, with success: LLVM's writer stops
-    /// at an empty name. Only by LLVM's rules.
+    /// Why the text stops after its first lines although encoding succeeded: LLVM's writer stops at an empty name. In
+    /// llvm-profdata mode only.
     pub stopped: Option<Error>,
 }
 
-/// What became of a profile that was written to a file.
+/// The outcome of writing a profile to a file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Saved {
-    /// As [`Encoded::losses`].
+    /// See [`Encoded::losses`].
     pub losses: Vec<Loss>,
-    /// As [`Encoded::stopped`].
+    /// See [`Encoded::stopped`].
     pub stopped: Option<Error>,
 }
 
-/// What a format cannot store of a whole profile.
+/// Returns the data of a whole profile that a format cannot store.
 ///
 /// # Errors
 ///
@@ -388,12 +385,12 @@ pub(crate) fn losses(profile: &Profile, format: OutputFormat) -> Result<Vec<Loss
     }
 }
 
-/// Encodes a profile and replaces a file by it, or writes it to standard output
-/// for `-`; indexed profiles and text go there while they are made.
+/// Encodes a profile and replaces a file with it, or writes it to standard output for `-`. Indexed profiles and text
+/// are written while they are encoded.
 ///
 /// # Errors
 ///
-/// As [`encode`] and [`output::replace`].
+/// The errors of [`encode`] and [`output::replace`].
 pub fn write_file(profile: &Profile, options: &WriteOptions, path: &Path) -> Result<Saved> {
     let keeps = |name: &[u8]| options.filter.keeps(name);
     let selection = options.selection(&keeps);
@@ -416,8 +413,7 @@ pub fn write_file(profile: &Profile, options: &WriteOptions, path: &Path) -> Res
     }
 }
 
-/// Replaces a file by the text that `write` makes of a profile; what it returns is why the text
-/// stops.
+/// Replaces a file with the text that `write` produces. The result is the reason why the text stops early.
 pub(super) fn write_text_file(
     profile: &Profile,
     options: &WriteOptions,
@@ -440,8 +436,7 @@ pub(super) fn write_text_file(
 ///
 /// # Errors
 ///
-/// Would lose, when `strict` and something cannot be written; else what the
-/// format's writer says.
+/// With `strict`, a loss error if the format cannot store some data; the errors of the format's writer.
 pub fn encode(profile: &Profile, options: &WriteOptions) -> Result<Encoded> {
     let keeps = |name: &[u8]| options.filter.keeps(name);
     let selection = options.selection(&keeps);

@@ -1,8 +1,7 @@
-//! Whole inputs: what a reader or a profile in memory has, into the merger.
+//! Whole inputs: the transfer from a reader or a profile in memory to the merger.
 //!
-//! The protocol between readers and the merger stands here and nowhere else:
-//! kind first, records in order, then what is complete only once all records
-//! were read.
+//! This is the only place that knows the protocol between readers and the merger: first the kind, then the records in
+//! order, then the data that is complete only after all records were read.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::merger::Merger;
@@ -13,19 +12,19 @@ use crate::model::selection::Remapping;
 use crate::model::{Profile, ProfileKind, ProfileReader, RecordRef};
 use std::path::Path;
 
-/// How one input is added.
+/// Options for adding one input.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct InputOptions<'a> {
-    /// What every count is multiplied by, 1 and up. Default: 1.
+    /// The factor for every count, 1 and up. Default: 1.
     pub weight: u64,
-    /// Functions whose names change. Default: none.
+    /// Functions to rename. Default: none.
     pub remapping: Option<&'a Remapping>,
-    /// Bytes that a name may have. Default: that of [`Limits`].
+    /// The maximum length of a name in bytes. Default: that of [`Limits`].
     pub most_name_bytes: u64,
-    /// Whether the memory profile is taken along. Default: `true`.
+    /// Whether the memory profile is added. Default: `true`.
     pub takes_memprof: bool,
-    /// The file, for messages about other inputs. Default: none.
+    /// The path for errors of later inputs. Default: none.
     pub path: Option<&'a Path>,
 }
 
@@ -37,12 +36,12 @@ impl Default for InputOptions<'_> {
 }
 
 impl InputOptions<'_> {
-    /// An input whose counts are multiplied by `weight`.
+    /// Returns options that multiply counts by `weight`.
     pub fn weighted(weight: u64) -> Self {
         Self { weight, ..Self::default() }
     }
 
-    /// A record as it is to be added.
+    /// Returns a record in the form in which it is added.
     ///
     /// # Errors
     ///
@@ -64,12 +63,12 @@ impl InputOptions<'_> {
 }
 
 impl Merger {
-    /// Adds all that a reader has, as one input; `observe` hears what became of
-    /// each record. Returns the number of records.
+    /// Adds the whole content of a reader as one input, and calls `observe` with the outcome of each record. Returns
+    /// the number of records.
     ///
     /// # Errors
     ///
-    /// Those of [`add_records`](Self::add_records) and [`add_rest`](Self::add_rest).
+    /// The errors of [`add_records`](Self::add_records) and [`add_rest`](Self::add_rest).
     pub fn add_reader(
         &mut self,
         reader: &mut dyn ProfileReader,
@@ -82,13 +81,12 @@ impl Merger {
         Ok(records)
     }
 
-    /// Begins an input, adds its records and counts them into `records`.
+    /// Begins an input, adds its records and counts them in `records`.
     ///
     /// # Errors
     ///
-    /// Those of [`begin_input`](Self::begin_input), after which nothing was
-    /// added; the first fault of the reader, after which the records before it were added; names
-    /// that are too long, and counters that memory does not hold.
+    /// The errors of [`begin_input`](Self::begin_input), after which nothing was added; the first fault of the reader,
+    /// after which the records before it were added; names that are too long, and counters that do not fit in memory.
     pub fn add_records(
         &mut self,
         reader: &mut dyn ProfileReader,
@@ -97,7 +95,7 @@ impl Merger {
         observe: &mut dyn FnMut(RecordRef<'_>, AddOutcome),
     ) -> Result<()> {
         let (hashed, kind) = (reader.hashes_names(), reader.kind());
-        // llvm-profdata looks at the kind before it knows whether there are records.
+        // llvm-profdata checks the kind before it reads the first record.
         let mut is_begun = self.rules.kinds != KindRule::OneKind;
         if is_begun {
             self.begin_named_input(kind, options.path)?;
@@ -131,15 +129,15 @@ impl Merger {
         }
     }
 
-    /// Adds what a reader has beside records, once they were read with the
-    /// outcome `records`, which is passed on.
+    /// Adds the content of a reader other than records, after these were read with the result `records`, which is
+    /// passed through.
     ///
-    /// After a fault LLVM still takes traces and vtable names, and the binary
-    /// ids only where the fault is a suspicious counter. An input of another kind adds nothing.
+    /// After a fault LLVM still adds traces and vtable names, and the binary ids only if the fault is a suspicious
+    /// counter. An input of a conflicting kind adds nothing.
     ///
     /// # Errors
     ///
-    /// `records`, and faults of the sections behind them.
+    /// `records`, and faults of the sections after the records.
     pub fn add_rest(
         &mut self,
         reader: &mut dyn ProfileReader,
@@ -167,17 +165,17 @@ impl Merger {
         records
     }
 
-    /// Adds a profile in memory as one input, every count times `weight`.
+    /// Adds a profile in memory as one input, with every count multiplied by `weight`.
     ///
     /// # Errors
     ///
-    /// As [`begin_input`](Self::begin_input): nothing was added then. Those of
-    /// a damaged memory profile.
+    /// The errors of [`begin_input`](Self::begin_input), after which nothing was added; the errors of a damaged memory
+    /// profile.
     pub fn add_profile(&mut self, profile: &Profile, weight: u64) -> Result<()> {
         self.add_named_profile(profile, weight, None)
     }
 
-    /// As [`add_profile`](Self::add_profile); errors of later inputs name this one.
+    /// Like [`add_profile`](Self::add_profile); errors of later inputs name this one.
     pub(crate) fn add_named_profile(&mut self, profile: &Profile, weight: u64, path: Option<&Path>) -> Result<()> {
         match profile.functions.records_len() {
             0 => self.begin_without_records(profile.kind)?,

@@ -1,4 +1,4 @@
-//! Memory profiles among the inputs of a merge, and as files to be shown.
+//! Memory profiles as inputs of a merge, and as files to show.
 
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
@@ -13,32 +13,31 @@ use crate::memprof::{self, MemoryProfile, MergedMemory, Schema, Source};
 use crate::model::{Loss, LossKind, MemProfSection, Profile, ProfileKind, Release};
 use std::io::Write;
 
-/// How the sum of memory profiles is written into an indexed profile.
+/// Options for writing the merged memory profile into an indexed profile.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct MemProfOptions {
-    /// Version of the section. `None` is what the release writes by default, or
-    /// the first that it can write and that holds everything.
+    /// Version of the section. `None` selects the default of the release, or the first version that the release can
+    /// write and that stores everything.
     pub version: Option<u32>,
-    /// Write all fields, not just those that tell hot from cold.
+    /// Write all fields, not only those that distinguish hot from cold.
     pub full_schema: bool,
-    /// Put random numbers in the place of lifetimes and densities, drawn with
-    /// this seed; for tests of compilers.
+    /// Replace lifetimes and densities by random numbers with this seed, for tests of compilers.
     pub random_hotness: Option<u32>,
 }
 
 impl MemProfOptions {
-    /// The profile that was merged, its memory profiles put into a section; and
-    /// what that cannot hold.
+    /// Finishes a merge and puts the merged memory profile into a section. Returns the profile and the data that the
+    /// section cannot store.
     ///
     /// # Errors
     ///
-    /// As [`encode`](Self::encode).
+    /// The errors of [`encode`](Self::encode).
     pub(crate) fn finish(&self, mut merger: Merger, release: Release, compat: Compat) -> Result<(Profile, Vec<Loss>)> {
         let memory = merger.take_memory();
         let mut profile = merger.finish();
         let Some(memory) = memory else {
-            // LLVM writes an empty section in the place of one that it does not carry along.
+            // LLVM writes an empty section instead of one that it drops.
             if compat.is_llvm() && profile.kind.contains(ProfileKind::MEMPROF) {
                 let empty = MemoryProfile::default();
                 let options = self.choose(&empty, release, compat)?;
@@ -51,11 +50,11 @@ impl MemProfOptions {
         Ok((profile, losses))
     }
 
-    /// The section of a sum, and what it cannot hold.
+    /// Encodes the section of a merged memory profile. Returns it with the data that it cannot store.
     ///
     /// # Errors
     ///
-    /// Usage for a version that the release does not write.
+    /// A usage error for a version that the release does not write.
     fn encode(&self, memory: MergedMemory, release: Release, compat: Compat) -> Result<(MemProfSection, Vec<Loss>)> {
         let MergedMemory { mut profile, carried, stored, .. } = memory;
         let asks_nothing = self.version.is_none() && !self.full_schema && self.random_hotness.is_none();
@@ -75,9 +74,9 @@ impl MemProfOptions {
         Ok((section(indexed::write(&profile, &options)?, release), losses))
     }
 
-    /// The version and the fields that are written.
+    /// Chooses the version and the fields to write.
     fn choose(&self, profile: &MemoryProfile, release: Release, compat: Compat) -> Result<WriteOptions> {
-        // What an older release cannot hold, the writer of the file will say.
+        // The writer of the file reports what an older release cannot store.
         let release = if written_versions(release).is_none() { Release::DEFAULT } else { release };
         let mut options = WriteOptions::new(release, self.version, self.full_schema)?;
         if compat.is_llvm() {
@@ -92,7 +91,7 @@ impl MemProfOptions {
                 options = larger;
             }
         }
-        // What no input knows is better left out than written as zeros.
+        // Omit fields that no input has instead of writing zeros.
         if options.version >= indexed::CHOSEN_SCHEMA_SINCE {
             options.schema = options.schema.intersection(profile.schema);
         }
@@ -100,12 +99,12 @@ impl MemProfOptions {
     }
 }
 
-/// A section that was written for byte 0 of a file.
+/// Returns a section whose bytes were written for offset 0.
 fn section(bytes: Vec<u8>, release: Release) -> MemProfSection {
     MemProfSection { bytes, offset: 0, indexed_version: release.indexed_version().unwrap_or_default() }
 }
 
-/// Whether a release reads a section with these fields as it is.
+/// Returns true if a release reads a section with these fields unchanged.
 fn is_read_by(release: Release, section: &MemProfSection, schema: Schema) -> bool {
     let first = section.bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
     let version = first.and_then(memory_section_version).and_then(|version| u32::try_from(version).ok());
@@ -114,8 +113,8 @@ fn is_read_by(release: Release, section: &MemProfSection, schema: Schema) -> boo
     written_versions(release).is_none_or(|versions| versions.contains(&version) && knows_fields)
 }
 
-/// Whether bytes are a memory profile: a raw one, or YAML. LLVM takes for YAML
-/// what begins with three dashes.
+/// Returns true if the bytes are a raw memory profile or YAML. LLVM treats every file that begins with three dashes as
+/// YAML.
 pub(crate) fn is_memory_profile(data: &[u8], compat: Compat) -> bool {
     match detect(data) {
         Format::RawMemProf | Format::YamlMemProf => true,
@@ -123,11 +122,11 @@ pub(crate) fn is_memory_profile(data: &[u8], compat: Compat) -> bool {
     }
 }
 
-/// Reads a memory profile that is a file of its own.
+/// Reads a memory profile from a file of its own.
 ///
 /// # Errors
 ///
-/// Those of its reader; empty profile for YAML that says nothing.
+/// The errors of its reader; an empty-profile error for YAML without content.
 pub(crate) fn read(data: &[u8], options: &ReadOptions, release: Release) -> Result<(MemoryProfile, Source)> {
     if detect(data) == Format::RawMemProf {
         return Ok((read_raw(data, options, release)?.1, Source::Raw));
@@ -143,7 +142,7 @@ pub(crate) fn read(data: &[u8], options: &ReadOptions, release: Release) -> Resu
     Ok((profile?, Source::Yaml))
 }
 
-/// Reads a raw profile and looks its addresses up; with how many stacks are left.
+/// Reads a raw profile and symbolizes its addresses. Returns the number of remaining stacks.
 #[cfg(feature = "correlate")]
 fn read_raw<'data>(
     data: &'data [u8],
@@ -175,25 +174,24 @@ fn read_raw<'data>(
     Err(ErrorKind::MissingProgram { build_ids }.into())
 }
 
-/// The words of LLVM for a memory profile beside one that is marked `:fe`.
+/// Returns LLVM's message for a memory profile next to a profile marked `:fe`.
 pub(crate) fn conflict(error: Error, source: &Source) -> Error {
     let other = if *source == Source::Yaml { "incompatible" } else { "Clang generated" };
     error.with_llvm_message(format!("Cannot merge MemProf profile with {other} profile."))
 }
 
-/// A memory profile from a file that is one, or that of an indexed profile,
-/// with the names of functions where they are known.
+/// Loads a memory profile from its own file or from an indexed profile, with the names of functions if known.
 ///
 /// # Errors
 ///
-/// Those of the readers, with the path; usage for files without one.
+/// The errors of the readers, with the path; a usage error for files without a memory profile.
 pub fn load(input: impl Into<Input>, options: &ReadOptions) -> Result<MemoryProfile> {
     let input = input.into();
     let bytes = input.bytes(Access::Read, &options.limits)?;
     load_bytes(&bytes, options).map_err(|error| error.in_file(&input.path))
 }
 
-/// As [`load`], from bytes.
+/// Loads a memory profile from bytes like [`load`].
 pub(crate) fn load_bytes(data: &[u8], options: &ReadOptions) -> Result<MemoryProfile> {
     if is_memory_profile(data, options.compat) {
         return Ok(read(data, options, Release::DEFAULT)?.0);
@@ -218,16 +216,16 @@ fn open_indexed<'data>(data: &'data [u8], options: &ReadOptions) -> Result<Index
     IndexedProfile::read(data, crate::indexed::ReadOptions::new(options.limits, options.compat))
 }
 
-/// What the section of an indexed profile says, if there is one.
+/// Reads the section of an indexed profile, if there is one.
 fn read_section(profile: &IndexedProfile<'_>, options: &ReadOptions) -> Result<Option<indexed::StoredProfile>> {
     let section = profile.memprof()?;
     section.map(|section| indexed::read(&section.bytes, section.offset, &options.limits)).transpose()
 }
 
-/// A memory profile that was read to its end.
+/// A memory profile that was read completely.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Verified {
-    /// Allocation contexts.
+    /// The number of allocation contexts.
     pub(crate) contexts: usize,
     /// Version of a raw profile.
     pub(crate) version: Option<u64>,
@@ -239,12 +237,11 @@ impl Verified {
     }
 }
 
-/// Reads the memory profile that a file is or holds, to find what is wrong
-/// with it. A raw one is read without its program.
+/// Reads the memory profile of a file to find its faults. A raw profile is read without its program.
 ///
 /// # Errors
 ///
-/// Those of the readers.
+/// The errors of the readers.
 pub(crate) fn verify(data: &[u8], options: &ReadOptions) -> Result<Option<Verified>> {
     Ok(match detect(data) {
         Format::RawMemProf => {
@@ -260,12 +257,12 @@ pub(crate) fn verify(data: &[u8], options: &ReadOptions) -> Result<Option<Verifi
     })
 }
 
-/// Prints a raw memory profile, or that of an indexed profile, as
-/// `llvm-profdata show --memory` does; under our own rules YAML, too.
+/// Prints a raw memory profile, or that of an indexed profile, like `llvm-profdata show --memory`. In profbridge mode
+/// YAML is accepted too.
 ///
 /// # Errors
 ///
-/// Those of the readers, with the path; bad magic for other files.
+/// The errors of the readers, with the path; bad magic for other files.
 pub fn show_yaml(input: impl Into<Input>, options: &ReadOptions, out: &mut dyn Write) -> Result<()> {
     let input = input.into();
     let bytes = input.bytes(Access::Read, &options.limits)?;

@@ -1,4 +1,4 @@
-//! The merger: state, inputs, records.
+//! The merger: its state, inputs and records.
 
 use crate::compat::Compat;
 use crate::error::Result;
@@ -20,23 +20,23 @@ use crate::{memory, memprof};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// How profiles are added up.
+/// Options for merging profiles.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MergeOptions {
-    /// Whose rules apply. Default: release 22.
+    /// The release whose rules apply. Default: release 22.
     pub release: Release,
-    /// How many temporal traces are kept. Default: 100.
+    /// The maximum number of temporal traces. Default: 100.
     pub trace_reservoir_size: u64,
-    /// Functions of one trace at most; the rest is cut. Default: 10,000.
+    /// The maximum number of functions per trace; the rest is cut. Default: 10,000.
     pub max_trace_length: u64,
-    /// Whether names of vtables are kept. Default: `false`.
+    /// Whether to keep the names of vtables. Default: `false`.
     pub keep_vtable_names: bool,
-    /// Whose rules decide which kinds can be merged, and what becomes of several memory profiles.
+    /// The mode that determines which kinds can be merged, and how several memory profiles are combined.
     pub compat: Compat,
-    /// Bounds on what memory profiles expand to.
+    /// Limits on the expansion of memory profiles.
     pub limits: Limits,
-    /// The kind of inputs that were merged elsewhere. Default: there were none.
+    /// The kind of the inputs that were merged elsewhere. Default: no inputs.
     pub(crate) shared_kind: SharedKind,
 }
 
@@ -54,7 +54,7 @@ impl Default for MergeOptions {
     }
 }
 
-/// Adds records of any source up into one [`Profile`].
+/// Merges records of any source into one [`Profile`].
 ///
 /// ```
 /// use profbridge::merge::{MergeOptions, Merger};
@@ -84,15 +84,15 @@ pub struct Merger {
     has_inputs: bool,
     /// The kind of the inputs with records, in profbridge mode.
     shared_kind: SharedKind,
-    /// All bits of the inputs without records, in profbridge mode.
+    /// All property bits of the inputs without records, in profbridge mode.
     without_records: ProfileKind,
     pub(super) memory: MemoryMerger,
-    /// Whether memory was refused for the counters of a record.
+    /// Whether memory for the counters of a record was refused.
     pub(super) is_out_of_memory: bool,
 }
 
 impl Merger {
-    /// A merger without inputs.
+    /// Creates a merger without inputs.
     pub fn new(options: MergeOptions) -> Self {
         let mut rules = MergeRules::of(options.release);
         if !options.compat.is_llvm() {
@@ -115,61 +115,62 @@ impl Merger {
         }
     }
 
-    /// The rules in use.
+    /// Returns the rules in use.
     pub fn rules(&self) -> &MergeRules {
         &self.rules
     }
 
-    /// The kind of everything merged so far.
+    /// Returns the kind of everything merged so far.
     pub fn kind(&self) -> ProfileKind {
         let of_contents = ProfileKind::MEMPROF | ProfileKind::TEMPORAL;
         let others = self.without_records;
         self.profile.kind | if self.has_inputs { others.intersection(of_contents) } else { others }
     }
 
-    /// What the inputs so far share.
+    /// Returns the kind that the inputs share so far.
     pub(crate) fn shared_kind(&self) -> &SharedKind {
         &self.shared_kind
     }
 
-    /// Takes over what inputs share that were merged elsewhere, those of this merger among them.
+    /// Sets the kind that inputs share which were merged elsewhere, including those of this merger.
     pub(crate) fn set_shared_kind(&mut self, shared: SharedKind) {
         self.shared_kind = shared;
     }
 
-    /// What was merged so far; its value sites are in no particular order.
+    /// Returns the functions merged so far. Their value sites have no particular order.
     pub fn functions(&self) -> &crate::model::FunctionTable {
         &self.profile.functions
     }
 
-    /// Makes room for the records of a first input.
+    /// Reserves memory for the records of a first input.
     pub fn reserve(&mut self, records: usize) {
         if self.profile.functions.is_empty() {
             self.profile.functions.reserve(records);
         }
     }
 
-    /// Keeps the file of an input that counts once, the only one of all: counters that are not added up stay in it.
+    /// Keeps the file of a single input with weight 1, so that its counters can stay in it.
     pub(crate) fn keep(&mut self, file: SharedPages) {
         self.profile.functions.keep(file);
     }
 
-    /// As [`keep`](Self::keep) for an input whose counters stand in no file: they take half of the memory where they fit.
+    /// Like [`keep`](Self::keep) for an input whose counters are not in a file. They take half of the memory if they
+    /// fit in 32 bits.
     pub(crate) fn keep_narrow(&mut self) {
         self.profile.functions.keep_narrow();
     }
 
-    /// Opens the next input, which has records of this kind.
+    /// Begins the next input, which has records of this kind.
     ///
     /// # Errors
     ///
-    /// [`KindConflict`](crate::ErrorKind::KindConflict) when it cannot be combined
-    /// with the inputs so far. The input must not be merged then; others may.
+    /// [`KindConflict`](crate::ErrorKind::KindConflict) if it cannot be combined with the inputs so far. This input
+    /// must not be merged then; others can be.
     pub fn begin_input(&mut self, kind: ProfileKind) -> Result<()> {
         self.begin_named_input(kind, None)
     }
 
-    /// As [`begin_input`](Self::begin_input); errors of later inputs name this one.
+    /// Like [`begin_input`](Self::begin_input); errors of later inputs name this one.
     pub(crate) fn begin_named_input(&mut self, kind: ProfileKind, name: Option<&Path>) -> Result<()> {
         if self.rules.kinds == KindRule::OneKind {
             self.shared_kind.add(CounterKind::Of(kind), name)?;
@@ -180,12 +181,12 @@ impl Merger {
         Ok(())
     }
 
-    /// Opens the next input, which has no records: a memory profile, or an empty one. In profbridge
-    /// mode its counters are of no kind.
+    /// Begins the next input, which has no records: a memory profile or an empty profile. In profbridge mode it
+    /// determines no kind.
     ///
     /// # Errors
     ///
-    /// As [`begin_input`](Self::begin_input), in llvm-profdata mode only.
+    /// The errors of [`begin_input`](Self::begin_input), in llvm-profdata mode only.
     pub fn begin_without_records(&mut self, kind: ProfileKind) -> Result<()> {
         if self.rules.kinds != KindRule::OneKind {
             return self.begin_input(kind);
@@ -194,44 +195,44 @@ impl Merger {
         Ok(())
     }
 
-    /// Opens an input whose counts are merged elsewhere, in records that the bridge makes at the end.
+    /// Begins an input whose counts are merged elsewhere, in records that the bridge creates at the end.
     ///
     /// # Errors
     ///
-    /// As [`begin_input`](Self::begin_input).
+    /// The errors of [`begin_input`](Self::begin_input).
     pub(crate) fn begin_counts(&mut self, name: &Path) -> Result<()> {
         self.shared_kind.add(CounterKind::AnyCount, Some(name))
     }
 
-    /// Makes room for a record.
+    /// Reserves memory for a record.
     ///
     /// # Errors
     ///
-    /// Out of memory: what was merged of its input cannot be taken back.
+    /// Out of memory. The records of its input that were merged before cannot be removed.
     pub(super) fn try_reserve(&mut self, record: RecordView<'_>) -> Result<()> {
         let made = self.profile.functions.try_reserve_counters(record.counters);
         self.is_out_of_memory |= made.is_err();
         made
     }
 
-    /// Says that an input was given up half way, for it did not fit the memory.
+    /// Records that an input was abandoned because it did not fit in memory.
     pub(crate) fn lack_memory(&mut self) {
         self.is_out_of_memory = true;
     }
 
-    /// Whether an input was given up half way, for it did not fit the memory.
+    /// Returns true if an input was abandoned because it did not fit in memory.
     pub(crate) fn is_out_of_memory(&self) -> bool {
         self.is_out_of_memory || self.orders.is_out_of_memory() || self.sites.is_out_of_memory()
     }
 
-    /// Adds a record, every count times `weight` (1 and up).
+    /// Adds a record, with every count multiplied by `weight` (1 and up).
     pub fn add_record(&mut self, incoming: RecordRef<'_>, weight: u64) -> AddOutcome {
         let function = self.function(&incoming);
         self.add_to_function(function, incoming.record, weight)
     }
 
-    /// As [`add_record`](Self::add_record), for a record whose `name_ref`, if
-    /// it has one, is the hash of its name for certain.
+    /// Like [`add_record`](Self::add_record), for a record whose `name_ref`, if present, is certainly the hash of its
+    /// name.
     pub(crate) fn add_hashed_record(&mut self, incoming: RecordRef<'_>, weight: u64) -> AddOutcome {
         let functions = &mut self.profile.functions;
         let function = match incoming.name_ref {
@@ -241,8 +242,8 @@ impl Merger {
         self.add_to_function(function, incoming.record, weight)
     }
 
-    /// Adds a record of counters alone to the one that is expected next, as [`add_record`](Self::add_record) would:
-    /// most records of files of one program are such.
+    /// Adds a record with only counters to the expected next record, with the result of
+    /// [`add_record`](Self::add_record). Most records of files of one program are of this kind.
     #[inline]
     pub(super) fn add_to_expected(&mut self, incoming: &RecordRef<'_>, weight: u64) -> Option<AddOutcome> {
         let (name_ref, source) = (incoming.name_ref?, incoming.record);
@@ -271,8 +272,8 @@ impl Merger {
         }
     }
 
-    /// The function of that name. A hash that an input claims is believed only
-    /// when a name of that hash is there already.
+    /// Finds or creates the function of a record. A hash that the input claims is used only if the merger already has a
+    /// name with this hash.
     fn function(&mut self, incoming: &RecordRef<'_>) -> FunctionId {
         let functions = &mut self.profile.functions;
         match incoming.name_ref.and_then(|hash| functions.find_next(incoming.name, hash)) {
@@ -281,27 +282,26 @@ impl Merger {
         }
     }
 
-    /// Adds identities of images. Files list each once, in order.
+    /// Adds binary ids. Files list each id once, in order.
     pub fn add_binary_ids(&mut self, ids: impl IntoIterator<Item = BinaryId>) {
         self.profile.binary_ids.extend(ids);
     }
 
-    /// Adds the traces of one input. Those of a raw file carry the weight of
-    /// the input, which the caller sets; others keep their own.
+    /// Adds the traces of one input. The caller sets the weight of traces from a raw file to that of the input; other
+    /// traces keep their own weight.
     pub fn add_traces(&mut self, traces: TemporalProfile) {
         self.reservoir.add(traces);
     }
 
-    /// Adds the names of vtables of one input, if they are to be kept.
+    /// Adds the names of vtables of one input, if names are kept.
     ///
-    /// LLVM's readers hold them in a hash map, whose order decides which name
-    /// comes first.
+    /// LLVM's readers store them in a hash map, whose order determines which name comes first.
     pub fn add_vtable_names(&mut self, names: impl IntoIterator<Item = Vec<u8>>) {
         if !self.options.keep_vtable_names {
             return;
         }
         let kept = self.order_vtable_names(names);
-        // Whoever has the result asks whether memory was lacking.
+        // The caller checks for lack of memory after the merge.
         self.is_out_of_memory |= kept.is_err();
     }
 
@@ -324,11 +324,11 @@ impl Merger {
         Ok(())
     }
 
-    /// Adds the memory profile of an indexed input, which counts `weight` times.
+    /// Adds the memory profile of an indexed input, with the given weight.
     ///
     /// # Errors
     ///
-    /// Those of reading it ([`memprof::indexed::read`]), and of [`add_memory`](Self::add_memory).
+    /// The errors of [`memprof::indexed::read`] and of [`add_memory`](Self::add_memory).
     pub fn add_memprof(&mut self, section: MemProfSection, weight: u64) -> Result<()> {
         let stored = memprof::indexed::read(&section.bytes, section.offset, &self.options.limits)?;
         self.add_memory(stored.profile, memprof::Source::Indexed(section), weight)
@@ -338,25 +338,24 @@ impl Merger {
     ///
     /// # Errors
     ///
-    /// Out of memory, as an I/O error: the merge is of no use any more.
+    /// Out of memory, as an I/O error. The merger cannot be used any more.
     pub fn add_memory(&mut self, profile: MemoryProfile, source: memprof::Source, weight: u64) -> Result<()> {
         self.memory.add(profile, source, weight);
         Ok(())
     }
 
-    /// Whether there are several memory profiles, and no function is in two of them.
+    /// Returns true if there are several memory profiles that have no function in common.
     pub fn memory_shares_nothing(&self) -> bool {
         self.memory.shares_nothing()
     }
 
-    /// Takes the memory profiles out, added up; nothing when there was none.
-    /// What is not taken out and is the section of one input alone,
-    /// [`finish`](Self::finish) leaves in the profile.
+    /// Takes the merged memory profile out; `None` if there was none. If it is not taken out and only one input had a
+    /// section, [`finish`](Self::finish) leaves that section in the profile.
     pub fn take_memory(&mut self) -> Option<MergedMemory> {
         std::mem::replace(&mut self.memory, MemoryMerger::new(self.options.compat)).finish()
     }
 
-    /// The result, with value sites in the order that files show.
+    /// Returns the merged profile, with value sites in the order of files.
     pub fn finish(mut self) -> Profile {
         self.profile.kind = self.kind();
         self.profile.functions.all_sites_mut().for_each(sort_sites);
@@ -366,10 +365,9 @@ impl Merger {
     }
 }
 
-/// Functions with a memory size that stands twice at one site.
+/// Finds functions with a memory size that occurs twice at one site.
 ///
-/// LLVM takes such a profile for damaged and warns after writing it; only
-/// functions that `keep` accepts are examined.
+/// LLVM treats such a profile as damaged and warns after writing it. Only functions that `keep` accepts are examined.
 pub fn repeated_sizes<'a>(
     profile: &'a Profile,
     rules: &'a MergeRules,
@@ -379,7 +377,7 @@ pub fn repeated_sizes<'a>(
     kept.filter(|function| function.records().any(|record| repeats_size(record, rules))).map(|function| function.id())
 }
 
-/// Whether a memory size stands twice at one site of the record.
+/// Returns true if a memory size occurs twice at one site of the record.
 pub fn repeats_size(record: RecordView<'_>, rules: &MergeRules) -> bool {
     let sites = record.sites(ValueKind::MemOpSize);
     if sites.is_empty() {
@@ -392,8 +390,8 @@ pub fn repeats_size(record: RecordView<'_>, rules: &MergeRules) -> bool {
     })
 }
 
-/// Puts the value sites of a record into the order that files show: what a
-/// merge does to a record that is the only one of its name and FuncHash.
+/// Sorts the value sites of a record into the order of files, as a merge does with a record that is the only one of its
+/// name and FuncHash.
 pub fn sort_record_sites(record: &mut FunctionRecord) {
     for kind in ValueKind::ALL {
         if !record.sites(kind).is_empty() {
@@ -402,17 +400,15 @@ pub fn sort_record_sites(record: &mut FunctionRecord) {
     }
 }
 
-// Keeping a bounded sample of temporal traces.
+// A bounded sample of temporal traces.
 //
-// As long as all traces fit they are kept in order. After that each further
-// trace takes the place of a random kept one. The random numbers have a fixed
-// seed, so the same inputs in the same order keep the same traces.
+// Traces are kept in order until the sample is full. Each further trace replaces a random one. The random numbers have
+// a fixed seed, so the same inputs in the same order keep the same traces.
 
-/// Random numbers drawn for one input at most. A file may claim to have seen
-/// 2^64 traces; LLVM would draw for each of them.
+/// The maximum number of random draws per input. A file can claim 2^64 traces, and LLVM would draw for each of them.
 const MAX_DRAWS: u64 = 1 << 26;
 
-/// The sample and what decides about it.
+/// The sample and the state of the random choice.
 #[derive(Debug)]
 pub(super) struct Reservoir {
     rule: TraceRule,
@@ -437,8 +433,8 @@ impl Reservoir {
         self.kept
     }
 
-    /// Adds the traces of one input and the number of traces it ever saw. An
-    /// input without traces is passed over, whatever number it claims.
+    /// Adds the traces of one input and the number of traces that it ever saw. An input without traces is skipped,
+    /// whatever number it claims.
     pub(super) fn add(&mut self, mut source: TemporalProfile) {
         if source.traces.is_empty() {
             return;
@@ -507,7 +503,7 @@ impl Reservoir {
     }
 
     fn add_one_as_19(&mut self, mut trace: TemporalTrace, size: u64) {
-        // Release 17 cuts only here; for 19 this was done before.
+        // Release 17 cuts traces only here. For 19 they were cut before.
         trace.functions.truncate(self.max_trace_length);
         if trace.functions.is_empty() {
             return;
@@ -524,7 +520,7 @@ impl Reservoir {
     }
 }
 
-/// Streams of 2^32 and more traces do not occur; the draw is for 32 bits.
+/// Clamps to 32 bits, the range of the random draw. Streams of 2^32 traces do not occur.
 fn saturate(high: u64) -> u32 {
     u32::try_from(high).unwrap_or(u32::MAX - 1)
 }

@@ -1,12 +1,11 @@
-//! Adding up profiles: records of any source become one [`Profile`](crate::model::Profile).
+//! Merging of instrumentation profiles: records of any source become one [`Profile`](crate::model::Profile).
 //!
-//! [`Merger`] takes inputs one after another, each record in the order of its
-//! file, and follows the rules of one LLVM release ([`MergeRules`]): the
-//! largest count, pseudo counts, bitmaps, the order of values, the sampling of
-//! traces. The result depends on the inputs and their order only.
+//! [`Merger`] adds inputs one after another, each record in the order of its file, by the rules of one LLVM release
+//! ([`MergeRules`]): the largest count, pseudo counts, bitmaps, the order of values, the sampling of traces. The result
+//! depends only on the inputs and their order.
 //!
-//! A [partial merge](partial) holds what several mergers need to give the same
-//! result as one. `docs/internals/merge-laws.md` lists the laws and their exceptions.
+//! A [partial merge](partial) stores the state that several mergers need to produce the result of one merger.
+//! `docs/internals/merge-laws.md` lists the laws and their exceptions.
 
 mod add_counters;
 pub(crate) mod check;

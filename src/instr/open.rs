@@ -1,4 +1,4 @@
-//! From bytes to the reader that understands them.
+//! Opening the reader that fits the content of a file.
 
 use crate::bytes::Head;
 use crate::bytes::begins_as_text;
@@ -22,35 +22,35 @@ use crate::{indexed, input};
 use std::path::Path;
 use std::sync::Arc;
 
-/// How inputs are read.
+/// Options for reading inputs.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// Whose rules decide what is accepted.
+    /// The mode that determines which files are accepted.
     pub compat: Compat,
-    /// Bounds on hostile input.
+    /// Limits for untrusted input.
     pub limits: Limits,
-    /// Finds the records of raw profiles that have none of their own.
+    /// Finds the records of raw profiles that contain none.
     pub correlator: Option<Arc<dyn Correlator + Send + Sync>>,
     /// The programs that wrote raw memory profiles.
     #[cfg(feature = "correlate")]
     pub programs: Arc<memprof::raw::Programs>,
-    /// What a raw counter above 2^56 means.
+    /// How to treat a raw counter above 2^56.
     pub large_counters: LargeCounters,
 }
 
 impl ReadOptions {
-    /// The defaults under a compat.
+    /// Returns the defaults of a mode.
     pub fn new(compat: Compat) -> Self {
         Self { compat, ..Self::default() }
     }
 
-    /// What of these options the indexed reader takes.
+    /// Returns the options for the indexed reader.
     pub(super) fn indexed(&self) -> indexed::ReadOptions {
         indexed::ReadOptions::new(self.limits, self.compat)
     }
 
-    /// What of these options the raw reader takes.
+    /// Returns the options for the raw reader.
     pub(super) fn raw(&self) -> RawOptions<'_> {
         let mut options = RawOptions::new(self.compat);
         options.limits = self.limits;
@@ -60,12 +60,12 @@ impl ReadOptions {
     }
 }
 
-/// The reader for an LLVM profile, by its content.
+/// Opens the reader for an LLVM profile, chosen by its content.
 ///
 /// # Errors
 ///
-/// Empty profile, unrecognized format, unsupported for what is recognised but
-/// is no instrumentation profile, and whatever the header's checks find.
+/// Empty profile, unrecognized format, unsupported for a known format that is not an instrumentation profile, and
+/// faults of the header.
 pub fn open_reader<'data>(data: &'data [u8], options: &'data ReadOptions) -> Result<Box<dyn ProfileReader + 'data>> {
     match detect(data) {
         Format::Empty => Err(Error::new(ErrorKind::EmptyProfile)
@@ -74,21 +74,22 @@ pub fn open_reader<'data>(data: &'data [u8], options: &'data ReadOptions) -> Res
         Format::Indexed => Ok(Box::new(IndexedReader::new(data, options.indexed())?)),
         Format::Text => Ok(Box::new(TextReader::new(data, options.compat)?)),
         memory @ (Format::RawMemProf | Format::YamlMemProf) => Err(unreadable(memory, Compat::Profbridge)),
-        // LLVM takes whatever begins with printable bytes for a text profile.
+        // LLVM treats every file that begins with printable bytes as a text profile.
         _ if options.compat.is_llvm() && begins_as_text(data) => Ok(Box::new(TextReader::new(data, options.compat)?)),
         other => Err(unreadable(other, options.compat)),
     }
 }
 
-/// From so many bytes on, a text is worth a thread that parses it.
+/// The size in bytes that justifies a thread for parsing text.
 const PARSED_AHEAD: usize = 1 << 20;
 
-/// Opens a profile as [`open_reader`] does and lends its reader to `read`, with
-/// a thread that helps if there are several.
+/// Opens a profile like [`open_reader`] and passes its reader to `read`. If there are several threads, one helps.
 ///
 /// # Errors
 ///
-/// Those of [`open_reader`] and of `read`.
+/// The errors of [`open_reader`] and of `read`.
+///
+/// The errors of [`open_reader`] and of `read`.
 pub(super) fn read_with<T>(
     data: &[u8],
     options: &ReadOptions,
@@ -101,7 +102,7 @@ pub(super) fn read_with<T>(
     read(open_reader(data, options)?.as_mut())
 }
 
-/// Opens a file and lends its reader; errors and warnings name the file.
+/// Opens a file and passes its reader to `read`. Errors and warnings name the file.
 pub(crate) fn with_reader<T>(
     input: &Input,
     read: &ReadOptions,
@@ -128,11 +129,11 @@ pub(crate) fn with_reader<T>(
     done.map_err(|error| error.in_file(path))
 }
 
-/// From so many bytes on, a file whose records are gone through once is not read whole.
+/// The size in bytes above which a file is read through a window if its records are read only once.
 pub(super) const WORTH_A_WINDOW: u64 = 1 << 20;
 
-/// A window of a large text, which is gone through once, and the length of the text. `None` for anything else,
-/// which is left, with what is wrong with it, to those that read it whole.
+/// Opens a window of a large text that is read only once, and returns it with the size of the file. Returns `None` for
+/// other files and for faults; the caller then reads the whole file.
 pub(super) fn window_of_text(input: &Input, options: &ReadOptions) -> Option<(u64, Window<'static>)> {
     if input.is_pipe() || !input.look().is_ok_and(|probe| probe.identity.format == Format::Text) {
         return None;
@@ -141,13 +142,13 @@ pub(super) fn window_of_text(input: &Input, options: &ReadOptions) -> Option<(u6
     let len = file.len();
     let mut window = Window::of_file(Arc::new(file), 0..len);
     window.more().ok()?;
-    // By now another file may have its name.
+    // Another file may have replaced the one that was identified.
     let is_text = identify(&Head::cut(window.view(), window.is_last())).format == Format::Text;
-    // What LLVM takes for a memory profile begins with three dashes.
+    // LLVM treats files that begin with three dashes as memory profiles.
     (is_text && !window.view().starts_with(b"---")).then_some((len, window))
 }
 
-/// What stands around the records of a large indexed file, which are gone through once. `None` as for
+/// Reads the parts around the records of a large indexed file whose records are read only once. Returns `None` like
 /// [`window_of_text`].
 pub(super) fn outline_of(input: &Input, options: &ReadOptions) -> Option<(u64, Outline)> {
     if input.is_pipe() || !input.look().is_ok_and(|probe| probe.identity.format == Format::Indexed) {
@@ -165,7 +166,7 @@ fn large_file(input: &Input, options: &ReadOptions) -> Option<StableFile> {
     (WORTH_A_WINDOW..=options.limits.stream_bytes).contains(&file.len()).then_some(file)
 }
 
-/// Why a format that was recognised cannot be read as an LLVM profile.
+/// Returns the error for a known format that is not a readable LLVM profile.
 fn unreadable(format: Format, compat: Compat) -> Error {
     if compat.is_llvm() {
         return Error::new(ErrorKind::UnrecognizedFormat);
@@ -192,11 +193,10 @@ fn unreadable(format: Format, compat: Compat) -> Error {
     }
 }
 
-// Whole profiles in a call: read, look at, write.
+// Whole profiles in one call: reading and writing.
 
 impl Profile {
-    /// Reads a raw, indexed or text profile, whichever the file holds, as a
-    /// merge of that one file makes it.
+    /// Reads a raw, indexed or text profile with the result that a merge of this file alone has.
     ///
     /// ```
     /// use profbridge::Profile;
@@ -211,19 +211,18 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// I/O, an empty file, a format that is none of these, and every fault of
-    /// its content, with path, format, section and offset.
+    /// I/O, an empty file, another format, and every fault of the content, with path, format, section and offset.
     pub fn from_path(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let bytes = input::open(path, Access::Read, &Limits::default())?;
         Self::from_bytes(&bytes).map_err(|error: Error| error.in_file(path))
     }
 
-    /// Reads a raw, indexed or text profile in memory.
+    /// Reads a raw, indexed or text profile from memory.
     ///
     /// # Errors
     ///
-    /// As [`from_path`](Self::from_path), without a path.
+    /// The errors of [`from_path`](Self::from_path), without a path.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let options = ReadOptions::default();
         let mut merge = MergeOptions::default();
@@ -234,7 +233,7 @@ impl Profile {
         Ok(merger.finish())
     }
 
-    /// Encodes the profile in a format; what that cannot hold is left out.
+    /// Encodes the profile in a format. Data that the format cannot store is dropped.
     ///
     /// ```
     /// use profbridge::instr::Release;
@@ -248,23 +247,22 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// Usage for a version that does not exist; too large where a size does not
-    /// fit its field.
+    /// A usage error for a version that does not exist; too large if a size does not fit its field.
     pub fn to_bytes(&self, format: OutputFormat) -> Result<Vec<u8>> {
         encode(self, &WriteOptions { format, ..WriteOptions::default() }).map(|encoded| encoded.bytes)
     }
 
-    /// Writes the profile to a file, which is replaced whole or not at all.
+    /// Writes the profile to a file, which is replaced atomically.
     ///
     /// # Errors
     ///
-    /// As [`to_bytes`](Self::to_bytes), and I/O.
+    /// The errors of [`to_bytes`](Self::to_bytes), and I/O.
     pub fn write_to_path(&self, path: impl AsRef<Path>, format: OutputFormat) -> Result<()> {
         write_file(self, &WriteOptions { format, ..WriteOptions::default() }, path.as_ref()).map(|_| ())
     }
 }
 
-/// The functions of a profile, in order of first appearance.
+/// Iterates over the functions of a profile, in order of first appearance.
 impl<'a> IntoIterator for &'a Profile {
     type Item = FunctionView<'a>;
     type IntoIter = Functions<'a>;

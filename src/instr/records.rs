@@ -1,4 +1,4 @@
-//! One record into another, and a first one into the table: counters, bitmaps, value sites.
+//! Merging one record into another, or adding a first one: counters, bitmaps, value sites.
 
 use crate::instr::add_counters;
 use crate::instr::merger::Merger;
@@ -7,13 +7,13 @@ use crate::instr::sites::{SiteMerger, TakenSites, exceeds, sort_sites};
 use crate::model::{FunctionId, PseudoCount, RecordId, RecordView, ValueKind, ValueSites};
 
 impl Merger {
-    /// Makes a new record of a function; the FuncHash must be new to it.
+    /// Creates a record of a function. The FuncHash must be new to it.
     pub(super) fn push_record(&mut self, function: FunctionId, record: RecordView<'_>, weight: u64) -> AddOutcome {
         self.push_summed(function, record, weight, weight)
     }
 
-    /// Adds a record whose counters are a sum that was weighted before; the
-    /// values are those of one input of that weight.
+    /// Adds a record whose counters are an already weighted sum. The values are those of one input with the given
+    /// weight.
     pub(super) fn add_summed(&mut self, function: FunctionId, sum: RecordView<'_>, value_weight: u64) -> AddOutcome {
         let Some(record) = self.profile.functions.find_record(function, sum.func_hash) else {
             return self.push_summed(function, sum, 1, value_weight);
@@ -31,7 +31,7 @@ impl Merger {
     ) -> AddOutcome {
         let id = self.profile.functions.push_record(function, record);
         let mut saturated = false;
-        // What is not changed may stay in the file.
+        // Unchanged counters can stay in the file.
         if counter_weight != 1 {
             let counters = self.profile.functions.counters_mut(id);
             saturated = add_counters::scale(counters, counter_weight, self.rules.max_count);
@@ -46,8 +46,8 @@ impl Merger {
         AddOutcome { record: id, is_new: true, error }
     }
 
-    /// Makes sites that were copied as they came what a merge makes of the
-    /// first ones of a record. Returns whether a count reached its maximum.
+    /// Applies to copied sites what a merge does to the first sites of a record. Returns true if a count reached its
+    /// maximum.
     fn take_over_sites(&mut self, id: RecordId, kind: ValueKind, weight: u64) -> bool {
         let sites = self.profile.functions.sites_mut(id, kind);
         let saturated = weight != 1 && add_counters::scale_values(sites.values_mut(), weight);
@@ -57,9 +57,8 @@ impl Merger {
         saturated
     }
 
-    /// Adds to a record that is there already, as
-    /// [`add_record`](Self::add_record) would; for callers that remember where
-    /// a record went.
+    /// Adds to an existing record with the result of [`add_record`](Self::add_record), for callers that know the
+    /// record.
     pub(crate) fn merge_record(&mut self, target: RecordId, source: RecordView<'_>, weight: u64) -> Option<SoftError> {
         self.merge_parts(target, source, weight, weight)
     }
@@ -116,7 +115,7 @@ impl Merger {
         error
     }
 
-    /// Adds the value sites of one kind to a record that is there already.
+    /// Adds the value sites of one kind to an existing record.
     pub(crate) fn merge_sites(
         &mut self,
         target: RecordId,
@@ -136,12 +135,10 @@ impl Merger {
         saturated.then_some(SoftError::CounterOverflow)
     }
 
-    /// Adds counters of a record that is there already.
+    /// Adds counters to an existing record, for many files of one image whose records were found once.
     ///
-    /// For many files of one image, whose records were found once. Neither
-    /// side may have a pseudo count where the rules know them; the caller
-    /// checks the first counter and takes [`merge_record`](Self::merge_record)
-    /// then.
+    /// Neither side may have a pseudo count if the rules know them. The caller checks the first counter and calls
+    /// [`merge_record`](Self::merge_record) then.
     pub(crate) fn merge_counters(&mut self, target: RecordId, counters: &[u64], weight: u64) -> Option<SoftError> {
         let sums = self.profile.functions.counters_mut(target);
         if sums.len() != counters.len() {
@@ -151,8 +148,7 @@ impl Merger {
         saturated.then_some(SoftError::CounterOverflow)
     }
 
-    /// Adds bitmap bytes to a record that is there already; their number must
-    /// be that of the record.
+    /// Adds bitmap bytes to an existing record, which must have the same number of them.
     pub(crate) fn merge_bitmap(&mut self, target: RecordId, bitmap: &[u8]) -> Option<SoftError> {
         let sums = self.profile.functions.bitmap_mut(target);
         if sums.len() != bitmap.len() {
@@ -162,8 +158,8 @@ impl Merger {
         None
     }
 
-    /// Takes the sites of one kind of a record out, so that they can be added
-    /// to elsewhere; until they are put back the record has none.
+    /// Takes the sites of one kind out of a record, so that they can be changed elsewhere. The record has none until
+    /// they are put back.
     pub(crate) fn take_sites(&mut self, record: RecordId, kind: ValueKind) -> TakenSites {
         if self.profile.functions.record(record).sites(kind).is_empty() {
             return TakenSites::default();
@@ -172,7 +168,7 @@ impl Merger {
         TakenSites { sites: std::mem::take(self.profile.functions.sites_mut(record, kind)), order }
     }
 
-    /// Puts sites back that were taken out.
+    /// Puts sites back into a record.
     pub(crate) fn put_back_sites(&mut self, record: RecordId, kind: ValueKind, taken: TakenSites) {
         if !taken.sites.is_empty() {
             self.orders.of_mut(record)[kind as usize] = taken.order;
@@ -180,20 +176,19 @@ impl Merger {
         }
     }
 
-    /// What merges sites that were taken out.
+    /// Returns a merger for sites that were taken out.
     pub(crate) fn site_merger(&self) -> SiteMerger {
         SiteMerger::new(self.rules.stable_value_sort)
     }
 }
 
-// Adding up how evenly the waves of a GPU ran (LLVM 23 on).
+// GPU wave uniformity (LLVM 23 and later).
 //
-// Counts, which only raw files have, are evidence that adds up. Bits, which
-// are all that an indexed file keeps of it, can only be and-ed: a block stays
-// uniform when every input says so. Inputs without either change nothing.
+// Counts, which only raw files contain, can be added. The bits, which are all that an indexed file stores, can only be
+// combined with AND: a block stays uniform if all inputs agree. Inputs without either change nothing.
 
 impl Merger {
-    /// Makes a new record's uniformity what a merge leaves of it.
+    /// Derives the uniformity of a new record as a merge leaves it.
     pub(super) fn take_over_uniformity(&mut self, record: RecordId, weight: u64) -> bool {
         let functions = &mut self.profile.functions;
         if functions.record(record).uniformity.counts.is_empty() {
@@ -205,8 +200,8 @@ impl Merger {
         saturated
     }
 
-    /// Adds the uniformity of `source` to a record whose counters were added
-    /// up already. Returns whether a count reached its maximum.
+    /// Adds the uniformity of `source` to a record whose counters were already added. Returns true if a count reached
+    /// its maximum.
     pub(super) fn merge_uniformity(&mut self, target: RecordId, source: RecordView<'_>, weight: u64) -> bool {
         let ours = self.profile.functions.uniformity_mut(target);
         let theirs = source.uniformity;
@@ -233,7 +228,7 @@ impl Merger {
         false
     }
 
-    /// Makes the bits those that follow from the counts.
+    /// Derives the bits from the counts.
     fn derive_uniformity(&mut self, record: RecordId) {
         let functions = &mut self.profile.functions;
         let view = functions.record(record);
@@ -242,8 +237,7 @@ impl Merger {
     }
 }
 
-/// Leaves the bits that both have; none when the lengths differ. Who has none
-/// knows nothing.
+/// Combines the bits of both sides; clears them if the lengths differ. A side without bits has no effect.
 fn and_bits(ours: &mut Vec<u8>, theirs: &[u8]) {
     match (ours.len(), theirs.len()) {
         (_, 0) => {}

@@ -1,4 +1,4 @@
-//! What changed between releases of LLVM in how profiles are added up.
+//! Differences between LLVM releases in merging profiles.
 
 use crate::error::{Error, ErrorKind};
 use crate::hint::Hint;
@@ -8,33 +8,31 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// How the kinds of inputs combine.
+/// The rule for combining the kinds of inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KindRule {
-    /// Release 13 and earlier: IR with IR, anything else with anything else;
-    /// the last input decides whether the entry counter comes first.
+    /// Release 13 and earlier: IR profiles can only be merged with IR profiles, and others only with others. The last
+    /// input determines whether the entry counter comes first.
     LevelsMustMatch,
-    /// Release 14 on: only text marked `:fe` conflicts with what is not so
-    /// marked, and entry-only coverage with entry-first counters.
+    /// Release 14 and later: only text marked `:fe` conflicts with unmarked profiles, and entry-only coverage with
+    /// entry-first counters.
     MarkedLevelsMustMatch,
     /// profbridge mode: the counters of all inputs are of one kind, see
     /// [`ProfileKind::of_counters`](crate::model::ProfileKind::of_counters).
     OneKind,
 }
 
-/// How temporal traces are sampled when there are too many.
+/// The sampling of temporal traces if there are too many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TraceRule {
-    /// Release 17 and 18: as 19, but a trace is cut, and left out when it is
-    /// empty, only where it is added on its own; traces that come in by a swap
-    /// of the sides or take the place of others stay whole.
+    /// Release 17 and 18: like 19, but a trace is cut, and dropped if it is empty, only if it is added on its own.
+    /// Traces that are swapped in, or that replace others, stay whole.
     Release17,
     /// Release 19 to 21: all traces of an input are cut before they are sampled.
     Release19,
-    /// Release 22 on: what is left when the reservoir is full is shuffled, and
-    /// takes the places of kept ones.
+    /// Release 22 and later: the traces that remain when the reservoir is full are shuffled, and replace kept ones.
     Release22,
 }
 
@@ -42,31 +40,30 @@ pub enum TraceRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MergeRules {
-    /// Counters do not grow beyond this. 2^64 - 3 from release 16, which
-    /// reserves the two larger values for pseudo counts; before 2^64 - 1.
+    /// The maximum of a counter. 2^64 - 3 since release 16, which reserves the two larger values for pseudo counts;
+    /// 2^64 - 1 before.
     pub max_count: u64,
-    /// Whether the first counter may be a mark (release 16 on).
+    /// Whether the first counter can be a pseudo count (release 16 and later).
     pub pseudo_counts: bool,
-    /// Whether values are sorted by a stable sort (up to release 18) or by the
-    /// introsort of libstdc++ (from 19). It shows only where a site of more
-    /// than 16 values holds equal ones.
+    /// Whether values are sorted by a stable sort (up to release 18) or by the introsort of libstdc++ (since release
+    /// 19). The difference is visible only at a site with more than 16 values of which some are equal.
     pub stable_value_sort: bool,
-    /// How kinds combine.
+    /// The rule for combining kinds.
     pub kinds: KindRule,
-    /// Whether sums of several threads are joined by the same rule (release 16
-    /// on), or with the kind of the first.
+    /// Whether the merges of several threads are combined by the same rule (release 16 and later), or with the kind of
+    /// the first.
     pub joins_kinds: bool,
-    /// How traces are sampled.
+    /// The sampling of traces.
     pub traces: TraceRule,
-    /// Whether every repeated memory size at a site is reported (release 15
-    /// on), or a repeated size of zero only.
+    /// Whether every repeated memory size at a site is reported (release 15 and later), or only a repeated size of
+    /// zero.
     pub reports_every_repeated_size: bool,
-    /// How counts enter the summary.
+    /// The effect of counts on the summary.
     pub summary: SummaryRules,
 }
 
 impl MergeRules {
-    /// The rules of a release. Older ones than 13 are taken to be like 13.
+    /// Returns the rules of a release. Releases before 13 use the rules of 13.
     pub fn of(release: Release) -> Self {
         let Release(major) = release;
         let pseudo_counts = major >= 16;
@@ -93,13 +90,13 @@ impl Default for MergeRules {
     }
 }
 
-// Which kinds of profiles go together.
+// Compatibility of profile kinds.
 
-/// Why two kinds do not go together.
+/// The reason why two kinds conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KindConflict {
-    /// IR and front-end profiles, to releases that tell them apart.
+    /// IR and front-end profiles, for releases that distinguish them.
     Levels,
     /// A profile marked `:fe` and one without that mark.
     MarkedLevels,
@@ -119,13 +116,12 @@ impl KindConflict {
     }
 }
 
-/// What the counters of an input are.
+/// The meaning of the counters of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CounterKind {
-    /// Those of a profile of this kind.
+    /// Counters of a profile of this kind.
     Of(ProfileKind),
-    /// Counts that every kind of counts can hold: the bridge makes such records, whose names say
-    /// what each counter is.
+    /// Counts that fit every kind: records of the bridge, whose names describe each counter.
     AnyCount,
 }
 
@@ -155,7 +151,7 @@ pub(crate) struct SharedKind {
 }
 
 impl SharedKind {
-    /// Adds an input with counters of that kind; `name` is for messages.
+    /// Adds an input with counters of the given kind; `name` is used in messages.
     ///
     /// # Errors
     ///
@@ -177,7 +173,7 @@ impl SharedKind {
     }
 }
 
-/// The kind of a profile of kind `so_far`, when one of kind `new` joins it.
+/// Returns the kind of a profile of kind `so_far` after a profile of kind `new` is merged into it.
 pub(super) fn combine_kinds(
     rule: KindRule,
     so_far: ProfileKind,
@@ -208,20 +204,19 @@ pub(super) fn combine_kinds(
             }
             Ok(so_far | new)
         }
-        // `SharedKind` finds the conflicts.
+        // `SharedKind` detects the conflicts.
         KindRule::OneKind => Ok(so_far | new),
     }
 }
 
-/// More sums than any machine makes apart.
+/// More contexts than any machine has threads.
 const MOST_CONTEXTS: usize = 1 << 16;
 
-/// The conflict that ends a merge of llvm-profdata which makes `contexts` sums
-/// apart and joins them (`--num-threads`), where the inputs have these kinds;
-/// `None` stands for an input that was not opened. There is none with a single
-/// sum: what does not go together is left out of it then.
+/// Returns the conflict that ends a merge of llvm-profdata with `contexts` contexts (`--num-threads`) that are combined
+/// at the end, for inputs of these kinds; `None` is an input that was not opened. A single context has no such
+/// conflict: it drops inputs that do not fit.
 ///
-/// Releases before 16 join without looking.
+/// Releases before 16 combine contexts without a check.
 pub fn conflict_of_contexts(
     rules: &MergeRules,
     inputs: &[Option<ProfileKind>],
@@ -252,32 +247,29 @@ pub fn conflict_of_contexts(
     None
 }
 
-// What becomes of single records.
+// The outcome of single records.
 
-/// Something about one record that does not stop the merge.
+/// A fault of one record that does not stop the merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum SoftError {
-    /// Another number of counters, or a pseudo count on one side only. The
-    /// incoming record was left out.
+    /// The number of counters differs, or only one side has a pseudo count. The incoming record was dropped.
     CountMismatch,
-    /// Another number of bitmap bytes. The counters were added, the bitmap and
-    /// the values were not.
+    /// The number of bitmap bytes differs. The counters were added, the bitmap and the values were not.
     BitmapMismatch,
-    /// Another number of value sites of some kind. The values of that kind
-    /// were left out.
+    /// The number of value sites of some kind differs. The values of that kind were dropped.
     ValueSiteCountMismatch,
-    /// A counter or a value's count stopped at its maximum.
+    /// A counter or a value's count saturated.
     CounterOverflow,
 }
 
 impl SoftError {
-    /// Whether LLVM advises to check that all inputs come from one binary.
+    /// Returns true if LLVM advises to check that all inputs come from one binary.
     pub fn is_mismatch(self) -> bool {
         self != Self::CounterOverflow
     }
 
-    /// The text that llvm-profdata prints (`getInstrProfErrString`).
+    /// Returns the text that llvm-profdata prints (`getInstrProfErrString`).
     pub fn llvm_message(self) -> &'static str {
         match self {
             Self::CountMismatch => "function basic block count change detected (counter mismatch)",
@@ -301,15 +293,15 @@ impl fmt::Display for SoftError {
     }
 }
 
-/// What became of one record.
+/// The outcome of one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AddOutcome {
-    /// The record it went into.
+    /// The record into which it was merged.
     pub record: RecordId,
-    /// Whether it was the first of its name and FuncHash.
+    /// Whether it was the first record of its name and FuncHash.
     pub is_new: bool,
-    /// The first thing that was wrong with it.
+    /// The first fault.
     pub error: Option<SoftError>,
 }
 
@@ -329,7 +321,7 @@ mod tests {
         conflict_of_contexts(&MergeRules::default(), inputs, contexts).is_some()
     }
 
-    /// Each line was seen with llvm-profdata 22.
+    /// Each row was measured with llvm-profdata 22.
     #[test]
     fn sums_made_apart_conflict_when_they_are_joined() {
         assert!(!conflict(1, &[IR, FRONT_END]));
@@ -397,7 +389,7 @@ mod tests {
         ProfileKind::from_bits(ProfileKind::IR.bits() | ProfileKind::FUNCTION_ENTRY_ONLY.bits()),
     ];
 
-    /// Bits that leave the meaning of counters alone.
+    /// Bits that do not change the meaning of counters.
     const OTHERS: [ProfileKind; 5] = [
         ProfileKind::FRONT_END,
         ProfileKind::CONTEXT_SENSITIVE,
@@ -469,7 +461,7 @@ mod tests {
             assert_eq!(after.begin_counts(iprof).is_ok(), is_counted, "{kind}");
             assert_eq!(after.kind(), kind);
         }
-        // The first LLVM profile determines the kind, whatever was in front of it.
+        // The first LLVM profile determines the kind, whatever precedes it.
         let mut merger = Merger::new(MergeOptions::default());
         merger.begin_counts(iprof).unwrap();
         merger.begin_input(ProfileKind::IR).unwrap();

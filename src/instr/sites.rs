@@ -1,9 +1,8 @@
 //! Merging the values of value sites.
 //!
-//! LLVM sorts both sides by value, merges them, sorts the result by descending
-//! count and cuts it to 255 values, for every record added. Only the last of
-//! these orders can be seen, so sites stay sorted by value from one merge to
-//! the next: what the order by count was follows from it.
+//! For every added record, LLVM sorts both sides by value, merges them, sorts the result by descending count and cuts
+//! it to 255 values. Only the last of these orders is visible, so sites stay sorted by value between merges; the order
+//! by count can be derived from it.
 
 use crate::error::Result;
 use crate::instr::rules::SoftError;
@@ -15,18 +14,18 @@ use crate::model::{RecordId, ValueCount, ValueKind, ValueSites};
 use std::cmp::Reverse;
 use std::hint::select_unpredictable;
 
-/// How the sites of one kind in one record are ordered at the moment.
+/// The current order of the sites of one kind in one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum SiteOrder {
-    /// As the only record so far had them; no site exceeds 255 values.
+    /// The order of the only record so far; no site exceeds 255 values.
     #[default]
     AsInserted,
-    /// Ascending by value, and equal values descending by count.
+    /// Ascending by value; equal values descending by count.
     ByValue,
 }
 
-/// The orders of all records, by kind. Most records have no value sites, so the
-/// list reaches only as far as the last one that has some.
+/// The orders of all records, by kind. Most records have no value sites, so the list ends at the last one that has
+/// some.
 #[derive(Debug, Default)]
 pub(super) struct SiteOrders {
     orders: Vec<[SiteOrder; ValueKind::COUNT]>,
@@ -35,13 +34,13 @@ pub(super) struct SiteOrders {
 }
 
 impl SiteOrders {
-    /// The orders of a record.
+    /// Returns the orders of a record.
     pub(super) fn of(&self, record: RecordId) -> [SiteOrder; ValueKind::COUNT] {
         self.orders.get(record.index()).copied().unwrap_or_default()
     }
 
-    /// The orders of a record, to be changed. Without memory for them,
-    /// [`is_out_of_memory`](Self::is_out_of_memory) is true from then on.
+    /// Returns the orders of a record for changing. If memory for them is refused,
+    /// [`is_out_of_memory`](Self::is_out_of_memory) returns true from then on.
     pub(super) fn of_mut(&mut self, record: RecordId) -> &mut [SiteOrder; ValueKind::COUNT] {
         let len = record.index() + 1;
         if self.orders.len() < len {
@@ -54,7 +53,7 @@ impl SiteOrders {
         &mut self.orders[record.index()]
     }
 
-    /// Whether the orders of some record are unknown because memory ran out.
+    /// Returns true if the orders of some record are unknown because memory was refused.
     pub(super) fn is_out_of_memory(&self) -> bool {
         self.is_out_of_memory
     }
@@ -68,13 +67,13 @@ pub(crate) struct TakenSites {
 }
 
 impl TakenSites {
-    /// Bytes of the values.
+    /// Returns the size of the values in bytes.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(self.sites.values())
     }
 }
 
-/// Merges sites, and keeps its memory from one to the next.
+/// Merges sites, and reuses its buffers.
 #[derive(Debug)]
 pub(crate) struct SiteMerger {
     /// See [`MergeRules::stable_value_sort`](crate::instr::MergeRules).
@@ -92,12 +91,12 @@ impl SiteMerger {
         Self { stable_sort, incoming, union, counts, merged: ValueSites::new(), is_out_of_memory: false }
     }
 
-    /// Whether sites were not merged, for they did not fit the memory.
+    /// Returns true if sites were not merged because they did not fit in memory.
     pub(crate) fn is_out_of_memory(&self) -> bool {
         self.is_out_of_memory
     }
 
-    /// Adds `source`, whose counts weigh `weight`, to sites of a merger.
+    /// Adds `source`, with counts multiplied by `weight`, to sites of a merger.
     pub(crate) fn add(&mut self, target: &mut TakenSites, source: &ValueSites, weight: u64) -> Option<SoftError> {
         if target.sites.len() != source.len() {
             return Some(SoftError::ValueSiteCountMismatch);
@@ -106,8 +105,8 @@ impl SiteMerger {
         saturated.then_some(SoftError::CounterOverflow)
     }
 
-    /// Adds `source`, whose counts weigh `weight`, to `target`. Both have the
-    /// same number of sites. Returns whether a count reached its maximum.
+    /// Adds `source`, with counts multiplied by `weight`, to `target`. Both have the same number of sites. Returns true
+    /// if a count reached its maximum.
     pub(super) fn merge(
         &mut self,
         target: &mut ValueSites,
@@ -115,13 +114,13 @@ impl SiteMerger {
         source: &ValueSites,
         weight: u64,
     ) -> bool {
-        // Most functions of a run are not called: then there is nothing to merge.
+        // Most functions are not called in a run, so there is nothing to merge.
         if source.values_len() == 0 && *order == SiteOrder::ByValue {
             return false;
         }
         let united = self.unite_sites(target, *order, source, weight);
         *order = SiteOrder::ByValue;
-        // Not swapped: the memory of large sites would go from record to record.
+        // Copied instead of swapped: otherwise the memory of large sites would move from record to record.
         if united.is_ok() {
             target.copy_from(&self.merged);
         }
@@ -129,8 +128,7 @@ impl SiteMerger {
         united.unwrap_or_default()
     }
 
-    /// Makes the sum of both in `merged`; of `target` the order is changed, to
-    /// that by value. Returns whether a count reached its maximum.
+    /// Merges both sides into `merged`, and sorts `target` by value. Returns true if a count reached its maximum.
     fn unite_sites(
         &mut self,
         target: &mut ValueSites,
@@ -152,7 +150,7 @@ impl SiteMerger {
             memory::reserve(union, site.len() + values.len(), HOLD_RECORDS)?;
             saturated |= unite(site, values, weight, union);
             keep_largest(union, counts)?;
-            // Two sides that repeat nothing have a sum that repeats nothing.
+            // If neither side repeats a value, the result does not either.
             if !(old_differ && new_differ) {
                 sort_equal_by_count(union);
             }
@@ -162,8 +160,8 @@ impl SiteMerger {
     }
 }
 
-/// The values of an incoming site in ascending order, in `scratch` unless they
-/// ascend already, and whether all differ.
+/// Returns the values of an incoming site in ascending order, in `scratch` unless they are already sorted, and whether
+/// all differ.
 fn sorted<'a>(
     site: &'a [ValueCount],
     scratch: &'a mut Vec<ValueCount>,
@@ -181,14 +179,13 @@ fn sorted<'a>(
         }
         scratch.copy_from_slice(site);
     }
-    // Only equal values show in which order LLVM's sort leaves them.
+    // LLVM's sort order is visible only for equal values.
     sort_by_value(scratch, stable);
     Ok((scratch, false))
 }
 
-/// Sorts a site of a record that was alone so far as LLVM does before the first
-/// merge: by count, as all records are kept, and then by value. Returns whether
-/// all values differ.
+/// Sorts a site of a record that was alone so far as LLVM does before the first merge: by count, like all stored
+/// records, and then by value. Returns true if all values differ.
 fn sort_inserted(site: &mut [ValueCount], stable: bool) -> Result<bool> {
     if repeats_value(site)? {
         sort_by_count(site);
@@ -198,8 +195,8 @@ fn sort_inserted(site: &mut [ValueCount], stable: bool) -> Result<bool> {
     Ok(sort_distinct(site))
 }
 
-/// Puts equal values of a merged site into the order in which LLVM's sort finds
-/// them, where an incoming value meets one of them. Returns whether all values differ.
+/// Sorts equal values of a merged site into the order that LLVM's sort receives, if an incoming value equals one of
+/// them. Returns true if all values differ.
 fn sort_repeated(site: &mut [ValueCount], incoming: &[ValueCount], stable: bool) -> bool {
     if is_ascending(site) {
         return true;
@@ -207,7 +204,7 @@ fn sort_repeated(site: &mut [ValueCount], incoming: &[ValueCount], stable: bool)
     if stable || site.len() <= sort::THRESHOLD {
         return false;
     }
-    // Of equal counts nobody can tell which one was first.
+    // The order of equal counts is not visible.
     let differ = |pair: &&[ValueCount]| pair[0].value == pair[1].value && pair[0].count != pair[1].count;
     let mut repeated = site.windows(2).filter(differ).map(|pair| pair[0].value);
     if repeated.any(|value| incoming.binary_search_by_key(&value, |v| v.value).is_ok()) {
@@ -217,7 +214,7 @@ fn sort_repeated(site: &mut [ValueCount], incoming: &[ValueCount], stable: bool)
     false
 }
 
-/// Sorts by value, equal values anyhow. Returns whether all differ.
+/// Sorts by value, with equal values in any order. Returns true if all differ.
 fn sort_distinct(site: &mut [ValueCount]) -> bool {
     if (sort::THRESHOLD + 1..=PLACES).contains(&site.len()) {
         // Call targets are hashes and nearly always differ above the lowest byte.
@@ -230,7 +227,7 @@ fn sort_distinct(site: &mut [ValueCount]) -> bool {
     is_ascending(site)
 }
 
-/// Sorts values that ascend by falling count, equal counts as they stand.
+/// Sorts ascending values by descending count; equal counts keep their order.
 fn sort_by_falling_count(site: &mut [ValueCount]) {
     const LARGEST: u64 = u64::MAX >> 8;
     if site.len() <= PLACES && site.iter().all(|v| v.count <= LARGEST) {
@@ -240,8 +237,7 @@ fn sort_by_falling_count(site: &mut [ValueCount]) {
     }
 }
 
-/// Leaves 255 values, those with the largest counts and of equal ones the
-/// smaller values, in the order in which they are.
+/// Keeps the 255 values with the largest counts, of equal counts those with the smaller values, in their current order.
 fn keep_largest(values: &mut Vec<ValueCount>, counts: &mut Vec<u64>) -> Result<()> {
     if values.len() <= MAX_VALUES_PER_SITE {
         return Ok(());
@@ -252,7 +248,7 @@ fn keep_largest(values: &mut Vec<ValueCount>, counts: &mut Vec<u64>) -> Result<(
     let (larger, least, _) = counts.select_nth_unstable_by_key(MAX_VALUES_PER_SITE - 1, |count| Reverse(*count));
     let least = *least;
     let mut room = MAX_VALUES_PER_SITE - larger.iter().filter(|count| **count > least).count();
-    // Without a branch on what nobody can predict.
+    // Avoids an unpredictable branch.
     let mut kept = 0;
     for at in 0..values.len() {
         let v = values[at];
@@ -265,7 +261,7 @@ fn keep_largest(values: &mut Vec<ValueCount>, counts: &mut Vec<u64>) -> Result<(
     Ok(())
 }
 
-/// Sorts equal values, which stand together, by descending count.
+/// Sorts equal values, which are adjacent, by descending count.
 fn sort_equal_by_count(values: &mut [ValueCount]) {
     if !is_ascending(values) {
         values.chunk_by_mut(|a, b| a.value == b.value).for_each(sort_by_count);
@@ -283,12 +279,12 @@ fn repeats_value(site: &[ValueCount]) -> Result<bool> {
     Ok(values.windows(2).any(|pair| pair[0] == pair[1]))
 }
 
-/// Whether some site has more values than are kept.
+/// Returns true if some site has more values than the maximum.
 pub(super) fn exceeds(sites: &ValueSites) -> bool {
     sites.values_len() > MAX_VALUES_PER_SITE && sites.iter().any(|site| site.len() > MAX_VALUES_PER_SITE)
 }
 
-/// Whether values ascend strictly: sorted, none twice.
+/// Returns true if values are strictly ascending.
 fn is_ascending(site: &[ValueCount]) -> bool {
     site.is_sorted_by(|a, b| a.value < b.value)
 }
@@ -305,8 +301,7 @@ fn sort_by_value(site: &mut [ValueCount], stable: bool) {
     }
 }
 
-/// Sorts every site by descending count, ties as they stand, and cuts it to
-/// 255 values: the order that files show.
+/// Sorts every site by descending count, with ties unchanged, and cuts it to 255 values. This is the order of files.
 pub(super) fn sort_sites(sites: &mut ValueSites) {
     let mut cut = false;
     for index in 0..sites.len() {
@@ -323,19 +318,17 @@ pub(super) fn sort_sites(sites: &mut ValueSites) {
 
 /// Appends to `union` two sites that ascend by value.
 ///
-/// A value on both sides gets both counts; one entry meets one entry, so that
-/// a value that repeats on the incoming side more often stays repeated. Values
-/// new to the site come without the weight, as in every release so far.
+/// A value on both sides gets the sum of both counts. Entries are paired one by one, so a value that the incoming side
+/// repeats more often stays repeated. Values that are new to the site are not weighted, as in every release so far.
 fn unite(site: &[ValueCount], incoming: &[ValueCount], weight: u64, union: &mut Vec<ValueCount>) -> bool {
     if weight == 1 {
-        // A product with one cannot be too large.
+        // A product with 1 cannot overflow.
         return unite_with(site, incoming, union, |count, _| (count, false));
     }
     unite_with(site, incoming, union, |count, is_known| count.overflowing_mul(if is_known { weight } else { 1 }))
 }
 
-/// As [`unite`], where `weigh` is given an incoming count, and whether its value
-/// is known to the site.
+/// Like [`unite`], but `weigh` gets an incoming count and whether the site has its value.
 #[inline(never)]
 fn unite_with(
     site: &[ValueCount],
@@ -344,7 +337,7 @@ fn unite_with(
     weigh: impl Fn(u64, bool) -> (u64, bool),
 ) -> bool {
     let (mut saturated, mut old_at, mut new_at) = (false, 0, 0);
-    // Which side is next nobody can predict: no branch depends on it.
+    // Avoids unpredictable branches: the next side is random.
     while let (Some(old), Some(new)) = (site.get(old_at), incoming.get(new_at)) {
         let (takes_old, takes_new) = (old.value <= new.value, new.value <= old.value);
         let (weighed, overflows) = weigh(select_unpredictable(takes_new, new.count, 0), takes_old);

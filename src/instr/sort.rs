@@ -1,26 +1,22 @@
-//! The order that an unstable sort leaves equal values in.
+//! The order in which an unstable sort leaves equal values.
 //!
-//! Release 19 and later sort the values of a site with `std::sort`, and the
-//! releases in circulation are built with libstdc++. Where a site of more than
-//! 16 values holds equal ones (several unknown call targets, all 0), that
-//! algorithm's choices show in the file: a median of three, a partition that
-//! swaps equal keys, a heap where the partitions degenerate, an insertion sort
-//! over the nearly sorted rest. This takes the same steps, so that the same
-//! bytes come out.
+//! Release 19 and later sort the values of a site with `std::sort`, and the common builds use libstdc++. If a site of
+//! more than 16 values contains equal ones (several unknown call targets, all 0), the steps of that algorithm are
+//! visible in the file: a median of three, a partition that swaps equal keys, a heap if the partitions degenerate, an
+//! insertion sort of the nearly sorted rest. This module takes the same steps, so it produces the same bytes.
 
 use crate::model::ValueCount;
 
-/// Parts up to this long are left to the insertion sort.
+/// The maximum length of a part that is left to the insertion sort.
 pub(super) const THRESHOLD: usize = 16;
 
-/// What is sorted.
+/// An element to sort.
 trait Element: Copy {
-    /// What it is sorted by.
+    /// Returns the sort key.
     fn key(self) -> u64;
 
-    /// Moves the elements up to `pivot` to the left of those from it on, where
-    /// the first one is no larger and some other one no smaller; returns where
-    /// the right part begins.
+    /// Moves elements up to `pivot` before those of at least `pivot`. The first element must not be larger and another
+    /// one not smaller. Returns the start of the right part.
     fn partition(v: &mut [Self], pivot: u64) -> usize {
         let (mut left, mut right) = (1, v.len());
         loop {
@@ -47,16 +43,16 @@ impl Element for ValueCount {
     }
 }
 
-/// A word of [`places`](crate::instr::sort): the value but for its lowest byte. Call targets are
-/// hashes, which nearly always differ above that byte.
+/// A word of [`places`](crate::instr::sort): the value except for its lowest byte. Call targets are hashes, which
+/// nearly always differ above that byte.
 impl Element for u64 {
     #[inline]
     fn key(self) -> u64 {
         self >> 8
     }
 
-    /// The same swaps without a branch on every element, of which half would be
-    /// mispredicted: first all that may be swapped are found from both ends.
+    /// Makes the same swaps without a branch per element, half of which would be mispredicted: first finds all
+    /// candidates from both ends.
     fn partition(v: &mut [Self], pivot: u64) -> usize {
         let (mut lefts, mut rights) = ([0u8; PLACES], [0u8; PLACES]);
         let (mut lefts_len, mut rights_len) = (0, 0);
@@ -65,7 +61,7 @@ impl Element for u64 {
             lefts_len += usize::from(element.key() >= pivot);
             rights_len += usize::from(element.key() <= pivot);
         }
-        // What was swapped last ends the next walk from the other end.
+        // The last swapped element ends the next walk from the other end.
         let mut swapped = v.len();
         let ends = rights[..rights_len].iter().rev().copied().chain(std::iter::repeat(0));
         for (&left, right) in lefts[..lefts_len].iter().zip(ends) {
@@ -80,16 +76,15 @@ impl Element for u64 {
     }
 }
 
-/// Sorts by value, leaving equal values in the order that libstdc++ would.
+/// Sorts by value, with equal values in the order of libstdc++.
 pub(super) fn sort_by_value(values: &mut [ValueCount]) {
     if !sort_packed(values) {
         sort(values);
     }
 }
 
-/// As [`sort_by_value`], when no value but 0, the unknown target, repeats with
-/// different counts and all others differ above their lowest byte; else `false`,
-/// and nothing is changed.
+/// Sorts like [`sort_by_value`] if no value except 0, the unknown target, repeats with different counts, and all others
+/// differ above their lowest byte. Otherwise returns false and changes nothing.
 fn sort_packed(values: &mut [ValueCount]) -> bool {
     if values.len() > PLACES {
         return false;
@@ -115,8 +110,7 @@ fn sort_packed(values: &mut [ValueCount]) -> bool {
     true
 }
 
-/// As [`sort`], but for what is in parts that hold no 0: those are sorted the
-/// quickest way, by value and then by where it stood.
+/// Like [`sort`], but parts without 0 are sorted the fastest way, by value and then by position.
 fn sort_around_zeros(mut values: &mut [u64], mut depth: u32) {
     while values.len() > THRESHOLD {
         if depth == 0 {
@@ -136,7 +130,7 @@ fn sort_around_zeros(mut values: &mut [u64], mut depth: u32) {
     (1..values.len()).for_each(|at| sink_left(values, at));
 }
 
-/// Partitions before the heap takes over.
+/// Returns the number of partitions before the heap takes over.
 fn depth_of<T>(values: &[T]) -> u32 {
     2 * values.len().checked_ilog2().unwrap_or(0)
 }
@@ -144,7 +138,7 @@ fn depth_of<T>(values: &[T]) -> u32 {
 fn sort<T: Element>(values: &mut [T]) {
     let depth = depth_of(values);
     partition_until_small(values, depth);
-    // The parts are in order, and no element leaves its own.
+    // The parts are in order, and no element leaves its part.
     (1..values.len()).for_each(|at| sink_left(values, at));
 }
 
@@ -162,8 +156,7 @@ fn partition_until_small<T: Element>(mut values: &mut [T], mut depth: u32) {
     }
 }
 
-/// Moves the median of three to the front and partitions the rest around it;
-/// returns where the right part begins.
+/// Moves the median of three to the front and partitions the rest around it. Returns the start of the right part.
 fn partition_around_median<T: Element>(v: &mut [T]) -> usize {
     let (x, y, z) = (1, v.len() / 2, v.len() - 1);
     let less = |a: usize, b: usize| v[a].key() < v[b].key();
@@ -180,7 +173,7 @@ fn partition_around_median<T: Element>(v: &mut [T]) -> usize {
     T::partition(v, pivot)
 }
 
-/// Moves the element at `at` left past every greater one.
+/// Moves the element at `at` left past all greater ones.
 #[inline]
 fn sink_left<T: Element>(values: &mut [T], mut at: usize) {
     let moved = values[at];
@@ -203,8 +196,8 @@ fn heap_sort<T: Element>(v: &mut [T]) {
     }
 }
 
-/// Puts `value` into the heap at the hole `top`: down along the greater
-/// children to the bottom, then up to where it belongs.
+/// Inserts `value` into the heap at the hole `top`: down along the greater children to the bottom, then up to its
+/// position.
 fn sift<T: Element>(v: &mut [T], top: usize, value: T) {
     let len = v.len();
     let mut hole = top;
@@ -233,13 +226,13 @@ fn sift<T: Element>(v: &mut [T], top: usize, value: T) {
     v[hole] = value;
 }
 
-// Sorting that keeps the order of equal values and asks for no memory: the sites of most functions are short,
-// but a hostile one is as long as its file, and what asks for memory then ends the process where there is none.
+// A stable sort that allocates no memory. The sites of most functions are short, but a hostile one is as long as its
+// file, and a failed allocation would end the process.
 
-/// Up to so many values are sorted on the stack.
+/// The maximum number of values that are sorted on the stack.
 const SHORT: usize = 128;
 
-/// Sorts values by a key; equal ones stay as they stand.
+/// Sorts values by a key. Equal ones keep their order.
 pub(super) fn sort_by_key<K: Ord>(values: &mut [ValueCount], key: impl Fn(&ValueCount) -> K + Copy) {
     if values.len() <= SHORT {
         values.sort_by_key(key);
@@ -251,8 +244,8 @@ pub(super) fn sort_by_key<K: Ord>(values: &mut [ValueCount], key: impl Fn(&Value
     merge(values, middle, key);
 }
 
-/// Merges two sorted halves in place: the middle of the longer one says what goes where, and what is on the wrong
-/// side changes places with what is before it.
+/// Merges two sorted halves in place: the middle of the longer half divides both, and the parts on the wrong sides are
+/// rotated.
 fn merge<K: Ord>(values: &mut [ValueCount], middle: usize, key: impl Fn(&ValueCount) -> K + Copy) {
     let len = values.len();
     if middle == 0 || middle == len || key(&values[middle - 1]) <= key(&values[middle]) {
@@ -276,17 +269,15 @@ fn merge<K: Ord>(values: &mut [ValueCount], middle: usize, key: impl Fn(&ValueCo
     merge(&mut values[between..], second - between, key);
 }
 
-// Sorting the values of one site by words of eight bytes.
+// Sorting the values of one site as words of eight bytes.
 //
-// A word holds what is sorted by and, in its lowest byte, the place where the
-// value stands: half as much to move as a value with its count, and no two
-// words are equal.
+// A word contains the sort key and, in its lowest byte, the position of the value: half as much data to move as a value
+// with its count, and no two words are equal.
 
-/// Places that fit in the lowest byte of a word.
+/// The number of positions that fit in the lowest byte of a word.
 pub(super) const PLACES: usize = 1 << 8;
 
-/// Puts values, at most [`PLACES`], into the order of what `word_of` says of
-/// them, the lowest byte of which does not count.
+/// Sorts at most [`PLACES`] values by the key from `word_of`, whose lowest byte is ignored.
 pub(super) fn arrange(values: &mut [ValueCount], word_of: impl Fn(&ValueCount) -> u64) {
     let (mut words, mut before) = ([0; PLACES], [ValueCount::default(); PLACES]);
     let (words, before) = (&mut words[..values.len()], &mut before[..values.len()]);
@@ -361,7 +352,7 @@ mod tests {
         }
     }
 
-    /// What `std::sort` of GCC 12's libstdc++ makes of 40 values, i * 7 % 5.
+    /// The result of `std::sort` of GCC 12's libstdc++ for 40 values, i * 7 % 5.
     #[test]
     fn equal_values_end_where_libstdcxx_puts_them() {
         let values: Vec<u64> = (0..40).map(|i| i * 7 % 5).collect();

@@ -1,8 +1,8 @@
-//! For whom a result is: the release whose rules and file versions apply.
+//! The target of a result: the release whose rules and file versions apply.
 //!
-//! In this order: what an option says, what the environment says, the number
-//! in the program's name, the inputs. By the inputs it is the oldest release
-//! that can have written the newest of them and knows all that they contain.
+//! The first of these that is set determines it: an option, the environment, the number in the program's name, the
+//! inputs. The inputs select the oldest release that can have written the newest of them and knows all that they
+//! contain.
 
 mod evidence;
 
@@ -19,28 +19,28 @@ use crate::raw;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// The variable of the environment that says for whom results are.
+/// The environment variable for the target.
 pub const ENVIRONMENT: &str = "PROFBRIDGE_FOR";
 
-/// The value of [`ENVIRONMENT`] that asks for llvm-profdata 22, refusals included.
+/// The value of [`ENVIRONMENT`] that requests llvm-profdata 22, including its rejections.
 pub const EXACT: &str = "exact";
 
-/// Who said for whom a result is.
+/// The source of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TargetSource {
-    /// An option of the command line.
+    /// A command line option.
     Option,
-    /// The environment.
+    /// An environment variable.
     Environment,
-    /// The number in the name that the program was called by.
+    /// The number in the name by which the program was called.
     ProgramName,
-    /// Nobody: the inputs tell.
+    /// The inputs.
     Inputs,
 }
 
 impl TargetSource {
-    /// As reports name it: `option`, `environment`, `program-name`, `inputs`.
+    /// Returns the name in reports: `option`, `environment`, `program-name`, `inputs`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Option => "option",
@@ -51,27 +51,27 @@ impl TargetSource {
     }
 }
 
-/// For whom a result is.
+/// The target of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Target {
-    /// The release whose rules of merging and writing apply.
+    /// The release whose rules for merging and writing apply.
     pub release: Release,
-    /// The version of indexed results; not always the release's own.
+    /// The version of indexed results. It can differ from the release's default.
     pub indexed_version: u32,
-    /// The version of raw results; not always the release's own.
+    /// The version of raw results. It can differ from the release's default.
     pub raw_version: u32,
-    /// Who said so.
+    /// The source of the target.
     pub source: TargetSource,
 }
 
 impl Target {
-    /// What a release of the table reads and writes.
+    /// Returns the target of a row in the release table.
     pub fn of_row(row: &ReleaseRow, source: TargetSource) -> Self {
         Self { release: row.release(), indexed_version: row.indexed_version, raw_version: row.raw_version, source }
     }
 
-    /// What LLVM 22 reads and writes.
+    /// Returns LLVM 22 as the target.
     pub fn default_release(source: TargetSource) -> Self {
         Self::of_release(Release::DEFAULT, source)
     }
@@ -85,12 +85,11 @@ impl Target {
         }
     }
 
-    /// A version of the indexed format, as the newest release up to 22 that
-    /// has it writes it.
+    /// Returns the target for a version of the indexed format, as written by the newest release up to 22 that has it.
     ///
     /// # Errors
     ///
-    /// Usage for a version that does not exist.
+    /// A usage error for a version that does not exist.
     pub fn of_indexed_version(version: u32) -> Result<Self> {
         if !(1..=indexed::NEWEST_VERSION).contains(&version) {
             let detail = format!("there is no indexed format of version {version}");
@@ -101,15 +100,14 @@ impl Target {
         Ok(Self { indexed_version: version, ..Self::of_release(release, TargetSource::Option) })
     }
 
-    /// The oldest release that writes a raw version, and so reads it; `None`
-    /// for a version that does not exist.
+    /// Returns the oldest release that writes, and so reads, a raw version; `None` for a version that does not exist.
     pub fn of_raw_version(version: u32) -> Option<Self> {
         let known = raw::layout::is_known_version(version);
         let row = RELEASES.iter().find(|row| known && row.raw_version >= version)?;
         Some(Self { raw_version: version, ..Self::of_row(row, TargetSource::Option) })
     }
 
-    /// The compilers that can have written the inputs.
+    /// Returns the oldest compilers that can have written the inputs.
     pub fn of_inputs(evidence: &Evidence) -> Self {
         match evidence.release() {
             Some(row) => Self::of_row(row, TargetSource::Inputs),
@@ -117,8 +115,8 @@ impl Target {
         }
     }
 
-    /// In the place of llvm-profdata 22: that release, unless it would refuse
-    /// an input for its version alone.
+    /// Returns the target in llvm-profdata mode of version 22: that release, unless it would reject an input only
+    /// because of its version.
     pub fn in_place_of_llvm_22(evidence: &Evidence) -> Self {
         if evidence.are_refused_by(Release::DEFAULT) {
             Self::of_inputs(evidence)
@@ -127,7 +125,7 @@ impl Target {
         }
     }
 
-    /// How a profile is written in a form of LLVM's; raw as by a little-endian program of 64 bits.
+    /// Returns the format for one of LLVM's output forms. Raw profiles are 64-bit and little-endian.
     pub fn format(&self, form: OutputForm) -> OutputFormat {
         match form {
             OutputForm::Text => self.text_format(),
@@ -139,8 +137,8 @@ impl Target {
         }
     }
 
-    /// The oldest release from this one on that can store what any release can store of a profile in a form, and what
-    /// this one cannot store of it.
+    /// Finds the oldest release, starting with this one, that can store all data of a profile that any release can
+    /// store in a form. Returns it with the data that this release cannot store.
     ///
     /// # Errors
     ///
@@ -176,12 +174,12 @@ impl Target {
         Ok((self, Vec::new()))
     }
 
-    /// The release in words, `LLVM 14`.
+    /// Returns the name of the release, `LLVM 14`.
     pub fn release_words(&self) -> String {
         self.toolchain().replace("llvm-", "LLVM ")
     }
 
-    /// The release as options spell it, `llvm-14`.
+    /// Returns the release in the syntax of options, `llvm-14`.
     pub fn toolchain(&self) -> String {
         let of_release = RELEASES.iter().rev().filter(|row| row.release() == self.release);
         let exact = of_release.clone().find(|row| row.indexed_version == self.indexed_version);
@@ -191,45 +189,44 @@ impl Target {
         }
     }
 
-    /// How text is written.
+    /// Returns the format of text output.
     pub fn text_format(&self) -> OutputFormat {
         OutputFormat::Text { release: self.release }
     }
 
-    /// How an indexed profile is written.
+    /// Returns the format of indexed output.
     pub fn indexed_format(&self) -> OutputFormat {
         OutputFormat::Indexed { release: self.release, version: self.indexed_version }
     }
 }
 
-/// What was said about the readers of a result, before any input is looked at.
+/// The settings of the user that determine the target, before any input is read.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct TargetRequest<'a> {
-    /// A toolchain that an option names.
+    /// The toolchain given by an option.
     pub toolchain: Option<&'a str>,
-    /// An indexed version that an option names.
+    /// The indexed version given by an option.
     pub format_version: Option<u32>,
     /// The value of [`ENVIRONMENT`].
     pub environment: Option<&'a OsStr>,
-    /// What the program was called as, where that may choose a release.
+    /// The name by which the program was called, if it may determine a release.
     pub program: Option<&'a OsStr>,
 }
 
 impl TargetRequest<'_> {
-    /// What was asked for; `None` leaves it to the inputs.
+    /// Returns the requested target; `None` if the inputs determine it.
     ///
     /// # Errors
     ///
-    /// Usage for a toolchain or a version that does not exist, whether or not
-    /// something else goes before it.
+    /// A usage error for a toolchain or a version that does not exist, even if another setting overrides it.
     pub fn target(&self) -> Result<Option<Target>> {
         let by_environment = self.by_environment()?;
         let by_name = self.program.and_then(release_of_program).map(of_program_name).transpose()?;
         Ok(self.by_option()?.or(by_environment).or(by_name))
     }
 
-    /// Whether llvm-profdata 22 is asked for, refusals included.
+    /// Returns true if llvm-profdata 22 is requested, including its rejections.
     pub fn is_exact(&self) -> bool {
         self.environment.is_some_and(|value| value == EXACT)
     }
@@ -270,8 +267,8 @@ fn of_program_name(number: &str) -> Result<Target> {
     }
 }
 
-/// The number behind `llvm-profdata` in the name that a program was called by:
-/// `16` of `/usr/bin/llvm-profdata-16` and of `llvm-profdata-16.exe`.
+/// Returns the number after `llvm-profdata` in the name by which a program was called: `16` in
+/// `/usr/bin/llvm-profdata-16` and in `llvm-profdata-16.exe`.
 pub fn release_of_program(program: &OsStr) -> Option<&str> {
     let name = Path::new(program).file_name()?.to_str()?;
     let rest = name.strip_prefix("llvm-profdata")?;

@@ -1,4 +1,4 @@
-//! Merge rules, one behaviour a test.
+//! Merge rules, one behaviour per test.
 
 use crate::instr::*;
 use crate::memprof::{MemoryProfile, Source};
@@ -47,7 +47,7 @@ fn records_of_one_name_meet_by_hash() {
 }
 
 proptest! {
-    /// Names and hashes in one order, as in files of one program, and out of it; counters alone, and more.
+    /// Names and hashes in the order of files of one program, and in another order; with counters only, and with more.
     #[test]
     fn a_record_that_is_expected_is_added_as_any_other(
         release in prop_oneof![Just(14u32), Just(22)],
@@ -119,7 +119,7 @@ fn pseudo_counts_combine_among_themselves_only() {
     assert_eq!(counters(&merger.finish(), "f"), [hot, 4]);
 }
 
-/// What a merger has so far, as a profile.
+/// Returns the current content of a merger as a profile.
 fn merger_clone(merger: &Merger) -> Profile {
     Profile { functions: merger.functions().clone(), ..Profile::default() }
 }
@@ -138,7 +138,7 @@ fn bitmaps_are_united_and_must_have_one_size() {
     assert_eq!(outcome.error, Some(SoftError::BitmapMismatch));
     let profile = merger.finish();
     let record = profile.functions.iter().next().unwrap().records().next().unwrap();
-    // The third input's counter is in, its values are not.
+    // The third input's counter was added, its values were not.
     assert_eq!((record.bitmap, record.counters.first()), ([5, 2].as_slice(), Some(3)));
     assert_eq!(only_site(&profile, ValueKind::MemOpSize), [(1, 2)]);
 }
@@ -179,7 +179,7 @@ fn sites_are_cut_to_255_values_after_every_record() {
     let many: Vec<(u64, u64)> = (0..300).map(|v| (v, 1000 - v)).collect();
     let mut merger = merger(22);
     add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&many]), 1);
-    // Value 299 was cut by the first record, so its count starts again.
+    // The first record cut value 299, so its count starts again.
     add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(299, 2000)]]), 1);
     let kept = only_site(&merger.finish(), ValueKind::MemOpSize);
     assert_eq!((kept.len(), kept[0], kept[254]), (255, (299, 2000), (253, 747)));
@@ -225,7 +225,7 @@ fn an_input_without_traces_is_skipped() {
 
 #[test]
 fn an_unlimited_stream_size_still_ends() {
-    // Release 19 swaps the sides when the other one overflows, and keeps them all.
+    // Release 19 swaps the sides if the other one overflows, and keeps all of its traces.
     for (release, kept) in [(19, 4), (22, 1)] {
         let options = MergeOptions { release: Release(release), trace_reservoir_size: 1, ..MergeOptions::default() };
         let mut merger = Merger::new(options);
@@ -285,7 +285,7 @@ fn the_section_of_one_input_alone_is_kept_as_it_is() {
 
 // The exceptions that docs/internals/merge-laws.md lists.
 
-/// The merge of `[a, b, c]`, and the merge of `a` with the merged profile of `[b, c]`.
+/// Returns the merge of `[a, b, c]`, and the merge of `a` with the merged profile of `[b, c]`.
 fn grouped(inputs: [(&FunctionRecord, u64); 3]) -> [Profile; 2] {
     let run = |inputs: &[(&FunctionRecord, u64)]| {
         let mut merger = merger(22);

@@ -1,4 +1,4 @@
-//! The frame of a partial merge: a profile, a state, and a footer that tells them apart.
+//! The frame of a partial merge: a profile, a state, and a footer with their lengths.
 
 use crate::bytes::{Cursor, Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
@@ -13,16 +13,16 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The last bytes of a partial merge.
 pub const MAGIC: [u8; 8] = *b"\xffpbpart\x81";
 
-/// The version that is written, and the only one that is known.
-const VERSION: u32 = 1;
+/// The version that is written. Version 1, which has no digests of inputs, is read as well.
+const VERSION: u32 = 2;
 
-/// A third of the time of zlib's own level, and hardly more bytes.
+/// Takes a third of the time of zlib's default level, and the result is hardly larger.
 const LEVEL: u32 = 3;
 
-/// Bytes of the footer.
+/// The size of the footer in bytes.
 pub const FOOTER_BYTES: usize = 6 * 8 + 2 * 4 + MAGIC.len();
 
-/// The family of profiles that a partial merge is of.
+/// The profile family of a partial merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Family {
@@ -51,9 +51,8 @@ impl fmt::Display for Family {
     }
 }
 
-/// How many bytes a document has that a partial merge stands behind, by the
-/// last bytes and the length of the file; `None` for any other file, and for
-/// families whose readers do not look behind a profile.
+/// Returns the length of the document before the state of a partial merge, from the last bytes and the length of the
+/// file; `None` for any other file, and for families whose readers ignore bytes after a profile.
 pub fn document_len(end: &[u8], file_len: u64) -> Option<u64> {
     let footer = end.last_chunk::<FOOTER_BYTES>().filter(|footer| footer.ends_with(&MAGIC))?;
     let word = |at: usize| Some(u64::from_le_bytes(footer[at..at + 8].try_into().ok()?));
@@ -63,21 +62,20 @@ pub fn document_len(end: &[u8], file_len: u64) -> Option<u64> {
     (ends_at_a_document && adds_up).then_some(profile_len)
 }
 
-/// A partial merge taken apart.
+/// The decoded parts of a partial merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame<'data> {
-    /// The profile that other tools see; empty for families that have none.
+    /// The profile that other tools read; empty for families without one.
     pub profile: &'data [u8],
-    /// What was merged.
+    /// The family of the inputs.
     pub family: Family,
-    /// Who wrote the inputs, as the family says it in one word, so that this is
-    /// known without the state.
+    /// The producers of the inputs, in one word whose meaning depends on the family. It can be read without the state.
     pub origins: u64,
-    /// The state, inflated.
+    /// The state, decompressed.
     pub state: Vec<u8>,
 }
 
-/// Puts a state and its footer behind a profile.
+/// Appends a state and its footer to a profile.
 ///
 /// # Errors
 ///
@@ -100,39 +98,36 @@ pub fn append(profile: Vec<u8>, family: Family, origins: u64, state: &[u8]) -> R
 }
 
 impl<'data> Frame<'data> {
-    /// Whether a file ends as partial merges do.
+    /// Returns true if a file ends like a partial merge.
     pub fn is_at_end_of(data: &[u8]) -> bool {
         data.len() >= FOOTER_BYTES && data.ends_with(&MAGIC)
     }
 
-    /// The origins of a partial merge, by its footer alone; `None` for bytes
-    /// that end otherwise.
+    /// Returns the origins in the footer of a partial merge; `None` for other bytes.
     pub fn origins_of_footer(end: &[u8]) -> Option<u64> {
         let footer = end.last_chunk::<FOOTER_BYTES>().filter(|footer| footer.ends_with(&MAGIC))?;
         let word = footer[40..48].try_into().ok()?;
         Some(u64::from_le_bytes(word))
     }
 
-    /// The family of a partial merge, by its footer alone; `None` for bytes that
-    /// end otherwise, and for a family that is not known.
+    /// Returns the family in the footer of a partial merge; `None` for other bytes and for an unknown family.
     pub fn family_of_footer(end: &[u8]) -> Option<Family> {
         let footer = end.last_chunk::<FOOTER_BYTES>().filter(|footer| footer.ends_with(&MAGIC))?;
         let number = u32::from_le_bytes(footer[48..52].try_into().ok()?);
         Family::ALL.into_iter().find(|family| *family as u32 == number)
     }
 
-    /// Whether bytes end as a partial merge that has no profile in front.
+    /// Returns true if bytes end like a partial merge without a profile at its start.
     pub fn is_bare(data: &[u8]) -> bool {
         Self::is_at_end_of(data) && data[data.len() - FOOTER_BYTES..].starts_with(&[0; 8])
     }
 
-    /// Takes a partial merge apart; `None` for any other file.
+    /// Splits a partial merge into its parts; `None` for any other file.
     ///
     /// # Errors
     ///
-    /// An unsupported version; bad header when lengths and file disagree;
-    /// malformed when a checksum does; limit exceeded for a state above
-    /// [`Limits::inflated_bytes`]; uncompress failed.
+    /// An unsupported version; bad header if the lengths contradict the file; malformed if a checksum does not match;
+    /// limit exceeded for a state above [`Limits::inflated_bytes`]; uncompress failed.
     pub fn find(data: &'data [u8], limits: &Limits) -> Result<Option<Self>> {
         if !Self::is_at_end_of(data) {
             return Ok(None);
@@ -145,8 +140,8 @@ impl<'data> Frame<'data> {
         let origins = cursor.u64("origins")?;
         let family = cursor.u32("family")?;
         let version = cursor.u32("version")?;
-        if version != VERSION {
-            let detail = format!("partial merges of version {VERSION} are known");
+        if !(1..=VERSION).contains(&version) {
+            let detail = format!("partial merges of versions 1 to {VERSION} are known");
             return Err(cursor.place(Error::new(ErrorKind::UnsupportedVersion { found: version.into(), detail })));
         }
         let known = Family::ALL.into_iter().find(|known| *known as u32 == family);
@@ -162,7 +157,7 @@ impl<'data> Frame<'data> {
         let damaged = |section: &'static str, offset: u64| {
             Error::malformed("the checksum of a partial merge does not match").at(section, offset).with_hint(CHANGED)
         };
-        // Who wrote the inputs is checked along with it.
+        // The checksum also covers the origins.
         if xxh3_64(profile) ^ origins.rotate_left(32) != profile_hash {
             return Err(damaged("profile", 0));
         }
@@ -185,7 +180,7 @@ fn inflate(stored: &[u8], len: u64, limits: &Limits) -> Result<Vec<u8>> {
     }
     let mut state = Vec::new();
     let fault = |detail: String| Error::new(ErrorKind::UncompressFailed { detail });
-    // One byte more than there may be shows a state that is too long.
+    // One byte above the limit reveals a state that is too long.
     ZlibDecoder::new(stored)
         .take(len.saturating_add(1))
         .read_to_end(&mut state)
@@ -239,7 +234,11 @@ mod tests {
             bytes[footer + at] = byte;
             bytes
         };
-        assert!(fault(&changed(52, 2)).contains("version 2 is not supported: partial merges of version 1 are known"));
+        assert!(Frame::find(&changed(52, 1), &Limits::default()).is_ok_and(|frame| frame.is_some()));
+        for version in [0, 3] {
+            let words = format!("version {version} is not supported: partial merges of versions 1 to 2 are known");
+            assert!(fault(&changed(52, version)).contains(&words));
+        }
         assert!(fault(&changed(48, 9)).contains("bad header: family 9 is not known"));
         assert!(fault(&changed(0, 1)).contains("bad header: a profile of 1 and a state of"));
         assert!(fault(&changed(16, 1)).contains("cannot decompress: 2 bytes came out, the footer says 1"));

@@ -1,23 +1,24 @@
-//! The inputs that a partial merge was made of.
+//! The inputs of a partial merge.
 
 use super::wire::{Decoder, Encoder};
 use crate::error::{Result, Warning};
 use crate::system::os_string;
 use std::path::PathBuf;
+use xxhash_rust::xxh3::xxh3_64;
 
-/// What became of an input.
+/// The outcome of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InputState {
     /// Merged.
     Used,
-    /// It had no bytes.
+    /// The input had no bytes.
     Empty,
-    /// It could not be read to its end.
+    /// The input could not be read to its end.
     Failed {
-        /// What was wrong, with the place.
+        /// The error, with its location.
         message: String,
-        /// What to do next.
+        /// The hint.
         hint: Option<String>,
     },
 }
@@ -26,18 +27,18 @@ pub enum InputState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InputOrigin {
-    /// Raw, of that version.
+    /// A raw profile of this version.
     Raw(u64),
-    /// Indexed, of that version.
+    /// An indexed profile of this version.
     Indexed(u64),
-    /// Text, with or without names `file:function`.
+    /// A text profile.
     Text {
-        /// Whether local functions are called `file:function`.
+        /// Whether local functions have names of the form `file:function`.
         has_colon_names: bool,
     },
-    /// A raw memory profile, of that version.
+    /// A raw memory profile of this version.
     RawMemory(u64),
-    /// Anything else.
+    /// Any other format.
     Other,
 }
 
@@ -45,29 +46,33 @@ pub enum InputOrigin {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PartialInput {
-    /// Its path as it was named.
+    /// The path as given.
     pub path: PathBuf,
     /// Its weight, 1 and up.
     pub weight: u64,
-    /// What became of it.
+    /// The outcome.
     pub state: InputState,
-    /// Its format and version, once its header was read.
+    /// The hash of its bytes, so that an input that occurs twice is recognised; `None` unless it was merged, and for
+    /// inputs of partial merges of version 1.
+    pub digest: Option<u64>,
+    /// The format and version, if the header was read.
     pub origin: Option<InputOrigin>,
-    /// Records read from it.
+    /// The number of records read from it.
     pub records: u64,
     /// The bits of its kind, if it could be opened.
     pub kind: Option<u64>,
-    /// What is worth saying about it.
+    /// Warnings about it.
     pub warnings: Vec<String>,
 }
 
 impl PartialInput {
-    /// An input that was merged; fields can be set afterwards.
+    /// Creates a merged input. Its fields can be changed afterwards.
     pub fn new(path: impl Into<PathBuf>, weight: u64) -> Self {
         Self {
             path: path.into(),
             weight,
             state: InputState::Used,
+            digest: None,
             origin: None,
             records: 0,
             kind: None,
@@ -75,17 +80,28 @@ impl PartialInput {
         }
     }
 
-    /// The warnings, as this run would have given them.
+    /// Computes the digest of an input from its bytes.
+    pub fn digest_of(bytes: &[u8]) -> u64 {
+        xxh3_64(bytes)
+    }
+
+    /// Returns the warnings in the form of this run.
     pub fn warnings(&self) -> impl Iterator<Item = Warning> {
         self.warnings.iter().map(|text| Warning::new(text).in_file(&self.path))
     }
 
-    /// Writes the input into a state.
+    /// Writes the input to a state.
     pub fn encode(&self, out: &mut Encoder) {
         out.text(self.path.as_os_str().as_encoded_bytes());
         out.number(self.weight);
         match &self.state {
-            InputState::Used => out.number(0),
+            InputState::Used => match self.digest {
+                None => out.number(0),
+                Some(digest) => {
+                    out.number(3);
+                    out.hash(digest);
+                }
+            },
             InputState::Empty => out.number(1),
             InputState::Failed { message, hint } => {
                 out.number(2);
@@ -106,7 +122,7 @@ impl PartialInput {
         out.list(self.warnings.iter(), |out, text| out.text(text.as_bytes()));
     }
 
-    /// Reads what [`encode`](Self::encode) wrote.
+    /// Reads the output of [`encode`](Self::encode).
     ///
     /// # Errors
     ///
@@ -118,10 +134,15 @@ impl PartialInput {
         if weight == 0 {
             return Err(from.malformed("a weight of 0"));
         }
-        let state = match from.place("state of an input", 3)? {
+        let mut digest = None;
+        let state = match from.place("state of an input", 4)? {
             0 => InputState::Used,
             1 => InputState::Empty,
-            _ => InputState::Failed { message: text(from)?, hint: from.list("hints", text)?.pop() },
+            2 => InputState::Failed { message: text(from)?, hint: from.list("hints", text)?.pop() },
+            _ => {
+                digest = Some(from.hash("digest of an input")?);
+                InputState::Used
+            }
         };
         let origin = match from.place("origin of an input", 7)? {
             0 => None,
@@ -133,7 +154,7 @@ impl PartialInput {
         };
         let records = from.number("records")?;
         let kind = from.list("kind", |from| from.hash("kind"))?.pop();
-        Ok(Self { path, weight, state, origin, records, kind, warnings: from.list("warnings", text)? })
+        Ok(Self { path, weight, state, digest, origin, records, kind, warnings: from.list("warnings", text)? })
     }
 }
 
@@ -156,6 +177,7 @@ mod tests {
             let mut input = PartialInput::new("a/b.profraw", 7);
             (input.state, input.origin, input.kind) = (state, origin, kind);
             (input.records, input.warnings) = (12, vec!["odd".into()]);
+            input.digest = (input.state == InputState::Used && kind.is_none()).then_some(0x0123_4567_89ab_cdef);
             let mut out = Encoder::default();
             input.encode(&mut out);
             let bytes = out.into_bytes();

@@ -1,4 +1,4 @@
-//! Inputs that are kept as they are, deflated.
+//! Inputs that a partial merge stores unchanged and compressed.
 
 use super::inputs::{InputState, PartialInput};
 use super::wire::{Decoder, Encoder};
@@ -13,19 +13,19 @@ use std::sync::Arc;
 /// An input and its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredInput {
-    /// What is known of it.
+    /// The properties of the input.
     pub about: PartialInput,
-    /// It was found in a folder, and nobody named it.
+    /// Whether it was found in a directory, and not given by name.
     pub is_found: bool,
     len: u64,
-    /// Shared between inputs that have the same.
+    /// The compressed bytes, shared between equal inputs.
     deflated: Arc<Vec<u8>>,
 }
 
-/// What an input without bytes deflates to.
+/// The compressed form of an input without bytes.
 const EMPTY: [u8; 8] = [0x78, 0x9c, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01];
 
-/// A run of inputs, in order.
+/// A sequence of inputs, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoredInputs {
     inputs: Vec<StoredInput>,
@@ -33,7 +33,7 @@ pub struct StoredInputs {
 }
 
 impl StoredInput {
-    /// Keeps an input.
+    /// Stores an input.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl StoredInput {
         Ok(Self { about, is_found, len: bytes.len() as u64, deflated: Arc::new(deflated) })
     }
 
-    /// An input of which there are no bytes, since it could not be read.
+    /// Creates an input without bytes, because it could not be read.
     pub fn unreadable(path: impl Into<std::path::PathBuf>, weight: u64, message: String, hint: Option<String>) -> Self {
         let state = InputState::Failed { message, hint };
         Self {
@@ -56,7 +56,7 @@ impl StoredInput {
         }
     }
 
-    /// Its bytes.
+    /// Returns its bytes.
     ///
     /// # Errors
     ///
@@ -81,17 +81,17 @@ impl StoredInput {
 }
 
 impl StoredInputs {
-    /// The inputs, in order.
+    /// Returns the inputs, in order.
     pub fn inputs(&self) -> &[StoredInput] {
         &self.inputs
     }
 
-    /// What was applied to inputs when they were kept, in words and each once.
+    /// Returns the settings applied to inputs when they were stored, in words, each once.
     pub fn applied(&self) -> &[String] {
         &self.applied
     }
 
-    /// Remembers what was applied, in words.
+    /// Records an applied setting, in words.
     pub fn note_applied(&mut self, words: String) {
         if !self.applied.contains(&words) {
             self.applied.push(words);
@@ -103,13 +103,13 @@ impl StoredInputs {
         self.inputs.push(input);
     }
 
-    /// Adds the inputs that follow.
+    /// Appends later inputs.
     pub fn append(&mut self, later: Self) {
         self.inputs.extend(later.inputs);
         later.applied.into_iter().for_each(|words| self.note_applied(words));
     }
 
-    /// Writes them as a state. Of inputs with the same bytes these stand once.
+    /// Encodes the inputs as a state. Equal bytes of several inputs are stored once.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl StoredInputs {
         Ok(out.finish())
     }
 
-    /// Reads what [`encode`](Self::encode) wrote.
+    /// Reads the output of [`encode`](Self::encode).
     ///
     /// # Errors
     ///

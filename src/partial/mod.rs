@@ -1,32 +1,32 @@
-//! Partial merges: what a file carries so that a merge can go on where it ended.
+//! Partial merges: files with the data that continues a merge.
 //!
 //! ```text
 //! ┌─────────────────────────┐
-//! │ a profile (or nothing)  │  what LLVM's tools of its version read
+//! │ a profile (or nothing)  │  read by LLVM's tools of its version
 //! ├─────────────────────────┤
-//! │ state, deflated         │  what is needed to go on exactly
+//! │ state, compressed       │  the data that continues the merge
 //! ├─────────────────────────┤
 //! │ footer                  │  lengths, checksums, family, version, magic
 //! └─────────────────────────┘
 //! ```
 //!
-//! Readers of an indexed or extensible binary profile follow offsets from its
-//! header and never look at bytes behind it (LLVM 14, 16, 19, 22 and 23, measured).
+//! Readers of an indexed or extensible binary profile follow offsets from its header and ignore bytes after it
+//! (measured with LLVM 14, 16, 19, 22 and 23).
 //!
-//! An iprof, collapsed text or pprof has an end of its own: whoever opens such a
-//! file here sees the document alone ([`document_len`]).
+//! Readers of an iprof, collapsed text or pprof read to the end of the file, so opening such a file returns only the
+//! document ([`document_len`]).
 //!
-//! This module knows the frame ([`Frame`]), the inputs that every family
-//! remembers ([`PartialInput`]) and how numbers are written ([`Encoder`],
-//! [`Decoder`]); the state itself belongs to the merge of its family. Where
-//! inputs decide about more of the result than can be added up, they are kept
-//! ([`StoredInputs`]).
+//! This module contains the frame ([`Frame`]), the inputs that every family stores ([`PartialInput`]) and the encoding of
+//! numbers ([`Encoder`], [`Decoder`]). The state itself belongs to the merge of its family. If the inputs affect the
+//! result in more ways than sums can represent, the inputs themselves are stored ([`StoredInputs`]).
 
+mod duplicates;
 mod frame;
 mod inputs;
 mod kept;
 mod wire;
 
+pub use duplicates::Duplicates;
 pub use frame::{FOOTER_BYTES, Family, Frame, MAGIC, append, document_len};
 pub use inputs::{InputOrigin, InputState, PartialInput};
 pub use kept::{StoredInput, StoredInputs};

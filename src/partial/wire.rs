@@ -1,6 +1,6 @@
-//! Numbers, texts and lists of a state.
+//! Numbers, strings and lists of a state.
 //!
-//! Numbers are ULEB128 unless said otherwise, texts have their length before them.
+//! Numbers are ULEB128 unless specified otherwise. Strings follow their length.
 
 use crate::bytes::{Cursor, Endian, Sink, leb128};
 use crate::error::{Error, Result};
@@ -17,44 +17,44 @@ impl Default for Encoder {
 }
 
 impl Encoder {
-    /// Writes behind what is there.
+    /// Creates an encoder that appends to `bytes`.
     pub fn onto(bytes: Vec<u8>) -> Self {
         Self(Sink::onto(bytes, Endian::Little))
     }
 
-    /// A number.
+    /// Writes a number.
     pub fn number(&mut self, value: u64) {
         leb128::write_uleb128(&mut self.0, value);
     }
 
-    /// A number of things.
+    /// Writes the number of items.
     pub fn count(&mut self, count: usize) {
         self.number(count as u64);
     }
 
-    /// A hash: eight bytes, since it has no short form.
+    /// Writes a hash of eight bytes, because its values are not small.
     pub fn hash(&mut self, value: u64) {
         self.0.u64(value);
     }
 
-    /// Bytes, their number first.
+    /// Writes bytes after their number.
     pub fn text(&mut self, bytes: &[u8]) {
         self.count(bytes.len());
         self.0.bytes(bytes);
     }
 
-    /// A list, its length first.
+    /// Writes a list after its length.
     pub fn list<T>(&mut self, items: impl ExactSizeIterator<Item = T>, mut write: impl FnMut(&mut Self, T)) {
         self.count(items.len());
         items.for_each(|item| write(self, item));
     }
 
-    /// Numbers, their count first.
+    /// Writes numbers after their count.
     pub fn numbers(&mut self, values: &[u64]) {
         self.list(values.iter(), |out, value| out.number(*value));
     }
 
-    /// What was written; where memory was refused, the process ends.
+    /// Returns the written bytes. The process ends if memory was refused.
     pub fn into_bytes(self) -> Vec<u8> {
         self.0.into_bytes()
     }
@@ -65,35 +65,35 @@ impl Encoder {
     }
 }
 
-/// Reads a state. Offsets in errors count from its start, inflated.
+/// Reads a state. Offsets in errors count from the start of the decompressed state.
 #[derive(Debug, Clone)]
 pub struct Decoder<'data>(Cursor<'data>);
 
 impl<'data> Decoder<'data> {
-    /// At the start of a state.
+    /// Creates a decoder at the start of a state.
     pub fn new(state: &'data [u8]) -> Self {
         Self(Cursor::new(state, 0, Endian::Little, "state of a partial merge"))
     }
 
-    /// At `position` of a log of value sites, which stands in a state as a whole.
+    /// Creates a decoder at `position` of a log of value sites, which is part of a state.
     pub fn of_sites(log: &'data [u8], position: u64) -> Self {
         Self(Cursor::new(log, position, Endian::Little, "value sites of a record"))
     }
 
-    /// A number.
+    /// Reads a number.
     ///
     /// # Errors
     ///
-    /// Truncated; malformed when it does not fit 64 bits.
+    /// Truncated; malformed if it does not fit in 64 bits.
     pub fn number(&mut self, field: &'static str) -> Result<u64> {
         leb128::read_uleb128(&mut self.0, field)
     }
 
-    /// A number below `limit`: a place in a list of so many.
+    /// Reads a number below `limit`: a position in a list of this length.
     ///
     /// # Errors
     ///
-    /// As [`number`](Self::number); malformed for a place that is not there.
+    /// The errors of [`number`](Self::number); malformed for a position outside the list.
     pub fn place(&mut self, field: &'static str, limit: usize) -> Result<usize> {
         let place = self.number(field)?;
         match usize::try_from(place) {
@@ -102,11 +102,11 @@ impl<'data> Decoder<'data> {
         }
     }
 
-    /// A number of things, each of which takes a byte at least.
+    /// Reads the number of items, each of which takes at least one byte.
     ///
     /// # Errors
     ///
-    /// As [`number`](Self::number); truncated when so many cannot follow.
+    /// The errors of [`number`](Self::number); truncated if fewer bytes follow.
     pub fn count(&mut self, field: &'static str) -> Result<usize> {
         let count = self.number(field)?;
         let left = self.0.left();
@@ -116,7 +116,7 @@ impl<'data> Decoder<'data> {
         }
     }
 
-    /// Eight bytes.
+    /// Reads eight bytes.
     ///
     /// # Errors
     ///
@@ -125,24 +125,24 @@ impl<'data> Decoder<'data> {
         self.0.u64(field)
     }
 
-    /// Bytes, their number first.
+    /// Reads bytes after their number.
     ///
     /// # Errors
     ///
-    /// As [`number`](Self::number).
+    /// The errors of [`number`](Self::number).
     pub fn text(&mut self, field: &'static str) -> Result<&'data [u8]> {
         let len = self.number(field)?;
         self.0.take(field, len)
     }
 
-    /// A list.
+    /// Reads a list.
     ///
     /// # Errors
     ///
-    /// As [`count`](Self::count), and those of `read`.
+    /// The errors of [`count`](Self::count) and of `read`.
     pub fn list<T>(&mut self, field: &'static str, mut read: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let count = self.count(field)?;
-        // Items may be larger in memory than in the file: no more than is likely is asked for at once.
+        // Items can be larger in memory than in the file, so the list grows while it is read.
         let mut items = Vec::new();
         memory::reserve(&mut items, count.min(1 << 16), HOLD_INPUT)?;
         for _ in 0..count {
@@ -151,35 +151,35 @@ impl<'data> Decoder<'data> {
         Ok(items)
     }
 
-    /// Numbers, their count first.
+    /// Reads numbers after their count.
     ///
     /// # Errors
     ///
-    /// As [`list`](Self::list).
+    /// The errors of [`list`](Self::list).
     pub fn numbers(&mut self, field: &'static str) -> Result<Vec<u64>> {
         self.list(field, |from| from.number(field))
     }
 
-    /// Bytes not read yet.
+    /// Returns the number of remaining bytes.
     pub fn left(&self) -> usize {
         self.0.rest().len()
     }
 
-    /// Says that nothing more follows.
+    /// Checks that no bytes remain.
     ///
     /// # Errors
     ///
-    /// Malformed when something does.
+    /// Malformed if bytes remain.
     pub fn end(self) -> Result<()> {
         if self.0.is_empty() { Ok(()) } else { Err(self.malformed(format!("{} bytes too many", self.0.left()))) }
     }
 
-    /// An error at this place.
+    /// Returns an error at this offset.
     pub fn malformed(&self, detail: impl Into<String>) -> Error {
         self.placed(Error::malformed(detail))
     }
 
-    /// An error that knows no place of its own, at this one.
+    /// Adds this offset to an error that has none.
     pub fn placed(&self, error: Error) -> Error {
         self.0.place(error)
     }

@@ -11,7 +11,9 @@
 //! Each encoding has one file with its reader. [`reader`] and [`writer`] choose among them.
 
 mod binary;
+mod check;
 mod compact;
+mod diff;
 mod draw;
 mod ext_binary;
 mod ext_writer;
@@ -39,13 +41,15 @@ mod text;
 mod text_writer;
 mod writer;
 
+pub(crate) use check::check;
+pub(crate) use diff::diff_files;
 pub use draw::SampleContent;
 pub(crate) use draw::{SampleSum, report};
 pub use ext_binary::{describe_sections, extent};
 pub use file_merge::merge_files;
 pub(crate) use files::check_format;
 pub use files::{
-    describe_file_sections, load_file, overlap_files, parse_symbols, read_file, read_function, write_file,
+    describe_file_sections, load_file, overlap_files, parse_symbols, read_file, read_function, total_count, write_file,
 };
 pub use finish::Merged;
 pub use merge_record::RecordFault;

@@ -1,15 +1,15 @@
-//! Batches that go from one thread to another and come back empty.
+//! Batches that one thread passes to another and gets back for reuse.
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
-/// The two ends of a line on which `waiting` batches may stand.
+/// Creates a channel with up to `waiting` pending batches.
 pub(crate) fn batch_channel<T: Default>(waiting: usize) -> (BatchSender<T>, User<T>) {
     let (full, made) = sync_channel(waiting);
     let (used, spare) = channel();
     (BatchSender { full, spare }, User { made, used })
 }
 
-/// The end that makes batches. The other sees the end when this is dropped.
+/// The sender of batches. Dropping it ends the channel.
 #[derive(Debug)]
 pub(crate) struct BatchSender<T> {
     full: SyncSender<T>,
@@ -17,15 +17,15 @@ pub(crate) struct BatchSender<T> {
 }
 
 impl<T: Default> BatchSender<T> {
-    /// Hands a batch over and puts another in its place: one that was used
-    /// before, as it was left, or a new one. `false` when nobody takes it.
+    /// Sends a batch and replaces it by another one: a used batch with its content, or a new one. Returns false if the
+    /// receiver was dropped.
     pub(crate) fn hand_over(&self, batch: &mut T) -> bool {
         let next = self.spare.try_recv().unwrap_or_default();
         self.full.send(std::mem::replace(batch, next)).is_ok()
     }
 }
 
-/// The end that uses batches.
+/// The receiver of batches.
 #[derive(Debug)]
 pub(crate) struct User<T> {
     made: Receiver<T>,
@@ -33,11 +33,11 @@ pub(crate) struct User<T> {
 }
 
 impl<T> User<T> {
-    /// Waits for the next batch and gives back the one that was used; `false`
-    /// at the end, when the batch stays as it is.
+    /// Waits for the next batch and returns the used one to the sender. Returns false at the end; the batch is then
+    /// unchanged.
     pub(crate) fn exchange(&self, batch: &mut T) -> bool {
         let Ok(next) = self.made.recv() else { return false };
-        // The maker may be done and need it no more.
+        // The sender may already be dropped.
         let _ = self.used.send(std::mem::replace(batch, next));
         true
     }

@@ -1,8 +1,8 @@
-//! Threads that share work without changing what comes of it.
+//! Threads that share work without changing the result.
 //!
-//! [`ordered_writer`]: several make parts of an output, which are written in order.
-//! [`ordered_workers`]: several work on what one hands out and takes back in order.
-//! [`batch_channel`]: one makes batches and another uses them.
+//! [`ordered_writer`]: several threads create parts of an output, which are written in order.
+//! [`ordered_workers`]: several threads work on jobs whose results are taken in order.
+//! [`batch_channel`]: one thread fills batches and another one uses them.
 
 pub(crate) mod batch_channel;
 pub(crate) mod ordered_workers;
@@ -12,15 +12,15 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-/// Threads to use: as many as asked for, or else as can run at a time.
+/// Returns the number of threads: the given number, otherwise the number that can run in parallel.
 pub(crate) fn wanted(asked: Option<NonZeroUsize>) -> NonZeroUsize {
     asked.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// Starts a thread of a scope. Where the system has none to spare, the work is
-/// given back: whoever asked does it, or goes on with the threads there are.
+/// Starts a scoped thread. If the system cannot start one, the work is returned, and the caller does it itself or
+/// continues with fewer threads.
 ///
-/// Every thread of this library is started here.
+/// All threads of this library are started here.
 pub(crate) fn start<'scope, 'env, F, T>(
     scope: &'scope Scope<'scope, 'env>,
     work: F,
@@ -32,8 +32,7 @@ where
     start_with(scope, work, |work| work())
 }
 
-/// As [`start`], for work that needs something which has to come back where no
-/// thread takes it.
+/// Like [`start`], for work that needs a value which must be returned if no thread starts.
 pub(crate) fn start_with<'scope, 'env, S, T>(
     scope: &'scope Scope<'scope, 'env>,
     needed: S,
@@ -47,7 +46,7 @@ where
     if refusal::refuses() {
         return Err(needed);
     }
-    // A thread that was refused has dropped what it was given.
+    // A refused thread has dropped its closure.
     let slot = Arc::new(Mutex::new(Some(needed)));
     let theirs = Arc::clone(&slot);
     let taken = |slot: &Mutex<Option<S>>| {
@@ -60,8 +59,7 @@ where
     started.map_err(|_| taken(&slot))
 }
 
-/// Work that is done by a thread if there is one to spare, and otherwise when
-/// its outcome is asked for.
+/// Work that runs on a thread if one is available, and otherwise when its result is requested.
 pub(crate) enum Task<'scope, T, F> {
     Started(ScopedJoinHandle<'scope, T>),
     Kept(F),
@@ -72,7 +70,7 @@ impl<'scope, T: Send + 'scope, F: FnOnce() -> T + Send + 'scope> Task<'scope, T,
         start(scope, work).map_or_else(Self::Kept, Self::Started)
     }
 
-    /// The outcome; goes on with the panic of a thread that panicked.
+    /// Returns the result; resumes the panic of a thread that panicked.
     pub(crate) fn finish(self) -> T {
         match self {
             Self::Started(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
@@ -81,8 +79,8 @@ impl<'scope, T: Send + 'scope, F: FnOnce() -> T + Send + 'scope> Task<'scope, T,
     }
 }
 
-/// Does `work` for every job, the first one on this thread and the others on
-/// theirs; the outcomes are in the order of the jobs.
+/// Runs `work` for every job, the first one on this thread and the others on threads of their own. The results are in
+/// the order of the jobs.
 pub(crate) fn share<J: Send, T: Send>(jobs: impl IntoIterator<Item = J>, work: impl Fn(J) -> T + Sync) -> Vec<T> {
     let (work, mut jobs) = (&work, jobs.into_iter());
     let Some(first) = jobs.next() else { return Vec::new() };
@@ -95,7 +93,7 @@ pub(crate) fn share<J: Send, T: Send>(jobs: impl IntoIterator<Item = J>, work: i
     })
 }
 
-/// Refusing threads in tests.
+/// Refusal of threads in tests.
 #[cfg(test)]
 pub(crate) mod refusal {
     use std::cell::Cell;
@@ -104,7 +102,7 @@ pub(crate) mod refusal {
         static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
     }
 
-    /// Runs `work`, during which this thread may start so many threads.
+    /// Runs `work` while this thread can start only the given number of threads.
     pub(crate) fn after<T>(threads: usize, work: impl FnOnce() -> T) -> T {
         LEFT.set(Some(threads));
         let done = work();

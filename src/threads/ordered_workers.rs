@@ -1,24 +1,24 @@
-//! Threads that work on jobs, whose results come in the order of the jobs.
+//! Threads that work on jobs and return the results in the order of the jobs.
 
 use crate::threads;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
-/// Jobs on their way for each thread: one to work on, one to go on with.
+/// The number of pending jobs per thread: one to work on and one to continue with.
 const JOBS_A_THREAD: usize = 2;
 
-/// Threads of a scope that work on what they are given. Who gives is one of them: it works on
-/// the next job instead of waiting for one, and on all of them where the system has no thread to spare.
+/// Scoped threads that work on jobs. The thread that submits jobs is one of them: it works on the next job instead of
+/// waiting for one, and on all of them if the system starts no other thread.
 pub(crate) struct OrderedWorkers<'scope, T> {
     queue: Arc<Queue<T>>,
     work: Box<dyn Fn(&mut T) + 'scope>,
-    /// So many jobs may be on their way.
+    /// The maximum number of pending jobs.
     most: usize,
 }
 
 impl<'scope, T: Send + 'scope> OrderedWorkers<'scope, T> {
-    /// Starts threads that end when this is dropped, one fewer than asked for or as many as there are.
+    /// Starts threads that end when this is dropped: one fewer than the given number, or as many as the system allows.
     pub(crate) fn start(
         scope: &'scope Scope<'scope, '_>,
         threads: usize,
@@ -33,32 +33,33 @@ impl<'scope, T: Send + 'scope> OrderedWorkers<'scope, T> {
         Self { queue, work: Box::new(work), most: if started == 0 { 1 } else { JOBS_A_THREAD * (started + 1) } }
     }
 
-    /// Whether every thread has enough to do.
+    /// Returns true if every thread has enough work.
     pub(crate) fn is_full(&self) -> bool {
         self.queue.lock().jobs.len() >= self.most
     }
 
-    /// Whether half of the jobs on their way have come back: who gives several at a time seldom wakes a thread.
+    /// Returns true if at most half of the possible jobs are pending. Callers that then submit several at once wake
+    /// threads less often.
     pub(crate) fn is_low(&self) -> bool {
         2 * self.queue.lock().jobs.len() <= self.most
     }
 
-    /// Whether there is nothing to [`take`](Self::take).
+    /// Returns true if there is nothing to [`take`](Self::take).
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.lock().jobs.is_empty()
     }
 
-    /// Hands out a job.
+    /// Submits a job.
     pub(crate) fn give(&mut self, job: T) {
         self.queue.lock().jobs.push_back(Job::Waiting(job));
         self.queue.is_given.notify_one();
     }
 
-    /// The oldest job, once it is done.
+    /// Returns the oldest job, after it is finished.
     ///
     /// # Panics
     ///
-    /// When the thread that worked on it did.
+    /// If the thread that worked on it panicked.
     pub(crate) fn take(&mut self) -> Option<T> {
         let mut line = self.queue.lock();
         loop {
@@ -77,20 +78,20 @@ impl<T> Drop for OrderedWorkers<'_, T> {
     }
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Queue<T> {
     line: Mutex<Line<T>>,
     is_given: Condvar,
     is_done: Condvar,
 }
 
-/// Jobs on their way, oldest first.
+/// Pending jobs, oldest first.
 struct Line<T> {
     jobs: VecDeque<Job<T>>,
-    /// How many were begun, and how many of these were taken.
+    /// The number of started jobs, and how many of these were taken.
     begun: usize,
     taken: usize,
-    /// Nothing is begun any more: nobody wants it, or a thread panicked.
+    /// Set if no more jobs are started: the owner was dropped, or a thread panicked.
     is_over: bool,
 }
 
@@ -103,7 +104,7 @@ enum Job<T> {
 struct Unfinished;
 
 impl<T> Line<T> {
-    /// The next job that nobody has begun, and its number.
+    /// Returns the next job that no thread has started, with its number.
     fn begin(&mut self) -> Option<(usize, T)> {
         let number = self.begun;
         let job = self.jobs.get_mut(number - self.taken)?;
@@ -113,11 +114,11 @@ impl<T> Line<T> {
     }
 
     fn end(&mut self, number: usize, job: T) {
-        // Jobs in front of this one may have been taken meanwhile, but not this one.
+        // Earlier jobs may have been taken in the meantime, but not this one.
         self.jobs[number - self.taken] = Job::Done(job);
     }
 
-    /// The oldest job, if there is one.
+    /// Returns the oldest job, if there is one.
     fn take(&mut self) -> Option<Result<T, Unfinished>> {
         match self.jobs.pop_front()? {
             Job::Done(job) => {
@@ -142,7 +143,7 @@ impl<T> Queue<T> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a thread does until the end.
+    /// Runs the loop of a thread until the end.
     fn serve(&self, work: impl Fn(&mut T)) {
         let _end = EndOnPanic(self);
         let mut line = self.lock();
@@ -151,7 +152,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Works on a job, or waits for news where all of them were begun.
+    /// Works on a job, or waits for a change if all jobs were started.
     fn work_or_wait<'q>(
         &'q self,
         mut line: MutexGuard<'q, Line<T>>,
@@ -177,7 +178,7 @@ impl<T> Queue<T> {
     }
 }
 
-/// Lets nobody wait for the job of a thread that panicked.
+/// Prevents other threads from waiting for the job of a thread that panicked.
 struct EndOnPanic<'q, T>(&'q Queue<T>);
 
 impl<T> Drop for EndOnPanic<'_, T> {

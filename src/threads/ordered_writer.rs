@@ -1,19 +1,19 @@
-//! Blocks of output made by several threads and written in order.
+//! Blocks of output that several threads create and that are written in order.
 
 use crate::threads;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Makes blocks 0 to `count` - 1 on up to `threads` threads, this one included,
-/// and writes them one after the other: the bytes do not depend on `threads`.
+/// Creates blocks 0 to `count` - 1 on up to `threads` threads, including this one, and writes them one after the other.
+/// The bytes do not depend on `threads`.
 ///
-/// Every thread has one buffer, makes the next block that nobody has begun, and
-/// waits for its turn to write it; meanwhile the others make theirs.
+/// Every thread has one buffer, creates the next block that no thread has started, and waits for its turn to write it.
+/// In the meantime the others create theirs.
 ///
 /// # Errors
 ///
-/// The first one of `make` or `out`; nothing is written after it.
+/// The first error of `make` or `out`. Nothing is written after it.
 pub(crate) fn write_in_order(
     count: usize,
     threads: usize,
@@ -35,18 +35,18 @@ pub(crate) fn write_in_order(
 }
 
 struct Queue<'o> {
-    /// Blocks that some thread has begun.
+    /// The number of started blocks.
     begun: AtomicUsize,
     turn: Mutex<WriteTurn<'o>>,
     moved_on: Condvar,
 }
 
 struct WriteTurn<'o> {
-    /// The block that is written next.
+    /// The next block to write.
     next: usize,
     out: &'o mut (dyn Write + Send),
     outcome: io::Result<()>,
-    /// Nothing more is to be written: a block or a write failed or a thread panicked.
+    /// Set if nothing more is written: a block or a write failed, or a thread panicked.
     is_over: bool,
 }
 
@@ -76,7 +76,7 @@ impl Queue<'_> {
     }
 }
 
-/// Lets nobody wait for the block of a thread that panicked.
+/// Prevents other threads from waiting for the block of a thread that panicked.
 struct EndOnPanic<'a, 'o>(&'a Queue<'o>);
 
 impl Drop for EndOnPanic<'_, '_> {
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     fn make(block: usize, out: &mut Vec<u8>) -> io::Result<()> {
-        // Later blocks are quicker to make, so that they have to wait.
+        // Later blocks are created faster, so they must wait.
         std::thread::sleep(std::time::Duration::from_micros(100_u64.saturating_sub(block as u64)));
         out.extend_from_slice(format!("block {block}\n").as_bytes());
         Ok(())

@@ -170,13 +170,13 @@ fn partial_merges_remember_their_kind() {
         refused(&folder, &format!("merge {line} -o x.profdata"), names);
         refused(&folder, &format!("merge --partial {line} -o x.profdata"), names);
     }
-    done(&folder, "merge ir.part.profdata ir2.part.profdata -o x.profdata");
+    done(&folder, "merge --allow-duplicates ir.part.profdata ir2.part.profdata -o x.profdata");
     done(&folder, "merge 2 2 2 2 -o y.profdata");
     assert_eq!(bytes(&folder, "x.profdata"), bytes(&folder, "y.profdata"));
     // A part keeps what it skipped: which kind is the first is decided by all inputs.
     done(&folder, "merge --partial --failure-mode=all 3 2 -o both.profdata");
     for (inputs, kept) in [("both.profdata", "3"), ("2 both.profdata", "2 2"), ("both.profdata 2", "3")] {
-        done(&folder, &format!("merge --failure-mode=all {inputs} -o x.profdata"));
+        done(&folder, &format!("merge --failure-mode=all --allow-duplicates {inputs} -o x.profdata"));
         done(&folder, &format!("merge {kept} -o y.profdata"));
         assert_eq!(bytes(&folder, "x.profdata"), bytes(&folder, "y.profdata"), "{inputs}");
     }

@@ -452,3 +452,64 @@ fn a_shard_whose_programs_never_ran_is_a_part_of_any_family() {
     assert_eq!(profbridge(folder, &["merge", "--partial", "-o", "no"]).status.code(), Some(2));
     assert_eq!(profbridge(folder, &["merge", "--partial", "nosuch", "-o", "no.profdata"]).status.code(), Some(1));
 }
+
+/// The error of a merge that fails with exit code 2 and writes nothing.
+fn refused(folder: &Path, arguments: &[&str]) -> String {
+    let output = profbridge(folder, &[arguments, &["-o", "no.profdata"]].concat());
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(!folder.join("no.profdata").exists());
+    String::from_utf8(output.stderr).expect("text")
+}
+
+#[test]
+fn a_profile_in_a_partial_merge_and_in_another_input_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    for (name, count) in [("a.proftext", 5), ("b.proftext", 7), ("c.proftext", 9)] {
+        std::fs::write(folder.join(name), format!(":ir\nmain\n1\n1\n{count}\n")).expect("it is written");
+    }
+    succeed(folder, &["merge", "--partial", "a.proftext", "b.proftext", "-o", "1.profdata"]);
+    succeed(folder, &["merge", "--partial", "c.proftext", "-o", "2.profdata"]);
+    succeed(folder, &["merge", "--partial", "1.profdata", "2.profdata", "-o", "3.profdata"]);
+    for (first, second, name) in [
+        ("1.profdata", "1.profdata", "a.proftext"),
+        ("1.profdata", "b.proftext", "b.proftext"),
+        ("c.proftext", "2.profdata", "c.proftext"),
+        ("3.profdata", "2.profdata", "c.proftext"),
+    ] {
+        for partial in [&["merge"][..], &["merge", "--partial"]] {
+            let said = refused(folder, &[partial, &[first, second]].concat());
+            let error = format!("error: {second} and {first} both contain {name}, which would count twice\n");
+            assert!(said.starts_with(&error), "{said}");
+            assert!(said.contains("--allow-duplicates counts it twice"), "{said}");
+            succeed(folder, &[partial, &["--allow-duplicates", first, second, "-o", "yes.profdata"]].concat());
+        }
+    }
+    // A lenient merge does not count twice either.
+    refused(folder, &["merge", "--failure-mode=warn", "1.profdata", "1.profdata"]);
+    succeed(folder, &["merge", "--allow-duplicates", "1.profdata", "a.proftext", "-o", "yes.profdata"]);
+    succeed(folder, &["merge", "--text", "a.proftext", "a.proftext", "b.proftext", "-o", "twice.proftext"]);
+    succeed(folder, &["merge", "--text", "yes.profdata", "-o", "yes.proftext"]);
+    let read = |name: &str| std::fs::read(folder.join(name)).expect("it was written");
+    assert_eq!(read("yes.proftext"), read("twice.proftext"));
+    // Two programs that wrote the same bytes are two inputs.
+    succeed(folder, &["merge", "--partial", "a.proftext", "a.proftext", "-o", "both.profdata"]);
+    // Profiles without records count nothing.
+    std::fs::write(folder.join("blank.proftext"), ":ir\n").expect("it is written");
+    succeed(folder, &["merge", "--partial", "a.proftext", "blank.proftext", "-o", "4.profdata"]);
+    succeed(folder, &["merge", "4.profdata", "2.profdata", "blank.proftext", "-o", "no-duplicates.profdata"]);
+}
+
+#[test]
+fn partial_merges_of_version_1_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for entry in std::fs::read_dir(testdata("partial")).expect("testdata is there") {
+        let path = entry.expect("an entry").path();
+        let Some(name) = path.to_str().filter(|name| name.ends_with(".partial")) else { continue };
+        let bytes = std::fs::read(name).expect("it is there");
+        assert_eq!(bytes[bytes.len() - 12..bytes.len() - 8], [1, 0, 0, 0], "{name}");
+        // Their inputs have no digests.
+        succeed(folder.path(), &["merge", "--partial", name, name, "-o", "out.profdata"]);
+        succeed(folder.path(), &["merge", "out.profdata", "-o", "out.profdata", "--force"]);
+    }
+}

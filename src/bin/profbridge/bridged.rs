@@ -1,4 +1,4 @@
-//! LLVM profiles to iprof and back, for `convert` and `merge`.
+//! Conversion between LLVM profiles and iprof, for `convert` and `merge`.
 
 use crate::console;
 use crate::iprof_files::print_findings;
@@ -11,7 +11,7 @@ use profbridge::iprof::{self, BranchClash, Document, Level, SectionKind};
 use profbridge::{Error, Result, Warning};
 use std::path::Path;
 
-/// How profiles cross from one family to the other.
+/// Options for conversions between LLVM profiles and iprof.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options for LLVM to iprof and back")]
 pub(crate) struct BridgeArgs {
@@ -35,7 +35,7 @@ enum TrustArg {
     Extension,
 }
 
-/// The indexed version whose records a raw version can hold.
+/// Returns the indexed version with the records that a raw version can store.
 pub(crate) fn indexed_version_of_raw(raw_version: u32) -> u32 {
     match raw_version {
         10.. => 12,
@@ -45,7 +45,7 @@ pub(crate) fn indexed_version_of_raw(raw_version: u32) -> u32 {
 }
 
 impl BridgeArgs {
-    /// What is asked for, by option.
+    /// Returns the given options.
     pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
         vec![
             (self.no_extension, "--no-extension"),
@@ -54,7 +54,7 @@ impl BridgeArgs {
         ]
     }
 
-    /// Which side of a contradictory document is believed.
+    /// Returns the trusted side of a contradictory document.
     pub(crate) fn trust(&self) -> Option<Trust> {
         self.trust.map(|trust| match trust {
             TrustArg::Standard => Trust::Standard,
@@ -62,7 +62,7 @@ impl BridgeArgs {
         })
     }
 
-    /// How a document becomes a profile for an indexed version.
+    /// Returns the options for converting a document to a profile of an indexed version.
     pub(crate) fn to_llvm_options(&self, sections: Vec<SectionKind>, indexed_version: u32) -> ToLlvmOptions {
         let mut options = ToLlvmOptions::default();
         options.sections = sections;
@@ -71,7 +71,7 @@ impl BridgeArgs {
         options
     }
 
-    /// How a profile becomes a document.
+    /// Returns the options for converting a profile to a document.
     pub(crate) fn to_iprof_options(&self, branch_clash: BranchClash) -> ToIprofOptions {
         let mut options = ToIprofOptions::default();
         options.extension = !self.no_extension;
@@ -81,7 +81,7 @@ impl BridgeArgs {
     }
 }
 
-/// Lists what could not cross, or fails for it.
+/// Reports data that could not be converted, or fails because of it.
 pub(crate) fn report_losses(losses: &[Loss], path: &Path, strict: bool) -> Result<()> {
     if strict {
         return refuse_losses(losses).map_err(|error| error.in_file(path));
@@ -92,8 +92,8 @@ pub(crate) fn report_losses(losses: &[Loss], path: &Path, strict: bool) -> Resul
     Ok(())
 }
 
-/// Reads an iprof and makes a profile of it, with what could not cross; `change` may change it first and say what
-/// that cost. `told` hears what was found.
+/// Reads an iprof and converts it to a profile, with the losses. `change` can modify the document first and returns its
+/// own losses. `told` gets the findings.
 pub(crate) fn read_profile(
     input: &Input,
     options: &ToLlvmOptions,

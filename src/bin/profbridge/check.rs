@@ -1,4 +1,4 @@
-//! `check`: what is wrong with profiles.
+//! `check`: the faults of profiles.
 
 use crate::console;
 use crate::documents;
@@ -38,24 +38,24 @@ pub(crate) struct CheckArgs {
     json: bool,
 }
 
-/// What `--json` prints; see `docs/json-schema/check-2.json`.
+/// The output of `--json`; see `docs/json-schema/check-2.json`.
 #[derive(Serialize)]
 struct Json<'a> {
     files: &'a [FileCheck],
 }
 
-/// A version on the command line.
+/// Parses a version on the command line.
 pub(crate) fn parse_version(text: &str) -> std::result::Result<Version, String> {
     Version::parse(text).ok_or_else(|| "a version has the form 1.0.0".to_string())
 }
 
 impl CheckArgs {
-    /// The files that were named as inputs.
+    /// Returns the given input files.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
         self.files.clone()
     }
 
-    /// Checks every file and prints what was found.
+    /// Checks every file and prints the findings.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let mut options = crate::limits::iprof_options();
         options.assume_version = self.assume_version;
@@ -85,7 +85,7 @@ impl CheckArgs {
 }
 
 impl CheckArgs {
-    /// The files, those below folders included.
+    /// Returns the files, including those in directories.
     fn files(&self) -> Result<Vec<PathBuf>> {
         let mut files = Vec::new();
         for path in &self.files {
@@ -101,13 +101,13 @@ impl CheckArgs {
     }
 }
 
-/// A file, and what it is good for.
+/// Returns the heading of a file with its verdict.
 fn head(check: &FileCheck) -> String {
     let version = check.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
     format!("{}: {}{version}: {}", check.path, check.format, check.verdict)
 }
 
-/// Why a check does not succeed, in a line.
+/// Returns the reason why a check fails, in one line.
 fn reason(failing: &[&FileCheck]) -> String {
     let first = failing.first().map(|check| head(check)).unwrap_or_default();
     let more = failing.len().saturating_sub(1);

@@ -1,5 +1,4 @@
-//! The command line under the program's own name: one variant a command, one
-//! file a command.
+//! The command line in profbridge mode, with one variant and one file per command.
 
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 use profbridge::Result;
@@ -8,7 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Arguments of commands that name a file to write.
+/// Arguments of commands that name an output file.
 const OUTPUTS: [&str; 2] = ["output", "write_remapping"];
 
 /// Returns the files that a command line names as outputs.
@@ -17,27 +16,27 @@ fn outputs(matches: &ArgMatches) -> Vec<PathBuf> {
     OUTPUTS.iter().filter_map(|name| command.try_get_one::<PathBuf>(name).ok().flatten().cloned()).collect()
 }
 
-/// The same for all commands under the program's own name.
+/// The exit codes, equal for all commands in profbridge mode.
 const EXIT_CODES: &str =
     "Exit codes: 0 done; 1 could not, for the sake of files; 2 wrong use; 3 a gate or a check failed.
 With --json a command that fails prints a document, too; docs/reference/json.md describes all of them.";
 
-/// A command line that was understood.
+/// A parsed command line.
 #[derive(Debug)]
 pub(crate) struct Cli {
     pub(crate) command: Command,
     pub(crate) program: ProgramArgs,
-    /// Files that the command writes.
+    /// The files that the command writes.
     outputs: Vec<PathBuf>,
 }
 
 impl Cli {
-    /// All commands with all their arguments.
+    /// Creates all commands with all their arguments.
     pub(crate) fn whole() -> clap::Command {
         Self::with(Command::augment_subcommands)
     }
 
-    /// What a command line needs: where its first word is a command, that command alone. To make the
+    /// Creates the commands that a command line needs: if its first word is a command, only that one. Creating the
     /// arguments of all of them takes longer than a merge of small files.
     pub(crate) fn needed(arguments: &[OsString]) -> clap::Command {
         let named = |name: &OsString| COMMANDS.iter().find(|(command, _)| name == command);
@@ -50,15 +49,15 @@ impl Cli {
     fn with(add_commands: impl FnOnce(clap::Command) -> clap::Command) -> clap::Command {
         let program =
             add_commands(clap::Command::new("profbridge").subcommand_required(true).arg_required_else_help(true));
-        // Commands are counted, too, when it is decided which option is shown before which.
+        // The display order of options depends on the number of commands.
         ProgramArgs::augment_args(program.next_display_order(COMMANDS.len()))
     }
 
-    /// Understands the words of a command line.
+    /// Parses a command line.
     ///
     /// # Errors
     ///
-    /// Wrong use, and what is printed in the place of a run, such as help.
+    /// Usage errors, and output that replaces a run, such as help.
     pub(crate) fn parse(program: clap::Command, arguments: Vec<OsString>) -> std::result::Result<Self, clap::Error> {
         let mut matches = program.try_get_matches_from(arguments)?;
         let outputs = outputs(&matches);
@@ -70,7 +69,8 @@ impl Cli {
     ///
     /// # Errors
     ///
-    /// Usage, before anything is read, for an output whose file extension asks for a compression that is not written.
+    /// A usage error, before any input is read, for an output whose file extension selects a compression that cannot be
+    /// written.
     pub(crate) fn run(self) -> Result<ExitCode> {
         self.outputs.iter().try_for_each(|output| Compression::of_output(output).map(drop))?;
         self.command.run()
@@ -91,10 +91,10 @@ pub(crate) struct ProgramArgs {
     pub(crate) quiet: bool,
 }
 
-/// Adds its arguments to a command.
+/// Adds the arguments of a command to it.
 type Augment = fn(clap::Command) -> clap::Command;
 
-/// The variants of [`Command`], each to be had without the others.
+/// The variants of [`Command`], each available separately.
 const COMMANDS: [(&str, Augment); 15] = [
     ("merge", crate::merge::MergeArgs::augment_args),
     ("show", crate::show::ShowArgs::augment_args),
@@ -134,7 +134,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs the command; the exit code is the command's own on success.
+    /// Runs the command. On success the exit code is that of the command.
     pub(crate) fn run(self) -> Result<ExitCode> {
         match self {
             Self::Merge(arguments) => crate::merge::run(&arguments),
@@ -155,7 +155,7 @@ impl Command {
         }
     }
 
-    /// The files that were named as inputs.
+    /// Returns the given input files.
     pub(crate) fn inputs(&self) -> Vec<PathBuf> {
         match self {
             Self::Merge(arguments) => arguments.named(),
@@ -168,7 +168,7 @@ impl Command {
             Self::Fit(arguments) => arguments.named(),
             Self::Repair(arguments) => arguments.named(),
             Self::Info(arguments) => arguments.named(),
-            // These have no document, or no inputs.
+            // These have no document or no inputs.
             _ => Vec::new(),
         }
     }

@@ -1,4 +1,4 @@
-//! What people see: errors with hints, warnings, colours on a terminal.
+//! Output for users: errors with hints, warnings, colours on a terminal.
 
 use crate::hints::hint_text;
 use crate::standard_output::StandardOutput;
@@ -12,9 +12,9 @@ use std::sync::OnceLock;
 /// Set once by `main`, before the command runs.
 static QUIET: OnceLock<bool> = OnceLock::new();
 
-/// Whether warnings and notes are kept back in this run.
+/// Sets whether this run prints warnings and notes.
 pub(crate) fn set_quiet(quiet: bool) {
-    // `main` is the only caller, and calls once.
+    // `main` is the only caller and calls it once.
     let _ = QUIET.set(quiet);
 }
 
@@ -22,7 +22,7 @@ fn is_quiet() -> bool {
     QUIET.get().copied().unwrap_or_default()
 }
 
-/// Whether standard error takes colours: a terminal, and `NO_COLOR` unset or empty.
+/// Returns true if standard error supports colours: it is a terminal, and `NO_COLOR` is unset or empty.
 fn colours() -> bool {
     io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
@@ -30,7 +30,7 @@ fn colours() -> bool {
 fn labelled(label: &str, colour: &str, text: &str) {
     let text = escape(text);
     let mut stderr = io::stderr().lock();
-    // A closed standard error is nobody's fault and nothing can be said about it.
+    // Ignore write errors: if standard error is closed, there is nowhere to report them.
     let _ = if colours() {
         writeln!(stderr, "\x1b[1;{colour}m{label}:\x1b[0m {text}")
     } else {
@@ -38,12 +38,12 @@ fn labelled(label: &str, colour: &str, text: &str) {
     };
 }
 
-/// Prints a line on standard error that has no label.
+/// Prints a line without a label on standard error.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", escape(text));
 }
 
-/// Control characters never reach the terminal as they are.
+/// Escapes control characters, so that they never reach the terminal.
 pub(crate) fn escape(text: &str) -> String {
     text.chars()
         .flat_map(|c| {
@@ -52,12 +52,10 @@ pub(crate) fn escape(text: &str) -> String {
         .collect()
 }
 
-/// Passes text on with its control characters escaped, so that a report of
-/// names from a file can go to a terminal.
+/// A writer that escapes control characters, so that a report with names from a file can be printed on a terminal.
 pub(crate) struct Escaped<W: Write> {
     out: W,
-    /// The byte last seen may begin a control character of two bytes (U+0080
-    /// to U+009F in UTF-8) and is not passed on yet.
+    /// The last byte, if it may begin a two-byte control character (U+0080 to U+009F in UTF-8). It is written later.
     half: bool,
 }
 
@@ -101,16 +99,16 @@ impl<W: Write> Write for Escaped<W> {
     }
 }
 
-/// Whether nothing has to be escaped, nor may begin what has to be.
+/// Returns true if nothing needs escaping and the end cannot begin a control character.
 fn are_plain(bytes: &[u8]) -> bool {
     let is_special = |byte: u8| (byte < 0x20 && byte != b'\n' && byte != b'\t') || byte == 0x7f || byte == 0xc2;
     let holds_special = |part: &[u8]| part.iter().fold(false, |found, byte| found | is_special(*byte));
-    // A part is looked at whole, many bytes at a time.
+    // Each chunk is checked at once, many bytes at a time.
     let (parts, rest) = bytes.as_chunks::<64>();
     !parts.iter().any(|part| holds_special(part)) && !holds_special(rest)
 }
 
-/// Prints why a run ends without success.
+/// Prints the reason why a run fails.
 pub(crate) fn error_line(text: &str) {
     labelled("error", "31", text);
 }
@@ -123,12 +121,12 @@ pub(crate) fn error(error: &Error) {
     }
 }
 
-/// Prints advice.
+/// Prints a hint.
 pub(crate) fn hint(text: &str) {
     labelled("  hint", "36", text);
 }
 
-/// Prints what is worth knowing and nothing to worry about.
+/// Prints a note.
 pub(crate) fn note(text: &str) {
     if is_quiet() {
         return;
@@ -136,7 +134,7 @@ pub(crate) fn note(text: &str) {
     labelled("note", "36", text);
 }
 
-/// Says that what a killed run left is gone.
+/// Reports that a file left behind by a killed run was removed.
 pub(crate) fn removed_leftover(path: &Path) {
     note(&format!("{}: removed, a run that was killed left it", path.display()));
 }
@@ -152,13 +150,13 @@ pub(crate) fn warning(warning: &Warning) {
 /// Prints an error that does not end the run, and its hint.
 pub(crate) fn error_as_warning(error: &Error) {
     labelled("warning", "35", &error.to_string());
-    // The failure mode that the hint of a kind conflict names is in use.
+    // The failure mode in the hint of a kind conflict is already in use.
     if let Some(advice) = error.hint().filter(|_| !error.is_kind_conflict()) {
         hint(&hint_text(advice));
     }
 }
 
-/// Says what an output could not hold; what is tolerated is no warning.
+/// Reports data that an output could not store. Tolerated losses are notes, not warnings.
 pub(crate) fn losses(losses: &[Loss], tolerated: &[LossKind], output: &Path) {
     for loss in losses {
         if tolerated.contains(&loss.kind) {
@@ -171,11 +169,11 @@ pub(crate) fn losses(losses: &[Loss], tolerated: &[LossKind], output: &Path) {
 
 /// Prints a line on standard output.
 pub(crate) fn print_line(text: &str) {
-    // Faults are noted, not returned.
+    // Errors are stored, not returned.
     let _ = StandardOutput.write_all(format!("{text}\n").as_bytes());
 }
 
-/// Refuses to print a report where the profile goes to standard output.
+/// Rejects printing a report if the profile goes to standard output.
 pub(crate) fn needs_file(output: &Path) -> Result<()> {
     if is_standard_output(output) {
         return Err(Error::usage("standard output takes the profile already").with_hint("name a file with -o"));
@@ -183,7 +181,7 @@ pub(crate) fn needs_file(output: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A bar on a terminal for work that takes long; silent elsewhere.
+/// A progress bar for long work, on a terminal only.
 pub(crate) struct Progress(Option<indicatif::ProgressBar>);
 
 impl Progress {
@@ -210,16 +208,16 @@ impl Progress {
     }
 }
 
-/// What was asked for could not be done.
+/// The request failed.
 pub(crate) const COULD_NOT: u8 = 1;
 
-/// The command line makes no sense.
+/// A usage error.
 pub(crate) const WRONG_USE: u8 = 2;
 
-/// A gate or a check that was asked for failed; everything else was done.
+/// A threshold or check failed; the other work was done.
 pub(crate) const GATE_FAILED: u8 = 3;
 
-/// Writes a report whole, to a file or standard output.
+/// Writes a complete report to a file or standard output.
 pub(crate) fn write_output(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     if !is_standard_output(path) {
         return replace_by_name_with(path, |out| write(out));

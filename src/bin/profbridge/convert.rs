@@ -1,7 +1,6 @@
 //! `convert`: one profile into another format or version.
 //!
-//! What a family makes of the command line stands in a file of its own, and in the table of
-//! [`families`](crate::family_table).
+//! The conversion of each family has a file of its own and a row in the table of [`families`](crate::family_table).
 
 mod arguments;
 mod instr;
@@ -20,7 +19,7 @@ use profbridge::families::plan::{MergeRequest, stays};
 use profbridge::input::{Family, Input};
 use std::process::ExitCode;
 
-/// Converts and writes.
+/// Converts the inputs and writes the output.
 pub(crate) fn run(arguments: &ConvertArgs) -> Result<ExitCode> {
     let inputs: Vec<Input> = arguments.inputs.iter().map(Input::new).collect();
     if arguments.json {
@@ -37,13 +36,13 @@ pub(crate) fn run(arguments: &ConvertArgs) -> Result<ExitCode> {
     result.map(|()| ExitCode::SUCCESS)
 }
 
-/// Converts as the inputs and the output want it, and notes what becomes of them.
+/// Converts according to the inputs and the output, and records the outcome.
 fn convert(arguments: &ConvertArgs, inputs: &[Input], document: &mut MergeDocument) -> Result<()> {
     let said = arguments.written.form(&arguments.output, &arguments.sample.forms())?;
-    // What cannot be opened is reported by whoever reads it.
+    // The reader reports inputs that cannot be opened.
     let first = inputs.first().and_then(|input| input.family().ok().flatten());
     let staying = match (first, said) {
-        // What is of no family goes to the only one that becomes this: it knows what is wrong.
+        // An input without a family is passed to the only family with this output, which reports the fault.
         (None, Some(OutputForm::SampleProf)) => Some(Family::SampleProf),
         (first, _) => first.filter(|family| stays(*family)),
     };
@@ -68,8 +67,8 @@ fn convert(arguments: &ConvertArgs, inputs: &[Input], document: &mut MergeDocume
     family_table::convert(family, arguments, &ConvertWork { inputs, form }, document)
 }
 
-/// The family whose conversion takes the inputs: that of stacks whatever becomes stacks, that of
-/// LLVM's instrumentation profiles what goes through the bridge.
+/// Returns the family whose conversion is used: stacks if the output is stacks, LLVM instrumentation profiles if the
+/// bridge is needed.
 fn family_of(arguments: &ConvertArgs, inputs: &[Input], form: OutputForm) -> Result<Family> {
     let is_iprof = |input: &Input| Ok::<_, profbridge::Error>(input.family()? == Some(Family::Iprof));
     match inputs {

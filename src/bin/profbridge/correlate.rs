@@ -8,7 +8,7 @@ use profbridge::{Compat, Result};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Where the records of profiles without any come from.
+/// Sources of names and records for profiles without them.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Profiles without names and records")]
 pub(crate) struct CorrelateArgs {
@@ -36,12 +36,12 @@ enum KindArg {
 }
 
 impl CorrelateArgs {
-    /// Whether images are named.
+    /// Returns true if images are given.
     pub(crate) fn asks(&self) -> bool {
         !(self.binary_file.is_empty() && self.debug_info.is_empty() && self.debug_file_directory.is_empty())
     }
 
-    /// Opens the images; `None` when none are named.
+    /// Opens the images; `None` if none are given.
     pub(crate) fn correlator(&self) -> Result<Option<Arc<dyn Correlator + Send + Sync>>> {
         let (kind, files) = match self.correlate {
             Some(KindArg::DebugInfo) => (CorrelationKind::DebugInfo, &self.debug_info),

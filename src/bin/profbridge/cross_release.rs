@@ -1,4 +1,4 @@
-//! `--hashes`, and what is said of profiles that cross from one release to another.
+//! `--hashes`, and messages about profiles that are adapted to another release.
 
 use crate::console;
 use crate::hints::hint_text;
@@ -9,7 +9,7 @@ use profbridge::instr::cross_release::{Finding, Followed, HashPolicy};
 use profbridge::{Result, Warning};
 use std::path::Path;
 
-/// How profiles cross from one release to another.
+/// Options for adapting profiles to another release.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct CrossReleaseArgs {
     /// What becomes of the hashes of front-end records, which LLVM 22 computes in another way than
@@ -29,7 +29,7 @@ enum HashesArg {
 }
 
 impl CrossReleaseArgs {
-    /// What becomes of the hashes.
+    /// Returns the treatment of the hashes.
     pub(crate) fn hashes(self) -> HashPolicy {
         match self.hashes {
             HashesArg::Keep => HashPolicy::Keep,
@@ -38,7 +38,7 @@ impl CrossReleaseArgs {
     }
 }
 
-/// Says what was changed, and warns of what the reader will not use.
+/// Prints the changes, and warnings about records that the target will not use.
 pub(crate) fn print_findings(findings: &[Finding], output: &Path, quiet: bool) {
     for finding in findings {
         if finding.kind.is_loss() {
@@ -54,7 +54,7 @@ pub(crate) fn print_findings(findings: &[Finding], output: &Path, quiet: bool) {
     }
 }
 
-/// How functions are compared whose names and hashes differ between releases.
+/// Options for comparing functions whose names and hashes differ between releases.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct ExactNamesArgs {
     /// Compare names and hashes of LLVM instrumentation profiles unchanged, also between releases
@@ -63,12 +63,12 @@ pub(crate) struct ExactNamesArgs {
 }
 
 impl ExactNamesArgs {
-    /// Whether names and hashes must be equal.
+    /// Returns true if names and hashes must be equal.
     pub(crate) fn is_given(self) -> bool {
         self.exact_names
     }
 
-    /// Refuses the option for families without such names.
+    /// Rejects the option for families without such names.
     pub(crate) fn refuse_for_others(self, inputs: [&Input; 2]) -> Result<()> {
         let is_other = |input: &&Input| matches!(input.family(), Ok(Some(family)) if family != Family::Instr);
         let is_given = self.exact_names && inputs.iter().any(is_other);
@@ -76,14 +76,14 @@ impl ExactNamesArgs {
     }
 }
 
-/// Says which functions were followed from one release to another.
+/// Prints the functions that were matched across releases.
 pub(crate) fn print_followed(followed: &[Followed]) {
     for followed in followed {
         console::note(&format!("{followed} (use --exact-names to compare them unchanged)"));
     }
 }
 
-/// Findings as a program reads them.
+/// Returns the findings for JSON output.
 pub(crate) fn findings_json(findings: &[Finding]) -> Vec<serde_json::Value> {
     let names = |finding: &Finding| -> Vec<String> {
         finding.first_names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()

@@ -1,11 +1,11 @@
-//! `--demangle`: names as people write them, in whatever text holds them.
+//! `--demangle`: demangling the symbols in any output text.
 
 use clap::Args;
 use profbridge::instr::demangled;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// How names are printed.
+/// Options for printing names.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct DemangleArgs {
     /// Print names of C++ and Rust functions as people write them
@@ -14,18 +14,18 @@ pub(crate) struct DemangleArgs {
 }
 
 impl DemangleArgs {
-    /// What text becomes; in JSON quotes stay escaped.
+    /// Returns text with demangled names; in JSON, quotes stay escaped.
     pub(crate) fn apply<'t>(self, text: &'t str, is_json: bool) -> Cow<'t, str> {
         if self.demangle { Cow::Owned(demangle_text(text, is_json)) } else { Cow::Borrowed(text) }
     }
 
-    /// As [`apply`](Self::apply), for what is written bit by bit: names do not span lines.
+    /// Wraps a writer like [`apply`](Self::apply), for text written in parts. Names do not span lines.
     pub(crate) fn writer<W: Write>(self, out: W, is_json: bool) -> DemangledWriter<W> {
         DemangledWriter { out, line: Vec::new(), arguments: self, is_json }
     }
 }
 
-/// Passes text on line by line. What is not UTF-8 stays as it is.
+/// Demangles text line by line. Text that is not UTF-8 is unchanged.
 pub(crate) struct DemangledWriter<W: Write> {
     out: W,
     line: Vec<u8>,
@@ -34,7 +34,7 @@ pub(crate) struct DemangledWriter<W: Write> {
 }
 
 impl<W: Write> DemangledWriter<W> {
-    /// Passes on what stands behind the last line break.
+    /// Writes the text after the last line break.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         let rest = std::mem::take(&mut self.line);
         self.pass_on(&rest)

@@ -1,4 +1,4 @@
-//! `diff`: how two profiles differ, for people and as a gate.
+//! `diff`: the differences between two profiles, and thresholds for them.
 
 use crate::console;
 use crate::cross_release::{ExactNamesArgs, print_followed};
@@ -78,7 +78,7 @@ pub(crate) struct DiffArgs {
     stacks: StackArgs,
 }
 
-/// What `--json` prints; see `docs/json-schema/diff-2.json`.
+/// The output of `--json`; see `docs/json-schema/diff-2.json`.
 #[derive(Serialize)]
 struct Json<'a> {
     first: FileJson,
@@ -89,12 +89,12 @@ struct Json<'a> {
 }
 
 impl DiffArgs {
-    /// The files that were named as inputs.
+    /// Returns the given input files.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
         vec![self.first.clone(), self.second.clone()]
     }
 
-    /// Compares and prints.
+    /// Compares the profiles and prints the report.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let mut options = DiffOptions::default();
         options.limits = crate::limits::chosen();
@@ -130,7 +130,7 @@ impl DiffArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// What was asked for with --fail-below, and --section.
+    /// Returns the thresholds of --fail-below and --section.
     fn gates(&self) -> Result<DiffGates> {
         let Some(gates) = &self.fail_below else { return Ok(DiffGates::default()) };
         match &self.section {
@@ -142,7 +142,7 @@ impl DiffArgs {
         }
     }
 
-    /// Stacks are compared as such, so that samples can be chosen.
+    /// Compares the inputs; stacks are compared as such, so that samples can be selected.
     fn found(&self, first: &Input, second: &Input, options: &DiffOptions) -> Result<FileDiff> {
         let is_twice = first == second && first.path.as_os_str() == "-";
         if is_twice || !are_stacks(first, second)? {

@@ -1,5 +1,5 @@
-//! The JSON documents of `--json`: the schema in front, then whether all went well. Errors, files and inputs have one form
-//! in all of them; see `docs/reference/json.md`.
+//! The JSON documents of `--json`: first the schema, then whether the run succeeded. Errors, files and inputs have the
+//! same form in all of them; see `docs/reference/json.md`.
 
 use crate::console::{self, write_output};
 use crate::demangled::DemangleArgs;
@@ -15,15 +15,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the run's document was printed: an error behind it prints no second one.
+/// Whether the document of this run was printed. A later error does not print a second one.
 static IS_PRINTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the words of a command line ask for JSON.
+/// Returns true if the arguments request JSON.
 pub(crate) fn are_asked_for(arguments: &[OsString]) -> bool {
     arguments.iter().skip(1).take_while(|word| *word != "--").any(|word| word == "--json" || word == "-json")
 }
 
-/// A document: what is common to all stands in front.
+/// A document, beginning with the members that all documents have.
 #[derive(Serialize)]
 struct Document<'a, T> {
     schema: &'a str,
@@ -32,7 +32,7 @@ struct Document<'a, T> {
     body: &'a T,
 }
 
-/// A document as one line.
+/// Formats a document as one line.
 pub(crate) fn line(schema: &str, ok: bool, body: &impl Serialize) -> Result<String> {
     serde_json::to_string(&Document { schema, ok, body })
         .map_err(|error| Error::io("cannot write JSON", io::Error::from(error)))
@@ -45,20 +45,20 @@ pub(crate) fn print(schema: &str, ok: bool, body: &impl Serialize) -> Result<()>
     Ok(())
 }
 
-/// As [`print`], with the names that are wanted.
+/// Like [`print`], with demangled names if requested.
 pub(crate) fn print_named(schema: &str, ok: bool, body: &impl Serialize, names: DemangleArgs) -> Result<()> {
     IS_PRINTED.store(true, Ordering::Relaxed);
     console::print_line(&names.apply(&line(schema, ok, body)?, true));
     Ok(())
 }
 
-/// Writes a document of a run that went well to where the output goes, with the names that are wanted.
+/// Writes the document of a successful run to the output, with demangled names if requested.
 pub(crate) fn write_named(output: &Path, schema: &str, body: &impl Serialize, names: DemangleArgs) -> Result<()> {
     let line = line(schema, true, body)?;
     write_output(output, |out| writeln!(out, "{}", names.apply(&line, true)))
 }
 
-/// A file, and what its beginning tells.
+/// A file, with the properties that follow from its beginning.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct FileJson {
     pub(crate) path: String,
@@ -67,7 +67,7 @@ pub(crate) struct FileJson {
 }
 
 impl FileJson {
-    /// What cannot be opened has no format.
+    /// Describes an input. A file that cannot be opened has no format.
     pub(crate) fn of(input: &Input) -> Self {
         let path = input.path.to_string_lossy().into_owned();
         match input.look() {
@@ -80,7 +80,7 @@ impl FileJson {
         }
     }
 
-    /// As [`of`](Self::of), but a pipe is not waited for.
+    /// Like [`of`](Self::of), but does not wait for a pipe.
     pub(crate) fn of_regular_file(path: &Path) -> Self {
         let input = Input::new(path);
         if !input.is_pipe() && path.is_file() {
@@ -89,12 +89,12 @@ impl FileJson {
         Self::named(path.to_string_lossy().into_owned())
     }
 
-    /// A file that was written; what went elsewhere cannot be looked at.
+    /// Describes a written file. Other outputs cannot be examined.
     pub(crate) fn of_output(path: &Path) -> Self {
         if is_replaced(path) { Self::of_regular_file(path) } else { Self::named(path.to_string_lossy().into_owned()) }
     }
 
-    /// A file that is not looked at.
+    /// Describes a file by its name only.
     pub(crate) fn named(path: String) -> Self {
         Self { path, ..Self::default() }
     }
@@ -109,17 +109,17 @@ pub(crate) struct Described<T> {
     pub(crate) report: T,
 }
 
-/// An error as data, its advice in the words of this program.
+/// Returns an error as data, with a hint in the terms of this program.
 pub(crate) fn error_json(error: &Error) -> ErrorReport {
     with_cli_hints(ErrorReport::from(error))
 }
 
-/// The same with the advice in the words of this program.
+/// Rephrases the hint of a report in the terms of this program.
 pub(crate) fn with_cli_hints(report: ErrorReport) -> ErrorReport {
     report.with_hint_in(|hint| Hint::Text(hint_text(hint)))
 }
 
-/// What the parser of the command line says, as data.
+/// Returns a usage error of the command line parser as data.
 pub(crate) fn wrong_use(text: &str) -> ErrorReport {
     let message = text.split("\n\n").next().unwrap_or(text);
     let message = message.strip_prefix("error: ").unwrap_or(message).trim();
@@ -131,7 +131,7 @@ pub(crate) fn wrong_use(text: &str) -> ErrorReport {
     })
 }
 
-/// An input, and what became of it.
+/// An input and its outcome.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct InputJson {
     #[serde(flatten)]
@@ -146,26 +146,26 @@ pub(crate) struct InputJson {
 
 /// An input that is part of the result.
 pub(crate) const USED: &str = "used";
-/// An input of which what is sound is part of the result.
+/// An input whose valid records are part of the result.
 pub(crate) const SALVAGED: &str = "salvaged";
-/// An input without bytes, passed over.
+/// An input without bytes, which is skipped.
 pub(crate) const EMPTY: &str = "empty";
-/// A file of a folder that is no profile, passed over.
+/// A file in a directory that is not a profile, which is skipped.
 pub(crate) const NOT_A_PROFILE: &str = "not-a-profile";
-/// The output, which a directory or a list brought in as an input; skipped.
+/// The output, which was found in a directory or a list of inputs, and is skipped.
 pub(crate) const OUTPUT: &str = "output";
 /// An input that could not be read.
 pub(crate) const FAILED: &str = "failed";
-/// An input that the run did not come to, or did not get to use.
+/// An input that was not used because the run ended early.
 pub(crate) const NOT_USED: &str = "not-used";
 
 impl InputJson {
-    /// An input of which nothing became yet.
+    /// Creates an input without an outcome.
     pub(crate) fn new(file: FileJson, weight: u64) -> Self {
         Self { file, weight, outcome: NOT_USED, records: None, error: None, warnings: Vec::new() }
     }
 
-    /// Notes that an error is about this input.
+    /// Records that an error is about this input.
     pub(crate) fn note_error(&mut self, error: &Error) {
         let is_meant = error.path().is_some_and(|path| path.to_string_lossy() == self.file.path.as_str());
         if is_meant && self.outcome == NOT_USED {
@@ -181,7 +181,7 @@ pub(crate) struct SectionEntries {
     pub(crate) entries: u64,
 }
 
-/// Something that could not be carried over.
+/// Data that could not be converted.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct LossJson {
     kind: LossKind,
@@ -195,18 +195,18 @@ impl From<&Loss> for LossJson {
     }
 }
 
-/// What a run was asked to do, for the document of one that fails.
+/// The request, for the document of a run that fails.
 #[derive(Debug, Default)]
 pub(crate) struct Call {
     /// The command's name.
     pub(crate) command: String,
-    /// The files that were named as inputs.
+    /// The given input files.
     pub(crate) inputs: Vec<PathBuf>,
-    /// Whether a document was asked for.
+    /// Whether a document was requested.
     pub(crate) json: bool,
 }
 
-/// What is printed where a command has no document of its own to print; see `docs/json-schema/error-1.json`.
+/// The document of a failed command without a document of its own; see `docs/json-schema/error-1.json`.
 #[derive(Serialize)]
 struct FailureJson<'a> {
     command: &'a str,
@@ -217,7 +217,7 @@ struct FailureJson<'a> {
 }
 
 impl Call {
-    /// Prints the document of a run that failed, if one was asked for and none was printed.
+    /// Prints the document of a failed run, if one was requested and none was printed.
     pub(crate) fn print_failure(&self, error: &Error, exit_code: u8) {
         let gates = match error.kind() {
             ErrorKind::GateFailed { failures } => failures.as_slice(),
@@ -229,14 +229,14 @@ impl Call {
         self.print(FailureJson { command: &self.command, exit_code, error: error_json(error), gates, inputs });
     }
 
-    /// The same for a command line that makes no sense.
+    /// Prints the document of a usage error.
     pub(crate) fn print_wrong_use(&self, error: ErrorReport, exit_code: u8) {
         self.print(FailureJson { command: &self.command, exit_code, error, gates: &[], inputs: Vec::new() });
     }
 
     fn print(&self, failure: FailureJson<'_>) {
         if self.json && !IS_PRINTED.load(Ordering::Relaxed) {
-            // What cannot be put in words was said on standard error.
+            // If the document cannot be printed, standard error already has the message.
             let _ = print("profbridge.error/1", false, &failure);
         }
     }

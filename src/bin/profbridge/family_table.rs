@@ -1,5 +1,4 @@
-//! What the commands do with each family of profiles: one table. A new family is a row of it, beside
-//! its driver in the library.
+//! The commands of each family of profiles, in one table. A new family needs a row here and a driver in the library.
 
 use crate::convert::{ConvertArgs, ConvertWork};
 use crate::merge::{MergeArgs, MergeOption, MergeWork, refused_of_iprof, refused_of_samples, refused_of_stacks};
@@ -11,20 +10,20 @@ use profbridge::input::{Family, Input};
 use profbridge::{Error, Result};
 use std::process::ExitCode;
 
-/// What there is to do with the files of one family.
+/// The operations on the files of one family.
 struct Row {
     family: Family,
-    /// What its files are called where an option is not for them.
+    /// The name of its files in messages about rejected options.
     short_words: &'static str,
     /// Shows a file.
     show: fn(&ShowArgs, &Input) -> Result<ExitCode>,
-    /// Adds up files that it is the plan's family of; the caller asks all gates, and has the sum written.
+    /// Merges files of the family. The caller checks all thresholds, and writes the result.
     merge: for<'a> fn(&'a MergeArgs, &'a MergeWork<'a>, &mut MergeDocument) -> Result<Box<dyn Sum + 'a>>,
-    /// The options of merges that mean something to its files. All others are refused.
+    /// The merge options that its files support. All others are rejected.
     takes: &'static [MergeOption],
-    /// What is said of an option that is refused: for what it is or is not, and a hint.
+    /// Returns the message for a rejected option, and a hint.
     refused: fn(MergeOption) -> (&'static str, &'static str),
-    /// Refuses the options of `merge` that mean something to its files alone.
+    /// Rejects the options of `merge` that only this family supports.
     refuse_merge_options: fn(&MergeArgs, &str) -> Result<()>,
     /// Converts a file.
     convert: fn(&ConvertArgs, &ConvertWork<'_>, &mut MergeDocument) -> Result<()>,
@@ -49,7 +48,7 @@ const ROWS: [Row; Family::ALL.len()] = [
         refuse_merge_options: MergeArgs::refuse_sample_options,
         convert: ConvertArgs::convert_samples,
     },
-    // An indexed profile may hold one: its merge and its conversion are those of instrumentation profiles.
+    // An indexed profile can contain one, so it is merged and converted like instrumentation profiles.
     Row {
         family: Family::MemProf,
         short_words: "memory profiles",
@@ -92,7 +91,7 @@ const ROWS: [Row; Family::ALL.len()] = [
     },
 ];
 
-/// For families that take all options.
+/// Returns a general message, for families that support all options.
 fn nothing_refused(_: MergeOption) -> (&'static str, &'static str) {
     ("not for these inputs", "`profbridge merge --help` lists what is for which")
 }
@@ -108,7 +107,7 @@ pub(crate) fn show(arguments: &ShowArgs) -> Result<ExitCode> {
     (row(arguments.family(&file)?)?.show)(arguments, &file)
 }
 
-/// Adds up by the family's merge.
+/// Merges with the family's merge.
 pub(crate) fn merge<'a>(
     family: Family,
     arguments: &'a MergeArgs,
@@ -124,12 +123,12 @@ pub(crate) fn merge<'a>(
     (row.merge)(arguments, work, document)
 }
 
-/// Refuses the options of `merge` for the files of some families, which would be without effect.
+/// Rejects the options of `merge` that have no effect on the files of some families.
 pub(crate) fn refuse_merge_options(arguments: &MergeArgs, of: impl Fn(Family) -> bool, meant: &str) -> Result<()> {
     ROWS.iter().filter(|row| of(row.family)).try_for_each(|row| (row.refuse_merge_options)(arguments, meant))
 }
 
-/// Converts by the family's conversion.
+/// Converts with the family's conversion.
 pub(crate) fn convert(
     family: Family,
     arguments: &ConvertArgs,
@@ -139,7 +138,7 @@ pub(crate) fn convert(
     (row(family)?.convert)(arguments, work, document)
 }
 
-/// What files of a family are called where an option is not for them.
+/// Returns the name of a family's files in messages about rejected options.
 pub(crate) fn short_words(family: Family) -> &'static str {
     row(family).map_or(family.words(), |row| row.short_words)
 }

@@ -1,4 +1,4 @@
-//! How a run ends: what is said of an error, the exit code, the document.
+//! The end of a run: the error message, the exit code, the JSON document.
 
 use crate::console;
 use crate::documents::Call;
@@ -7,7 +7,7 @@ use profbridge::{Error, ErrorKind, Result};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// Turns a command's result into an exit code, and says what was wrong; a broken pipe is success.
+/// Converts a command's result to an exit code and prints the error. A broken pipe is a success.
 pub(crate) fn finish(result: Result<ExitCode>, call: &Call) -> ExitCode {
     match result.or_else(|failure| ignore_closed_pipe(failure).map(|()| ExitCode::SUCCESS)) {
         Ok(code) => with_standard_output(code),
@@ -24,15 +24,15 @@ pub(crate) fn fail(failure: &Error, code: u8, call: &Call) -> ExitCode {
 
 /// Returns the exit code of a run that may have lost output: its own code, unless that is success.
 pub(crate) fn with_standard_output(code: ExitCode) -> ExitCode {
-    // Faults are noted, not returned.
+    // Errors are stored, not returned.
     let _ = StandardOutput.flush();
     let Some(fault) = standard_output::fault() else { return code };
     console::error(&fault);
     if code == ExitCode::SUCCESS { ExitCode::from(console::COULD_NOT) } else { code }
 }
 
-/// Returns the exit code of a run whose report gives the reason. If the report was lost, the reason goes to standard
-/// error.
+/// Returns the exit code of a run whose report contains the reason. If the report was lost, the reason is printed on
+/// standard error.
 pub(crate) fn verdict(code: u8, reason: impl FnOnce() -> String) -> ExitCode {
     if code != 0 && standard_output::is_lost() {
         console::error_line(&reason());
@@ -40,7 +40,7 @@ pub(crate) fn verdict(code: u8, reason: impl FnOnce() -> String) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// What went wrong, in a number.
+/// Returns the exit code of an error.
 fn exit_code(kind: &ErrorKind) -> u8 {
     match kind {
         ErrorKind::Usage { .. } => console::WRONG_USE,
@@ -53,7 +53,7 @@ fn exit_code(kind: &ErrorKind) -> u8 {
 ///
 /// # Errors
 ///
-/// Every other.
+/// All other errors.
 pub(crate) fn ignore_closed_pipe(error: Error) -> Result<()> {
     match error.kind() {
         ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -1,4 +1,4 @@
-//! `fit`: whether a profile will still be used by a newer build, and as a gate.
+//! `fit`: the part of a profile that a newer build still uses, and thresholds for it.
 
 use crate::console;
 use crate::demangled::DemangleArgs;
@@ -70,7 +70,7 @@ pub(crate) struct FitArgs {
     json: bool,
 }
 
-/// What `--json` prints; see `docs/json-schema/fit-2.json`.
+/// The output of `--json`; see `docs/json-schema/fit-2.json`.
 #[derive(Serialize)]
 struct Json<'a> {
     profile: FileJson,
@@ -81,12 +81,12 @@ struct Json<'a> {
 }
 
 impl FitArgs {
-    /// The files that were named as inputs.
+    /// Returns the given input files.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
         vec![self.profile.clone(), self.against.clone()]
     }
 
-    /// Compares, prints, writes what was asked for.
+    /// Compares, prints the report, and writes the requested files.
     pub(crate) fn run(self) -> Result<ExitCode> {
         refuse_both_standard_input(&self.profile, &self.against)?;
         let mut options = FitOptions::default();

@@ -1,4 +1,4 @@
-//! `flamegraph`: stacks as an SVG picture, or a page.
+//! `flamegraph`: stacks as an SVG or HTML flame graph.
 
 use crate::pictures::{PictureArgs, PictureFormat};
 use clap::Args;
@@ -29,7 +29,7 @@ pub(crate) struct FlamegraphArgs {
     /// Draw callees above their callers
     #[arg(long)]
     upright: bool,
-    // Last, since what is flattened ends with a heading of its own.
+    // Last, because flattened options end with a heading of their own.
     #[command(flatten)]
     pictures: PictureArgs,
 }
@@ -40,7 +40,7 @@ fn pixels(text: &str) -> std::result::Result<f64, String> {
 }
 
 impl FlamegraphArgs {
-    /// Reads, draws and writes.
+    /// Reads the inputs, draws them and writes the output.
     pub(crate) fn run(self) -> Result<ExitCode> {
         if self.pictures.named_format() != Some(PictureFormat::Html) {
             let draw = |title, graph: &FlameGraph| self.drawing(title, graph);
@@ -73,7 +73,7 @@ impl FlamegraphArgs {
     }
 }
 
-/// A page with nothing but the flame graph.
+/// Returns an HTML page that contains only the flame graph.
 fn page(title: String, graph: FlameGraph) -> String {
     let mut report = Report::default();
     (report.title, report.sections) = (title, vec![Section::Flame(graph)]);

@@ -1,11 +1,11 @@
-//! Advice of the library in the words of this program: with the names of its commands and options.
+//! The library's hints in the terms of this program: with the names of its commands and options.
 
 use profbridge::families::FileCheck;
 use profbridge::instr::Description;
 use profbridge::{Error, Hint, ImagePart};
 use std::borrow::Cow;
 
-/// The words for a piece of advice.
+/// Returns the text of a hint.
 pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
     Cow::Borrowed(match hint {
         Hint::RecordTime => "record CPU or wall-clock samples; --value takes the numbers as hits all the same",
@@ -37,6 +37,7 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         Hint::UniteHashes => "for optimizing, --hashes=reader unites them; coverage needs them as they are",
         Hint::ChooseNoVersion => "the compiler drops them: leave --format-version out, or use 12",
         Hint::LinkWithBuildId => "link the program with -Wl,--build-id, or merge without --same-program",
+        Hint::AllowDuplicates => "leave one of them out; --allow-duplicates counts it twice",
         Hint::ReplaceFile => "choose another output with -o, or replace the file with --force",
         Hint::DrawIt => "`profbridge flamegraph` draws one",
         Hint::ReportIt => "`profbridge report` makes one",
@@ -96,7 +97,7 @@ fn option_for(part: ImagePart) -> &'static str {
     }
 }
 
-/// An error and its advice in one line, as the parser of the command line wants it.
+/// Formats an error and its hint in one line, for the command line parser.
 pub(crate) fn format_error_with_hint(error: Error) -> String {
     match error.hint() {
         Some(hint) => format!("{error} ({})", hint_text(hint)),
@@ -104,7 +105,7 @@ pub(crate) fn format_error_with_hint(error: Error) -> String {
     }
 }
 
-/// Words the advice in what `info` says.
+/// Rephrases the hints in the output of `info`.
 pub(crate) fn word_description(description: &mut Description) {
     description.hint = description.hint.take().map(|hint| Hint::Text(hint_text(&hint)));
     if let Some(error) = description.error.take() {
@@ -112,7 +113,7 @@ pub(crate) fn word_description(description: &mut Description) {
     }
 }
 
-/// Puts the advice behind the messages of `check`.
+/// Appends the hints to the messages of `check`.
 pub(crate) fn word_check(check: &mut FileCheck) {
     for finding in &mut check.findings {
         if let Some(hint) = finding.hint.take() {

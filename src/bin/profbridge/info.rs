@@ -1,4 +1,4 @@
-//! `info`: what a file is and what it is made of.
+//! `info`: the format and the sections of files.
 
 use crate::console;
 use crate::documents::{self, FileJson};
@@ -36,7 +36,7 @@ pub(crate) struct InfoArgs {
 }
 
 impl InfoArgs {
-    /// The files that were named as inputs.
+    /// Returns the given input files.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
         self.files.clone()
     }
@@ -65,7 +65,7 @@ impl InfoArgs {
     }
 }
 
-/// A file that cannot be opened is described by its error.
+/// Describes a file, or the error for a file that cannot be opened.
 fn describe(path: &Path) -> Description {
     let limits = crate::limits::chosen();
     let mut description = match Input::new(path).stored_bytes(Access::Read, &limits) {
@@ -95,7 +95,7 @@ fn print<'a>(
     Ok(())
 }
 
-/// What `--json` prints; see `docs/json-schema/info-2.json`.
+/// The output of `--json`; see `docs/json-schema/info-2.json`.
 #[derive(Serialize)]
 struct Json<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -126,7 +126,7 @@ struct ReleaseJson {
 fn files_json<'a>(described: &'a [(&Path, Description)]) -> Json<'a> {
     let file = |(path, description): &'a (&Path, Description)| {
         let mut file = FileJson::of_regular_file(path);
-        // The first of several profiles in a raw file tells as well.
+        // The first of several profiles in a raw file has a version, too.
         file.version = description.parts.first().and_then(|part| part.version.clone()).or(file.version);
         DescribedFile { file, description }
     };

@@ -14,7 +14,7 @@ use profbridge::iprof::{self, BranchClash, Document, Findings, Layout, Level, Me
 use profbridge::{Error, Result, Warning};
 use std::path::Path;
 
-/// Which parts of an iprof are written.
+/// The parts of an iprof to write.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options for iprof to iprof")]
 pub(crate) struct IprofConvertArgs {
@@ -143,9 +143,9 @@ fn tell(reported: &mut MergeDocument, findings: &Findings) {
     reported.warn_of(0, findings.iter().filter(|finding| finding.level != Level::Info).map(ToString::to_string));
 }
 
-/// Copies a file that would be written as it stands; false of any other, and nothing is written then.
+/// Copies a file that conversion would leave unchanged. Returns false for other files, without writing anything.
 fn copy(input: &Input, output: &Path, reported: &mut MergeDocument) -> Result<bool> {
-    // What went into a pipe or a device cannot be taken back.
+    // Data that went into a pipe or a device cannot be taken back.
     if !is_replaced(output) || Compression::of_output(output)?.is_some() || input.is_pipe() {
         return Ok(false);
     }
@@ -163,14 +163,14 @@ fn copy(input: &Input, output: &Path, reported: &mut MergeDocument) -> Result<bo
 }
 
 impl IprofConvertArgs {
-    /// Whether anything is asked for beyond the layout of the text.
+    /// Returns true if options request more than a new text layout.
     pub(crate) fn changes(&self) -> bool {
         self.prune
             || self.to_version.is_some()
             || !(self.only.is_empty() && self.exclude.is_empty() && self.sections.is_empty())
     }
 
-    /// What is asked for, by option.
+    /// Returns the given options.
     pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
         vec![
             (self.prune, "--prune"),
@@ -181,13 +181,13 @@ impl IprofConvertArgs {
         ]
     }
 
-    /// The sections to keep.
+    /// Returns the sections to keep.
     pub(crate) fn section_kinds(&self) -> Vec<SectionKind> {
         let kept = |kind: &SectionKind| self.sections.is_empty() || self.sections.iter().any(|s| s.has(*kind));
         SectionKind::ALL.into_iter().filter(kept).collect()
     }
 
-    /// Drops what is not wanted; returns the members that had to go with it.
+    /// Drops unselected parts. Returns the members that were dropped with them.
     fn apply(&self, document: &mut Document) -> Result<Vec<String>> {
         let kept = self.section_kinds();
         for kind in SectionKind::ALL.into_iter().filter(|kind| !kept.contains(kind)) {
@@ -196,7 +196,7 @@ impl IprofConvertArgs {
         self.filter(document)
     }
 
-    /// Drops methods that are not wanted; returns the members that had to go with them.
+    /// Drops unselected methods. Returns the members that were dropped with them.
     pub(crate) fn filter(&self, document: &mut Document) -> Result<Vec<String>> {
         let filter = MethodFilter::new(&self.only, &self.exclude)?;
         if !filter.is_empty() {
@@ -210,7 +210,7 @@ fn is_unsupported_major(error: &Error) -> bool {
     iprof::Code::of(error) == Some(iprof::Code::UnsupportedMajor)
 }
 
-/// Lays the text out anew without interpreting it.
+/// Rewrites the text layout without interpreting the content.
 fn reformat(input: &Input, output: &Path, write: &IprofWriteArgs) -> Result<()> {
     let limits = crate::limits::chosen();
     let bytes = input.bytes(Access::Read, &limits)?;

@@ -1,4 +1,4 @@
-//! What all commands do with iprof files: recognise, read, write.
+//! Functions for iprof files that several commands share: detecting, reading, writing.
 
 use crate::console;
 use clap::Args;
@@ -10,7 +10,7 @@ use profbridge::{Error, Result, Warning};
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-/// How iprof files are written.
+/// Options for writing iprof files.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options for iprof output")]
 pub(crate) struct IprofWriteArgs {
@@ -26,23 +26,23 @@ pub(crate) struct IprofWriteArgs {
 }
 
 impl IprofWriteArgs {
-    /// Whether anything is asked for, which only an iprof can have.
+    /// Returns true if an option is given that only iprof output supports.
     pub(crate) fn asks(&self) -> bool {
         self.pretty || self.canonical || self.graal_spelling
     }
 
-    /// What is asked for, by option.
+    /// Returns the given options.
     pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
         vec![(self.pretty, "--pretty"), (self.canonical, "--canonical"), (self.graal_spelling, "--graal-spelling")]
     }
 
-    /// Writes a document with the given number of threads, compressed as the name of `output` says.
+    /// Writes a document with the given number of threads, compressed according to the file extension of `output`.
     pub(crate) fn write(&self, document: &Document, output: &Path, threads: Option<NonZeroUsize>) -> Result<()> {
         let options = self.options(threads);
         input::output::replace_by_name_with(output, |out| iprof::write_to(document, &options, out))
     }
 
-    /// The document compressed, as the beginning of what `part` makes of it.
+    /// Writes the compressed document as the beginning of the partial merge that `part` creates.
     pub(crate) fn write_part(
         &self,
         document: &Document,
@@ -62,7 +62,7 @@ impl IprofWriteArgs {
     }
 }
 
-/// Compresses bytes as the name of the output says, otherwise as by default.
+/// Compresses bytes according to the file extension of the output, otherwise with the default.
 pub(crate) fn compressed(bytes: Vec<u8>, output: &Path, default: Option<Compression>) -> Result<Vec<u8>> {
     match Compression::of_output(output)?.or(default) {
         Some(compression) => compression.compress(&bytes).map_err(|source| Error::io("cannot compress", source)),
@@ -70,15 +70,15 @@ pub(crate) fn compressed(bytes: Vec<u8>, output: &Path, default: Option<Compress
     }
 }
 
-/// Whether no section that is wanted has an entry, and no record of LLVM is carried along.
+/// Returns true if no selected section has an entry, and there are no LLVM records.
 pub(crate) fn holds_nothing_of(document: &Document, is_wanted: impl Fn(&SectionKind) -> bool) -> bool {
     let carries_llvm = || document.members().any(|(name, _)| name == MEMBER);
     let mut wanted = SectionKind::ALL.iter().filter(|kind| is_wanted(kind));
     wanted.all(|kind| document.sections.entries_count(*kind) == 0) && !carries_llvm()
 }
 
-/// Warns of what decides how a whole file was understood. That a version is old
-/// but readable is for `check` and `info` to say.
+/// Prints warnings that affect the interpretation of the whole file. `check` and `info` report that a version is old
+/// but readable.
 pub(crate) fn print_findings<'f>(path: &Path, findings: impl IntoIterator<Item = &'f Finding>) {
     const TOLD: [Code; 3] = [Code::NewerMinor, Code::BothInstanceofSpellings, Code::PackedCounts];
     for finding in findings.into_iter().filter(|finding| TOLD.contains(&finding.code)) {

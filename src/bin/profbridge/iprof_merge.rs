@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-/// How iprof files are merged.
+/// Options for merging iprof files.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options for iprof inputs")]
 pub(crate) struct IprofMergeArgs {
@@ -54,17 +54,17 @@ enum ClashArg {
 }
 
 impl IprofMergeArgs {
-    /// What happens when inputs disagree about a branch.
+    /// Returns the treatment of inputs that disagree about a branch.
     pub(crate) fn branch_clash(&self) -> BranchClash {
         self.on_branch_clash.map_or_else(BranchClash::default, BranchClash::from)
     }
 
-    /// What every count is multiplied by, and whether inputs are scaled to equal totals first.
+    /// Returns the factor for every count, and whether inputs are first scaled to equal totals.
     pub(crate) fn scaling(&self) -> (Weight, bool) {
         (self.scale.unwrap_or_default(), self.normalize)
     }
 
-    /// What is asked for, by option.
+    /// Returns the given options.
     pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
         vec![
             (self.on_branch_clash.is_some(), "--on-branch-clash"),
@@ -73,7 +73,7 @@ impl IprofMergeArgs {
         ]
     }
 
-    /// Whether inputs are scaled.
+    /// Returns true if inputs are scaled.
     pub(crate) fn scales(&self) -> bool {
         self.normalize || self.scale.is_some()
     }
@@ -98,9 +98,9 @@ fn parse_ratio(text: &str) -> std::result::Result<Weight, String> {
 
 /// A merge of iprof files.
 pub(crate) struct IprofMerge<'a> {
-    /// The inputs, those of partial merges in place of these.
+    /// The inputs, with partial merges replaced by their own inputs.
     pub(crate) inputs: Cow<'a, [WeightedInput]>,
-    /// The inputs to keep behind the result, for a merge that goes on: as they were given.
+    /// The inputs as given, which a partial merge stores after its result.
     pub(crate) partial: Option<&'a [WeightedInput]>,
     pub(crate) output: &'a Path,
     pub(crate) options: IprofMergeOptions,
@@ -108,12 +108,12 @@ pub(crate) struct IprofMerge<'a> {
     pub(crate) strict: bool,
     pub(crate) json: bool,
     pub(crate) quiet: bool,
-    /// `None` asks the machine.
+    /// `None` uses the number of processors.
     pub(crate) threads: Option<NonZeroUsize>,
 }
 
 impl<'a> IprofMerge<'a> {
-    /// Adds up the inputs.
+    /// Merges the inputs.
     pub(crate) fn add_up(mut self, document: &mut MergeDocument) -> Result<Box<dyn Sum + 'a>> {
         self.options.read.threads = self.threads;
         let progress = console::Progress::new("merging", self.quiet);
@@ -130,7 +130,7 @@ impl<'a> IprofMerge<'a> {
     }
 }
 
-/// Files that were added up.
+/// The merged files.
 struct IprofSum<'a> {
     merge: IprofMerge<'a>,
     report: IprofMergeReport,
@@ -170,7 +170,7 @@ impl Sum for IprofSum<'_> {
 }
 
 impl IprofMerge<'_> {
-    /// Warns of what the sum does not hold, or fails for it.
+    /// Prints warnings about data that the result does not contain, or fails because of it.
     fn report_losses(&self, report: &IprofMergeReport) -> Result<()> {
         if self.strict && (report.merged.dropped_entry_members > 0 || !report.merged.dropped_members.is_empty()) {
             let members = report.merged.dropped_members.join(", ");
@@ -212,7 +212,7 @@ impl IprofMerge<'_> {
     }
 }
 
-/// Notes what could not be added up.
+/// Records the data that could not be merged.
 fn note(document: &mut MergeDocument, report: &IprofMergeReport) {
     let merged = &report.merged;
     document.clashes = Some(ClashesJson { sites: merged.clashed_sites, lists: merged.clashed_lists });
@@ -223,12 +223,12 @@ fn note(document: &mut MergeDocument, report: &IprofMergeReport) {
     document.lose(&report.losses);
 }
 
-/// Says what became of each input, and shows progress on a terminal.
+/// Reports the outcome of each input, and shows progress on a terminal.
 struct IprofConsole<'a> {
     quiet: bool,
     progress: console::Progress,
     salvage: bool,
-    /// Inputs that were told of.
+    /// The number of reported inputs.
     reported: usize,
     document: &'a mut MergeDocument,
 }

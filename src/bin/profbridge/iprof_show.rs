@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What is shown of an iprof.
+/// Options for showing an iprof.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options for iprof and stacks")]
 pub(crate) struct IprofShowArgs {
@@ -38,12 +38,12 @@ pub(crate) struct IprofShowArgs {
 }
 
 impl IprofShowArgs {
-    /// The call chains to show of other sources of stacks.
+    /// Returns the call chains to show for other sources of stacks.
     pub(crate) fn chains(&self) -> Chains {
         Chains { callers: self.callers.clone(), callees: self.callees.clone(), positions: self.bci }
     }
 
-    /// LLVM's profiles count blocks, not calls: they have no call chains.
+    /// Rejects LLVM profiles: they count blocks, not calls, so they have no call chains.
     pub(crate) fn refuse_for_llvm(&self) -> Result<()> {
         let given = [
             (self.callers.is_some(), "--callers"),
@@ -69,7 +69,7 @@ enum ChainsByArg {
     Samples,
 }
 
-/// What `--json` prints; see `docs/json-schema/show-iprof-2.json`.
+/// The output of `--json`; see `docs/json-schema/show-iprof-2.json`.
 #[derive(Serialize)]
 struct Json<'a> {
     path: Cow<'a, str>,
@@ -78,7 +78,7 @@ struct Json<'a> {
     statistics: &'a Statistics,
 }
 
-/// Shows an iprof; lists have `topn` elements, or 10 for 0.
+/// Shows an iprof. Lists have `topn` elements, or 10 if it is 0.
 pub(crate) fn run(
     input: &Input,
     output: &Path,

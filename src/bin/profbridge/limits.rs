@@ -1,4 +1,4 @@
-//! `--limit`: the bounds on what an input may make the program do.
+//! `--limit`: limits on the resources that an input can use.
 
 use profbridge::{Error, Limits, Result, families, iprof};
 use std::sync::OnceLock;
@@ -6,30 +6,30 @@ use std::sync::OnceLock;
 /// Set once by `main`, before the command runs.
 static CHOSEN: OnceLock<Limits> = OnceLock::new();
 
-/// The limits of this run.
+/// Returns the limits of this run.
 pub(crate) fn chosen() -> Limits {
     CHOSEN.get().copied().unwrap_or_default()
 }
 
-/// How LLVM profiles are read in this run.
+/// Returns the options for reading LLVM profiles in this run.
 pub(crate) fn read_options() -> families::ReadOptions {
     let mut options = families::ReadOptions::default();
     options.limits = chosen();
     options
 }
 
-/// How iprof files are read in this run.
+/// Returns the options for reading iprof files in this run.
 pub(crate) fn iprof_options() -> iprof::ReadOptions {
     let mut options = iprof::ReadOptions::default();
     options.limits = chosen();
     options
 }
 
-/// Takes over the values of `--limit`.
+/// Sets the limits from the values of `--limit`.
 ///
 /// # Errors
 ///
-/// Usage for what is no `NAME=VALUE`.
+/// A usage error for a value that is not `NAME=VALUE`.
 pub(crate) fn choose(arguments: &[String]) -> Result<()> {
     let mut limits = Limits::default();
     for argument in arguments {

@@ -1,4 +1,4 @@
-//! The program: parse, dispatch, exit code. Nothing else exits.
+//! The program: parsing, dispatch, exit code. No other code exits.
 
 mod bridged;
 mod check;
@@ -60,14 +60,14 @@ use profbridge::Error;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Runs on the arguments of the process.
+/// Runs with the arguments of the process.
 #[cfg(not(feature = "tracing-counters"))]
 pub fn main() -> ExitCode {
     out_of_memory::exit_instead_of_abort();
     run(std::env::args_os().collect())
 }
 
-/// As without counters; then says what the threads of merges did.
+/// Runs as without the feature, then prints the measurements of merge threads.
 #[cfg(feature = "tracing-counters")]
 pub fn main() -> ExitCode {
     out_of_memory::exit_instead_of_abort();
@@ -77,8 +77,8 @@ pub fn main() -> ExitCode {
     code
 }
 
-/// Runs on arguments, the first of which is what the program was called as.
-/// The Python package, which cannot carry a program, calls this.
+/// Runs with the given arguments, of which the first is the name of the program. The Python package calls this
+/// function, because it cannot contain a program.
 pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
     if let Some(program) = arguments.first().filter(|program| llvm_compat::is_wanted(program)) {
         let program = program.clone();
@@ -107,7 +107,7 @@ pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
             let error = misplaced::advise(error);
             let printed = error.print();
             if !error.use_stderr() {
-                // It was help, or the version.
+                // Help or version output.
                 let printed = printed.map_err(|source| Error::io("cannot write standard output", source));
                 return finish::finish(printed.map(|()| ExitCode::SUCCESS), &call);
             }

@@ -1,4 +1,4 @@
-//! `merge` and `convert` of memory profiles into one that is a file of its own.
+//! `merge` and `convert` of memory profiles into a file of their own.
 
 use crate::console;
 use crate::merge_document::MergeDocument;
@@ -15,18 +15,18 @@ use profbridge::memprof::MemoryProfile;
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::Path;
 
-/// What was asked of the output.
+/// The options for the output.
 pub(crate) struct MemoryRun<'a> {
     pub(crate) inputs: &'a [WeightedInput],
     pub(crate) output: &'a Path,
     pub(crate) strict: bool,
     pub(crate) quiet: bool,
-    /// The document takes the place of the last line.
+    /// Whether a document replaces the last line.
     pub(crate) json: bool,
 }
 
 impl<'a> MemoryRun<'a> {
-    /// Adds up memory profiles, to be written as YAML.
+    /// Merges memory profiles, to write them as YAML.
     pub(crate) fn add_up(self, options: MergeOptions, document: &mut MergeDocument) -> Result<Box<dyn Sum + 'a>> {
         let progress = console::Progress::new("merging", self.quiet);
         let (memory, report) =
@@ -38,7 +38,7 @@ impl<'a> MemoryRun<'a> {
     }
 }
 
-/// Memory profiles that were added up.
+/// The merged memory profiles.
 struct MemorySum<'a> {
     run: MemoryRun<'a>,
     options: MergeOptions,
@@ -75,7 +75,7 @@ impl Sum for MemorySum<'_> {
 }
 
 impl MemoryRun<'_> {
-    /// Counters of functions beside the memory profile have no place in it.
+    /// Reports counters of functions, which a memory profile cannot store.
     fn report_dropped(&self, functions: usize) -> Result<()> {
         if functions == 0 {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Memory profiles: how they are merged, and what is shown of them.
+//! Options for merging and showing memory profiles.
 
 use crate::console::write_output;
 use crate::demangled::DemangleArgs;
@@ -25,13 +25,13 @@ pub(crate) struct ProgramArgs {
 }
 
 impl ProgramArgs {
-    /// The programs; each is opened when a profile asks for it.
+    /// Returns the programs. Each is opened when a profile needs it.
     pub(crate) fn programs(&self) -> Arc<Programs> {
         Arc::new(Programs::new(self.profiled_binary.clone(), &crate::limits::chosen()))
     }
 }
 
-/// What is drawn of memory profiles.
+/// Options for drawing memory profiles.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Memory profiles")]
 pub(crate) struct DrawMemoryArgs {
@@ -46,7 +46,7 @@ pub(crate) struct DrawMemoryArgs {
 }
 
 impl DrawMemoryArgs {
-    /// The library's options.
+    /// Returns the library's options.
     pub(crate) fn options(&self) -> MemoryOptions {
         let mut options = MemoryOptions::default();
         options.asked_for = self.memory;
@@ -56,7 +56,7 @@ impl DrawMemoryArgs {
     }
 }
 
-/// How memory profiles are merged.
+/// Options for merging memory profiles.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Memory profiles")]
 pub(crate) struct MemProfArgs {
@@ -77,7 +77,7 @@ pub(crate) struct MemProfArgs {
 }
 
 impl MemProfArgs {
-    /// What is asked for, by option.
+    /// Returns the given options.
     pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
         vec![
             (!self.programs.profiled_binary.is_empty(), "--profiled-binary"),
@@ -87,7 +87,7 @@ impl MemProfArgs {
         ]
     }
 
-    /// The library's options.
+    /// Returns the library's options.
     pub(crate) fn options(&self) -> MemProfOptions {
         let mut options = MemProfOptions::default();
         options.version = self.memprof_version;
@@ -97,7 +97,7 @@ impl MemProfArgs {
     }
 }
 
-/// What is shown of a memory profile.
+/// Options for showing a memory profile.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Memory profiles")]
 pub(crate) struct ShowMemoryArgs {
@@ -140,12 +140,12 @@ enum ClassArg {
 }
 
 impl ShowMemoryArgs {
-    /// Whether the memory profile of whatever file is to be shown.
+    /// Returns true if the memory profile of any file is requested.
     pub(crate) fn is_asked_for(&self) -> bool {
         self.memory
     }
 
-    /// Shows it.
+    /// Shows the memory profile.
     pub(crate) fn run(
         &self,
         file: &Input,

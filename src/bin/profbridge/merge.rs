@@ -1,7 +1,7 @@
 //! `merge`: many profiles into one.
 //!
-//! The inputs and the output say whose merge it is (`MergePlan`); what a family makes of the
-//! command line stands in a file of its own, and in the table of [`families`](crate::family_table).
+//! The inputs and the output determine the family of the merge (`MergePlan`). The merge of each family has a file of
+//! its own and a row in the table of [`families`](crate::family_table).
 
 mod arguments;
 mod empty_part;
@@ -36,7 +36,7 @@ use profbridge::{Error, Result};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Merges and writes.
+/// Merges the inputs and writes the output.
 pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
     let list = arguments.inputs()?;
     let (found, skipped_output) = (list.found().clone(), list.skipped_output().map(Path::to_path_buf));
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
     let result = same.and_then(|()| request.plan(&inputs)).and_then(|plan| {
         let work = MergeWork { inputs: &inputs, found, form: plan.form(request.form) };
         let merged = merge(arguments, plan, &work, &mut document);
-        // Whoever reads the files of instrumented programs sees it in time.
+        // The reader of instrumentation profiles detects this in time.
         if plan != MergePlan::Family(Family::Instr) {
             sizes.warn_of_changed(&inputs, &arguments.output, arguments.quiet, &mut document);
         }
@@ -85,12 +85,12 @@ pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Merges as the plan says, and notes what becomes of the inputs. The gates stand between what a family adds up and what
-/// it writes.
+/// Merges according to the plan, and records the outcome of the inputs. The thresholds are checked between merging and
+/// writing.
 fn merge(arguments: &MergeArgs, plan: MergePlan, work: &MergeWork<'_>, document: &mut MergeDocument) -> Result<()> {
     arguments.written.guard(work.inputs, &arguments.output, work.form, plan.family())?;
     let mut gates = arguments.gates.clone();
-    // A part of nothing is a part: later inputs may hold something.
+    // An empty partial merge is valid: later inputs may have content.
     gates.allow_empty |= arguments.partial;
     if arguments.partial && are_empty(work.inputs) {
         return gates.write(Box::new(EmptyPart::new(arguments, work.inputs, plan)), document);
@@ -108,7 +108,7 @@ fn merge(arguments: &MergeArgs, plan: MergePlan, work: &MergeWork<'_>, document:
     gates.write(sum, document)
 }
 
-/// Whether what only files of a family have means something to a merge.
+/// Returns true if options for files of a family can affect a merge.
 fn takes_options_of(plan: MergePlan, family: Family) -> bool {
     let is_llvm = matches!(family, Family::Instr | Family::MemProf);
     match plan {

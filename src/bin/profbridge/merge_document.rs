@@ -1,5 +1,6 @@
-//! The document of `merge --json`: what became of the inputs, and what was written. One for all families, and for merges
-//! that fail; see `docs/json-schema/merge-2.json`. That of `convert` has no gates; see `docs/json-schema/convert-1.json`.
+//! The document of `merge --json`: the outcome of the inputs, and the output. All families use it, and merges that
+//! fail; see `docs/json-schema/merge-2.json`. The document of `convert` has no thresholds; see
+//! `docs/json-schema/convert-1.json`.
 
 use crate::documents::{
     self, EMPTY, FAILED, FileJson, InputJson, LossJson, NOT_A_PROFILE, NOT_USED, OUTPUT, SALVAGED, SectionEntries,
@@ -15,7 +16,7 @@ use serde::Serialize;
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
-/// What is known of a merge so far.
+/// The current state of a merge.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct MergeDocument {
     error: Option<ErrorReport>,
@@ -23,7 +24,7 @@ pub(crate) struct MergeDocument {
     gates: Option<Vec<GateOutcome>>,
     /// The family of the result.
     family: Option<&'static str>,
-    /// What was written; nothing where the merge failed.
+    /// The written file; `None` if the merge failed.
     output: Option<FileJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) target: Option<JsonTarget>,
@@ -65,31 +66,31 @@ pub(crate) struct SectionCounts {
 }
 
 impl MergeDocument {
-    /// A merge of which nothing is done yet.
+    /// Creates the document of a merge that has not started.
     pub(crate) fn new(inputs: &[Input]) -> Self {
-        // Pipes are looked at by then, to tell what the merge is of.
+        // Pipes were already examined to determine the family of the merge.
         let input = |input: &Input| InputJson::new(FileJson::of(input), input.weight.get());
         Self { gates: Some(Vec::new()), inputs: inputs.iter().map(input).collect(), ..Self::default() }
     }
 
-    /// A conversion of which nothing is done yet.
+    /// Creates the document of a conversion that has not started.
     pub(crate) fn of_conversion(inputs: &[Input]) -> Self {
         Self { gates: None, ..Self::new(inputs) }
     }
 
-    /// Whether somebody reads it.
+    /// Returns true if the document is printed.
     fn is_asked_for(&self) -> bool {
         !self.inputs.is_empty()
     }
 
-    /// The numbers that it has.
+    /// Returns the figures that the document contains.
     pub(crate) fn wanted(&self) -> FactsRequest {
         let mut wanted = FactsRequest::default();
         wanted.functions = self.is_asked_for();
         wanted
     }
 
-    /// Notes what the result holds.
+    /// Records the figures of the result.
     pub(crate) fn hold(&mut self, facts: &Facts) {
         (self.functions, self.records, self.stacks) = (facts.functions, facts.records, facts.stacks);
         let entries = facts.entries.as_ref().map(|entries| entries.iter());
@@ -97,20 +98,19 @@ impl MergeDocument {
         self.entries = entries.map(|entries| entries.map(entry).collect());
     }
 
-    /// Notes that the inputs of which nothing else became are part of the result.
+    /// Marks the remaining inputs as part of the result.
     pub(crate) fn note_rest_used(&mut self) {
         self.inputs.iter_mut().filter(|input| input.outcome == NOT_USED).for_each(|input| input.outcome = USED);
     }
 
-    /// Names the inputs that were merged, those of partial merges in place of these. Of what stands in a part only the
-    /// path and the weight are known.
+    /// Replaces partial merges by their own inputs, of which only the path and the weight are known.
     pub(crate) fn name_inputs<'i>(&mut self, merged: impl IntoIterator<Item = &'i Input>) {
         if !self.is_asked_for() {
             return;
         }
         let path = |input: &Input| input.path.to_string_lossy().into_owned();
         let mut given: HashMap<String, VecDeque<InputJson>> = HashMap::new();
-        // These stay behind the inputs.
+        // Skipped files stay after the inputs.
         let (skipped, named): (Vec<_>, Vec<_>) =
             self.inputs.drain(..).partition(|input| [NOT_A_PROFILE, OUTPUT].contains(&input.outcome));
         named.into_iter().for_each(|input| given.entry(input.file.path.clone()).or_default().push_back(input));
@@ -120,7 +120,7 @@ impl MergeDocument {
         self.inputs.extend(skipped);
     }
 
-    /// Notes what became of an input, by its place.
+    /// Records the outcome of an input by its position.
     pub(crate) fn note_outcome(&mut self, at: usize, outcome: &InputOutcome) {
         let Some(input) = self.inputs.get_mut(at) else { return };
         input.outcome = match outcome {
@@ -135,7 +135,7 @@ impl MergeDocument {
         };
     }
 
-    /// Notes what became of the inputs before the one that ended a merge which takes them in order.
+    /// Records the outcome of the inputs before the one that ended the merge, which reads them in order.
     pub(crate) fn note_until(&mut self, error: &Error) {
         let Some(path) = error.path().map(|path| path.to_string_lossy()) else { return };
         let Some(at) = self.inputs.iter().position(|input| input.file.path == path) else { return };
@@ -145,7 +145,7 @@ impl MergeDocument {
         }
     }
 
-    /// Notes files of directories and lists that are not inputs, after the inputs.
+    /// Adds files of directories and lists that are not inputs, after the inputs.
     pub(crate) fn skip(&mut self, files: &[PathBuf], outcome: &'static str) {
         self.inputs.extend(files.iter().map(|path| {
             let mut input = InputJson::new(FileJson::of_regular_file(path), 1);
@@ -154,49 +154,49 @@ impl MergeDocument {
         }));
     }
 
-    /// Notes that the records of a bad input that are sound were kept.
+    /// Records that the valid records of a damaged input were kept.
     pub(crate) fn note_salvaged(&mut self, at: usize) {
         if let Some(input) = self.inputs.get_mut(at).filter(|input| input.outcome == FAILED) {
             input.outcome = SALVAGED;
         }
     }
 
-    /// Notes what is worth saying about an input.
+    /// Records warnings about an input.
     pub(crate) fn warn_of(&mut self, at: usize, warnings: impl IntoIterator<Item = String>) {
         if let Some(input) = self.inputs.get_mut(at) {
             input.warnings.extend(warnings);
         }
     }
 
-    /// Notes what is worth saying about the result.
+    /// Records warnings about the result.
     pub(crate) fn warn<'w>(&mut self, warnings: impl IntoIterator<Item = &'w Warning>) {
         self.warnings.extend(warnings.into_iter().map(ToString::to_string));
     }
 
-    /// Notes what the result could not hold.
+    /// Records data that the result could not store.
     pub(crate) fn lose<'l>(&mut self, losses: impl IntoIterator<Item = &'l Loss>) {
         self.losses.extend(losses.into_iter().map(LossJson::from));
     }
 
-    /// Notes how the result fares.
+    /// Records the outcomes of the thresholds.
     ///
     /// # Errors
     ///
-    /// Gate failed, unless all gates passed.
+    /// Gate failed, unless all thresholds passed.
     pub(crate) fn judge(&mut self, outcomes: Vec<GateOutcome>) -> Result<()> {
         let judged = gates::require(&outcomes);
-        // A conversion has none.
+        // A conversion has no thresholds.
         self.gates = self.gates.take().map(|_| outcomes);
         judged.map_err(|error| error.with_hint("nothing was written; --json lists what became of each input"))
     }
 
-    /// Notes what was written.
+    /// Records the written file.
     pub(crate) fn wrote(&mut self, output: &Path, family: &'static str) {
         self.family = Some(family);
         self.output = Some(FileJson::of_output(output));
     }
 
-    /// Prints all of it, as the document of the command's schema.
+    /// Prints the document with the command's schema.
     pub(crate) fn print(mut self, schema: &str, failure: Option<&Error>) -> Result<()> {
         if let Some(error) = failure {
             self.inputs.iter_mut().for_each(|input| input.note_error(error));

@@ -1,4 +1,4 @@
-//! Gates of `merge`: what a result must be before it is written, the same for all families.
+//! Thresholds of `merge`: conditions on a result before it is written, the same for all families.
 
 use crate::hints::format_error_with_hint;
 use crate::merge_document::MergeDocument;
@@ -9,24 +9,24 @@ use profbridge::gates::{Bound, GateOutcome, parse_share};
 use profbridge::input::Input;
 use profbridge::{Error, Hint, Result};
 
-/// What a family's merge or conversion added up and has not written yet. [`MergeGateArgs::write`] alone writes it, after
-/// all gates: a family says what they ask of it, and cannot leave one out.
+/// The merged or converted profile of a family before it is written. Only [`MergeGateArgs::write`] writes it, after all
+/// thresholds: a family provides the figures and cannot bypass a threshold.
 pub(crate) trait Sum {
-    /// The inputs.
+    /// Returns the inputs.
     fn inputs(&self) -> &[Input];
 
-    /// What an input counts, its weight left out.
+    /// Returns the total count of an input without its weight.
     ///
     /// # Errors
     ///
-    /// Those of the readers.
+    /// The errors of the readers.
     fn total_of(&self, input: &Input) -> Result<u128>;
 
-    /// What of the result will be written.
+    /// Returns the figures of the result as it will be written.
     ///
     /// # Errors
     ///
-    /// Those of the writers.
+    /// The errors of the writers.
     fn facts(&self, wanted: FactsRequest) -> Result<Facts>;
 
     /// Fails if there is nothing to write.
@@ -38,15 +38,15 @@ pub(crate) trait Sum {
         facts.require_something()
     }
 
-    /// Writes the result, and notes what was written.
+    /// Writes the result and records the written file.
     ///
     /// # Errors
     ///
-    /// Those of the writers; would lose where that is forbidden.
+    /// The errors of the writers; a loss error if losses are forbidden.
     fn write(self: Box<Self>, facts: &Facts, document: &mut MergeDocument) -> Result<()>;
 }
 
-/// What the result must be.
+/// Thresholds for the result.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Gates (exit code 3, and nothing is written)")]
 pub(crate) struct MergeGateArgs {
@@ -75,16 +75,16 @@ fn share(text: &str) -> std::result::Result<f64, String> {
 }
 
 impl MergeGateArgs {
-    /// No gates, but whether a result may have nothing in it.
+    /// Returns no thresholds, only whether the result may be empty.
     pub(crate) fn for_conversion(allow_empty: bool) -> Self {
         Self { allow_empty, ..Self::default() }
     }
 
-    /// Writes a sum, if it is what it must be.
+    /// Writes a result if it passes all thresholds.
     ///
     /// # Errors
     ///
-    /// Gate failed; nothing found where there is nothing to write and that was not asked for; those of [`Sum::write`].
+    /// Gate failed; nothing found if the result is empty and this is not allowed; the errors of [`Sum::write`].
     pub(crate) fn write(&self, sum: Box<dyn Sum + '_>, document: &mut MergeDocument) -> Result<()> {
         let minimums = Minimums::new(self.min_inputs, self.min_functions, self.min_total_count);
         let mut wanted = minimums.wanted();
@@ -107,11 +107,11 @@ impl MergeGateArgs {
         if self.allow_empty { Ok(()) } else { facts.require_something() }
     }
 
-    /// The same of what is found out before there is a result.
+    /// Fails if `is_empty` returns true before there is a result, unless an empty result is allowed.
     ///
     /// # Errors
     ///
-    /// Nothing found, in words for what the inputs lack.
+    /// Nothing found, with what the inputs lack.
     pub(crate) fn reject_empty_result(&self, words: &str, is_empty: impl FnOnce() -> bool) -> Result<()> {
         if self.allow_empty || !is_empty() {
             return Ok(());
@@ -119,7 +119,7 @@ impl MergeGateArgs {
         Err(Error::nothing_found(format!("there is nothing to write: {words}")).with_hint(Hint::AllowEmpty))
     }
 
-    /// How the share of the largest input fares, if that was asked for.
+    /// Returns the outcome for the share of the largest input, if it has a threshold.
     fn input_share(&self, sum: &dyn Sum) -> Vec<GateOutcome> {
         let Some(most) = self.max_input_share else { return Vec::new() };
         let inputs = sum.inputs();
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    /// The error of a made-up family's merge, if there is one, and whether the family was asked to write.
+    /// Returns the error of the merge of a test family, if there is one, and whether the family was called to write.
     fn judged(gates: &MergeGateArgs, lacks: Option<&'static str>) -> (Option<String>, bool) {
         let written = Cell::new(false);
         let inputs = ["light", "heavy"].map(Input::new);

@@ -1,4 +1,4 @@
-//! What `merge` says of its inputs before and after it reads them.
+//! Messages of `merge` about its inputs, before and after reading them.
 
 use crate::console;
 use crate::merge_document::MergeDocument;
@@ -9,7 +9,7 @@ use profbridge::system::is_same_file;
 use profbridge::{Error, ErrorKind, Result, Warning};
 use std::path::{Path, PathBuf};
 
-/// How long the inputs were when the merge began; `None` for what comes through a pipe.
+/// The sizes of the inputs when the merge began; `None` for pipes.
 pub(crate) struct Sizes(Vec<Option<u64>>);
 
 impl Sizes {
@@ -17,8 +17,8 @@ impl Sizes {
         Self(inputs.iter().map(size).collect())
     }
 
-    /// Says which inputs grew or shrank meanwhile: whoever writes them is not done, and what was read may be cut.
-    /// An input that is the output has been replaced by now.
+    /// Warns about inputs whose size changed during the merge: another process may still be writing them, so the data
+    /// may be truncated. An input that is the output was replaced by now.
     pub(crate) fn warn_of_changed(&self, inputs: &[Input], output: &Path, quiet: bool, document: &mut MergeDocument) {
         for (input, before) in inputs.iter().zip(&self.0) {
             let (Some(before), Some(after)) = (*before, size(input)) else { continue };
@@ -33,7 +33,7 @@ impl Sizes {
             if !quiet {
                 console::warning(&warning);
             }
-            // A part has brought its own inputs along.
+            // A partial merge has added its own inputs to the list.
             let path = input.path.to_string_lossy();
             if let Some(at) = document.inputs.iter().position(|reported| reported.file.path == path) {
                 document.warn_of(at, [warning.to_string()]);
@@ -47,18 +47,18 @@ fn size(input: &Input) -> Option<u64> {
     if input.path.as_os_str() == "-" { None } else { found().map(|file| file.len()) }
 }
 
-/// What the inputs of a merge may be.
+/// The requirements on the inputs of a merge.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ErrorPolicy {
-    /// Nothing may be passed over.
+    /// Whether skipped files are an error.
     pub(crate) strict: bool,
-    /// A file, a folder or a list was named.
+    /// Whether a file, a directory or a list was given.
     pub(crate) any_named: bool,
-    /// The folders and lists that were named may hold no profile.
+    /// Whether the given directories and lists may contain no profile.
     pub(crate) may_be_none: bool,
 }
 
-/// The inputs, and what of the folders is no profile.
+/// Returns the inputs, and the files in directories that are not profiles.
 pub(crate) fn filter_inputs(list: InputList, tolerance: ErrorPolicy) -> Result<(Vec<Input>, Vec<PathBuf>)> {
     if tolerance.strict {
         let inputs = list.into_inputs();
@@ -76,7 +76,7 @@ pub(crate) fn filter_inputs(list: InputList, tolerance: ErrorPolicy) -> Result<(
     require_inputs(filter_inputs.inputs, filter_inputs.skipped, tolerance)
 }
 
-/// Refuses no input at all, which is wrong use only where nothing was named either, and standard input twice.
+/// Rejects an empty list of inputs, which is a usage error only if nothing was given, and standard input given twice.
 fn require_inputs(
     inputs: Vec<Input>,
     skipped: Vec<PathBuf>,
@@ -96,7 +96,7 @@ fn require_inputs(
     Err(Error::usage("no input files").with_hint("name profiles or folders, or a list with -f"))
 }
 
-/// How many files are passed over, and the first of them.
+/// Describes the skipped files: their number, and the name of the first.
 fn skipped(files: &[PathBuf]) -> Option<String> {
     let [first, rest @ ..] = files else { return None };
     let first = first.display();
@@ -106,7 +106,7 @@ fn skipped(files: &[PathBuf]) -> Option<String> {
     })
 }
 
-/// Says that inputs have nothing in common, which those of one program have.
+/// Warns that inputs of one program should have functions in common.
 pub(crate) fn warn_of_nothing_shared(quiet: bool) {
     if !quiet {
         console::note("the inputs share no function at all: are they of one program? --same-program makes sure");

@@ -1,4 +1,4 @@
-//! What `merge` says of its inputs and its result.
+//! Messages of `merge` about its inputs and its result.
 
 use crate::console;
 use crate::merge_document::MergeDocument;
@@ -8,7 +8,7 @@ use profbridge::input::output::is_standard_output;
 use profbridge::{Error, Warning};
 use std::path::Path;
 
-/// Warns of what became of single records and inputs.
+/// Prints warnings about single records and inputs.
 pub(crate) fn print_warnings(report: &MergeReport, options: &MergeOptions, quiet: bool) {
     print_soft_errors(report, quiet);
     let is_the_error = |error: &Error| options.reports_kind_conflict() && error.is_kind_conflict();
@@ -32,13 +32,13 @@ pub(crate) fn print_warnings(report: &MergeReport, options: &MergeOptions, quiet
     }
 }
 
-/// Notes what became of the inputs.
+/// Records the outcome of the inputs.
 pub(crate) fn note(document: &mut MergeDocument, report: &MergeReport, salvage: bool) {
     document.name_inputs(report.inputs.iter().map(|input| &input.input));
     report.inputs.iter().enumerate().for_each(|(at, input)| note_input(document, at, input, salvage));
 }
 
-/// Notes what became of the input at that place.
+/// Records the outcome of the input at this position.
 pub(crate) fn note_input(document: &mut MergeDocument, at: usize, input: &InputReport, salvage: bool) {
     document.note_outcome(at, if input.is_empty() { &InputOutcome::Empty } else { &input.outcome });
     if salvage && input.records > 0 {
@@ -50,7 +50,7 @@ pub(crate) fn note_input(document: &mut MergeDocument, at: usize, input: &InputR
     }
 }
 
-/// One line that says what was written, and what became of the inputs.
+/// Returns one line about the output and the outcome of the inputs.
 pub(crate) fn summary(facts: &Facts, report: &MergeReport, output: &Path, salvage: bool) -> String {
     let failed = |input: &&InputReport| matches!(input.outcome, InputOutcome::Failed(_));
     let empty = report.inputs.iter().filter(|input| input.is_empty()).count();
@@ -70,7 +70,7 @@ pub(crate) fn summary(facts: &Facts, report: &MergeReport, output: &Path, salvag
     format!("{target}: {functions} from {}{rest}", inputs_of(report.used(), report.inputs.len()))
 }
 
-/// Prints what is wrong with single records.
+/// Prints the faults of single records.
 pub(crate) fn print_soft_errors(report: &MergeReport, quiet: bool) {
     for soft in report.soft_errors.iter().filter(|_| !quiet) {
         let path = &report.inputs[soft.input].input.path;

@@ -1,11 +1,11 @@
-//! Advice on options that another command has.
+//! Hints for options that belong to another command.
 
 use crate::cli::Cli;
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Tells which commands have an option that this one does not know. Without any, and without one of a similar name,
-/// there is nothing to advise: nobody means `-- --sparse`, a file of that name.
+/// Adds a hint with the commands that have an option which this one does not know. If no command has it and no option
+/// has a similar name, there is no hint: users rarely mean `-- --sparse`, a file of that name.
 pub(crate) fn advise(mut error: Error) -> Error {
     if error.kind() != ErrorKind::UnknownArgument || error.get(ContextKind::SuggestedArg).is_some() {
         return error;

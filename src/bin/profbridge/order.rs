@@ -45,7 +45,7 @@ pub(crate) struct OrderArgs {
 }
 
 impl OrderArgs {
-    /// The files that were named as inputs.
+    /// Returns the given input files.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
         vec![self.file.clone()]
     }
@@ -78,7 +78,7 @@ impl OrderArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Keeps the functions that were asked for, in their order.
+    /// Keeps the selected functions, in their order.
     fn choose(&self, functions: &mut Vec<OrderedFunction>) -> Result<()> {
         if let Some(part) = &self.function {
             functions.retain(|function| function.name.contains(part));

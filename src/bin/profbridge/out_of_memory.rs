@@ -1,15 +1,15 @@
-//! The last resort where memory is refused for something that cannot be given up: an exit code, and no core dump.
+//! The last resort if memory is refused for an ordinary allocation: an exit code without a core dump.
 
 use signal_hook::consts::SIGABRT;
 use signal_hook::flag::register_conditional_shutdown;
 use std::sync::atomic::AtomicBool;
 
-/// From now on the process ends with the exit code of errors where it would abort; why is on standard error by then.
-/// On Windows an abort sends no signal and stays one.
+/// Makes the process end with exit code 1 when it would abort; the message is then already on standard error. On
+/// Windows an abort sends no signal, so it remains an abort.
 ///
-/// This is for `main`: whoever runs other things in the process, such as Python, keeps what it has.
+/// For `main` only: a process that also runs other code, such as Python, keeps its own handler.
 pub(crate) fn exit_instead_of_abort() {
     static ALWAYS: AtomicBool = AtomicBool::new(true);
-    // A process that may not say how it ends does so as the system has it.
+    // If registration fails, the process ends with the system's default behaviour.
     let _ = register_conditional_shutdown(SIGABRT, 1, &ALWAYS);
 }

@@ -1,4 +1,4 @@
-//! What commands write, where to, and over what they do not.
+//! The outputs of commands: format, path, and files that must not be replaced.
 
 use clap::{Args, ValueEnum};
 use profbridge::compression::Compression;
@@ -33,7 +33,7 @@ pub(crate) enum FormArg {
 }
 
 impl FormArg {
-    /// The form; `None` where only the family is named.
+    /// Returns the form; `None` if the option names only the family.
     fn form(self) -> Option<OutputForm> {
         match self {
             Self::Llvm => None,
@@ -52,7 +52,7 @@ impl FormArg {
     }
 }
 
-/// What is asked of an output.
+/// Options for an output.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OutputArgs {
     /// What to write; by default what the output's name ends in (.gz and .zst compress any of them), else what the
@@ -65,11 +65,11 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// What is to be written; `also` are options that say it as well, with what they say.
+    /// Returns the output form; `also` lists other options that select a form.
     ///
     /// # Errors
     ///
-    /// Usage, where options and the output's name do not agree.
+    /// A usage error if the options and the file extension contradict each other.
     pub(crate) fn form(&self, output: &Path, also: &[(bool, &str, OutputForm)]) -> Result<Option<OutputForm>> {
         let mut asked = self.to.and_then(FormArg::form);
         let mut option = self.to.map(|to| format!("--to {}", to.name()));
@@ -100,17 +100,17 @@ impl OutputArgs {
         Ok(form)
     }
 
-    /// The family that `--to` names without a form.
+    /// Returns the family that `--to` selects without a form.
     pub(crate) fn family(&self) -> Option<Family> {
         (self.to == Some(FormArg::Llvm)).then_some(Family::Instr)
     }
 
-    /// Rejects binary output on a terminal, and an output that would replace a file by accident: an input of
-    /// another format, or a file that is neither an input nor an earlier output. `family` is that of the inputs.
+    /// Rejects binary output on a terminal, and an output that would accidentally replace a file: an input of another
+    /// format, or a file that is neither an input nor an earlier output. `family` is that of the inputs.
     ///
     /// # Errors
     ///
-    /// Usage.
+    /// A usage error.
     pub(crate) fn guard(
         &self,
         inputs: &[Input],
@@ -130,11 +130,11 @@ impl OutputArgs {
     }
 }
 
-/// Refuses bytes on a terminal.
+/// Rejects binary output on a terminal.
 ///
 /// # Errors
 ///
-/// Usage.
+/// A usage error.
 pub(crate) fn refuse_terminal(output: &Path, is_text: bool) -> Result<()> {
     if is_text || !is_terminal(output) {
         return Ok(());
@@ -143,11 +143,11 @@ pub(crate) fn refuse_terminal(output: &Path, is_text: bool) -> Result<()> {
         .with_hint("name a file with -o, or send it through a pipe"))
 }
 
-/// Refuses to replace an input by what it is not; `may_force` where there is an option for that.
+/// Rejects replacing an input by output of another format; `may_force` is true if an option allows it.
 ///
 /// # Errors
 ///
-/// Usage, with what would be lost.
+/// A usage error that names the data that would be lost.
 pub(crate) fn refuse_replacing(
     inputs: &[Input],
     output: &Path,
@@ -159,7 +159,7 @@ pub(crate) fn refuse_replacing(
         return Ok(());
     }
     for input in inputs.iter().filter(|input| is_same_file(&input.path, output)) {
-        // What cannot be opened is reported by whoever reads it.
+        // The reader reports inputs that cannot be opened.
         let Ok(format) = input.format() else { continue };
         if format != Format::Empty && !is_same(format) {
             let detail = format!("the output is an input: {format} would be replaced by {words}");
@@ -174,7 +174,7 @@ pub(crate) fn refuse_replacing(
     Ok(())
 }
 
-/// Whether a file of that format holds what an output of that form does.
+/// Returns true if a file of this format has the same kind of content as an output of this form.
 fn is_same(format: Format, form: OutputForm) -> bool {
     match form {
         OutputForm::Raw => matches!(format, Format::Raw { .. }),
@@ -195,7 +195,7 @@ fn is_llvm(form: OutputForm) -> bool {
     matches!(form, OutputForm::Raw | OutputForm::Indexed | OutputForm::Text | OutputForm::MemProfYaml)
 }
 
-/// Whether an output is a terminal: standard output, or one that is named.
+/// Returns true if an output is a terminal: standard output, or a named one.
 fn is_terminal(output: &Path) -> bool {
     if is_standard_output(output) {
         return io::stdout().is_terminal();

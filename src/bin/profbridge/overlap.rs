@@ -1,4 +1,4 @@
-//! `overlap`: how much two profiles have in common.
+//! `overlap`: the similarity of two profiles.
 
 use crate::console;
 use crate::console::write_output;
@@ -59,12 +59,12 @@ pub(crate) struct OverlapArgs {
     /// Print JSON, see docs/reference/json.md
     #[arg(long)]
     json: bool,
-    // Last, since what is flattened ends with a heading of its own.
+    // Last, because flattened options end with a heading of their own.
     #[command(flatten)]
     stacks: StackArgs,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Compared<R> {
     base: FileJson,
@@ -87,18 +87,18 @@ struct StackSections<'a> {
     sections: &'a [SectionDiff],
 }
 
-/// Whether only `diff` compares it.
+/// Returns true if only `diff` compares this input.
 fn diff_only(input: &Input) -> bool {
     matches!(input.family(), Ok(Some(Family::Iprof | Family::MemProf)))
 }
 
 impl OverlapArgs {
-    /// The files that were named as inputs.
+    /// Returns the given input files.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
         vec![self.base.clone(), self.test.clone()]
     }
 
-    /// Writes text with the names that are wanted.
+    /// Writes text, with demangled names if requested.
     fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
         write_output(&self.output, |out| {
             let mut named = self.names.writer(out, false);
@@ -133,7 +133,7 @@ impl OverlapArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The functions of which there are details are all where only their number is said.
+    /// Returns the cutoff. With --topn alone, all functions are candidates.
     fn value_cutoff(&self) -> u64 {
         let asks_for_others = self.function.is_some() || self.value_cutoff != u64::MAX;
         if self.topn.is_some() && !asks_for_others { 0 } else { self.value_cutoff }
@@ -191,7 +191,7 @@ impl OverlapArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// How much of two sources of stacks is distributed alike, without the lists of `diff`.
+    /// Compares two sources of stacks without the lists of `diff`.
     fn of_stacks(&self, base: &Input, test: &Input) -> Result<ExitCode> {
         let given = [
             (self.function.is_some(), "--function"),

@@ -1,5 +1,4 @@
-//! What the commands that draw profiles have in common: inputs, baseline,
-//! output and heading.
+//! Common options of the commands that draw profiles: inputs, baseline, output and heading.
 
 use crate::console;
 use crate::memprof::DrawMemoryArgs;
@@ -16,7 +15,7 @@ use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What is drawn, and where to.
+/// Options for inputs, baseline, output and heading.
 #[derive(Debug, Args)]
 pub(crate) struct PictureArgs {
     /// Recordings, collapsed or folded stacks, an iprof, memory profiles, for a report also LLVM profiles; `-` is
@@ -53,21 +52,20 @@ pub(crate) struct PictureArgs {
     memory: DrawMemoryArgs,
 }
 
-/// Endings of pictures that are not written.
+/// File extensions of image formats that cannot be written.
 const OTHER_PICTURES: [&str; 6] = [".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf"];
 
-/// What a picture is written as.
+/// The format of a drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PictureFormat {
-    /// A page.
+    /// An HTML page.
     Html,
-    /// A drawing.
+    /// An SVG image.
     Svg,
 }
 
 impl PictureArgs {
-    /// Reads the inputs and what they are compared with, and writes what
-    /// `draw` makes of heading, content and baseline.
+    /// Reads the inputs and the baseline, and writes the result of `draw` for heading, content and baseline.
     pub(crate) fn run(
         &self,
         draw: impl FnOnce(String, &Content, Option<&Content>) -> Result<String>,
@@ -83,7 +81,7 @@ impl PictureArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Draws one large text without reading all of it; `None` where more is asked for.
+    /// Draws one large text without reading all of it; `None` if other options are given.
     pub(crate) fn run_outlined(
         &self,
         svg: &SvgOptions,
@@ -103,7 +101,7 @@ impl PictureArgs {
         Ok(Some(ExitCode::SUCCESS))
     }
 
-    /// Refuses names of profiles, and inputs, for the output.
+    /// Rejects outputs with the file extension of a profile or of another image format, and outputs that are inputs.
     pub(crate) fn refuse_output(&self) -> Result<()> {
         let inputs: Vec<Input> = self.inputs.iter().chain(&self.baseline).map(Input::new).collect();
         refuse_replacing(&inputs, &self.output, "a picture", false, |_| false)?;
@@ -121,7 +119,7 @@ impl PictureArgs {
         }
     }
 
-    /// Refuses a picture of nothing where stacks were chosen; that only the baseline has some is worth a picture.
+    /// Rejects an empty drawing if the options select stacks. Stacks in the baseline alone are enough for a drawing.
     fn reject_empty_result(&self, content: &Content) -> Result<()> {
         let is_chosen = !self.include.is_empty() || !self.exclude.is_empty() || !self.stacks.takes_all();
         match content.has_stacks() {
@@ -150,7 +148,7 @@ impl PictureArgs {
         Ok(content.map_stacks(|table| samples_with_methods(table, &only, &exclude)))
     }
 
-    /// Whether the output's name asks for a page or a drawing, compressed or not; `None` where it does not tell.
+    /// Returns the format that the file extension of the output selects, compressed or not; `None` if it selects none.
     pub(crate) fn named_format(&self) -> Option<PictureFormat> {
         match uncompressed_name(&self.output)?.rsplit_once('.')?.1 {
             "html" | "htm" => Some(PictureFormat::Html),
@@ -159,7 +157,7 @@ impl PictureArgs {
         }
     }
 
-    /// The flame graph, as the options turn it.
+    /// Returns the flame graph in the orientation given by the options.
     pub(crate) fn flame_graph(&self, content: &Content, baseline: Option<&Content>) -> Result<FlameGraph> {
         let mut view = View::default();
         (view.reversed, view.by_thread) = (self.reverse, self.per_thread);
@@ -170,13 +168,12 @@ impl PictureArgs {
         })
     }
 
-    /// Whether the flame graph shows other than whole stacks from their entries.
+    /// Returns true if the flame graph is reversed, split by thread or merged at a method.
     pub(crate) fn is_turned(&self) -> bool {
         self.reverse || self.per_thread || self.merge.is_some()
     }
 
-    /// How much the input overlaps with what it is compared with; `None` where
-    /// `diff` compares something else.
+    /// Returns the overlap of the input with the baseline; `None` if `diff` compares other data.
     pub(crate) fn overlap(&self) -> Result<Option<Table>> {
         let ([before], [now]) = (&self.baseline[..], &self.inputs[..]) else { return Ok(None) };
         let (before, now) = (&Input::from(before), &Input::from(now));
@@ -187,24 +184,24 @@ impl PictureArgs {
         overlap_table(before, now, &self.stacks.read_options(), &self.stacks.selection()).map(Some)
     }
 
-    /// What is drawn.
+    /// Returns the given input files.
     pub(crate) fn inputs(&self) -> &[PathBuf] {
         &self.inputs
     }
 
-    /// Replaces the output, compressed as its name says.
+    /// Replaces the output, compressed according to its file extension.
     pub(crate) fn write(&self, picture: &str) -> Result<()> {
         refuse_terminal(&self.output, Compression::of_output(&self.output)?.is_none())?;
         output::replace_by_name(&self.output, picture.as_bytes())
     }
 
-    /// The heading of a comparison with a newer build.
+    /// Returns the heading of a comparison with a newer build.
     pub(crate) fn title_against(&self, against: &Path) -> String {
         let name = Path::new(against.file_name().unwrap_or(against.as_os_str())).display();
         self.title.clone().unwrap_or_else(|| format!("{} in {name}", self.title()))
     }
 
-    /// The heading asked for, or the names of the files without their folders.
+    /// Returns the requested heading, or the names of the files without their directories.
     fn title(&self) -> String {
         let names = |paths: &[PathBuf]| {
             let name = |path: &PathBuf| Path::new(path.file_name().unwrap_or(path.as_os_str())).display().to_string();

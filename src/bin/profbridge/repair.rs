@@ -1,4 +1,4 @@
-//! `repair`: a sound file from a damaged one.
+//! `repair`: a valid file from a damaged one.
 
 use crate::check::parse_version;
 use crate::console;
@@ -57,12 +57,12 @@ pub(crate) struct RepairArgs {
 }
 
 impl RepairArgs {
-    /// The files that were named as inputs.
+    /// Returns the given input files.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
         vec![self.input.clone()]
     }
 
-    /// Repairs and writes.
+    /// Repairs the file and writes it.
     pub(crate) fn run(self) -> Result<ExitCode> {
         if self.json {
             console::needs_file(&self.output)?;
@@ -116,7 +116,7 @@ impl RepairArgs {
         options
     }
 
-    /// What was done, on standard error: standard output may be the result.
+    /// Prints the repairs on standard error, because the result may go to standard output.
     fn print(&self, repaired: &Repaired) {
         let entries = entries_by_section(repaired);
         if repaired.findings.repairs().next().is_none() {
@@ -159,7 +159,7 @@ impl RepairArgs {
     }
 }
 
-/// What `--json` prints; see `docs/json-schema/repair-2.json`.
+/// The output of `--json`; see `docs/json-schema/repair-2.json`.
 #[derive(Serialize)]
 struct Json<'a> {
     path: Cow<'a, str>,

@@ -31,7 +31,7 @@ pub(crate) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// Reads, draws and writes.
+    /// Reads the inputs, draws them and writes the output.
     pub(crate) fn run(self) -> Result<ExitCode> {
         self.pictures.refuse_output()?;
         if let Some(against) = &self.fit {

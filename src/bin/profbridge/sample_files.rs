@@ -1,4 +1,4 @@
-//! Sample profiles under the program's own name: merge, convert, show.
+//! Sample profiles in profbridge mode: merge, convert, show.
 
 use crate::console::{self, write_output};
 use crate::demangled::DemangleArgs;
@@ -10,7 +10,7 @@ use crate::target::JsonTarget;
 use crate::words::{PARTIAL_SUFFIX, inputs_of, number_of};
 use clap::{Args, ValueEnum};
 use profbridge::driver::OnProgress;
-use profbridge::families::{Facts, FactsRequest, FailureMode, OutputForm, input_totals};
+use profbridge::families::{Facts, FactsRequest, FailureMode, OutputForm};
 use profbridge::input::{self, Family, Input, WeightedInput};
 use profbridge::instr::Loss;
 use profbridge::instr::Remapping;
@@ -26,7 +26,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// How sample profiles are merged and written.
+/// Options for merging and writing sample profiles.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sample profiles")]
 pub(crate) struct SampleArgs {
@@ -81,8 +81,7 @@ pub(crate) struct SampleArgs {
 }
 
 impl SampleArgs {
-    /// These would be without effect on other profiles, and the result another
-    /// than the one asked for.
+    /// Rejects these options for other profiles, on which they have no effect.
     pub(crate) fn refuse_for_others(&self) -> Result<()> {
         let given = [
             (self.sample_format.is_some(), "--sample-format"),
@@ -103,7 +102,7 @@ impl SampleArgs {
 }
 
 impl SampleArgs {
-    /// What these say of the output, for [`OutputArgs::form`](crate::outputs::OutputArgs::form).
+    /// Returns the output forms that these options select, for [`OutputArgs::form`](crate::outputs::OutputArgs::form).
     pub(crate) fn forms(&self) -> Vec<(bool, &'static str, OutputForm)> {
         let encoded = match self.sample_format {
             Some(EncodingArg::Text) => OutputForm::Text,
@@ -150,20 +149,20 @@ enum LayoutArg {
     Flat,
 }
 
-/// Whether the first input is a sample profile; then all have to be.
+/// Returns true if the first input is a sample profile. Then all inputs must be.
 pub(crate) fn are_samples(inputs: &[Input]) -> bool {
-    // What cannot be opened is reported by whoever reads it.
+    // The reader reports inputs that cannot be opened.
     inputs.first().is_some_and(|input| input.format().is_ok_and(|format| format.is_sample_profile()))
 }
 
-/// What both `merge` and `convert` know besides [`SampleArgs`].
+/// The options of `merge` and `convert` apart from [`SampleArgs`].
 pub(crate) struct SampleRun<'a> {
     pub(crate) inputs: &'a [WeightedInput],
     pub(crate) output: &'a Path,
     pub(crate) arguments: &'a SampleArgs,
-    /// The encoding that another option asks for.
+    /// The encoding that another option selects.
     pub(crate) encoding: Option<Encoding>,
-    /// The toolchain to write for.
+    /// The target toolchain.
     pub(crate) consumer: Option<&'a str>,
     pub(crate) function: Option<&'a str>,
     pub(crate) no_function: Option<&'a str>,
@@ -173,14 +172,14 @@ pub(crate) struct SampleRun<'a> {
     pub(crate) threads: Option<NonZeroUsize>,
     pub(crate) strict: bool,
     pub(crate) quiet: bool,
-    /// The document takes the place of the last line.
+    /// Whether a document replaces the last line.
     pub(crate) json: bool,
-    /// Of a merge that goes on: what was applied to its inputs, in words.
+    /// For a partial merge: the settings applied to its inputs, in words.
     pub(crate) applied: Option<Vec<String>>,
 }
 
 impl<'a> SampleRun<'a> {
-    /// Adds up the inputs.
+    /// Merges the inputs.
     pub(crate) fn add_up(self, document: &mut MergeDocument) -> Result<Box<dyn Sum + 'a>> {
         let environment = std::env::var_os(ENVIRONMENT);
         let mut request = TargetRequest::default();
@@ -208,15 +207,15 @@ impl<'a> SampleRun<'a> {
     }
 }
 
-/// Sample profiles that were added up.
+/// The merged sample profiles.
 struct SampleSum<'a> {
     run: SampleRun<'a>,
     target: Target,
     options: FileMergeOptions,
     report: MergeReport,
-    /// How it is written.
+    /// Options for writing the result.
     write: WriteOptions,
-    /// What a later merge needs to go on.
+    /// The merge state of a partial merge.
     part: Option<PartialSamples>,
 }
 
@@ -226,7 +225,7 @@ impl Sum for SampleSum<'_> {
     }
 
     fn total_of(&self, input: &Input) -> Result<u128> {
-        input_totals::sample_total(input, &self.options.read)
+        sampleprof::total_count(input, &self.options.read)
     }
 
     fn facts(&self, wanted: FactsRequest) -> Result<Facts> {
@@ -255,7 +254,7 @@ impl Sum for SampleSum<'_> {
             let part = if self.part.is_some() { PARTIAL_SUFFIX } else { "" };
             console::say(&format!("{}: {functions} from {inputs}{part}", run.output.display()));
         }
-        // The process ends here: its memory need not be taken apart piece by piece.
+        // The process ends here, so freeing the memory would only cost time.
         std::mem::forget(self);
         Ok(())
     }
@@ -292,7 +291,7 @@ impl SampleRun<'_> {
         Ok(sums)
     }
 
-    /// Writes what a later merge goes on from. What the profile in front cannot hold, the state does.
+    /// Writes a partial merge. Data that the profile at its start cannot store is in the merge state.
     fn write_part(&self, sums: &PartialSamples, profile: &SampleProfile, options: &WriteOptions) -> Result<Vec<Loss>> {
         let bytes = sampleprof::encode_partial(sums, profile, options).map_err(|error| error.in_file(self.output))?;
         input::output::replace(self.output, &bytes)?;
@@ -329,7 +328,7 @@ impl SampleRun<'_> {
         let (arguments, kind) = (self.arguments, profile.kind());
         let mut options = WriteOptions::default();
         options.rules = rules;
-        // A plain binary has no place for contexts and checksums.
+        // A plain binary cannot store contexts and checksums.
         let needs_sections = kind.context_sensitive || kind.probe_based;
         let usual =
             if rules.writes_extensible_by_default() || needs_sections { Encoding::ExtBinary } else { Encoding::Binary };
@@ -380,7 +379,7 @@ fn report_inputs(inputs: &InputReports, salvage: bool, quiet: bool, document: &m
     });
 }
 
-/// What `show` shows of sample profiles only.
+/// Options of `show` for sample profiles only.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sample profiles")]
 pub(crate) struct SampleShowArgs {
@@ -393,7 +392,7 @@ pub(crate) struct SampleShowArgs {
 }
 
 impl SampleShowArgs {
-    /// These would be without effect on other profiles.
+    /// Rejects these options for other profiles, on which they have no effect.
     pub(crate) fn refuse_for_others(&self) -> Result<()> {
         let given =
             [(self.show_sec_info_only, "--show-sec-info-only"), (self.show_prof_sym_list, "--show-prof-sym-list")];
@@ -401,7 +400,7 @@ impl SampleShowArgs {
     }
 }
 
-/// What `show` is asked for.
+/// The options of `show` for a sample profile.
 pub(crate) struct SampleShow<'a> {
     pub(crate) own: &'a SampleShowArgs,
     pub(crate) file: &'a Input,
@@ -453,13 +452,12 @@ impl SampleShow<'_> {
             }
             Ok(())
         })?;
-        // The process ends here: its memory need not be taken apart piece by piece.
+        // The process ends here, so freeing the memory would only cost time.
         std::mem::forget(profile);
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The profile, and its summary where one is shown: sorting all counts takes
-    /// long.
+    /// Loads the profile, with its summary if it is shown, because sorting all counts takes long.
     fn load(&self, options: &ReadOptions) -> Result<(SampleProfile, Summary)> {
         if !self.json && (self.detailed_summary || self.hot_functions || self.topn > 0) {
             return sampleprof::load_file(self.file, options, Compat::Profbridge);
@@ -476,7 +474,7 @@ impl SampleShow<'_> {
         })
     }
 
-    /// What is chosen of a whole profile.
+    /// Returns the options that select parts of a profile, with whether they are given.
     fn parts(&self) -> [(bool, &'static str); 5] {
         [
             (self.topn > 0, "--topn"),
@@ -487,14 +485,14 @@ impl SampleShow<'_> {
         ]
     }
 
-    /// Shows the table of sections.
+    /// Shows the section table.
     fn sections(&self, options: &ReadOptions) -> Result<ExitCode> {
         let text = sampleprof::describe_file_sections(self.file, options, Compat::Profbridge)?;
         write_output(self.output, |out| out.write_all(text.as_bytes()))?;
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Shows one function, alone and in its contexts.
+    /// Shows one function, on its own and in its contexts.
     fn function(&self, name: &str, options: &ReadOptions) -> Result<ExitCode> {
         refuse(&self.parts(), "for whole sample profiles", "--function shows one function")?;
         refuse(&[(self.json, "--json")], "for whole sample profiles", "--function shows one function")?;

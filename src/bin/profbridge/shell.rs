@@ -1,4 +1,4 @@
-//! `completions`: what a package installs beside the program.
+//! `completions`: shell completions for packages.
 
 use clap::{Args, Command};
 use clap_complete::Shell;
@@ -18,7 +18,7 @@ pub(crate) struct CompletionsArgs {
 }
 
 impl CompletionsArgs {
-    /// Prints those of a command line.
+    /// Prints the completions of a command line.
     pub(crate) fn run(self, mut commands: Command) -> Result<ExitCode> {
         let mut text = Vec::new();
         clap_complete::generate(self.shell, &mut commands, "profbridge", &mut text);

@@ -1,4 +1,4 @@
-//! `show`: what is in a profile.
+//! `show`: the content of a profile.
 
 use crate::console;
 use crate::demangled::DemangleArgs;
@@ -110,19 +110,20 @@ pub(crate) struct ShowArgs {
 }
 
 impl ShowArgs {
-    /// The files that were named as inputs.
+    /// Returns the given input files.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
         vec![self.file.clone()]
     }
 
-    /// The file to show.
+    /// Returns the file to show.
     pub(crate) fn file(&self) -> Result<Input> {
         let file = Input::from(&self.file);
         refuse_replacing(std::slice::from_ref(&file), &self.output, "a report", false, |_| false)?;
         Ok(file)
     }
 
-    /// The family as which the file is shown. What is no profile is left to the readers of LLVM's.
+    /// Returns the family as which the file is shown. Files that are not profiles are left to LLVM's readers, which
+    /// report the error.
     pub(crate) fn family(&self, file: &Input) -> Result<Family> {
         Ok(match file.family()? {
             Some(Family::SampleProf) => Family::SampleProf,
@@ -198,13 +199,13 @@ impl ShowArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// What there is only in instrumentation profiles.
+    /// Rejects options that only apply to instrumentation profiles.
     fn refuse_for_samples(&self) -> Result<()> {
         let hint = "--function, --topn, --hot-func-list, --detailed-summary and --json choose what is shown";
         refuse(&self.of_instrumentation(), "not for sample profiles", hint)
     }
 
-    /// Whether each option is given that chooses among what only instrumentation profiles have.
+    /// Lists the options that select content which only instrumentation profiles have, with whether they are given.
     fn of_instrumentation(&self) -> [(bool, &'static str); 13] {
         [
             (self.counts, "--counts"),
@@ -223,8 +224,7 @@ impl ShowArgs {
         ]
     }
 
-    /// What chooses among functions and parts of LLVM profiles would be without
-    /// effect on `other`, and the view another than the one asked for.
+    /// Rejects options that select functions and parts of LLVM profiles, because they would have no effect on `other`.
     fn refuse_llvm_options(&self, other: &str) -> Result<()> {
         self.sample.refuse_for_others()?;
         let of_llvm = [
@@ -274,9 +274,8 @@ impl ShowArgs {
     }
 }
 
-/// Writes a text while it is made: straight to standard output, to a file that
-/// takes its place when the text is complete. What was read before a fault is
-/// worth seeing, on a terminal above all.
+/// Writes text while it is produced: directly to standard output, or to a file that is replaced when the text is
+/// complete. Output before a fault is useful, especially on a terminal.
 fn print_while_made<T>(path: &Path, print: impl FnOnce(&mut (dyn Write + Send)) -> Result<T>) -> Result<T> {
     if is_standard_output(path) {
         let mut out = io::BufWriter::new(console::Escaped::new(StandardOutput));
@@ -293,7 +292,7 @@ fn print_while_made<T>(path: &Path, print: impl FnOnce(&mut (dyn Write + Send)) 
     printed.unwrap_or_else(|| Err(Error::usage("nothing was shown")))
 }
 
-/// Remembers what was wrong with an output, which must not replace a file then.
+/// Stores the error of an output, which then must not replace a file.
 struct ErrorTrackingWriter<'o> {
     out: &'o mut (dyn Write + Send),
     fault: Option<io::Error>,

@@ -15,30 +15,30 @@ use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Which call chains are shown instead of the tables.
+/// The call chains to show instead of the tables.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Chains {
-    /// Who calls this method.
+    /// Show the callers of this method.
     pub(crate) callers: Option<String>,
-    /// What this method calls.
+    /// Show the callees of this method.
     pub(crate) callees: Option<String>,
-    /// Tell positions within a method apart.
+    /// Distinguish positions within a method.
     pub(crate) positions: bool,
 }
 
-/// Rows of a table unless the caller says otherwise.
+/// The default number of rows of a table.
 const ROWS: usize = 25;
 
-/// Which rows of the tables are shown.
+/// The rows of the tables to show.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows<'a> {
-    /// How many; 25 as text and all as JSON for 0.
+    /// The number of rows; for 0, text output has 25 and JSON has all.
     pub(crate) topn: usize,
-    /// Only of methods whose name contains this.
+    /// Show only methods whose name contains this.
     pub(crate) method: Option<&'a str>,
 }
 
-/// What `--json` prints; see `docs/json-schema/show-stacks-2.json`.
+/// The output of `--json`; see `docs/json-schema/show-stacks-2.json`.
 #[derive(Serialize)]
 struct Json<'a> {
     #[serde(flatten)]
@@ -51,7 +51,7 @@ struct Json<'a> {
     callees: Option<Vec<CallChain>>,
 }
 
-/// Shows a recording or a text of stacks.
+/// Shows a recording, collapsed stacks or a pprof.
 pub(crate) fn run(
     input: &Input,
     out: &Path,

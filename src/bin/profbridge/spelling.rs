@@ -1,13 +1,12 @@
-//! LLVM's spellings under our own name: `-sparse`, `--sparse=true`, `@FILE`,
-//! and options that say what is the case anyway.
+//! LLVM's command line syntax in profbridge mode: `-sparse`, `--sparse=true`, `@FILE`, and options that state the
+//! default.
 
 use crate::llvm_compat::{COMMANDS, Command, OptionSpec, OptionValue, boolean, resolve};
 use profbridge::{Error, ErrorKind, Result};
 use std::ffi::OsString;
 
-/// Rewrites the arguments behind the command into the form that `program`, our own
-/// parser, takes. For the commands that llvm-profdata does not have only single
-/// dashes are mended.
+/// Rewrites the arguments after the command into the form that `program`, the parser of profbridge mode, accepts. For
+/// commands that llvm-profdata does not have, only single dashes are rewritten.
 ///
 /// # Errors
 ///
@@ -38,9 +37,9 @@ pub(crate) fn normalize(program: &clap::Command, arguments: Vec<OsString>) -> Re
 
 struct Rewriter<'a> {
     command: &'static Command,
-    /// The long options of our own command of that name.
+    /// The long options of the profbridge command of that name.
     ours: &'a [&'a str],
-    /// Switches that are on after all, in order of their last mention.
+    /// Switches that are on in the end, in the order of their last occurrence.
     switches: Vec<OsString>,
     others: Vec<OsString>,
 }
@@ -59,17 +58,17 @@ impl Rewriter<'_> {
         match target.takes {
             OptionValue::Switch => match value.as_deref().map_or(Some(true), boolean) {
                 Some(on) => self.switch(target.name, on && self.knows(target)),
-                // What is no Boolean is for the parser to complain about.
+                // The parser reports an invalid Boolean.
                 None => self.others.push(word),
             },
             OptionValue::Member(_) => self.member(target.name)?,
             OptionValue::Action(_) | OptionValue::Alias(_) => self.others.push(word),
             _ if self.knows(target) => {
                 self.others.push(word);
-                // The value is taken as it stands, whatever it looks like.
+                // The value is used unchanged, even if it looks like an option.
                 self.others.extend(if value.is_none() { words.next() } else { None });
             }
-            // An option for profiles that we do not read: there is nothing to do.
+            // An option for profiles that profbridge does not read: it has no effect.
             _ => drop(if value.is_none() { words.next() } else { None }),
         }
         Ok(())
@@ -84,7 +83,7 @@ impl Rewriter<'_> {
     fn member(&mut self, name: &str) -> Result<()> {
         let what = match name {
             "gcc" => "writing GCC's format (--gcc)",
-            // Whether samples or counters is recognised by content.
+            // The content shows whether these are samples or counters.
             "instr" | "sample" | "memory" => {
                 self.switch("memory", name == "memory");
                 return Ok(());
@@ -101,7 +100,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// The letters of a command of our own that take a value, and its long options.
+/// The one-letter options of a profbridge command that need a value, and its long options.
 #[derive(Default)]
 struct Letters<'a> {
     with_values: Vec<char>,
@@ -116,8 +115,8 @@ fn letters_with_values(ours: &clap::Command) -> Letters<'_> {
     }
 }
 
-/// `-sparse` becomes `--sparse`; one letter keeps its dash, and so does one with
-/// its value behind it (`-j4`) where no option is called so.
+/// Rewrites `-sparse` to `--sparse`. One letter keeps its dash, also with a value after it (`-j4`), unless an option
+/// has that name.
 fn two_dashes(word: OsString, letters: &Letters<'_>, is_long: impl Fn(&str) -> bool) -> OsString {
     let Some(text) = word.to_str() else { return word };
     let name = text.split('=').next().unwrap_or(text);
@@ -131,7 +130,7 @@ fn two_dashes(word: OsString, letters: &Letters<'_>, is_long: impl Fn(&str) -> b
     if is_letter && !known { word } else { format!("-{text}").into() }
 }
 
-/// The option that a word is, and its value behind `=`.
+/// Returns the option that a word names, and its value after `=`.
 fn option_of(options: &'static [OptionSpec], word: &OsString) -> Option<(&'static OptionSpec, Option<Vec<u8>>)> {
     let text = word.to_str()?.strip_prefix('-')?;
     let body = text.strip_prefix('-').unwrap_or(text);

@@ -28,52 +28,52 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Sources of stacks to be added up and written.
+/// The merge of several sources of stacks.
 pub(crate) struct StackJob<'a> {
-    /// The inputs, those of partial merges in place of these.
+    /// The inputs, with partial merges replaced by their own inputs.
     pub(crate) inputs: Cow<'a, [WeightedInput]>,
-    /// The inputs to keep behind the result, for a merge that goes on: as they were given.
+    /// The inputs as given, which a partial merge stores after its result.
     pub(crate) partial: Option<&'a [WeightedInput]>,
     pub(crate) format: StackOutput,
     pub(crate) output: &'a Path,
     pub(crate) read: &'a StackArgs,
     pub(crate) write: &'a WriteStackArgs,
-    /// Fail instead of losing something.
+    /// Fail instead of dropping data.
     pub(crate) strict: bool,
     pub(crate) quiet: bool,
-    /// The document takes the place of the last line.
+    /// Whether a document replaces the last line.
     pub(crate) json: bool,
     pub(crate) failure_mode: FailureMode,
-    /// Keep what stands before the fault of a bad input, where the merge goes on.
+    /// Keep the stacks before the fault of a damaged input, if the merge continues.
     pub(crate) salvage: bool,
-    /// Write a result even if there is nothing in it.
+    /// Write the result even if it is empty.
     pub(crate) allow_empty: bool,
 }
 
-/// Stacks that were added up, as they are written.
+/// The merged stacks as they are written.
 struct StackMerge<'a> {
     job: StackJob<'a>,
     read: StackOptions,
     encoded: Encoded,
-    /// Inputs that are part of it.
+    /// The number of inputs that are part of it.
     used: usize,
-    /// What was odd about the inputs.
+    /// Warnings about the inputs.
     warnings: Vec<Warning>,
 }
 
-/// Stacks in the form in which they are written.
+/// Encoded stacks.
 struct Encoded {
     bytes: Vec<u8>,
-    /// Distinct stacks.
+    /// The number of distinct stacks.
     stacks: usize,
     content: Content,
-    /// What was lost.
+    /// The dropped data.
     losses: Vec<String>,
-    /// What to do about there being nothing to write; `None` if there is something.
+    /// A remedy if the result is empty; `None` if it is not.
     nothing: Option<Hint>,
 }
 
-/// What was written, to be counted.
+/// The written stacks, for counting.
 enum Content {
     Table(Box<StackTable>),
     Pprof(Box<pprof::Profile>),
@@ -81,7 +81,7 @@ enum Content {
 }
 
 impl<'a> StackJob<'a> {
-    /// Reads and adds up; notes what became of the inputs.
+    /// Reads and merges the inputs, and records their outcomes.
     pub(crate) fn add_up(self, document: &mut MergeDocument) -> Result<Box<dyn Sum + 'a>> {
         let mut options = StackMergeOptions::default();
         options.read = self.read.read_options();
@@ -180,7 +180,7 @@ impl StackJob<'_> {
                 let (selected, nothing) = self.select(&table, &mut losses)?;
                 let (profile, lost) = from_table(&selected);
                 losses.extend(lost.words());
-                // What one table says is told apart by names alone: it is trimmed as a merge would be.
+                // Values of one table differ only in their names, so it is trimmed like a merge.
                 let encoded = self.encode_pprof(&profile, losses)?;
                 return Ok(Encoded { nothing: nothing.or(encoded.nothing), ..encoded });
             }
@@ -190,7 +190,7 @@ impl StackJob<'_> {
         Ok(encoded)
     }
 
-    /// Replaces the output by a document; that of a partial merge is compressed.
+    /// Replaces the output by a document. That of a partial merge is compressed.
     fn replace(&self, bytes: Vec<u8>) -> Result<()> {
         let Some(given) = self.partial else { return output::replace(self.output, &bytes) };
         let kept = keep_inputs(given, StoredFamily::Stacks, &BTreeSet::new(), &crate::limits::chosen())?;
@@ -201,7 +201,7 @@ impl StackJob<'_> {
         table.observed.sources.iter().any(|source| source.starts_with(pprof::FORMAT))
     }
 
-    /// Prints warnings about inputs and losses; an error when losing is forbidden.
+    /// Prints warnings about inputs and losses. Fails if losses are forbidden.
     fn say(&self, mut warnings: Vec<Warning>, losses: &[String]) -> Result<Vec<Warning>> {
         if self.strict && !losses.is_empty() {
             return Err(Error::new(ErrorKind::WouldLose { detail: losses.join("; ") }).in_file(self.output));
@@ -248,7 +248,7 @@ impl StackJob<'_> {
         Ok(Encoded { bytes, stacks, content: Content::Iprof(Box::new(document)), losses, nothing })
     }
 
-    /// An iprof's samples say how long something ran, which allocated bytes do not.
+    /// Rejects weights that do not measure time, as the samples of an iprof do.
     fn refuse_weights(&self, table: &StackTable) -> Result<()> {
         let (selected, _) = table.select(&self.read.selection());
         let event_types = selected.hits_by_source();
@@ -264,7 +264,7 @@ impl StackJob<'_> {
         Err(Error::usage(detail).in_file(self.output).with_hint("--value takes the numbers as hits all the same"))
     }
 
-    /// The samples that are to be written, and why there is none.
+    /// Selects the samples to write, and returns a hint if there are none.
     fn select(&self, table: &StackTable, losses: &mut Vec<String>) -> Result<(StackTable, Option<Hint>)> {
         let (selected, left_out) = table.select(&self.read.selection());
         let nothing = selected.is_empty().then(|| why_nothing_to_write(table));
@@ -301,7 +301,7 @@ impl StackJob<'_> {
     }
 }
 
-/// Notes what became of the inputs.
+/// Records the outcomes of the inputs.
 fn note(document: &mut MergeDocument, outcomes: &[InputOutcome]) {
     outcomes.iter().enumerate().for_each(|(at, outcome)| document.note_outcome(at, outcome));
 }

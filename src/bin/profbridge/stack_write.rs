@@ -10,7 +10,7 @@ use profbridge::families::read::stacks::read_reference;
 use profbridge::stacks::classes::Overload;
 use std::path::PathBuf;
 
-/// What `convert` makes of stacks.
+/// Options for converting stacks.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Options for writing stacks")]
 pub(crate) struct WriteStackArgs {
@@ -43,7 +43,7 @@ pub(crate) struct WriteStackArgs {
 }
 
 impl WriteStackArgs {
-    /// What is asked for, by option.
+    /// Returns the given options.
     pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
         let own = [
             (!self.reference.is_empty(), "--reference"),
@@ -58,7 +58,7 @@ impl WriteStackArgs {
         own.into_iter().chain(self.pprof.given()).collect()
     }
 
-    /// What only some forms of stacks have would be without effect on others.
+    /// Rejects options that have no effect on this form of stacks.
     pub(crate) fn refuse_for(&self, format: StackOutput) -> Result<()> {
         let text = [
             (self.no_descriptors, "--no-descriptors"),
@@ -80,7 +80,7 @@ impl WriteStackArgs {
     }
 }
 
-/// What is kept of pprof profiles.
+/// Options for pprof output.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Options for writing pprof")]
 pub(crate) struct PprofArgs {
@@ -98,7 +98,7 @@ pub(crate) struct PprofArgs {
     pub(crate) drop_labels: bool,
 }
 
-/// What `--overload` takes.
+/// The values of `--overload`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OverloadArg {
     /// The first of the reference
@@ -119,13 +119,13 @@ impl PprofArgs {
         ]
     }
 
-    /// These options mean nothing where something else is written.
+    /// Rejects these options for other outputs, on which they have no effect.
     fn refuse_for_others(&self) -> Result<()> {
         refuse(&self.given(), "for writing a pprof", "name the output .pprof, .pgo or .pb")
     }
 }
 
-/// Takes the types that stacks lack from where `--reference` says.
+/// Adds the types that stacks lack, from the files given by `--reference`.
 pub(crate) fn add_types(table: &StackTable, write: &WriteStackArgs, losses: &mut Vec<String>) -> Result<StackTable> {
     let reference = read_reference(&write.reference, &crate::limits::chosen())?;
     let overload = match write.overload {

@@ -12,7 +12,7 @@ use profbridge::stacks::collapsed::Dialect;
 use profbridge::stacks::jfr::TimeBound;
 use profbridge::{Error, Hint, Result};
 
-/// How stacks are read and which of them count.
+/// Options for reading and selecting stacks.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Options for stacks (JFR, collapsed, folded, pprof, iprof)")]
 pub(crate) struct StackArgs {
@@ -51,7 +51,7 @@ pub(crate) struct StackArgs {
     sample_type: Option<String>,
 }
 
-/// A sort of samples, or several under one name.
+/// An event type, or several under one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SourceArg {
     name: &'static str,
@@ -93,7 +93,7 @@ impl ValueEnum for SourceArg {
     }
 }
 
-/// From when, and before when.
+/// The start and the end of a time range.
 type TimeArg = (Option<TimeBound>, Option<TimeBound>);
 
 fn parse_time(text: &str) -> std::result::Result<TimeArg, String> {
@@ -107,7 +107,7 @@ fn parse_time(text: &str) -> std::result::Result<TimeArg, String> {
     }
 }
 
-/// What events are counted by.
+/// The values of `--weight`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum WeightArg {
     /// The number of events
@@ -118,7 +118,7 @@ enum WeightArg {
     Time,
 }
 
-/// A form of text.
+/// The values of `--stacks`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum DialectArg {
     /// Decide by the frames
@@ -130,7 +130,7 @@ enum DialectArg {
 }
 
 impl StackArgs {
-    /// How inputs are read.
+    /// Returns the options for reading inputs.
     pub(crate) fn read_options(&self) -> StackOptions {
         let mut options = StackOptions::default();
         options.limits = crate::limits::chosen();
@@ -155,12 +155,12 @@ impl StackArgs {
         options
     }
 
-    /// The sorts of samples and events that were named.
+    /// Returns the selected event types.
     fn sources(&self) -> Vec<SampleSource> {
         self.events.iter().flat_map(|sort| sort.sources).copied().collect()
     }
 
-    /// Whether nothing is chosen among the samples.
+    /// Returns true if all samples are selected.
     pub(crate) fn takes_all(&self) -> bool {
         self.events.is_empty()
             && self.thread.is_none()
@@ -169,14 +169,14 @@ impl StackArgs {
             && self.time.is_none()
     }
 
-    /// Whether an input holds stacks and nothing else: a recording, text, or a pprof.
-    /// Standard input is taken for them also when the form of text was named.
+    /// Returns true if an input contains only stacks: a recording, text, or a pprof. Standard input counts as stacks
+    /// also if the form of text is given.
     pub(crate) fn are_in(&self, input: &Input) -> Result<bool> {
         let named = input.path.as_os_str() == "-" && self.names_form();
         Ok(input.family()? == Some(Family::Stacks) || named)
     }
 
-    /// What is asked for, by option.
+    /// Returns the given options.
     pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
         vec![
             (!self.events.is_empty(), "--events"),
@@ -192,18 +192,18 @@ impl StackArgs {
         ]
     }
 
-    /// Refuses what chooses among samples where the inputs have none, or are iprof files only.
+    /// Rejects options that select samples if the inputs have none, or are only iprof files.
     pub(crate) fn refuse_for_others(&self) -> Result<()> {
         let hint = "only recordings, collapsed stacks and pprof have samples to choose";
         crate::refuse::refuse(&self.given(), "for stacks", hint)
     }
 
-    /// Whether the form of text was named.
+    /// Returns true if the form of text is given.
     pub(crate) fn names_form(&self) -> bool {
         self.stacks != DialectArg::Auto
     }
 
-    /// Which samples count.
+    /// Returns the selection of samples.
     pub(crate) fn selection(&self) -> Selection {
         let mut selection = Selection::default();
         selection.sources = self.sources();
@@ -213,17 +213,17 @@ impl StackArgs {
     }
 }
 
-/// The error for inputs without any sample that is wanted.
+/// Returns the error for inputs without any selected sample.
 pub(crate) fn no_samples(table: &StackTable) -> Error {
     Error::nothing_found("no sample is left").with_hint(describe_inputs(table))
 }
 
-/// The same advice where something was to be written.
+/// Returns the same hint for a result without samples.
 pub(crate) fn why_nothing_to_write(table: &StackTable) -> Hint {
     Hint::from(format!("{}; --allow-empty writes a result all the same", describe_inputs(table)))
 }
 
-/// What the inputs hold instead.
+/// Describes what the inputs contain instead.
 fn describe_inputs(table: &StackTable) -> String {
     let count = |event_types: &mut dyn Iterator<Item = (u128, &str)>| -> Vec<String> {
         event_types.map(|(count, word)| format!("{count} {word}")).collect()

@@ -1,4 +1,5 @@
-//! Standard output of reports and documents. An error of it does not end the run, so the exit code stays that of the work.
+//! Standard output for reports and documents. Its errors do not end the run, so that the exit code remains that of the
+//! command.
 
 use profbridge::Error;
 use std::io::{self, Write};
@@ -26,7 +27,7 @@ fn note(step: impl FnOnce(&mut io::Stdout) -> io::Result<()>) {
     if !is_lost()
         && let Err(fault) = step(&mut io::stdout())
     {
-        // If another thread was faster, its error stays.
+        // If another thread stored an error first, that one is kept.
         let _ = FAULT.set(fault);
     }
 }
@@ -36,7 +37,7 @@ pub(crate) fn is_lost() -> bool {
     FAULT.get().is_some()
 }
 
-/// Returns the error that makes an otherwise successful run fail. A reader that left early does not.
+/// Returns the error that makes an otherwise successful run fail. A reader that left early is not such an error.
 pub(crate) fn fault() -> Option<Error> {
     let fault = FAULT.get().filter(|fault| fault.kind() != io::ErrorKind::BrokenPipe)?;
     let copy = fault.raw_os_error().map_or_else(|| fault.kind().into(), io::Error::from_raw_os_error);

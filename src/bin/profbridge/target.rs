@@ -1,5 +1,4 @@
-//! For whom a result is, as the command line, the environment and the inputs
-//! say, and the line that tells it.
+//! The target of a result, from the command line, the environment and the inputs, and the message about it.
 
 use crate::toolchains;
 use profbridge::Compat;
@@ -15,19 +14,19 @@ use profbridge::instr::{Loss, LossKind, Profile, release};
 use serde::Serialize;
 use std::path::Path;
 
-/// For whom a result is, and why.
+/// The target of a result, and the evidence for it.
 pub(crate) struct ResolvedTarget {
     /// The release and its versions.
     pub(crate) target: Target,
-    /// The evidence that decided.
+    /// The evidence that determined it.
     reason: Reason,
-    /// Whether somebody asked for that very version.
+    /// Whether the user requested this version.
     version_is_given: bool,
 }
 
 impl ResolvedTarget {
-    /// What `--for` and `--format-version` say, or the environment; else what
-    /// the beginnings of the inputs tell.
+    /// Returns the target from `--for` and `--format-version`, or the environment; otherwise from the beginnings of the
+    /// inputs.
     pub(crate) fn choose<'i>(
         toolchain: Option<&str>,
         format_version: Option<u32>,
@@ -49,13 +48,13 @@ impl ResolvedTarget {
         Ok(Self { target: Target::of_inputs(&evidence), reason: evidence.reason(), version_is_given: false })
     }
 
-    /// A target that was asked for.
+    /// Returns a requested target.
     pub(crate) fn asked(target: Target, version_is_given: bool) -> Self {
         Self { target, reason: Reason::default(), version_is_given }
     }
 
-    /// The same for raw output of a version that was asked for: one older than
-    /// what the inputs tell is for the compilers that read it.
+    /// Returns the target for raw output of a requested version. A version before that of the inputs selects the
+    /// compilers that read it.
     pub(crate) fn with_raw_version(self, version: Option<u32>) -> Self {
         let by_inputs = self.target.source == TargetSource::Inputs;
         let older = version.filter(|version| by_inputs && *version < self.target.raw_version);
@@ -65,7 +64,7 @@ impl ResolvedTarget {
         }
     }
 
-    /// The reader of the result, from whatever inputs.
+    /// Returns the options for adapting a result to the target.
     pub(crate) fn crossing(&self, hashes: HashPolicy) -> CrossReleaseOptions {
         let mut options =
             CrossReleaseOptions::new(self.target.release, self.target.indexed_version, Origins::default());
@@ -75,8 +74,8 @@ impl ResolvedTarget {
         options
     }
 
-    /// Gives the result the names and hashes that its reader computes. What it
-    /// contains may need another release or version, which takes precedence.
+    /// Gives the result the names and hashes that its target computes. Its content can require another release or
+    /// version, which takes precedence.
     pub(crate) fn cross(
         &mut self,
         profile: &mut Profile,
@@ -97,7 +96,7 @@ impl ResolvedTarget {
         Ok(crossed.findings)
     }
 
-    /// Takes a later release where only such a one stores all of the profile, unless a release was asked for.
+    /// Selects a later release if only that one can store the whole profile, unless a release was requested.
     fn store_all_of(&mut self, profile: &Profile, form: OutputForm) -> Result<()> {
         if self.target.source != TargetSource::Inputs || self.version_is_given {
             return Ok(());
@@ -114,15 +113,13 @@ impl ResolvedTarget {
         Ok(())
     }
 
-    /// What is no error with `--strict`: nobody asked for a version that has no
-    /// place for binary ids where the inputs chose it, and compilers have no
-    /// use for them.
+    /// Returns the losses that `--strict` allows: binary ids, if the inputs selected a version that cannot store them.
+    /// Compilers do not use them.
     pub(crate) fn tolerated(&self) -> Vec<LossKind> {
         if self.target.source == TargetSource::Inputs { vec![LossKind::BinaryIds] } else { Vec::new() }
     }
 
-    /// Prints the target release of `output` and the evidence for it on standard
-    /// error, unless an option has chosen it.
+    /// Prints the target release of `output` and the evidence for it on standard error, unless an option selected it.
     pub(crate) fn say(&self, format: OutputFormat, output: &Path) {
         let reason = match self.target.source {
             TargetSource::Inputs => self.reason.to_string(),
@@ -139,7 +136,7 @@ impl ResolvedTarget {
         crate::console::say(&line);
     }
 
-    /// As reports have it.
+    /// Returns the target for JSON reports.
     pub(crate) fn json(&self) -> JsonTarget {
         JsonTarget::of(&self.target)
     }
@@ -154,7 +151,7 @@ pub(crate) struct JsonTarget {
 }
 
 impl JsonTarget {
-    /// Whose rules apply, and who said so.
+    /// Returns the release and what determined it.
     pub(crate) fn of(target: &Target) -> Self {
         Self { release: target.toolchain(), indexed_version: target.indexed_version, source: target.source.name() }
     }

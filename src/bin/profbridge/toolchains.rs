@@ -1,4 +1,4 @@
-//! The toolchains that `--for` takes: what shells complete, and what was meant.
+//! The toolchains for `--for`: shell completion and suggestions.
 
 use crate::llvm_compat::edit_distance;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
@@ -6,7 +6,7 @@ use profbridge::instr::release::RELEASES;
 use profbridge::{Error, Hint};
 use std::ffi::OsStr;
 
-/// Takes any text, since a release may be written in several ways, and tells shells the names.
+/// Accepts any text, because a release can be written in several ways, and provides the names for shell completion.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ToolchainParser;
 
@@ -27,7 +27,7 @@ impl TypedValueParser for ToolchainParser {
     }
 }
 
-/// Every release of the table, by each name that it is shipped under.
+/// Returns every release of the table, under all names of its toolchains.
 pub(crate) fn names() -> Vec<String> {
     let llvm = RELEASES.iter().map(|row| format!("llvm-{}", row.llvm));
     let rustc = RELEASES.iter().filter_map(|row| row.rustc).flat_map(|(first, last)| first..=last);

@@ -1,9 +1,9 @@
-//! What the threads of a merge did, with the feature `tracing-counters`.
+//! The measurements of merge threads, with the feature `tracing-counters`.
 
 use profbridge::families::{predicted, take_traces};
 use std::time::Duration;
 
-/// Prints it to standard error, if something was merged in `whole`.
+/// Prints the measurements to standard error, if a merge ran; `whole` is its time.
 pub(crate) fn print(whole: Duration) {
     let traces = take_traces();
     if traces.is_empty() {

@@ -1,16 +1,16 @@
-//! Numbers in sentences, and words that several commands say.
+//! Numbers in sentences, and phrases that several commands use.
 
-/// Behind what was written, of a partial merge.
+/// Printed after the outcome of writing a partial merge.
 pub(crate) const PARTIAL_SUFFIX: &str = "; a part, to be merged with others";
 
 use std::fmt::Display;
 
-/// `1 function`, `2 functions`: for words whose plural has an s.
+/// Returns `1 function` or `2 functions`, for words whose plural has an s.
 pub(crate) fn number_of<N: Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
     if count == N::from(1) { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// `3 inputs`, or `2 of 3 inputs` where not all were used.
+/// Returns `3 inputs`, or `2 of 3 inputs` if not all were used.
 pub(crate) fn inputs_of(used: usize, all: usize) -> String {
     if used == all { number_of(all, "input") } else { format!("{used} of {}", number_of(all, "input")) }
 }

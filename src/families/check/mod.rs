@@ -1,5 +1,4 @@
 //! How the files of each family are checked.
 
 pub(crate) mod iprof;
-pub(crate) mod sampleprof;
 pub(crate) mod stacks;

@@ -1,7 +1,6 @@
 //! Comparing two files: what it gives, whatever they are, and how each family does it.
 
 pub(super) mod iprof;
-pub(super) mod sampleprof;
 pub mod stacks;
 
 use crate::driver::diff::{DiffReport, write_text};

@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use profbridge::input::{Family, Input};
-//! use profbridge::pipeline::partial::{Finished, Partial, PartialOptions};
+//! use profbridge::families::partial::{Finished, Partial, PartialOptions};
 //!
 //! let options = PartialOptions::default();
 //! let dump = |name: &str, count: u64| Input::from_bytes(name, format!(":ir\nmain\n1\n1\n{count}\n").into_bytes());

@@ -1,4 +1,4 @@
-//! The result of a merge, made one that its reader uses.
+//! Adaptation of a merged profile to its target.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
@@ -8,25 +8,24 @@ use crate::instr::cross_release::{self, Candidates, CrossReleaseOptions, Finding
 use crate::instr::open::{ReadOptions, with_reader};
 use crate::model::{Profile, Release};
 
-/// For whom a profile is written, after a look at what it holds.
+/// The target of a profile, chosen after a look at its content.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct AdaptationReport {
-    /// The release by whose rules it is to be written.
+    /// The release whose rules apply to the output.
     pub release: Release,
     /// The version of the indexed format.
     pub indexed_version: u32,
-    /// What was changed, and what the reader will not use.
+    /// The changes, and the records that the target cannot use.
     pub findings: Vec<Finding>,
 }
 
-/// Gives a profile the names and hashes that its reader computes;
-/// `filter` finds renamed functions under both of their names from then on.
+/// Gives a profile the names and hashes that its target computes. From then on, `filter` finds renamed functions under
+/// both names.
 ///
 /// # Errors
 ///
-/// Would lose, with `strict`, when the reader will not use something; the
-/// profile must not be written then.
+/// With `strict`, a loss error if the target cannot use some records. The profile must not be written then.
 pub fn cross(
     profile: &mut Profile,
     filter: &mut FunctionFilter,
@@ -50,7 +49,7 @@ pub fn cross(
 ///
 /// # Errors
 ///
-/// Those of the files' readers, with the path.
+/// The errors of the files' readers, with the path.
 pub(crate) fn following(first: &Input, second: &Input, read: &ReadOptions) -> Result<Following> {
     let mut candidates = Candidates::default();
     for input in [first, second] {

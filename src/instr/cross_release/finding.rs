@@ -1,46 +1,44 @@
-//! What crossing from one release to another changed or could not keep.
+//! Changes and losses of an adaptation to another release.
 
 use crate::hint::Hint;
 use crate::model::{FunctionId, Profile, Release};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What happened to functions on the way to their reader.
+/// A change or loss of functions during the adaptation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum FindingKind {
-    /// Local functions got the name that the reader computes.
+    /// Local functions got the name that the target computes.
     Renamed,
-    /// Local functions stood under both forms of their name and were added up.
+    /// Local functions occurred under both forms of their name and were merged.
     Joined,
-    /// Hashes became those that the reader computes; binaries with the old ones
-    /// cannot use the profile for coverage any more.
+    /// Hashes were replaced by those that the target computes. Binaries with the old hashes can no longer use the
+    /// profile for coverage.
     Rehashed,
-    /// Functions stand twice, with the hash of either algorithm: the reader
-    /// uses one of them.
+    /// Functions occur twice, with the hashes of two algorithms. The target uses one of them.
     TwoHashes,
-    /// One name would become that of two functions, so that neither was renamed.
+    /// Two functions would get the same name, so neither was renamed.
     AmbiguousName,
-    /// Both forms of a name have a record of one FuncHash, but of another shape.
+    /// Both forms of a name have a record with the same FuncHash but with different shapes.
     ShapeMismatch,
-    /// Call targets whose names no input has cannot be renamed.
+    /// Call targets cannot be renamed because no input contains their names.
     UnknownTarget,
-    /// Hashes of LLVM 22 or later, which the reader does not compute.
+    /// Hashes of LLVM 22 or later, which the target does not compute.
     HashOfLaterRelease,
-    /// Hashes of LLVM 21 or earlier, which the reader does not compute for the
-    /// version asked for.
+    /// Hashes of LLVM 21 or earlier, which the target does not compute for the requested version.
     HashOfEarlierRelease,
-    /// Hashes of LLVM 10 or earlier, whose algorithm no later release has.
+    /// Hashes of LLVM 10 or earlier. No later release computes them.
     HashOfFirstAlgorithms,
 }
 
 impl FindingKind {
-    /// Whether the reader will not use something that the inputs have.
+    /// Returns true if the target will not use data that the inputs have.
     pub fn is_loss(self) -> bool {
         !matches!(self, Self::Renamed | Self::Joined | Self::Rehashed | Self::TwoHashes)
     }
 
-    /// A word for programs.
+    /// Returns the identifier in JSON output.
     pub fn word(self) -> &'static str {
         match self {
             Self::Renamed => "renamed",
@@ -56,7 +54,7 @@ impl FindingKind {
         }
     }
 
-    /// What is said of one function, and of several.
+    /// Returns the message for one function, and the message for several.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Renamed => ("local function was renamed", "local functions were renamed"),
@@ -99,7 +97,7 @@ impl FindingKind {
         }
     }
 
-    /// What the reader does with it, and what can be done.
+    /// Returns how the target treats these functions, and a remedy.
     pub fn advice(self) -> Option<Hint> {
         match self {
             Self::TwoHashes => Some(Hint::UniteHashes),
@@ -116,27 +114,27 @@ impl FindingKind {
     }
 }
 
-/// Functions to which the same thing happened.
+/// Functions with the same finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What happened.
+    /// The kind of finding.
     pub kind: FindingKind,
-    /// To how many functions.
+    /// The number of functions.
     pub functions: u64,
     /// Sum of the counters of these functions.
     pub count: u64,
     /// Sum of all counters of the profile.
     pub total: u64,
-    /// The names of the first of them, in order of appearance.
+    /// Names of the first functions, in order of appearance.
     pub first_names: Vec<Vec<u8>>,
 }
 
-/// So many names are kept of a finding.
+/// The number of names that a finding stores.
 const FIRST_NAMES: usize = 3;
 
 impl Finding {
-    /// Their share of all counts, from 0 to 1.
+    /// Returns the share of these functions in all counts, from 0 to 1.
     pub fn share(&self) -> f64 {
         if self.total == 0 { 0.0 } else { self.count as f64 / self.total as f64 }
     }
@@ -155,16 +153,16 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Collects findings of functions of one profile.
+/// The findings for the functions of one profile.
 #[derive(Default)]
 pub(super) struct Counted {
-    /// Sum of all counters of the profile, once somebody needs it.
+    /// The sum of all counters of the profile, computed on first use.
     total: Option<u64>,
     findings: BTreeMap<FindingKind, Finding>,
 }
 
 impl Counted {
-    /// Takes note of one function of the profile.
+    /// Records a finding for one function of the profile.
     pub(super) fn add(&mut self, kind: FindingKind, profile: &Profile, function: FunctionId) {
         let total = *self.total.get_or_insert_with(|| {
             let sums = profile.functions.iter().map(|function| sum_of(profile, function.id()));
@@ -179,55 +177,52 @@ impl Counted {
         }
     }
 
-    /// All findings, in the order of their kinds.
+    /// Returns all findings, in the order of their kinds.
     pub(super) fn into_findings(self) -> Vec<Finding> {
         self.findings.into_values().collect()
     }
 }
 
-/// Sum of the counters of a function, marks left out.
+/// Returns the sum of a function's counters without pseudo counts.
 fn sum_of(profile: &Profile, function: FunctionId) -> u64 {
     let records = profile.functions.function(function).records();
     let counted = records.filter(|record| record.pseudo_count().is_none());
     counted.flat_map(|record| record.counters).fold(0, |sum: u64, count| sum.saturating_add(count))
 }
 
-// Who will read a profile, and who may have written what it was merged from.
+// The target of a profile, and the releases that may have written its inputs.
 
-/// What becomes of the FuncHashes of front-end records.
+/// The treatment of the FuncHashes of front-end records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum HashPolicy {
-    /// They stay as they are: coverage compares them with those in the binary.
+    /// Keep the hashes: coverage compares them with those in the binary.
     #[default]
     Keep,
-    /// They become those that the reading compiler computes.
+    /// Replace the hashes by those that the target compiler computes.
     Reader,
 }
 
-/// Which releases may have written the inputs of a merge, as far as names and
-/// hashes go by it.
+/// The releases that may have written the inputs of a merge, as far as they differ in names and hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Origins {
-    /// Some input is certainly of LLVM 17 or earlier: its local functions are
-    /// `file:function`.
+    /// At least one input was certainly written by LLVM 17 or earlier, which names local functions `file:function`.
     pub before_18: bool,
-    /// Some input may hold names of LLVM 17 or earlier.
+    /// Some input may contain names of LLVM 17 or earlier.
     pub may_be_before_18: bool,
-    /// Some input may hold names of LLVM 18 or later: `file;function`.
+    /// Some input may contain names of LLVM 18 or later: `file;function`.
     pub may_be_from_18: bool,
-    /// Some input is of LLVM 5 or earlier, whose front end computes hashes by
-    /// its first algorithm.
+    /// Some input was written by LLVM 5 or earlier, whose front end uses hash version 1.
     pub first_algorithm: bool,
-    /// Some input may be of LLVM 6 to 10, the second algorithm.
+    /// Some input may have been written by LLVM 6 to 10: hash version 2.
     pub second_algorithm: bool,
-    /// Some input may be of LLVM 22 or later, the fourth algorithm.
+    /// Some input may have been written by LLVM 22 or later: hash version 4.
     pub may_be_fourth: bool,
 }
 
 impl Origins {
-    /// Takes note of a raw profile of that version.
+    /// Adds a raw profile of the given version.
     pub fn add_raw(&mut self, version: u64) {
         self.before_18 |= version <= 8;
         self.may_be_before_18 |= version <= 8;
@@ -237,8 +232,7 @@ impl Origins {
         self.may_be_fourth |= version >= 10;
     }
 
-    /// Takes note of an indexed profile of that version. What it was merged
-    /// from may be older.
+    /// Adds an indexed profile of the given version. It may have been merged from older profiles.
     pub fn add_indexed(&mut self, version: u64) {
         self.before_18 |= version <= 10;
         self.may_be_before_18 = true;
@@ -248,14 +242,14 @@ impl Origins {
         self.may_be_fourth |= version >= 12;
     }
 
-    /// Takes note of a text that says that its names are of LLVM 17 or earlier.
+    /// Adds a text profile that declares names of LLVM 17 or earlier.
     pub fn add_colon_names(&mut self) {
         self.before_18 = true;
         self.may_be_before_18 = true;
         self.may_be_fourth = true;
     }
 
-    /// Takes note of a profile that does not say who wrote it: text, iprof.
+    /// Adds a profile that does not identify its producer: text, iprof.
     pub fn add_unknown(&mut self) {
         self.may_be_before_18 = true;
         self.may_be_from_18 = true;
@@ -263,28 +257,26 @@ impl Origins {
     }
 }
 
-/// Who will read a profile, and what is known of its inputs.
+/// The target of a profile, and what is known about its inputs.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct CrossReleaseOptions {
-    /// The release that reads.
+    /// The target release.
     pub release: Release,
-    /// The version of the indexed format to be written.
+    /// The version of the indexed format to write.
     pub indexed_version: u32,
-    /// Whether somebody asked for that release; else it follows from the inputs
-    /// and gives way to what the hashes tell.
+    /// Whether the user requested the release. Otherwise it follows from the inputs, and the hashes can change it.
     pub release_is_given: bool,
-    /// Whether somebody asked for that very version.
+    /// Whether the user requested this version.
     pub version_is_given: bool,
-    /// What becomes of the hashes of front-end records.
+    /// The treatment of the hashes of front-end records.
     pub hashes: HashPolicy,
-    /// Who may have written the inputs.
+    /// The releases that may have written the inputs.
     pub origins: Origins,
 }
 
 impl CrossReleaseOptions {
-    /// For a release that somebody asked for, with its own version of the
-    /// indexed format.
+    /// Returns options for a requested release with its default version of the indexed format.
     pub fn new(release: Release, indexed_version: u32, origins: Origins) -> Self {
         Self {
             release,

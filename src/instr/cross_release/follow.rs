@@ -1,8 +1,8 @@
-//! Names and hashes of two profiles under which a comparison finds the same functions.
+//! Names and hashes under which a comparison finds the same functions in two profiles.
 //!
-//! A merge brings both inputs to one release. A comparison needs less: the functions that
-//! [`cross`](crate::instr::cross_release::cross) would join if both profiles were merged. Everything else stays as it is, so profiles of
-//! one release compare unchanged.
+//! A merge adapts both inputs to one release. A comparison changes only the functions that
+//! [`cross`](crate::instr::cross_release::cross) would join if both profiles were merged, so two profiles of one
+//! release are compared unchanged.
 
 use crate::error::{Result, Warning};
 use crate::instr::cross_release::finding::FindingKind;
@@ -20,14 +20,14 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
 
-/// What differs between the releases that wrote two profiles.
+/// The difference between the releases that wrote two profiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum FollowedKind {
-    /// Names of local functions: `file:function` up to LLVM 17, `file;function` from 18 on.
+    /// Names of local functions: `file:function` up to LLVM 17, `file;function` since LLVM 18.
     Name,
-    /// Front-end hashes of large functions, whose four highest bits are zero from LLVM 22 on.
+    /// Front-end hashes of large functions: since LLVM 22 their four highest bits are zero.
     Hash,
 }
 
@@ -35,11 +35,11 @@ pub enum FollowedKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Followed {
-    /// What differs.
+    /// The difference.
     pub kind: FollowedKind,
-    /// Number of functions.
+    /// The number of functions.
     pub functions: u64,
-    /// Names of the first of them.
+    /// Names of the first functions.
     pub first_names: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// Adds a function of a profile of that kind.
+    /// Adds a function of a profile of the given kind.
     pub(crate) fn add(&mut self, kind: ProfileKind, name: &[u8], func_hash: u64) {
         self.has_ir |= kind.is_ir();
         self.has_front_end |= !kind.is_ir();
@@ -83,7 +83,7 @@ impl Candidates {
         }
     }
 
-    /// All functions of two profiles.
+    /// Collects all functions of two profiles.
     pub(crate) fn of(profiles: [&Profile; 2]) -> Self {
         let mut candidates = Self::default();
         for profile in profiles {
@@ -108,14 +108,14 @@ impl Candidates {
     }
 }
 
-/// How names and hashes of two profiles become those under which both are compared.
+/// The replacements of names and hashes under which two profiles are compared.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Following {
-    /// Names before LLVM 18, and the names since.
+    /// Maps names before LLVM 18 to those since LLVM 18.
     names: HashMap<Vec<u8>, Vec<u8>>,
-    /// The hashes of these names.
+    /// Maps the hashes of these names.
     targets: HashMap<NameRef, NameRef>,
-    /// Front-end hashes lose the bits that LLVM 22 and later clear.
+    /// Whether to clear the bits of front-end hashes that LLVM 22 and later clear.
     clears_hashes: bool,
     followed: Vec<Followed>,
 }
@@ -139,17 +139,17 @@ impl Following {
         following
     }
 
-    /// Whether nothing has to be followed.
+    /// Returns true if there is nothing to replace.
     pub(crate) fn is_empty(&self) -> bool {
         self.followed.is_empty()
     }
 
-    /// The functions that are followed.
+    /// Returns the functions with replacements.
     pub(crate) fn into_followed(self) -> Vec<Followed> {
         self.followed
     }
 
-    /// The names that replace others.
+    /// Returns the names that replace others.
     pub(crate) fn new_names(&self) -> impl Iterator<Item = &[u8]> {
         self.names.values().map(Vec::as_slice)
     }
@@ -158,13 +158,13 @@ impl Following {
         self.names.get(name).map_or(name, Vec::as_slice)
     }
 
-    /// The hash that replaces this one.
+    /// Returns the replacement of a hash.
     fn hash(&self, name: &[u8], func_hash: u64) -> Option<u64> {
         let is_cleared = self.clears_hashes && func_hash > FOURTH_MASK && is_of_clang(name, func_hash);
         is_cleared.then_some(func_hash & FOURTH_MASK)
     }
 
-    /// The profile with the names and hashes of the comparison.
+    /// Returns the profile with the names and hashes of the comparison.
     pub(crate) fn apply(&self, profile: Profile) -> Profile {
         if self.is_empty() {
             return profile;
@@ -181,13 +181,13 @@ impl Following {
         rebuild(profile, &changes, Release::DEFAULT, &mut Default::default())
     }
 
-    /// The reader's records with the names and hashes of the comparison.
+    /// Wraps a reader so that its records have the names and hashes of the comparison.
     pub(crate) fn reader<'a>(&'a self, reader: &'a mut dyn ProfileReader) -> FollowingReader<'a> {
         FollowingReader { following: self, reader, changed: None }
     }
 }
 
-/// A reader of records whose names and hashes are those of the comparison.
+/// A reader whose records have the names and hashes of the comparison.
 pub(crate) struct FollowingReader<'a> {
     following: &'a Following,
     reader: &'a mut dyn ProfileReader,
@@ -240,22 +240,22 @@ impl ProfileReader for FollowingReader<'_> {
     }
 }
 
-// Whether there is anything to do, found out while functions pass by.
+// Detects during reading whether anything has to change, so that most merges skip the rewrite.
 
-/// What names and hashes tell at a glance, before there is a profile.
+/// The evidence from names and hashes, collected before there is a profile.
 #[derive(Debug)]
 pub(crate) struct RewriteCheck {
     is_ir: bool,
-    /// Names of the other era may be there, if they look like it.
+    /// Whether names from the other side of LLVM 18 are possible.
     names_may_change: bool,
     has_colon: bool,
     has_semicolon: bool,
-    /// Some hash has to be looked at.
+    /// Whether some hash has to be examined.
     has_large_hash: bool,
 }
 
 impl RewriteCheck {
-    /// For a profile of that kind.
+    /// Returns a check for a profile of the given kind.
     pub(crate) fn new(kind: ProfileKind, options: &CrossReleaseOptions) -> Self {
         let origins = options.origins;
         let first_algorithms = origins.first_algorithm || origins.second_algorithm;
@@ -268,7 +268,7 @@ impl RewriteCheck {
         }
     }
 
-    /// Looks at a function and its FuncHashes.
+    /// Examines a function and its FuncHashes.
     pub(crate) fn look_at(&mut self, name: &[u8], mut hashes: impl Iterator<Item = u64>) {
         if !self.is_ir {
             self.has_large_hash |= hashes.any(|hash| !is_small(hash) && is_of_clang(name, hash));
@@ -278,10 +278,10 @@ impl RewriteCheck {
         }
     }
 
-    /// Whether [`cross`](crate::instr::cross_release::cross) leaves all of them as they are, for the release and version
-    /// asked for, and finds nothing. When it is not it may still.
+    /// Returns true if [`cross`](crate::instr::cross_release::cross) certainly changes nothing and finds nothing for
+    /// the requested release and version. A false result is inconclusive.
     pub(crate) fn leaves_all(&self) -> bool {
-        // A name of the new form is told by its `;`, one of the old form by its `:`.
+        // A name of the new form contains `;`, a name of the old form contains `:`.
         let names_stay = !self.names_may_change || !self.has_semicolon || !self.has_colon;
         if self.is_ir { names_stay } else { !self.has_large_hash }
     }

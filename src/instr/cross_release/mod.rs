@@ -1,17 +1,15 @@
-//! Making a merged profile one that a certain release of LLVM *uses*.
+//! Adaptation of a merged profile to the names and hashes of a target release.
 //!
-//! A compiler looks a function up by its name and its FuncHash. Both changed
-//! between releases, and a function that is not found is dropped, often without
-//! a word:
+//! A compiler looks a function up by its name and its FuncHash. Both changed between releases, and compilers drop
+//! functions that they do not find, often without a message:
 //!
-//! * IR profiles name a local function `file:function` up to LLVM 17 and
-//!   `file;function` from 18 on; hashes are the same (`names.rs`).
-//! * Front-end profiles of clang keep their names, and from LLVM 22 on the four
-//!   highest bits of a large FuncHash are zero. Which of the two a compiler
-//!   computes goes by the version of the indexed file (`front_end.rs`).
+//! * IR profiles name a local function `file:function` up to LLVM 17 and `file;function` since LLVM 18. The hashes are
+//!   the same (`names.rs`).
+//! * Front-end profiles of clang keep their names. Since LLVM 22 the four highest bits of a large FuncHash are zero.
+//!   The version of the indexed file determines which of the two a compiler computes (`names.rs`).
 //!
-//! All of it was measured with the compilers and tools of LLVM 14 to 23. What
-//! cannot be had is in [`AdaptedProfile::findings`].
+//! These rules were measured with the compilers and tools of LLVM 14 to 23. [`AdaptedProfile::findings`] lists the
+//! functions that cannot be adapted.
 
 pub mod apply;
 mod finding;
@@ -33,28 +31,26 @@ use crate::model::{Profile, Release};
 use finding::Counted;
 use std::collections::HashMap;
 
-/// A profile for a certain reader.
+/// A profile adapted to a target.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct AdaptedProfile {
     /// The profile.
     pub profile: Profile,
-    /// The release by whose rules it is to be written.
+    /// The release whose rules apply to the output.
     pub release: Release,
-    /// The version of the indexed format in which that reader uses it.
+    /// The version of the indexed format in which the target uses the profile.
     pub indexed_version: u32,
-    /// What was changed, and what that reader will not use.
+    /// The changes, and the records that the target cannot use.
     pub findings: Vec<Finding>,
-    /// What functions were called before, by their names now; only those that
-    /// were renamed.
+    /// Maps new names to former names, for renamed functions only.
     pub former_names: HashMap<Vec<u8>, Vec<u8>>,
 }
 
-/// Gives a merged profile the names that its reader looks for, and chooses the
-/// version by which the reader computes the hashes that are there.
+/// Gives a merged profile the names that its target looks up, and chooses the version for which the target computes the
+/// existing hashes.
 ///
-/// Where nothing has to change nothing does: inputs of one era written for that
-/// era stay as they are.
+/// A profile is unchanged if the releases of its inputs use the same names and hashes as the target.
 pub fn cross(profile: Profile, options: &CrossReleaseOptions) -> AdaptedProfile {
     let mut counted = Counted::default();
     let (mut release, mut indexed_version) = (options.release, options.indexed_version);

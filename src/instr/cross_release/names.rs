@@ -1,9 +1,8 @@
 //! Names of local functions in IR profiles.
 //!
-//! `file:function` up to LLVM 17, `file;function` from 18 on, which also looks
-//! for the old form when it does not find the new one. File names may hold both
-//! characters, so the old form is computed from the new one, by its *last* `;`,
-//! and never the other way round.
+//! Up to LLVM 17 the name is `file:function`, since LLVM 18 `file;function`. Newer releases look for the old form if
+//! they do not find the new one. File names can contain both characters, so the old form is computed from the new one,
+//! by its *last* `;`, and never in the other direction.
 
 use crate::instr::cross_release::finding::{Counted, FindingKind};
 use crate::instr::cross_release::finding::{CrossReleaseOptions, HashPolicy, Origins};
@@ -18,7 +17,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 /// The first release that writes `file;function`.
 const SEMICOLONS_SINCE: Release = Release(18);
 
-/// A name as releases up to 17 write it; `None` for a name without `;`.
+/// Returns the name in the form of releases up to 17; `None` for a name without `;`.
 pub(crate) fn colon_form(name: &[u8]) -> Option<Vec<u8>> {
     let at = name.iter().rposition(|byte| *byte == b';')?;
     let mut form = name.to_vec();
@@ -26,13 +25,13 @@ pub(crate) fn colon_form(name: &[u8]) -> Option<Vec<u8>> {
     Some(form)
 }
 
-/// Whether some input may hold names that are not of the reader's era.
+/// Returns true if some input may contain names in a form that the target does not use.
 pub(super) fn names_may_change(options: &CrossReleaseOptions) -> bool {
     let reads_semicolons = options.release >= SEMICOLONS_SINCE;
     if reads_semicolons { options.origins.may_be_before_18 } else { options.origins.may_be_from_18 }
 }
 
-/// Gives local functions the names that the reader computes.
+/// Gives local functions the names that the target computes.
 pub(super) fn adapt_names(
     profile: Profile,
     options: &CrossReleaseOptions,
@@ -41,7 +40,7 @@ pub(super) fn adapt_names(
 ) -> Profile {
     let reads_semicolons = options.release >= SEMICOLONS_SINCE;
     let separator = if reads_semicolons { b':' } else { b';' };
-    // Mostly nothing is local, or all inputs are of the reader's era.
+    // In most profiles no function is local, or all names already have the form of the target.
     if !names_may_change(options) || !profile.functions.iter().any(|function| function.name().contains(&separator)) {
         return profile;
     }
@@ -72,7 +71,7 @@ fn name_hash(profile: &Profile, function: FunctionId) -> NameRef {
     profile.functions.function(function).name_ref()
 }
 
-/// Functions that get another name.
+/// Functions that get a new name.
 #[derive(Default)]
 struct Renaming {
     names: HashMap<FunctionId, Vec<u8>>,
@@ -87,14 +86,14 @@ impl Renaming {
     }
 }
 
-/// Functions whose names are of the new form, by what they are in the old one.
+/// Functions with names of the new form, indexed by their old form.
 struct Forms(HashMap<Vec<u8>, Vec<FunctionId>>);
 
 impl Forms {
     fn of(functions: &FunctionTable, origins: Origins) -> Self {
         let new: Vec<(FunctionId, Vec<u8>)> =
             functions.iter().filter_map(|function| Some((function.id(), colon_form(function.name())?))).collect();
-        // A file name may hold `;`: what another name becomes is of the old form already.
+        // A file name can contain `;`: the old form of another name is not a new form.
         let old: HashSet<&[u8]> = new.iter().map(|(_, form)| form.as_slice()).collect();
         let is_new = |id: FunctionId| {
             let name = functions.name(id);
@@ -108,7 +107,7 @@ impl Forms {
         Self(forms)
     }
 
-    /// For releases up to 17: the new form becomes the old one.
+    /// Renames functions for releases up to 17: the new form becomes the old one.
     fn renaming_to_colons(self) -> Renaming {
         let mut renaming = Renaming::default();
         for (form, functions) in self.0 {
@@ -121,7 +120,7 @@ impl Forms {
         renaming
     }
 
-    /// For later releases: the old form joins the new one where both are there.
+    /// Renames functions for later releases: the old form is merged into the new one if both exist.
     fn renaming_to_semicolons(self, profile: &Profile) -> Renaming {
         let mut renaming = Renaming::default();
         for (form, functions) in self.0 {
@@ -136,16 +135,15 @@ impl Forms {
     }
 }
 
-/// Whether a name with `;` is rather of LLVM 17 or earlier: what follows the
-/// last `;` holds the `:` before the function. Objective-C's methods hold `:`
-/// as well, between brackets.
+/// Returns true if a name with `;` was probably written by LLVM 17 or earlier: the part after the last `;` contains the
+/// `:` before the function. Names of Objective-C methods contain `:` as well, within brackets.
 fn looks_old(name: &[u8]) -> bool {
     let at = name.iter().rposition(|byte| *byte == b';').map_or(0, |at| at + 1);
     let rest = &name[at..];
     rest.iter().position(|byte| matches!(byte, b':' | b'[')).is_some_and(|first| rest[first] == b':')
 }
 
-/// Targets that no input names keep their hash, whichever form it is of.
+/// Counts call targets that no input names. They keep their hash, whatever its form.
 fn count_unknown_targets(profile: &Profile, counted: &mut Counted) {
     let mut known: HashSet<NameRef> = profile.functions.iter().map(FunctionView::name_ref).collect();
     known.extend(profile.vtable_names.iter().map(|name| name_ref(name)));
@@ -162,22 +160,20 @@ fn count_unknown_targets(profile: &Profile, counted: &mut Counted) {
 
 // FuncHashes of front-end records.
 //
-// clang 11 to 21 compute a hash of up to ten six-bit groups, or for larger
-// functions one of 64 bits (the third algorithm); from 22 on the four highest
-// bits of the latter are zero (the fourth). A compiler of 22 or later goes by
-// the version of the indexed file: up to 12 it computes the third, from 13 the
-// fourth. So the version is chosen by the hashes that are there. Other
-// compilers (Rust's, Swift's, D's) have hashes of their own, of all 64 bits,
-// in every release.
+// Hash version 3 (clang 11 to 21) packs up to ten six-bit groups, or hashes larger functions to 64 bits. Hash version 4
+// (clang 22 and later) clears the four highest bits of the latter. A compiler of 22 or later computes version 3 for
+// indexed files up to version 12, and version 4 for indexed files of version 13 and later. So the existing hashes
+// determine the version of the output. Other compilers (Rust, Swift, D) have their own hashes of 64 bits in every
+// release.
 
-/// The newest indexed version for which compilers compute the third algorithm.
+/// The newest indexed version for which compilers compute hash version 3.
 const THIRD_VERSION: u32 = 12;
-/// The release whose tools write that version last.
+/// The last release whose tools write that version.
 const THIRD_RELEASE: Release = Release(21);
-/// The first release that computes the fourth algorithm.
+/// The first release that computes hash version 4.
 pub(super) const FOURTH_RELEASE: Release = Release(22);
 
-/// Chooses release and version by the hashes, or changes the hashes for the reader.
+/// Chooses release and version by the hashes, or rewrites the hashes for the target.
 pub(super) fn adapt_hashes(
     profile: Profile,
     options: &CrossReleaseOptions,
@@ -209,13 +205,13 @@ pub(super) fn adapt_hashes(
     (rebuild(profile, &changes, release, counted), release, version)
 }
 
-/// The large hashes of a profile's functions of clang.
+/// The large hashes of functions that clang compiled.
 struct Hashes {
-    /// Hashes above 60 bits: the third algorithm.
+    /// Hashes above 60 bits: hash version 3.
     third: Vec<RecordId>,
-    /// Large hashes within 60 bits: the fourth, or one in sixteen of the third.
+    /// Large hashes of at most 60 bits: hash version 4, or one in sixteen of version 3.
     fourth: Vec<RecordId>,
-    /// Whether those are of the fourth, as far as can be told.
+    /// Whether the `fourth` hashes are probably of version 4.
     is_fourth: bool,
 }
 
@@ -237,13 +233,13 @@ impl Hashes {
             has_twins |=
                 found.third[third..].iter().any(|id| own.iter().any(|own| hash(own) == hash(id) & FOURTH_MASK));
         }
-        // Of the third algorithm's large hashes, one in sixteen looks like one of the fourth.
+        // One in sixteen of the large hashes of version 3 looks like version 4.
         let by_chance = if found.third.is_empty() { 0 } else { found.third.len() / 4 + 4 };
         found.is_fourth = options.origins.may_be_fourth && (has_twins || found.fourth.len() > by_chance);
         found
     }
 
-    /// The release and version in which the reader computes these hashes.
+    /// Chooses the release and version for which the target computes these hashes.
     fn choose(&self, options: &CrossReleaseOptions) -> (Release, u32) {
         let asked = (options.release, options.indexed_version);
         let may_choose = !options.version_is_given;
@@ -270,7 +266,7 @@ impl Hashes {
             return;
         }
         for function in profile.functions.iter() {
-            // The second algorithm differs from the third for large functions only.
+            // Hash version 2 differs from version 3 only for large functions.
             let may_differ = |hash| if origins.first_algorithm { hash != 0 } else { !is_small(hash) };
             let mut hashes = function.records().map(|record| record.func_hash);
             let differs = hashes.any(|hash| may_differ(hash) && is_of_clang(function.name(), hash));
@@ -280,7 +276,7 @@ impl Hashes {
         }
     }
 
-    /// Says what the reader will not find when all hashes stay as they are.
+    /// Counts the functions that the target will not find if all hashes are kept.
     fn note_kept(&self, profile: &Profile, reads_fourth: bool, counted: &mut Counted) {
         let (third, fourth) = (self.hashes(profile, &self.third), self.hashes(profile, &self.fourth));
         for function in profile.functions.iter() {
@@ -312,15 +308,14 @@ impl Hashes {
         records.iter().map(|id| (*id, profile.functions.record(*id).func_hash)).collect()
     }
 
-    /// Hashes of the third algorithm as the fourth has them.
+    /// Returns the hashes of version 3 with the bits cleared as in version 4.
     fn cleared(&self, profile: &Profile) -> HashMap<RecordId, u64> {
         let mut hashes = self.hashes(profile, &self.third);
         hashes.values_mut().for_each(|hash| *hash &= FOURTH_MASK);
         hashes
     }
 
-    /// Hashes of the fourth algorithm with the four bits of the third, where a
-    /// record of the same function has them.
+    /// Returns hashes of version 4 with the four bits of version 3, if another record of the same function has them.
     fn completed(&self, profile: &Profile, counted: &mut Counted) -> HashMap<RecordId, u64> {
         let fourth = self.hashes(profile, &self.fourth);
         let mut hashes = HashMap::new();
@@ -342,21 +337,20 @@ impl Hashes {
     }
 }
 
-// A profile with other names, targets and hashes.
+// Application of new names, targets and hashes to a profile.
 
-/// What becomes something else.
+/// Replacements in a profile.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     /// Names of functions.
     pub(super) names: HashMap<FunctionId, Vec<u8>>,
-    /// Hashes of names where values and traces hold them: old → new.
+    /// Hashes of names in values and traces: old → new.
     pub(super) targets: HashMap<NameRef, NameRef>,
     /// FuncHashes of records.
     pub(super) hashes: HashMap<RecordId, u64>,
 }
 
-/// Makes the changes; what comes to have one name and one FuncHash is added up
-/// by the rules of `release`.
+/// Applies the changes. Records that get the same name and FuncHash are merged by the rules of `release`.
 pub(super) fn rebuild(mut profile: Profile, changes: &Changes, release: Release, counted: &mut Counted) -> Profile {
     let mut merger = Merger::new(MergeOptions { release, ..MergeOptions::default() });
     for function in profile.functions.iter() {
@@ -370,8 +364,7 @@ pub(super) fn rebuild(mut profile: Profile, changes: &Changes, release: Release,
             }
         }
     }
-    // Traces, binary ids and the rest do not go through the merger: they were
-    // sampled, cut and sorted before.
+    // Traces, binary ids and the rest bypass the merger: they were already sampled, cut and sorted.
     for function in profile.temporal.traces.iter_mut().flat_map(|trace| &mut trace.functions) {
         *function = changes.targets.get(function).copied().unwrap_or(*function);
     }
@@ -387,7 +380,7 @@ fn intern(merger: &mut Merger, function: FunctionView<'_>, changes: &Changes) ->
     }
 }
 
-/// The record with another FuncHash and other targets; `None` where nothing changes.
+/// Returns the record with a new FuncHash and new targets; `None` if nothing changes.
 pub(super) fn changed(
     record: RecordView<'_>,
     hash: Option<u64>,
@@ -407,8 +400,8 @@ pub(super) fn changed(
     Some(changed)
 }
 
-/// Sites with new targets. A target that stood under both hashes stands once,
-/// with the sum of its counts; sites stay in the order of their counts.
+/// Returns sites with new targets. A target that occurred under both hashes occurs once, with the sum of its counts.
+/// Sites keep the order of their counts.
 fn retargeted(sites: &ValueSites, targets: &HashMap<NameRef, NameRef>) -> ValueSites {
     let mut all = ValueSites::new();
     let mut site_values: Vec<ValueCount> = Vec::new();
@@ -417,7 +410,7 @@ fn retargeted(sites: &ValueSites, targets: &HashMap<NameRef, NameRef>) -> ValueS
         for value in site {
             let new = targets.get(&value.value).copied();
             let target = new.unwrap_or(value.value);
-            // Unknown targets have the hash 0 each and stay apart.
+            // Unknown targets all have the hash 0 and stay separate.
             let known = site_values.iter_mut().find(|known| target != 0 && known.value == target);
             match known {
                 Some(known) => known.count = known.count.saturating_add(value.count),
@@ -430,19 +423,19 @@ fn retargeted(sites: &ValueSites, targets: &HashMap<NameRef, NameRef>) -> ValueS
     all
 }
 
-// What tells the algorithms of front-end hashes apart.
+// Properties that distinguish the versions of front-end hashes.
 
-/// The bits that a hash of the fourth algorithm may have.
+/// The bits that a hash of version 4 can use.
 pub(crate) const FOURTH_MASK: u64 = (1 << 60) - 1;
-/// The first version for which the third algorithm is computed.
+/// The first indexed version for which compilers compute hash version 3.
 pub(crate) const FIRST_THIRD_VERSION: u32 = 6;
-/// The first version for which the fourth algorithm is computed.
+/// The first indexed version for which compilers compute hash version 4.
 pub(crate) const FOURTH_VERSION: u32 = 13;
-/// The largest of the numbers that make up a small hash.
+/// The largest group of a small hash.
 const LARGEST_GROUP: u64 = 32;
 
-/// Whether a hash is made of six-bit groups, as every algorithm since the
-/// second computes it for a function of at most ten counted nodes.
+/// Returns true if a hash consists of six-bit groups, as every hash version since 2 computes it for functions of at
+/// most ten counted nodes.
 pub(crate) fn is_small(hash: u64) -> bool {
     let mut rest = hash;
     while rest != 0 {
@@ -454,8 +447,7 @@ pub(crate) fn is_small(hash: u64) -> bool {
     hash <= FOURTH_MASK
 }
 
-/// Whether clang's front end computed that hash for a function of that name, as
-/// far as both tell.
+/// Returns true if clang's front end may have computed this hash for a function of this name.
 pub(crate) fn is_of_clang(name: &[u8], hash: u64) -> bool {
     is_name_of_clang(name) && !is_of_bridge(name, hash)
 }
@@ -470,8 +462,8 @@ fn is_name_of_clang(name: &[u8]) -> bool {
     !(rust || d || swift || ends_in_rust_hash(symbol))
 }
 
-/// Rust's older mangling: `…17h`, 16 hexadecimal digits, `E`, and perhaps
-/// suffixes that begin with a dot.
+/// Returns true for Rust's legacy mangling: `…17h`, 16 hexadecimal digits, `E`, and optional suffixes that begin with a
+/// dot.
 fn ends_in_rust_hash(symbol: &[u8]) -> bool {
     let is_hash =
         |end: &[u8]| end.starts_with(b"17h") && end[3..19].iter().all(u8::is_ascii_hexdigit) && end[19] == b'E';

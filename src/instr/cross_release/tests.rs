@@ -1,4 +1,4 @@
-//! The laws, on profiles made by hand.
+//! The laws, on hand-made profiles.
 
 use crate::instr::cross_release::*;
 use crate::model::{FunctionRecord, ProfileKind, TemporalTrace, ValueCount, ValueKind, name_ref};
@@ -31,7 +31,7 @@ fn options(release: u32) -> CrossReleaseOptions {
     CrossReleaseOptions::new(release, release.indexed_version().unwrap(), unknown())
 }
 
-/// Names, hashes and first counters in order of appearance.
+/// Returns names, hashes and first counters in order of appearance.
 fn content(profile: &Profile) -> Vec<(String, u64, u64)> {
     let functions = profile.functions.iter();
     functions
@@ -103,7 +103,7 @@ fn a_file_name_with_a_semicolon_of_an_old_dump_stays() {
     options.origins.add_raw(8);
     let input = || ir(&[("x;y.c:f", 1, 5), ("x;y.c:g", 2, 5)]);
     assert_eq!(content(&cross(input(), &options).profile), content(&input()));
-    // With dumps of later releases beside it.
+    // Together with raw profiles of later releases.
     options.origins.add_raw(10);
     let mixed = ir(&[("x;y.c:f", 1, 5), ("x;y.c:g", 2, 5), ("x;y.c;f", 1, 1), ("z.c;h", 4, 1)]);
     let crossed = cross(mixed, &options);
@@ -187,7 +187,7 @@ fn large_hashes_of_22_raise_only_the_inferred_target() {
     let crossed = cross(input(), &options(19));
     assert_eq!((crossed.release, crossed.indexed_version), (Release(19), 12));
     assert_eq!(kinds(&crossed), [(FindingKind::HashOfLaterRelease, 1)]);
-    // A dump of LLVM 18 cannot have them, whatever a hash looks like.
+    // A raw profile of LLVM 18 cannot contain such hashes.
     let mut of_18 = options(19);
     of_18.origins = Origins::default();
     of_18.origins.add_raw(9);
@@ -247,7 +247,7 @@ fn findings_give_the_share_and_the_first_names() {
     );
 }
 
-/// What a comparison of two profiles follows, and both with the names and hashes of the comparison.
+/// Compares two profiles: the followed functions, and both profiles with the names and hashes of the comparison.
 fn compared(first: &Profile, second: &Profile) -> (Vec<Followed>, [Profile; 2]) {
     let following = Candidates::of([first, second]).following();
     let applied = [first, second].map(|profile| following.apply(profile.clone()));
@@ -279,7 +279,7 @@ fn a_comparison_clears_hashes_only_where_both_hash_versions_occur() {
     }
 }
 
-/// Names of few characters, so that both forms of one meet often.
+/// Returns names of few characters, so that both forms of a name often occur together.
 fn names() -> impl Strategy<Value = String> {
     "[a;:]{1,5}"
 }

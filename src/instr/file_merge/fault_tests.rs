@@ -1,6 +1,5 @@
-//! Every step of a merge, from opening the first input to renaming the output,
-//! goes wrong in every way: the output is the old one or the new one, and where
-//! it is the old one there is a message.
+//! Every step of a merge, from opening the first input to renaming the output, fails in every possible way. The output
+//! must be the old file or the new one, and if it is the old one there must be an error.
 
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::error::Result;
@@ -56,7 +55,7 @@ const MERGES: [Merge; 11] = [
         inputs: &["memprof/clang-19-plain.memprofraw", "memprof/clang-22-histogram.memprofraw"],
         run: merge_memory,
     },
-    // Compressed, and read chunk by chunk.
+    // Compressed, and read in chunks.
     Merge {
         name: "recordings",
         inputs: &["java/shapes-jdk11.jfr.gz", "java/shapes-jdk17.jfr.gz"],
@@ -84,14 +83,14 @@ fn merge_instr(inputs: &[WeightedInput], format: OutputFormat, out: &Path) -> Re
     write_file(&report.profile, &write, out).map(drop)
 }
 
-/// Raw, as a program of today writes it.
+/// Returns the current raw format.
 fn as_raw() -> OutputFormat {
     let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
     OutputFormat::Raw { encoding }
 }
 
 fn merge_memory(inputs: &[WeightedInput], out: &Path) -> Result<()> {
-    // What is wrong with an input is in the report.
+    // The report contains the faults of inputs.
     let mut options = MergeOptions { threads: ONE_THREAD, failure_mode: FailureMode::Warn, ..MergeOptions::default() };
     let programs = inputs.iter().map(|input| input.path.with_extension("binary")).filter(|program| program.exists());
     options.read.programs = Arc::new(Programs::new(programs.collect(), &Limits::default()));
@@ -114,7 +113,7 @@ fn merge_collapsed(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     output::replace(out, write_collapsed(&sum, &CollapsedOptions::default()).0.as_bytes())
 }
 
-/// A part and a raw profile into a part.
+/// Merges a partial merge and a raw profile into a partial merge.
 fn merge_part(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let options = MergeOptions { threads: ONE_THREAD, failure_mode: FailureMode::Any, ..MergeOptions::default() };
     let sums = partial::merge_partially(inputs, &options, &mut |_, _| {})?;
@@ -151,13 +150,13 @@ fn merge_iprof(inputs: &[WeightedInput], out: &Path) -> Result<()> {
 impl Merge {
     fn run(&self, out: &Path) -> Result<()> {
         let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
-        // What an input has learned is its own, so each run has new ones.
+        // Inputs cache what they detect, so each run has new ones.
         let inputs: Vec<WeightedInput> =
             self.inputs.iter().map(|name| WeightedInput::new(testdata.join(name))).collect();
         (self.run)(&inputs, out)
     }
 
-    /// One run whose step of that number goes wrong; says which step that was.
+    /// Runs once with a fault at the given step. Returns that step.
     fn check(&self, number: usize, fault: Fault, old: Option<&[u8]>, new: &[u8], out: &Path) -> Option<Step> {
         let what = || format!("{}: {fault:?} at step {number}", self.name);
         match old {

@@ -1,4 +1,4 @@
-//! Many files into one profile.
+//! The merge of many files into one profile.
 
 use crate::driver;
 use crate::driver::{InputOutcome, InputReport, InputVersion, MergeJob, Merged, OnProgress};
@@ -21,19 +21,18 @@ use std::collections::BTreeSet;
 
 /// Merges inputs in order.
 ///
-/// What is wrong with single inputs is in the report; whether the result may
-/// be used despite it is for [`MergeReport::verdict`] to say.
+/// The report contains the faults of single inputs. [`MergeReport::verdict`] decides whether the result can be used
+/// despite them.
 ///
 /// # Errors
 ///
-/// Only what makes every further step pointless, such as too little memory;
-/// damaged inputs are no such thing.
+/// Only faults that make all further steps pointless, such as too little memory; a damaged input is not such a fault.
 /// Cancelled by `options.cancel`.
 pub fn merge_files(inputs: &[WeightedInput], options: &MergeOptions, progress: OnProgress<'_>) -> Result<MergeReport> {
     merge_inputs(inputs, options, false, progress)
 }
 
-/// As [`merge_files`]. If `keeps_file`, the counters of a single input may stay in its bytes, which are then kept.
+/// Like [`merge_files`]. With `keeps_file`, the counters of a single input can stay in its bytes, which are then kept.
 pub(super) fn merge_inputs(
     inputs: &[WeightedInput],
     options: &MergeOptions,
@@ -74,15 +73,15 @@ pub(crate) fn run_merge(
     Ok((Merged { output: merger, inputs: merged.inputs }, soft_errors))
 }
 
-// A merge whose result is written and not looked at otherwise.
+// A merge whose result is only written. It can leave functions in the file that contains them.
 
-/// As [`merge_files`](crate::families::merge::merge_files), for a result that is then [written](MergeReport::write_file) in the form
-/// that `write` says, and given the names and hashes that the reader in `crossing` computes
-/// before. The functions of a single file, or their counters, may stay in it.
+/// Like [`merge_files`](crate::families::merge::merge_files), for a result that is then
+/// [written](MergeReport::write_file) with the options `write`, after it got the names and hashes that the target in
+/// `crossing` computes. The functions of a single file, or their counters, can stay in it.
 ///
 /// # Errors
 ///
-/// As [`merge_files`](crate::families::merge::merge_files).
+/// The errors of [`merge_files`](crate::families::merge::merge_files).
 pub fn merge_for_output(
     inputs: &[WeightedInput],
     options: &MergeOptions,
@@ -99,8 +98,8 @@ pub fn merge_for_output(
     merge_inputs(inputs, options, true, progress)
 }
 
-/// What a merge of one sound indexed file gives, all of it wanted as text. `None` leaves it, and
-/// what is wrong with it, to the merge.
+/// Returns the result of a merge of one valid indexed file that is completely written as text. Returns `None` to leave
+/// the file, and its faults, to the merge.
 fn report_of_single_file(
     input: &Input,
     options: &MergeOptions,
@@ -109,7 +108,7 @@ fn report_of_single_file(
 ) -> Option<MergeReport> {
     let takes_all = options.filter.is_none() && options.remapping.is_empty() && input.weight.get() == 1;
     let is_text = write.release_of_whole_text().is_some_and(|release| release == options.release);
-    // LLVM counts nothing that text cannot say.
+    // LLVM does not count data that text cannot store.
     let counts_losses = write.compat.is_llvm() && write.strict;
     if !takes_all || !is_text || !SingleFile::is_for(options.release) || counts_losses || input.is_pipe() {
         return None;
@@ -129,7 +128,7 @@ fn report_of_single_file(
     Some(report)
 }
 
-/// What a merge of the file gives beside functions.
+/// Returns the result of merging the file, without functions.
 fn rest_of(file: &SingleFile, input: &Input, options: &MergeOptions) -> Option<MergeReport> {
     let mut reader = IndexedReader::new(file.bytes(), file.reading()).ok()?;
     let mut merger = Merger::new(options.merger_options());
@@ -145,9 +144,9 @@ fn rest_of(file: &SingleFile, input: &Input, options: &MergeOptions) -> Option<M
     Some(MergeReport { memprof_losses, ..MergeReport::of(profile, vec![report]) })
 }
 
-// A whole instrumentation profile of any format.
+// Reading a whole instrumentation profile of any format.
 
-/// Reads all of a profile, as a merge of this file alone gives it.
+/// Reads a whole profile with the result that a merge of this file alone has.
 pub(crate) fn read_profile(input: &Input, limits: &Limits) -> Result<Profile> {
     let mut options = MergeOptions::default();
     options.read.limits = *limits;
@@ -177,7 +176,7 @@ mod tests {
     use std::num::NonZeroUsize;
     use std::path::{Path, PathBuf};
 
-    /// Both names of the program, and releases with the rules of 22.
+    /// Both modes, and releases with the rules of 22.
     const WAYS: [(Compat, u32); 4] =
         [(Compat::Llvm22, 22), (Compat::InPlaceOfLlvm22, 22), (Compat::Profbridge, 22), (Compat::Profbridge, 19)];
 
@@ -190,13 +189,13 @@ mod tests {
         (merge, write)
     }
 
-    /// For compilers of the release, unless that is llvm-profdata's.
+    /// Returns the adaptation to the release, unless it is llvm-profdata's own.
     fn crossing((compat, release): (Compat, u32)) -> Option<CrossReleaseOptions> {
         let version = Release(release).indexed_version().unwrap();
         (!compat.is_llvm()).then(|| CrossReleaseOptions::new(Release(release), version, Default::default()))
     }
 
-    /// All that is told and written of a result.
+    /// Returns everything that is reported and written of a result.
     fn outcome(mut report: MergeReport, way: (Compat, u32), threads: usize) -> String {
         let (mut merge, mut write) = options(way);
         write.threads = NonZeroUsize::new(threads);
@@ -227,7 +226,7 @@ mod tests {
         )
     }
 
-    /// `None` when the functions are taken out of the file.
+    /// Returns `None` if the functions are not left in the file.
     fn from_file(input: &Path, way: (Compat, u32), threads: usize) -> Option<String> {
         let (merge, write) = options(way);
         let crossing = crossing(way);
@@ -277,7 +276,7 @@ mod tests {
         file
     }
 
-    /// Functions with one record or two, of which some have values.
+    /// Returns functions with one or two records, some of which have values.
     fn profile(functions: u64) -> Profile {
         let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
         for index in 0..functions {
@@ -296,7 +295,7 @@ mod tests {
         profile
     }
 
-    /// A raw file whose second record has name and FuncHash of its first one.
+    /// Returns a raw file whose second record repeats the name and FuncHash of the first.
     fn raw_with_a_repeated_record() -> Vec<u8> {
         let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
         for index in 0..3000 {
@@ -324,14 +323,14 @@ mod tests {
                 assert_eq!((table.len(), table.records_len()), (2999, 2999));
                 let pieces: Vec<&[u64]> = table.counter_blocks().map(|piece| piece.as_words().unwrap()).collect();
                 assert!(pieces.len() == 2999 && pieces.iter().all(|piece| piece.len() == 200));
-                // The first one was added to. The others stand one behind the other, as in the file.
+                // The second record was added to the first one. The others are adjacent, as in the file.
                 let is_next = |pair: &[&[u64]]| std::ptr::addr_eq(pair[0].as_ptr_range().end, pair[1].as_ptr());
                 assert!(!is_next(&pieces[..2]) && pieces[1..].windows(2).all(is_next));
                 assert_eq!(table.find(b"function0000").unwrap().records().next().unwrap().counters, [1; 200]);
                 assert_eq!(outcome(report, way, threads), merged(file.path(), way));
             }
         }
-        // What is weighted is copied.
+        // Weighted counters are copied.
         inputs[0].weight = 3.try_into().unwrap();
         let (merge, write) = options(WAYS[0]);
         let weighted = merge_for_output(&inputs, &merge, &write, None, &mut |_, _| {}).unwrap();

@@ -1,4 +1,4 @@
-//! One input on its way into the merger: how it is opened, and when its records are read.
+//! The merge of one input: how it is opened, and when its records are read.
 
 use crate::bytes::Head;
 use crate::bytes::window::Window;
@@ -35,19 +35,19 @@ enum Reading {
     Ahead,
 }
 
-/// The number of records from which a raw profile is worth a thread that adds them.
+/// The number of records that justify a second thread for a raw profile.
 pub(super) const MANY_RECORDS: usize = 20_000;
 
-/// What the merger may keep of an input that is the only one, instead of copies of its counters.
+/// The memory of a single input that the merger can keep instead of copies of its counters.
 enum Keep {
     Copies,
-    /// Counters of half the size where they fit.
+    /// Counters of half the size if they fit.
     Narrow,
-    /// The file, in which counters stay.
+    /// The file that contains the counters.
     File(SharedPages),
 }
 
-/// One input that is merged.
+/// One input of a merge.
 pub(super) struct InputMerge<'m, 't, 'l> {
     merge: &'m FileMerge<'m>,
     options: &'m MergeOptions,
@@ -104,16 +104,16 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         if self.may_keep() && len >= memory::LARGE as u64 { Keep::Narrow } else { Keep::Copies }
     }
 
-    /// Merges a large file of which only a window is in memory. Returns `None` for what has to be read whole.
+    /// Merges a large file of which only a window is in memory. Returns `None` for files that must be read whole.
     fn add_through_window(&mut self, batch: &mut Batch) -> Option<Result<()>> {
         let read = &self.options.read;
-        // Which bitmaps stick depends on the inputs before, and only the whole text shows whether it has some.
+        // Earlier inputs determine which bitmaps stick, and only the whole text shows whether it has any.
         let may_stick = read.compat.text_bitmaps_stick() && self.merge.sizes.len() > 1;
         if let Some((len, window)) = (!may_stick).then(|| window_of_text(self.input, read)).flatten() {
             self.begin_window(len);
             return Some(self.add_text(window, batch));
         }
-        // Records of an indexed file that are read in the input's turn should not have to be waited for.
+        // Avoid waiting for records of an indexed file that are read in the input's turn.
         let is_early = self.turn.place() == 0 || self.merge.workers == 1 || self.options.is_all_or_nothing();
         let (len, outline) = is_early.then(|| outline_of(self.input, read)).flatten()?;
         self.begin_window(len);
@@ -128,7 +128,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         self.keep = self.keep_of_length(len);
     }
 
-    /// Warns if the input has another length than when the merge began.
+    /// Warns if the size of the input changed since the start of the merge.
     fn warn_of_size(&mut self, found: u64) {
         if found == self.size || self.input.is_pipe() {
             return;
@@ -140,7 +140,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         self.report.warnings.push(Warning::new(message).in_file(&self.input.path));
     }
 
-    /// Merges a text, with a thread that parses it ahead if there are several.
+    /// Merges a text profile. If there are several threads, one parses ahead.
     fn add_text(&mut self, window: Window<'_>, batch: &mut Batch) -> Result<()> {
         let mut reader = TextReader::through(window, self.options.read.compat)?.without_symbols();
         self.report.version = Some(InputVersion::Text { has_colon_names: reader.has_colon_names() });
@@ -162,18 +162,18 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
             return self.add_memory(data);
         }
         let is_text = format != input::Format::Indexed;
-        // Its kind must not determine that of the result.
+        // A blank text must not determine the kind of the result.
         if !read.compat.is_llvm() && format == input::Format::Text && text::is_blank(&Head::new(data)) {
             return Ok(());
         }
         if !is_text && !read.compat.is_llvm() && Frame::is_at_end_of(data) {
-            // Of a file that would have been seen before.
+            // A partial merge in a regular file was detected earlier.
             let error = Error::usage("a partial merge cannot come through a pipe or compressed");
             return Err(error.with_hint("name the file itself"));
         }
-        // Which bitmaps stick depends on the inputs before.
+        // Earlier inputs determine which bitmaps stick.
         let sticks = is_text && read.compat.text_bitmaps_stick() && text::has_bitmaps(data);
-        // Two threads copy the records of indexed files for longer than one adds them from where they are.
+        // Two threads need longer to copy the records of an indexed file than one needs to add them directly.
         let is_quick = !is_text && self.merge.workers <= 2;
         let reading = if sticks || is_quick { Reading::InTurn } else { Reading::Early };
         read_with(data, read, self.merge.threads_per_input, |reader| {
@@ -196,7 +196,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
             let begun = merger.begin_without_records(ProfileKind::MEMPROF);
             begun.map_err(|error| memory_profiles::conflict(error, &Source::Yaml))?;
             if read.is_err() {
-                // LLVM adds an empty profile, which drops the static data of others.
+                // LLVM adds an empty profile, which drops the static data of other inputs.
                 merger.add_memory(MemoryProfile::default(), Source::Yaml, 1)?;
             }
         }
@@ -209,7 +209,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         merger.add_memory(profile, source, self.input.weight.get())
     }
 
-    /// Merges a raw profile: only its counters and values if its program is known, record by record otherwise.
+    /// Merges a raw profile: only its counters and values if its image is known, otherwise record by record.
     fn add_raw(&mut self, data: &[u8], batch: &mut Batch, names: &mut Option<Arc<RawNames>>) -> Result<()> {
         let (merge, options) = (self.merge, self.options);
         let mut reading = options.read.raw();
@@ -237,7 +237,8 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         self.turn.place() + 1 == self.merge.sizes.len()
     }
 
-    /// Makes room for the image of a profile before it is read, so that old and new are not in memory together.
+    /// Reserves memory for the image of a profile before it is read, so that the old and the new image are not in
+    /// memory together.
     fn expect_image(&mut self, profile: &RawProfile<'_>) {
         let place = self.turn.place();
         let evicted = self.merge.images().map(|mut images| images.expect(profile, place)).unwrap_or_default();
@@ -249,7 +250,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         }
     }
 
-    /// Merges a raw profile record by record, and remembers its image if `remembers`.
+    /// Merges a raw profile record by record, and stores its image if `remembers`.
     fn add_raw_records(
         &mut self,
         data: &[u8],
@@ -259,12 +260,12 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
     ) -> Result<()> {
         self.report.version = Some(InputVersion::Raw(reader.profile().header().version().into()));
         if self.merge.chunks.is_none() {
-            // The only input: its names are in memory anyway.
+            // For a single input, its names are in memory anyway.
             reader.names().stay();
         }
         let records = reader.profile().len();
         let mut placed = Vec::new();
-        // If memory is short the image is not remembered.
+        // If memory is short, the image is not stored.
         let remembers = remembers && placed.try_reserve_exact(records).is_ok();
         if self.turn.place() == 0 {
             self.turn.wait()?.merger.reserve(records);
@@ -272,7 +273,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         let is_large = self.is_last() && self.merge.threads_per_input > 1 && records >= MANY_RECORDS;
         let reading = if is_large { Reading::Ahead } else { Reading::Early };
         let is_whole = self.add_reader(reader, reading, batch, remembers.then_some(&mut placed))?;
-        // A file of several profiles, or of which not all was merged, is no pattern for others.
+        // A file with several profiles, or one that was merged in part, cannot serve as the image of others.
         if remembers && is_whole && self.report.warnings.is_empty() && reader.profile().start() == 0 {
             let known = Known::new(data, reader.profile(), reader.names(), placed, self.merge.workers);
             if let (Some(mut images), Some(known)) = (self.merge.images(), known) {
@@ -282,7 +283,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         Ok(())
     }
 
-    /// Merges what a reader has. Returns true if all of it was merged.
+    /// Merges the content of a reader. Returns true if all of it was merged.
     fn add_reader(
         &mut self,
         reader: &mut dyn ProfileReader,
@@ -296,7 +297,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         adding.remapping = Some(&options.remapping).filter(|remapping| !remapping.is_empty());
         adding.most_name_bytes = options.read.limits.name_bytes;
         adding.path = Some(&self.input.path);
-        // LLVM's merge writes an empty section in its place.
+        // LLVM's merge writes an empty section instead.
         adding.takes_memprof = !options.read.compat.is_llvm();
         let all_or_nothing = options.is_all_or_nothing();
         // The driver replaces the merger if the first input is damaged.
@@ -312,7 +313,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         self.add_in_turn(&mut staged, Reading::InTurn, &adding, placed)
     }
 
-    /// Adds what a reader has, in the input's turn.
+    /// Adds the content of a reader in the input's turn.
     fn add_in_turn(
         &mut self,
         reader: &mut dyn ProfileReader,
@@ -356,13 +357,13 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         };
         sums.bound = sums.bound.saturating_add(bits.saturating_mul(adding.weight));
         let is_whole = soft_errors.is_empty();
-        // Of a damaged input that is taken back, no record was merged.
+        // A damaged input that is rolled back contributes no records.
         let is_taken_back = self.options.is_all_or_nothing() && read.is_err();
         if !is_taken_back {
             self.merge.add_soft_errors(self.turn.place(), soft_errors);
         }
         self.take_warnings(reader);
-        // In llvm-profdata mode, what follows a damaged record may be added.
+        // In llvm-profdata mode, records after a damaged one can be added.
         let read = if self.options.is_all_or_nothing() { Ok(read?) } else { read };
         self.turn.wait()?.merger.add_rest(reader, adding, read)?;
         Ok(is_whole)
@@ -374,7 +375,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
     }
 }
 
-/// Bytes of counters and values.
+/// Returns the size of counters and values in bytes.
 fn bytes_of(record: RecordView<'_>) -> usize {
     let values = ValueKind::ALL.map(|kind| record.sites(kind).values_len() * size_of::<ValueCount>());
     record.counters.len() * size_of::<u64>() + values.iter().sum::<usize>()

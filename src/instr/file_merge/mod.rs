@@ -1,5 +1,5 @@
-//! The merge of LLVM instrumentation profiles: which inputs are read early, and how raw profiles of one program add their
-//! counters outside of their turn.
+//! The merge of LLVM instrumentation profiles: which inputs are read early, and how raw profiles of one program add
+//! their counters outside their turn.
 
 #[cfg(all(test, feature = "correlate"))]
 mod fault_tests;
@@ -66,7 +66,7 @@ impl Merge for FileMerge<'_> {
         if sums.merger.is_out_of_memory() {
             return Err(memory::refused(HOLD_SUMS));
         }
-        // Image sums that wait may be added too late if counts saturate, or if uniformity is weighed by counts.
+        // Pending image sums must not be added too late if counts saturate, or if uniformity is weighted by counts.
         Ok(sums.has_image_sums && (sums.has_uniformity || sums.bound > 1 << 63))
     }
 

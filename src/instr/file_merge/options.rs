@@ -1,4 +1,4 @@
-//! How profiles are merged, and when a merge fails.
+//! Options of a merge, and when a merge fails.
 
 use crate::cancel::Cancel;
 use crate::driver::{FailureMode, RunOptions};
@@ -8,59 +8,59 @@ use crate::instr::{FunctionFilter, Remapping, SharedKind};
 use crate::model::Release;
 use std::num::NonZeroUsize;
 
-/// How profiles are merged.
+/// Options for merging profiles.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct MergeOptions {
-    /// How inputs are read.
+    /// Options for reading the inputs.
     pub read: ReadOptions,
-    /// Whose merge rules apply: the release that the result is written for.
+    /// The release whose merge rules apply: the target of the output.
     pub release: Release,
-    /// When bad inputs end the merge.
+    /// When damaged inputs end the merge.
     pub failure_mode: FailureMode,
-    /// Worker threads; `None` asks the machine. The result does not depend on it.
+    /// Worker threads; `None` uses the number of processors. The result does not depend on it.
     pub threads: Option<NonZeroUsize>,
-    /// Most temporal traces kept. Default: LLVM's 100.
+    /// The maximum number of temporal traces. Default: LLVM's 100.
     pub trace_reservoir_size: Option<u64>,
-    /// Functions kept of each trace. Default: LLVM's 10000.
+    /// The maximum number of functions per trace. Default: LLVM's 10000.
     pub max_trace_length: Option<u64>,
     /// Keep the names of vtables.
     pub keep_vtable_names: bool,
-    /// Functions whose names are changed while reading.
+    /// Functions that are renamed during reading.
     pub remapping: Remapping,
-    /// Functions that will be written. The merged profile holds all of them,
-    /// since those left out still decide the order of the rest in files of
-    /// older releases; give the same filter to the writer.
+    /// Functions to write. The merged profile contains all of them, because in files of older releases dropped
+    /// functions still determine the order of the rest. The writer needs the same filter.
     pub filter: FunctionFilter,
-    /// How the sum of memory profiles is written.
+    /// Options for writing the merged memory profile.
     pub memprof: MemProfOptions,
-    /// Keep the good records of bad inputs when the merge goes on.
+    /// Keep the valid records of damaged inputs if the merge continues.
     pub salvage: bool,
-    /// Ends the merge early.
+    /// Count a profile twice that occurs in a partial merge and in another input.
+    pub allow_duplicates: bool,
+    /// Cancels the merge.
     pub cancel: Cancel,
-    /// The kind of inputs that were merged before.
+    /// The kind of the inputs that were merged before.
     pub(crate) shared_kind: SharedKind,
 }
 
 impl MergeOptions {
-    /// Whether a bad input gives nothing at all: under our own rules, unless its
-    /// good records are asked for, or it ends the merge.
+    /// Returns true if a damaged input contributes nothing: in profbridge mode, unless its valid records are requested
+    /// or it ends the merge.
     pub(crate) fn is_all_or_nothing(&self) -> bool {
         !self.read.compat.is_llvm() && !self.salvage && self.failure_mode != FailureMode::Any
     }
 
-    /// Returns true if an input of another kind than those before it is the error of the merge, rather than one of
-    /// the inputs that failed.
+    /// Returns true if an input of a different kind is the error of the merge, instead of one of the failed inputs.
     pub fn reports_kind_conflict(&self) -> bool {
         !self.read.compat.is_llvm() && self.failure_mode == FailureMode::Any
     }
 
-    /// What of these options the merge loop takes.
+    /// Returns the options for the merge loop.
     pub(crate) fn run(&self) -> RunOptions {
         RunOptions { threads: self.threads, whole_inputs: self.is_all_or_nothing(), cancel: self.cancel.clone() }
     }
 
-    /// What of these options the merger takes.
+    /// Returns the options for the merger.
     pub(crate) fn merger_options(&self) -> crate::instr::MergeOptions {
         let mut options = crate::instr::MergeOptions::default();
         options.release = self.release;

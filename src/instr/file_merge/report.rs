@@ -1,4 +1,4 @@
-//! What became of a merge and of each input.
+//! The outcome of a merge and of each input.
 
 use crate::driver::{Facts, FactsRequest};
 use crate::driver::{InputOutcome, InputReport, InputVersion};
@@ -14,7 +14,7 @@ use crate::model::{Loss, Profile};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// A record that was not merged, or not completely.
+/// A record that was not merged, or only in part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordError {
@@ -22,41 +22,41 @@ pub struct RecordError {
     pub input: usize,
     /// The name of the function.
     pub function: Vec<u8>,
-    /// What happened.
+    /// The fault.
     pub error: SoftError,
-    /// Whether it is the first error of this kind in the merge.
+    /// Whether this is the first error of its kind in the merge.
     pub is_first: bool,
 }
 
-/// The merged profile and how it came about.
+/// The merged profile and the outcome of each input.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct MergeReport {
-    /// The result; of [`merge_for_output`](crate::families::merge_for_output) perhaps without
-    /// the functions, which the report tells and writes all the same.
+    /// The result. After [`merge_for_output`](crate::families::merge_for_output) its functions may be missing; the
+    /// report still counts and writes them.
     pub profile: Profile,
-    /// One entry an input, in order.
+    /// One report per input, in order.
     pub inputs: Vec<InputReport>,
     /// A site of the result lists a memory size twice (LLVM: `invalid profile created`).
     pub repeats_memory_size: bool,
-    /// What the section of memory profiles cannot hold.
+    /// Data that the section of memory profiles cannot store.
     pub memprof_losses: Vec<Loss>,
-    /// Functions that filters left out of partial merges among the inputs; their
-    /// names still stand in the profile, since they decide about the order of
-    /// others ([`FunctionFilter::without`](crate::instr::FunctionFilter::without) leaves them out).
+    /// Functions that filters dropped from partial merges among the inputs. Their names are still in the profile
+    /// because they determine the order of others ([`FunctionFilter::without`](crate::instr::FunctionFilter::without)
+    /// drops them).
     pub left_out: HashSet<Vec<u8>>,
-    /// There are several memory profiles, and no function is in two of them.
+    /// Whether there are several memory profiles that have no function in common.
     pub memory_shares_nothing: bool,
-    /// Records that were not merged, or not completely, in the order of the inputs.
+    /// Records that were not merged, or only in part, in the order of the inputs.
     pub soft_errors: Vec<RecordError>,
     /// The kind that the inputs share.
     pub(crate) shared_kind: SharedKind,
-    /// The functions, where they need not be taken out of the only input.
+    /// The functions, if they can stay in the only input.
     pub(crate) file: Option<SingleFile>,
 }
 
 impl MergeReport {
-    /// A result of which there is nothing else to say.
+    /// Returns a report with a profile and inputs only.
     pub(crate) fn of(profile: Profile, inputs: Vec<InputReport>) -> Self {
         let (memprof_losses, left_out) = (Vec::new(), HashSet::new());
         Self {
@@ -72,12 +72,12 @@ impl MergeReport {
         }
     }
 
-    /// Writes the result, as [`write_file`](crate::families::write_file).
+    /// Writes the result like [`write_file`](crate::families::write_file).
     ///
     /// # Errors
     ///
-    /// As [`write_file`](crate::families::write_file); usage for another form than that which
-    /// [`merge_for_output`](crate::families::merge_for_output) was told.
+    /// The errors of [`write_file`](crate::families::write_file); a usage error for a form other than the one passed to
+    /// [`merge_for_output`](crate::families::merge_for_output).
     pub fn write_file(&self, options: &WriteOptions, path: &Path) -> Result<Saved> {
         let Some(file) = &self.file else { return encode::write_file(&self.profile, options, path) };
         let Some(release) = options.release_of_whole_text() else {
@@ -88,12 +88,12 @@ impl MergeReport {
         })
     }
 
-    /// Number of functions of the result.
+    /// Returns the number of functions of the result.
     pub fn functions_len(&self) -> usize {
         self.file.as_ref().map_or_else(|| self.profile.functions.len(), SingleFile::functions_len)
     }
 
-    /// Number of records of the result.
+    /// Returns the number of records of the result.
     pub fn records_len(&self) -> usize {
         self.file.as_ref().map_or_else(|| self.profile.functions.records_len(), SingleFile::records_len)
     }
@@ -106,12 +106,12 @@ impl MergeReport {
         })
     }
 
-    /// Whether enough inputs could be used.
+    /// Checks that enough inputs could be used.
     ///
     /// # Errors
     ///
-    /// The first kind conflict if [`MergeOptions::reports_kind_conflict`]; otherwise inputs failed
-    /// if there are too many of them for `options.failure_mode`.
+    /// The first kind conflict if [`MergeOptions::reports_kind_conflict`]; an error for failed inputs if
+    /// `options.failure_mode` does not allow them.
     pub fn verdict(&self, options: &MergeOptions) -> Result<()> {
         match self.kind_conflict().filter(|_| options.reports_kind_conflict()) {
             Some(conflict) => Err(conflict),
@@ -119,7 +119,7 @@ impl MergeReport {
         }
     }
 
-    /// The error of the first input of another kind than those before it.
+    /// Returns the error of the first input whose kind conflicts with earlier ones.
     fn kind_conflict(&self) -> Option<Error> {
         self.failures().find_map(|(input, error)| {
             let ErrorKind::KindConflict { detail } = error.kind() else { return None };
@@ -131,11 +131,11 @@ impl MergeReport {
         })
     }
 
-    /// What of the result is written.
+    /// Returns the facts about the records that are written.
     ///
     /// # Errors
     ///
-    /// As [`facts_of`](encode::facts_of).
+    /// The errors of [`facts_of`](encode::facts_of).
     pub fn facts(&self, write: &WriteOptions, limits: &Limits, wanted: FactsRequest) -> Result<Facts> {
         let facts = match &self.file {
             Some(file) => {
@@ -149,7 +149,7 @@ impl MergeReport {
         Ok(facts.of_inputs(self.used()))
     }
 
-    /// Which releases may have written the inputs.
+    /// Returns the releases that may have written the inputs.
     pub fn origins(&self) -> Origins {
         let mut origins = Origins::default();
         for version in self.inputs.iter().filter_map(|input| input.version) {
@@ -163,8 +163,8 @@ impl MergeReport {
         origins
     }
 
-    /// Whether there are several inputs with functions, and no function is in two of them. Memory profiles are asked
-    /// where there is nothing else.
+    /// Returns true if there are several inputs with functions that have no function in common. Memory profiles count
+    /// if there are no other profiles.
     pub fn shares_nothing(&self) -> bool {
         if self.functions_len() == 0 {
             return self.memory_shares_nothing;
@@ -173,7 +173,7 @@ impl MergeReport {
         records().count() > 1 && records().sum::<u64>() == self.functions_len() as u64
     }
 
-    /// Inputs that were used; those without a record do not count.
+    /// Returns the number of used inputs; inputs without records do not count.
     pub fn used(&self) -> usize {
         self.inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Used) && !report.is_empty()).count()
     }

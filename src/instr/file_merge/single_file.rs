@@ -1,8 +1,7 @@
 //! The functions of a single indexed file that is written as text.
 //!
-//! A merge of one file that holds every function once changes nothing but the
-//! order of records and of values, so its functions need not be taken out of it.
-//! Whatever is irregular about the file is left to the merge.
+//! A merge of one file in which every function occurs once only changes the order of records and values, so the
+//! functions can stay encoded. Files with irregular content go through the merge.
 
 use crate::error::{Error, Result};
 use crate::indexed::{Entry, IndexedProfile, ReadOptions};
@@ -21,33 +20,33 @@ use std::io::{self, Write};
 pub(crate) struct SingleFile {
     bytes: InputBytes,
     reading: ReadOptions,
-    /// Where they stand, in the order of their names.
+    /// Positions of the functions, in the order of their names.
     places: Vec<u64>,
     records: usize,
     seen: Seen,
 }
 
-/// What the functions of a file ask for.
+/// Properties of the functions in a file.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Some value stands for a name.
+    /// Whether some value refers to a name.
     names_something: bool,
-    /// Some site lists a memory size twice.
+    /// Whether some site lists a memory size twice.
     repeats_a_size: bool,
-    /// Some name cannot stand on any line of a text.
+    /// Whether some name cannot be written on a line of text.
     has_irregular_name: bool,
 }
 
 impl SingleFile {
-    /// Whether functions and values that a release merges are ordered as here.
+    /// Returns true if a release orders merged functions and values as here.
     pub(super) fn is_for(release: Release) -> bool {
-        // A file with traces is merged as any other, and nothing else differs.
+        // Files with traces go through the merge, and the rules differ in nothing else.
         let rules = |release| MergeRules { traces: MergeRules::default().traces, ..MergeRules::of(release) };
         rules(release) == rules(Release::DEFAULT)
     }
 
-    /// Looks a file through; `None` when something is wrong or irregular, or its names and hashes
-    /// may not be those that the reader in `crossing` computes, whatever origins stand there.
+    /// Scans a file. Returns `None` if it is damaged or irregular, or if its names and hashes may differ from those
+    /// that the target in `crossing` computes.
     pub(super) fn scan(
         bytes: InputBytes,
         merge: &MergeOptions,
@@ -79,22 +78,22 @@ impl SingleFile {
         Some(Self { bytes, reading, places, records, seen })
     }
 
-    /// The file's bytes.
+    /// Returns the bytes of the file.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// How it is read.
+    /// Returns the options for reading the file.
     pub(super) fn reading(&self) -> ReadOptions {
         self.reading
     }
 
-    /// Number of functions.
+    /// Returns the number of functions.
     pub(crate) fn functions_len(&self) -> usize {
         self.places.len()
     }
 
-    /// Number of records.
+    /// Returns the number of records.
     pub(crate) fn records_len(&self) -> usize {
         self.records
     }
@@ -104,7 +103,7 @@ impl SingleFile {
         self.seen.repeats_a_size
     }
 
-    /// Sum of all counters, pseudo counts left out; stops at the largest number.
+    /// Returns the sum of all counters without pseudo counts. It saturates.
     pub(super) fn total_count(&self) -> u64 {
         let Ok(functions) = self.functions() else { return 0 };
         let mut total = 0u64;
@@ -118,11 +117,11 @@ impl SingleFile {
         total
     }
 
-    /// Writes all functions, and what `rest` has beside functions, as text.
+    /// Writes all functions, and the other content from `rest`, as text.
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub(super) fn write_text(
         &self,
         rest: &Profile,
@@ -151,7 +150,7 @@ impl SingleFile {
     }
 }
 
-/// The places in the order of the names; `None` when a name stands twice.
+/// Returns the positions in the order of the names; `None` if a name occurs twice.
 fn in_order(names: &[&[u8]], places: &[u64]) -> Option<Vec<u64>> {
     let order = name_order(u32::try_from(names.len()).ok()?, |at| names[at as usize]);
     let is_strict = order.is_sorted_by(|one, other| names[*one as usize] < names[*other as usize]);
@@ -159,7 +158,7 @@ fn in_order(names: &[&[u8]], places: &[u64]) -> Option<Vec<u64>> {
 }
 
 impl Seen {
-    /// `None` for what a merge changes or refuses.
+    /// Returns `None` for records that a merge changes or rejects.
     fn look_at(&mut self, entry: &Entry<'_>, merge: &MergeOptions, rules: &MergeRules) -> Option<()> {
         let len = entry.name.len() as u64;
         if len == 0 || len > merge.read.limits.name_bytes || entry.records.is_irregular() {
@@ -169,19 +168,19 @@ impl Seen {
         if !entry.records.has_value_sites() && entry.records.len() == 1 {
             return Some(());
         }
-        // Sound from end to end: that was found out when the entry was found.
+        // `scan` validated all records.
         let records = as_merged(entry.records.clone().map_while(Result::ok));
         for record in &records {
             self.repeats_a_size |= repeats_size(record.view(), rules);
             self.names_something |=
                 ValueKind::ALL.iter().any(|kind| kind.is_name() && record.sites(*kind).values_len() != 0);
         }
-        // Records with one FuncHash have to be merged.
+        // Records with the same FuncHash must be merged.
         records.is_sorted_by(|one, other| one.func_hash < other.func_hash).then_some(())
     }
 }
 
-/// Records of one name as a merge leaves them.
+/// Returns the records of one name in the order of a merge.
 fn as_merged(records: impl Iterator<Item = FunctionRecord>) -> Vec<FunctionRecord> {
     let mut records: Vec<FunctionRecord> = records.collect();
     records.sort_by_key(|record| record.func_hash);

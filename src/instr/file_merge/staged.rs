@@ -1,5 +1,5 @@
-//! Records on their way from a reader to where they are used: all of an input
-//! at once, or some at a time with a thread on either side.
+//! Records between a reader and their consumer: all records of an input at once, or in batches with a thread on either
+//! side.
 
 use crate::compat::Compat;
 use crate::driver::trace;
@@ -20,30 +20,30 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Records that are handed over at a time.
+/// The number of records per batch.
 const BATCH: usize = 512;
-/// Batches that may wait.
+/// The maximum number of pending batches.
 const WAITING: usize = 4;
 
-/// Records with their names, copied from a reader; the memory is used again.
+/// Records with their names, copied from a reader. Batches are reused.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    /// All names that are not pieces of a shared text, one behind the other.
+    /// Concatenated names that are not part of a shared text.
     own: Vec<u8>,
-    /// Shared texts, in the order in which the names come from them.
+    /// Shared texts, in the order of the names that refer to them.
     texts: Vec<NameText>,
     names: Vec<Name>,
-    /// One for each name.
+    /// One record per name.
     records: RecordStore,
-    /// What the reader found behind them.
+    /// The fault that the reader found after these records.
     fault: Option<Error>,
-    /// The file in which their counters may stay.
+    /// The file in which counters can stay.
     file: Option<SharedPages>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Name {
-    /// Within its shared text, else within `own`.
+    /// Offset in the shared text, otherwise in `own`.
     start: usize,
     len: usize,
     /// Index into `texts`.
@@ -52,8 +52,7 @@ struct Name {
 }
 
 impl Batch {
-    /// Takes records of a reader, `most` of them, in place of what was there;
-    /// `false` when no more follow.
+    /// Replaces the content with up to `most` records of a reader. Returns false if no more records follow.
     fn fill(&mut self, reader: &mut dyn ProfileReader, most: usize) -> bool {
         self.own.clear();
         self.texts.clear();
@@ -99,7 +98,7 @@ impl Batch {
     }
 }
 
-/// Where a text stands among `texts`, at whose end it is put unless it is there.
+/// Returns the position of a text in `texts`, and appends it if it is new.
 fn place_of(text: &NameText, texts: &mut Vec<NameText>) -> usize {
     if !texts.last().is_some_and(|last| last.is(text)) {
         texts.push(text.clone());
@@ -107,7 +106,7 @@ fn place_of(text: &NameText, texts: &mut Vec<NameText>) -> usize {
     texts.len() - 1
 }
 
-/// What a reader has beside records; complete once all records were read.
+/// The content of a reader other than records. Complete after all records were read.
 #[derive(Debug)]
 struct Rest {
     kind: ProfileKind,
@@ -131,24 +130,24 @@ impl Rest {
     }
 }
 
-/// Takes out what was found, or what was wrong with it.
+/// Takes the result of a section, or its fault.
 fn take<T: Default>(found: &mut Result<T>) -> Result<T> {
     std::mem::replace(found, Ok(T::default()))
 }
 
-/// A reader of what another one has read.
+/// A reader of staged records.
 #[derive(Debug)]
 pub(super) struct Staged<'b> {
     batch: &'b mut Batch,
-    /// Records of the batch handed out so far.
+    /// The number of records of the batch that were returned so far.
     handed_out: usize,
-    /// Where further batches come from.
+    /// The source of further batches.
     more: Option<User<Batch>>,
     kind: ProfileKind,
     version_word: u64,
     hashes_names: bool,
     traces_take_input_weight: bool,
-    /// With records alone there is none.
+    /// `None` if only records are needed.
     rest: Option<Rest>,
     symbols: SymbolTable,
 }
@@ -168,7 +167,7 @@ impl<'b> Staged<'b> {
         }
     }
 
-    /// Reads a whole input; what is wrong with it is said in its place.
+    /// Reads a whole input. Faults are returned at the same position as by the reader.
     pub(super) fn read(reader: &mut dyn ProfileReader, batch: &'b mut Batch) -> Self {
         let mut staged = Self::new(reader, batch);
         staged.batch.fill(reader, usize::MAX);
@@ -176,8 +175,7 @@ impl<'b> Staged<'b> {
         staged
     }
 
-    /// Finds what is wrong with an input that was read whole; `records` is the
-    /// number of those before it.
+    /// Finds the faults of an input that was read whole; `records` is the number of records before the fault.
     pub(super) fn check(&mut self, adding: &InputOptions<'_>, limits: &Limits, records: &mut u64) -> Result<()> {
         for at in 0..self.batch.names.len() {
             *records = at as u64 + 1;
@@ -202,7 +200,7 @@ impl<'b> Staged<'b> {
 
 impl ProfileReader for Staged<'_> {
     fn kind(&self) -> ProfileKind {
-        // A raw file of several profiles says that of the last one at its end.
+        // A raw file with several profiles reports the data of the last one at its end.
         let is_over = self.handed_out == self.batch.names.len();
         self.rest.as_ref().filter(|_| is_over).map_or(self.kind, |rest| rest.kind)
     }
@@ -229,7 +227,7 @@ impl ProfileReader for Staged<'_> {
         self.hashes_names
     }
 
-    /// Of no use to a merge, for which records are staged.
+    /// Merges do not need symbols.
     fn symbols(&mut self) -> Result<&SymbolTable> {
         Ok(&self.symbols)
     }
@@ -260,8 +258,8 @@ impl ProfileReader for Staged<'_> {
     }
 }
 
-/// Reads records on this thread while another uses them; both on this one where
-/// no thread can be had. `file` is where counters may stay.
+/// Reads records on this thread while another one uses them, or does both on this thread if no other is available.
+/// Counters can stay in `file`.
 pub(super) fn read_ahead<T: Send>(
     reader: &mut dyn ProfileReader,
     file: Option<&SharedPages>,
@@ -274,7 +272,7 @@ pub(super) fn read_ahead<T: Send>(
     std::thread::scope(|scope| {
         match threads::start_with(scope, use_records, move |use_records| use_records(&mut staged)) {
             Ok(user) => {
-                // The other side hangs up when it has had enough.
+                // The receiver is dropped when it needs no more records.
                 batch.file = file.cloned();
                 while batch.fill(reader, BATCH) && maker.hand_over(&mut batch) {
                     batch.file = file.cloned();
@@ -290,22 +288,22 @@ pub(super) fn read_ahead<T: Send>(
 
 // Value sites of one image, to which several threads add the profiles of a run in the order of the inputs.
 //
-// The outcome depends on the order, because a site keeps at most 255 values. So the sites are split into shards, and
+// The result depends on the order, because a site keeps at most 255 values. So the sites are split into shards, and
 // every profile visits them in order: while one profile is at a shard, the next one is at the shard before it.
 
 /// The sites of an image.
 #[derive(Debug)]
 pub(super) struct Values {
     shards: Vec<Shard>,
-    /// Where each shard begins in [`Image::with_sites`].
+    /// The start of each shard in [`Image::with_sites`].
     starts: Vec<usize>,
-    /// For each record with sites which of its shard's it is.
+    /// For each record with sites, its position in its shard.
     slots: Vec<usize>,
-    /// Their records, shard by shard.
+    /// The records of each shard.
     targets: Vec<Vec<RecordId>>,
-    /// Profiles that were let in.
+    /// The number of admitted profiles.
     tickets: AtomicUsize,
-    /// A profile that was let in will not visit all shards: its thread panicked.
+    /// Set if an admitted profile will not visit all shards because its thread panicked.
     is_abandoned: AtomicBool,
 }
 
@@ -317,29 +315,29 @@ struct Shard {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Files that went through.
+    /// The number of files that visited the shard.
     passed: usize,
-    /// While they are taken out of the merger: the sites of each record.
+    /// The sites of each record, while they are taken out of the merger.
     taken: Vec<[TakenSites; ValueKind::COUNT]>,
     merger: Option<SiteMerger>,
 }
 
-/// A file of the image as far as its values go.
+/// The values of one file of the image.
 pub(super) struct ValueFile<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) profile: &'a RawProfile<'a>,
     pub(super) slide: u64,
     pub(super) compat: Compat,
     pub(super) weight: u64,
-    /// Where the values of each shard begin.
+    /// The start of the values of each shard.
     pub(super) offsets: Vec<usize>,
 }
 
-/// Bytes of value data that are worth a shard.
+/// Bytes of value data that justify a shard.
 const SHARD: usize = 1 << 16;
 
 impl Values {
-    /// The sites of an image whose first file is `file`, for so many threads.
+    /// Returns the sites of an image whose first file is `file`, for the given number of threads.
     pub(super) fn new(
         image: &Image,
         file: &[u8],
@@ -357,7 +355,7 @@ impl Values {
         });
         let bytes = offsets.last().zip(offsets.first()).map_or(0, |(last, first)| last - first);
         trace::shards(bytes / SHARD);
-        // Records that stand twice have to be met in one shard.
+        // Duplicate records must be in one shard.
         let shards = if known.len() < records.len() { 1 } else { (4 * threads).min(bytes / SHARD).max(1) };
         let first = offsets.first().copied().unwrap_or(0);
         let starts: Vec<usize> =
@@ -386,12 +384,12 @@ impl Values {
         })
     }
 
-    /// Whether the image has no value sites.
+    /// Returns true if the image has no value sites.
     pub(super) fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// Where the shards begin: see [`Image::find_values`].
+    /// Returns the start of each shard: see [`Image::find_values`].
     pub(super) fn starts(&self) -> &[usize] {
         &self.starts
     }
@@ -406,7 +404,7 @@ impl Values {
         }
     }
 
-    /// Puts the sites back into the merger, once all files went through.
+    /// Puts the sites back into the merger, after all files visited them.
     pub(super) fn put_back(&self, merger: &mut Merger) {
         for (shard, records) in self.shards.iter().zip(&self.targets) {
             let mut state = shard.wait_for(self.tickets.load(Ordering::Relaxed), &self.is_abandoned);
@@ -422,19 +420,19 @@ impl Values {
     }
 }
 
-/// The place of one profile among those that visit the shards. Dropping it early wakes all that wait for it.
+/// The place of one profile in the queue for the shards. Dropping it early wakes all waiting threads.
 pub(super) struct Ticket<'v> {
     values: &'v Values,
     number: usize,
 }
 
 impl<'v> Ticket<'v> {
-    /// Lets a profile in, after those that were let in before.
+    /// Admits a profile after those that were admitted before.
     pub(super) fn new(values: &'v Values) -> Self {
         Self { values, number: values.tickets.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// Adds the values of the profile. Returns the records whose values were not, or only partly, added.
+    /// Adds the values of the profile. Returns the records whose values were not added, or only in part.
     pub(super) fn add(self, image: &Image, file: &ValueFile<'_>) -> Vec<(RecordId, SoftError)> {
         let values = self.values;
         let mut errors = Vec::new();
@@ -470,7 +468,7 @@ impl Drop for Ticket<'_> {
         }
         self.values.is_abandoned.store(true, Ordering::Relaxed);
         for shard in &self.values.shards {
-            // No thread may be between its look at `is_abandoned` and its wait.
+            // No thread may be between its check of `is_abandoned` and its wait.
             drop(shard.state());
             shard.moved_on.notify_all();
         }
@@ -482,7 +480,7 @@ impl Shard {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the given number of profiles have visited the shard, or one of them never will.
+    /// Waits until the given number of profiles visited the shard, or one of them is abandoned.
     fn wait_for(&self, profiles: usize, is_abandoned: &AtomicBool) -> MutexGuard<'_, State> {
         let waiting = |state: &mut State| state.passed != profiles && !is_abandoned.load(Ordering::Relaxed);
         self.moved_on.wait_while(self.state(), waiting).unwrap_or_else(PoisonError::into_inner)
@@ -495,7 +493,7 @@ mod tests {
     use crate::model::{FunctionRecord, RecordView};
     use crate::threads::refusal;
 
-    /// Hands out records without end, and counts them.
+    /// Returns records without end, and counts them.
     #[derive(Debug)]
     struct InfiniteReader {
         record: FunctionRecord,

@@ -1,4 +1,4 @@
-//! The state of a merge of files: what all threads share, what changes in input order, and what one thread reuses.
+//! The state of a merge of files: shared by all threads, changed in input order, or reused by one thread.
 
 use crate::driver::{Attempt, InputReport, InputTurn, MergeJob};
 use crate::error::Result;
@@ -11,12 +11,12 @@ use crate::model::RecordId;
 use crate::raw::{Image, ImageSum, NameChunks, PlausibleCounters, RawNames, RawProfile};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// One merge of files.
+/// A merge of files.
 pub(crate) struct FileMerge<'a> {
     pub(super) options: &'a MergeOptions,
     /// The size of each input when the merge began; 0 if unknown.
     pub(super) sizes: Vec<u64>,
-    /// Whether the counters of the only input may stay in its bytes.
+    /// Whether the counters of the only input can stay in its bytes.
     pub(super) keeps_file: bool,
     pub(super) workers: usize,
     pub(super) threads_per_input: usize,
@@ -27,14 +27,14 @@ pub(crate) struct FileMerge<'a> {
     pub(super) soft_errors: Mutex<Vec<(usize, RecordId, SoftError)>>,
 }
 
-/// What inputs are added to.
+/// The accumulated state of a merge.
 pub(crate) struct Sums {
     pub(super) merger: Merger,
     /// The image whose value sites are not in the merger.
     pub(super) values_out: Option<Arc<Known>>,
-    /// Images that were dropped and whose counters are not in the merger yet.
+    /// Dropped images whose counters are not in the merger yet.
     pub(super) evicted: Vec<Arc<Known>>,
-    /// No counter of the result is larger, as far as images matter.
+    /// An upper bound of the counters of the result, used for images.
     pub(super) bound: u64,
     pub(super) has_image_sums: bool,
     pub(super) has_uniformity: bool,
@@ -45,21 +45,22 @@ pub(crate) struct Sums {
 pub(crate) struct Worker {
     /// The bytes of the current input.
     pub(super) buffer: ReadBuffer,
-    /// Its records, if they are read before its turn.
+    /// The records of the input, if they are read before its turn.
     pub(super) batch: Batch,
-    /// Names of the last raw profile that was read record by record: the next one mostly has the same.
+    /// Names of the last raw profile that was read record by record. The next profile usually has the same names.
     pub(super) names: Option<Arc<RawNames>>,
 }
 
 /// The result of a merge of files.
 pub(crate) struct MergedFiles {
     pub(crate) merger: Merger,
-    /// Records that were not, or only partly, merged: the place of the input, the record and why. In input order.
+    /// Records that were not merged, or only in part: the position of the input, the record and the reason. In input
+    /// order.
     pub(crate) soft_errors: Vec<(usize, RecordId, SoftError)>,
 }
 
 impl<'a> FileMerge<'a> {
-    /// Starts a merge. If `keeps_file`, the counters of a single input may stay in its bytes, which are then kept.
+    /// Starts a merge. With `keeps_file`, the counters of a single input can stay in its bytes, which are then kept.
     pub(crate) fn new(job: &MergeJob<'_>, options: &'a MergeOptions, keeps_file: bool) -> Self {
         let is_single = job.inputs.len() == 1;
         let size = |input: &Input| match input.is_pipe() {
@@ -99,7 +100,7 @@ impl Sums {
         }
     }
 
-    /// Adds the counters of dropped images to which no thread adds any more.
+    /// Adds the counters of dropped images that no thread uses any more.
     pub(super) fn flush_evicted(&mut self) {
         let Self { evicted, merger, .. } = self;
         evicted.retain(|known| {
@@ -112,64 +113,62 @@ impl Sums {
     }
 }
 
-// The quick way for many raw files of one image.
+// A fast path for many raw files of one image.
 //
-// The first file of an image is read record by record and remembered with the
-// places where its records went. Further files that prove to be of the same
-// image only add their counter section to a flat sum, and the sums go to the
-// merger at the end. Value sites are taken out of the merger for as long as
-// files of one image follow each other, so that several threads add to them:
-// see [`values`](crate::instr::file_merge::staged).
+// The first file of an image is read record by record, and the image stores where its records went in the merger.
+// Further files of the same image only add their counter section to a flat sum. The sums go to the merger at the end.
+// Value sites are taken out of the merger while files of one image follow each other, so that several threads can add
+// to them: see [`values`](crate::instr::file_merge::staged).
 
-/// The images met so far.
+/// The images found so far.
 #[derive(Debug)]
 pub(super) struct Images {
-    /// The one met last comes last.
+    /// The most recently used image is last.
     known: Vec<Arc<Known>>,
-    /// Bytes that the images take, about.
+    /// The approximate size of all images in bytes.
     size: usize,
-    /// Bytes that they may take so far, or a single one more.
+    /// The current budget in bytes. A single larger image is allowed.
     room: usize,
-    /// Bytes that they may take if need be.
+    /// The maximum budget in bytes.
     most_bytes: usize,
-    /// Fingerprints to the images that were forgotten, the last one last.
+    /// Fingerprints of evicted images, the most recent one last.
     forgotten: Vec<u64>,
-    /// Fingerprints of images that cannot be remembered, and of those whose
-    /// first file is being read, with its place in the list of inputs.
+    /// Fingerprints of images that cannot be stored, and of those whose first file is being read, with its position in
+    /// the list of inputs.
     unfit: Vec<u64>,
     expected: Vec<(u64, usize)>,
 }
 
-/// An image and what its files add up to.
+/// An image and the sums of its files.
 #[derive(Debug)]
 pub(super) struct Known {
     image: Image,
     /// [`Image::fingerprint`] of its files.
     fingerprint: u64,
-    /// Bytes that it takes, about.
+    /// Its approximate size in bytes.
     size: usize,
-    /// Where the image's records went in the merger.
+    /// The merger's records of the image.
     targets: Vec<RecordId>,
-    /// Sums of files with the same weight; each thread adds to one of its own.
+    /// Sums of files with the same weight. Each thread adds to its own sum.
     sums: Mutex<Vec<(u64, ImageSum)>>,
     pub(super) values: Values,
 }
 
-/// What is known of the image that a file is of.
+/// The state of the image of a file.
 pub(super) enum Lookup {
-    /// It was met before; the file may be of one of these images.
+    /// Known images that may be the image of the file.
     Candidates(Vec<Arc<Known>>),
-    /// The input at that place is being read, and may be of the same image.
+    /// The input at this position is being read, and may have the same image.
     Expected(usize),
 }
 
-/// Images that are remembered at most.
+/// The maximum number of stored images.
 const MOST_IMAGES: usize = 256;
-/// Bytes that the remembered images may take together.
+/// The maximum size of all stored images in bytes.
 pub(super) const MOST_BYTES: usize = 16 << 20;
 
 impl Images {
-    /// No images yet; they may take `most_bytes`, about, or a single one more.
+    /// Returns an empty list of images with a budget of about `most_bytes`. A single larger image is allowed.
     pub(super) fn new(most_bytes: usize) -> Self {
         Self {
             known: Vec::new(),
@@ -182,7 +181,7 @@ impl Images {
         }
     }
 
-    /// Images of which the input at place `at` may be.
+    /// Finds images that may be the image of the input at position `at`.
     pub(super) fn look_up(&mut self, fingerprint: u64, at: usize) -> Lookup {
         let is_it = |known: &&Arc<Known>| known.fingerprint == fingerprint;
         let candidates: Vec<Arc<Known>> = self.known.iter().rev().filter(is_it).cloned().collect();
@@ -193,19 +192,19 @@ impl Images {
         }
     }
 
-    /// Says that a file of a known image was met.
+    /// Marks an image as most recently used.
     pub(super) fn met(&mut self, known: &Arc<Known>) {
-        // Neighbours in the list are mostly of one image.
+        // Neighbours in the list usually have the same image.
         if let Some(at) = self.known.iter().position(|other| Arc::ptr_eq(other, known)) {
             self.known[at..].rotate_left(1);
         }
     }
 
-    /// Expects the image of a file that is not known and will be read, and makes
-    /// room for it: returns those that were longest not met, which are forgotten.
+    /// Announces the image of a file that will be read, and makes space for it: returns the least recently used images,
+    /// which are evicted.
     ///
-    /// Mostly the files of one image stand together, so one image is enough.
-    /// Room for more is made when one that was forgotten comes again.
+    /// Files of one image are usually adjacent, so one image is enough. The budget grows when an evicted image occurs
+    /// again.
     pub(super) fn expect(&mut self, profile: &RawProfile<'_>, at: usize) -> Vec<Arc<Known>> {
         if !Image::supports_image_sum(profile) {
             return Vec::new();
@@ -227,14 +226,13 @@ impl Images {
         evicted
     }
 
-    /// Remembers an image.
+    /// Stores an image.
     pub(super) fn remember(&mut self, known: Known) {
         self.size += known.size;
         self.known.push(Arc::new(known));
     }
 
-    /// Hears that the turn of the input at place `at` is over, after which its
-    /// image is known or cannot be.
+    /// Ends the turn of the input at position `at`. After it, its image is known or cannot be stored.
     pub(super) fn passed(&mut self, at: usize) {
         let Some(place) = self.expected.iter().position(|(_, place)| *place == at) else { return };
         let (fingerprint, _) = self.expected.swap_remove(place);
@@ -244,15 +242,15 @@ impl Images {
         }
     }
 
-    /// All images, which are forgotten.
+    /// Removes and returns all images.
     pub(super) fn into_known(self) -> Vec<Arc<Known>> {
         self.known
     }
 }
 
 impl Known {
-    /// The image of a file whose records went to `targets`; `shards` threads or
-    /// more will add to its value sites.
+    /// Creates the image of a file whose records went to `targets`; at least `shards` threads will add to its value
+    /// sites.
     pub(super) fn new(
         file: &[u8],
         profile: &RawProfile<'_>,
@@ -269,17 +267,16 @@ impl Known {
         Some(Self { image, fingerprint, size, targets, sums: Mutex::default(), values })
     }
 
-    /// The image.
+    /// Returns the image.
     pub(super) fn image(&self) -> &Image {
         &self.image
     }
 
-    /// Adds the counters of a file whose weight is `weight`, for which an empty
-    /// sum [has room](ImageSum::has_room_for).
+    /// Adds the counters of a file with the given weight, for which an empty sum [has room](ImageSum::has_room_for).
     ///
     /// # Errors
     ///
-    /// Out of memory for a sum; nothing is added then.
+    /// Out of memory for a sum. Nothing is added then.
     pub(super) fn add_counters(&self, counters: &PlausibleCounters<'_>, weight: u64) -> Result<()> {
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |(of, sum): &(u64, ImageSum)| *of == weight && sum.has_room_for(counters, weight);
@@ -292,7 +289,7 @@ impl Known {
         Ok(())
     }
 
-    /// Hands the sums over to the merger.
+    /// Adds the sums to the merger.
     pub(super) fn flush(&self, merger: &mut Merger) {
         for (weight, sum) in std::mem::take(&mut *self.sums.lock().unwrap_or_else(PoisonError::into_inner)) {
             for (counters, &target) in self.image.counters().zip(&self.targets) {
@@ -305,15 +302,15 @@ impl Known {
     }
 }
 
-// A raw profile of a program that was seen before: only its counters and values are added.
+// A raw profile of a known image: only its counters and values are added.
 
-/// A raw profile of a known image. Its counts are added after its turn has passed.
+/// A raw profile of a known image. Its counts are added after its turn.
 pub(super) struct KnownFile<'d> {
     known: Arc<Known>,
     slide: u64,
     profile: RawProfile<'d>,
     counters: PlausibleCounters<'d>,
-    /// Where the values of each shard begin.
+    /// The start of the values of each shard.
     offsets: Vec<usize>,
     weight: u64,
 }

@@ -1,4 +1,4 @@
-//! The two ways of merging, by any number of threads, give the same bytes and reports.
+//! Merges with and without shortcuts, and with any number of threads, give the same bytes and reports.
 
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::compat::Compat;
@@ -23,8 +23,8 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Files of one image under several load addresses, of other images and
-/// releases, with values, bitmaps, byte counters, traces; and bad ones.
+/// Returns files of one image under several load addresses, files of other images and releases, with values, bitmaps,
+/// byte counters and traces, and damaged files.
 fn files() -> Vec<PathBuf> {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     let list = |folder: &str| {
@@ -37,7 +37,8 @@ fn files() -> Vec<PathBuf> {
     folders.into_iter().flat_map(list).collect()
 }
 
-/// Merges without shortcuts, or with them by some threads and with some memory for images; `None` if they were wrong.
+/// Merges without shortcuts, or with them and with the given threads and memory for images; `None` if a shortcut
+/// failed.
 fn run_attempt(
     inputs: &[WeightedInput],
     options: &MergeOptions,
@@ -99,7 +100,7 @@ impl Merge for Counting<'_> {
     }
 }
 
-/// The bytes of the result and the outcome of each input.
+/// Returns the bytes of the result and the outcome of each input.
 fn outcome(run: Merged<MergedFiles>) -> (Vec<u8>, Vec<String>) {
     let reports = run
         .inputs
@@ -140,7 +141,7 @@ fn fast_and_exact_merges_give_the_same() {
     );
     let (all, fast_ones) = (files(), Cell::new(0));
     let test = |(picks, neighbours, llvm, threads, image_bytes): (Vec<(prop::sample::Index, u64)>, _, _, _, _)| {
-        // Runs of one image are where sums per image are made.
+        // Runs of one image use sums per image.
         let all = if neighbours { &all[..12] } else { &all[..] };
         let inputs: Vec<WeightedInput> = picks
             .iter()
@@ -149,7 +150,7 @@ fn fast_and_exact_merges_give_the_same() {
         let mut options = MergeOptions::default();
         options.read.compat = if llvm { Compat::Llvm22 } else { Compat::Profbridge };
         let exact = outcome(run_exact(&inputs, &options));
-        // Giving up is always right; what is given must be the same.
+        // A shortcut may always give up, but its result must be the same.
         if let Some(fast) = run_fast(&inputs, &options, threads, image_bytes) {
             fast_ones.set(fast_ones.get() + 1);
             prop_assert_eq!(outcome(fast), exact);
@@ -157,7 +158,7 @@ fn fast_and_exact_merges_give_the_same() {
         Ok(())
     };
     TestRunner::new(ProptestConfig::with_cases(CASES)).run(&strategy, test).unwrap();
-    // Half of the cases are neighbours, of which hardly any gives up.
+    // Half of the cases are neighbours, and few of them give up.
     assert!(fast_ones.get() >= CASES / 4, "only {} of {CASES} merges took shortcuts", fast_ones.get());
 }
 
@@ -172,7 +173,7 @@ fn raw_profiles_of_one_program_never_need_an_exact_merge() {
     }
 }
 
-/// A raw file with so many records that several threads read it.
+/// Returns a raw file with enough records for several threads.
 fn large_raw() -> Vec<u8> {
     let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
     for at in 0..MANY_RECORDS as u64 + 1000 {
@@ -190,7 +191,7 @@ fn a_large_file_gives_the_same_whether_one_thread_reads_it_or_several() {
     let (valid, damaged) = (folder.path().join("sound"), folder.path().join("damaged"));
     let mut bytes = large_raw();
     std::fs::write(&valid, &bytes).unwrap();
-    // The counters of a late record lie nowhere.
+    // The counters of a late record are outside the section.
     let record = 16 * 8 + 64 * (MANY_RECORDS - 7);
     bytes[record + 16..record + 24].fill(0x7f);
     std::fs::write(&damaged, &bytes).unwrap();
@@ -243,7 +244,7 @@ fn a_cancelled_merge_ends_after_the_next_input() {
         };
         let error = merge_files(&inputs, &options, &mut progress).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
-        // A thread may finish the input that it began.
+        // A thread can finish the input that it started.
         assert!((3..=3 + threads).contains(&last), "{last} inputs, {threads} threads");
     }
 }
@@ -308,7 +309,7 @@ fn floors_refuse_a_result_that_is_too_thin() {
     assert!(refused(Minimums::new(0, 0, u64::MAX)).contains("the total count is "));
 }
 
-/// How often each input was read, and the outcome.
+/// Returns how often each input was read, and the outcome.
 fn readings(inputs: &[WeightedInput], options: &MergeOptions) -> (Vec<usize>, (Vec<u8>, Vec<String>)) {
     let readings: Vec<AtomicUsize> = inputs.iter().map(|_| AtomicUsize::new(0)).collect();
     let start = |job: &MergeJob<'_>| Counting(FileMerge::new(job, options, false), &readings);
@@ -361,7 +362,7 @@ fn counts_near_the_largest_cost_one_more_reading() {
     std::fs::write(&text, format!(":ir\nf\n7\n1\n{}\n", u64::MAX - 10)).unwrap();
     let inputs: Vec<WeightedInput> = [&raw, &raw, &raw, &text, &raw].into_iter().map(WeightedInput::new).collect();
     let report = merge_files(&inputs, &MergeOptions::default(), &mut |_, _| {}).unwrap();
-    // Not the last one, although its sum came with those before.
+    // The error names an earlier input, although its sum was added with those before.
     let soft = &report.soft_errors[0];
     assert_eq!((&inputs[soft.input].path, soft.error, soft.is_first), (&text, SoftError::CounterOverflow, true));
     assert_eq!(report.profile.functions.find(b"f").unwrap().records().next().unwrap().counters, [u64::MAX - 2]);
@@ -369,8 +370,7 @@ fn counts_near_the_largest_cost_one_more_reading() {
     assert!(readings.iter().all(|readings| *readings <= 2), "{readings:?}");
 }
 
-/// A run of one program: 60 functions with two sites of up to 200 values each,
-/// some of them twice.
+/// Returns a run of one program: 60 functions with two sites of up to 200 values each, some of them duplicates.
 fn run_with_many_values(run: u64) -> Vec<u8> {
     let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
     for at in 0..60 {

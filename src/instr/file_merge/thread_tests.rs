@@ -1,6 +1,5 @@
-//! Merges of every family by one thread, two and more threads than there are
-//! inputs: the same bytes. ThreadSanitizer and Miri run this module too (see
-//! docs/internals/testing.md), for what two threads do to one place at a time.
+//! Merges of every family produce the same bytes with one thread, two threads and more threads than inputs.
+//! ThreadSanitizer and Miri run this module too (see docs/internals/testing.md).
 
 use crate::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
 use crate::families::merge::{MergeOptions, Silent, merge_files};
@@ -14,7 +13,7 @@ use std::path::Path;
 
 type Threads = Option<NonZeroUsize>;
 
-/// Does `work` with each number of threads.
+/// Runs `work` with each number of threads and compares the results.
 fn assert_alike(what: &str, work: impl Fn(Threads) -> Vec<u8>) {
     let expected = work(NonZeroUsize::new(1));
     assert!(expected.len() > 50, "{what}: {} bytes", expected.len());
@@ -23,16 +22,16 @@ fn assert_alike(what: &str, work: impl Fn(Threads) -> Vec<u8>) {
     }
 }
 
-/// Files of `testdata`, three times over.
+/// Returns files of `testdata`, three times each.
 fn files(names: &[&str]) -> Vec<WeightedInput> {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     names.repeat(3).iter().map(|name| WeightedInput::new(testdata.join(name))).collect()
 }
 
-/// Records for several batches and blocks.
+/// Returns records for several batches and blocks.
 fn large_text() -> Vec<u8> {
     let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
-    // Miri needs seconds for what else takes milliseconds.
+    // Miri is about a thousand times slower.
     for number in 0..if cfg!(miri) { 300 } else { 5000u64 } {
         let function = profile.functions.intern(format!("function{number}").as_bytes());
         profile.functions.push_record(function, &FunctionRecord::new(number, vec![number; 5]));
@@ -40,7 +39,7 @@ fn large_text() -> Vec<u8> {
     text::write(&profile, &text::TextOptions::new(crate::Compat::Profbridge)).bytes
 }
 
-/// An iprof document of several pieces.
+/// Returns an iprof document of several chunks.
 fn large_iprof(name: &str) -> Input {
     let entries = if cfg!(miri) { 100 } else { 20_000 };
     let entry = |number: usize| format!("{{\"ctx\":\"0:0<1:{number}\",\"records\":[{number}]}}");
@@ -93,7 +92,7 @@ fn memory_dumps_of_one_program() {
     let paths = ["plain", "two-dumps"].map(|name| testdata.join(format!("clang-22-{name}.binary")));
     assert_alike("memory dumps", |threads| {
         let mut options = merge_options(threads);
-        // Opened anew each time: who comes first opens them for all.
+        // Opened again each time: the first user opens them for all.
         options.read.programs =
             std::sync::Arc::new(crate::memprof::raw::Programs::new(paths.to_vec(), &options.read.limits));
         merged(&inputs, &options, OutputFormat::for_release(Release::DEFAULT))
@@ -130,7 +129,7 @@ fn iprof_files() {
     });
 }
 
-/// Parts of every other input and of the rest, joined and finished.
+/// Merges every other input and the rest partially, joins both parts and finishes.
 fn joined(inputs: &[Input], family: Family, options: &PartialOptions) -> Finished {
     let (first, second) = inputs.split_at(inputs.len() / 2);
     let part = |inputs| Partial::of(inputs, family, options).unwrap().to_bytes().unwrap();

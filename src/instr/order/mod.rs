@@ -1,8 +1,7 @@
-//! An order of functions in which a program's start touches few pages.
+//! A function order with which the startup of a program touches few pages.
 //!
-//! From the temporal traces of a profile: functions that ran at about the same
-//! time in many runs are put side by side, by recursive balanced bisection
-//! (`partition`). The result is that of `llvm-profdata order` to the byte.
+//! Functions that ran at about the same time in many temporal traces are placed next to each other, by recursive
+//! balanced bisection (`partition`). The result is identical to that of `llvm-profdata order`.
 
 mod partition;
 
@@ -15,24 +14,23 @@ use hashbrown::{HashMap, HashSet};
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Functions that are taken to fit on one page, their sizes being unknown.
+/// The assumed number of functions per page, because their sizes are unknown.
 const FUNCTIONS_PER_PAGE: usize = 32;
 
-/// How functions are ordered.
+/// Options for ordering functions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OrderOptions {
-    /// The last traces are set aside and the order is judged by them. Default: 0.
+    /// The number of last traces that are set aside to evaluate the order. Default: 0.
     pub test_traces: usize,
 }
 
-/// The order, and how good it is.
+/// The order and its quality.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Order {
     /// Functions, first to last.
     pub functions: Vec<OrderedFunction>,
-    /// Page touches summed up over the test traces after each function; `None`
-    /// when no trace was set aside.
+    /// The sum of page touches over the test traces after each function; `None` if no trace was set aside.
     pub page_fault_area: Option<f64>,
 }
 
@@ -50,21 +48,21 @@ pub struct OrderedFunction {
 
 /// Orders the functions that occur in a profile's traces.
 ///
-/// `reader` is read to its end; a fault on the way ends the run.
+/// `reader` is read to its end; a fault ends the run.
 ///
 /// # Errors
 ///
-/// Those of the reader; usage when as many traces are set aside as there are.
+/// The errors of the reader; a usage error if all traces are set aside.
 pub fn order(reader: &mut dyn ProfileReader, options: &OrderOptions) -> Result<Order> {
     while reader.next_record()?.is_some() {}
     order_traces(reader, options)
 }
 
-/// As [`order`], for a reader whose records were read already.
+/// Like [`order`], for a reader whose records were already read.
 ///
 /// # Errors
 ///
-/// As [`order`].
+/// The errors of [`order`].
 pub fn order_traces(reader: &mut dyn ProfileReader, options: &OrderOptions) -> Result<Order> {
     let TemporalProfile { traces, .. } = reader.temporal();
     if options.test_traces > 0 && options.test_traces >= traces.len() {
@@ -82,15 +80,15 @@ pub fn order_traces(reader: &mut dyn ProfileReader, options: &OrderOptions) -> R
     Ok(Order { functions, page_fault_area })
 }
 
-/// The functions of the traces, in their order.
+/// Orders the functions of the traces.
 pub fn order_nodes(traces: &[TemporalTrace]) -> Vec<NameRef> {
     let mut nodes = partition::nodes_of(traces);
     partition::run(&mut nodes);
     nodes.into_iter().map(|node| node.id).collect()
 }
 
-/// Sums up, over all traces and after each function of them that is in the
-/// order, the pages touched so far. 32 bits, and printed in single precision.
+/// Sums, over all traces and after each of their functions that is in the order, the number of pages touched so far.
+/// The sum has 32 bits and is printed in single precision.
 fn page_fault_area(order: &[NameRef], traces: &[TemporalTrace]) -> f64 {
     let pages: HashMap<NameRef, usize, foldhash::fast::FixedState> =
         order.iter().enumerate().map(|(at, id)| (*id, at / FUNCTIONS_PER_PAGE)).collect();
@@ -121,11 +119,11 @@ impl OrderedFunction {
 }
 
 impl Order {
-    /// Writes the lines of `llvm-profdata order`: comments, then one symbol each.
+    /// Writes the lines of `llvm-profdata order`: comments, then one symbol per line.
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "# Ordered {} functions", self.functions.len())?;
         if let Some(area) = self.page_fault_area {

@@ -1,32 +1,29 @@
 //! Recursive balanced graph partitioning of functions by the traces they share.
 //!
-//! Functions and *utilities* form a bipartite graph; a utility stands for
-//! "these functions run in the first 2^k steps of trace t". Splitting the
-//! functions in halves so that few utilities straddle the cut, again and
-//! again, brings functions together that start together. (Dhulipala et al.,
-//! "Compressing graphs and indexes with recursive graph bisection"; Hoag et
-//! al., "Optimizing function layout for mobile applications".)
+//! Functions and *utilities* form a bipartite graph; a utility means "these functions run in the first 2^k steps of
+//! trace t". Repeatedly splitting the functions into halves, with few utilities on both sides of the cut, places
+//! functions together that start together. (Dhulipala et al., "Compressing graphs and indexes with recursive graph
+//! bisection"; Hoag et al., "Optimizing function layout for mobile applications".)
 //!
-//! The result must be the same as that of LLVM 22, so everything it depends on
-//! is kept: single precision, the random numbers, and the order in which the
-//! GNU C++ library's `partition` leaves elements. (Up to 19 the halves were
-//! made with `nth_element`, which leaves another order and so another result.)
+//! The result must be identical to that of LLVM 22. So the code reproduces everything that it depends on: single
+//! precision, the random numbers, and the order in which the GNU C++ library's `partition` leaves elements. (Releases
+//! up to 19 made the halves with `nth_element`, which leaves another order and produces another result.)
 
 use crate::model::hash_order::Mersenne;
 use crate::model::{NameRef, TemporalTrace};
 use hashbrown::HashMap;
 use std::cmp::Ordering;
 
-/// Bisections from the root to a leaf, at most.
+/// The maximum number of bisections from the root to a leaf.
 const SPLIT_DEPTH: u32 = 18;
-/// Exchange passes at each bisection, at most.
+/// The maximum number of exchange passes per bisection.
 const PASSES_PER_SPLIT: u32 = 40;
-/// Chance that a move is left out, which helps to leave a local optimum.
+/// The probability that a move is skipped, which helps to leave a local optimum.
 const SKIP_PROBABILITY: f32 = 0.1;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
-/// A function to be placed.
+/// A function to place.
 #[derive(Debug, Clone)]
 pub struct Node {
     /// Hash of the function's name.
@@ -36,7 +33,7 @@ pub struct Node {
     input_order: u32,
 }
 
-/// The functions of the traces with their utilities, by first appearance.
+/// Returns the functions of the traces with their utilities, by first appearance.
 pub(super) fn nodes_of(traces: &[TemporalTrace]) -> Vec<Node> {
     let mut first_position: Map<NameRef, usize> = Map::default();
     let mut utilities: Map<NameRef, Vec<u32>> = Map::default();
@@ -65,7 +62,7 @@ pub(super) fn nodes_of(traces: &[TemporalTrace]) -> Vec<Node> {
     nodes
 }
 
-/// Drops utilities that say nothing: held by one function, or by more than half.
+/// Drops utilities without information: those of one function, or of more than half of the functions.
 fn remove_outliers(utilities: &mut Map<NameRef, Vec<u32>>) {
     let mut holders: Map<u32, usize> = Map::default();
     for utility in utilities.values().flatten() {
@@ -107,13 +104,12 @@ fn bisect(nodes: &mut [Node], depth: u32, root: u32, offset: u32) {
     bisect(right_nodes, depth + 1, right, offset + split as u32);
 }
 
-/// How a utility's holders are spread over the two sides.
+/// The distribution of a utility's functions over the two sides.
 #[derive(Debug, Clone, Copy, Default)]
 struct Signature {
     left: u32,
     right: u32,
-    /// What a move from left to right gains, and the reverse; `None` when the
-    /// spread changed since.
+    /// The gain of a move from left to right, and of the reverse; `None` if the distribution changed.
     gain: Option<(f32, f32)>,
 }
 
@@ -132,7 +128,7 @@ fn cost(left: u32, right: u32) -> f32 {
     -(left as f32 * log2(left + 1) + right as f32 * log2(right + 1))
 }
 
-/// Exchanges nodes between the two sides while that gains something.
+/// Exchanges nodes between the two sides while this improves the cut.
 fn exchange(nodes: &mut [Node], left: u32, random: &mut Mersenne) {
     let mut signatures = renumber(nodes);
     for node in nodes.iter() {
@@ -148,8 +144,7 @@ fn exchange(nodes: &mut [Node], left: u32, random: &mut Mersenne) {
     }
 }
 
-/// Drops the utilities that cannot tell the nodes apart and numbers the others
-/// from 0 in order of appearance.
+/// Drops the utilities that do not distinguish the nodes, and numbers the others from 0 in order of appearance.
 fn renumber(nodes: &mut [Node]) -> Vec<Signature> {
     let mut holders: Map<u32, usize> = Map::default();
     for utility in nodes.iter().flat_map(|node| &node.utilities) {
@@ -167,7 +162,7 @@ fn renumber(nodes: &mut [Node]) -> Vec<Signature> {
     vec![Signature::default(); numbers.len()]
 }
 
-/// One pass; whether some node moved.
+/// Makes one pass. Returns true if a node moved.
 fn exchange_once(nodes: &mut [Node], left: u32, signatures: &mut [Signature], random: &mut Mersenne) -> bool {
     signatures.iter_mut().filter(|signature| signature.gain.is_none()).for_each(Signature::compute_gain);
     let mut gains: Vec<(f32, usize)> =
@@ -195,7 +190,7 @@ fn move_gain(node: &Node, left: u32, signatures: &[Signature]) -> f32 {
     })
 }
 
-/// Moves a node to the other side, unless chance leaves it where it is.
+/// Moves a node to the other side, unless the move is skipped at random.
 fn move_node(node: &mut Node, left: u32, signatures: &mut [Signature], random: &mut Mersenne) -> bool {
     if random.unit_f32() <= SKIP_PROBABILITY {
         return false;
@@ -216,9 +211,8 @@ fn move_node(node: &mut Node, left: u32, signatures: &mut [Signature], random: &
     true
 }
 
-/// Moves the elements that `is_first` accepts before the others and returns
-/// how many they are. Pairs are swapped from both ends inward, as in the GNU
-/// C++ library; the order of the rest depends on it.
+/// Moves the elements that `is_first` accepts before the others and returns their number. Pairs are swapped from both
+/// ends inward, as in the GNU C++ library; the order of the rest depends on it.
 fn partition<T>(items: &mut [T], is_first: impl Fn(&T) -> bool) -> usize {
     let (mut low, mut high) = (0, items.len());
     loop {

@@ -1,8 +1,7 @@
-//! How much two profiles have in common.
+//! The similarity of two profiles.
 //!
-//! Each count is taken as its share of the profile's total; the overlap is the
-//! sum of the smaller share of each counter (`OverlapStats` in LLVM's
-//! `InstrProf.h`). 100 % means the same distribution, whatever the totals.
+//! Each count is converted to its share of the profile's total. The overlap is the sum of the smaller share of each
+//! counter (`OverlapStats` in LLVM's `InstrProf.h`). 100 % means the same distribution, whatever the totals.
 
 use crate::error::Result;
 use crate::model::{FunctionTable, ProfileReader, RecordView, ValueCount, ValueKind};
@@ -10,20 +9,19 @@ use serde::{Serialize, Serializer};
 use std::io;
 use std::io::Write;
 
-/// What is compared and shown.
+/// Options for comparing profiles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OverlapOptions {
-    /// Details of the functions whose name contains these bytes. Default: none.
+    /// Show details of the functions whose name contains these bytes. Default: none.
     pub function: Option<Vec<u8>>,
-    /// Details of functions of the test profile whose largest counter is at
-    /// least this. Default: `u64::MAX`.
+    /// Show details of the functions of the test profile whose largest counter is at least this value. Default:
+    /// `u64::MAX`.
     pub value_cutoff: u64,
-    /// Totals of the context-sensitive records of IR profiles instead of the
-    /// plain ones. Default: `false`.
+    /// Compare the context-sensitive records of IR profiles instead of the plain ones. Default: `false`.
     pub context_sensitive: bool,
-    /// Names and hashes must be equal; otherwise functions are followed from
-    /// release to release. Default: `false`; llvm-profdata never follows them.
+    /// Require equal names and hashes; otherwise functions are matched across releases. Default: `false`; llvm-profdata
+    /// never matches them.
     pub exact_names: bool,
 }
 
@@ -33,7 +31,7 @@ impl Default for OverlapOptions {
     }
 }
 
-/// Counts, or shares of counts, and what they were collected from.
+/// Counts or shares of counts, and the number of entries that they come from.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Sums {
@@ -46,12 +44,11 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Adds up a profile; of IR profiles either the plain or the
-    /// context-sensitive records.
+    /// Adds a profile; of IR profiles either the plain or the context-sensitive records.
     ///
     /// # Errors
     ///
-    /// Those of the reader; what was read before is in `self`.
+    /// The errors of the reader. `self` contains the records before the fault.
     pub fn add_profile(&mut self, reader: &mut dyn ProfileReader, context_sensitive: bool) -> Result<()> {
         loop {
             let is_ir = reader.kind().is_ir();
@@ -63,7 +60,7 @@ impl Sums {
         }
     }
 
-    /// Sums inside a record wrap, as in LLVM; those over records are floating.
+    /// Adds one record. Sums inside a record wrap, as in LLVM; sums over records are floating-point numbers.
     fn add_record(&mut self, record: RecordView<'_>) {
         self.edges += record.counters.iter().fold(0u64, |sum, count| sum.wrapping_add(count)) as f64;
         for (sum, kind) in self.values.iter_mut().zip(ValueKind::ALL) {
@@ -99,10 +96,10 @@ pub struct Overlap {
     /// Totals of the test profile.
     #[serde(serialize_with = "totals")]
     pub test: Sums,
-    /// Shares that both have.
+    /// Shares that both profiles have.
     #[serde(serialize_with = "shares")]
     pub common: Sums,
-    /// Shares of functions that changed: another FuncHash or other counters.
+    /// Shares of functions that changed: they have another FuncHash or other counters.
     #[serde(serialize_with = "shares")]
     pub mismatch: Sums,
     /// Shares of functions that only the test profile has.
@@ -110,15 +107,15 @@ pub struct Overlap {
     pub unique: Sums,
 }
 
-/// A function's own comparison.
+/// The comparison of one function.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FunctionOverlap {
-    /// Its name, bytes that are not UTF-8 replaced.
+    /// The name, with bytes that are not UTF-8 replaced.
     pub name: String,
-    /// Its FuncHash.
+    /// The FuncHash.
     #[serde(serialize_with = "func_hash")]
     pub func_hash: u64,
-    /// Shares of the function's own totals.
+    /// Shares relative to the function's own totals.
     pub overlap: Overlap,
     #[serde(skip)]
     raw_name: Vec<u8>,
@@ -128,7 +125,7 @@ pub struct FunctionOverlap {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OverlapReport {
-    /// Functions asked for, in the order of the test profile.
+    /// Selected functions, in the order of the test profile.
     pub functions: Vec<FunctionOverlap>,
     /// All functions.
     pub program: Overlap,
@@ -136,13 +133,12 @@ pub struct OverlapReport {
 
 /// Compares the records of `test` with those of `base`.
 ///
-/// `base_sums` and `test_sums` are [`Sums::add_profile`] of the two files, so
-/// `test` is read a second time here. Records of the other sort (plain or
-/// context-sensitive) are visited too, as LLVM does.
+/// `base_sums` and `test_sums` are [`Sums::add_profile`] of the two files, so `test` is read a second time here.
+/// Records of the other level (plain or context-sensitive) are visited too, as in LLVM.
 ///
 /// # Errors
 ///
-/// Those of the reader, beside what was compared before.
+/// The errors of the reader, together with the comparison up to the fault.
 pub fn overlap(
     base: &FunctionTable,
     base_sums: Sums,
@@ -170,7 +166,7 @@ pub fn overlap(
     (report, read)
 }
 
-/// Adds one function of the test profile; its own comparison if it is to be shown.
+/// Adds one function of the test profile. Returns its own comparison if it is shown.
 fn compare(
     base: &FunctionTable,
     program: &mut Overlap,
@@ -208,7 +204,7 @@ fn compare(
     Some(own)
 }
 
-/// Whether `name` contains `part`.
+/// Returns true if `name` contains `part`.
 pub(super) fn contains(name: &[u8], part: &[u8]) -> bool {
     part.is_empty() || name.windows(part.len()).any(|window| window == part)
 }
@@ -218,7 +214,7 @@ fn common_edges(base: RecordView<'_>, test: RecordView<'_>, base_sum: f64, test_
     pairs.fold(0.0, |sum, (b, t)| sum + common_share(b, t, base_sum, test_sum))
 }
 
-/// The smaller of two shares; none when there is nothing to have a share of.
+/// Returns the smaller of two shares; 0 if a total is 0.
 fn common_share(base: u64, test: u64, base_sum: f64, test_sum: f64) -> f64 {
     if base_sum < 1.0 || test_sum < 1.0 {
         return 0.0;
@@ -227,8 +223,8 @@ fn common_share(base: u64, test: u64, base_sum: f64, test_sum: f64) -> f64 {
     if test < base { test } else { base }
 }
 
-/// Adds the shares of values that occur at the same site of both records, to
-/// the program's and to the function's own.
+/// Adds the shares of values that occur at the same site of both records, to the program's totals and to those of the
+/// function.
 fn add_common_values(program: &mut Overlap, own: &mut Overlap, base: RecordView<'_>, test: RecordView<'_>) {
     for kind in ValueKind::ALL {
         let at = kind as usize;
@@ -244,7 +240,7 @@ fn add_common_values(program: &mut Overlap, own: &mut Overlap, base: RecordView<
     }
 }
 
-/// Pairs of counts of values that both sites have, by ascending value.
+/// Returns pairs of counts of the values that both sites have, by ascending value.
 fn equal_values(base: &[ValueCount], test: &[ValueCount]) -> Vec<(u64, u64)> {
     let sorted = |site: &[ValueCount]| {
         let mut values = site.to_vec();
@@ -269,12 +265,11 @@ fn equal_values(base: &[ValueCount], test: &[ValueCount]) -> Vec<(u64, u64)> {
 }
 
 impl OverlapReport {
-    /// Writes the text of `llvm-profdata overlap`; `base` and `test` are the
-    /// files' names.
+    /// Writes the text of `llvm-profdata overlap`; `base` and `test` are the names of the files.
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write_text(&self, base: &[u8], test: &[u8], out: &mut dyn Write) -> io::Result<()> {
         for function in &self.functions {
             out.write_all(&[b"Function level:\n  Function: ", function.raw_name.as_slice()].concat())?;
@@ -323,7 +318,7 @@ impl Overlap {
 #[cfg(test)]
 mod tests;
 
-// The comparison as JSON: totals are whole numbers, shares lie between 0 and 1, values have the names of their kinds.
+// The comparison as JSON: totals are integers, shares lie between 0 and 1, values have the names of their kinds.
 
 #[derive(Serialize)]
 struct Amounts<T> {
@@ -345,17 +340,17 @@ fn amounts<T>(sums: &Sums, of: impl Fn(f64) -> T) -> Amounts<T> {
     Amounts { entries: sums.entries, edges: of(sums.edges), values }
 }
 
-/// Sums of counts. They are kept as floating-point numbers, as LLVM does it.
+/// Serializes sums of counts. They are floating-point numbers, as in LLVM.
 pub(super) fn totals<S: Serializer>(sums: &Sums, serializer: S) -> Result<S::Ok, S::Error> {
     amounts(sums, |sum| sum.round() as u64).serialize(serializer)
 }
 
 pub(super) fn shares<S: Serializer>(sums: &Sums, serializer: S) -> Result<S::Ok, S::Error> {
-    // Adding up may round past the whole.
+    // Rounding can lead to a sum above 1.
     amounts(sums, |share| share.clamp(0.0, 1.0)).serialize(serializer)
 }
 
-/// As everywhere, since readers of JSON may lose digits of large numbers.
+/// Serializes a hash as text, because many JSON readers lose digits of large numbers.
 pub(super) fn func_hash<S: Serializer>(hash: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{hash:#018x}"))
 }

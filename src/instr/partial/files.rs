@@ -1,4 +1,4 @@
-//! Partial merges: made of files, merged further, finished.
+//! Partial merges: creating them from files, merging them further, finishing them.
 
 use crate::bytes::Head;
 use crate::driver::report::{failed, no_weight, remembered, unknown_failure};
@@ -15,7 +15,7 @@ use crate::instr::target::Evidence;
 use crate::instr::{InputOptions, MergeRules, SoftError, repeated_sizes};
 use crate::limits::Limits;
 use crate::model::{Profile, ProfileKind, ProfileReader};
-use crate::partial::{Family, Frame, InputOrigin, InputState, PartialInput};
+use crate::partial::{Duplicates, Family, Frame, InputOrigin, InputState, PartialInput};
 use crate::raw::RawReader;
 use crate::text;
 use crate::threads;
@@ -23,12 +23,13 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::path::Path;
 
-/// Adds up inputs, partial merges among them, so that a merge can go on from
-/// there. What is wrong with single inputs is noted with them.
+/// Merges inputs, which can include partial merges, so that the merge can continue later. Faults of single inputs are
+/// stored with them.
 ///
 /// # Errors
 ///
-/// Usage for a partial merge with a weight.
+/// A usage error for a partial merge with a weight, and for a profile that occurs in a partial merge and in another
+/// input, unless the options allow it.
 pub fn merge_partially(
     inputs: &[WeightedInput],
     options: &MergeOptions,
@@ -37,7 +38,14 @@ pub fn merge_partially(
     driver::merge(inputs, &options.run(), |_| PartialFileMerge { options }, progress)?.output
 }
 
-/// A merge of inputs into sums.
+/// The inputs added so far.
+struct Added {
+    sums: PartialMerge,
+    /// `None` if duplicates are allowed.
+    duplicates: Option<Duplicates>,
+}
+
+/// A merge of inputs into a partial merge.
 struct PartialFileMerge<'a> {
     options: &'a MergeOptions,
 }
@@ -49,52 +57,62 @@ impl PartialFileMerge<'_> {
 }
 
 impl Merge for PartialFileMerge<'_> {
-    /// The sums, or why they cannot be made.
-    type Merger = Result<PartialMerge>;
+    /// The partial merge, or why it cannot be created.
+    type Merger = Result<Added>;
     type Worker = ();
     type Output = Result<PartialMerge>;
 
-    fn merger(&self) -> Result<PartialMerge> {
-        Ok(self.empty())
+    fn merger(&self) -> Result<Added> {
+        let duplicates = (!self.options.allow_duplicates).then(Duplicates::default);
+        Ok(Added { sums: self.empty(), duplicates })
     }
 
-    /// Reads each input into sums of its own, in parallel, and appends them in order.
+    /// Reads each input into a partial merge of its own, in parallel, and appends them in order.
     fn add_input(
         &self,
         (): &mut (),
         input: &WeightedInput,
-        turn: &mut InputTurn<'_, Result<PartialMerge>>,
+        turn: &mut InputTurn<'_, Result<Added>>,
         _: &mut InputReport,
     ) -> Result<()> {
         let mut sums = self.empty();
         let added = add_input(&mut sums, input, self.options);
         let merger = turn.wait()?;
-        if let Ok(merged) = merger {
-            match added {
-                Ok(()) => merged.append(sums),
-                Err(error) => *merger = Err(error),
-            }
+        if let Ok(before) = merger
+            && let Err(error) = added.and_then(|is_partial| before.append(&input.path, is_partial, sums))
+        {
+            *merger = Err(error);
         }
         Ok(())
     }
 
-    fn needs_restart(&self, _: &Result<PartialMerge>) -> Result<bool> {
+    fn needs_restart(&self, _: &Result<Added>) -> Result<bool> {
         Ok(false)
     }
 
-    fn finish(self, merger: Result<PartialMerge>) -> Result<Result<PartialMerge>> {
-        Ok(merger)
+    fn finish(self, merger: Result<Added>) -> Result<Result<PartialMerge>> {
+        Ok(merger.map(|added| added.sums))
     }
 }
 
-/// Writes sums as a file that LLVM's tools take for the profile that stands in
-/// front of them; `profile` is what they [gave](finish).
+impl Added {
+    /// Appends the sums of one input.
+    fn append(&mut self, path: &Path, is_partial: bool, sums: PartialMerge) -> Result<()> {
+        if let Some(duplicates) = &mut self.duplicates {
+            duplicates.append(Duplicates::of(path, is_partial, sums.inputs()))?;
+        }
+        self.sums.append(sums);
+        Ok(())
+    }
+}
+
+/// Writes a partial merge as a file that LLVM's tools read as the profile at its start; `profile` is the result of
+/// [`finish`].
 ///
 /// # Errors
 ///
-/// As [`encode`](crate::instr::encode()) and
-/// [`output::replace`](crate::input::output::replace); unsupported for a memory profile
-/// for LLVM 15.
+/// The errors of [`encode`](crate::instr::encode()) and [`output::replace`](crate::input::output::replace); unsupported
+/// for a memory profile for LLVM 15.
 pub fn write_file(sums: &PartialMerge, profile: &Profile, options: &WriteOptions, path: &Path) -> Result<Saved> {
     let encoded = encode(profile, options)?;
     refuse_open_end(&encoded.bytes)?;
@@ -103,8 +121,8 @@ pub fn write_file(sums: &PartialMerge, profile: &Profile, options: &WriteOptions
     Ok(Saved { losses: encoded.losses, stopped: encoded.stopped })
 }
 
-/// In version 8 the section of memory profiles reaches to the end of the file, so
-/// that LLVM 15 would take the state for a piece of it.
+/// Rejects version 8 with memory profiles: their section extends to the end of the file, so LLVM 15 would read the
+/// merge state as part of it.
 fn refuse_open_end(front: &[u8]) -> Result<()> {
     let Ok(profile) = IndexedProfile::read(front, indexed::ReadOptions::default()) else { return Ok(()) };
     if profile.version() != 8 || !profile.has_memprof() {
@@ -115,12 +133,12 @@ fn refuse_open_end(front: &[u8]) -> Result<()> {
         .with_hint("make the part for llvm-16; for whom the result is, is decided when the merge is finished"))
 }
 
-/// Who wrote the inputs, for [`Frame::origins`].
+/// Returns the producers of the inputs, for [`Frame::origins`].
 pub(crate) fn origins(sums: &PartialMerge) -> u64 {
     evidence(sums.inputs()).to_word()
 }
 
-/// What the inputs say about the target release.
+/// Returns the evidence of the inputs for the target release.
 pub(crate) fn evidence<'i>(inputs: impl IntoIterator<Item = &'i PartialInput>) -> Evidence {
     let mut evidence = Evidence::default();
     for input in inputs.into_iter().filter(|input| input.state != InputState::Empty) {
@@ -134,7 +152,7 @@ fn add_evidence(evidence: &mut Evidence, input: &PartialInput) {
         Some(InputOrigin::Raw(version)) => evidence.add_raw(u32::try_from(version).unwrap_or_default()),
         Some(InputOrigin::Indexed(version)) => evidence.add_indexed(u32::try_from(version).unwrap_or_default()),
         Some(InputOrigin::RawMemory(version)) => evidence.add_raw_memory(version),
-        // What is neither is a memory profile in YAML.
+        // The remaining case is a memory profile in YAML.
         Some(InputOrigin::Text { .. } | InputOrigin::Other) => evidence.has_unversioned = true,
         None => {}
     }
@@ -143,7 +161,8 @@ fn add_evidence(evidence: &mut Evidence, input: &PartialInput) {
     }
 }
 
-fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOptions) -> Result<()> {
+/// Adds an input to sums. Returns true if it is a partial merge.
+fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOptions) -> Result<bool> {
     let mut about = PartialInput::new(&input.path, input.weight.get());
     let limits = &options.read.limits;
     let added = match input.bytes(Access::Read, limits) {
@@ -152,12 +171,18 @@ fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOpti
             Ok(Some(frame)) => match decode(&frame, limits) {
                 Ok(part) => {
                     sums.append(part);
-                    return Ok(());
+                    return Ok(true);
                 }
                 Err(error) => Err(error),
             },
-            Ok(None) => add_profile(sums, &data, &mut about, options),
-            // A damaged part is a bad input like others.
+            Ok(None) => {
+                let added = add_profile(sums, &data, &mut about, options);
+                if added.is_ok() {
+                    add_digest(sums, &data);
+                }
+                added
+            }
+            // A damaged partial merge is treated like any damaged input.
             Err(error) => Err(error),
         },
         Err(error) => Err(error),
@@ -173,21 +198,29 @@ fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOpti
             None => sums.add_unused(about),
         }
     }
-    Ok(())
+    Ok(false)
 }
 
-/// The sums in a partial merge of instrumentation profiles; `None` for a file
-/// that is none.
+/// Adds its digest to the last input, unless it has nothing that could count twice.
+fn add_digest(sums: &mut PartialMerge, data: &[u8]) {
+    let has_memory = |kind: u64| ProfileKind::from_bits(kind).contains(ProfileKind::MEMPROF);
+    let counts = |input: &PartialInput| input.records > 0 || input.kind.is_some_and(has_memory);
+    if let Some(last) = sums.inputs_mut().last_mut().filter(|last| counts(last)) {
+        last.digest = Some(PartialInput::digest_of(data));
+    }
+}
+
+/// Reads the state of a partial merge of instrumentation profiles; `None` for other files.
 ///
 /// # Errors
 ///
-/// Those of [`Frame::find`] and [`PartialMerge::decode`].
+/// The errors of [`Frame::find`] and [`PartialMerge::decode`].
 pub fn open(data: &[u8], limits: &Limits) -> Result<Option<PartialMerge>> {
     let frame = Frame::find(data, limits)?.filter(|frame| frame.family == Family::Instr);
     frame.map(|frame| PartialMerge::decode(&frame.state, limits)).transpose()
 }
 
-/// Whether the records that stand before a fault were added as this input.
+/// Returns true if the records before a fault were added as this input.
 fn is_salvaged(last: &PartialInput, about: &PartialInput) -> bool {
     last.path == about.path && last.kind.is_some() && last.state == InputState::Used && last.origin == about.origin
 }
@@ -199,7 +232,7 @@ fn decode(frame: &Frame<'_>, limits: &Limits) -> Result<PartialMerge> {
     PartialMerge::decode(&frame.state, limits)
 }
 
-/// Adds an ordinary profile; what becomes known of it on the way is noted in `about`.
+/// Adds an ordinary profile and records its properties in `about`.
 fn add_profile(sums: &mut PartialMerge, data: &[u8], about: &mut PartialInput, options: &MergeOptions) -> Result<()> {
     let mut adding = InputOptions::weighted(about.weight);
     adding.remapping = (!options.remapping.is_empty()).then_some(&options.remapping);
@@ -228,7 +261,7 @@ fn add_profile(sums: &mut PartialMerge, data: &[u8], about: &mut PartialInput, o
             Ok(())
         }
         format => read_with(data, &options.read, threads::wanted(options.threads).get(), |reader| {
-            let version = reader.version_word() & u64::from(u32::MAX); // flags stand above the number
+            let version = reader.version_word() & u64::from(u32::MAX); // flags are in the upper half
             let origin = match format {
                 Format::Indexed => InputOrigin::Indexed(version),
                 _ => InputOrigin::Text { has_colon_names: text::has_colon_names(data) },
@@ -244,11 +277,11 @@ fn version_of_raw_memory(data: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(word))
 }
 
-/// Makes the result of a merge of all inputs that the sums hold.
+/// Finishes the merge of all inputs of a partial merge.
 ///
 /// # Errors
 ///
-/// A damaged state, memory profiles that cannot be written.
+/// A damaged state; memory profiles that cannot be written.
 pub fn finish(sums: &PartialMerge, options: &MergeOptions) -> Result<MergeReport> {
     let inputs: Vec<WeightedInput> = sums.inputs().iter().map(weighted).collect();
     let (mut reported, mut soft_errors) = (BTreeSet::new(), Vec::new());

@@ -1,23 +1,21 @@
-//! Merging that stops and goes on: sums over a run of inputs, with what is
-//! needed to make of them, and of the runs before and after, the very result of
-//! one merge of all inputs.
+//! Merges that stop and continue. A partial merge stores sums over a sequence of inputs, and the data that is needed to
+//! produce the result of one merge of all inputs from them and from the sequences before and after.
 //!
-//! Counters and bitmaps add up whatever came before, so a [`PartialMerge`] holds
-//! their sums, for each name, FuncHash and shape apart. What
-//! LLVM's rules make of the rest depends on the inputs before it and is kept
-//! input by input:
+//! Counters and bitmaps can be added in any order, so a [`PartialMerge`] stores their sums, separately for each name,
+//! FuncHash and shape. The effect of LLVM's rules on the other data depends on earlier inputs, so this data is stored
+//! per input:
 //!
-//! | kept | because |
+//! | stored per input | reason |
 //! |---|---|
-//! | which records an input has, in order | order of names and hashes, and whom a message is about |
-//! | value sites | a site is cut to 255 values after every record, values that are new to a site are not weighted, equal values meet in the order in which they come |
-//! | records with pseudo counts or uniform counts | a weight makes a pseudo count an ordinary one; evidence is lost where it meets bits |
-//! | traces | chance decides about those beyond the reservoir, in the order of inputs |
-//! | kinds | an input whose kind conflicts with those before it is left out |
-//! | memory profiles | the sum has the fields that all inputs have |
+//! | the records of an input, in order | they determine the order of names and hashes, and the input that a message names |
+//! | value sites | a site is cut to 255 values after every record, values that are new to a site are not weighted, equal values are merged in input order |
+//! | records with pseudo counts or uniform counts | a weight turns a pseudo count into an ordinary count; uniformity counts are lost when they are combined with bits |
+//! | traces | traces beyond the reservoir are sampled at random, in the order of inputs |
+//! | kinds | an input whose kind conflicts with earlier inputs is dropped |
+//! | memory profiles | the merged profile has the fields that all inputs have |
 //!
-//! [`PartialMerge::append`] joins two, and the outcome depends on the inputs and
-//! their order alone, not on the grouping; [`PartialMerge::replay`] merges.
+//! [`PartialMerge::append`] joins two partial merges. The result depends only on the inputs and their order, not on the
+//! grouping. [`PartialMerge::replay`] merges the inputs.
 
 pub(crate) mod files;
 mod replay;

@@ -1,8 +1,8 @@
-//! The merge of all inputs, made of their sums.
+//! The merge of all inputs of a partial merge.
 //!
-//! Inputs are taken in order, and the records of each in theirs. The first visit
-//! of a sum adds all of it: sums of one shape may be added in any order. What
-//! depends on order, the values of each visit above all, is added at that visit.
+//! Inputs are replayed in order, and the records of each in their order. The first visit of a sum adds all of it,
+//! because sums of one shape can be added in any order. Data that depends on the order, mainly the values of each
+//! visit, is added at that visit.
 
 use crate::error::Result;
 use crate::instr::partial::runs::SiteReader;
@@ -13,33 +13,30 @@ use crate::memprof::{self, Source};
 use crate::model::{FunctionId, FunctionRecord, FunctionTable, RecordId, ValueKind};
 use std::collections::HashSet;
 
-/// What came of a merge that went on.
+/// The result of a continued merge.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Replayed {
     /// The merger, with everything added.
     pub merger: Merger,
-    /// Inputs that were left out since their kind conflicts with those before,
-    /// by number, and why.
+    /// Inputs that were left out because their kind conflicts with earlier ones: their numbers and the errors.
     pub conflicts: Vec<(usize, crate::Error)>,
-    /// Functions that filters left out of the inputs, whose names still stand
-    /// in the profile.
+    /// Functions that filters dropped from the inputs. Their names are still in the profile.
     pub left_out: HashSet<Vec<u8>>,
 }
 
-/// Where the merge stands in one sum.
+/// The progress within one sum.
 #[derive(Debug, Clone, Copy, Default)]
 struct Progress {
     record: Option<RecordId>,
-    /// The sum was left out, since its counters are others.
+    /// Whether the sum was left out because its counters do not match.
     is_refused: bool,
     sites: SiteReader,
     wholes: usize,
     overflows: usize,
 }
 
-/// Hears of records that were not, or not wholly, merged: the input's number,
-/// the function, and what was wrong.
+/// A callback for records that were not merged, or only in part: the input's number, the function and the fault.
 pub type OnSoftError<'a> = dyn FnMut(usize, &[u8], SoftError) + 'a;
 
 impl PartialMerge {
@@ -81,7 +78,7 @@ impl PartialMerge {
     }
 }
 
-/// The names of functions of which nothing was kept.
+/// Returns the names of functions without any stored record.
 fn left_out(groups: &[Group], names: &FunctionTable) -> HashSet<Vec<u8>> {
     let records = || groups.iter().flat_map(|group| &group.records);
     let kept: HashSet<FunctionId> =
@@ -93,7 +90,7 @@ fn left_out(groups: &[Group], names: &FunctionTable) -> HashSet<Vec<u8>> {
 struct Replay<'a> {
     merger: Merger,
     names: &'a FunctionTable,
-    /// Functions of the merger, by that of `names`.
+    /// The merger's function for each function in `names`.
     functions: Vec<Option<FunctionId>>,
     groups: Vec<GroupReplay<'a>>,
     scratch: FunctionRecord,
@@ -102,7 +99,7 @@ struct Replay<'a> {
 struct GroupReplay<'a> {
     group: &'a Group,
     progress: Vec<Progress>,
-    /// By sequence: once an input had it, the visits that the next one with it makes.
+    /// Per sequence: after its first input, the visits that the next input with it makes.
     again: Vec<Option<Vec<u32>>>,
 }
 
@@ -142,14 +139,14 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Whether a further visit of a sum adds something, or has something wrong with it.
+    /// Returns true if a further visit of a sum adds something or has a fault.
     fn matters_again(&self, group: usize, place: u32) -> bool {
         let GroupReplay { group, progress, .. } = &self.groups[group];
         let (record, progress) = (&group.records[place as usize], &progress[place as usize]);
         record.is_visited_one_by_one() || progress.is_refused || !self.fits(record.shape, progress)
     }
 
-    /// Whether a sum has the bitmap and the sites of the record that it went into.
+    /// Returns true if the bitmap and the sites of a sum match the record into which it was merged.
     fn fits(&self, shape: Shape, progress: &Progress) -> bool {
         let Some(record) = progress.record else { return true };
         let record = self.merger.profile.functions.record(record);
@@ -157,7 +154,7 @@ impl Replay<'_> {
             && ValueKind::ALL.into_iter().all(|kind| record.sites(kind).len() == shape.sites[kind as usize] as usize)
     }
 
-    /// Adds what one record of an input adds; returns what was wrong with it.
+    /// Adds one record of an input. Returns its fault.
     fn visit(
         &mut self,
         sum: &Summed,
@@ -191,7 +188,7 @@ impl Replay<'_> {
         })
     }
 
-    /// The sites of this visit, into the scratch record.
+    /// Reads the sites of this visit into the scratch record.
     fn read_sites(&mut self, sum: &Summed, progress: &mut Progress) -> Result<()> {
         if !sum.shape.has_sites() {
             return Ok(());
@@ -226,7 +223,7 @@ impl Replay<'_> {
         outcome.error
     }
 
-    /// Adds the values of a further visit; everything else is there.
+    /// Adds the values of a further visit. The other data was added before.
     fn merge_again(&mut self, sum: &Summed, progress: &Progress, weight: u64) -> Option<SoftError> {
         if progress.is_refused {
             return Some(SoftError::CountMismatch);
@@ -263,7 +260,7 @@ impl Replay<'_> {
 }
 
 impl Progress {
-    /// Whether this visit brought a counter beyond its maximum.
+    /// Returns true if a counter exceeded its maximum at this visit.
     fn overflows(&mut self, sum: &Summed, number: usize) -> bool {
         let noted = sum.extra.as_ref().map_or(&[][..], |extra| &extra.overflows);
         let is_noted = noted.get(self.overflows).is_some_and(|input| *input as usize == number);

@@ -1,9 +1,8 @@
-//! Which sums an input visits, as a file has it: runs of numbers.
+//! The sums that an input visits, encoded as runs of numbers.
 //!
-//! A run of several numbers has only such as were not visited before, so that
-//! what is read is never much longer than its bytes and the list of sums. Many
-//! sequences over many sums can still be far longer than the state that holds
-//! them: [`Reader`] bounds what all of them take.
+//! A run of several numbers contains only numbers that were not visited before, so the decoded form is at most about as
+//! long as its bytes plus the list of sums. Many sequences over many sums can still be far longer than the state that
+//! contains them; [`Reader`] limits their total.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -31,25 +30,25 @@ pub(super) fn encode(visits: &[u32], limit: usize, out: &mut Encoder) {
 
 /// Reads the sequences of a state.
 pub(super) struct Reader {
-    /// Which sums of a group a sequence visited so far; all `false` between two sequences.
+    /// The sums of a group that a sequence visited so far; all `false` between two sequences.
     seen: Vec<bool>,
-    /// Bytes that the sequences so far take in memory, and may take.
+    /// Memory that the sequences so far take in bytes, and its limit.
     taken: u64,
     limit: u64,
 }
 
 impl Reader {
-    /// Sequences take no more memory than a state may be long.
+    /// Creates a reader. Sequences take at most as much memory as a state may be long.
     pub(super) fn new(limits: &Limits) -> Self {
         Self { seen: Vec::new(), taken: 0, limit: limits.inflated_bytes }
     }
 
-    /// Reads what [`encode`] wrote.
+    /// Reads the output of [`encode`].
     ///
     /// # Errors
     ///
-    /// Truncated; malformed for numbers from `limit` on, and for a longer run of
-    /// numbers that were there before; limit exceeded.
+    /// Truncated; malformed for numbers of at least `limit`, and for a longer run of numbers that occurred before;
+    /// limit exceeded.
     pub(super) fn decode(&mut self, limit: usize, from: &mut Decoder<'_>) -> Result<Vec<u32>> {
         if self.seen.len() < limit {
             self.seen.resize(limit, false);
@@ -70,7 +69,7 @@ impl Reader {
             run.fill(true);
             visits.extend((start..start + len).map(|at| at as u32));
         }
-        // Not the whole list, which may be far longer than this sequence.
+        // Resets only these entries: the whole list can be far longer than this sequence.
         visits.iter().for_each(|at| self.seen[*at as usize] = false);
         Ok(visits)
     }
@@ -78,13 +77,13 @@ impl Reader {
 
 // The value sites of one record, input by input.
 
-/// Visits one after the other, each a 0 when it brought no values, else a 1 and,
-/// for each site of each kind, the number of values and the values with their counts.
+/// Consecutive visits: 0 for a visit without values, otherwise 1 and, for each site of each kind, the number of values
+/// and the values with their counts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct SiteLog(Vec<u8>);
 
 impl SiteLog {
-    /// Takes over a log as it is in a file; [`SiteReader`] will check it.
+    /// Creates a log from the bytes of a file. [`SiteReader`] checks them.
     pub(super) fn from_bytes(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
@@ -127,7 +126,7 @@ pub(super) struct SiteReader {
 }
 
 impl SiteReader {
-    /// Fills in the sites of the next visit, as many of each kind as `counts`.
+    /// Reads the sites of the next visit, `counts` of each kind.
     ///
     /// # Errors
     ///
@@ -143,7 +142,7 @@ impl SiteReader {
         let has_values = from.place("mark of a visit", 2)? == 1;
         for kind in ValueKind::ALL {
             let (sites, count) = (record.sites_mut(kind), counts[kind as usize]);
-            // A visit without values takes one byte, however many the sites are.
+            // A visit without values takes one byte, whatever the number of sites.
             if !has_values && sites.values_len() == 0 && sites.len() == count as usize {
                 continue;
             }
@@ -160,13 +159,13 @@ impl SiteReader {
         Ok(())
     }
 
-    /// Whether all of a log was read.
+    /// Returns true if the whole log was read.
     pub(super) fn is_at_end(&self, log: &SiteLog) -> bool {
         self.position == log.0.len()
     }
 }
 
-/// Checks that a log has so many visits and nothing else.
+/// Checks that a log contains exactly the given number of visits.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Sums as the state of a partial merge.
+//! The encoding of a partial merge.
 
 use crate::error::{ErrorKind, Result};
 use crate::instr::partial::runs;
@@ -12,7 +12,7 @@ use crate::model::{
 use crate::partial::{Decoder, Encoder, PartialInput};
 
 impl PartialMerge {
-    /// The state that [`decode`](Self::decode) reads.
+    /// Encodes the state for [`decode`](Self::decode).
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl Summed {
         let marks = [shape.is_whole, shape.is_left_out, shape.has_sites(), self.extra.is_some()];
         out.number(marks.iter().rev().fold(0, |all, mark| all << 1 | u64::from(*mark)));
         if shape.has_sites() {
-            // As many bytes as sites, so that a reader never takes more memory than a state is long.
+            // One byte per site, so that a reader never takes more memory than the length of the state.
             shape.sites.iter().for_each(|count| out.text(&vec![0; *count as usize]));
         }
         if shape.is_whole {
@@ -117,18 +117,17 @@ fn encode_traces(temporal: &TemporalProfile, out: &mut Encoder) {
     });
 }
 
-// Sums from the state of a partial merge, every number checked.
+// Decoding of the state of a partial merge. Every number is checked.
 
 impl PartialMerge {
-    /// Reads what [`encode`](Self::encode) wrote.
+    /// Reads the output of [`encode`](Self::encode).
     ///
     /// # Errors
     ///
-    /// Truncated, and malformed for whatever contradicts itself; limit exceeded
-    /// for sequences of records, or binary ids of all inputs, that take more
-    /// than [`Limits::inflated_bytes`].
+    /// Truncated; malformed for contradictory data; limit exceeded for sequences of records, or binary ids of all
+    /// inputs, that take more than [`Limits::inflated_bytes`].
     pub fn decode(state: &[u8], limits: &Limits) -> Result<Self> {
-        // Places and lengths are kept in 32 bits, and whatever is counted takes a byte.
+        // Positions and lengths have 32 bits, and every counted item takes at least one byte.
         let (found, limit) = (state.len() as u64, u64::from(u32::MAX));
         if found > limit {
             return Err(ErrorKind::LimitExceeded { what: "state of a partial merge", found, limit }.into());
@@ -163,8 +162,7 @@ impl PartialMerge {
         Ok(whole)
     }
 
-    /// Many inputs can share a long list of identities, each of which a merge
-    /// holds once an input.
+    /// Limits the binary ids. Many inputs can share a long list of ids, and a merge stores each of them once per input.
     fn check_binary_ids(&self) -> Result<()> {
         let size_of_list = |ids: &Vec<BinaryId>| ids.iter().map(|id| (size_of::<BinaryId>() + id.len()) as u64).sum();
         let sizes: Vec<u64> = self.binary_ids.iter().map(size_of_list).collect();
@@ -177,7 +175,7 @@ impl PartialMerge {
         Ok(())
     }
 
-    /// Whether every visit of a record that is kept one by one has its part.
+    /// Checks that every visit of a record that is stored one by one has its data.
     fn check_visits(&self, from: &Decoder<'_>) -> Result<()> {
         let mut visits: Vec<Vec<u64>> = self.groups.iter().map(|group| vec![0; group.records.len()]).collect();
         let mut inputs: Vec<Vec<u64>> = self.groups.iter().map(|group| vec![0; group.sequences.len()]).collect();
@@ -200,7 +198,7 @@ fn decode_names(from: &mut Decoder<'_>) -> Result<(FunctionTable, Vec<FunctionId
     let mut names = FunctionTable::new();
     let functions = from.list("names", |from| Ok(names.intern(from.text("name")?)))?;
     if names.len() != functions.len() {
-        return Err(from.malformed("a name stands twice"));
+        return Err(from.malformed("a name occurs twice"));
     }
     Ok((names, functions))
 }
@@ -210,7 +208,7 @@ fn decode_pool(what: &'static str, from: &mut Decoder<'_>) -> Result<Pool<Vec<Ve
     let lists = from.list(what, |from| from.list(what, |from| Ok(from.text(what)?.to_vec())))?;
     for (number, list) in lists.into_iter().enumerate() {
         if pool.place(list) as usize != number {
-            return Err(from.malformed(format!("a list of {what} stands twice")));
+            return Err(from.malformed(format!("a list of {what} occurs twice")));
         }
     }
     Ok(pool)
@@ -230,13 +228,13 @@ impl Group {
         for (place, record) in group.records.iter().enumerate() {
             let key = (record.function, record.func_hash, record.shape);
             if group.places.insert(key, place as u32).is_some() {
-                return Err(from.malformed("a record stands twice"));
+                return Err(from.malformed("a record occurs twice"));
             }
         }
         let limit = group.records.len();
         for (number, visits) in from.list("sequences", |from| sequences.decode(limit, from))?.into_iter().enumerate() {
             if group.sequences.place(visits) as usize != number {
-                return Err(from.malformed("a sequence of records stands twice"));
+                return Err(from.malformed("a sequence of records occurs twice"));
             }
         }
         Ok(group)
@@ -286,7 +284,7 @@ impl Summed {
     }
 }
 
-/// More counters, bytes or sites than a record has.
+/// An upper bound for the number of counters, bytes or sites of a record.
 const MOST_PARTS: usize = 1 << 26;
 
 impl Extra {

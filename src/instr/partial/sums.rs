@@ -1,4 +1,4 @@
-//! The sums over a run of inputs.
+//! The sums over a sequence of inputs.
 
 use crate::error::Result;
 use crate::instr::partial::runs::SiteLog;
@@ -16,33 +16,33 @@ use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// The sums of inputs that one merge would take or refuse together: those of
-/// one kind, with unmarked front-end profiles that come after a marked one apart.
+/// The sums of inputs that one merge would accept or reject together: those of one kind. Unmarked front-end profiles
+/// after a marked one form a separate group.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Group {
     pub(super) kind: ProfileKind,
     pub(super) is_after_front_end: bool,
     pub(super) records: Vec<Summed>,
-    /// Function, FuncHash and shape → place in `records`.
+    /// Maps function, FuncHash and shape to the position in `records`.
     pub(super) places: HashMap<(FunctionId, u64, Shape), u32>,
-    /// Places of the records that inputs visit, in order.
+    /// Positions of the records that inputs visit, in order.
     pub(super) sequences: Pool<Vec<u32>>,
 }
 
-/// What an input that was read contributed, its records aside.
+/// The data that one input contributed, without its records.
 #[derive(Debug, Clone)]
 pub(super) struct Contribution {
     pub(super) group: u32,
-    /// Place in the group's `sequences`.
+    /// Position in the group's `sequences`.
     pub(super) sequence: u32,
-    /// Places in the lists of the whole.
+    /// Positions in the lists of the partial merge.
     pub(super) binary_ids: u32,
     pub(super) vtable_names: u32,
     pub(super) traces: TemporalProfile,
     pub(super) memory: Option<MemoryInput>,
 }
 
-/// The memory profile of an input, in the form that indexed files have.
+/// The memory profile of an input, in the form of indexed files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MemoryInput {
     pub(super) section: MemProfSection,
@@ -50,20 +50,20 @@ pub(super) struct MemoryInput {
     pub(super) is_indexed: bool,
 }
 
-/// The version of sections that hold everything that is known (LLVM 21).
+/// The version of sections that store all known data (LLVM 21).
 const SECTION_VERSION: u32 = 4;
 
-/// Sums over a run of inputs, from which a merge can go on.
+/// Sums over a sequence of inputs, from which a merge can continue.
 #[derive(Debug, Clone)]
 pub struct PartialMerge {
-    /// What counters stop at.
+    /// The maximum of a counter.
     pub(super) max_count: u64,
-    /// Bounds on what memory profiles expand to.
+    /// Limits on the expansion of memory profiles.
     pub(super) limits: Limits,
     pub(super) inputs: Vec<PartialInput>,
-    /// One an input; nothing where it could not be used.
+    /// One per input; `None` if the input could not be used.
     pub(super) contributions: Vec<Option<Contribution>>,
-    /// Names of functions, in no order that matters.
+    /// Names of functions, in arbitrary order.
     pub(super) names: FunctionTable,
     pub(super) groups: Vec<Group>,
     pub(super) binary_ids: Pool<Vec<BinaryId>>,
@@ -73,7 +73,7 @@ pub struct PartialMerge {
 }
 
 impl PartialMerge {
-    /// Sums of nothing, for a release with these rules.
+    /// Creates an empty partial merge for a release with these rules.
     pub fn new(rules: &MergeRules, limits: Limits) -> Self {
         Self::with_ceiling(rules.max_count, limits)
     }
@@ -92,35 +92,34 @@ impl PartialMerge {
         }
     }
 
-    /// The inputs, in order.
+    /// Returns the inputs, in order.
     pub fn inputs(&self) -> &[PartialInput] {
         &self.inputs
     }
 
-    /// Changes what is known of the inputs, whose number stays.
+    /// Returns the inputs to change what is known about them. Their number cannot change.
     pub fn inputs_mut(&mut self) -> &mut [PartialInput] {
         &mut self.inputs
     }
 
-    /// The function filters and renamings that were applied to inputs, in words
-    /// and each once.
+    /// Returns the function filters and renamings that were applied to inputs, in words, each once.
     pub fn applied(&self) -> &[String] {
         &self.applied
     }
 
-    /// Remembers a function filter or renaming, in words.
+    /// Records a function filter or renaming, in words.
     pub fn note_applied(&mut self, words: String) {
         if !self.applied.contains(&words) {
             self.applied.push(words);
         }
     }
 
-    /// Sums that are kept, for each name, FuncHash and shape.
+    /// Returns the number of sums: one for each name, FuncHash and shape.
     pub fn records(&self) -> usize {
         self.groups.iter().map(|group| group.records.len()).sum()
     }
 
-    /// Adds an input that gave nothing: empty, or not to be read.
+    /// Adds an input that contributes nothing, because it is empty or unreadable.
     pub fn add_unused(&mut self, input: PartialInput) {
         self.inputs.push(input);
         self.contributions.push(None);
@@ -130,8 +129,8 @@ impl PartialMerge {
     ///
     /// # Errors
     ///
-    /// Those of the reader. The input was not added then, unless `salvage` asks
-    /// for what stands before the fault; in neither case is it noted as failed.
+    /// The errors of the reader. Then the input was not added, except with `salvage` for the records before the fault.
+    /// In both cases it is not recorded as failed.
     pub fn add_reader(
         &mut self,
         reader: &mut dyn ProfileReader,
@@ -154,11 +153,11 @@ impl PartialMerge {
         read
     }
 
-    /// Adds a memory profile that is an input of its own.
+    /// Adds a memory profile as an input of its own.
     ///
     /// # Errors
     ///
-    /// Those of writing it as a section.
+    /// The errors of writing it as a section.
     pub fn add_memory(&mut self, profile: &MemoryProfile, input: PartialInput) -> Result<()> {
         let mut options = memprof::indexed::WriteOptions::new(Release::DEFAULT, Some(SECTION_VERSION), true)?;
         options.schema = profile.schema;
@@ -175,7 +174,7 @@ impl PartialMerge {
         Ok(())
     }
 
-    /// That of an only input, nothing so far.
+    /// Returns the contribution of a single input, initially empty.
     fn contribution(&mut self) -> Contribution {
         let (binary_ids, vtable_names) = (self.binary_ids.place(Vec::new()), self.vtable_names.place(Vec::new()));
         let traces = TemporalProfile::default();
@@ -245,7 +244,7 @@ impl PartialMerge {
         Ok(())
     }
 
-    /// Adds the sums of inputs that come after those of this one.
+    /// Appends the sums of later inputs.
     pub fn append(&mut self, mut other: Self) {
         if self.inputs.is_empty() && other.max_count == self.max_count {
             std::mem::take(&mut other.applied).into_iter().for_each(|words| self.note_applied(words));
@@ -267,7 +266,7 @@ impl PartialMerge {
             let mut places = Vec::with_capacity(group.records.len());
             for (at, record) in group.records.into_iter().enumerate() {
                 let name = names.function(record.function);
-                // Runs of one program have their records in one order.
+                // Runs of one program have their records in the same order.
                 let known = target.records.get(at).filter(|known| {
                     (known.func_hash, known.shape) == (record.func_hash, record.shape)
                         && self.names.name(known.function) == name.name()
@@ -307,8 +306,8 @@ impl PartialMerge {
         applied.into_iter().for_each(|words| self.note_applied(words));
     }
 
-    /// Which of several inputs brought a sum beyond its maximum is not known any
-    /// more when they are joined: the first that adds to it is named.
+    /// Records `input` for the sums that exceeded the maximum of a counter when they were joined. The first input that
+    /// adds to such a sum is recorded, because the actual one is unknown.
     fn note_overflows(&mut self, overflowed: &mut Vec<(u32, u32)>, contribution: &Contribution, input: u32) {
         let Group { records, sequences, .. } = &mut self.groups[contribution.group as usize];
         let visits = sequences.at(contribution.sequence);
@@ -321,7 +320,7 @@ impl PartialMerge {
         });
     }
 
-    /// The group of a kind, made if it is new.
+    /// Finds or creates the group of a kind.
     fn group(&mut self, kind: ProfileKind, is_after_front_end: bool) -> u32 {
         let known = |group: &Group| group.kind == kind && group.is_after_front_end == is_after_front_end;
         let place = self.groups.iter().position(known).unwrap_or_else(|| {
@@ -333,7 +332,7 @@ impl PartialMerge {
 }
 
 impl Group {
-    /// The place of a sum, made if it is new.
+    /// Finds or creates the position of a sum.
     pub(super) fn place(&mut self, function: FunctionId, func_hash: u64, shape: Shape) -> u32 {
         let next = u32::try_from(self.records.len()).expect("fewer than 2^32 records fit in memory");
         let place = *self.places.entry((function, func_hash, shape)).or_insert(next);
@@ -344,9 +343,9 @@ impl Group {
     }
 }
 
-// Lists of which many are alike, each kept once.
+// Lists with many equal entries, each stored once.
 
-/// Distinct things in order of first appearance.
+/// Distinct items in order of first appearance.
 #[derive(Debug, Clone)]
 pub(super) struct Pool<T> {
     items: Vec<Arc<T>>,
@@ -360,7 +359,7 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T: Hash + Eq> Pool<T> {
-    /// The place of a thing that equals `item`, which is kept if it is new.
+    /// Returns the position of an item that equals `item`, which is stored if it is new.
     pub(super) fn place(&mut self, item: T) -> u32 {
         if let Some(place) = self.places.get(&item) {
             return *place;
@@ -387,24 +386,23 @@ impl<T: Hash + Eq> Pool<T> {
 
 // The sum of the records of one name, FuncHash and shape.
 
-/// What decides whether two records of one name and FuncHash can be added up.
+/// Properties that must match to add two records of one name and FuncHash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Shape {
     pub(super) counters: u32,
     pub(super) bitmap: u32,
     /// Value sites by kind.
     pub(super) sites: [u32; ValueKind::COUNT],
-    /// Whether records are kept one by one: those with pseudo counts, counts beyond
-    /// the maximum, or uniformity.
+    /// Whether records are stored one by one: those with pseudo counts, counts beyond the maximum, or uniformity.
     pub(super) is_whole: bool,
-    /// A function filter left it out: its counts are gone, its name still
-    /// decides about the order of others.
+    /// Whether a function filter dropped it: its counts are not stored, but its name still determines the order of
+    /// others.
     pub(super) is_left_out: bool,
 }
 
 impl Shape {
     pub(super) fn of(record: RecordView<'_>, is_left_out: bool) -> Self {
-        // A mark, or a count that no sum of counts keeps as it is.
+        // A pseudo count, or a count that a sum would change.
         let beyond = record.counters.iter().any(|count| PseudoCount::from_counter(count).is_some());
         let length = |len: usize| u32::try_from(len).expect("a record has fewer than 2^32 parts");
         Self {
@@ -421,21 +419,21 @@ impl Shape {
     }
 }
 
-/// A record of one input that is not added up.
+/// A record of one input that is stored separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Whole {
     pub(super) record: FunctionRecord,
     pub(super) weight: u64,
 }
 
-/// What few records have.
+/// Data that few records have.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Extra {
-    /// The sites that each visit brought.
+    /// The sites of each visit.
     pub(super) sites: SiteLog,
-    /// The records of each visit, when the shape is whole.
+    /// The records of each visit, if `is_whole` is set in the shape.
     pub(super) whole: Vec<Whole>,
-    /// Inputs with which a counter went beyond its maximum, in order.
+    /// Inputs that brought a counter beyond its maximum, in order.
     pub(super) overflows: Vec<u32>,
 }
 
@@ -451,7 +449,7 @@ pub(super) struct Summed {
 }
 
 impl Summed {
-    /// A sum of nothing.
+    /// Creates an empty sum.
     pub(super) fn new(function: FunctionId, func_hash: u64, shape: Shape) -> Self {
         let (counters, bitmap) = match shape.is_whole {
             true => (0, 0),
@@ -471,12 +469,12 @@ impl Summed {
         self.extra.get_or_insert_default()
     }
 
-    /// Whether every visit has to be looked at when the merge goes on.
+    /// Returns true if every visit matters when the merge continues.
     pub(super) fn is_visited_one_by_one(&self) -> bool {
         self.shape.is_whole || self.extra.is_some() || (self.shape.has_sites() && !self.shape.is_left_out)
     }
 
-    /// Adds a record of this shape from the only input, which is number 0.
+    /// Adds a record of this shape from the single input, which has the number 0.
     pub(super) fn add(&mut self, record: RecordView<'_>, weight: u64, max: u64) {
         if self.shape.is_whole {
             let mut copy = FunctionRecord::default();
@@ -496,8 +494,8 @@ impl Summed {
         }
     }
 
-    /// Adds a sum of later inputs, whose numbers begin at `first_input`;
-    /// returns whether a counter went beyond its maximum only now.
+    /// Adds a sum of later inputs, whose numbers begin at `first_input`. Returns true if this brought a counter beyond
+    /// its maximum.
     pub(super) fn append(&mut self, other: Self, first_input: u32, max: u64) -> bool {
         let overflows = add_counters::add_weighted(&mut self.counters, (&*other.counters).into(), 1, max);
         self.bitmap.iter_mut().zip(&other.bitmap).for_each(|(all, byte)| *all |= byte);

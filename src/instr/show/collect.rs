@@ -1,6 +1,5 @@
-//! The views of `show` as data. Names that are not UTF-8 have the offending
-//! bytes replaced; hashes are text, since JSON's numbers end at 2^53 for many
-//! programs.
+//! The output of `show` as data. In names, bytes that are not UTF-8 are replaced. Hashes are text, because many JSON
+//! readers lose digits above 2^53.
 
 use crate::error::Result;
 use crate::instr::show::ShowOptions;
@@ -9,15 +8,15 @@ use crate::model::{ProfileKind, ProfileReader, PseudoCount, RecordView, SymbolTa
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// Everything that was asked for; absent parts were not.
+/// All requested parts. Parts that were not requested are absent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ShowReport {
     /// `ir` or `front-end`.
     pub level: &'static str,
-    /// Variant bits in words.
+    /// Names of the variant bits.
     pub kind: Vec<&'static str>,
-    /// Functions that are asked for by name, shown or not.
+    /// The number of functions that match the requested name, shown or not.
     #[serde(skip)]
     pub selected: u64,
     /// Functions with details, in file order.
@@ -31,25 +30,25 @@ pub struct ShowReport {
     pub below_cutoff: Option<Vec<BelowCutoff>>,
     /// Totals.
     pub summary: SummaryTotals,
-    /// How many functions lie on each side of the cutoff.
+    /// The number of functions on each side of the cutoff.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cutoff: Option<CutoffCounts>,
-    /// Functions with the largest counters, falling.
+    /// Functions with the largest counters, in descending order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top: Option<Vec<NamedMaximum>>,
-    /// Hot functions, falling.
+    /// Hot functions, in descending order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hot: Option<HotFunctions>,
     /// Value sites of the functions shown, by kind.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub value_sites: BTreeMap<&'static str, SiteStatistics>,
-    /// How few counters hold most of the counts.
+    /// The number of counters that contain most of the counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detailed_summary: Option<Vec<SummaryDetails>>,
-    /// Identities of the images, lower-case hex.
+    /// Binary ids, in lower-case hexadecimal digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binary_ids: Option<Vec<String>>,
-    /// The format's version: text 0, indexed its number, raw the whole word.
+    /// The version of the format: 0 for text, the number for indexed profiles, the whole word for raw profiles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile_version: Option<u64>,
     /// Temporal traces.
@@ -63,21 +62,20 @@ pub struct ShowReport {
 pub struct FunctionDetails {
     /// PGO name.
     pub name: String,
-    /// FuncHash, `0x` and 16 digits.
+    /// FuncHash, as `0x` and 16 digits.
     pub func_hash: String,
     /// Number of counters.
     pub counters_count: usize,
-    /// `hot` or `warm` for a record whose counts were replaced by a mark.
+    /// `hot` or `warm` for a record whose counts were replaced by a pseudo count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pseudo: Option<&'static str>,
     /// All counters, the first one included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<Vec<u64>>,
-    /// MC/DC bitmap, two hex digits a byte; absent when there is none.
+    /// MC/DC bitmap, two hexadecimal digits per byte; absent if there is none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub bitmap: String,
-    /// Which blocks the waves of a GPU mostly enter whole: `U` or else `D` for
-    /// each counter; absent where that is not known.
+    /// The uniformity of each block on a GPU: `U` if most waves enter it whole, otherwise `D`; absent if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub uniformity: String,
     /// Value sites by kind, each a list of values.
@@ -95,10 +93,10 @@ pub struct ValueView {
     /// A size in bytes; absent for targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// Hash of a target's name, `0x` and 16 digits; absent for sizes.
+    /// Hash of a target's name, as `0x` and 16 digits; absent for sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name_ref: Option<String>,
-    /// Times seen.
+    /// The number of times that the value was seen.
     pub count: u64,
 }
 
@@ -130,7 +128,7 @@ pub struct SummaryTotals {
     pub total_count: u64,
 }
 
-/// Functions on both sides of `--value-cutoff`.
+/// The number of functions on both sides of `--value-cutoff`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct CutoffCounts {
@@ -156,9 +154,9 @@ pub struct NamedMaximum {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct HotFunctions {
-    /// The count from which a function is hot.
+    /// The minimum count of a hot function.
     pub threshold: u64,
-    /// Functions by falling largest counter.
+    /// Functions in descending order of their largest counter.
     pub functions: Vec<NamedMaximum>,
 }
 
@@ -172,7 +170,7 @@ pub struct SiteStatistics {
     pub with_values: u64,
     /// Values over all sites.
     pub values: u64,
-    /// Number of values → sites with so many.
+    /// Maps a number of values to the number of sites with this number.
     #[serde(serialize_with = "histogram_as_objects")]
     pub histogram: BTreeMap<usize, u64>,
 }
@@ -181,21 +179,21 @@ pub struct SiteStatistics {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SummaryDetails {
-    /// Share of the total count, parts per million.
+    /// Share of the total count, in parts per million.
     pub cutoff: u32,
     /// Smallest count among the counters that reach it.
     pub min_count: u64,
-    /// How many counters reach it.
+    /// The number of counters that reach it.
     pub blocks: u64,
 }
 
-/// The traces and how many were ever seen.
+/// The kept traces and the number of all traces.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TraceList {
-    /// Traces seen, dropped ones included.
+    /// The number of traces seen, including dropped ones.
     pub seen: u64,
-    /// Traces kept.
+    /// Kept traces.
     pub traces: Vec<TraceView>,
 }
 
@@ -203,19 +201,18 @@ pub struct TraceList {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TraceView {
-    /// How much it counts.
+    /// The weight of the trace.
     pub weight: u64,
-    /// Names of the functions in order of their first execution; empty for an
-    /// unknown one.
+    /// Names of the functions in the order of their first execution; empty for an unknown function.
     pub functions: Vec<String>,
 }
 
-/// Collects what `options` ask for. The option `text` has no meaning here.
+/// Collects the parts that `options` request. The option `text` has no effect here.
 ///
 /// # Errors
 ///
-/// Those of the reader; usage when the hot list is asked for and no cutoff is
-/// large enough; nothing found as [`must_find`](ShowOptions::must_find) says.
+/// The errors of the reader; a usage error if the hot list is requested and no cutoff is large enough; nothing found,
+/// see [`must_find`](ShowOptions::must_find).
 pub fn collect(reader: &mut dyn ProfileReader, options: &ShowOptions) -> Result<ShowReport> {
     let options = &ShowOptions { text: false, ..options.clone() };
     let mut functions = Vec::new();
@@ -270,7 +267,7 @@ fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// An array of objects with names.
+/// Serializes a histogram as an array of objects with named members.
 fn histogram_as_objects<S: Serializer>(sites: &BTreeMap<usize, u64>, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Row {
@@ -284,7 +281,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The members' names of value kinds.
+/// Returns the JSON member name of a value kind.
 fn member_of(kind: ValueKind) -> &'static str {
     match kind {
         ValueKind::IndirectCallTarget => "indirect_call_targets",
@@ -311,7 +308,7 @@ fn details(name: &[u8], record: RecordView<'_>, symbols: &SymbolTable, options: 
     }
 }
 
-/// A letter for each counter, if something is known.
+/// Returns a letter for each counter, if the uniformity is known.
 fn uniformity(record: RecordView<'_>) -> String {
     let known = (0..record.counters.len()).map_while(|counter| record.uniformity.is_uniform(counter));
     known.map(|uniform| if uniform { 'U' } else { 'D' }).collect()

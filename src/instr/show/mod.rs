@@ -1,8 +1,7 @@
-//! What is in a profile: functions with their counts, totals, hot functions.
+//! The content of a profile: functions with their counts, totals, hot functions.
 //!
-//! One walk over the records (`scan`) decides what is shown and adds up the
-//! totals; [`show`] prints it as llvm-profdata does, [`collect`] gives it as
-//! data for JSON.
+//! One pass over the records (`scan`) selects the output and computes the totals. [`show`] prints it like
+//! llvm-profdata, [`collect`] returns it as data for JSON.
 
 mod collect;
 mod scan;
@@ -17,15 +16,15 @@ pub use text::{RecordWriter, show};
 use crate::error::{Error, Result};
 use crate::model::ValueKind;
 
-/// What is shown. Every field off shows the totals only.
+/// Options for `show`. The default shows only the totals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShowOptions {
-    /// Details of every function.
+    /// Show details of every function.
     pub all_functions: bool,
-    /// Details of the functions whose name contains these bytes; empty is none.
+    /// Show details of the functions whose name contains these bytes; empty selects none.
     pub function: Vec<u8>,
-    /// Fail before anything is printed if no function has `function` in its name.
+    /// Fail before anything is printed if no function name contains `function`.
     pub must_find: bool,
     /// Add the counters to the details.
     pub counts: bool,
@@ -35,35 +34,35 @@ pub struct ShowOptions {
     pub memop_sizes: bool,
     /// Add the vtables of virtual calls.
     pub vtables: bool,
-    /// Only the names of functions that ran.
+    /// Show only the names of functions that ran.
     pub covered: bool,
-    /// So many functions with the largest counters; 0 is none.
+    /// The number of functions with the largest counters to show; 0 shows none.
     pub top: usize,
-    /// Functions whose largest counter is below this are hidden and counted.
+    /// Hide and count functions whose largest counter is below this value.
     pub value_cutoff: u64,
-    /// Only the functions below the cutoff.
+    /// Show only the functions below the cutoff.
     pub only_below_cutoff: bool,
-    /// The hot functions.
+    /// Show the hot functions.
     pub hot_functions: bool,
-    /// How few counters hold most of the counts.
+    /// Show the number of counters that contain most of the counts.
     pub detailed_summary: bool,
-    /// Cutoffs of the detailed summary and the hot list, in parts per million;
-    /// empty: [`CUTOFFS`](crate::model::summary::CUTOFFS).
+    /// Cutoffs of the detailed summary and the hot list, in parts per million; if empty,
+    /// [`CUTOFFS`](crate::model::summary::CUTOFFS).
     pub cutoffs: Vec<u32>,
-    /// A function is hot when its largest counter reaches the minimum count at
-    /// this cutoff. Default: 990000.
+    /// The cutoff of the hot list: a function is hot if its largest counter reaches the minimum count of this cutoff.
+    /// Default: 990000.
     pub hot_cutoff: u32,
-    /// The count from which a function is hot, in place of the cutoff.
+    /// The minimum count of a hot function; overrides the cutoff.
     pub hot_count: Option<u64>,
-    /// Of IR profiles the context-sensitive records instead of the plain ones.
+    /// Show the context-sensitive records of IR profiles instead of the plain ones.
     pub context_sensitive: bool,
-    /// Functions as records of the text format.
+    /// Show functions as records of the text format.
     pub text: bool,
-    /// Identities of the images that ran.
+    /// Show the binary ids.
     pub binary_ids: bool,
-    /// The format's version.
+    /// Show the version of the format.
     pub profile_version: bool,
-    /// Temporal traces.
+    /// Show the temporal traces.
     pub temporal_traces: bool,
 }
 
@@ -96,12 +95,12 @@ impl Default for ShowOptions {
 }
 
 impl ShowOptions {
-    /// Whether details of the function of that name are asked for.
+    /// Returns true if details of the function are requested by name.
     fn selects(&self, name: &[u8]) -> bool {
         self.all_functions || (!self.function.is_empty() && crate::instr::overlap::contains(name, &self.function))
     }
 
-    /// Fails if a function has to be found and none was.
+    /// Fails if a function must be found and none was.
     fn require_found(&self, selected: u64) -> Result<()> {
         if !self.must_find || selected > 0 {
             return Ok(());
@@ -110,12 +109,12 @@ impl ShowOptions {
         Err(Error::nothing_found(format!("no function has {name:?} in its name")))
     }
 
-    /// Whether some functions are selected at all.
+    /// Returns true if functions are selected at all.
     fn selects_functions(&self) -> bool {
         self.all_functions || !self.function.is_empty()
     }
 
-    /// Whether values of that kind are shown.
+    /// Returns true if values of that kind are shown.
     fn shows(&self, kind: ValueKind) -> bool {
         match kind {
             ValueKind::IndirectCallTarget => self.indirect_call_targets,
@@ -124,7 +123,7 @@ impl ShowOptions {
         }
     }
 
-    /// Whether the names of values are needed.
+    /// Returns true if the names of values are needed.
     fn shows_names(&self) -> bool {
         self.text || self.indirect_call_targets || self.vtables
     }

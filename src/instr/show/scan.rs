@@ -1,4 +1,4 @@
-//! The walk over a profile's records that all views share.
+//! The pass over a profile's records that all outputs of `show` share.
 
 use crate::error::{Error, Result};
 use crate::instr::show::ShowOptions;
@@ -10,44 +10,43 @@ use crate::model::{
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// A record that is shown, and how.
+/// A record to show, and its form.
 pub(super) enum Event<'a> {
-    /// As a record of the text format.
+    /// A record of the text format.
     Text { name: &'a [u8], record: RecordView<'a>, symbols: &'a SymbolTable },
-    /// Its name, since it ran.
+    /// The name of a function that ran.
     Covered { name: &'a [u8] },
-    /// With details. `symbols` is empty unless names of values are asked for.
+    /// The details of a function. `symbols` is empty unless the names of values are needed.
     Details { name: &'a [u8], record: RecordView<'a>, symbols: &'a SymbolTable },
-    /// Its name and totals, since it lies below the cutoff.
+    /// The name and totals of a function below the cutoff.
     BelowCutoff { name: &'a [u8], max: u64, sum: u64 },
 }
 
-/// What the walk adds up.
+/// The totals of the pass.
 pub(super) struct Totals {
     /// Variant bits after the last record.
     pub(super) kind: ProfileKind,
     /// Totals and the rows of the detailed summary.
     pub(super) summary: ProfileSummary,
-    /// Functions that are asked for by name, shown or not.
+    /// The number of functions that match the requested name, shown or not.
     pub(super) selected: u64,
-    /// Functions with details.
+    /// The number of functions with details.
     pub(super) shown: u64,
-    /// Functions below the cutoff.
+    /// The number of functions below the cutoff.
     pub(super) below_cutoff: u64,
-    /// Functions and their largest counters, falling; ties in file order. As
-    /// many as are asked for.
+    /// The requested number of functions with the largest counters, in descending order; ties in file order.
     pub(super) maxima: Vec<(Vec<u8>, u64)>,
     /// Value sites of the functions shown, by kind.
     pub(super) sites: [SiteCounts; ValueKind::COUNT],
 }
 
-/// Value sites of one kind, counted.
+/// The numbers of value sites of one kind.
 #[derive(Default)]
 pub(super) struct SiteCounts {
     pub(super) sites: u64,
     pub(super) with_values: u64,
     pub(super) values: u64,
-    /// Number of values → number of sites with so many; none for 0.
+    /// Maps a number of values to the number of sites with this number; has no entry for 0.
     pub(super) histogram: BTreeMap<usize, u64>,
 }
 
@@ -64,7 +63,7 @@ impl SiteCounts {
     }
 }
 
-/// What is to be done with one record.
+/// The action for one record.
 enum Plan {
     Skip,
     Text,
@@ -73,11 +72,11 @@ enum Plan {
     BelowCutoff { max: u64, sum: u64 },
 }
 
-/// Reads all records and hands out those that are shown, in file order.
+/// Reads all records and passes those that are shown to `each`, in file order.
 ///
 /// # Errors
 ///
-/// Those of the reader and of `each`.
+/// The errors of the reader and of `each`.
 pub(super) fn scan(
     reader: &mut dyn ProfileReader,
     options: &ShowOptions,
@@ -101,13 +100,13 @@ pub(super) fn scan(
         maxima: Vec::new(),
         sites: Default::default(),
     };
-    // The hot ones are known at the end only.
+    // The hot functions are known only at the end.
     let mut largest = Largest::new(if options.hot_functions { usize::MAX } else { options.top });
     let nameless = SymbolTable::new();
     let (mut name, mut record) = (Vec::new(), FunctionRecord::default());
     while let Some(read) = reader.next_record()? {
-        // The reader lends a record, or answers questions, but not both: where
-        // something must be asked the record is copied first.
+        // A reader cannot answer questions while it lends a record, so the record is copied first if a question is
+        // needed.
         let is_other_sort = read.record.is_context_sensitive() != options.context_sensitive;
         if !is_other_sort {
             let plan = totals.plan(read.name, read.record, options, &mut builder, &mut largest);
@@ -120,7 +119,7 @@ pub(super) fn scan(
             continue;
         }
         copy(read, &mut name, &mut record);
-        // Only IR profiles hold two sorts; elsewhere the bit is part of the hash.
+        // Only IR profiles contain both plain and context-sensitive records; in others the bit is part of the hash.
         if !reader.kind().is_ir() {
             let plan = totals.plan(&name, record.view(), options, &mut builder, &mut largest);
             let symbols = if plan.needs_symbols(options) { reader.symbols()? } else { &nameless };
@@ -162,11 +161,10 @@ impl Plan {
 }
 
 impl Totals {
-    /// Adds a record to the totals and decides what is shown of it.
+    /// Adds a record to the totals and decides how it is shown.
     ///
-    /// The steps depend on each other as in llvm-profdata: what is dumped as
-    /// text is in no total, with `covered` nothing is but the summary, a pseudo
-    /// record takes no part in cutoffs and maxima.
+    /// The steps depend on each other as in llvm-profdata: records printed as text are in no total, with `covered` only
+    /// the summary is computed, and pseudo records are ignored by cutoffs and maxima.
     fn plan(
         &mut self,
         name: &[u8],
@@ -208,11 +206,11 @@ impl Totals {
         Plan::Details
     }
 
-    /// The count from which a function is hot.
+    /// Returns the minimum count of a hot function.
     ///
     /// # Errors
     ///
-    /// Usage when no cutoff of the detailed summary is as large as the hot one.
+    /// A usage error if no cutoff of the detailed summary is as large as the hot one.
     pub(super) fn hot_threshold(&self, options: &ShowOptions) -> Result<u64> {
         if let Some(count) = options.hot_count {
             return Ok(count);
@@ -227,12 +225,12 @@ impl Totals {
 
 // The functions with the largest counters.
 
-/// Keeps so many of the functions met; of equal ones those met first.
+/// Keeps a number of functions with the largest counters; of equal ones the first.
 pub(super) struct Largest {
     limit: usize,
-    /// Functions met.
+    /// The number of functions so far.
     met: usize,
-    /// The one to give way is on top.
+    /// A heap with the next function to drop on top.
     kept: BinaryHeap<Reverse<Maximum>>,
 }
 
@@ -244,7 +242,7 @@ struct Maximum {
 }
 
 impl Maximum {
-    /// Larger counters rank above smaller ones, and earlier functions above later ones.
+    /// Ranks larger counters above smaller ones, and earlier functions above later ones.
     fn rank(&self) -> (u64, Reverse<usize>) {
         (self.max, Reverse(self.place))
     }
@@ -288,7 +286,7 @@ impl Largest {
         }
     }
 
-    /// Names and counters, falling.
+    /// Returns names and counters, in descending order.
     pub(super) fn into_sorted(self) -> Vec<(Vec<u8>, u64)> {
         self.kept.into_sorted_vec().into_iter().map(|Reverse(kept)| (kept.name, kept.max)).collect()
     }

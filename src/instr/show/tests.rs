@@ -3,7 +3,7 @@ use crate::model::testing::MemoryReader;
 use crate::model::{FunctionRecord, ProfileKind, RecordView, ValueCount};
 use crate::{Error, Result};
 
-/// The profile of the examples in the command line's documentation.
+/// Returns the profile used by the examples in the documentation of the command line.
 fn example() -> MemoryReader {
     let name_ref = |name: &str| crate::model::name_ref(name.as_bytes());
     let mut main = FunctionRecord::new(100, vec![10, 20, 0]);

@@ -1,4 +1,4 @@
-//! The text that `llvm-profdata show` prints.
+//! The text output of `llvm-profdata show`.
 
 use crate::digits::{push_decimal, push_decimals, push_hex_16, push_padded};
 use crate::error::{Error, Result};
@@ -15,19 +15,17 @@ use std::io;
 use std::io::Write;
 use std::thread::ScopedJoinHandle;
 
-/// Writes one record in the text format; the module of that format provides it.
+/// Writes one record in the text format. The module of that format provides it.
 pub type RecordWriter<'a> = &'a dyn Fn(&mut dyn Write, &[u8], RecordView<'_>, &SymbolTable) -> io::Result<()>;
 
-/// Shows a profile as text, to the byte what llvm-profdata 22 prints.
+/// Shows a profile as text, byte for byte like llvm-profdata 22.
 ///
-/// What was read before a fault is printed. The answer is how many functions are
-/// among those that `options` choose by name.
+/// Records before a fault are printed. Returns the number of functions that `options` select by name.
 ///
 /// # Errors
 ///
-/// Those of the reader; I/O when `out` fails; usage when the hot list is asked
-/// for and no cutoff is large enough; nothing found as
-/// [`must_find`](ShowOptions::must_find) says.
+/// The errors of the reader; I/O if `out` fails; a usage error if the hot list is requested and no cutoff is large
+/// enough; nothing found, see [`must_find`](ShowOptions::must_find).
 pub fn show(
     reader: &mut dyn ProfileReader,
     options: &ShowOptions,
@@ -75,7 +73,7 @@ fn print(
     Ok(totals.selected)
 }
 
-/// Prints what is shown of the records, one after the other.
+/// Prints the selected records one after the other.
 pub(super) fn print_events(
     reader: &mut dyn ProfileReader,
     options: &ShowOptions,
@@ -184,7 +182,7 @@ fn write_detailed_summary(summary: &ProfileSummary, out: &mut dyn Write) -> io::
             0 => 0.0,
             all => blocks as f64 * 100.0 / f64::from(all),
         };
-        // Single precision, as in LLVM: it shows in the last digits of odd cutoffs.
+        // Single precision, as in LLVM: the last digits of unusual cutoffs depend on it.
         let cutoff = six_significant_digits(f64::from(row.cutoff as f32 / 1e6 * 100.0));
         writeln!(
             out,
@@ -195,7 +193,7 @@ fn write_detailed_summary(summary: &ProfileSummary, out: &mut dyn Write) -> io::
     Ok(())
 }
 
-/// What is known of the file beside its functions.
+/// Writes the blocks about the file: traces, binary ids, version.
 fn write_file_blocks(
     reader: &mut dyn ProfileReader,
     options: &ShowOptions,
@@ -235,14 +233,13 @@ fn write_file_blocks(
     Ok(out.write_all(&text))
 }
 
-// One thread reads the functions of a large profile while another makes and
-// prints their text.
+// One thread reads the functions of a large profile while another formats and prints them.
 
-/// Batches that may wait.
+/// The maximum number of pending batches.
 const WAITING: usize = 4;
 
-/// Whether functions are shown with their details alone, and no names of values
-/// have to be looked up, for which the reader would have to be asked.
+/// Returns true if only functions with details are shown and no names of values are needed, because looking them up
+/// would need the reader.
 pub(super) fn can_print(options: &ShowOptions) -> bool {
     let only_details = !options.text && !options.covered && !options.only_below_cutoff;
     only_details && !options.shows_names() && wanted(None).get() > 1
@@ -252,7 +249,7 @@ pub(super) fn can_print(options: &ShowOptions) -> bool {
 ///
 /// # Errors
 ///
-/// Those of the output, else of the reader; what was read before is printed.
+/// The errors of the output, otherwise those of the reader. Records before a fault are printed.
 pub(super) fn print_details(
     reader: &mut dyn ProfileReader,
     options: &ShowOptions,
@@ -261,7 +258,7 @@ pub(super) fn print_details(
     let mut printer = Some(Printer { options, is_ir: reader.kind().is_ir(), is_first: true, page });
     std::thread::scope(|scope| {
         let mut batch = Batch::default();
-        // Started for profiles that fill a batch.
+        // The second thread is started when a batch is full.
         let mut is_alone = false;
         let mut thread: Option<(BatchSender<Batch>, ScopedJoinHandle<'_, Result<()>>)> = None;
         let totals = scan(reader, options, &mut |event| {
@@ -284,7 +281,7 @@ pub(super) fn print_details(
             }
             let is_taken = thread.as_ref().is_some_and(|(maker, _)| maker.hand_over(&mut batch));
             batch.clear();
-            // The printer says what was wrong.
+            // The printer reports the error.
             if is_taken { Ok(()) } else { Err(Error::io("cannot write", io::ErrorKind::BrokenPipe.into())) }
         });
         let outcome = match (thread, printer) {
@@ -300,7 +297,7 @@ pub(super) fn print_details(
     })
 }
 
-/// Makes text of records and prints it.
+/// Formats records and prints them.
 struct Printer<'a, 'o> {
     options: &'a ShowOptions,
     is_ir: bool,
@@ -336,14 +333,14 @@ impl Printer<'_, '_> {
 #[derive(Default)]
 struct Batch {
     names: Vec<u8>,
-    /// Where each name ends.
+    /// The end of each name.
     ends: Vec<usize>,
     records: RecordStore,
     counters: usize,
 }
 
 impl Batch {
-    /// Records, or counters, of a full batch.
+    /// The number of records, or of counters, in a full batch.
     const RECORDS: usize = 512;
     const COUNTERS: usize = 1 << 15;
 
@@ -377,10 +374,10 @@ impl Batch {
 
 // One function with its counters and values, as `llvm-profdata show` prints it.
 
-/// What stands before the first function with details.
+/// The heading of the functions with details.
 pub(super) const DETAILS_HEADING: &[u8] = b"Counters:\n";
 
-/// How one function is shown.
+/// The form in which one function is shown.
 pub(super) struct Details<'a> {
     pub(super) options: &'a ShowOptions,
     pub(super) is_ir: bool,
@@ -431,7 +428,7 @@ impl Details<'_> {
         Ok(())
     }
 
-    /// Front-end profiles show the first counter as the function's count.
+    /// Appends the counts. Front-end profiles show the first counter as the function's count.
     fn push_counts(&self, text: &mut Vec<u8>, counters: Counters<'_>) {
         const SEPARATOR: [u8; 2] = *b", ";
         text.extend_from_slice(b"    Block counts: [");
@@ -443,7 +440,7 @@ impl Details<'_> {
         text.extend_from_slice(b"]\n");
     }
 
-    /// Which blocks the waves of a GPU mostly enter whole, where that is known.
+    /// Appends which blocks most waves of a GPU enter whole, if known.
     fn push_uniformity(&self, text: &mut Vec<u8>, record: RecordView<'_>) {
         if record.uniformity.bits.is_empty() {
             return;
@@ -490,12 +487,12 @@ fn push_signed(text: &mut Vec<u8>, count: i64) {
     }
 }
 
-// Text on its way to the output.
+// Buffered output.
 
-/// Text that is printed when there is enough of it.
+/// Text that is printed when the buffer is large enough.
 pub(super) struct Page<'o> {
     pub(super) text: Vec<u8>,
-    /// Nothing is printed yet, since there may be an error in its place.
+    /// Whether printing is delayed, because an error may replace the text.
     pub(super) waits: bool,
     out: &'o mut (dyn Write + Send),
 }
@@ -505,7 +502,7 @@ impl<'o> Page<'o> {
         Self { text: Vec::new(), waits: false, out }
     }
 
-    /// So many bytes are printed at once.
+    /// The number of bytes that are printed at once.
     const ENOUGH: usize = 1 << 16;
 
     pub(super) fn print_if_full(&mut self) -> Result<()> {
@@ -530,7 +527,7 @@ mod tests {
     use crate::model::{FunctionRecord, ProfileKind, ValueCount, ValueKind};
     use std::io::Write;
 
-    /// So many functions, of which some are large, have values or a pseudo count.
+    /// Returns a profile with the given number of functions, of which some are large, have values or a pseudo count.
     fn profile(functions: usize) -> MemoryReader {
         (0..functions).fold(MemoryReader::new(ProfileKind::IR), |reader, at| {
             let counters = if at % 100 == 99 { 40_000 } else { at % 7 };

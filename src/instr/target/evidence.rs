@@ -1,4 +1,4 @@
-//! What the inputs of a merge say about the release that the output is for.
+//! Evidence from the inputs of a merge about the target release.
 
 use crate::compat::Compat;
 use crate::indexed;
@@ -9,7 +9,7 @@ use crate::model::{ProfileKind, Release};
 use crate::raw;
 use std::fmt;
 
-/// Who can have written the inputs, and what they contain. The order of the inputs does not matter.
+/// The possible producers of the inputs, and the inputs' content. The order of the inputs does not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Evidence {
@@ -27,13 +27,13 @@ pub struct Evidence {
     pub has_unversioned: bool,
 }
 
-/// The evidence that decides about a target release.
+/// The evidence that determines a target release.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Reason {
     /// The version of an input, `raw version 10`.
     pub version: Option<String>,
-    /// What the inputs contain that releases with that version need not know, `loop entries`.
+    /// Content of the inputs that not every release with that version knows, `loop entries`.
     pub content: Option<String>,
 }
 
@@ -54,8 +54,8 @@ const HEAD_BYTES: usize = 16;
 const FIRST_PROPERTY: u32 = 55;
 
 impl Evidence {
-    /// Looks at the beginning of each input. An input that cannot be opened is no evidence: merging reports the error.
-    /// A file without a record is none either, but llvm-profdata takes it for evidence.
+    /// Examines the beginning of each input. An input that cannot be opened is not evidence: the merge reports the
+    /// error. In profbridge mode a file without records is not evidence either.
     pub fn look<'i>(inputs: impl IntoIterator<Item = &'i Input>, compat: Compat) -> Self {
         let mut evidence = Self::default();
         for input in inputs {
@@ -67,7 +67,7 @@ impl Evidence {
                 }
                 continue;
             }
-            // A partial merge is read as its inputs, whatever it is written as.
+            // A partial merge is read as its inputs, whatever its format is.
             let may_be_part = matches!(format, Format::Indexed | Format::Partial);
             match may_be_part.then(|| input.part_origins()).flatten() {
                 Some(origins) => evidence.join(Self::from_word(origins)),
@@ -83,7 +83,7 @@ impl Evidence {
         evidence
     }
 
-    /// Adds an input by its format and its first bytes. Formats that are not read, and versions that do not exist, are no
+    /// Adds an input by its format and its first bytes. Unsupported formats and versions that do not exist are not
     /// evidence.
     pub fn add(&mut self, format: Format, head: &[u8]) {
         self.add_version(format, head);
@@ -95,9 +95,9 @@ impl Evidence {
         }
     }
 
-    /// As [`add`](Self::add), only what llvm-profdata looks at.
+    /// Like [`add`](Self::add), but adds only what llvm-profdata examines.
     fn add_version(&mut self, format: Format, head: &[u8]) {
-        // Flags are above the number.
+        // The upper half contains flags.
         let version = version_word(format, head).and_then(|word| u32::try_from(word & u64::from(u32::MAX)).ok());
         match (format, version) {
             (Format::Raw { .. }, Some(version)) => self.add_raw(version),
@@ -107,7 +107,7 @@ impl Evidence {
         }
     }
 
-    /// Adds a raw profile. A version that does not exist is no evidence.
+    /// Adds a raw profile. A version that does not exist is not evidence.
     pub(crate) fn add_raw(&mut self, version: u32) {
         if raw::layout::is_known_version(version) {
             let (oldest, newest) = self.raw.unwrap_or((version, version));
@@ -115,13 +115,13 @@ impl Evidence {
         }
     }
 
-    /// Adds an indexed profile. A version that does not exist is no evidence.
+    /// Adds an indexed profile. A version that does not exist is not evidence.
     pub(crate) fn add_indexed(&mut self, version: u32) {
         let known = (1..=indexed::NEWEST_VERSION).contains(&version);
         self.indexed = self.indexed.max(known.then_some(version));
     }
 
-    /// Adds a raw memory profile. A version that does not exist is no evidence.
+    /// Adds a raw memory profile. A version that does not exist is not evidence.
     pub(crate) fn add_raw_memory(&mut self, version: u64) {
         let newest = RELEASES.last().and_then(|row| release::raw_memory_version(row.release()));
         let known = u32::try_from(version).ok().filter(|version| *version > 0 && Some(*version) <= newest);
@@ -143,8 +143,9 @@ impl Evidence {
         self.has_unversioned |= other.has_unversioned;
     }
 
-    /// The word that the footer of a partial merge stores: a byte each for the oldest and the newest raw version, the
-    /// indexed version, inputs without a version, two for properties, and one each for both versions of memory profiles.
+    /// Returns the word that the footer of a partial merge stores: a byte each for the oldest and the newest raw
+    /// version, the indexed version, inputs without a version, two for properties, and one each for both versions of
+    /// memory profiles.
     pub(crate) fn to_word(self) -> u64 {
         let (oldest, newest) = self.raw.unwrap_or_default();
         let byte = |number: u32| u8::try_from(number).unwrap_or(u8::MAX);
@@ -162,7 +163,7 @@ impl Evidence {
         ])
     }
 
-    /// The evidence in a word of [`to_word`](Self::to_word).
+    /// Decodes a word of [`to_word`](Self::to_word).
     pub(crate) fn from_word(word: u64) -> Self {
         let [oldest, newest, indexed, unversioned, low, high, raw_memory, section] = word.to_le_bytes();
         let mut evidence = Self { has_unversioned: unversioned != 0, ..Self::default() };
@@ -174,7 +175,7 @@ impl Evidence {
         evidence
     }
 
-    /// Whether the llvm-profdata of a release rejects an input only because of its version.
+    /// Returns true if the llvm-profdata of a release rejects an input only because of its version.
     pub fn are_refused_by(&self, release: Release) -> bool {
         let known_raw = release.raw_version().unwrap_or(raw::layout::NEWEST_VERSION);
         let newest_indexed = release.indexed_version().unwrap_or(indexed::NEWEST_VERSION);
@@ -182,8 +183,8 @@ impl Evidence {
         raw || self.indexed.is_some_and(|version| version > newest_indexed)
     }
 
-    /// The oldest release that can have written the newest input and knows all that the inputs contain; `None` without
-    /// evidence.
+    /// Returns the oldest release that can have written the newest input and knows all that the inputs contain; `None`
+    /// without evidence.
     pub(super) fn release(&self) -> Option<&'static ReleaseRow> {
         let unversioned = self.has_unversioned.then(|| place(|row| row.release() == Release::DEFAULT));
         let versions = self.versions().into_iter().flatten().map(|(at, _)| at);
@@ -191,7 +192,8 @@ impl Evidence {
         at.map(|at| &RELEASES[at])
     }
 
-    /// The evidence that decides. It is empty where the release is the default of inputs without a version.
+    /// Returns the evidence that determines the release. It is empty if the release is the default for inputs without a
+    /// version.
     pub fn reason(&self) -> Reason {
         let Some(chosen) = self.release() else { return Reason::default() };
         let is_chosen = |at: usize| RELEASES[at] == *chosen;
@@ -206,7 +208,8 @@ impl Evidence {
         }
     }
 
-    /// Places in the table of the releases that write the newest version of each format first, with words for it.
+    /// Returns, for the newest version of each format, the first row in the release table that writes it, with a
+    /// description.
     fn versions(&self) -> [Option<(usize, String)>; 4] {
         let section = |version| place(|row| stores_memory(row, |versions| versions.contains(&version)));
         let raw_memory = |version| {
@@ -222,24 +225,24 @@ impl Evidence {
         ]
     }
 
-    /// The place of the release that knows all properties first, with the property that it adds.
+    /// Returns the row of the first release that knows all properties, with the property that it adds.
     fn property(&self) -> Option<(usize, ProfileKind)> {
         let (release, property) = self.properties.first_release()?;
         Some((place(|row| row.release() >= release), property))
     }
 }
 
-/// The place of the first release in the table that is as needed; the newest where none is.
+/// Returns the row of the first release in the table that matches; the newest if none does.
 fn place(is_needed: impl Fn(&ReleaseRow) -> bool) -> usize {
     RELEASES.iter().position(is_needed).unwrap_or(RELEASES.len() - 1)
 }
 
-/// Whether a release stores memory profiles in indexed profiles, in versions that are as needed.
+/// Returns true if a release stores memory profiles in indexed profiles, in matching versions.
 fn stores_memory(row: &ReleaseRow, is_needed: impl Fn(std::ops::RangeInclusive<u32>) -> bool) -> bool {
     memprof::indexed::written_versions(row.release()).is_some_and(is_needed)
 }
 
-/// The word of a binary format that contains its version.
+/// Returns the word of a binary format that contains its version.
 fn version_word(format: Format, head: &[u8]) -> Option<u64> {
     let word = head.get(8..HEAD_BYTES)?.try_into().ok()?;
     match format {
@@ -249,13 +252,13 @@ fn version_word(format: Format, head: &[u8]) -> Option<u64> {
     }
 }
 
-/// The version of the memory profile in an indexed profile, which is not in the first bytes.
+/// Returns the version of the memory profile in an indexed profile. It is not in the first bytes.
 fn memory_section_of(input: &Input) -> Option<u32> {
     let first_word = input.word_at(indexed::MEMPROF_OFFSET_AT).and_then(|offset| input.word_at(offset))?;
     u32::try_from(indexed::memory_section_version(first_word)?).ok()
 }
 
-/// The properties of a raw or an indexed profile whose version is known.
+/// Returns the properties of a raw or an indexed profile whose version is known.
 fn properties(format: Format, head: &[u8]) -> ProfileKind {
     let mut alone = Evidence::default();
     if let (Format::Raw { .. } | Format::Indexed, Some(word)) = (format, version_word(format, head)) {

@@ -1,4 +1,4 @@
-//! The table of docs/reference/target.md, and who goes before whom.
+//! The table of docs/reference/target.md, and the precedence of settings.
 
 use crate::compat::Compat;
 use crate::input::{Input, detect};
@@ -38,7 +38,7 @@ fn raw_memory(version: u64) -> Vec<u8> {
     head
 }
 
-/// A head with a property in its version word.
+/// Returns a head with a property in its version word.
 fn with(mut head: Vec<u8>, bit: u32) -> Vec<u8> {
     head[8 + bit as usize / 8] |= 1 << (bit % 8);
     head
@@ -58,7 +58,7 @@ fn properties_need_the_release_that_writes_them() {
         (with(indexed(5), 57), "llvm-9", "indexed version 5 with context-sensitive counters"),
         (with(indexed(12), 55), "llvm-20", "indexed version 12 with loop entries"),
         (with(indexed(13), 55), "llvm-22", "indexed version 13"),
-        // A property that no release knows.
+        // A property that no release has.
         (with(raw(10), 40), "llvm-19", "raw version 10"),
         (with(raw(99), 55), "llvm-22", "the default"),
         (raw_memory(1), "llvm-15", "raw memory profile version 1"),
@@ -84,7 +84,7 @@ fn a_word_keeps_all_evidence() {
             assert_eq!(Evidence::from_word(evidence.to_word()), evidence);
         }
     }
-    // As 0.2.0 wrote it.
+    // The word that profbridge 0.2.0 wrote.
     assert_eq!(
         Evidence::from_word(0x0c_0a08),
         Evidence { raw: Some((8, 10)), indexed: Some(12), ..Evidence::default() }
@@ -140,7 +140,7 @@ fn inputs_tell_the_compilers_that_may_have_written_them() {
         (vec![raw(11), text()], "llvm-23"),
         (vec![raw(8), indexed(12)], "llvm-19"),
         (vec![raw(10), indexed(7)], "llvm-19"),
-        // What is not read tells nothing.
+        // Unsupported inputs are not evidence.
         (vec![raw(6), raw(99), raw(8)], "llvm-14"),
         (vec![indexed(99), Vec::new(), b"\x7fELF\x02\x01\x01\0".to_vec()], "llvm-22"),
         (vec![raw(8)[..12].to_vec()], "llvm-22"),
@@ -153,7 +153,7 @@ fn inputs_tell_the_compilers_that_may_have_written_them() {
     }
 }
 
-/// `raw 8`, `indexed 7`, `text` as the page has them.
+/// Parses `raw 8`, `indexed 7`, `text` in the notation of the page.
 fn head(words: &str) -> Vec<u8> {
     match words.trim().split_once(' ') {
         Some(("raw", version)) => raw(version.parse().unwrap()),
@@ -162,7 +162,7 @@ fn head(words: &str) -> Vec<u8> {
     }
 }
 
-/// Rows of docs/reference/target.md: inputs, the release, perhaps its two versions.
+/// Rows of docs/reference/target.md: inputs, the release, and optionally its two versions.
 #[test]
 fn the_page_says_what_is_done() {
     let (mut by_inputs, mut in_place) = (0, 0);

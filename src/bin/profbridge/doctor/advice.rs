@@ -1,5 +1,5 @@
-//! What to set, from what was found: pairs of tools that do not understand each
-//! other, and places where this program would help but is not called.
+//! Advice about the toolchains found: pairs of tools that do not understand each other, and callers that should use
+//! this program.
 
 use super::machine::{Client, Machine, Tool, row_of};
 use super::versions::Kind;
@@ -12,25 +12,25 @@ use std::path::Path;
 /// A piece of advice.
 #[derive(Serialize)]
 pub(super) struct Advice {
-    /// What is the matter, for programs.
+    /// The kind of problem, for programs.
     kind: AdviceKind,
-    /// What is the matter and what to do, for people.
+    /// The problem and its solution, for users.
     message: String,
 }
 
-/// What can be the matter.
+/// A kind of problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum AdviceKind {
-    /// A variable has a value that means nothing.
+    /// A variable has an invalid value.
     BadVariable,
-    /// A compiler's dumps are of a version that the llvm-profdata beside it refuses.
+    /// The installed llvm-profdata rejects the version of a compiler's raw profiles.
     DumpsAreRefused,
-    /// Nobody who searches for llvm-profdata finds one.
+    /// A search for llvm-profdata finds none.
     NoLlvmProfdata,
-    /// Results may be of a version that the compiler cannot read.
+    /// Results may have a version that the compiler cannot read.
     NoReaderChosen,
-    /// A compiler is newer than this program's table.
+    /// A compiler is newer than the release table.
     NewerThanKnown,
 }
 
@@ -44,7 +44,7 @@ fn advice(kind: AdviceKind, message: String) -> Advice {
     Advice { kind, message }
 }
 
-/// All advice there is on what was found.
+/// Returns all advice for a machine.
 pub(super) fn on(machine: &Machine) -> Vec<Advice> {
     let mut all = Vec::new();
     all.extend(on_variables(machine));
@@ -70,8 +70,8 @@ fn on_variables(machine: &Machine) -> Vec<Advice> {
     all
 }
 
-/// The compilers that a build finds which asks for no number: the first of each
-/// kind. Who calls `clang-19` calls `llvm-profdata-19` as well.
+/// Returns the compilers that a build finds without a version number: the first of each kind. A build that calls
+/// `clang-19` also calls `llvm-profdata-19`.
 fn first_compilers(machine: &Machine) -> impl Iterator<Item = &Tool> {
     [Kind::Clang, Kind::Rustc].into_iter().filter_map(|kind| {
         let is_first = |tool: &&Tool| tool.tool == kind && tool.llvm.is_some() && tool.has_plain_name();
@@ -101,15 +101,15 @@ fn on_compiler(machine: &Machine, compiler: &Tool) -> Option<Advice> {
     Some(advice(AdviceKind::DumpsAreRefused, text))
 }
 
-/// Who calls llvm-profdata for a compiler's programs.
+/// Returns the client that calls llvm-profdata for a compiler's programs.
 fn client_of(machine: &Machine, compiler: Kind) -> Option<&Client> {
     let name = if compiler == Kind::Rustc { "cargo-llvm-cov" } else { "PATH" };
     let client = machine.clients.iter().find(|client| client.client == name && client.finds.is_some());
     client.or_else(|| machine.clients.iter().find(|client| client.client == "PATH" && client.finds.is_some()))
 }
 
-/// In the place of llvm-profdata this program writes what LLVM 22 would, where
-/// that can be: older compilers with the same raw version cannot read it.
+/// Advises on the target. In llvm-profdata mode this program writes the output of LLVM 22 if possible, which older
+/// compilers with the same raw version cannot read.
 fn on_reader(machine: &Machine, llvm: u32, name: &str) -> Option<Advice> {
     let chosen = machine.variable(ENVIRONMENT).filter(|value| !value.is_empty());
     let default = release::Release::DEFAULT;

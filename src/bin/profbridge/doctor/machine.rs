@@ -1,4 +1,4 @@
-//! What there is on this machine: tools, who finds which, what is set.
+//! The toolchains of this machine: tools, which client finds which, environment variables.
 
 use super::probe;
 use super::search::{self, Found};
@@ -8,57 +8,57 @@ use profbridge::instr::target::ENVIRONMENT;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What was found.
+/// The toolchains and variables of a machine.
 #[derive(Serialize)]
 pub(super) struct Machine {
-    /// By kind, each kind in the order of the search path.
+    /// By kind; within a kind in the order of the search path.
     pub(super) tools: Vec<Tool>,
     pub(super) clients: Vec<Client>,
     pub(super) environment: Vec<Variable>,
 }
 
-/// A tool and the files that it deals in.
+/// A tool and the versions of its files.
 #[derive(Serialize)]
 pub(super) struct Tool {
     pub(super) tool: Kind,
     pub(super) path: String,
     /// Other names of the same program.
     also: Vec<String>,
-    /// Whether it is this program under that name.
+    /// Whether it is this program under the name of the tool.
     pub(super) is_profbridge: bool,
     pub(super) version: Option<String>,
-    /// The major number of the LLVM in it.
+    /// The major version of its LLVM.
     pub(super) llvm: Option<u32>,
-    /// Version of the raw profiles that its programs write, or that it reads.
+    /// The version of the raw profiles that its programs write, or that it reads.
     pub(super) raw_version: Option<u32>,
-    /// Version of the indexed profiles that it writes, and the newest that it reads.
+    /// The version of the indexed profiles that it writes, and the newest that it reads.
     pub(super) indexed_version: Option<u32>,
-    /// Why the version or the release is not known.
+    /// Why the version or the release is unknown.
     pub(super) error: Option<String>,
 }
 
-/// Someone who calls `llvm-profdata`, and what he gets.
+/// A program that calls `llvm-profdata`, and what it finds.
 #[derive(Serialize)]
 pub(super) struct Client {
     pub(super) client: &'static str,
-    /// Nothing where none is found.
+    /// `None` if it finds none.
     pub(super) finds: Option<String>,
     pub(super) is_profbridge: bool,
     pub(super) llvm: Option<u32>,
 }
 
-/// A variable that chooses tools or releases, where it is set.
+/// An environment variable that selects tools or releases, if it is set.
 #[derive(Serialize)]
 pub(super) struct Variable {
     pub(super) name: &'static str,
     pub(super) value: String,
 }
 
-/// The variables that say where an llvm-profdata is, or what it is to do.
+/// The variables that locate an llvm-profdata or pass options to it.
 const VARIABLES: [&str; 4] = [ENVIRONMENT, "LLVM_PROFDATA", "LLVM_PROFDATA_FLAGS", "RUST_LLVM_PROFDATA"];
 
 impl Machine {
-    /// Looks at this one.
+    /// Examines this machine.
     pub(super) fn look() -> Self {
         let bundled = bundled_with_rustc();
         let others = [
@@ -71,7 +71,7 @@ impl Machine {
         ];
         let others: Vec<PathBuf> = others.into_iter().flatten().collect();
         let mut tools: Vec<Tool> = search::tools(&others).iter().map(Tool::ask).collect();
-        // A stable sort: within a kind what the search path has first stays first.
+        // A stable sort keeps the order of the search path within a kind.
         tools.sort_by_key(|tool| tool.tool);
         let set = |name: &'static str| {
             let value = std::env::var_os(name)?;
@@ -81,7 +81,7 @@ impl Machine {
         Self { clients: clients(&tools, bundled.as_deref()), tools, environment }
     }
 
-    /// What a variable says, where it is set.
+    /// Returns the value of a variable, if it is set.
     pub(super) fn variable(&self, name: &str) -> Option<&str> {
         self.environment.iter().find(|variable| variable.name == name).map(|variable| variable.value.as_str())
     }
@@ -107,7 +107,7 @@ impl Tool {
         match version_of(found) {
             Ok(version) => {
                 let row = version.llvm.and_then(row_of);
-                // An llvm-cov reads no raw profiles, nor does it write any profile.
+                // llvm-cov neither reads raw profiles nor writes profiles.
                 tool.raw_version = row.filter(|_| found.kind != Kind::LlvmCov).map(|row| row.raw_version);
                 tool.indexed_version = row.map(|row| row.indexed_version);
                 (tool.llvm, tool.version) = (version.llvm, Some(version.version));
@@ -120,13 +120,13 @@ impl Tool {
         tool
     }
 
-    /// The name by which it is called.
+    /// Returns the name by which it is called.
     pub(super) fn name(&self) -> String {
         let name = Path::new(&self.path).file_name().map(|name| name.to_string_lossy().into_owned());
         name.unwrap_or_else(|| self.tool.name().to_string())
     }
 
-    /// Whether it is found under the name without a number.
+    /// Returns true if it is found under the name without a version number.
     pub(super) fn has_plain_name(&self) -> bool {
         let plain = format!("{}{}", self.tool.name(), std::env::consts::EXE_SUFFIX);
         let is_plain = |path: &String| Path::new(path).file_name().is_some_and(|name| name == plain.as_str());
@@ -134,7 +134,7 @@ impl Tool {
     }
 }
 
-/// The version of a tool, by the first question that it answers.
+/// Returns the version of a tool, by the first command line that succeeds.
 fn version_of(found: &Found) -> Result<versions::Version, String> {
     let mut last = String::new();
     for question in found.kind.questions() {
@@ -148,8 +148,7 @@ fn version_of(found: &Found) -> Result<versions::Version, String> {
     Err(last)
 }
 
-/// The llvm-profdata of rustup's component llvm-tools, in the folder of the
-/// rustc that is found first.
+/// Returns the llvm-profdata of rustup's component llvm-tools, in the directory of the first rustc.
 fn bundled_with_rustc() -> Option<PathBuf> {
     let rustc = search::first_in_path("rustc")?;
     let root = probe::ask(&rustc, &["--print", "sysroot"]).ok()?;
@@ -160,7 +159,7 @@ fn bundled_with_rustc() -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// What those who call llvm-profdata find.
+/// Returns what the clients of llvm-profdata find.
 fn clients(tools: &[Tool], bundled: Option<&Path>) -> Vec<Client> {
     let in_path = search::first_in_path("llvm-profdata");
     let variable = search::of_variable("LLVM_PROFDATA", None);
@@ -185,7 +184,7 @@ impl Tool {
     }
 }
 
-/// The release of a number, the last of several.
+/// Returns the last row of the release table with this major version.
 pub(super) fn row_of(llvm: u32) -> Option<&'static ReleaseRow> {
     release::parse(&format!("llvm-{llvm}")).ok()
 }

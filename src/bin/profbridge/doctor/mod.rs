@@ -1,5 +1,5 @@
-//! `doctor`: the toolchains of this machine, which profile versions each reads
-//! and writes, which `llvm-profdata` a build finds, and what to set.
+//! `doctor`: the toolchains of this machine, the profile versions that each reads and writes, the `llvm-profdata` that
+//! a build finds, and settings to change.
 
 mod advice;
 mod machine;
@@ -35,7 +35,7 @@ pub(crate) struct DoctorArgs {
 }
 
 impl DoctorArgs {
-    /// Looks, prints.
+    /// Examines the machine and prints the report.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let report = Report::of_this_machine();
         if self.json {

@@ -1,22 +1,22 @@
-//! Asks a program for its version. It may be anything that has the right name:
-//! it gets no input, little time, and what it prints is read to a limit.
+//! Queries a program for its version. The program can be anything with the right name, so it gets no input and a time
+//! limit, and its output is read up to a limit.
 
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Far more than any of these tools takes, a Java on a busy machine included.
+/// Far longer than any of these tools takes, including Java on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Version texts have a few lines.
+/// Version output has only a few lines.
 const LONGEST_TEXT: u64 = 1 << 16;
 
-/// What a program says when it is called so, on either output.
+/// Runs a program and returns its output, from either stream.
 ///
 /// # Errors
 ///
-/// In words: that it does not start, takes too long, or fails.
+/// A description: it does not start, takes too long, or fails.
 pub(super) fn ask(program: &Path, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -25,7 +25,7 @@ pub(super) fn ask(program: &Path, arguments: &[&str]) -> Result<String, String> 
     let read = |stream: Option<Box<dyn Read + Send>>| {
         std::thread::Builder::new().spawn(move || {
             let mut text = Vec::new();
-            // What was read before an error is all there is to tell.
+            // After an error, the text read so far is all there is.
             let _ = stream.map(|stream| stream.take(LONGEST_TEXT).read_to_end(&mut text));
             String::from_utf8_lossy(&text).into_owned()
         })
@@ -39,7 +39,7 @@ pub(super) fn ask(program: &Path, arguments: &[&str]) -> Result<String, String> 
     if text.trim().is_empty() { Err("says nothing of its version".to_string()) } else { Ok(text) }
 }
 
-/// Waits for the end of a program, and ends one that takes too long.
+/// Waits for the end of a program, and kills it if it takes too long.
 fn wait(child: &mut Child) -> Result<(), String> {
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
@@ -49,7 +49,7 @@ fn wait(child: &mut Child) -> Result<(), String> {
             Ok(Some(status)) => return Err(format!("does not tell its version ({status})")),
             Ok(None) if start.elapsed() < PATIENCE => std::thread::sleep(pause),
             Ok(None) => {
-                // It may have ended by itself just now, which is as good.
+                // It may have ended in the meantime.
                 let _ = child.kill().and_then(|()| child.wait().map(drop));
                 return Err(format!("did not answer within {} seconds", PATIENCE.as_secs()));
             }

@@ -1,4 +1,4 @@
-//! What was found, as data and as text.
+//! The report as data and as text.
 
 use super::advice::{self, Advice};
 use super::machine::{self, Machine, Tool};
@@ -7,7 +7,7 @@ use profbridge::instr::release::RELEASES;
 use serde::Serialize;
 use std::fmt;
 
-/// What `--json` prints; see `docs/json-schema/doctor-1.json`.
+/// The output of `--json`; see `docs/json-schema/doctor-1.json`.
 #[derive(Serialize)]
 pub(super) struct Report {
     program: Program,
@@ -21,12 +21,12 @@ pub(super) struct Report {
 struct Program {
     path: Option<String>,
     version: &'static str,
-    /// Newest release of LLVM whose files are read and written.
+    /// The newest release of LLVM whose files can be read and written.
     newest_llvm: u32,
 }
 
 impl Report {
-    /// Looks at the machine.
+    /// Creates the report of this machine.
     pub(super) fn of_this_machine() -> Self {
         let machine = Machine::look();
         Self { program: Program::this(), advice: advice::on(&machine), machine }
@@ -44,7 +44,7 @@ impl Program {
     }
 }
 
-/// What a tool reads and writes, in words.
+/// Describes the files that a tool reads and writes.
 fn files(tool: &Tool) -> String {
     if let Some(error) = &tool.error {
         return error.clone();

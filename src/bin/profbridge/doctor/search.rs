@@ -1,5 +1,4 @@
-//! Where tools are: every folder of the search path, and the places that
-//! build systems look at beside it.
+//! The search for tools: every directory of the search path, and the other places where build systems look.
 
 use super::versions::Kind;
 use profbridge::system::is_program;
@@ -8,18 +7,18 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// A program that was found, under all names that lead to it.
+/// A program, with all names under which it was found.
 pub(super) struct Found {
     pub(super) kind: Kind,
-    /// The name by which it is found first, with its folder.
+    /// The first path under which it was found.
     pub(super) path: PathBuf,
-    /// The file itself, all links followed.
+    /// The file itself, with all links resolved.
     pub(super) file: PathBuf,
-    /// Other names of the same file.
+    /// Other paths of the same file.
     pub(super) also: Vec<PathBuf>,
 }
 
-/// All tools of the search path in its order, then those of other places.
+/// Returns all tools of the search path in its order, then those of other places.
 pub(super) fn tools(others: &[PathBuf]) -> Vec<Found> {
     let mut tools = Vec::new();
     let mut known = BTreeMap::new();
@@ -34,14 +33,13 @@ pub(super) fn tools(others: &[PathBuf]) -> Vec<Found> {
     tools
 }
 
-/// The first program of that name in the search path: what a build finds that
-/// asks for it by name.
+/// Returns the first program of this name in the search path: the one that a build finds by name.
 pub(super) fn first_in_path(name: &str) -> Option<PathBuf> {
     let name = format!("{name}{}", env::consts::EXE_SUFFIX);
     search_path().into_iter().map(|folder| folder.join(&name)).find(|path| is_program(path))
 }
 
-/// Where a variable points, or a program below the folder that it names.
+/// Returns the program that a variable names, or a program below the directory that it names.
 pub(super) fn of_variable(variable: &str, below: Option<&str>) -> Option<PathBuf> {
     let value = env::var_os(variable).filter(|value| !value.is_empty())?;
     let path = PathBuf::from(value);
@@ -56,7 +54,7 @@ fn search_path() -> Vec<PathBuf> {
     folders.into_iter().filter(|folder| !folder.as_os_str().is_empty()).collect()
 }
 
-/// The tools of a folder, the plain name of each before its numbered ones.
+/// Returns the tools of a directory, the plain name of each before its numbered ones.
 fn tools_in(folder: &Path) -> Vec<PathBuf> {
     let entries = folder.read_dir().into_iter().flatten().flatten();
     let mut tools: Vec<(Kind, u32, PathBuf)> = entries
@@ -70,8 +68,7 @@ fn tools_in(folder: &Path) -> Vec<PathBuf> {
     tools.into_iter().map(|(_, _, path)| path).collect()
 }
 
-/// What a file is by its name: `clang`, `clang-19`, `llvm-profdata-mp-19`.
-/// Without a number the second is 0.
+/// Parses a file name: `clang`, `clang-19`, `llvm-profdata-mp-19`. The number is 0 if there is none.
 fn kind_of(name: &OsStr) -> Option<(Kind, u32)> {
     let name = name.to_str()?;
     let name = name.strip_suffix(env::consts::EXE_SUFFIX)?;
@@ -89,8 +86,8 @@ fn kind_of(name: &OsStr) -> Option<(Kind, u32)> {
 
 fn add(tools: &mut Vec<Found>, known: &mut BTreeMap<(Kind, PathBuf), usize>, path: PathBuf) {
     let Some((kind, _)) = path.file_name().and_then(kind_of) else { return };
-    // rustup's one program stands behind the names of all its tools, so that a
-    // file is the same tool only under the same kind of name.
+    // All tools of rustup are links to one program, so a file is the same tool only if the kind of its name is the
+    // same.
     let Ok(file) = path.canonicalize() else { return };
     if !is_program(&path) {
         return;

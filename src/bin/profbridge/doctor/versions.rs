@@ -1,8 +1,8 @@
-//! What a tool says of its version, and the LLVM inside it.
+//! Parsing the version output of tools, with their LLVM version.
 
 use serde::Serialize;
 
-/// The tools that profiles are made by or for.
+/// The tools that produce or use profiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Kind {
@@ -19,7 +19,7 @@ impl Kind {
     pub(super) const ALL: [Self; 7] =
         [Self::Clang, Self::Rustc, Self::LlvmProfdata, Self::LlvmCov, Self::Java, Self::NativeImage, Self::Go];
 
-    /// The name of the program.
+    /// Returns the name of the program.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Clang => "clang",
@@ -32,18 +32,18 @@ impl Kind {
         }
     }
 
-    /// Whether packages add LLVM's number to the name.
+    /// Returns true if packages add LLVM's version number to the name.
     pub(super) fn is_of_llvm(self) -> bool {
         matches!(self, Self::Clang | Self::LlvmProfdata | Self::LlvmCov)
     }
 
-    /// Whether programs built by it write LLVM profiles.
+    /// Returns true if programs built by it write LLVM profiles.
     pub(super) fn is_compiler_of_llvm(self) -> bool {
         matches!(self, Self::Clang | Self::Rustc)
     }
 
-    /// The command lines that tell the version, the first that works. Old
-    /// llvm-profdata know `--version` behind a command only.
+    /// Returns the command lines that print the version; the first that succeeds counts. Old releases of llvm-profdata
+    /// accept `--version` only after a command.
     pub(super) fn questions(self) -> &'static [&'static [&'static str]] {
         match self {
             Self::Rustc => &[&["-vV"]],
@@ -55,19 +55,18 @@ impl Kind {
     }
 }
 
-/// A version, and the LLVM in it.
+/// A version, and the LLVM version in it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Version {
-    /// As the tool says it, `22.1.8`.
+    /// The version as the tool prints it, `22.1.8`.
     pub(super) version: String,
-    /// The major number of LLVM, for tools that carry it. Apple's clang has
-    /// numbers of its own, which are not LLVM's.
+    /// The major version of LLVM, if the output contains it. Apple's clang has version numbers of its own.
     pub(super) llvm: Option<u32>,
-    /// Whether the number is Apple's.
+    /// Whether the version number is Apple's.
     pub(super) is_of_apple: bool,
 }
 
-/// Finds the version in what a tool printed.
+/// Finds the version in the output of a tool.
 pub(super) fn parse(kind: Kind, text: &str) -> Option<Version> {
     let is_of_apple = kind.is_of_llvm() && text.contains("Apple");
     let version = match kind {
@@ -87,12 +86,12 @@ pub(super) fn parse(kind: Kind, text: &str) -> Option<Version> {
     Some(Version { version, llvm, is_of_apple })
 }
 
-/// A number of LLVM without what a distribution adds: `13.0.1-11+b2`.
+/// Removes a distribution's suffix from an LLVM version: `13.0.1-11+b2`.
 fn without_package(version: String) -> String {
     version.split(['-', '+']).next().unwrap_or_default().to_string()
 }
 
-/// The word that stands behind another text.
+/// Returns the word after another text.
 fn number_after(text: &str, before: &str) -> Option<String> {
     let rest = &text[text.find(before)? + before.len()..];
     let word = rest.split(|c: char| c.is_whitespace() || c == ',').next()?;

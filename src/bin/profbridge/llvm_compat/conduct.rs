@@ -1,5 +1,5 @@
-//! What is asked of a run beside its command line: the release that results
-//! are for, and whether versions that llvm-profdata 22 refuses are refused.
+//! The settings of a run apart from its command line: the target release, and whether versions that llvm-profdata 22
+//! rejects are rejected.
 
 use super::failure::Failure;
 use profbridge::families::{MergeReport, ReadOptions};
@@ -12,29 +12,28 @@ use profbridge::instr::target::{ENVIRONMENT, Evidence, Target, TargetRequest};
 use profbridge::{Compat, Error};
 use std::ffi::OsStr;
 
-/// How the program behaves in llvm-profdata's place.
+/// The behaviour in llvm-profdata mode.
 pub(super) struct CompatMode {
-    /// Whose rules apply to inputs.
+    /// The rules for inputs.
     pub(super) compat: Compat,
-    /// The release that somebody asked for.
+    /// The requested release.
     asked: Option<Target>,
 }
 
-/// For whom a sum is.
+/// The target of a merge.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MergeTarget {
     /// The release and its versions.
     pub(super) target: Target,
-    /// Whether somebody asked for it.
+    /// Whether the user requested it.
     is_given: bool,
-    /// Whether there are inputs that the release's own llvm-profdata refuses for
-    /// their version. Where it takes all of them its bytes stand, and what its
-    /// compilers make of names and hashes of other eras with them.
+    /// Whether the release's own llvm-profdata rejects some inputs because of their version. If it accepts all of them,
+    /// the output must be identical to its own, including names and hashes that its compilers cannot use.
     pub(super) is_needed: bool,
 }
 
 impl MergeTarget {
-    /// Gives a sum the names and hashes that its reader computes, if it needs that.
+    /// Gives the merged profile the names and hashes that the target computes, if necessary.
     pub(super) fn cross(
         &mut self,
         report: &mut MergeReport,
@@ -55,7 +54,7 @@ impl MergeTarget {
 }
 
 impl CompatMode {
-    /// What the environment and the program's name say.
+    /// Reads the environment and the program's name.
     pub(super) fn of(program: &OsStr) -> Result<Self, Failure> {
         let environment = std::env::var_os(ENVIRONMENT);
         let mut request = TargetRequest::default();
@@ -65,12 +64,12 @@ impl CompatMode {
         Ok(Self { compat, asked: request.target()? })
     }
 
-    /// The release that the program stands for.
+    /// Returns the release that the program imitates.
     pub(super) fn release(&self) -> Release {
         self.asked.map_or(Release::DEFAULT, |target| target.release)
     }
 
-    /// For whom the sum of these inputs is, and how it gets there.
+    /// Returns the target of the merge of these inputs.
     pub(super) fn crossing(&self, inputs: &[WeightedInput]) -> MergeTarget {
         let evidence = Evidence::look(inputs, self.compat);
         let target = self.asked.unwrap_or_else(|| Target::in_place_of_llvm_22(&evidence));
@@ -78,7 +77,7 @@ impl CompatMode {
         MergeTarget { target, is_given: self.asked.is_some(), is_needed: !reads_all }
     }
 
-    /// How inputs are read.
+    /// Returns the options for reading inputs.
     pub(super) fn read_options(&self) -> ReadOptions {
         ReadOptions::new(self.compat)
     }

@@ -1,4 +1,4 @@
-//! Images of profiles without records, and what their debug info tells.
+//! Images of profiles without records, and their debug info.
 
 use super::failure::Failure;
 use super::messages;
@@ -11,11 +11,10 @@ use profbridge::{Compat, Limits};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Warnings about an image that are printed unless another number is asked for.
+/// The default maximum number of printed warnings about an image.
 const MOST_WARNINGS: u64 = 5;
 
-/// Opens the image, or the folders, that the options name. The options do not
-/// contradict each other.
+/// Opens the image or the directories given by the options, which were already checked for conflicts.
 pub(super) fn correlator(parsed: &Parsed) -> Result<Option<Arc<dyn Correlator + Send + Sync>>, Failure> {
     let path = |name| parsed.os_text(name).filter(|path| !path.is_empty()).map(PathBuf::from);
     let new = |kind| Images::new(kind, Compat::Llvm22, Limits::default());
@@ -28,7 +27,7 @@ pub(super) fn correlator(parsed: &Parsed) -> Result<Option<Arc<dyn Correlator + 
         images.add(&file)?;
         images
     } else {
-        // Without a server to ask, --debuginfod finds nothing.
+        // Without a server, --debuginfod finds nothing.
         let mut images = match parsed.value("correlate") {
             Some(b"debug-info") => new(CorrelationKind::DebugInfo),
             Some(b"binary") => new(CorrelationKind::Binary),
@@ -57,7 +56,7 @@ fn print_warnings(parsed: &Parsed, images: &Images) {
     }
 }
 
-/// `show --debug-info=OBJECT`.
+/// Runs `show --debug-info=OBJECT`.
 pub(super) fn show(parsed: &Parsed, image: &Path) -> Result<Vec<u8>, Failure> {
     let format = if parsed.is_on("json") { b"json" } else { parsed.value("show-format").unwrap_or(b"text") };
     if format == b"json" {

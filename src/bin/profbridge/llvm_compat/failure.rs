@@ -1,32 +1,32 @@
-//! Why a run ends without success, and what is said then.
+//! The reasons why a run fails, and their messages.
 
 use profbridge::{Error, ErrorKind};
 use std::io;
 
-/// Exit status of every failure.
+/// The exit code of every failure.
 pub(super) const FAILURE: u8 = 1;
 
-/// Why a run ends without success.
+/// The reason why a run fails.
 pub(super) enum Failure {
-    /// Said as `error: WHENCE: TEXT` and `note: NOTE`.
+    /// Printed as `error: WHENCE: TEXT` and `note: NOTE`.
     Message { whence: Option<Vec<u8>>, text: String, note: Option<String> },
     /// Standard output failed.
     Output(io::Error),
 }
 
 impl Failure {
-    /// A message about no file.
+    /// Creates a message without a file.
     pub(super) fn text(text: impl Into<String>) -> Self {
         Self::Message { whence: None, text: text.into(), note: None }
     }
 
-    /// An error of the library, in LLVM's words, with the file it is about.
+    /// Creates the message for an error of the library, with LLVM's text and the file.
     pub(super) fn of(error: &Error) -> Self {
         let whence = error.path().map(|path| path.as_os_str().as_encoded_bytes().to_vec());
         Self::of_whence(error, whence)
     }
 
-    /// As [`of`](Self::of), with other words in the file's place.
+    /// Like [`of`](Self::of), with another text instead of the file name.
     pub(super) fn of_whence(error: &Error, whence: Option<Vec<u8>>) -> Self {
         let unrecognized = matches!(error.kind(), ErrorKind::UnrecognizedFormat);
         let note = unrecognized.then(|| "Perhaps you forgot to use the --sample or --memory option?".to_string());

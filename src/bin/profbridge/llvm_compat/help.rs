@@ -5,7 +5,7 @@ use super::parsed::Program;
 use profbridge::instr::Release;
 use std::io::{self, Write};
 
-/// Does what `--help` or `--version` ask for.
+/// Runs `--help` or `--version`.
 pub(super) fn act(action: Action, program: &Program, command: &Command, out: &mut dyn Write) -> io::Result<()> {
     match action {
         Action::Version => {
@@ -18,7 +18,7 @@ pub(super) fn act(action: Action, program: &Program, command: &Command, out: &mu
     }
 }
 
-/// The last version of a release, which is what programs that ask want to compare.
+/// Returns the last version of a release, because callers compare it with a minimum.
 fn last_of_series(release: Release) -> String {
     let rest = match release.0 {
         3 => "9.1",

@@ -1,32 +1,32 @@
-//! Options of the LLVM libraries that are linked into llvm-profdata: every
-//! sub-command accepts them, and all but a few do nothing there.
+//! Options of the LLVM libraries that are linked into llvm-profdata. Every subcommand accepts them, and most have no
+//! effect there.
 //!
-//! The list is what `llvm-profdata-22 --help-hidden` names (22.1, all targets)
-//! and two that no help names and that `show --hot-func-list` minds, one a line: `name` for switches, `name=TYPE`, `name=WORD|WORD`, and `?`
-//! before `=` where the value may be left out.
+//! The list comes from `llvm-profdata-22 --help-hidden` (22.1, all targets), with two options that no help lists and
+//! that `show --hot-func-list` uses. Each line has `name` for a switch, `name=TYPE`, or `name=WORD|WORD`, with `?`
+//! before `=` if the value is optional.
 
 use super::options::OptionValue;
 use profbridge::instr::Release;
 
 static LIST: &str = include_str!("library_options.txt");
 
-/// What a library option takes.
+/// The value of a library option.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LibraryOption {
     pub(super) name: &'static str,
     pub(super) takes: LibraryOptionValue,
-    /// Whether the value may be left out.
+    /// Whether the value is optional.
     pub(super) optional: bool,
 }
 
-/// As [`OptionValue`], with words that are not known to the compiler.
+/// Like [`OptionValue`], but with words that are read at run time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum LibraryOptionValue {
     Plain(OptionValue),
     Choice(Vec<&'static str>),
 }
 
-/// Options that are in no list because only later releases have them.
+/// Options that are not in the list because only later releases have them.
 const LATER: [(Release, &str); 1] = [(Release(23), "sample-profile-format-version=ulong")];
 
 /// Finds a library option of a release.

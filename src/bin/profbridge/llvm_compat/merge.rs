@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The version that `--write-prev-version` writes, in LLVM 19 and 22 alike.
+/// The version that `--write-prev-version` writes, in both LLVM 19 and 22.
 const PREVIOUS_VERSION: u32 = 11;
 
 pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Failure> {
@@ -41,7 +41,7 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> R
     let mut crossing = conduct.crossing(&inputs);
     options.release = crossing.target.release;
     options.read.correlator = super::correlate::correlator(parsed)?;
-    // A bad pattern is reported after the bad inputs.
+    // An invalid pattern is reported after the damaged inputs.
     let filter = FunctionFilter::new(pattern(parsed, "function").as_deref(), pattern(parsed, "no-function").as_deref());
     options.filter = filter.as_ref().cloned().unwrap_or_default();
     let output = output(parsed);
@@ -52,7 +52,7 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> R
         families::merge_files(&inputs, &options, &mut |_, _| {})?
     };
     report.soft_errors.iter().for_each(|error| print_soft_error(&inputs[error.input].path, error));
-    // What is wrong with a raw memory profile ends the merge at once.
+    // A fault of a raw memory profile ends the merge immediately.
     if let Some((input, error)) = report.failures().find(|(_, error)| error.is_of_raw_memory_profile()) {
         let whence = input.input.path.as_os_str().as_encoded_bytes().to_vec();
         return Err(raw_memory_failure(error, &input.input.path, Some(whence)));
@@ -79,14 +79,13 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> R
     for finding in findings.iter().filter(|finding| finding.kind.is_loss()) {
         messages::warning(Some(output.as_os_str().as_encoded_bytes()), &finding.to_string());
     }
-    // The process ends here: its memory need not be taken apart piece by piece.
+    // The process ends here, so freeing the memory would only cost time.
     std::mem::forget(report);
     Ok(ExitCode::SUCCESS)
 }
 
-/// What LLVM says when the sums of its threads cannot be joined. Only a number
-/// that was asked for counts: how many it would take by itself depends on the
-/// machine.
+/// Returns LLVM's message if the merges of its threads cannot be combined. Only a requested number of threads counts,
+/// because the default depends on the machine.
 fn conflict_of_threads(parsed: &Parsed, report: &MergeReport, options: &MergeOptions) -> Option<&'static str> {
     let kinds: Vec<_> = report.inputs.iter().map(|input| input.kind).collect();
     conflict_of_contexts(&MergeRules::of(options.release), &kinds, contexts(parsed)).map(|conflict| match conflict {
@@ -98,13 +97,13 @@ fn conflict_of_threads(parsed: &Parsed, report: &MergeReport, options: &MergeOpt
     })
 }
 
-/// Sums that LLVM makes apart before it joins them.
+/// Returns the number of contexts that LLVM merges separately before it combines them.
 fn contexts(parsed: &Parsed) -> NonZeroUsize {
     let asked = parsed.number("num-threads").and_then(|number| usize::try_from(number).ok());
     asked.and_then(NonZeroUsize::new).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// Warns of bad inputs: those of one thread after the other, as LLVM does.
+/// Prints warnings about damaged inputs, grouped by thread as LLVM does.
 fn print_failures(parsed: &Parsed, report: &MergeReport) {
     let contexts = contexts(parsed).get();
     let mut failures: Vec<_> = report
@@ -123,7 +122,7 @@ fn print_failures(parsed: &Parsed, report: &MergeReport) {
     for (_, input, error) in failures {
         messages::warning(Some(input.input.path.as_os_str().as_encoded_bytes()), &error.llvm_message());
     }
-    // Only files of other versions than LLVM's own have any.
+    // Only files with versions that LLVM 22 rejects have warnings.
     for warning in report.inputs.iter().flat_map(|input| &input.warnings) {
         messages::warning(None, &warning.to_string());
     }
@@ -137,7 +136,7 @@ fn warn_of_sizes() {
     );
 }
 
-/// Inputs in the order in which the genuine tool takes them.
+/// Returns the inputs in the order of the original tool.
 fn inputs(parsed: &Parsed) -> Result<Vec<WeightedInput>, Failure> {
     let mut list = InputList::new(Compat::Llvm22);
     parsed.positionals.iter().try_for_each(|path| list.push(path))?;
@@ -199,8 +198,7 @@ fn merge_options(parsed: &Parsed, conduct: &CompatMode) -> Result<MergeOptions, 
     Ok(options)
 }
 
-/// The seed that was asked for, or the time. Whatever it is, the genuine tool
-/// says it when it has something to write.
+/// Returns the requested seed, or the time. The original tool prints either before it writes the output.
 fn hotness_seed(parsed: &Parsed) -> u32 {
     let asked = parsed.number("memprof-random-hotness-seed").and_then(|seed| u32::try_from(seed).ok());
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_secs() as u32);
@@ -209,14 +207,14 @@ fn hotness_seed(parsed: &Parsed) -> u32 {
     seed
 }
 
-/// `FILE:LINE: unexpected line …`, with a note.
+/// Returns the failure `FILE:LINE: unexpected line …`, with a note.
 fn remapping_fault(path: &Path, error: &Error) -> Failure {
     let line = error.line().map(|line| line.to_string()).unwrap_or_default();
     let whence = [path.as_os_str().as_encoded_bytes(), b":", line.as_bytes()].concat();
     Failure::Message { whence: Some(whence), text: error.llvm_message(), note: error.hint().map(ToString::to_string) }
 }
 
-/// Refuses what cannot be done, in the order in which the genuine tool looks.
+/// Rejects invalid requests, in the order of the original tool's checks.
 fn check_request(parsed: &Parsed) -> Result<(), Failure> {
     let is_sample = parsed.last_of(&KINDS) == Some("sample");
     if path(parsed, "supplement-instr-with-sample").is_some() && is_sample {
@@ -231,7 +229,7 @@ fn check_request(parsed: &Parsed) -> Result<(), Failure> {
     check_correlation(parsed)
 }
 
-/// The four ways to name an object exclude each other.
+/// Checks that at most one of the four options for an object is given.
 fn check_correlation(parsed: &Parsed) -> Result<(), Failure> {
     let by_debuginfod = parsed.is_on("debuginfod");
     let by_folder = path(parsed, "debug-file-directory").is_some();
@@ -255,13 +253,13 @@ fn check_correlation(parsed: &Parsed) -> Result<(), Failure> {
     Err(Failure::text(text))
 }
 
-/// Whether there are servers that the genuine tool would ask for objects.
-/// Without any it looks nowhere, and so do we.
+/// Returns true if there are servers from which the original tool would fetch objects. Without any, it does not search,
+/// and this program does not either.
 fn has_servers() -> bool {
     std::env::var_os("DEBUGINFOD_URLS").is_some_and(|servers| !servers.as_encoded_bytes().trim_ascii().is_empty())
 }
 
-/// `N of M functions …`, when there is a filter.
+/// Prints `N of M functions …` if there is a filter.
 fn print_filtered(report: &MergeReport, filter: &FunctionFilter) {
     if filter.is_none() {
         return;
@@ -298,7 +296,7 @@ fn save(report: &MergeReport, write: &WriteOptions, output: &Path) -> Result<(),
     }
     let saved = report.write_file(write, output)?;
     let whence = Some(output.as_os_str().as_encoded_bytes());
-    // Old releases leave binary ids out without a word, and compilers have no use for them.
+    // Old releases drop binary ids without a message, and compilers do not use them.
     for loss in saved.losses.iter().filter(|loss| loss.kind != LossKind::BinaryIds) {
         messages::warning(whence, &format!("the format cannot hold {loss}; left out"));
     }
@@ -308,11 +306,11 @@ fn save(report: &MergeReport, write: &WriteOptions, output: &Path) -> Result<(),
     Ok(())
 }
 
-/// Prints what is wrong with a record of a file.
+/// Prints the fault of a record.
 pub(super) fn print_soft_error(file: &Path, error: &RecordError) {
     let (file, function) = (file.as_os_str().as_encoded_bytes(), &error.function[..]);
     messages::line(&[file, b": ", function, b": ", error.error.llvm_message().as_bytes()].concat());
-    // Bitmaps of another size get no advice, though they are a mismatch too.
+    // A bitmap of another size is a mismatch without advice.
     if error.is_first && error.error.is_mismatch() && error.error != SoftError::BitmapMismatch {
         messages::line(b"Make sure that all profile data to be merged is generated from the same binary.");
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-/// Prints an error and perhaps a note; `whence` is a file as it was given.
+/// Prints an error with an optional note; `whence` is a file name as given.
 pub(super) fn error(whence: Option<&[u8]>, text: &str, note: Option<&str>) {
     labelled("error: ", "1;31", whence, text);
     if let Some(note) = note {
@@ -17,7 +17,7 @@ pub(super) fn warning(whence: Option<&[u8]>, text: &str) {
 
 /// Prints a line without a label.
 pub(super) fn line(text: &[u8]) {
-    // A closed standard error is nobody's fault and nothing can be said about it.
+    // Ignore write errors: if standard error is closed, there is nowhere to report them.
     let _ = io::stderr().lock().write_all(&[text, b"\n"].concat());
 }
 

@@ -1,10 +1,8 @@
-//! llvm-profdata 22, as a program that other programs call: its options, its
-//! messages, its exit codes.
+//! llvm-profdata mode: the options, messages and exit codes of llvm-profdata 22.
 //!
-//! Taken when the program's name begins with `llvm-profdata`, or as
-//! `profbridge llvm-profdata …`; a number behind it, or the environment,
-//! chooses the release that results are for. What it does is the library's; this only
-//! speaks the other language.
+//! The mode is selected if the program's name begins with `llvm-profdata`, or by `profbridge llvm-profdata …`. A number
+//! after the name, or the environment, selects the target release. The library does the work; this module only
+//! implements the command line.
 
 mod conduct;
 mod correlate;
@@ -41,12 +39,12 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Whether a program of that name is to behave as llvm-profdata.
+/// Returns true if a program of this name runs in llvm-profdata mode.
 pub(crate) fn is_wanted(program: &OsStr) -> bool {
     base_name(program).as_encoded_bytes().starts_with(b"llvm-profdata")
 }
 
-/// Whether a command is llvm-profdata, perhaps with the number of a release.
+/// Returns true if a command is llvm-profdata, with an optional release number.
 pub(crate) fn is_command(word: &OsStr) -> bool {
     word == "llvm-profdata" || (base_name(word) == word && target::release_of_program(word).is_some())
 }
@@ -55,12 +53,11 @@ fn base_name(program: &OsStr) -> &OsStr {
     Path::new(program).file_name().unwrap_or(program)
 }
 
-/// Runs a command line; `program` is what the program was called as.
+/// Runs a command line; `program` is the name by which the program was called.
 pub(crate) fn run(program: &OsStr, arguments: Vec<OsString>) -> ExitCode {
     match try_run(program, arguments) {
         Ok(code) => code,
-        // Nobody listens any more: as for a tool that is stopped by its pipe,
-        // but without the signal.
+        // The reader of the pipe left. The run ends as if a signal had stopped it, but without the signal.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             messages::error(None, &profbridge::error::io_message(&error), None);
@@ -110,7 +107,7 @@ fn dispatch(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> io::Res
     end(done)
 }
 
-/// Says why a run ends without success.
+/// Prints the reason of a failure.
 fn end(done: Result<ExitCode, Failure>) -> io::Result<ExitCode> {
     match done {
         Ok(code) => Ok(code),

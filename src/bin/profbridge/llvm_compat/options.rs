@@ -1,35 +1,34 @@
 //! The options of llvm-profdata 22 as data.
 //!
-//! The rows stand in the order in which the genuine tool prefers them when it
-//! suggests one for a misspelt name and several are equally near (found by
-//! asking it); the help sorts them by name.
+//! The order of the rows is that in which the original tool prefers suggestions for a misspelt name with several
+//! equally near options (measured with the tool). The help sorts them by name.
 
-/// What an option takes.
+/// The value of an option.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum OptionValue {
     /// `--flag`, `--flag=true`, `--flag=0` …
     Switch,
-    /// One of several bare flags of which the last wins; the group's title.
+    /// One of several flags of which the last takes effect. Contains the title of the group.
     Member(&'static str),
-    /// Nothing: it acts when it is met.
+    /// No value: the option acts immediately.
     Action(Action),
     /// Any text.
     Text,
-    /// A whole number of so many bits.
+    /// An unsigned integer with this number of bits.
     Unsigned(u32),
-    /// A signed whole number of so many bits.
+    /// A signed integer with this number of bits.
     Signed(u32),
     /// A decimal fraction.
     Float,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// Whole numbers of 32 bits with commas between.
+    /// A comma-separated list of 32-bit integers.
     UnsignedList,
-    /// What the option of that name takes.
+    /// The value of the option with this name.
     Alias(&'static str),
 }
 
-/// What happens when an option is met.
+/// The action of an option that acts immediately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     Help,
@@ -42,10 +41,10 @@ pub(crate) enum Action {
 pub(crate) struct OptionSpec {
     pub(crate) name: &'static str,
     pub(crate) takes: OptionValue,
-    /// What the value is called in the help; empty for flags.
+    /// The name of the value in the help; empty for flags.
     pub(super) value: &'static str,
     pub(super) help: &'static str,
-    /// Shown by `--help-hidden` only.
+    /// Whether only `--help-hidden` shows it.
     pub(super) hidden: bool,
 }
 
@@ -56,20 +55,20 @@ impl OptionSpec {
     }
 }
 
-/// A sub-command.
+/// A subcommand.
 #[derive(Debug)]
 pub(crate) struct Command {
     pub(crate) name: &'static str,
     pub(super) about: &'static str,
     pub(super) operands: &'static str,
-    /// Fewest positional arguments.
+    /// The minimum number of positional arguments.
     pub(super) least: usize,
-    /// Most positional arguments; `None` is any number.
+    /// The maximum number of positional arguments; `None` is unlimited.
     pub(super) most: Option<usize>,
     pub(crate) options: &'static [OptionSpec],
 }
 
-/// The option that an alias stands for, or the option itself.
+/// Returns the option that an alias refers to, or the option itself.
 pub(crate) fn resolve(command: &Command, option: &'static OptionSpec) -> &'static OptionSpec {
     match option.takes {
         OptionValue::Alias(of) => command.find(of).unwrap_or(option),
@@ -113,7 +112,7 @@ const HELP_LIST_HIDDEN: OptionSpec =
 const H: OptionSpec = alias("h", "help");
 const PRINT_OPTIONS: OptionSpec = switch("print-options", "Accepted and ignored").hidden();
 const PRINT_ALL_OPTIONS: OptionSpec = switch("print-all-options", "Accepted and ignored").hidden();
-/// Accepted before and after every sub-command.
+/// Accepted before and after every subcommand.
 pub(super) const VERSION: OptionSpec = action("version", Action::Version, "Show the version");
 
 const OUTPUT: OptionSpec = text("output", "output", "File to write, standard output by default");
@@ -129,7 +128,7 @@ const MAX_WARNINGS: OptionSpec =
     uint("max-debug-info-correlation-warnings", "Most warnings about incomplete debug info, 0 for all");
 const PROFILED_BINARY: OptionSpec = text("profiled-binary", "string", "Program that wrote a raw memory profile");
 
-/// Title of the output format group; [`FORMATS`] are its members.
+/// The members of the output format group.
 pub(super) const FORMATS: [&str; 4] = ["binary", "extbinary", "text", "gcc"];
 /// Members of the profile kind groups.
 pub(super) const KINDS: [&str; 3] = ["instr", "sample", "memory"];
@@ -304,7 +303,7 @@ pub(super) static ORDER: Command = Command {
     ],
 };
 
-/// No sub-command.
+/// The options without a subcommand.
 pub(super) static TOP: Command = Command {
     name: "",
     about: "",
@@ -324,11 +323,11 @@ pub(super) static TOP: Command = Command {
     ],
 };
 
-/// All sub-commands, by name.
+/// All subcommands, by name.
 pub(crate) static COMMANDS: [&Command; 4] = [&MERGE, &ORDER, &OVERLAP, &SHOW];
 
 impl Command {
-    /// The option of that name.
+    /// Finds an option by its name.
     pub(super) fn find(&self, name: &str) -> Option<&'static OptionSpec> {
         self.options.iter().find(|option| option.name == name)
     }

@@ -16,7 +16,7 @@ pub(super) fn run(parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Fai
     let mut options = OrderOptions::default();
     options.test_traces = parsed.number("num-test-traces").and_then(|n| usize::try_from(n).ok()).unwrap_or_default();
     let order = families::order_file(&file, &conduct.read_options(), &options).map_err(|error| match error.kind() {
-        // A bad number of traces is about the command line, not about the file.
+        // An invalid number of traces is a fault of the command line, not of the file.
         profbridge::ErrorKind::Usage { detail } => Failure::text(detail.clone()),
         _ => Failure::of(&error),
     })?;

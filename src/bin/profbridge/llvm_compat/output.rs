@@ -1,4 +1,4 @@
-//! Where reports go.
+//! The destination of reports.
 
 use super::failure::Failure;
 use super::parsed::Parsed;
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The output file, or standard output; made before the inputs are read.
+/// Creates the output file, or opens standard output, before the inputs are read.
 pub(super) fn create_output(parsed: &Parsed) -> Result<Box<dyn Write + Send>, Failure> {
     let Some(path) = parsed.os_text("output").filter(|path| path != "-") else {
         return Ok(Box::new(io::BufWriter::new(io::stdout())));

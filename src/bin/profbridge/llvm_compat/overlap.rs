@@ -27,7 +27,7 @@ pub(super) fn run(parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Fai
     options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
     options.context_sensitive = parsed.is_on("cs");
     let compared = families::overlap_files(PathBuf::from(base), PathBuf::from(test), &conduct.read_options(), &options);
-    // The genuine tool says what it was doing in place of the file's name.
+    // The original tool prints its current action instead of the file name.
     let whence = Some(b"error in getting profile count sums".to_vec());
     match compared.map_err(|error| Failure::of_whence(&error, whence))?.report {
         Comparison::Done { report, soft_errors, .. } => {
@@ -35,7 +35,7 @@ pub(super) fn run(parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Fai
             report.write_text(base.as_encoded_bytes(), test.as_encoded_bytes(), &mut out)?;
             out.flush()?;
         }
-        // It means to say that one of the sums is 0, and loses the line.
+        // The original tool intends to report a sum of 0, but does not print the line.
         Comparison::NothingCounted { .. } => {}
     }
     Ok(ExitCode::SUCCESS)

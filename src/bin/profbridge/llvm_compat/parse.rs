@@ -1,8 +1,7 @@
-//! LLVM's command-line grammar.
+//! LLVM's command line grammar.
 //!
-//! One dash or two; `--name=value` or `--name value`; flags with a Boolean
-//! behind `=`; positional arguments anywhere; every unknown argument reported
-//! before the run ends.
+//! One dash or two; `--name=value` or `--name value`; flags with an optional Boolean after `=`; positional arguments
+//! anywhere; every unknown argument is reported before the run ends.
 
 use super::help;
 use super::library::{self, LibraryOptionValue};
@@ -13,20 +12,20 @@ use super::{response, suggest};
 use std::ffi::OsString;
 use std::io::{self, Write};
 
-/// What came of a command line.
+/// The result of parsing a command line.
 pub(super) enum Outcome {
     Run(Parsed),
     /// Help or version was printed.
     Done,
-    /// The faults were printed.
+    /// The errors were printed.
     Failed,
 }
 
-/// Understands the arguments behind the program's name.
+/// Parses the arguments after the program's name.
 ///
 /// # Errors
 ///
-/// Only those of `out` and `faults`.
+/// Only the errors of `out` and `faults`.
 pub(super) fn parse(
     program: &Program,
     arguments: Vec<OsString>,
@@ -65,14 +64,14 @@ struct Parser<'a> {
     failed: bool,
 }
 
-/// An option of either list.
+/// An option from one of the two lists.
 enum Found {
     Own(&'static OptionSpec),
     Library(library::LibraryOption),
 }
 
 impl Parser<'_> {
-    /// Goes through the arguments; returns early when one asks for help.
+    /// Parses the arguments. Returns early for help and version.
     fn run(&mut self, first_names_a_command: bool) -> io::Result<Option<Action>> {
         let mut only_positional = false;
         while let Some(argument) = self.arguments.get(self.next) {
@@ -109,7 +108,7 @@ impl Parser<'_> {
         }
         let near = match self.grouped(body)? {
             Grouped::Action(action) => return Ok(Some(action)),
-            // The genuine tool has cut the argument down to the letter by now.
+            // The original tool has reduced the argument to its first letter here.
             Grouped::Fault => suggest::nearest_option(self.parsed.command, &body[..1]),
             Grouped::None => suggest::nearest_option(self.parsed.command, body),
         };
@@ -123,8 +122,8 @@ impl Parser<'_> {
         own.map(Found::Own).or_else(|| library::find(name, self.program.release).map(Found::Library))
     }
 
-    /// One-letter options may stand together if they take no value, and only
-    /// `-h` takes none: `-hx` is `-h`, and `-j4` a fault.
+    /// Parses grouped one-letter options. Options in a group have no value, and only `-h` is such an option: `-hx` is
+    /// `-h`, and `-j4` is an error.
     fn grouped(&mut self, body: &[u8]) -> io::Result<Grouped> {
         let letter = body.first().map(|first| [*first]).filter(|_| body.len() > 1);
         let letter = letter.as_ref().and_then(|letter| std::str::from_utf8(letter).ok());
@@ -137,7 +136,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Takes an option's value, checks it and keeps it.
+    /// Checks and stores the value of an option.
     fn provide(&mut self, found: &Found, value: Option<&[u8]>) -> io::Result<Option<Action>> {
         let option = match found {
             Found::Own(option) => *option,
@@ -195,7 +194,7 @@ impl Parser<'_> {
         Some(value)
     }
 
-    /// Keeps a value if it is one for this option.
+    /// Stores a value if it is valid for this option.
     fn keep(&mut self, name: &'static str, takes: &OptionValue, value: &[u8]) -> io::Result<()> {
         match fault_of(takes, value) {
             None => self.parsed.values.push((name, value.to_vec())),
@@ -242,19 +241,19 @@ impl Parser<'_> {
     }
 }
 
-/// What a word is whose first letter is an option.
+/// The meaning of a word whose first letter is an option.
 enum Grouped {
     Action(Action),
     Fault,
     None,
 }
 
-/// One dash before one letter.
+/// Returns one dash for one letter, otherwise two.
 fn dashes(name: &[u8]) -> &'static str {
     if name.len() == 1 { "-" } else { "--" }
 }
 
-/// What is wrong with a value.
+/// Returns the error of a value, if it is invalid.
 fn fault_of(takes: &OptionValue, value: &[u8]) -> Option<String> {
     let shown = String::from_utf8_lossy(value);
     let invalid = |what: &str| Some(format!("'{shown}' value invalid for {what} argument!"));

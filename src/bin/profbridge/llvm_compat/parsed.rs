@@ -1,4 +1,4 @@
-//! A command line that was understood, and the program that it was given to.
+//! A parsed command line and the called program.
 
 use super::options::Command;
 use super::values::{boolean, unsigned};
@@ -6,51 +6,51 @@ use profbridge::instr::Release;
 use profbridge::system::os_string;
 use std::ffi::OsString;
 
-/// What is known of the program itself.
+/// The called program.
 pub(super) struct Program {
-    /// As it was called, for "Try:" lines.
+    /// The path as called, for "Try:" lines.
     pub(super) path: Vec<u8>,
-    /// Its base name, for all other lines.
+    /// The base name, for all other lines.
     pub(super) name: Vec<u8>,
-    /// The release that it stands for.
+    /// The release that it imitates.
     pub(super) release: Release,
 }
 
-/// A command line that was understood.
+/// A parsed command line.
 pub(super) struct Parsed {
     pub(super) command: &'static Command,
     pub(super) positionals: Vec<OsString>,
-    /// Options and their values, in the order in which they were given.
+    /// Options and their values, in the given order.
     pub(super) values: Vec<(&'static str, Vec<u8>)>,
 }
 
 impl Parsed {
-    /// The last value of an option.
+    /// Returns the last value of an option.
     pub(super) fn value(&self, name: &str) -> Option<&[u8]> {
         self.values.iter().rev().find(|(given, _)| *given == name).map(|(_, value)| value.as_slice())
     }
 
-    /// All values of an option in order.
+    /// Returns all values of an option in order.
     pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &[u8]> {
         self.values.iter().filter(move |(given, _)| *given == name).map(|(_, value)| value.as_slice())
     }
 
-    /// Whether a switch is on.
+    /// Returns true if a switch is on.
     pub(super) fn is_on(&self, name: &str) -> bool {
         self.value(name).is_some_and(|value| boolean(value) == Some(true))
     }
 
-    /// The last value of a whole number.
+    /// Returns the last value of an integer option.
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         self.value(name).and_then(unsigned)
     }
 
-    /// The last value as a path or other system text.
+    /// Returns the last value as a path or another string of the operating system.
     pub(super) fn os_text(&self, name: &str) -> Option<OsString> {
         self.value(name).map(os_string)
     }
 
-    /// Which of these bare flags was given last.
+    /// Returns the last of these flags that was given.
     pub(super) fn last_of(&self, names: &[&'static str]) -> Option<&'static str> {
         self.values.iter().rev().find(|(given, _)| names.contains(given)).map(|(given, _)| *given)
     }

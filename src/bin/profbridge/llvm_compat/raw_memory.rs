@@ -1,4 +1,4 @@
-//! Raw memory profiles: the program that wrote them, and what is wrong with them.
+//! Raw memory profiles: their programs and their errors.
 
 use super::failure::Failure;
 use super::parsed::Parsed;
@@ -7,14 +7,13 @@ use profbridge::{Error, ErrorKind, Limits};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The program of raw memory profiles.
+/// Returns the programs of raw memory profiles.
 pub(super) fn programs(parsed: &Parsed) -> Arc<Programs> {
     let path = parsed.os_text("profiled-binary").filter(|path| !path.is_empty());
     Arc::new(Programs::new(path.map(PathBuf::from).into_iter().collect(), &Limits::default()))
 }
 
-/// What is wrong with a raw memory profile. Of a damaged one LLVM says little,
-/// and repeats its path.
+/// Returns the failure for a raw memory profile. LLVM prints few details about a damaged one, and repeats its path.
 pub(super) fn raw_memory_failure(error: &Error, path: &Path, whence: Option<Vec<u8>>) -> Failure {
     let class = match error.kind() {
         ErrorKind::MissingProgram { .. } | ErrorKind::UnableToSymbolize { .. } => None,

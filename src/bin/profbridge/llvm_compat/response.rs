@@ -1,14 +1,14 @@
-//! Response files: `@FILE` stands for the words of FILE.
+//! Response files: `@FILE` is replaced by the words of FILE.
 
 use profbridge::system::os_string;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Response files inside response files, at most; LLVM detects circles only.
+/// The maximum nesting of response files. LLVM only detects cycles.
 const MOST_NESTED: usize = 64;
 
-/// Replaces each `@FILE` by the words of that file. One that cannot be read,
-/// or that would include itself, stays as it is.
+/// Replaces each `@FILE` by the words of that file. A file that cannot be read, or that would include itself, is left
+/// unchanged.
 pub(crate) fn expand(arguments: Vec<OsString>) -> Vec<OsString> {
     let mut expanded = Vec::with_capacity(arguments.len());
     let mut above = Vec::new();
@@ -38,8 +38,8 @@ fn expand_one(argument: OsString, above: &mut Vec<PathBuf>, expanded: &mut Vec<O
     above.pop();
 }
 
-/// Splits as a GNU shell does: blanks separate; a backslash takes the next
-/// character as it is, inside double quotes too; single quotes likewise.
+/// Splits like a GNU shell: blanks separate words; a backslash escapes the next character, also inside double quotes;
+/// single quotes group as well.
 fn words(text: &[u8]) -> Vec<OsString> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;
@@ -48,7 +48,7 @@ fn words(text: &[u8]) -> Vec<OsString> {
     while let Some(byte) = bytes.next() {
         match (byte, quote) {
             (b'\\', _) => {
-                // A backslash at the very end stands for nothing.
+                // A backslash at the end is dropped.
                 let escaped = bytes.next();
                 word.get_or_insert_default().extend(escaped);
             }

@@ -1,5 +1,4 @@
-//! The sample side of llvm-profdata: `merge --sample`, `show --sample`,
-//! `overlap --sample`.
+//! Sample profiles in llvm-profdata mode: `merge --sample`, `show --sample`, `overlap --sample`.
 
 use super::conduct::CompatMode;
 use super::failure::Failure;
@@ -22,7 +21,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// An error in llvm-profdata's words for sample profiles.
+/// Returns the failure with llvm-profdata's text for sample profiles.
 pub(super) fn failure(error: &Error) -> Failure {
     let mut whence = error.path().map(|path| path.as_os_str().as_encoded_bytes().to_vec());
     if let Some((whence, line)) = whence.as_mut().zip(error.line()).filter(|_| is_text_fault(error)) {
@@ -31,8 +30,7 @@ pub(super) fn failure(error: &Error) -> Failure {
     Failure::Message { whence, text: sampleprof::llvm_message(error), note: None }
 }
 
-/// How profiles are read: by the rules of the release that the program stands
-/// for, with the switches of the libraries.
+/// Returns the options for reading profiles: the rules of the imitated release, with the switches of the libraries.
 fn read_options(parsed: &Parsed, conduct: &CompatMode) -> ReadOptions {
     let mut options = ReadOptions::default();
     options.rules = Rules::of(conduct.release());
@@ -51,7 +49,7 @@ fn read_options(parsed: &Parsed, conduct: &CompatMode) -> ReadOptions {
     options
 }
 
-/// `merge --sample`.
+/// Runs `merge --sample`.
 pub(super) fn merge(
     parsed: &Parsed,
     inputs: &[WeightedInput],
@@ -74,7 +72,7 @@ pub(super) fn merge(
     let merged = sampleprof::merge_files(inputs, &options, &mut |_, _| {});
     print_messages(merged.as_ref().map_or_else(|failed| &failed.inputs, |report| &report.inputs));
     let report = merged.map_err(|failed| failure(&failed.error))?;
-    // A bad pattern is reported after the bad inputs.
+    // An invalid pattern is reported after the damaged inputs.
     filter.map_err(|error| failure(&error))?;
     if let Some((all, dropped)) = report.filtered {
         messages::line(format!("{dropped} of {all} functions in the original profile are filtered.").as_bytes());
@@ -90,7 +88,7 @@ pub(super) fn merge(
         write_options(parsed, options.read.rules, profile.symbols.as_ref().is_some_and(|symbols| !symbols.is_empty()));
     let written = sampleprof::write(&profile, &write).map_err(|error| failure(&error))?;
     profbridge::input::output::replace(&output, &written)?;
-    // The process ends here: its memory need not be taken apart piece by piece.
+    // The process ends here, so freeing the memory would only cost time.
     std::mem::forget(profile);
     Ok(ExitCode::SUCCESS)
 }
@@ -119,7 +117,7 @@ fn layout(parsed: &Parsed) -> Option<Layout> {
     }
 }
 
-/// The encoding that is wanted.
+/// Returns the options of the requested encoding.
 fn encoding_options(parsed: &Parsed, rules: Rules) -> WriteOptions {
     let mut options = WriteOptions::default();
     options.rules = rules;
@@ -137,7 +135,7 @@ fn encoding_options(parsed: &Parsed, rules: Rules) -> WriteOptions {
     options
 }
 
-/// The writer's switches; says which of them mean nothing.
+/// Returns the writer's options, and warns about options without effect.
 fn write_options(parsed: &Parsed, rules: Rules, has_symbols: bool) -> WriteOptions {
     let mut options = encoding_options(parsed, rules);
     let is_ext = options.encoding == Encoding::ExtBinary;
@@ -165,7 +163,7 @@ fn write_options(parsed: &Parsed, rules: Rules, has_symbols: bool) -> WriteOptio
     options
 }
 
-/// `show --sample`.
+/// Runs `show --sample`.
 pub(super) fn show(parsed: &Parsed, conduct: &CompatMode, file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let format = if parsed.is_on("json") { b"json" } else { parsed.value("show-format").unwrap_or(b"text") };
     if format == b"yaml" {
@@ -196,7 +194,7 @@ pub(super) fn show(parsed: &Parsed, conduct: &CompatMode, file: &Path, out: &mut
     let all = parsed.is_on("all-functions") || function.is_empty();
     let most = parsed.number("topn").unwrap_or_default();
     let lists_hot = parsed.is_on("hot-func-list") || most > 0;
-    // Sorting all counts takes long; most listings need no summary.
+    // Sorting all counts takes long, and most listings need no summary.
     let needs_summary = lists_hot || parsed.is_on("detailed-summary");
     let summary = match stored {
         None if needs_summary => profile.compute_summary(rules),
@@ -219,12 +217,12 @@ pub(super) fn show(parsed: &Parsed, conduct: &CompatMode, file: &Path, out: &mut
     if lists_hot {
         show::write_hot_functions(&profile, &summary, usize::try_from(most).unwrap_or(usize::MAX), out)?;
     }
-    // The process ends here: its memory need not be taken apart piece by piece.
+    // The process ends here, so freeing the memory would only cost time.
     std::mem::forget(profile);
     Ok(())
 }
 
-/// `overlap --sample`.
+/// Runs `overlap --sample`.
 pub(super) fn overlap(
     parsed: &Parsed,
     conduct: &CompatMode,
@@ -241,7 +239,7 @@ pub(super) fn overlap(
     Ok(report.write_text(base.as_encoded_bytes(), test.as_encoded_bytes(), conduct.compat, out)?)
 }
 
-/// What `--supplement-instr-with-sample` adds to an instrumentation profile.
+/// The effect of `--supplement-instr-with-sample` on an instrumentation profile.
 pub(super) struct Supplement {
     profile: SampleProfile,
     summary: Summary,
@@ -249,7 +247,7 @@ pub(super) struct Supplement {
 }
 
 impl Supplement {
-    /// Raises the counters of functions that are warm by the samples alone.
+    /// Raises the counters of functions that are warm only according to the samples.
     pub(super) fn apply(&self, profile: &mut Profile) -> Result<()> {
         for name in sampleprof::supplement(profile, &self.profile, &self.summary, &self.options)? {
             let name = String::from_utf8_lossy(&name).into_owned();
@@ -260,7 +258,7 @@ impl Supplement {
     }
 }
 
-/// Reads the profile that `--supplement-instr-with-sample` names, if it does.
+/// Reads the profile given by `--supplement-instr-with-sample`, if any.
 pub(super) fn supplement(
     parsed: &Parsed,
     conduct: &CompatMode,

@@ -24,7 +24,7 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> R
     }
     if let Some(output) = parsed.os_text("output").filter(|output| *output == file) {
         let text = b" show: Input file name cannot be the same as the output file name!";
-        // Standard input and standard output share a name and are two things.
+        // `-` as input and `-` as output are different files.
         if output != "-" {
             messages::line(&[program.name.as_slice(), text].concat());
             return Ok(ExitCode::from(FAILURE));
@@ -63,7 +63,7 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> R
     Ok(ExitCode::SUCCESS)
 }
 
-/// Only instrumentation and memory profiles can be shown.
+/// Checks the kind: only instrumentation and memory profiles can be shown.
 fn check_kind(parsed: &Parsed) -> Result<(), Failure> {
     let format = if parsed.is_on("json") { b"json" } else { parsed.value("show-format").unwrap_or(b"text") };
     match (parsed.last_of(&KINDS), format) {
@@ -104,7 +104,7 @@ fn small(parsed: &Parsed, name: &str) -> Option<u32> {
     parsed.number(name).and_then(|n| u32::try_from(n).ok())
 }
 
-/// All values of all lists.
+/// Returns all values of all lists.
 fn cutoffs(parsed: &Parsed) -> Vec<u32> {
     let parts = parsed.values("detailed-summary-cutoffs").flat_map(|list| list.split(|b| *b == b','));
     parts.filter_map(|part| unsigned(part).and_then(|n| u32::try_from(n).ok())).collect()

@@ -1,8 +1,8 @@
-//! Which option was meant: the nearest by edit distance.
+//! Suggestions for misspelt options, by edit distance.
 
 use super::options::{COMMANDS, Command, OptionSpec, OptionValue};
 
-/// Insertions, deletions and replacements from one word to the other.
+/// Returns the number of insertions, deletions and replacements between two words.
 pub(crate) fn edit_distance(from: &[u8], to: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (above, a) in from.iter().enumerate() {
@@ -17,8 +17,7 @@ pub(crate) fn edit_distance(from: &[u8], to: &[u8]) -> usize {
     row[to.len()]
 }
 
-/// The option nearest to `argument` (without its dashes), as it would be
-/// written, without dashes. The first of equals.
+/// Returns the option nearest to `argument`, both without dashes; of several the first.
 pub(super) fn nearest_option(command: &Command, argument: &[u8]) -> Option<Vec<u8>> {
     if argument.is_empty() {
         return None;
@@ -37,7 +36,7 @@ pub(super) fn nearest_option(command: &Command, argument: &[u8]) -> Option<Vec<u
     best.map(|(_, text)| text)
 }
 
-/// The sub-command one edit away.
+/// Returns the subcommand with an edit distance of 1.
 pub(super) fn nearest_command(name: &[u8]) -> Option<&'static str> {
     COMMANDS.iter().map(|command| command.name).find(|known| edit_distance(known.as_bytes(), name) < 2)
 }

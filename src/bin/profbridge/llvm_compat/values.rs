@@ -1,6 +1,6 @@
-//! Values of options, as LLVM's command lines spell them.
+//! Option values in the syntax of LLVM's command lines.
 
-/// The Boolean behind `=`, nothing being true.
+/// Parses the Boolean after `=`; an empty value is true.
 pub(crate) fn boolean(value: &[u8]) -> Option<bool> {
     match value {
         b"" | b"true" | b"TRUE" | b"True" | b"1" => Some(true),
@@ -9,7 +9,7 @@ pub(crate) fn boolean(value: &[u8]) -> Option<bool> {
     }
 }
 
-/// Decimal, `0x` hexadecimal, `0b` binary, `0o` or a leading `0` octal.
+/// Parses a decimal, `0x` hexadecimal, `0b` binary, or `0o` or leading-`0` octal number.
 pub(super) fn unsigned(value: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(value).ok()?;
     let (digits, radix) = match text.as_bytes() {
@@ -22,7 +22,7 @@ pub(super) fn unsigned(value: &[u8]) -> Option<u64> {
     if digits.starts_with('+') { None } else { u64::from_str_radix(digits, radix).ok() }
 }
 
-/// As [`unsigned`], with a sign perhaps.
+/// Like [`unsigned`], with an optional sign.
 pub(super) fn signed(value: &[u8]) -> Option<i64> {
     match value.strip_prefix(b"-") {
         Some(digits) => 0i64.checked_sub_unsigned(unsigned(digits)?),
@@ -30,7 +30,7 @@ pub(super) fn signed(value: &[u8]) -> Option<i64> {
     }
 }
 
-/// A number with an optional fraction and exponent.
+/// Parses a number with an optional fraction and exponent.
 pub(super) fn float(value: &[u8]) -> Option<f64> {
     std::str::from_utf8(value).ok()?.parse().ok()
 }

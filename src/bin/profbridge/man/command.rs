@@ -1,15 +1,15 @@
-//! The page of a command, from what its `--help` says.
+//! The manual page of a command, from its `--help`.
 
 use super::page::Page;
 use clap::{Arg, Command};
 use roff::{Inline, bold, italic, roman};
 
-/// `profbridge-merge` of `merge`.
+/// Returns `profbridge-merge` for `merge`.
 pub(super) fn page_name(command: &Command) -> String {
     format!("profbridge-{}", command.get_name())
 }
 
-/// The page of the program as a whole.
+/// Creates the page of the program.
 pub(super) fn program(commands: &Command, pages: &[String]) -> Page {
     let mut page = begun(commands, "profbridge");
     options(&mut page, commands);
@@ -31,7 +31,7 @@ pub(super) fn program(commands: &Command, pages: &[String]) -> Page {
     page
 }
 
-/// The page of one command.
+/// Creates the page of a command.
 pub(super) fn command(command: &Command, pages: &[String]) -> Page {
     let mut page = begun(command, &page_name(command));
     let help = Help::of(command);
@@ -67,13 +67,13 @@ fn begun(command: &Command, name: &str) -> Page {
     page
 }
 
-/// What a command is for, without a full stop.
+/// Returns the summary of a command, without a full stop.
 fn sentence(command: &Command) -> String {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     about.trim_end_matches('.').to_string()
 }
 
-/// What stands behind the options in `--help`, by its use.
+/// The parts of the text after the options in `--help`, by their purpose.
 #[derive(Default)]
 struct Help {
     description: Vec<String>,
@@ -98,7 +98,7 @@ impl Help {
     }
 }
 
-/// All options: first those without a heading, then those under one.
+/// Adds all options: first those without a heading, then those with one.
 fn options(page: &mut Page, command: &Command) {
     let shown: Vec<&Arg> = command.get_arguments().filter(|argument| !argument.is_hide_set()).collect();
     if shown.is_empty() {
@@ -147,7 +147,7 @@ fn possible(value: &clap::builder::PossibleValue) -> String {
     }
 }
 
-/// How an argument is written.
+/// Formats an argument.
 fn term(argument: &Arg) -> Vec<Inline> {
     let mut term = Vec::new();
     if let Some(short) = argument.get_short() {
@@ -170,7 +170,7 @@ fn term(argument: &Arg) -> Vec<Inline> {
     term
 }
 
-/// With a full stop.
+/// Adds a full stop.
 fn closed(text: &str) -> String {
     let text = text.trim();
     if text.is_empty() || text.ends_with(['.', ':', '!']) { text.to_string() } else { format!("{text}.") }
@@ -223,7 +223,7 @@ fn files(page: &mut Page) {
     page.text("What an input is, is told by its content; endings say what an output is to be.");
 }
 
-/// Commands that one who reads about the first looks for next.
+/// Returns related commands for the section SEE ALSO.
 fn related(command: &str) -> &'static [&'static str] {
     match command {
         "merge" => &["show", "convert", "check", "llvm-profdata"],

@@ -1,9 +1,9 @@
-//! The page of the program in the place of llvm-profdata.
+//! The manual page of llvm-profdata mode.
 
 use super::page::Page;
 use roff::bold;
 
-/// It is called by another name than LLVM's own page, so that both can be installed.
+/// Its name differs from LLVM's own page, so that both can be installed.
 pub(super) fn page() -> Page {
     let mut page = Page::new("profbridge-llvm-profdata", "profbridge in the place of llvm-profdata");
     page.section("SYNOPSIS");

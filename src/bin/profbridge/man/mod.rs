@@ -1,5 +1,4 @@
-//! `man`: the manual pages, one for the program, one for each command, and one
-//! for the program in the place of llvm-profdata.
+//! `man`: the manual pages, one for the program, one for each command, and one for llvm-profdata mode.
 
 mod command;
 mod drop_in;
@@ -23,7 +22,7 @@ pub(crate) struct ManArgs {
 }
 
 impl ManArgs {
-    /// Writes those of a command line.
+    /// Writes the pages of a command line.
     pub(crate) fn run(self, mut commands: Command) -> Result<ExitCode> {
         commands.build();
         let visible = || commands.get_subcommands().filter(|command| !command.is_hide_set());

@@ -1,33 +1,32 @@
-//! A manual page in the macros of man(7), in lines that `mandoc -Tlint` has
-//! nothing to say about.
+//! A manual page in the macros of man(7), in lines without warnings from `mandoc -Tlint`.
 
 use roff::{Inline, Roff, bold, italic, roman};
 
-/// When the pages last said something new, for their title lines.
+/// The date of the last change, for the title lines.
 const DATE: &str = "2026-11-22";
 
-/// Longest line of text: mandoc wants no more than 80 bytes, and escapes add some.
+/// The maximum line length: mandoc warns above 80 bytes, and escapes add some.
 const WIDTH: usize = 66;
 
-/// A page as it is written.
+/// A formatted page.
 pub(super) struct Page {
     name: String,
     roff: Roff,
 }
 
 impl Page {
-    /// A page with its title and the section NAME.
+    /// Creates a page with its title and the section NAME.
     pub(super) fn new(name: &str, about: &str) -> Self {
         let source = concat!("profbridge ", env!("CARGO_PKG_VERSION"));
         let mut page = Self { name: name.to_string(), roff: Roff::new() };
         page.roff.control("TH", [name.to_uppercase().as_str(), "1", DATE, source, "User Commands"]);
         page.section("NAME");
-        // The dash between is escaped by the macros' own rules.
+        // The macros define how the dash is escaped.
         page.text(&format!("{name} - {}", about.trim_end_matches('.')));
         page
     }
 
-    /// The name, without the section.
+    /// Returns the name, without the section.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -44,7 +43,7 @@ impl Page {
         self.roff.control("SS", [title]);
     }
 
-    /// A paragraph of running text.
+    /// Adds a paragraph of running text.
     pub(super) fn text(&mut self, text: &str) {
         for line in wrapped(text) {
             self.roff.text([roman(line)]);
@@ -56,7 +55,7 @@ impl Page {
         self.roff.control("PP", []);
     }
 
-    /// An entry: a term, and what there is to say about it.
+    /// Adds an entry: a term and its description.
     pub(super) fn entry(&mut self, term: Vec<Inline>, text: &[String]) {
         self.roff.control("TP", []);
         self.roff.text(term);
@@ -68,7 +67,7 @@ impl Page {
         }
     }
 
-    /// A synopsis: its first word bold, the rest as it is.
+    /// Adds a synopsis: its first word in bold, the rest unchanged.
     pub(super) fn usage(&mut self, usage: &str) {
         let (command, rest) = match usage.find(" [").or_else(|| usage.find(" <")) {
             Some(at) => usage.split_at(at),
@@ -80,7 +79,7 @@ impl Page {
         }
     }
 
-    /// Lines that stay as they are.
+    /// Adds preformatted lines.
     pub(super) fn lines<'a>(&mut self, lines: impl IntoIterator<Item = &'a str>) {
         self.roff.control("nf", []);
         for line in lines {
@@ -91,7 +90,7 @@ impl Page {
         self.roff.control("fi", []);
     }
 
-    /// Other pages, in the order of their names.
+    /// Adds references to other pages, in the order of their names.
     pub(super) fn see_also(&mut self, pages: &[String]) {
         let mut pages: Vec<&String> = pages.iter().filter(|page| **page != self.name).collect();
         pages.sort();
@@ -103,8 +102,8 @@ impl Page {
     }
 }
 
-/// Text in lines of at most [`WIDTH`] characters, where its words allow. A word
-/// that would look like a macro does not begin a line: roff escapes it.
+/// Splits text into lines of at most [`WIDTH`] characters if its words permit. A word that looks like a macro does not
+/// begin a line, because it would need an escape.
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -119,12 +118,12 @@ fn wrapped(text: &str) -> Vec<String> {
     lines
 }
 
-/// A new sentence begins a new line, as is the custom of these pages.
+/// Returns true if a line ends a sentence. The next sentence begins a new line, as is usual in these pages.
 fn ends_sentence(line: &str) -> bool {
     line.ends_with(['.', '!', '?']) && !line.ends_with("..")
 }
 
-/// A command line in lines that a shell takes for one.
+/// Splits a command line with continuation backslashes.
 fn folded(line: &str) -> Vec<String> {
     if line.len() < WIDTH {
         return vec![line.to_string()];

@@ -63,6 +63,9 @@ pub(crate) struct MergeArgs {
     /// Write a part of a larger merge: a profile that also keeps what a later merge needs to go on exactly
     #[arg(long, conflicts_with_all = ["text", "sparse", "show", "write_prev_version"])]
     pub(super) partial: bool,
+    /// Count a profile twice that occurs in a partial merge and in another input
+    #[arg(long)]
+    pub(super) allow_duplicates: bool,
     /// Leave out functions that never ran
     #[arg(long)]
     pub(super) sparse: bool,
@@ -224,6 +227,7 @@ impl MergeArgs {
         options.max_trace_length = Some(self.temporal_profile_max_trace_length);
         options.keep_vtable_names = self.keep_vtable_symbols || form == OutputForm::Text;
         options.salvage = self.salvage;
+        options.allow_duplicates = self.allow_duplicates;
         options.filter = FunctionFilter::new(self.function.as_deref(), self.no_function.as_deref())?;
         options.remapping = self.remapping()?;
         Ok(options)

@@ -1,7 +1,7 @@
 use super::*;
 use profbridge::instr::Release;
 
-/// Parses words; gives the outcome, standard output and standard error.
+/// Parses words. Returns the outcome, standard output and standard error.
 fn run(words: &[&str]) -> (Outcome, String, String) {
     let program = Program {
         path: b"/usr/bin/llvm-profdata".to_vec(),

@@ -1,26 +1,26 @@
-//! Comparing sample profiles.
+//! Compares sample profiles.
 //!
-//! A place is known by the chain of calls that leads to it, whether the chain
-//! is a calling context or inlining, so layouts can be compared. Names match by
-//! their hashes, so profiles with hashes in place of names can be compared too.
+//! A chain of calls identifies a line location, whether the chain is a calling context or inlining, so profiles of
+//! different layouts can be compared. Names match by their hashes, so profiles with hashes instead of names can be
+//! compared, too.
 
+use super::files::read_file;
+use super::options::ReadOptions;
+use super::profile::SampleProfile;
+use super::record::{CallTarget, FunctionName, FunctionRecord, LineLocation, NameId};
 use crate::compat::Compat;
 use crate::driver::diff::{DiffOptions, DiffReport, Facts, Names, diff};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::Input;
-use crate::sampleprof::{
-    CallTarget, FunctionName, FunctionRecord, LineLocation, NameId, ReadOptions, SampleProfile, read_file,
-};
 use foldhash::HashMap;
 
-/// Compares two sample profiles: by place, by entry, by function wherever it
-/// was inlined, and by what was called.
+/// Compares two sample profiles: by line location, by entry, by function including where it was inlined, and by callee.
 ///
 /// # Errors
 ///
-/// Those of the files, with the path; a kind conflict when only one of them is
-/// probe-based, since its places are no lines.
-pub(crate) fn diff_samples(first: &Input, second: &Input, options: &DiffOptions) -> Result<DiffReport> {
+/// The errors of the files, with the path; a kind conflict if only one of them is probe-based, because its locations are
+/// not lines.
+pub(crate) fn diff_files(first: &Input, second: &Input, options: &DiffOptions) -> Result<DiffReport> {
     let mut read = ReadOptions::default();
     read.limits = options.limits;
     let mut space = Space::default();
@@ -39,42 +39,42 @@ pub(crate) fn diff_samples(first: &Input, second: &Input, options: &DiffOptions)
     Ok(diff(first, second, &space, &options))
 }
 
-/// Samples by place.
+/// Samples by line location.
 const PLACES: &str = "places";
-/// Samples of the entries of functions, or of contexts.
+/// Samples of the entries of functions or contexts.
 const ENTRIES: &str = "entries";
-/// Samples in a function's own lines, whatever it was inlined into.
+/// Samples in the own lines of a function, including where it was inlined.
 const FUNCTIONS: &str = "functions";
-/// Samples of calls by place and callee.
+/// Samples of calls, by line location and callee.
 const CALL_TARGETS: &str = "call targets";
-/// Samples of virtual tables by place and table.
+/// Samples of vtables, by line location and vtable.
 const VIRTUAL_TABLES: &str = "virtual tables";
 
-/// A function at the end of a chain of calls.
+/// A chain of calls, which ends with a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Chain {
-    /// The chain that ends with the caller, and where it calls.
+    /// The chain of the caller, and where it calls.
     caller: Option<(u64, LineLocation)>,
     function: u64,
 }
 
-/// Numbers that mean the same in both profiles.
+/// Numbers of names, chains and calls that are equal in both profiles.
 #[derive(Debug, Default)]
 struct Space {
     functions: HashMap<u64, u64>,
-    /// Names of functions, or the digits of their hashes.
+    /// The names of functions, or the digits of their hashes.
     names: Vec<Vec<u8>>,
     chains: HashMap<Chain, u64>,
     chain_list: Vec<Chain>,
-    /// Places of calls.
+    /// The locations of calls.
     calls: HashMap<(u64, LineLocation), u64>,
     call_list: Vec<(u64, LineLocation)>,
 }
 
-/// What is collected from one profile.
+/// The content of one profile.
 #[derive(Default)]
 struct Collected {
-    /// Numbers of the profile's names.
+    /// The numbers of the profile's names.
     functions: Vec<u64>,
     facts: Facts,
 }
@@ -90,7 +90,7 @@ impl Collected {
 }
 
 impl Space {
-    /// A name that only one profile knows stands for its hash in the other.
+    /// Returns the number of a name. A name in one profile matches its hash in the other.
     fn function(&mut self, name: FunctionName<'_>) -> u64 {
         let next = self.names.len() as u64;
         let number = *self.functions.entry(name.hash()).or_insert(next);
@@ -137,7 +137,7 @@ impl Space {
         collected.facts
     }
 
-    /// A record and what was inlined into it, as deep as the readers allow.
+    /// Collects a record and its inlined callees. The readers bound their depth.
     fn record(&mut self, record: &FunctionRecord, chain: u64, collected: &mut Collected) {
         let function = collected.function(record.name);
         let mut own = 0u128;
@@ -172,7 +172,7 @@ impl Space {
         }
     }
 
-    /// Callers first, as in the title of a context: `main:2 @ foo`.
+    /// Returns a chain with callers first, like the title of a context: `main:2 @ foo`.
     fn title(&self, chain: u64) -> String {
         let mut parts = Vec::new();
         let mut next = Some((chain, None));
@@ -192,7 +192,7 @@ impl Space {
     }
 }
 
-/// A place as a part of its chain.
+/// Returns the number of a location within its chain.
 fn place(location: LineLocation) -> i64 {
     (u64::from(location.line) << 32 | u64::from(location.discriminator)).cast_signed()
 }

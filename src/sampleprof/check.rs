@@ -1,35 +1,37 @@
-//! Checking a sample profile.
+//! Checks sample profiles: whether they can be read, and whether their content is consistent.
 
+use super::ext_binary;
+use super::options::{Encoding, ReadOptions};
+use super::profile::SampleProfile;
+use super::reader::{SampleProfileView, detect, read};
+use super::record::{FunctionName, FunctionRecord};
 use crate::digits::number_of;
 use crate::driver::check::{CheckFinding, FileCheck};
-use crate::error::{Error, ErrorKind, Result};
-use crate::error::{Level, Verdict};
+use crate::error::{Error, ErrorKind, Level, Result, Verdict};
 use crate::limits::Limits;
 use crate::partial::Frame;
-use crate::sampleprof::{self, Encoding, FunctionName, FunctionRecord, ReadOptions, SampleProfile, SampleProfileView};
 
-/// Checks a profile of any encoding: whether it can be read, and whether what it
-/// says of itself agrees.
-pub(crate) fn check_samples(bytes: &[u8], limits: Limits) -> FileCheck {
+/// Checks the bytes of a profile of any encoding.
+pub(crate) fn check(bytes: &[u8], limits: Limits) -> FileCheck {
     let mut options = ReadOptions::default();
     options.limits = limits;
     let mut findings = Vec::new();
-    let verdict = match sampleprof::read(bytes, &options) {
+    let verdict = match read(bytes, &options) {
         Ok(profile) => {
             let is_empty = profile.functions.is_empty();
-            let checked = check_profile(profile, &options, &mut findings);
+            check_profile(profile, &options, &mut findings);
             check_after(bytes, &options, &mut findings);
-            match checked.and_then(|()| check_offsets(bytes, &options)) {
+            match check_offsets(bytes, &options) {
                 Ok(()) if is_empty => Verdict::Empty,
                 Ok(()) => Verdict::Usable,
                 Err(error) => {
-                    findings.push(of_error(&error));
+                    findings.push(finding_of(&error));
                     Verdict::Unusable
                 }
             }
         }
         Err(error) => {
-            findings.push(of_error(&error));
+            findings.push(finding_of(&error));
             Verdict::Unusable
         }
     };
@@ -44,12 +46,12 @@ pub(crate) fn check_samples(bytes: &[u8], limits: Limits) -> FileCheck {
     }
 }
 
-/// No reader looks at what stands behind the sections of an extensible binary.
+/// Reports bytes after the sections of an extensible binary, which readers ignore.
 fn check_after(bytes: &[u8], options: &ReadOptions, findings: &mut Vec<CheckFinding>) {
-    if sampleprof::detect(bytes) != Some(Encoding::ExtBinary) || Frame::is_at_end_of(bytes) {
+    if detect(bytes) != Some(Encoding::ExtBinary) || Frame::is_at_end_of(bytes) {
         return;
     }
-    let Ok(end) = sampleprof::extent(bytes, options) else { return };
+    let Ok(end) = ext_binary::extent(bytes, options) else { return };
     let count = (bytes.len() as u64).saturating_sub(end);
     if count > 0 {
         findings.push(CheckFinding {
@@ -67,13 +69,12 @@ fn check_after(bytes: &[u8], options: &ReadOptions, findings: &mut Vec<CheckFind
     }
 }
 
-/// Whoever reads all records needs no table of offsets, so damage of it goes
-/// unseen; but compilers find functions by it.
+/// Checks the table of offsets. A reader of all records does not use it, but compilers find functions by it.
 fn check_offsets(bytes: &[u8], options: &ReadOptions) -> Result<()> {
     SampleProfileView::open(bytes, options)?.map_or(Ok(()), |view| view.check_offsets())
 }
 
-fn of_error(error: &Error) -> CheckFinding {
+fn finding_of(error: &Error) -> CheckFinding {
     let code = match error.kind() {
         ErrorKind::Truncated { .. } => "truncated",
         ErrorKind::UnsupportedVersion { .. } => "unsupported-version",
@@ -93,7 +94,7 @@ fn of_error(error: &Error) -> CheckFinding {
     }
 }
 
-/// A finding about one or several places, of which the first is named.
+/// A finding about several places. It names the first one.
 struct Places {
     first: Option<(String, String)>,
     count: u64,
@@ -127,7 +128,7 @@ impl Places {
     }
 }
 
-fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &mut Vec<CheckFinding>) -> Result<()> {
+fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &mut Vec<CheckFinding>) {
     if profile.functions.is_empty() {
         let mut empty = Places::new();
         empty.add(|| "$".to_string(), || "the profile has no functions".to_string());
@@ -156,7 +157,7 @@ fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &m
     let mut unlisted = Places::new();
     for record in &profile.functions {
         let (Some(symbols), FunctionName::Text(name)) = (&profile.symbols, profile.name(record.name)) else { continue };
-        // A list that names nothing says nothing.
+        // An empty list is no evidence.
         if !symbols.is_empty() && !symbols.contains(name) {
             unlisted.add(|| title(record), || "the list of the program's symbols does not name it".to_string());
         }
@@ -176,17 +177,15 @@ fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &m
         stale.add(|| "summary".to_string(), || message);
         stale.finish(Level::Warning, "stale-summary", findings);
     }
-    Ok(())
 }
 
-/// Calls `odd` where a record's body and inlined callees add up to more than its
-/// total.
-fn check_totals(record: &FunctionRecord, odd: &mut impl FnMut(u128, u64)) {
+/// Calls `report` with the sum and the total of a record whose body and inlined callees exceed its total.
+fn check_totals(record: &FunctionRecord, report: &mut impl FnMut(u128, u64)) {
     let own: u128 = record.body.iter().map(|entry| u128::from(entry.samples)).sum();
     let inlined: u128 = record.call_sites.iter().map(|site| u128::from(site.callee.total)).sum();
     let sum = own + inlined;
     if sum > u128::from(record.total) {
-        odd(sum, record.total);
+        report(sum, record.total);
     }
-    record.call_sites.iter().for_each(|site| check_totals(&site.callee, odd));
+    record.call_sites.iter().for_each(|site| check_totals(&site.callee, report));
 }

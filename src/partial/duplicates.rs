@@ -1,0 +1,108 @@
+//! Inputs that a merge would count twice because a partial merge holds them already.
+
+use super::inputs::PartialInput;
+use crate::error::{Error, Result};
+use crate::hint::Hint;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Finds inputs that occur twice, by file name and digest.
+///
+/// Two profiles with the same bytes that are both inputs are no duplicates: two runs of a program often write the same
+/// counts. A profile that comes with a partial merge is one if another input of the merge brings it, too.
+#[derive(Debug, Clone, Default)]
+pub struct Duplicates {
+    seen: HashMap<(OsString, u64), Source>,
+}
+
+/// The input of a merge that brought a profile.
+#[derive(Debug, Clone)]
+struct Source {
+    path: PathBuf,
+    is_partial: bool,
+}
+
+impl Duplicates {
+    /// Creates it for one input of a merge: a partial merge with the inputs that it holds, or a profile as its only one.
+    pub fn of<'i>(path: &Path, is_partial: bool, inputs: impl IntoIterator<Item = &'i PartialInput>) -> Self {
+        let keys = inputs.into_iter().filter_map(|input| Some((input.path.file_name()?.to_os_string(), input.digest?)));
+        Self { seen: keys.map(|key| (key, Source { path: path.to_path_buf(), is_partial })).collect() }
+    }
+
+    /// Checks whether later inputs can be appended.
+    ///
+    /// # Errors
+    ///
+    /// Usage if one of the profiles is in both, and one of the two inputs that brought it is a partial merge.
+    pub fn check(&self, later: &Self) -> Result<()> {
+        let twice = |(key, source): (&(OsString, u64), &Source)| {
+            let earlier = self.seen.get(key).filter(|earlier| source.is_partial || earlier.is_partial)?;
+            Some((key.0.clone(), earlier.path.clone(), source.path.clone()))
+        };
+        // The first by name, so that the message does not depend on the order of a table.
+        match later.seen.iter().filter_map(twice).min() {
+            Some((name, earlier, later)) => Err(duplicate(Path::new(&name), &earlier, &later)),
+            None => Ok(()),
+        }
+    }
+
+    /// Appends later inputs.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`check`](Self::check). Nothing was appended then.
+    pub fn append(&mut self, later: Self) -> Result<()> {
+        self.check(&later)?;
+        for (key, source) in later.seen {
+            self.seen.entry(key).or_insert(source);
+        }
+        Ok(())
+    }
+}
+
+fn duplicate(name: &Path, earlier: &Path, later: &Path) -> Error {
+    let (name, earlier, later) = (name.display(), earlier.display(), later.display());
+    Error::usage(format!("{later} and {earlier} both contain {name}, which would count twice"))
+        .with_hint(Hint::AllowDuplicates)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(path: &str, digest: Option<u64>) -> PartialInput {
+        PartialInput { digest, ..PartialInput::new(path, 1) }
+    }
+
+    /// The error of adding inputs; those with several leaves are partial merges.
+    fn fault(inputs: &[(&str, &[PartialInput])]) -> Option<String> {
+        let mut duplicates = Duplicates::default();
+        let mut add = |(path, leaves): &(&str, &[PartialInput])| {
+            duplicates.append(Duplicates::of(Path::new(path), path.ends_with(".part"), leaves.iter()))
+        };
+        inputs.iter().try_for_each(&mut add).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_profile_of_a_partial_merge_occurs_once() {
+        let [a, b] = [input("x/a", Some(1)), input("b", Some(2))];
+        let part = [a.clone(), b.clone()];
+        let twice = "1.part and 1.part both contain a, which would count twice";
+        assert_eq!(fault(&[("1.part", &part), ("1.part", &part)]).as_deref(), Some(twice));
+        let beside = "y/a and 1.part both contain a, which would count twice";
+        assert_eq!(fault(&[("1.part", &part), ("y/a", &[input("y/a", Some(1))])]).as_deref(), Some(beside));
+        let before = "1.part and b both contain b, which would count twice";
+        assert_eq!(fault(&[("b", &[b]), ("1.part", &part)]).as_deref(), Some(before));
+    }
+
+    #[test]
+    fn other_names_other_bytes_and_plain_inputs_are_no_duplicates() {
+        let a = input("a", Some(1));
+        assert_eq!(fault(&[("a", std::slice::from_ref(&a)), ("a", std::slice::from_ref(&a))]), None);
+        let other = [input("a", Some(2)), input("b", Some(1)), input("a", None)];
+        assert_eq!(fault(&[("1.part", &[a, input("a", None)]), ("2.part", &other)]), None);
+        // One partial merge may hold the same bytes twice.
+        assert_eq!(fault(&[("1.part", &[input("x/a", Some(1)), input("y/a", Some(1))])]), None);
+    }
+}
