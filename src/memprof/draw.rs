@@ -6,7 +6,7 @@ use crate::memprof::report::{MemoryReport, ReportOptions, contexts, function_nam
 use crate::render::sections::{compare_shares, functions, own_shares};
 use crate::render::{Cell, FlameGraph, Histogram, MAX_ROWS, Report, Section, Table, group_digits};
 
-/// What is counted of allocations.
+/// The unit of allocations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum AllocationUnit {
@@ -18,7 +18,7 @@ pub enum AllocationUnit {
 }
 
 impl AllocationUnit {
-    /// The word for it in pictures.
+    /// The word for it in reports.
     pub fn word(self) -> &'static str {
         match self {
             Self::Bytes => "bytes",

@@ -15,15 +15,15 @@ pub enum Hotness {
     /// Neither cold nor hot.
     NotCold,
     /// They are accessed very often. A compiler makes use of it only with
-    /// `-memprof-use-hot-hints`; else they count as not cold.
+    /// `-memprof-use-hot-hints`; otherwise they count as not cold.
     Hot,
 }
 
-/// Below so many accesses per byte and second, what lives long is cold.
+/// Accesses per byte and second below which long-lived allocations are cold.
 const COLD_DENSITY: f32 = 0.05;
-/// From so many milliseconds on, something lives long.
+/// Milliseconds from which an allocation is long-lived.
 const COLD_LIFETIME: f32 = 200.0 * 1000.0;
-/// Above so many accesses per byte and second, something is hot.
+/// Accesses per byte and second above which an allocation is hot.
 const HOT_DENSITY: f32 = 1000.0;
 
 impl Hotness {
@@ -61,15 +61,15 @@ impl fmt::Display for Hotness {
     }
 }
 
-/// What LLVM says of a whole profile. Without hot hints there is nothing hot.
+/// LLVM's summary of a whole profile. Without hot hints no context is hot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct MemProfSummary {
     /// Different call stacks of allocations.
     pub contexts: u64,
-    /// Those of them that are cold.
+    /// Cold contexts.
     pub cold_contexts: u64,
-    /// Those of them that are hot.
+    /// Hot contexts.
     pub hot_contexts: u64,
     /// Most bytes of a cold one.
     pub max_cold_total_size: u64,

@@ -49,7 +49,7 @@ struct Places {
     call_sites: HashMap<(u64, StackHandle), usize, foldhash::fast::RandomState>,
 }
 
-/// What adding up gave.
+/// A merged memory profile.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct MergedMemory {
@@ -201,7 +201,7 @@ impl MemoryMerger {
         }
     }
 
-    /// Whether there are several inputs with functions, and no function is in two of them. By LLVM's rules nobody asks.
+    /// Returns true if several inputs have functions, and no function is in two of them. Not counted by LLVM's rules.
     pub fn shares_nothing(&self) -> bool {
         let (inputs, functions) = self.counted;
         inputs > 1 && functions == self.sum.records().len()

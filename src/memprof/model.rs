@@ -1,4 +1,4 @@
-//! What a memory profile says, whatever file it came from.
+//! A memory profile in memory.
 
 use crate::memprof::fields::{MemInfoBlock, Schema};
 use hashbrown::HashTable;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub struct AllocSite {
     /// The whole stack, from the allocation to the program's start.
     pub stack: StackHandle,
-    /// What was measured.
+    /// The measurements.
     pub info: MemInfoBlock,
     /// Accesses to each 8 bytes of the objects, where the runtime counted them.
     /// Only raw profiles hold it.
@@ -28,7 +28,7 @@ pub struct CallSite {
     pub callees: Vec<u64>,
 }
 
-/// What is known of one function.
+/// The record of one function.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MemProfRecord {
     /// The function ([`guid`]).
@@ -126,7 +126,7 @@ pub fn canonical_name(name: &[u8]) -> &[u8] {
     })
 }
 
-// Accesses to static data, which profiles carry from LLVM 21 on.
+// Accesses to static data, which profiles of LLVM 21 and later have.
 
 /// A piece of static data.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -150,7 +150,7 @@ pub struct SourceLocation {
     pub line: u32,
 }
 
-/// How often a piece of data was accessed.
+/// The number of accesses to a piece of data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DataAccessRecord {
@@ -182,7 +182,7 @@ impl DataAccessProfile {
         self.cold_symbols.len() + self.cold_string_hashes.len()
     }
 
-    /// Whether it says nothing.
+    /// Returns true if the profile is empty.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty() && self.cold_len() == 0
     }
@@ -254,7 +254,7 @@ pub struct CallStacks {
     /// Where in `elements` each stack ends.
     ends: Vec<usize>,
     stack_index: HashTable<u32>,
-    // Contents come from files: the seed is one that nobody can choose them for.
+    // Contents come from files, so the seed is random.
     hasher: foldhash::fast::RandomState,
 }
 
@@ -317,7 +317,7 @@ impl CallStacks {
         (0..handle(self.ends.len())).map(|at| slice(&self.elements, &self.ends, at))
     }
 
-    /// How many call stacks there are.
+    /// Returns the number of call stacks.
     pub fn len(&self) -> usize {
         self.ends.len()
     }

@@ -74,7 +74,7 @@ fn string(strings: &[Vec<u8>], at: u64, cursor: &Cursor<'_>) -> Result<Vec<u8>> 
 ///
 /// # Errors
 ///
-/// Those of compression.
+/// The errors of compression.
 pub(super) fn write(sink: &mut Sink, profile: &DataAccessProfile) -> Result<()> {
     let mut strings = Strings::default();
     for record in &profile.records {
@@ -83,7 +83,7 @@ pub(super) fn write(sink: &mut Sink, profile: &DataAccessProfile) -> Result<()> 
         }
         record.locations.iter().for_each(|location| strings.add(&location.file));
     }
-    // They are once among the strings and once behind them.
+    // They occur among the strings, and again after them.
     profile.cold_symbols.iter().for_each(|symbol| strings.add(symbol));
     let cold = profile.cold_symbols.iter().map(Vec::as_slice);
     let mut names = Sink::new(Endian::Little);

@@ -67,7 +67,7 @@ pub(super) fn header_words(version: u32) -> usize {
 
 // The hash tables of the section: items by a number, and an index behind.
 
-/// What stands before the bytes of an item.
+/// The header of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemHeader {
     /// The hash, the length of the key, that of the data, and the key.
@@ -228,7 +228,7 @@ const JUMP: u32 = 1 << 31;
 
 /// An array of call stacks, and of the frames in the order that it uses.
 pub(super) struct RadixArray {
-    /// All frames, as they are to be written.
+    /// All frames, in the order of the file.
     pub(super) frames: Vec<FrameHandle>,
     /// The array.
     pub(super) elements: Vec<u32>,
@@ -236,7 +236,7 @@ pub(super) struct RadixArray {
     pub(super) positions: Vec<u32>,
 }
 
-/// How often a frame is in a stack.
+/// The number of stacks with a frame.
 #[derive(Debug, Clone, Copy, Default)]
 struct Usage {
     count: u64,
@@ -324,7 +324,7 @@ fn sort_by_ranks(stacks: &[&[FrameHandle]], ranks: &[u32]) -> Vec<u32> {
         for (key, at) in part.iter_mut() {
             *key = from_root(*at, depth).next().map_or(0, |rank| u64::from(rank) + 1);
         }
-        // Those of one key stay in order, and nothing is asked for as a stable sort asks.
+        // The positions keep stacks of equal rank in order.
         part.sort_unstable();
         let mut next = start;
         for group in part.chunk_by(|a, b| a.0 == b.0) {
@@ -343,7 +343,7 @@ struct Encoder<'a> {
     elements: Vec<u32>,
     /// The stack before.
     previous: &'a [FrameHandle],
-    /// Where its frames stand, root first.
+    /// The positions of its frames, root first.
     places: Vec<u32>,
 }
 
@@ -454,7 +454,7 @@ fn combined_id(frame: &Frame) -> u64 {
     })
 }
 
-/// A hash of the frame as it stands in files (`Frame::hash` from release 20 on).
+/// A hash of the encoded frame (`Frame::hash`, release 20 and later).
 fn hashed_id(frame: &Frame) -> u64 {
     let mut sink = Sink::with_capacity(Endian::Little, FRAME_SIZE);
     write_frame(&mut sink, frame);
@@ -469,7 +469,7 @@ fn blake3_id(bytes: &[u8]) -> u64 {
 /// Bytes of a frame in files.
 pub(super) const FRAME_SIZE: usize = 17;
 
-/// Appends a frame as it stands in files.
+/// Appends an encoded frame.
 pub(super) fn write_frame(sink: &mut Sink, frame: &Frame) {
     sink.u64(frame.function);
     sink.u32(frame.line_offset);

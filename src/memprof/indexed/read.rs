@@ -23,7 +23,7 @@ pub struct StoredProfile {
     pub version: u32,
     /// The profile.
     pub profile: MemoryProfile,
-    /// The stored summary, from version 4 on.
+    /// The stored summary, in version 4 and later.
     pub summary: Option<MemProfSummary>,
 }
 

@@ -48,7 +48,7 @@ impl WriteOptions {
     }
 }
 
-/// What a section cannot hold of a profile, fields that nobody asked for aside.
+/// Returns what a section cannot store of a profile. Fields that were not requested do not count.
 pub fn losses(profile: &MemoryProfile, options: &WriteOptions) -> Vec<Loss> {
     let mut losses = Losses::new();
     if options.version < since::CALLEES {

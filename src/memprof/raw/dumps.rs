@@ -43,11 +43,11 @@ pub struct Segment {
     pub end: u64,
     /// Where the image was loaded.
     pub offset: u64,
-    /// The image's build id, from version 3 on; empty when it has none.
+    /// The image's build id, in version 3 and later; empty if it has none.
     pub build_id: Vec<u8>,
 }
 
-/// What was measured along one stack.
+/// The measurements of one stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Context<'data> {
     /// Its stack.
@@ -60,7 +60,7 @@ pub struct Context<'data> {
     pub stack: Addresses<'data>,
 }
 
-/// Addresses of a stack as they stand in the file, leaf first.
+/// Encoded addresses of a stack, leaf first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Addresses<'data>(&'data [[u8; 8]]);
 
@@ -78,7 +78,7 @@ impl Addresses<'_> {
 pub struct RawMemProf<'data> {
     /// Version of the last dump, 1 to 5.
     pub version: u64,
-    /// How many dumps there are.
+    /// The number of dumps.
     pub dumps: usize,
     /// Executable parts, the program's own first.
     pub segments: Vec<Segment>,
@@ -88,17 +88,17 @@ pub struct RawMemProf<'data> {
     by_id: HashMap<u64, u32>,
     /// Entries with numbers, in order of first appearance.
     contexts: Vec<u32>,
-    /// Entries with stacks, dump by dump, as they stand there; each only once.
+    /// Entries with stacks, in the order of each dump; each only once.
     stack_order: Vec<Vec<u32>>,
 }
 
-/// What is known of a stack id.
+/// The numbers and the stack of a stack id.
 #[derive(Debug, Clone)]
 struct Entry<'data> {
     id: u64,
     numbers: Numbers<'data>,
     stack: Option<Addresses<'data>>,
-    /// How many dumps there were when the stack came last.
+    /// The number of the last dump that has the stack.
     dump: u32,
 }
 
@@ -107,7 +107,7 @@ struct Entry<'data> {
 enum Numbers<'data> {
     /// No dump has any.
     None,
-    /// Those of one dump: the block, and its histogram.
+    /// The numbers of one dump: the block, and its histogram.
     Stored { bytes: &'data [u8], version: u8 },
     /// The sum of several dumps.
     Sum(Box<(MemInfoBlock, Vec<u64>)>),
@@ -218,7 +218,7 @@ impl<'data> RawMemProf<'data> {
 
     /// The entry of a stack id, which is added if it is new.
     fn entry(&mut self, id: u64) -> u32 {
-        // Stacks stand in the order of their records, and take 16 bytes at least.
+        // A stack takes at least 16 bytes, so 2^32 of them are more than an input can have.
         let at = *self.by_id.entry(id).or_insert(self.entries.len() as u32);
         if at as usize == self.entries.len() {
             let entry = Entry { id, numbers: Numbers::None, stack: None, dump: 0 };
@@ -246,7 +246,7 @@ impl<'data> RawMemProf<'data> {
 
     fn add_stack(&mut self, id: u64, addresses: Addresses<'data>, place: u64) -> Result<()> {
         let dump = self.dumps as u32;
-        // Stacks stand in the order of their records, so that the next one is known without a search.
+        // Stacks are in the order of their records, so the next one needs no search.
         let next = self.stack_order.last().and_then(|order| order.last()).map_or(0, |last| *last + 1);
         let at = match self.entries.get(next as usize) {
             Some(entry) if entry.id == id => next,
@@ -370,7 +370,7 @@ impl<'data> Dump<'data> {
         said.map_or(0, |said| said.min(fit) as usize)
     }
 
-    /// Hands the numbers of each context to `take`, as they stand here.
+    /// Passes the encoded numbers of each context to `take`.
     fn contexts(&self, mut take: impl FnMut(u64, &'data [u8]) -> Result<()>) -> Result<()> {
         let mut cursor = self.part(self.header.records, self.header.stacks, "records");
         let version = self.header.version;
@@ -421,7 +421,7 @@ fn decode_histogram(stored: &[u8], version: u64) -> Result<Vec<u64>> {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write(raw: &RawMemProf<'_>, profile: &MemoryProfile, stacks: usize, out: &mut dyn Write) -> io::Result<()> {
     let summary = MemProfSummary::of(profile);
     write_summary(&summary, None, out)?;
@@ -467,7 +467,7 @@ pub fn write(raw: &RawMemProf<'_>, profile: &MemoryProfile, stacks: usize, out: 
     printer.hand_over(out, 0)
 }
 
-/// Text is handed over in parts of about so many bytes.
+/// Bytes of text that are written at once.
 const PART: usize = 1 << 16;
 
 struct Printer<'a> {

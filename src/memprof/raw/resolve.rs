@@ -144,7 +144,7 @@ pub struct Resolved {
     pub stacks: usize,
 }
 
-/// Files of the runtime: what is in them is no part of a stack.
+/// Files of the runtime, whose frames are not part of a stack.
 const RUNTIME_FILES: [&[u8]; 3] = [b"memprof_malloc_linux.cpp", b"memprof_interceptors.cpp", b"memprof_new_delete.cpp"];
 
 /// Looks the addresses of a profile up in the program and in libraries that it
@@ -340,7 +340,7 @@ fn is_of_the_program(chain: &[InlineFrame]) -> bool {
 /// Makes records of contexts.
 struct Resolver {
     profile: MemoryProfile,
-    /// What is known of each address that counts, by number.
+    /// The frames of each address of the program, by number.
     places: Vec<Option<Place>>,
 }
 
@@ -509,13 +509,13 @@ pub(super) struct MemoryBudget {
 }
 
 impl MemoryBudget {
-    /// For a dump and programs of so many bytes together.
+    /// The budget for a dump and programs of `bytes` bytes together.
     pub(super) fn of(bytes: usize) -> Self {
         let most = bytes.saturating_mul(BYTES).saturating_add(BASE);
         Self { most, left: most }
     }
 
-    /// How many things of that size there is room for.
+    /// Returns the number of items of that size that fit.
     pub(super) fn left_for(&self, size: usize) -> usize {
         self.left / size
     }

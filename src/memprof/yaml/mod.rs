@@ -187,7 +187,7 @@ fn read_block(node: &Node<'_>) -> Result<MemInfoBlock> {
                 let detail = format!("unknown key {:?}", String::from_utf8_lossy(name));
                 found = Some(Fault::new(key.error(detail), node.mark.clone(), WORDS));
             }
-            // Each of them is said.
+            // LLVM reports each of them.
             (None, Some(fault)) => fault.add(node.mark.clone(), WORDS),
         }
     }

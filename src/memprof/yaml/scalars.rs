@@ -188,7 +188,7 @@ impl Scanner<'_> {
         true
     }
 
-    /// What becomes of the ends of the last lines: `+` keeps and `-` drops them.
+    /// How the last line ends are treated: `+` keeps and `-` drops them.
     fn line_ends(&mut self) -> Option<u8> {
         let found = self.byte(self.at).filter(|byte| matches!(byte, b'+' | b'-'));
         self.skip(found.iter().len());

@@ -182,7 +182,7 @@ impl Scanner<'_> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenKind {
-    /// Nothing could be made of the text; the scanner may go on behind it.
+    /// Text that is not a token; the scanner may continue after it.
     Error,
     StreamEnd,
     /// `%YAML` and `%TAG` with what belongs to them.
@@ -211,7 +211,7 @@ pub(super) enum TokenKind {
 pub(super) struct Token {
     pub(super) kind: TokenKind,
     pub(super) range: Range<usize>,
-    /// What a block scalar says; its lines are joined while they are read.
+    /// The text of a block scalar; its lines are joined while they are read.
     pub(super) text: Vec<u8>,
 }
 
@@ -244,10 +244,10 @@ pub(super) struct Scanner<'a> {
     /// The column of the innermost block; none outside of all.
     pub(super) indent: Option<usize>,
     indents: Vec<Option<usize>>,
-    /// How many brackets are open.
+    /// The number of open brackets.
     pub(super) flow_level: u32,
     pub(super) may_be_key: bool,
-    /// Whether a colon needs no blank behind it: behind quotes and brackets.
+    /// Whether a colon needs no blank after it: after quotes and brackets.
     pub(super) may_be_adjacent_value: bool,
     pub(super) started: bool,
     pub(super) tokens: VecDeque<Token>,
@@ -328,7 +328,7 @@ impl<'a> Scanner<'a> {
         self.column += len;
     }
 
-    /// What is behind a character that may stand in a text.
+    /// Returns the position after a character that YAML allows.
     pub(super) fn after_character(&self, at: usize) -> Option<usize> {
         match self.byte(at)? {
             b'\t' | b' '..=b'~' => Some(at + 1),
@@ -346,7 +346,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// What is behind the end of a line.
+    /// Returns the position after the end of a line.
     pub(super) fn after_break(&self, at: usize) -> Option<usize> {
         match self.byte(at)? {
             b'\r' if self.byte(at + 1) == Some(b'\n') => Some(at + 2),
@@ -452,7 +452,7 @@ impl<'a> Scanner<'a> {
 
 // What is wrong with a document: for people, and in the words of LLVM.
 
-/// What reading a piece of a document gives.
+/// The result of reading a part of a document.
 pub(super) type Result<T> = std::result::Result<T, Box<Fault>>;
 
 /// The mark of what has no place in the document.
@@ -462,7 +462,7 @@ pub(super) const NOWHERE: Range<usize> = usize::MAX..usize::MAX;
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) error: Error,
-    /// What LLVM says, one message after the other.
+    /// LLVM's messages, in order.
     diagnostics: Vec<Diagnostic>,
 }
 

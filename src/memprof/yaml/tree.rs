@@ -40,7 +40,7 @@ enum Head {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ListKind {
     Block,
-    /// Its dashes stand in the column of the map around it.
+    /// Its dashes are in the column of the enclosing map.
     Indentless,
     Flow,
 }
@@ -193,7 +193,7 @@ impl<'a> Documents<'a> {
         Some(head)
     }
 
-    /// The node of a head. What comes is without meaning once something is wrong.
+    /// Reads the node of a head. After a fault the result has no meaning.
     fn node(&mut self, head: Head, depth: u32) -> Node<'a> {
         let (mark, content) = match head {
             Head::Null(mark) => (mark, Content::Null),
@@ -370,7 +370,7 @@ impl<'a> Documents<'a> {
         }
     }
 
-    /// The value behind a key; nothing where none can be read.
+    /// The value after a key; `None` if it cannot be read.
     fn value(&mut self, key: Option<Head>) -> Option<Head> {
         use TokenKind::{BlockEnd, FlowEntry, FlowMappingEnd, Key, Value};
         match key {
@@ -508,7 +508,7 @@ impl<'a> Node<'a> {
         self.number_as(what, max, "invalid number")
     }
 
-    /// A number that LLVM says those words of when it is none.
+    /// A number; `words` are LLVM's message if it is not one.
     pub(super) fn number_as(&self, what: &str, max: u64, words: &'static str) -> Result<u64> {
         let text = self.scalar(what).map_err(|fault| fault.and(words))?;
         let (digits, radix) = match text {

@@ -6,7 +6,7 @@ use crate::memprof::model::{DataAccessProfile, DataSymbol};
 use crate::memprof::model::{Frame, StackHandle};
 use std::io::{self, Write};
 
-/// What stands before the document.
+/// The comments before the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Comments {
@@ -22,7 +22,7 @@ pub enum Comments {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write(profile: &MemoryProfile, comments: Comments, out: &mut dyn Write) -> io::Result<()> {
     if let Comments::Summary(stored) = comments {
         let summary = match stored {
@@ -72,7 +72,7 @@ struct Printer<'a> {
     /// Characters on the line so far.
     column: usize,
     /// The lines of frames that were printed before: there are far fewer frames
-    /// than places where they stand.
+    /// than places that name them.
     frames: Vec<Option<Vec<u8>>>,
 }
 
@@ -119,7 +119,7 @@ impl Printer<'_> {
         self.out.write_all(b"\n")
     }
 
-    /// A key, with what stands before it, padded to where its value begins.
+    /// A key after `before`, padded to the column of its value.
     fn key(&mut self, before: &str, key: &str) -> io::Result<()> {
         let blanks = VALUE_COLUMN.saturating_sub(key.len() + 1).max(1);
         self.text(before)?;
@@ -333,7 +333,7 @@ fn escaped(text: &[u8]) -> String {
                 c => escaped.push(c),
             }
         }
-        // Bytes that are no text become what stands for such in Unicode.
+        // Bytes that are not UTF-8 become the replacement character.
         if !chunk.invalid().is_empty() {
             escaped.push('\u{fffd}');
         }
