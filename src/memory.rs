@@ -172,18 +172,6 @@ pub(crate) fn collect<T>(items: impl IntoIterator<Item = T>, action: &'static st
     Ok(list)
 }
 
-/// Returns a list with `len` copies of an item.
-///
-/// # Errors
-///
-/// The errors of [`reserve`].
-pub(crate) fn filled<T: Clone>(item: T, len: usize, action: &'static str) -> Result<Vec<T>> {
-    let mut list = Vec::new();
-    reserve(&mut list, len, action)?;
-    list.resize(len, item);
-    Ok(list)
-}
-
 /// Copies all items.
 ///
 /// # Errors

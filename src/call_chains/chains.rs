@@ -199,7 +199,7 @@ impl<F: Copy + Eq + Hash> ChainTree<F> {
         child
     }
 
-    /// How many stacks were added.
+    /// Returns the number of stacks that were added.
     pub(crate) fn stacks(&self) -> u64 {
         self.stacks
     }
@@ -209,7 +209,7 @@ impl<F: Copy + Eq + Hash> ChainTree<F> {
         &self.nodes[0].next
     }
 
-    /// What a node counts.
+    /// Returns the count of a node.
     pub(crate) fn count(&self, node: usize) -> u128 {
         self.nodes[node].count
     }

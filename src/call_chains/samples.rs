@@ -1,14 +1,14 @@
-//! What asked for a sample to be taken, and what its number counts.
+//! The event type of a sample, and the unit of its count.
 
 use std::collections::BTreeMap;
 
-/// What asked for a sample to be taken.
+/// The event type of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum SampleSource {
-    /// Not told: collapsed and folded stacks, iprof.
+    /// Unknown: collapsed and folded stacks, iprof.
     #[default]
     Unknown,
     /// `jdk.ExecutionSample`: a thread that executes Java, by the wall clock.
@@ -122,7 +122,7 @@ pub enum Weight {
     Time,
 }
 
-/// What the numbers of samples count.
+/// The unit of sample counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -19,11 +19,11 @@ pub struct Selection {
     pub thread: Option<String>,
 }
 
-/// What a [`Selection`] left out, in hits.
+/// Hits that a [`Selection`] drops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotSelected {
-    /// Of sorts that were not asked for.
+    /// Of other event types.
     pub other_sources: u128,
     /// Truncated.
     pub truncated: u128,
@@ -47,7 +47,7 @@ impl StackTable {
         timed.into_iter().chain(SampleSource::ALL).find(|source| there.contains(source))
     }
 
-    /// What the numbers of the samples count; `None` where they count different things.
+    /// Returns the unit of the sample counts; `None` if the samples have different units.
     pub fn unit(&self) -> Option<Unit> {
         let there: BTreeSet<SampleSource> = self.samples().map(|sample| sample.key.source).collect();
         let units = self.observed.units.iter().filter(|(source, _)| there.contains(source));
@@ -59,7 +59,7 @@ impl StackTable {
         }
     }
 
-    /// Hits by sort of sample, in the order of [`SampleSource::ALL`], without zeros.
+    /// Returns hits by event type, in the order of [`SampleSource::ALL`], without zeros.
     pub fn hits_by_source(&self) -> Vec<(SampleSource, u128)> {
         let mut hits: BTreeMap<SampleSource, u128> = BTreeMap::new();
         for sample in self.samples().filter(|sample| sample.hits > 0) {
@@ -107,7 +107,7 @@ impl StackTable {
     }
 }
 
-/// What samples without a thread are put below.
+/// The frame below samples without a thread.
 const NO_THREAD: &str = "(no thread)";
 
 impl StackTable {

@@ -63,7 +63,7 @@ impl<'de> Deserialize<'de> for StackTable {
 }
 
 impl Lists {
-    /// The table, unless a number is of nothing above it or something stands twice.
+    /// Makes the table. Fails if a number refers to nothing or an item occurs twice.
     fn into_table(self) -> Result<StackTable, String> {
         let mut table = StackTable { saturated: self.saturated, observed: self.observed, ..StackTable::default() };
         for (at, name) in self.names.iter().enumerate() {

@@ -53,9 +53,9 @@ fn sorts_as_objects<S: Serializer>(event_types: &[(&'static str, u128)], seriali
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SampleStatistics {
-    /// What wrote the samples.
+    /// The writers of the samples.
     pub sources: Vec<String>,
-    /// What a hit is: `hits` for samples, `bytes`, `ns`; `mixed` for samples that count different things.
+    /// The unit of a hit: `hits` for samples, `bytes`, `ns`; `mixed` for samples of different units.
     pub unit: &'static str,
     /// All hits.
     pub hits: u128,
@@ -65,11 +65,11 @@ pub struct SampleStatistics {
     pub max_depth: u32,
     /// Frames of a stack, the mean over hits.
     pub mean_depth: f64,
-    /// Nanoseconds covered, 0 where the source does not tell.
+    /// Nanoseconds covered, 0 if unknown.
     pub duration_nanos: u64,
     /// Whether the source tells exact hits from guesses.
     pub has_certainty: bool,
-    /// Hits by sort of sample.
+    /// Hits by event type.
     #[serde(rename = "hits_by_sort", serialize_with = "sorts_as_objects")]
     pub hits_by_event_type: Vec<(&'static str, u128)>,
     /// Methods by falling exclusive, then inclusive hits, then name.
@@ -152,7 +152,7 @@ pub fn percent(hits: u128, total: u128) -> f64 {
     if total == 0 { 0.0 } else { hits as f64 * 100.0 / total as f64 }
 }
 
-/// Whether a sort of sample measures waiting as well as running.
+/// Returns true if an event type measures waiting as well as running.
 pub(super) fn includes_waiting(source: SampleSource) -> bool {
     matches!(source, SampleSource::WallClock | SampleSource::Native)
 }
@@ -190,7 +190,7 @@ pub fn notes(table: &StackTable) -> Vec<String> {
     notes
 }
 
-/// What events other than samples say, and which there are that nobody asked for.
+/// Notes about events that are not samples, and about event types that were not requested.
 fn events(table: &StackTable) -> Vec<String> {
     let there: BTreeSet<SampleSource> = table.samples().map(|sample| sample.key.source).collect();
     let has = |sources: &[SampleSource]| sources.iter().any(|source| there.contains(source));

@@ -63,7 +63,7 @@ macro_rules! index {
 }
 index!(NameId, SignatureId, FunctionId, FrameId, StackId, ThreadId);
 
-/// What a frame executes.
+/// The function of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -91,7 +91,7 @@ pub enum Function {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum FrameKind {
-    /// Not told.
+    /// Unknown.
     #[default]
     Unknown,
     /// By the bytecode interpreter.
@@ -127,7 +127,7 @@ impl FrameKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Frame {
-    /// What runs.
+    /// The function.
     pub function: FunctionId,
     /// Bytecode index, or one of the compiler's placeholders −1 to −6 of the
     /// iprof format; `None` where it is not known.
@@ -143,7 +143,7 @@ pub struct Frame {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Certainty {
-    /// Not told.
+    /// Unknown.
     #[default]
     Unknown,
     /// The source says it is exact.
@@ -152,18 +152,18 @@ pub enum Certainty {
     Heuristic,
 }
 
-/// What samples are counted by.
+/// The key by which samples are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SampleKey {
     /// The whole stack.
     pub stack: StackId,
     /// The thread, where known.
     pub thread: Option<ThreadId>,
-    /// What asked for it.
+    /// The event type.
     pub source: SampleSource,
     /// Whether its position is exact.
     pub certainty: Certainty,
-    /// The outermost frames are missing since the sampler keeps only so many.
+    /// The outermost frames are missing, because the sampler keeps a limited number.
     pub truncated: bool,
 }
 
@@ -175,12 +175,12 @@ impl SampleKey {
     }
 }
 
-/// How often a stack was seen.
+/// The number of samples of one stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// What was seen.
+    /// The stack, and how it was sampled.
     pub key: SampleKey,
-    /// How often; sums stop at 2^63 − 1 as everywhere in iprof.
+    /// The count; sums saturate at 2^63 − 1, as everywhere in iprof.
     pub hits: u64,
 }
 
@@ -206,7 +206,7 @@ pub struct StackTable {
     keys: Interner<SampleKey>,
     hits: Vec<u64>,
     saturated: u64,
-    /// What the sources said about themselves and what was left out of them.
+    /// Properties of the sources, and counts of what was dropped.
     pub observed: ReadStats,
 }
 
@@ -241,7 +241,7 @@ impl StackTable {
         self.intern_function(Function::Java { class, name, signature })
     }
 
-    /// The number of what is no Java method.
+    /// The number of a function that is not a Java method.
     pub fn intern_symbol(&mut self, name: &str) -> FunctionId {
         let name = self.intern_name(name);
         self.intern_function(Function::Symbol { name })
@@ -280,7 +280,7 @@ impl StackTable {
         self.hits[index] = sum.min(MAX_HITS);
     }
 
-    /// How many additions went beyond [`MAX_HITS`] and stopped there.
+    /// Returns the number of additions that saturated at [`MAX_HITS`].
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
@@ -413,7 +413,7 @@ impl StackTable {
         self.absorb_times(other, 1);
     }
 
-    /// As [`absorb`](Self::absorb), with all hits multiplied by `weight`.
+    /// Like [`absorb`](Self::absorb), but multiplies all hits by `weight`.
     pub fn absorb_times(&mut self, other: &StackTable, weight: u64) {
         let names: Vec<NameId> = other.names.values().iter().map(|name| self.intern_name(name)).collect();
         let threads: Vec<ThreadId> = other.threads.values().iter().map(|name| self.intern_thread(name)).collect();
@@ -477,7 +477,7 @@ impl StackTable {
 }
 
 /// A type as it is written in source code: `[Ljava.lang.String;` is
-/// `java.lang.String[]`. What is no array stays as it is.
+/// `java.lang.String[]`. Other types stay unchanged.
 pub fn source_type(name: &str) -> String {
     String::from_utf8_lossy(&java::source_type_name(name.as_bytes())).into_owned()
 }

@@ -340,9 +340,8 @@ impl Merger {
     ///
     /// Out of memory, as an I/O error. The merger cannot be used any more.
     pub fn add_memory(&mut self, profile: MemoryProfile, source: memprof::Source, weight: u64) -> Result<()> {
-        let added = self.memory.add(profile, source, weight);
-        self.is_out_of_memory |= added.is_err();
-        added
+        self.memory.add(profile, source, weight);
+        Ok(())
     }
 
     /// Returns true if there are several memory profiles that have no function in common.

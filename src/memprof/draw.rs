@@ -1,12 +1,12 @@
 //! Memory profiles as stacks, and the report of them.
 
-use super::model::MemoryProfile;
-use super::report::{MemoryReport, ReportOptions, contexts, function_name};
 use crate::call_chains::{Frame, FrameKind, SampleKey, SampleStatistics, StackId, StackTable, percent, statistics};
+use crate::memprof::model::MemoryProfile;
+use crate::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
 use crate::render::sections::{compare_shares, functions, own_shares};
 use crate::render::{Cell, FlameGraph, Histogram, MAX_ROWS, Report, Section, Table, group_digits};
 
-/// What is counted of allocations.
+/// The unit of allocations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum AllocationUnit {
@@ -18,7 +18,7 @@ pub enum AllocationUnit {
 }
 
 impl AllocationUnit {
-    /// The word for it in pictures.
+    /// The word for it in reports.
     pub fn word(self) -> &'static str {
         match self {
             Self::Bytes => "bytes",

@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Field {
-    /// How many allocations there were.
+    /// The number of allocations.
     AllocCount = 1,
     /// Loads and stores to all of them.
     TotalAccessCount,
@@ -35,13 +35,13 @@ pub enum Field {
     AllocCpuId,
     /// Processor that freed the last one.
     DeallocCpuId,
-    /// How many were freed by another processor than made them.
+    /// The number that was freed on another processor than it was made on.
     NumMigratedCpu,
-    /// How many were made before the one before was freed.
+    /// The number that was made before the previous one was freed.
     NumLifetimeOverlaps,
-    /// How many were made by the processor that made the one before.
+    /// The number that was made on the same processor as the previous one.
     NumSameAllocCpu,
-    /// How many were freed by the processor that freed the one before.
+    /// The number that was freed on the same processor as the previous one.
     NumSameDeallocCpu,
     /// Always 0.
     DataTypeId,
@@ -184,7 +184,7 @@ impl Schema {
     pub const EMPTY: Self = Self(0);
 
     const fn up_to(field: Field) -> Self {
-        // Id 0 is no field.
+        // No field has the id 0.
         Self((1 << (field as u32 + 1)) - 2)
     }
 
@@ -210,7 +210,7 @@ impl Schema {
         Field::all().filter(move |field| self.contains(*field))
     }
 
-    /// How many fields it has.
+    /// Returns the number of fields.
     pub fn len(self) -> usize {
         self.0.count_ones() as usize
     }
@@ -240,7 +240,7 @@ const OFFSETS: [u8; FIELD_COUNT] = {
 /// Bytes of a block, the pointer at its end aside.
 const BLOCK_SIZE: usize = OFFSETS[FIELD_COUNT - 1] as usize;
 
-/// What was measured of the allocations of one context.
+/// Measurements of the allocations of one context.
 ///
 /// There are as many as there are contexts, so the numbers are as narrow as in
 /// files, and in their order.

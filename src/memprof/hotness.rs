@@ -1,10 +1,7 @@
 //! Hot and cold allocations, as a compiler tells them apart.
 
-use super::fields::{Field, MemInfoBlock};
-use super::model::MemoryProfile;
-use super::stacks::{CallStacks, Frame, FrameHandle};
-use crate::error::Result;
-use crate::memory::{self, HOLD_STACKS};
+use crate::memprof::fields::{Field, MemInfoBlock};
+use crate::memprof::model::{CallStacks, Frame, FrameHandle, MemoryProfile};
 use foldhash::HashMap;
 use std::fmt;
 
@@ -18,15 +15,15 @@ pub enum Hotness {
     /// Neither cold nor hot.
     NotCold,
     /// They are accessed very often. A compiler makes use of it only with
-    /// `-memprof-use-hot-hints`; else they count as not cold.
+    /// `-memprof-use-hot-hints`; otherwise they count as not cold.
     Hot,
 }
 
-/// Below so many accesses per byte and second, what lives long is cold.
+/// Accesses per byte and second below which long-lived allocations are cold.
 const COLD_DENSITY: f32 = 0.05;
-/// From so many milliseconds on, something lives long.
+/// Milliseconds from which an allocation is long-lived.
 const COLD_LIFETIME: f32 = 200.0 * 1000.0;
-/// Above so many accesses per byte and second, something is hot.
+/// Accesses per byte and second above which an allocation is hot.
 const HOT_DENSITY: f32 = 1000.0;
 
 impl Hotness {
@@ -64,15 +61,15 @@ impl fmt::Display for Hotness {
     }
 }
 
-/// What LLVM says of a whole profile. Without hot hints there is nothing hot.
+/// LLVM's summary of a whole profile. Without hot hints no context is hot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct MemProfSummary {
     /// Different call stacks of allocations.
     pub contexts: u64,
-    /// Those of them that are cold.
+    /// Cold contexts.
     pub cold_contexts: u64,
-    /// Those of them that are hot.
+    /// Hot contexts.
     pub hot_contexts: u64,
     /// Most bytes of a cold one.
     pub max_cold_total_size: u64,
@@ -93,26 +90,18 @@ pub(super) enum ContextKey {
 
 impl MemProfSummary {
     /// The summary of a profile: what is stored in indexed profiles.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub fn of(profile: &MemoryProfile) -> Result<Self> {
+    pub fn of(profile: &MemoryProfile) -> Self {
         Self::by(profile, ContextKey::Frames)
     }
 
     /// The summary of contexts that differ by `key`.
-    ///
-    /// # Errors
-    ///
-    /// As [`of`](Self::of).
-    pub(super) fn by(profile: &MemoryProfile, key: ContextKey) -> Result<Self> {
+    pub(super) fn by(profile: &MemoryProfile, key: ContextKey) -> Self {
         let mut summary = Self::default();
         let places = match key {
             ContextKey::Frames => None,
-            ContextKey::Places => common_places(profile.stacks.frames())?,
+            ContextKey::Places => common_places(profile.stacks.frames()),
         };
-        let mut seen = memory::filled(false, profile.stacks.len(), HOLD_STACKS)?;
+        let mut seen = vec![false; profile.stacks.len()];
         let (mut known, mut stack) = (CallStacks::new(), Vec::new());
         for site in profile.alloc_sites() {
             if std::mem::replace(&mut seen[site.stack.index()], true) {
@@ -129,8 +118,7 @@ impl MemProfSummary {
             }
             summary.add(&site.info);
         }
-        known.check_memory()?;
-        Ok(summary)
+        summary
     }
 
     fn add(&mut self, info: &MemInfoBlock) {
@@ -160,19 +148,63 @@ impl MemProfSummary {
 
 /// For each frame the first one of the same function, line and column; nothing
 /// where no two frames have these in common, as nearly always.
-///
-/// # Errors
-///
-/// Out of memory, as an I/O error.
-fn common_places(frames: &[Frame]) -> Result<Option<Vec<FrameHandle>>> {
+fn common_places(frames: &[Frame]) -> Option<Vec<FrameHandle>> {
     let mut first = HashMap::default();
-    memory::reserve(&mut first, frames.len(), HOLD_STACKS)?;
     let place = |(frame, at): (&Frame, u32)| {
         let place = (frame.function, frame.line_offset, frame.column);
         *first.entry(place).or_insert(FrameHandle::from_index(at))
     };
-    let places: Vec<FrameHandle> = memory::collect(frames.iter().zip(0..).map(place), HOLD_STACKS)?;
-    Ok((first.len() < frames.len()).then_some(places))
+    let places: Vec<FrameHandle> = frames.iter().zip(0..).map(place).collect();
+    (first.len() < frames.len()).then_some(places)
+}
+
+// Random lifetimes and densities, for tests of compilers.
+
+/// Makes every allocation site hot or cold by chance: the same chance as
+/// `llvm-profdata --memprof-random-hotness` on Linux, which asks the C library.
+pub fn random_hotness(profile: &mut MemoryProfile, seed: u32) {
+    let mut random = Random::new(seed);
+    let sites = profile.records_mut().iter_mut().flat_map(|record| &mut record.alloc_sites);
+    for site in sites {
+        let cold = random.next() % 2 == 1;
+        let (lifetime, density) = if cold { (u64::MAX, 0) } else { (0, u64::MAX) };
+        site.info.set(Field::TotalLifetime, lifetime);
+        site.info.set(Field::TotalLifetimeAccessDensity, density);
+    }
+}
+
+/// `rand` of glibc: each number is the sum of those 3 and 31 before it.
+struct Random {
+    state: [u32; 31],
+    at: usize,
+}
+
+impl Random {
+    fn new(seed: u32) -> Self {
+        let mut state = [0; 31];
+        // The first numbers are those of Lehmer's generator.
+        let mut word = i64::from(seed.max(1) as i32);
+        for slot in &mut state {
+            *slot = word as u32;
+            word = word * 16807 % 2_147_483_647;
+            if word < 0 {
+                word += 2_147_483_647;
+            }
+        }
+        let mut random = Self { state, at: 3 };
+        (0..310).for_each(|_| {
+            random.next();
+        });
+        random
+    }
+
+    fn next(&mut self) -> u32 {
+        let three_before = self.state[(self.at + 28) % 31];
+        let slot = &mut self.state[self.at];
+        *slot = slot.wrapping_add(three_before);
+        self.at = (self.at + 1) % 31;
+        *slot >> 1
+    }
 }
 
 #[cfg(test)]
@@ -200,5 +232,11 @@ mod tests {
         ] {
             assert_eq!(Hotness::of(&block), expected, "{block:?}");
         }
+    }
+
+    #[test]
+    fn numbers_are_those_of_glibc() {
+        let mut random = Random::new(1);
+        assert_eq!([random.next(), random.next(), random.next()], [1_804_289_383, 846_930_886, 1_681_692_777]);
     }
 }

@@ -6,13 +6,11 @@
 //! What LLVM's merge does instead (it keeps the first input of a writer) is
 //! here too, for those who want its bytes.
 
-use super::data_access::{DataAccessProfile, DataSymbol};
-use super::fields::Schema;
-use super::model::{AllocSite, CallSite, MemProfRecord, MemoryProfile};
-use super::stacks::StackHandle;
 use crate::compat::Compat;
-use crate::error::Result;
-use crate::memory::{self, HOLD_RECORDS};
+use crate::memprof::fields::Schema;
+use crate::memprof::model::StackHandle;
+use crate::memprof::model::{AllocSite, CallSite, MemProfRecord, MemoryProfile};
+use crate::memprof::model::{DataAccessProfile, DataSymbol};
 use crate::model::MemProfSection;
 use std::collections::{HashMap, HashSet};
 
@@ -51,7 +49,7 @@ struct Places {
     call_sites: HashMap<(u64, StackHandle), usize, foldhash::fast::RandomState>,
 }
 
-/// What adding up gave.
+/// A merged memory profile.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct MergedMemory {
@@ -70,13 +68,10 @@ impl MemoryMerger {
     }
 
     /// Adds an input that counts `weight` times.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error: the sum is of no use any more.
-    pub fn add(&mut self, mut profile: MemoryProfile, source: Source, weight: u64) -> Result<()> {
+    pub fn add(&mut self, mut profile: MemoryProfile, source: Source, weight: u64) {
         if self.compat.is_llvm() {
-            return self.add_as_llvm(profile, &source);
+            self.add_as_llvm(profile, &source);
+            return;
         }
         if weight != 1 {
             let sites = profile.records_mut().iter_mut().flat_map(|record| &mut record.alloc_sites);
@@ -92,31 +87,31 @@ impl MemoryMerger {
         let functions = profile.records().len();
         self.counted.0 += usize::from(functions > 0);
         self.counted.1 += functions;
-        self.add_to_sum(profile, carried)
+        self.add_to_sum(profile, carried);
     }
 
     /// What LLVM 22 does with one writer. The first input stays; of a later one
     /// its first frame is added and, for a check with its sense turned around,
     /// nothing else. But the last YAML document says what is known of static
     /// data.
-    fn add_as_llvm(&mut self, profile: MemoryProfile, source: &Source) -> Result<()> {
+    fn add_as_llvm(&mut self, profile: MemoryProfile, source: &Source) {
         if let Source::Indexed(_) = source {
-            return Ok(());
+            return;
         }
         self.inputs += 1;
         if *source == Source::Yaml {
             self.sum.data_access.clone_from(&profile.data_access);
         }
-        self.add_parts_as_llvm(profile)
+        self.add_parts_as_llvm(profile);
     }
 
-    fn add_parts_as_llvm(&mut self, mut profile: MemoryProfile) -> Result<()> {
+    fn add_parts_as_llvm(&mut self, mut profile: MemoryProfile) {
         let sum = &self.sum;
         if sum.records().is_empty() && sum.stacks.is_empty() && sum.stacks.frames().is_empty() {
             profile.data_access = self.sum.data_access.take();
             profile.names.append(&mut self.sum.names);
             self.sum = profile;
-            return Ok(());
+            return;
         }
         let (ours, theirs) = (&mut self.sum.stacks, &profile.stacks);
         if ours.frames().is_empty() {
@@ -125,64 +120,57 @@ impl MemoryMerger {
             });
         } else if let Some(first) = theirs.frames().first() {
             ours.intern_frame(*first);
-            return ours.check_memory();
+            return;
         }
         if !ours.is_empty() && !theirs.is_empty() {
             // Without a frame there is one stack, the empty one.
             ours.intern(&[]);
-            return ours.check_memory();
+            return;
         }
-        let handles = ours.absorb(theirs)?;
+        let handles = ours.absorb(theirs);
         for record in profile.records() {
             let ours = self.sum.record_mut(record.function);
             let is_new = ours.alloc_sites.is_empty() && ours.call_sites.is_empty();
             let moved = |stack: StackHandle| handles[stack.index()];
-            memory::reserve(&mut ours.alloc_sites, record.alloc_sites.len(), HOLD_RECORDS)?;
             ours.alloc_sites
                 .extend(record.alloc_sites.iter().map(|site| AllocSite { stack: moved(site.stack), ..site.clone() }));
             if is_new {
                 let calls = record.call_sites.iter();
-                memory::reserve(&mut ours.call_sites, calls.len(), HOLD_RECORDS)?;
                 ours.call_sites.extend(calls.map(|site| CallSite { frames: moved(site.frames), ..site.clone() }));
             }
         }
         self.sum.names.extend(profile.names);
-        self.sum.check_memory()
     }
 
-    fn add_to_sum(&mut self, profile: MemoryProfile, carried: Option<MemProfSection>) -> Result<()> {
+    fn add_to_sum(&mut self, profile: MemoryProfile, carried: Option<MemProfSection>) {
         match self.inputs {
             0 => (self.sum, self.carried) = (profile, carried),
             1 => {
                 let first = std::mem::take(&mut self.sum);
                 self.carried = None;
                 self.sum.schema = first.schema;
-                self.unite(first)?;
-                self.unite(profile)?;
+                self.unite(first);
+                self.unite(profile);
             }
-            _ => self.unite(profile)?,
+            _ => self.unite(profile),
         }
         self.inputs += 1;
-        Ok(())
     }
 
-    fn unite(&mut self, other: MemoryProfile) -> Result<()> {
+    fn unite(&mut self, other: MemoryProfile) {
         self.sum.schema = self.sum.schema.intersection(other.schema);
-        let handles = self.sum.stacks.absorb(&other.stacks)?;
+        let handles = self.sum.stacks.absorb(&other.stacks);
         for record in other.records() {
-            self.unite_record(record, &handles)?;
+            self.unite_record(record, &handles);
         }
         self.sum.names.extend(other.names);
         self.sum.data_access = match (self.sum.data_access.take(), other.data_access) {
-            (Some(ours), Some(theirs)) => Some(unite_data(ours, theirs)?),
+            (Some(ours), Some(theirs)) => Some(unite_data(ours, theirs)),
             (ours, theirs) => ours.or(theirs),
         };
-        self.sum.check_memory()
     }
 
-    fn unite_record(&mut self, record: &MemProfRecord, handles: &[StackHandle]) -> Result<()> {
-        memory::reserve(&mut self.places.alloc_sites, record.alloc_sites.len(), HOLD_RECORDS)?;
-        memory::reserve(&mut self.places.call_sites, record.call_sites.len(), HOLD_RECORDS)?;
+    fn unite_record(&mut self, record: &MemProfRecord, handles: &[StackHandle]) {
         let function = record.function;
         let ours = self.sum.record_mut(function);
         for site in &record.alloc_sites {
@@ -193,29 +181,27 @@ impl MemoryMerger {
                 // Histograms are not written, and those of other runs have other lengths.
                 None => {
                     let site = AllocSite { stack, info: site.info, histogram: None };
-                    memory::push(&mut ours.alloc_sites, site, HOLD_RECORDS)?;
+                    ours.alloc_sites.push(site);
                 }
             }
         }
         for site in &record.call_sites {
             let frames = handles[site.frames.index()];
             let at = *self.places.call_sites.entry((function, frames)).or_insert(ours.call_sites.len());
-            let mut callees = memory::copied(&site.callees, HOLD_RECORDS)?;
+            let mut callees = site.callees.to_vec();
             let Some(known) = ours.call_sites.get_mut(at) else {
                 callees.sort_unstable();
                 callees.dedup();
-                memory::push(&mut ours.call_sites, CallSite { frames, callees }, HOLD_RECORDS)?;
+                ours.call_sites.push(CallSite { frames, callees });
                 continue;
             };
-            memory::reserve(&mut known.callees, callees.len(), HOLD_RECORDS)?;
             known.callees.append(&mut callees);
             known.callees.sort_unstable();
             known.callees.dedup();
         }
-        Ok(())
     }
 
-    /// Whether there are several inputs with functions, and no function is in two of them. By LLVM's rules nobody asks.
+    /// Returns true if several inputs have functions, and no function is in two of them. Not counted by LLVM's rules.
     pub fn shares_nothing(&self) -> bool {
         let (inputs, functions) = self.counted;
         inputs > 1 && functions == self.sum.records().len()
@@ -229,18 +215,15 @@ impl MemoryMerger {
 
 /// Counts add up; what one input knows to be cold is so only as long as no
 /// other saw it accessed.
-fn unite_data(mut ours: DataAccessProfile, theirs: DataAccessProfile) -> Result<DataAccessProfile> {
+fn unite_data(mut ours: DataAccessProfile, theirs: DataAccessProfile) -> DataAccessProfile {
     let known = ours.records.iter().enumerate().map(|(at, record)| (record.symbol.clone(), at));
     let mut places: HashMap<DataSymbol, usize> = HashMap::new();
-    let most = ours.records.len() + theirs.records.len();
-    let cold = ours.cold_len() + theirs.cold_len();
-    memory::reserve(&mut places, most, HOLD_RECORDS)?;
     places.extend(known);
     for record in theirs.records {
         let next = ours.records.len();
         let at = *places.entry(record.symbol.clone()).or_insert(next);
         let Some(known) = ours.records.get_mut(at) else {
-            memory::push(&mut ours.records, record, HOLD_RECORDS)?;
+            ours.records.push(record);
             continue;
         };
         known.access_count = known.access_count.saturating_add(record.access_count);
@@ -251,13 +234,10 @@ fn unite_data(mut ours: DataAccessProfile, theirs: DataAccessProfile) -> Result<
         }
     }
     let mut seen: HashSet<DataSymbol> = HashSet::new();
-    memory::reserve(&mut seen, most + cold, HOLD_RECORDS)?;
     seen.extend(ours.records.iter().map(|record| record.symbol.clone()));
-    memory::reserve(&mut ours.cold_symbols, theirs.cold_symbols.len(), HOLD_RECORDS)?;
-    memory::reserve(&mut ours.cold_string_hashes, theirs.cold_string_hashes.len(), HOLD_RECORDS)?;
     ours.cold_symbols.extend(theirs.cold_symbols);
     ours.cold_symbols.retain(|name| seen.insert(DataSymbol::Name(name.clone())));
     ours.cold_string_hashes.extend(theirs.cold_string_hashes);
     ours.cold_string_hashes.retain(|hash| seen.insert(DataSymbol::StringHash(*hash)));
-    Ok(ours)
+    ours
 }

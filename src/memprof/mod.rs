@@ -23,34 +23,29 @@
 //! # Ok::<(), profbridge::Error>(())
 //! ```
 
-mod data_access;
 mod draw;
-mod evidence;
 mod fields;
 mod hotness;
-mod ids;
 pub mod indexed;
 mod merge;
 mod model;
-mod random;
 pub mod raw;
 pub mod report;
 #[cfg(feature = "serde")]
 mod serialize;
-mod stacks;
 pub mod yaml;
 
-pub use data_access::{DataAccessProfile, DataAccessRecord, DataSymbol, SourceLocation, canonical_symbol};
 pub(crate) use draw::report as draw_report;
 pub use draw::{AllocationUnit, MemoryContent};
-pub use evidence::{Form, evidence};
 pub use fields::{FIELD_COUNT, Field, MemInfoBlock, Schema, Sum};
-pub use hotness::{Hotness, MemProfSummary};
+pub use hotness::{Hotness, MemProfSummary, random_hotness};
 pub use merge::{MemoryMerger, MergedMemory, Source};
-pub use model::{AllocSite, CallSite, MemProfRecord, MemoryProfile, canonical_name, guid};
-pub use random::random_hotness;
-pub use stacks::{CallStacks, Frame, FrameHandle, StackHandle};
+pub use model::{
+    AllocSite, CallSite, CallStacks, DataAccessProfile, DataAccessRecord, DataSymbol, Frame, FrameHandle,
+    MemProfRecord, MemoryProfile, SourceLocation, StackHandle, canonical_name, canonical_symbol, guid,
+};
 
+use crate::bytes::{Confidence, Head};
 use crate::error::{Error, ErrorKind};
 use crate::hint::Hint;
 use crate::limits::Limits;
@@ -65,4 +60,36 @@ fn too_deep(found: u64, limits: &Limits) -> Error {
 fn too_many_frames(found: u64, limit: u64) -> Error {
     Error::from(ErrorKind::LimitExceeded { what: "frames of all call stacks", found, limit })
         .with_hint(Hint::AllowFrames)
+}
+
+/// The form of a memory profile that is a file of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Form {
+    /// What an instrumented program writes.
+    Raw,
+    /// YAML.
+    Yaml,
+}
+
+/// Detects a memory profile: a magic number, or a YAML document with one of the members that hold everything.
+pub fn evidence(head: &Head<'_>) -> Option<(Form, Confidence)> {
+    if raw::is_raw(head.bytes()) {
+        return Some((Form::Raw, Confidence::Certain));
+    }
+    let has_member = || head.has(b"HeapProfileRecords") || head.has(b"DataAccessProfiles");
+    (head.begins(b"---") && has_member()).then_some((Form::Yaml, Confidence::Certain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_are_known_and_other_yaml_is_not() {
+        let of = |bytes: &[u8]| evidence(&Head::new(bytes)).map(|(form, _)| form);
+        assert_eq!(of(b"---\nHeapProfileRecords:\n"), Some(Form::Yaml));
+        assert_eq!(of(b"---\nheader:\n  profile-version: 1\n"), None);
+        assert_eq!(of(&[0x81, 0x72, 0x66, 0x6f, 0x72, 0x70, 0x6d, 0xff]), Some(Form::Raw));
+    }
 }

@@ -1,11 +1,9 @@
-//! What a memory profile says, whatever file it came from.
+//! A memory profile in memory.
 
-use super::data_access::DataAccessProfile;
-use super::fields::{MemInfoBlock, Schema};
-use super::stacks::{CallStacks, StackHandle};
-use crate::error::Result;
-use crate::memory::{self, HOLD_RECORDS};
+use crate::memprof::fields::{MemInfoBlock, Schema};
+use hashbrown::HashTable;
 use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 /// An allocation in a function, made along one call stack.
@@ -13,7 +11,7 @@ use std::sync::Arc;
 pub struct AllocSite {
     /// The whole stack, from the allocation to the program's start.
     pub stack: StackHandle,
-    /// What was measured.
+    /// The measurements.
     pub info: MemInfoBlock,
     /// Accesses to each 8 bytes of the objects, where the runtime counted them.
     /// Only raw profiles hold it.
@@ -30,7 +28,7 @@ pub struct CallSite {
     pub callees: Vec<u64>,
 }
 
-/// What is known of one function.
+/// The record of one function.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MemProfRecord {
     /// The function ([`guid`]).
@@ -41,7 +39,7 @@ pub struct MemProfRecord {
     pub call_sites: Vec<CallSite>,
 }
 
-/// A memory profile. [`check_memory`](Self::check_memory) says whether all of it fits the memory.
+/// A memory profile.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryProfile {
     /// The fields that are known of every allocation.
@@ -54,8 +52,6 @@ pub struct MemoryProfile {
     pub data_access: Option<DataAccessProfile>,
     /// Names of functions, where the source has them.
     pub names: BTreeMap<u64, Vec<u8>>,
-    /// Whether a function has the record of the first one, for its own did not fit.
-    is_out_of_memory: bool,
 }
 
 impl Default for Schema {
@@ -80,18 +76,6 @@ impl MemoryProfile {
         self.by_function.get(&function).map(|at| &self.records[*at])
     }
 
-    /// Whether all records and stacks that were added are there.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an I/O error.
-    pub fn check_memory(&self) -> Result<()> {
-        if self.is_out_of_memory {
-            return Err(memory::refused(HOLD_RECORDS));
-        }
-        self.stacks.check_memory()
-    }
-
     /// The record of a function, which is added if it is new.
     pub fn record_mut(&mut self, function: u64) -> &mut MemProfRecord {
         let at = self.record_index(function);
@@ -100,11 +84,6 @@ impl MemoryProfile {
 
     /// The position of a function's record, which is added if it is new.
     pub(super) fn record_index(&mut self, function: u64) -> usize {
-        let has_room = self.records.try_reserve(1).is_ok() && self.by_function.try_reserve(1).is_ok();
-        if !has_room && !self.records.is_empty() {
-            self.is_out_of_memory = true;
-            return 0;
-        }
         let at = *self.by_function.entry(function).or_insert(self.records.len());
         if at == self.records.len() {
             self.records.push(MemProfRecord { function, ..MemProfRecord::default() });
@@ -147,6 +126,235 @@ pub fn canonical_name(name: &[u8]) -> &[u8] {
     })
 }
 
+// Accesses to static data, which profiles of LLVM 21 and later have.
+
+/// A piece of static data.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum DataSymbol {
+    /// A variable, by name.
+    Name(#[cfg_attr(feature = "serde", serde(with = "crate::model::serialize::name"))] Vec<u8>),
+    /// A string literal, by the hash of its content.
+    StringHash(u64),
+}
+
+/// Where a piece of data is declared.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SourceLocation {
+    /// The file, as debug info spells it.
+    #[cfg_attr(feature = "serde", serde(with = "crate::model::serialize::name"))]
+    pub file: Vec<u8>,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+/// The number of accesses to a piece of data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct DataAccessRecord {
+    /// The data.
+    pub symbol: DataSymbol,
+    /// Sampled accesses.
+    pub access_count: u64,
+    /// Where it is declared.
+    pub locations: Vec<SourceLocation>,
+}
+
+/// Accesses to static data, and what is known not to be accessed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct DataAccessProfile {
+    /// Data that was accessed, in order of first mention.
+    pub records: Vec<DataAccessRecord>,
+    /// Variables that are known to be cold, in order of first mention.
+    #[cfg_attr(feature = "serde", serde(with = "crate::model::serialize::names"))]
+    pub cold_symbols: Vec<Vec<u8>>,
+    /// Hashes of string literals that are known to be cold, in order of first
+    /// mention.
+    pub cold_string_hashes: Vec<u64>,
+}
+
+impl DataAccessProfile {
+    /// Variables and string literals that are known to be cold.
+    pub fn cold_len(&self) -> usize {
+        self.cold_symbols.len() + self.cold_string_hashes.len()
+    }
+
+    /// Returns true if the profile is empty.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.cold_len() == 0
+    }
+}
+
+/// A variable's name without what optimizations put behind it: all from the
+/// first dot on, or from the one behind `.__uniq.` and its number.
+pub fn canonical_symbol(name: &[u8]) -> &[u8] {
+    const UNIQUE: &[u8] = b".__uniq.";
+    let unique = name.windows(UNIQUE.len()).position(|part| part == UNIQUE);
+    let start = unique.map_or(0, |at| at + UNIQUE.len());
+    match name[start..].iter().position(|byte| *byte == b'.') {
+        Some(at) if start + at != 0 => &name[..start + at],
+        _ => name,
+    }
+}
+
+// Frames and call stacks, each kept once.
+
+/// One frame of a call stack: a place in a function, relative to its first
+/// line so that code above it may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Frame {
+    /// The function: the low 64 bits of the MD5 of its name ([`guid`](crate::memprof::guid)).
+    pub function: u64,
+    /// Lines from the line where the function is declared; wraps around.
+    pub line_offset: u32,
+    /// Column, from 1.
+    pub column: u32,
+    /// Whether the function was inlined into that of the next frame.
+    pub is_inline: bool,
+}
+
+/// Handle of a frame in the [`CallStacks`] that gave it out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FrameHandle(u32);
+
+impl FrameHandle {
+    /// Position among all frames.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The frame at a position, which is below the number of frames.
+    pub(super) fn from_index(at: u32) -> Self {
+        Self(at)
+    }
+}
+
+/// Handle of a call stack in the [`CallStacks`] that gave it out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StackHandle(u32);
+
+impl StackHandle {
+    /// Position among all call stacks.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// All frames and call stacks of a profile, in order of first mention.
+#[derive(Debug, Clone, Default)]
+pub struct CallStacks {
+    frames: Vec<Frame>,
+    frame_index: HashTable<u32>,
+    /// Frames of all stacks, one stack after the other, leaf first.
+    elements: Vec<FrameHandle>,
+    /// Where in `elements` each stack ends.
+    ends: Vec<usize>,
+    stack_index: HashTable<u32>,
+    // Contents come from files, so the seed is random.
+    hasher: foldhash::fast::RandomState,
+}
+
+impl CallStacks {
+    /// No frames, no stacks.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The handle of a frame, which is added if it is new.
+    pub fn intern_frame(&mut self, frame: Frame) -> FrameHandle {
+        let Self { frames, frame_index, hasher, .. } = self;
+        let hash = hasher.hash_one(frame);
+        let same = |at: &u32| frames[*at as usize] == frame;
+        if let Some(at) = frame_index.find(hash, same) {
+            return FrameHandle(*at);
+        }
+        let at = handle(frames.len());
+        frame_index.insert_unique(hash, at, |at| hasher.hash_one(frames[*at as usize]));
+        frames.push(frame);
+        FrameHandle(at)
+    }
+
+    /// The handle of a call stack, leaf first, which is added if it is new.
+    pub fn intern(&mut self, stack: &[FrameHandle]) -> StackHandle {
+        let Self { elements, ends, stack_index, hasher, .. } = self;
+        let hash = hasher.hash_one(stack);
+        if let Some(at) = stack_index.find(hash, |at| slice(elements, ends, *at) == stack) {
+            return StackHandle(*at);
+        }
+        let at = handle(ends.len());
+        elements.extend_from_slice(stack);
+        ends.push(elements.len());
+        stack_index.insert_unique(hash, at, |at| hasher.hash_one(slice(elements, ends, *at)));
+        StackHandle(at)
+    }
+
+    /// A frame.
+    pub fn frame(&self, handle: FrameHandle) -> Frame {
+        self.frames[handle.index()]
+    }
+
+    /// The frames of a call stack, leaf first.
+    pub fn stack(&self, handle: StackHandle) -> &[FrameHandle] {
+        slice(&self.elements, &self.ends, handle.0)
+    }
+
+    /// The frames of a call stack, leaf first.
+    pub fn frames_of(&self, handle: StackHandle) -> impl ExactSizeIterator<Item = Frame> + DoubleEndedIterator {
+        self.stack(handle).iter().map(|frame| self.frame(*frame))
+    }
+
+    /// All frames, in order of first mention.
+    pub fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    /// All call stacks, in order of first mention.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[FrameHandle]> {
+        (0..handle(self.ends.len())).map(|at| slice(&self.elements, &self.ends, at))
+    }
+
+    /// Returns the number of call stacks.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no call stack.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Adds what another table holds, in its order, and returns what its
+    /// handles became.
+    pub(super) fn absorb(&mut self, other: &Self) -> Vec<StackHandle> {
+        let frames = other.frames.iter().map(|frame| self.intern_frame(*frame));
+        let frames: Vec<FrameHandle> = frames.collect();
+        let mut stack = Vec::new();
+        let mut absorb = |theirs: &[FrameHandle]| {
+            stack.clear();
+            stack.extend(theirs.iter().map(|frame| frames[frame.index()]));
+            self.intern(&stack)
+        };
+        let stacks = other.iter().map(&mut absorb).collect::<Vec<_>>();
+        stacks
+    }
+}
+
+fn slice<'a>(elements: &'a [FrameHandle], ends: &[usize], at: u32) -> &'a [FrameHandle] {
+    let at = at as usize;
+    let start = if at == 0 { 0 } else { ends[at - 1] };
+    &elements[start..ends[at]]
+}
+
+/// Tables are filled from inputs of at most 16 GiB, in which a frame takes 17
+/// bytes and a stack at least 4.
+fn handle(len: usize) -> u32 {
+    u32::try_from(len).expect("an input has fewer than 2^32 frames and stacks")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,5 +382,46 @@ mod tests {
         }
         assert!(profile.records().iter().map(|record| record.function).eq([7, 3]));
         assert!(profile.record(3).is_some() && profile.record(4).is_none());
+    }
+
+    #[test]
+    fn symbols_end_at_their_first_dot_unless_it_makes_them_unique() {
+        for (name, canonical) in [
+            ("table", "table"),
+            (".table", ".table"),
+            ("table.llvm.7", "table"),
+            ("table.__uniq.42", "table.__uniq.42"),
+            ("table.__uniq.42.llvm.7", "table.__uniq.42"),
+        ] {
+            assert_eq!(canonical_symbol(name.as_bytes()), canonical.as_bytes(), "{name}");
+        }
+    }
+
+    fn frame(function: u64) -> Frame {
+        Frame { function, line_offset: 1, column: 2, is_inline: false }
+    }
+
+    #[test]
+    fn equal_frames_and_stacks_are_kept_once() {
+        let mut stacks = CallStacks::new();
+        let [a, b] = [1, 2].map(|function| stacks.intern_frame(frame(function)));
+        assert_eq!(stacks.intern_frame(frame(1)), a);
+        let (ab, empty) = (stacks.intern(&[a, b]), stacks.intern(&[]));
+        assert_eq!((stacks.intern(&[a, b]), stacks.intern(&[])), (ab, empty));
+        assert_eq!((stacks.len(), stacks.stack(ab), stacks.stack(empty)), (2, &[a, b][..], &[][..]));
+        assert!(stacks.frames_of(ab).map(|frame| frame.function).eq([1, 2]));
+    }
+
+    #[test]
+    fn absorbed_tables_keep_their_order() {
+        let (mut ours, mut theirs) = (CallStacks::new(), CallStacks::new());
+        let two = ours.intern_frame(frame(2));
+        ours.intern(&[two]);
+        let [one, two] = [1, 2].map(|function| theirs.intern_frame(frame(function)));
+        theirs.intern(&[one, two]);
+        theirs.intern(&[two]);
+        let handles = ours.absorb(&theirs);
+        assert_eq!(handles.iter().map(|handle| handle.index()).collect::<Vec<_>>(), [1, 0]);
+        assert!(ours.frames().iter().map(|frame| frame.function).eq([2, 1]));
     }
 }

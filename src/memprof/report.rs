@@ -1,10 +1,10 @@
-//! What a memory profile says, for people: totals, and allocation sites by what
+//! A memory profile for people: totals, and allocation sites by what
 //! they take.
 
-use super::fields::Field;
-use super::hotness::Hotness;
-use super::model::{AllocSite, MemoryProfile};
-use super::stacks::{Frame, StackHandle};
+use crate::memprof::fields::Field;
+use crate::memprof::hotness::Hotness;
+use crate::memprof::model::{AllocSite, MemoryProfile};
+use crate::memprof::model::{Frame, StackHandle};
 use foldhash::HashMap;
 use serde::Serialize;
 use std::fmt::{self, Write};
@@ -22,7 +22,7 @@ pub enum SortBy {
     Density,
 }
 
-/// What is reported.
+/// Options of the report.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ReportOptions {
@@ -162,7 +162,7 @@ impl MemoryReport {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write_text(&self, out: &mut impl Write) -> fmt::Result {
         writeln!(out, "Functions: {}", self.functions)?;
         let (cold, hot) = (self.cold_contexts, self.hot_contexts);
@@ -195,7 +195,7 @@ impl SiteReport {
     }
 }
 
-/// What a field says of an allocation on average.
+/// The average of a field per allocation.
 fn average(site: &AllocSite, field: Field) -> f64 {
     let count = site.info.alloc_count();
     if count == 0 { 0.0 } else { site.info.value(field) as f64 / count as f64 }

@@ -1,7 +1,7 @@
 //! A memory profile in serde's terms, with the feature `serde`: frames, call stacks as lists of
 //! their numbers, and records. Fields go by LLVM's names, and a block lists those that are not 0.
 
-use super::{
+use crate::memprof::{
     AllocSite, CallSite, CallStacks, DataAccessProfile, Field, Frame, FrameHandle, MemInfoBlock, MemProfRecord,
     MemoryProfile, Schema, StackHandle,
 };
@@ -122,7 +122,7 @@ impl<'de> Deserialize<'de> for MemoryProfile {
 }
 
 impl Lists {
-    /// The profile, unless a number is of nothing or something stands twice.
+    /// Makes the profile. Fails if a number refers to nothing or a function occurs twice.
     fn into_profile(self) -> Result<MemoryProfile, String> {
         let mut profile = MemoryProfile::new(self.schema);
         let stacks = stacks_of(&self.frames, &self.stacks, &mut profile.stacks)?;
@@ -145,7 +145,7 @@ impl Lists {
     }
 }
 
-/// Adds frames and call stacks; returns what became of the numbers of the latter.
+/// Adds frames and call stacks; returns the handles of the call stacks.
 fn stacks_of(frames: &[Frame], stacks: &[Vec<usize>], table: &mut CallStacks) -> Result<Vec<StackHandle>, String> {
     let frames: Vec<FrameHandle> = frames.iter().map(|frame| table.intern_frame(*frame)).collect();
     let frame = |at: &usize| frames.get(*at).copied().ok_or_else(|| format!("there is no frame {at}"));

@@ -7,7 +7,7 @@ use foldhash::{HashMap, HashMapExt};
 /// Nodes that a graph keeps; beyond them the smallest are left out.
 const MAX_NODES: usize = 1_000_000;
 
-/// What sort of code a frame is, for its colour.
+/// The kind of code of a frame, which selects its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FrameColor {
@@ -58,7 +58,7 @@ impl FrameColor {
     }
 }
 
-/// One frame of the picture.
+/// One frame of the flame graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlameNode {
     /// Frames below it: 0 for the entries of threads.
@@ -76,9 +76,9 @@ pub struct FlameNode {
 pub struct FlameGraph {
     /// Heading.
     pub title: String,
-    /// What the widths mean.
+    /// The meaning of the widths.
     pub text: String,
-    /// What is counted: `hits`, `calls`.
+    /// The unit: `hits`, `calls`.
     pub unit: &'static str,
     /// Every name once, with its family.
     pub names: Vec<(String, FrameColor)>,
@@ -241,10 +241,10 @@ fn total_of(table: &StackTable, unit: &'static str) -> Totals {
 /// Percentage points from which a colour is full.
 pub(super) const FULL_POINTS: f64 = 10.0;
 
-/// Standard deviations within which a difference says nothing.
+/// Standard deviations within which a difference is noise.
 const NOISE: f64 = 2.0;
 
-/// What the shares of a picture are of.
+/// The totals of a flame graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Totals {
     /// All hits, bytes or nanoseconds.
@@ -303,7 +303,7 @@ mod tests {
         assert!(lump.samples < 1.1);
         assert_eq!(Totals::new([7, 3].into_iter(), "hits").samples, 10.0);
         assert_eq!(Totals::new([].into_iter(), "ns"), Totals::default());
-        // Ten points more of fifty lumps may be chance, of fifty thousand they are none.
+        // Ten points more may be noise with fifty lumps, but not with fifty thousand.
         let many = Totals { sum: 204_800_000, samples: 50_000.0 };
         assert_eq!(super::intensity(40_960, &even, 20_480, &even), 0.0);
         assert_eq!(super::intensity(40_960_000, &many, 20_480_000, &many), 1.0);

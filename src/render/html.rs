@@ -220,7 +220,7 @@ pub(super) fn markup(text: &str) -> String {
     out
 }
 
-/// A JSON text that may stand inside a `script` element: no `<` remains.
+/// A JSON string for the inside of a `script` element: it has no `<`.
 fn json_text(text: &str) -> String {
     let visible: String = text
         .chars()

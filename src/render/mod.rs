@@ -27,11 +27,11 @@ pub use svg::{SvgOptions, least_hits, write_svg};
 pub struct Report {
     /// The page's heading.
     pub title: String,
-    /// What the file is, in pairs of label and value.
+    /// Properties of the file, as pairs of label and value.
     pub facts: Vec<(String, String)>,
     /// How far the statistics can be trusted.
     pub notes: Vec<String>,
-    /// What it shows, in order.
+    /// The sections, in order.
     pub sections: Vec<Section>,
 }
 
@@ -41,7 +41,7 @@ pub struct Report {
 pub enum Section {
     /// Rows and columns.
     Table(Table),
-    /// How many things have how large a count.
+    /// The number of items by the size of their counts.
     Histogram(Histogram),
     /// Stacks.
     Flame(FlameGraph),
@@ -52,7 +52,7 @@ pub enum Section {
 pub struct Table {
     /// Heading.
     pub title: String,
-    /// What the columns mean, or empty.
+    /// The meaning of the columns, or empty.
     pub text: String,
     /// Headings of the columns.
     pub columns: Vec<&'static str>,
@@ -78,12 +78,12 @@ pub enum Cell {
     Empty,
 }
 
-/// How many things have how large a count.
+/// The number of items by the size of their counts.
 #[derive(Debug, Clone, Default)]
 pub struct Histogram {
     /// Heading.
     pub title: String,
-    /// What is counted.
+    /// The counted items.
     pub text: String,
     /// Label and number of each class.
     pub rows: Vec<(String, u64)>,

@@ -28,7 +28,7 @@ pub(crate) fn own_shares(sums: &SampleStatistics) -> Vec<(String, f64)> {
     sums.methods.iter().map(|row| (row.method.clone(), percent(row.exclusive, sums.hits))).collect()
 }
 
-/// What functions have by themselves, and with what they call; `text` explains it.
+/// Exclusive and inclusive counts of functions; `text` explains them.
 pub(crate) fn functions(sums: &SampleStatistics, text: &str) -> Table {
     let rows = sums.methods.iter().map(|row| {
         vec![

@@ -10,7 +10,7 @@ use std::fmt::Write;
 const SCRIPT: &str = include_str!("assets/svg.js");
 const LABEL_SCRIPT: &str = include_str!("assets/label.js");
 
-/// How the picture is drawn.
+/// How a flame graph is drawn.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SvgOptions {
@@ -22,7 +22,7 @@ pub struct SvgOptions {
     pub min_width: f64,
     /// Names are cut on the left and not shortened to class and method. Default: `false`.
     pub full_names: bool,
-    /// Callees stand above their callers. Default: `false`, they hang below.
+    /// Callees are above their callers. Default: `false`, they are below.
     pub upright: bool,
 }
 
@@ -84,7 +84,7 @@ pub fn write_svg(graph: &FlameGraph, options: &SvgOptions) -> String {
 
 const STYLE: &str = ":root{color-scheme:light dark}.paper{fill:#fff}.ink{fill:#1b1b1b;font:12px ui-monospace,monospace}.head{font-size:15px}.key{stroke:#777;stroke-width:.5}g text{fill:#111;font:12px ui-monospace,monospace;pointer-events:none}g:hover rect,g:focus rect{stroke:#000;stroke-width:1}g:focus{outline:none}.edge{fill:none}.edge,g.hot rect{stroke:#111;stroke-width:1.2}g.found rect{fill:#e040e0}g.above{opacity:.55}#reset,#search{cursor:pointer;text-decoration:underline}@media(prefers-color-scheme:dark){.paper{fill:#16181b}.ink{fill:#ececec}.edge,g.hot rect,g:hover rect,g:focus rect{stroke:#fff}rect[fill=\"#f4f4f4\"]{fill:#8f959c}}";
 
-/// The smallest number of hits, of so many, whose box is drawn.
+/// Returns the smallest number of hits whose box is drawn, for a total.
 pub fn least_hits(total: u128, options: &SvgOptions) -> u128 {
     let least = options.min_width * total as f64 / inner_width(options);
     // What is too wide by rounding is left out by the drawing.
@@ -121,7 +121,7 @@ fn layout(graph: &FlameGraph, inner: f64, min_width: f64) -> Vec<(usize, f64, f6
     boxes
 }
 
-/// What the colours mean, on the line whose letters stand on `y`.
+/// Writes the meaning of the colours on the line at `y`.
 fn write_legend(out: &mut String, graph: &FlameGraph, boxes: &[(usize, f64, f64)], y: u32) {
     let keys: Vec<(String, String)> = if graph.base_total.is_some() {
         let key = |change: f64, words: &str| (of_change(change), words.to_string());

@@ -57,7 +57,7 @@ fn facts(table: &StackTable, statistics: &SampleStatistics) -> Vec<(String, Stri
     facts
 }
 
-/// What is counted, as a label.
+/// The label of a unit.
 fn heading(unit: &str) -> &'static str {
     match unit {
         "bytes" => "Bytes",

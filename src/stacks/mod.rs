@@ -22,11 +22,34 @@
 pub mod classes;
 pub mod collapsed;
 mod draw;
-mod evidence;
 pub mod jfr;
 mod perf_script;
 pub mod pprof;
 
 pub use draw::graph_of_outline;
 pub use draw::report;
-pub use evidence::{StackFormat, evidence};
+
+use crate::bytes::{Confidence, Head};
+
+/// A format that holds stacks and nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StackFormat {
+    /// A Flight Recorder recording.
+    Jfr,
+    /// Collapsed or folded text.
+    Collapsed,
+    /// A pprof profile, inflated.
+    Pprof,
+}
+
+/// Detects a source of stacks: a magic number, the messages that a pprof begins with, or lines that end in a number.
+pub fn evidence(head: &Head<'_>) -> Option<(StackFormat, Confidence)> {
+    if head.begins(b"FLR\0") {
+        return Some((StackFormat::Jfr, Confidence::Certain));
+    }
+    if pprof::is_pprof(head.bytes()) {
+        return Some((StackFormat::Pprof, Confidence::Certain));
+    }
+    collapsed::text_evidence(head).map(|confidence| (StackFormat::Collapsed, confidence))
+}

@@ -43,7 +43,7 @@ fn read(text: &str) -> MemoryProfile {
 
 fn merger(texts: &[String]) -> MemoryMerger {
     let mut merger = MemoryMerger::new(Compat::Profbridge);
-    texts.iter().for_each(|text| merger.add(read(text), Source::Yaml, 1).unwrap());
+    texts.iter().for_each(|text| merger.add(read(text), Source::Yaml, 1));
     merger
 }
 
@@ -68,7 +68,7 @@ proptest! {
         let mut grouped = MemoryMerger::new(Compat::Profbridge);
         for part in [first, second] {
             let part = merger(part).finish().map(|sum| sum.profile).unwrap_or_default();
-            grouped.add(part, Source::Yaml, 1).unwrap();
+            grouped.add(part, Source::Yaml, 1);
         }
         prop_assert_eq!(&sum(grouped), &whole);
     }
@@ -93,9 +93,9 @@ proptest! {
     fn a_weight_equals_that_number_of_runs(text in document(), weight in 2..5u64) {
         let texts = vec![text; weight as usize];
         let mut weighted = MemoryMerger::new(Compat::Profbridge);
-        weighted.add(read(&texts[0]), Source::Yaml, weight).unwrap();
+        weighted.add(read(&texts[0]), Source::Yaml, weight);
         // A second input, so that sites of one stack are put together.
-        weighted.add(MemoryProfile::default(), Source::Yaml, 1).unwrap();
+        weighted.add(MemoryProfile::default(), Source::Yaml, 1);
         prop_assert_eq!(sum(weighted), sum(merger(&texts)));
     }
 }

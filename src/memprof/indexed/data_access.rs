@@ -4,8 +4,7 @@ use crate::bytes::names::{Chunks, Compression, split_names, write_chunk};
 use crate::bytes::{Cursor, Endian, Sink};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::memory::{self, HOLD_INPUT, HOLD_OUTPUT};
-use crate::memprof::data_access::{DataAccessProfile, DataAccessRecord, DataSymbol, SourceLocation};
+use crate::memprof::model::{DataAccessProfile, DataAccessRecord, DataSymbol, SourceLocation};
 use std::collections::HashMap;
 
 /// Reads the part at the cursor, up to its end.
@@ -25,15 +24,12 @@ pub(super) fn read(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<DataAcces
     let hashes = cursor.u64("number of cold string literals")?;
     let hashes = cursor.take("cold string literals", hashes.saturating_mul(8))?;
     let mut profile = DataAccessProfile {
-        cold_symbols: memory::copied(cold, HOLD_INPUT)?,
-        cold_string_hashes: memory::collect(
-            hashes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)),
-            HOLD_INPUT,
-        )?,
+        cold_symbols: cold.to_vec(),
+        cold_string_hashes: hashes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect(),
         ..DataAccessProfile::default()
     };
     for _ in 0..cursor.u64("number of data records")? {
-        memory::push(&mut profile.records, read_record(cursor, strings)?, HOLD_INPUT)?;
+        profile.records.push(read_record(cursor, strings)?);
     }
     Ok(profile)
 }
@@ -43,7 +39,7 @@ fn read_names(bytes: &[u8], offset: u64, limits: &Limits) -> Result<Vec<Vec<u8>>
     let mut chunks = Chunks::new(bytes, offset, *limits);
     while let Some(chunk) = chunks.next_chunk()? {
         for name in split_names(&chunk.text()?) {
-            memory::push(&mut names, name?.to_vec(), HOLD_INPUT)?;
+            names.push(name?.to_vec());
         }
     }
     Ok(names)
@@ -61,7 +57,7 @@ fn read_record(cursor: &mut Cursor<'_>, strings: &[Vec<u8>]) -> Result<DataAcces
         let file = cursor.u64("file of a location")?;
         let file = string(strings, file, cursor)?;
         let line = cursor.u32("line of a location")?;
-        memory::push(&mut locations, SourceLocation { file, line }, HOLD_INPUT)?;
+        locations.push(SourceLocation { file, line });
     }
     Ok(DataAccessRecord { symbol, access_count, locations })
 }
@@ -78,17 +74,17 @@ fn string(strings: &[Vec<u8>], at: u64, cursor: &Cursor<'_>) -> Result<Vec<u8>> 
 ///
 /// # Errors
 ///
-/// Out of memory, as an I/O error.
+/// The errors of compression.
 pub(super) fn write(sink: &mut Sink, profile: &DataAccessProfile) -> Result<()> {
     let mut strings = Strings::default();
     for record in &profile.records {
         if let DataSymbol::Name(name) = &record.symbol {
-            strings.add(name)?;
+            strings.add(name);
         }
-        record.locations.iter().try_for_each(|location| strings.add(&location.file))?;
+        record.locations.iter().for_each(|location| strings.add(&location.file));
     }
-    // They are once among the strings and once behind them.
-    profile.cold_symbols.iter().try_for_each(|symbol| strings.add(symbol))?;
+    // They occur among the strings, and again after them.
+    profile.cold_symbols.iter().for_each(|symbol| strings.add(symbol));
     let cold = profile.cold_symbols.iter().map(Vec::as_slice);
     let mut names = Sink::new(Endian::Little);
     if !strings.all.is_empty() {
@@ -124,12 +120,10 @@ struct Strings<'a> {
 }
 
 impl<'a> Strings<'a> {
-    fn add(&mut self, string: &'a [u8]) -> Result<()> {
-        memory::reserve(&mut self.numbers, 1, HOLD_OUTPUT)?;
+    fn add(&mut self, string: &'a [u8]) {
         let next = self.all.len() as u64;
         if *self.numbers.entry(string).or_insert(next) == next {
-            memory::push(&mut self.all, string, HOLD_OUTPUT)?;
+            self.all.push(string);
         }
-        Ok(())
     }
 }

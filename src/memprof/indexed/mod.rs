@@ -13,9 +13,7 @@
 
 mod data_access;
 mod layout;
-mod radix;
 mod read;
-mod table;
 mod write;
 
 #[cfg(test)]

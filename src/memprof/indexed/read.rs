@@ -1,18 +1,18 @@
 //! Reading the section.
 
-use super::layout::{header_words, since};
-use super::radix::RadixReader;
-use super::table::{ItemHeader, Table, part};
-use super::{NEWEST_VERSION, data_access};
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::memory::{self, HOLD_INPUT, HOLD_RECORDS, HOLD_STACKS};
+use crate::memory::{self, HOLD_RECORDS, HOLD_STACKS};
 use crate::memprof::fields::{Field, MemInfoBlock, Schema};
 use crate::memprof::hotness::MemProfSummary;
-use crate::memprof::ids::FRAME_SIZE;
+use crate::memprof::indexed::layout::FRAME_SIZE;
+use crate::memprof::indexed::layout::RadixReader;
+use crate::memprof::indexed::layout::{ItemHeader, Table, part};
+use crate::memprof::indexed::layout::{header_words, since};
+use crate::memprof::indexed::{NEWEST_VERSION, data_access};
 use crate::memprof::model::{AllocSite, CallSite, MemProfRecord, MemoryProfile};
-use crate::memprof::stacks::{Frame, FrameHandle, StackHandle};
+use crate::memprof::model::{Frame, FrameHandle, StackHandle};
 use foldhash::HashMap;
 
 /// A section and what it says.
@@ -23,7 +23,7 @@ pub struct StoredProfile {
     pub version: u32,
     /// The profile.
     pub profile: MemoryProfile,
-    /// The stored summary, from version 4 on.
+    /// The stored summary, in version 4 and later.
     pub summary: Option<MemProfSummary>,
 }
 
@@ -76,7 +76,6 @@ fn read_version(
         let offsets = if version >= since::VERSION_WORD { &words[1..] } else { &words[..] };
         section.read_tables(behind_schema, offsets)?;
     }
-    section.profile.check_memory()?;
     Ok(StoredProfile { version, profile: section.profile, summary })
 }
 
@@ -147,7 +146,6 @@ impl<'data> Section<'data> {
             }
             reader.read(position, &mut frames)?;
             let stack = profile.stacks.intern(&frames);
-            memory::reserve(&mut known, 1, HOLD_STACKS)?;
             known.insert(position, stack);
             Ok(stack)
         })
@@ -182,7 +180,6 @@ impl<'data> Section<'data> {
         let mut frames = HashMap::default();
         let stacks = &mut self.profile.stacks;
         Table::locate(self.bytes, self.base, payload, index, ItemHeader::WithKeyLength)?.walk(|id, mut cursor| {
-            memory::reserve(&mut frames, 1, HOLD_STACKS)?;
             frames.insert(id, stacks.intern_frame(read_frame(&mut cursor)?));
             at_end(&cursor)
         })?;
@@ -207,7 +204,6 @@ impl<'data> Section<'data> {
                 while !cursor.is_empty() {
                     stack.push(read_frame_id(&mut cursor, frames)?);
                 }
-                memory::reserve(&mut stacks, 1, HOLD_STACKS)?;
                 stacks.insert(id, interned.intern(&stack));
                 Ok(())
             },
@@ -236,12 +232,12 @@ impl<'data> Section<'data> {
             for _ in 0..sites {
                 let stack = read_stack(profile, &mut cursor)?;
                 let info = read_block(&mut cursor, schema)?;
-                memory::push(&mut record.alloc_sites, AllocSite { stack, info, histogram: None }, HOLD_RECORDS)?;
+                record.alloc_sites.push(AllocSite { stack, info, histogram: None });
             }
             for _ in 0..cursor.u64("number of call sites")? {
                 let frames = read_stack(profile, &mut cursor)?;
                 let callees = if *version >= since::CALLEES { read_callees(&mut cursor)? } else { Vec::new() };
-                memory::push(&mut record.call_sites, CallSite { frames, callees }, HOLD_RECORDS)?;
+                record.call_sites.push(CallSite { frames, callees });
             }
             at_end(&cursor)?;
             if profile.record(function).is_some() {
@@ -293,7 +289,7 @@ fn read_block(cursor: &mut Cursor<'_>, schema: &[Field]) -> Result<MemInfoBlock>
 fn read_callees(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     let count = cursor.u64("number of callees")?;
     let callees = cursor.take("callees", count.saturating_mul(8))?;
-    memory::collect(callees.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)), HOLD_INPUT)
+    Ok(callees.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
 }
 
 fn at_end(cursor: &Cursor<'_>) -> Result<()> {

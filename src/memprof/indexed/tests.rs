@@ -1,9 +1,9 @@
 //! Sections built and damaged word by word; files of genuine tools are read in
 //! `tests/memprof`.
 
-use super::*;
 use crate::compat::Compat;
 use crate::limits::Limits;
+use crate::memprof::indexed::*;
 use crate::memprof::{Field, MemoryProfile, Schema, yaml};
 use crate::model::Release;
 

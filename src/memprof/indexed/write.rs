@@ -1,17 +1,16 @@
 //! Writing the section, byte for byte as the release asked for.
 
-use super::layout::{default_version, header_words, schema_of, since, written_versions};
-use super::radix::RadixArray;
-use super::table::{ItemHeader, write_table};
-use super::{NEWEST_VERSION, data_access};
 use crate::bytes::{Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{self, HOLD_OUTPUT};
 use crate::memprof::fields::{Field, MemInfoBlock, Schema};
 use crate::memprof::hotness::MemProfSummary;
-use crate::memprof::ids::{frame_ids, stack_ids, write_frame};
+use crate::memprof::indexed::layout::RadixArray;
+use crate::memprof::indexed::layout::{ItemHeader, write_table};
+use crate::memprof::indexed::layout::{default_version, header_words, schema_of, since, written_versions};
+use crate::memprof::indexed::layout::{frame_ids, stack_ids, write_frame};
+use crate::memprof::indexed::{NEWEST_VERSION, data_access};
 use crate::memprof::model::MemoryProfile;
-use crate::memprof::stacks::StackHandle;
+use crate::memprof::model::StackHandle;
 use crate::model::hash_order::large_number_map_order;
 use crate::model::{Loss, LossKind, Losses, Release};
 
@@ -49,7 +48,7 @@ impl WriteOptions {
     }
 }
 
-/// What a section cannot hold of a profile, fields that nobody asked for aside.
+/// Returns what a section cannot store of a profile. Fields that were not requested do not count.
 pub fn losses(profile: &MemoryProfile, options: &WriteOptions) -> Vec<Loss> {
     let mut losses = Losses::new();
     if options.version < since::CALLEES {
@@ -72,7 +71,7 @@ pub fn write(profile: &MemoryProfile, options: &WriteOptions) -> Result<Vec<u8>>
     if options.version > NEWEST_VERSION {
         return Err(Error::usage(format!("there is no memory profile version {}", options.version)));
     }
-    let frame_ids = frame_ids(options.release, profile.stacks.frames())?;
+    let frame_ids = frame_ids(options.release, profile.stacks.frames());
     let writer = Writer { profile, options: *options, frame_ids };
     if options.version >= since::ARRAYS { writer.arrays() } else { writer.tables() }
 }
@@ -91,12 +90,12 @@ impl Writer<'_> {
         sink.u64(version.into());
         let mut words: Vec<_> = (1..header_words(version)).map(|_| sink.reserve()).collect();
         if version >= since::CALLEES {
-            let numbers = MemProfSummary::of(self.profile)?.numbers();
+            let numbers = MemProfSummary::of(self.profile).numbers();
             sink.u32(numbers.len() as u32);
             sink.u64s(&numbers);
         }
         self.write_schema(&mut sink);
-        let array = RadixArray::encode(&self.profile.stacks, &self.frame_ids)?;
+        let array = RadixArray::encode(&self.profile.stacks, &self.frame_ids);
         if array.elements.len() > i32::MAX as usize {
             let (found, limit) = (array.elements.len() as u64, i32::MAX as u64);
             return Err(ErrorKind::TooLarge { field: "array of call stacks", found, limit }.into());
@@ -122,7 +121,7 @@ impl Writer<'_> {
         let version = self.options.version;
         let (stacks, ids) = (&self.profile.stacks, &self.frame_ids);
         let has_stack_table = version >= since::STACK_TABLE;
-        let stack_keys = if has_stack_table { stack_ids(stacks, ids)? } else { Vec::new() };
+        let stack_keys = if has_stack_table { stack_ids(stacks, ids) } else { Vec::new() };
         let mut sink = Sink::new(Endian::Little);
         if version >= since::VERSION_WORD {
             sink.u64(version.into());
@@ -158,7 +157,7 @@ impl Writer<'_> {
     fn write_records(&self, sink: &mut Sink, mut write_stack: impl FnMut(&mut Sink, StackHandle)) -> Result<u64> {
         let fields: Vec<Field> = self.options.schema.fields().collect();
         let functions = self.profile.records().iter().map(|record| record.function);
-        let keys: Vec<u64> = memory::collect(functions, HOLD_OUTPUT)?;
+        let keys: Vec<u64> = functions.collect();
         write_table(sink, &keys, ItemHeader::WithKeyLength, |sink, at| {
             let record = &self.profile.records()[at];
             sink.u64(record.alloc_sites.len() as u64);
@@ -179,13 +178,13 @@ impl Writer<'_> {
 
     fn write_frames(&self, sink: &mut Sink) -> Result<u64> {
         let frames = self.profile.stacks.frames();
-        let (keys, order) = self.insertion_order(&self.frame_ids)?;
+        let (keys, order) = self.insertion_order(&self.frame_ids);
         write_table(sink, &keys, ItemHeader::WithKeyLength, |sink, at| write_frame(sink, &frames[order[at]]))
     }
 
     fn write_stacks(&self, sink: &mut Sink, keys: &[u64]) -> Result<u64> {
-        let stacks: Vec<_> = memory::collect(self.profile.stacks.iter(), HOLD_OUTPUT)?;
-        let (keys, order) = self.insertion_order(keys)?;
+        let stacks: Vec<_> = self.profile.stacks.iter().collect();
+        let (keys, order) = self.insertion_order(keys);
         write_table(sink, &keys, ItemHeader::WithoutKeyLength, |sink, at| {
             stacks[order[at]].iter().for_each(|frame| sink.u64(self.frame_ids[frame.index()]));
         })
@@ -193,13 +192,13 @@ impl Writer<'_> {
 
     /// Up to release 19 frames and stacks pass through one more map on their
     /// way into the table. The keys in the order of the table, and which they were.
-    fn insertion_order(&self, keys: &[u64]) -> Result<(Vec<u64>, Vec<usize>)> {
+    fn insertion_order(&self, keys: &[u64]) -> (Vec<u64>, Vec<usize>) {
         if self.options.release >= Release(20) {
-            return Ok((memory::copied(keys, HOLD_OUTPUT)?, memory::collect(0..keys.len(), HOLD_OUTPUT)?));
+            return (keys.to_vec(), (0..keys.len()).collect::<Vec<_>>());
         }
         let order = large_number_map_order(self.options.release, keys).into_iter().map(|at| at as usize);
-        let order = memory::collect(order, HOLD_OUTPUT)?;
-        Ok((memory::collect(order.iter().map(|at| keys[*at]), HOLD_OUTPUT)?, order))
+        let order = order.collect::<Vec<_>>();
+        (order.iter().map(|at| keys[*at]).collect::<Vec<_>>(), order)
     }
 }
 

@@ -1,13 +1,20 @@
 //! Reading the dumps of a file and adding them up.
 
 use crate::bytes::{Cursor, Endian};
+use crate::digits::push_decimal;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::memory::{self, HOLD_INPUT, HOLD_STACKS};
+use crate::memory;
+use crate::memory::{HOLD_INPUT, HOLD_STACKS};
 use crate::memprof::fields::{Field, MemInfoBlock, Schema};
+use crate::memprof::hotness::MemProfSummary;
+use crate::memprof::model::{AllocSite, Frame, MemoryProfile, StackHandle};
+use crate::memprof::yaml::write_summary;
 use foldhash::HashMap;
 #[cfg(feature = "correlate")]
 use foldhash::HashSet;
+use std::io;
+use std::io::Write;
 
 /// First word of every dump: `\xFFmprofr\x81` read as a big-endian number.
 pub(crate) const MAGIC: u64 = 0xff6d_7072_6f66_7281;
@@ -36,11 +43,11 @@ pub struct Segment {
     pub end: u64,
     /// Where the image was loaded.
     pub offset: u64,
-    /// The image's build id, from version 3 on; empty when it has none.
+    /// The image's build id, in version 3 and later; empty if it has none.
     pub build_id: Vec<u8>,
 }
 
-/// What was measured along one stack.
+/// The measurements of one stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Context<'data> {
     /// Its stack.
@@ -53,7 +60,7 @@ pub struct Context<'data> {
     pub stack: Addresses<'data>,
 }
 
-/// Addresses of a stack as they stand in the file, leaf first.
+/// Encoded addresses of a stack, leaf first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Addresses<'data>(&'data [[u8; 8]]);
 
@@ -71,7 +78,7 @@ impl Addresses<'_> {
 pub struct RawMemProf<'data> {
     /// Version of the last dump, 1 to 5.
     pub version: u64,
-    /// How many dumps there are.
+    /// The number of dumps.
     pub dumps: usize,
     /// Executable parts, the program's own first.
     pub segments: Vec<Segment>,
@@ -81,17 +88,17 @@ pub struct RawMemProf<'data> {
     by_id: HashMap<u64, u32>,
     /// Entries with numbers, in order of first appearance.
     contexts: Vec<u32>,
-    /// Entries with stacks, dump by dump, as they stand there; each only once.
+    /// Entries with stacks, in the order of each dump; each only once.
     stack_order: Vec<Vec<u32>>,
 }
 
-/// What is known of a stack id.
+/// The numbers and the stack of a stack id.
 #[derive(Debug, Clone)]
 struct Entry<'data> {
     id: u64,
     numbers: Numbers<'data>,
     stack: Option<Addresses<'data>>,
-    /// How many dumps there were when the stack came last.
+    /// The number of the last dump that has the stack.
     dump: u32,
 }
 
@@ -100,7 +107,7 @@ struct Entry<'data> {
 enum Numbers<'data> {
     /// No dump has any.
     None,
-    /// Those of one dump: the block, and its histogram.
+    /// The numbers of one dump: the block, and its histogram.
     Stored { bytes: &'data [u8], version: u8 },
     /// The sum of several dumps.
     Sum(Box<(MemInfoBlock, Vec<u64>)>),
@@ -152,23 +159,21 @@ impl<'data> RawMemProf<'data> {
     #[cfg(feature = "correlate")]
     pub(super) fn stacks_in_map_order(
         &self,
-        map_order: impl Fn(&[u64]) -> Result<Vec<u32>>,
-    ) -> Result<impl Iterator<Item = Addresses<'data>>> {
-        let in_map_order = |entries: &[u32]| -> Result<Vec<u32>> {
-            let ids: Vec<u64> = memory::collect(entries.iter().map(|at| self.entries[*at as usize].id), HOLD_STACKS)?;
-            memory::collect(map_order(&ids)?.into_iter().map(|at| entries[at as usize]), HOLD_STACKS)
+        map_order: impl Fn(&[u64]) -> Vec<u32>,
+    ) -> impl Iterator<Item = Addresses<'data>> {
+        let in_map_order = |entries: &[u32]| -> Vec<u32> {
+            let ids: Vec<u64> = entries.iter().map(|at| self.entries[*at as usize].id).collect();
+            map_order(&ids).into_iter().map(|at| entries[at as usize]).collect()
         };
         // The first dump's map is kept; others are walked and put into it.
         let mut dumps = self.stack_order.iter();
-        let mut inserted = memory::copied(dumps.next().map_or(&[][..], Vec::as_slice), HOLD_STACKS)?;
+        let mut inserted = dumps.next().map_or(&[][..], Vec::as_slice).to_vec();
         let mut known: HashSet<u32> = HashSet::default();
         for dump in dumps {
-            memory::reserve(&mut known, inserted.len(), HOLD_STACKS)?;
             known.extend(&inserted);
-            memory::reserve(&mut inserted, dump.len(), HOLD_STACKS)?;
-            inserted.extend(in_map_order(dump)?.into_iter().filter(|at| !known.contains(at)));
+            inserted.extend(in_map_order(dump).into_iter().filter(|at| !known.contains(at)));
         }
-        Ok(in_map_order(&inserted)?.into_iter().filter_map(|at| self.entries[at as usize].stack))
+        in_map_order(&inserted).into_iter().filter_map(|at| self.entries[at as usize].stack)
     }
 
     /// The build ids of all segments that have one, each once.
@@ -212,29 +217,27 @@ impl<'data> RawMemProf<'data> {
     }
 
     /// The entry of a stack id, which is added if it is new.
-    fn entry(&mut self, id: u64) -> Result<u32> {
-        memory::reserve(&mut self.by_id, 1, HOLD_STACKS)?;
-        // Stacks stand in the order of their records, and take 16 bytes at least.
+    fn entry(&mut self, id: u64) -> u32 {
+        // A stack takes at least 16 bytes, so 2^32 of them are more than an input can have.
         let at = *self.by_id.entry(id).or_insert(self.entries.len() as u32);
         if at as usize == self.entries.len() {
             let entry = Entry { id, numbers: Numbers::None, stack: None, dump: 0 };
-            memory::push(&mut self.entries, entry, HOLD_STACKS)?;
+            self.entries.push(entry);
         }
-        Ok(at)
+        at
     }
 
     fn add_numbers(&mut self, id: u64, later: Numbers<'data>) -> Result<()> {
-        let at = self.entry(id)?;
+        let at = self.entry(id);
         let known = &mut self.entries[at as usize].numbers;
         if let Numbers::None = known {
             *known = later;
-            return memory::push(&mut self.contexts, at, HOLD_STACKS);
+            self.contexts.push(at);
+            return Ok(());
         }
         let (mut info, mut histogram) = known.decode()?;
         let (later, more) = later.decode()?;
         info.add_later_dump(&later);
-        let missing = more.len().saturating_sub(histogram.len());
-        memory::reserve(&mut histogram, missing, HOLD_INPUT)?;
         histogram.resize(histogram.len().max(more.len()), 0);
         histogram.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
         *known = Numbers::Sum(Box::new((info, histogram)));
@@ -243,11 +246,11 @@ impl<'data> RawMemProf<'data> {
 
     fn add_stack(&mut self, id: u64, addresses: Addresses<'data>, place: u64) -> Result<()> {
         let dump = self.dumps as u32;
-        // Stacks stand in the order of their records, so that the next one is known without a search.
+        // Stacks are in the order of their records, so the next one needs no search.
         let next = self.stack_order.last().and_then(|order| order.last()).map_or(0, |last| *last + 1);
         let at = match self.entries.get(next as usize) {
             Some(entry) if entry.id == id => next,
-            _ => self.entry(id)?,
+            _ => self.entry(id),
         };
         let entry = &mut self.entries[at as usize];
         if entry.stack.is_some_and(|known| known != addresses) {
@@ -257,7 +260,7 @@ impl<'data> RawMemProf<'data> {
         entry.stack = Some(addresses);
         if entry.dump != dump {
             entry.dump = dump;
-            memory::push(self.stack_order.last_mut().expect("a dump was begun"), at, HOLD_STACKS)?;
+            self.stack_order.last_mut().expect("a dump was begun").push(at);
         }
         Ok(())
     }
@@ -272,7 +275,7 @@ impl Numbers<'_> {
                 let (block, histogram) = bytes.split_at(schema_of(version).block_size().min(bytes.len()));
                 (MemInfoBlock::from_stored(block), decode_histogram(histogram, version)?)
             }
-            Self::Sum(sum) => (sum.0, memory::copied(&sum.1, HOLD_INPUT)?),
+            Self::Sum(sum) => (sum.0, sum.1.to_vec()),
         })
     }
 }
@@ -354,7 +357,7 @@ impl<'data> Dump<'data> {
                     Error::malformed(format!("a build id has {len} bytes, at most 32 fit")).at("segments", place)
                 );
             };
-            memory::push(&mut segments, Segment { start, end, offset, build_id: id.to_vec() }, HOLD_INPUT)?;
+            segments.push(Segment { start, end, offset, build_id: id.to_vec() });
         }
         Ok(segments)
     }
@@ -367,7 +370,7 @@ impl<'data> Dump<'data> {
         said.map_or(0, |said| said.min(fit) as usize)
     }
 
-    /// Hands the numbers of each context to `take`, as they stand here.
+    /// Passes the encoded numbers of each context to `take`.
     fn contexts(&self, mut take: impl FnMut(u64, &'data [u8]) -> Result<()>) -> Result<()> {
         let mut cursor = self.part(self.header.records, self.header.stacks, "records");
         let version = self.header.version;
@@ -409,4 +412,130 @@ fn decode_histogram(stored: &[u8], version: u64) -> Result<Vec<u64>> {
         return memory::collect(stored.as_chunks::<2>().0.iter().map(decode), HOLD_INPUT);
     }
     memory::collect(stored.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)), HOLD_INPUT)
+}
+
+// `show --memory` of a raw profile, byte for byte as LLVM 22 prints it.
+
+/// Prints a raw profile; `profile` is what it says when its addresses, of
+/// `stacks` call stacks, are looked up.
+///
+/// # Errors
+///
+/// The errors of `out`.
+pub fn write(raw: &RawMemProf<'_>, profile: &MemoryProfile, stacks: usize, out: &mut dyn Write) -> io::Result<()> {
+    let summary = MemProfSummary::of(profile);
+    write_summary(&summary, None, out)?;
+    let with_sites = profile.records().iter().filter(|record| !record.alloc_sites.is_empty()).count();
+    writeln!(out, "MemprofProfile:\n  Summary:")?;
+    writeln!(out, "    Version: {}", raw.version)?;
+    writeln!(out, "    NumSegments: {}", raw.segments.len())?;
+    writeln!(out, "    NumMibInfo: {}", profile.alloc_sites().count())?;
+    writeln!(out, "    NumAllocFunctions: {with_sites}")?;
+    writeln!(out, "    NumStackOffsets: {stacks}")?;
+    writeln!(out, "  Segments:")?;
+    for segment in &raw.segments {
+        let id = match segment.build_id.as_slice() {
+            [] => "<None>".to_string(),
+            id => crate::model::description::hex(id),
+        };
+        writeln!(out, "  -\n    BuildId: {id}")?;
+        for (name, address) in [("Start", segment.start), ("End", segment.end), ("Offset", segment.offset)] {
+            writeln!(out, "    {name}: 0x{address:X}")?;
+        }
+    }
+    writeln!(out, "  Records:")?;
+    let frames = vec![Vec::new(); profile.stacks.frames().len()];
+    let mut printer = Printer { profile, frames, text: Vec::new() };
+    for record in profile.records() {
+        printer.text.extend_from_slice(b"  -\n    FunctionGUID: ");
+        printer.number(record.function);
+        if !record.alloc_sites.is_empty() {
+            printer.text.extend_from_slice(b"    AllocSites:\n");
+        }
+        for site in &record.alloc_sites {
+            printer.alloc_site(site);
+            printer.hand_over(out, PART)?;
+        }
+        if !record.call_sites.is_empty() {
+            printer.text.extend_from_slice(b"    CallSites:\n");
+        }
+        for site in &record.call_sites {
+            printer.frames(site.frames, b"    -\n      -\n");
+            printer.hand_over(out, PART)?;
+        }
+    }
+    printer.hand_over(out, 0)
+}
+
+/// Bytes of text that are written at once.
+const PART: usize = 1 << 16;
+
+struct Printer<'a> {
+    profile: &'a MemoryProfile,
+    /// The lines of each frame, once they were needed.
+    frames: Vec<Vec<u8>>,
+    text: Vec<u8>,
+}
+
+impl Printer<'_> {
+    /// Hands the text over if it is long enough.
+    fn hand_over(&mut self, out: &mut dyn Write, least: usize) -> io::Result<()> {
+        if self.text.len() >= least {
+            out.write_all(&self.text)?;
+            self.text.clear();
+        }
+        Ok(())
+    }
+
+    /// A number that ends its line.
+    fn number(&mut self, number: u64) {
+        push_decimal(&mut self.text, number);
+        self.text.push(b'\n');
+    }
+
+    fn alloc_site(&mut self, site: &AllocSite) {
+        self.text.extend_from_slice(b"    -\n      Callstack:\n");
+        self.frames(site.stack, b"      -\n");
+        self.text.extend_from_slice(b"      MemInfoBlock:\n");
+        for field in Field::all() {
+            for part in ["        ", field.name(), ": "] {
+                self.text.extend_from_slice(part.as_bytes());
+            }
+            self.number(site.info.value(field));
+        }
+        if let Some(histogram) = &site.histogram {
+            self.text.extend_from_slice(b"        AccessHistogramValues:");
+            for value in histogram.iter() {
+                self.text.push(b' ');
+                push_decimal(&mut self.text, *value);
+            }
+            self.text.push(b'\n');
+        }
+    }
+
+    /// The frames of a stack, each behind `before`.
+    fn frames(&mut self, stack: StackHandle, before: &[u8]) {
+        for frame in self.profile.stacks.stack(stack) {
+            let lines = &mut self.frames[frame.index()];
+            if lines.is_empty() {
+                *lines = frame_lines(self.profile.stacks.frame(*frame), self.profile);
+            }
+            self.text.extend_from_slice(before);
+            self.text.extend_from_slice(lines);
+        }
+    }
+}
+
+fn frame_lines(frame: Frame, profile: &MemoryProfile) -> Vec<u8> {
+    let Frame { function, line_offset, column, is_inline } = frame;
+    let mut lines = format!("        Function: {function}\n").into_bytes();
+    if let Some(name) = profile.names.get(&function) {
+        lines.extend_from_slice(b"        SymbolName: ");
+        lines.extend_from_slice(name);
+        lines.push(b'\n');
+    }
+    let inline = u8::from(is_inline);
+    let rest = format!("        LineOffset: {line_offset}\n        Column: {column}\n        Inline: {inline}\n");
+    lines.extend_from_slice(rest.as_bytes());
+    lines
 }

@@ -24,14 +24,11 @@
 mod dumps;
 #[cfg(feature = "correlate")]
 mod resolve;
-#[cfg(feature = "correlate")]
-mod room;
-mod show;
 
 #[cfg(test)]
 mod tests;
 
+pub use dumps::write as show;
 pub use dumps::{Addresses, Context, RawMemProf, Segment, is_raw};
 #[cfg(feature = "correlate")]
 pub use resolve::{Program, Programs, Resolved, resolve};
-pub use show::write as show;

@@ -1,18 +1,19 @@
 //! From addresses to functions and lines, with the program that ran.
 
-use super::dumps::{RawMemProf, Segment};
-use super::room::{self, MemoryBudget};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::limits::Limits;
-use crate::memory::{self, HOLD_RECORDS, HOLD_STACKS};
+use crate::memory::{self, HOLD_RECORDS};
 use crate::memprof::fields::Schema;
-use crate::memprof::model::{AllocSite, CallSite, MemoryProfile, canonical_name, guid};
-use crate::memprof::stacks::{Frame, FrameHandle, StackHandle};
+use crate::memprof::model::{
+    AllocSite, CallSite, Frame, FrameHandle, MemoryProfile, StackHandle, canonical_name, guid,
+};
+use crate::memprof::raw::dumps::{RawMemProf, Segment};
 use crate::model::Release;
 use crate::model::description::hex;
 use crate::model::hash_order::large_number_map_order;
-use crate::objects::{self, InlineFrame};
+use crate::objects;
+use crate::objects::InlineFrame;
 use foldhash::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -143,7 +144,7 @@ pub struct Resolved {
     pub stacks: usize,
 }
 
-/// Files of the runtime: what is in them is no part of a stack.
+/// Files of the runtime, whose frames are not part of a stack.
 const RUNTIME_FILES: [&[u8]; 3] = [b"memprof_malloc_linux.cpp", b"memprof_interceptors.cpp", b"memprof_new_delete.cpp"];
 
 /// Looks the addresses of a profile up in the program and in libraries that it
@@ -165,14 +166,14 @@ pub fn resolve(raw: &RawMemProf<'_>, programs: &[Arc<Program>], release: Release
     let mut room = MemoryBudget::of(raw.size() + programs.iter().map(|program| program.bytes.len()).sum::<usize>());
     let addresses = ProgramAddresses::of(raw, &images)?;
     let chains = addresses.chains(&images, &mut room)?;
-    let places = memory::filled(None, chains.len(), HOLD_STACKS)?;
+    let places = vec![None; chains.len()];
     let mut resolver = Resolver { profile: MemoryProfile::new(Schema::FULL), places };
     let mut left = chains.iter().filter(|chain| is_of_the_program(chain)).count();
     if left == 0 {
         let error = nothing_found(raw);
         return Err(programs.iter().fold(error, |error, program| error.within(&program.path)));
     }
-    for stack in raw.stacks_in_map_order(|ids| Ok(large_number_map_order(release, ids)))? {
+    for stack in raw.stacks_in_map_order(|ids| large_number_map_order(release, ids)) {
         for number in stack.iter().filter_map(|address| addresses.number(address)) {
             left -= usize::from(resolver.add_frames(number, &chains[number]));
         }
@@ -182,7 +183,6 @@ pub fn resolve(raw: &RawMemProf<'_>, programs: &[Arc<Program>], release: Release
     }
     drop(chains);
     let stacks = resolver.records(raw, &addresses, &mut room)?;
-    resolver.profile.check_memory()?;
     Ok(Resolved { profile: resolver.profile, stacks })
 }
 
@@ -285,7 +285,7 @@ struct ProgramAddresses {
     /// The image of each, and the address in its terms, by number.
     links: Vec<(usize, u64)>,
     /// The number of each address; nothing for those of other images.
-    numbers: HashMap<u64, Option<u32>>,
+    numbers: HashMap<u64, Option<usize>>,
 }
 
 impl ProgramAddresses {
@@ -296,14 +296,11 @@ impl ProgramAddresses {
             images.find_map(|(image, at)| Some((image, at.loaded.link_address(address)?)))
         };
         for stack in raw.stacks() {
-            memory::reserve(&mut addresses.numbers, stack.iter().len(), HOLD_STACKS)?;
-            memory::reserve(&mut addresses.links, stack.iter().len(), HOLD_STACKS)?;
             for address in stack.iter() {
                 addresses.numbers.entry(address).or_insert_with(|| {
                     let link = link_address(address)?;
                     addresses.links.push(link);
-                    // A stack takes 8 bytes an address: more than 2^32 fit in no input.
-                    Some(addresses.links.len() as u32 - 1)
+                    Some(addresses.links.len() - 1)
                 });
             }
         }
@@ -311,22 +308,22 @@ impl ProgramAddresses {
     }
 
     fn number(&self, address: u64) -> Option<usize> {
-        self.numbers.get(&address).copied().flatten().map(|number| number as usize)
+        self.numbers.get(&address).copied().flatten()
     }
 
     /// The functions at each address, by number.
     fn chains(&self, images: &[Image<'_>], room: &mut MemoryBudget) -> Result<Vec<Vec<InlineFrame>>> {
-        let mut order: Vec<usize> = memory::collect(0..self.links.len(), HOLD_STACKS)?;
+        let mut order: Vec<usize> = (0..self.links.len()).collect();
         order.sort_unstable_by_key(|number| self.links[*number]);
-        let mut chains = memory::filled(Vec::new(), order.len(), HOLD_STACKS)?;
+        let mut chains = vec![Vec::new(); order.len()];
         for numbers in order.chunk_by(|a, b| self.links[*a].0 == self.links[*b].0) {
             let Image { program, file, .. } = &images[self.links[numbers[0]].0];
             let sorted = numbers.iter().map(|number| self.links[*number].1);
-            let sorted: Vec<u64> = memory::collect(sorted, HOLD_STACKS)?;
-            let most = room.left_for(room::PLACE);
+            let sorted: Vec<u64> = sorted.collect();
+            let most = room.left_for(PLACE);
             let found = objects::inline_chains(file, &program.path, &sorted, &program.limits, most);
             let found = found.map_err(|error| error.within(&program.path))?;
-            room.take(found.iter().map(Vec::len).sum(), room::PLACE)?;
+            room.take(found.iter().map(Vec::len).sum(), PLACE)?;
             numbers.iter().zip(found).for_each(|(number, chain)| chains[*number] = chain);
         }
         Ok(chains)
@@ -343,7 +340,7 @@ fn is_of_the_program(chain: &[InlineFrame]) -> bool {
 /// Makes records of contexts.
 struct Resolver {
     profile: MemoryProfile,
-    /// What is known of each address that counts, by number.
+    /// The frames of each address of the program, by number.
     places: Vec<Option<Place>>,
 }
 
@@ -401,7 +398,7 @@ impl Resolver {
             for place in numbers.into_iter().filter_map(|number| self.places[number].as_ref()) {
                 let frames: StackHandle = self.profile.stacks.intern(&place.frames);
                 let sites = &mut self.profile.record_mut(function).call_sites;
-                memory::push(sites, CallSite { frames, callees: Vec::new() }, HOLD_RECORDS)?;
+                sites.push(CallSite { frames, callees: Vec::new() });
             }
         }
         Ok(stacks.iter().flatten().count())
@@ -416,8 +413,6 @@ impl Resolver {
         room: &mut MemoryBudget,
     ) -> Result<(Vec<Option<StackHandle>>, CallSites)> {
         let (mut stacks, mut call_sites) = (Vec::new(), CallSites::default());
-        memory::reserve(&mut stacks, raw.contexts().len(), HOLD_STACKS)?;
-        self.profile.stacks.reserve(raw.contexts().len());
         let mut stack = Vec::new();
         for returns in raw.stacks() {
             stack.clear();
@@ -428,9 +423,9 @@ impl Resolver {
                 if !std::mem::replace(&mut place.is_call_site[first], true) {
                     let frames = place.frames[first..].iter();
                     let functions = frames.map(|frame| self.profile.stacks.frame(*frame).function);
-                    { functions }.try_for_each(|function| call_sites.add(function, number))?;
+                    functions.for_each(|function| call_sites.add(function, number));
                 }
-                room.take(place.frames.len(), room::FRAME)?;
+                room.take(place.frames.len(), FRAME)?;
                 stack.extend_from_slice(&place.frames);
             }
             stacks.push((!stack.is_empty()).then(|| self.profile.stacks.intern(&stack)));
@@ -446,12 +441,10 @@ impl Resolver {
         for stack in stacks.iter().flatten() {
             functions.clear();
             functions.extend(allocating(&self.profile, *stack));
-            room.take(functions.len(), room::SITE)?;
-            memory::reserve(&mut all, functions.len(), HOLD_RECORDS)?;
+            room.take(functions.len(), SITE)?;
             all.extend(functions.iter().map(|function| self.profile.record_index(*function)));
         }
-        self.profile.check_memory()?;
-        let mut sites = memory::filled(0, self.profile.records().len(), HOLD_RECORDS)?;
+        let mut sites = vec![0; self.profile.records().len()];
         all.iter().for_each(|at| sites[*at] += 1);
         for (record, sites) in self.profile.records_mut().iter_mut().zip(sites) {
             record.alloc_sites.try_reserve_exact(sites).map_err(|_| memory::refused(HOLD_RECORDS))?;
@@ -478,16 +471,87 @@ struct CallSites {
 }
 
 impl CallSites {
-    fn add(&mut self, function: u64, number: usize) -> Result<()> {
-        memory::reserve(&mut self.seen, 1, HOLD_STACKS)?;
-        memory::reserve(&mut self.by_function, 1, HOLD_STACKS)?;
+    fn add(&mut self, function: u64, number: usize) {
         if !self.seen.insert((function, number)) {
-            return Ok(());
+            return;
         }
         let at = *self.by_function.entry(function).or_insert(self.functions.len());
         if at == self.functions.len() {
-            memory::push(&mut self.functions, (function, Vec::new()), HOLD_STACKS)?;
+            self.functions.push((function, Vec::new()));
         }
-        memory::push(&mut self.functions[at].1, number, HOLD_STACKS)
+        self.functions[at].1.push(number);
+    }
+}
+
+// How much call stacks may take.
+//
+// A function that is inlined stands once in debug info, and in the stack of each
+// address inside it; so what comes of a dump and its program may be as much as
+// the product of their sizes. No program inlines like that.
+
+/// Bytes for each byte of the dump and its programs.
+const BYTES: usize = 32;
+/// Bytes beside these.
+const BASE: usize = 1 << 20;
+
+/// About what a function at an address takes: its frame, and the call site that
+/// the function has there.
+pub(super) const PLACE: usize = 128;
+/// A frame of a stack, in a list that grows.
+pub(super) const FRAME: usize = 8;
+/// An allocation in one of the functions that it belongs to.
+pub(super) const SITE: usize = size_of::<AllocSite>();
+
+/// Memory that is left for call stacks.
+pub(super) struct MemoryBudget {
+    most: usize,
+    left: usize,
+}
+
+impl MemoryBudget {
+    /// The budget for a dump and programs of `bytes` bytes together.
+    pub(super) fn of(bytes: usize) -> Self {
+        let most = bytes.saturating_mul(BYTES).saturating_add(BASE);
+        Self { most, left: most }
+    }
+
+    /// Returns the number of items of that size that fit.
+    pub(super) fn left_for(&self, size: usize) -> usize {
+        self.left / size
+    }
+
+    /// Takes room for things of that size.
+    ///
+    /// # Errors
+    ///
+    /// Limit exceeded when there is none.
+    pub(super) fn take(&mut self, count: usize, size: usize) -> Result<()> {
+        let bytes = count.saturating_mul(size);
+        let Some(left) = self.left.checked_sub(bytes) else {
+            let what = "memory in bytes for call stacks with their inlined calls";
+            let found = (self.most - self.left).saturating_add(bytes) as u64;
+            return Err(ErrorKind::LimitExceeded { what, found, limit: self.most as u64 }.into());
+        };
+        self.left = left;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_budget_shrinks_with_each_use() {
+        let mut room = MemoryBudget::of(1000);
+        assert_eq!(room.left_for(BASE), 1);
+        room.take(1, BASE).unwrap();
+        room.take(1000, BYTES - 1).unwrap();
+        assert_eq!((room.left_for(1), room.left_for(1000)), (1000, 1));
+        let error = room.take(1001, 1).unwrap_err().to_string();
+        let (found, limit) = (BASE + BYTES * 1000 + 1, BASE + BYTES * 1000);
+        assert!(error.contains(&format!("{found}, the limit is {limit}")), "{error}");
+        assert!(room.take(usize::MAX, usize::MAX).is_err());
+        room.take(1000, 1).unwrap();
     }
 }

@@ -1,11 +1,11 @@
 //! Dumps built field by field. Files that programs wrote are in
 //! `testdata/memprof`.
 
-use super::dumps::MAGIC;
-use super::*;
 use crate::bytes::{Endian, Sink};
 use crate::limits::Limits;
 use crate::memprof::Field;
+use crate::memprof::raw::dumps::MAGIC;
+use crate::memprof::raw::*;
 
 /// A dump: a segment, a record for each context, and their stacks.
 #[derive(Clone)]

@@ -1,8 +1,8 @@
 //! Documents that are read, refused, and printed.
 
-use super::*;
 use crate::compat::Compat;
 use crate::limits::Limits;
+use crate::memprof::yaml::*;
 use crate::memprof::{Field, MemoryProfile, guid};
 
 fn read_text(text: &str) -> crate::Result<MemoryProfile> {
@@ -135,57 +135,18 @@ fn each_fault_of_the_form_is_named() {
     }
 }
 
-/// What the reader of regular documents takes must mean the same to the one that
-/// reads all of them.
 #[test]
-fn regular_documents_mean_the_same_when_read_the_long_way() {
-    const DOCUMENT: &str = "---
-HeapProfileRecords:
-  - GUID: f
-    AllocSites:
-      - Callstack: [ { Function: g, LineOffset: 1, Column: 1, IsInlineFrame: true } ]
-        MemInfoBlock: { AllocCount: 3 }
-    CallSites:
-    - Frames: []
-      CalleeGuids: [ f, 0x1 ]
-DataAccessProfiles:
-  SampledRecords:
-    - Symbol: a
-      AccessCount: 3
-  KnownColdSymbols: [ x, 'y' ]
-...
-";
-    const PIECES: [&str; 32] = [
-        " ", "\n", "  ", "- ", ": ", ":", ",", "[", "]", "{", "}", "'", "\"", "#", " #c", "f", "0x1", "GUID: ",
-        "\n---\n", "\n...\n", "? ", "&a ", "*a", "|", ">", "null", "~", "!t ", "\t", "\\", "\r", "\n    ",
-    ];
-    let mut state = 1_u64;
-    let mut below = move |limit: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % limit
-    };
-    let (mut regular, mut irregular) = (0, 0);
-    for _ in 0..3000 {
-        let mut text = DOCUMENT.to_string();
-        for _ in 0..1 + below(2) {
-            let at = below(text.len() + 1);
-            match below(2) {
-                0 => text.insert_str(at, PIECES[below(PIECES.len())]),
-                _ => drop(text.drain(at..(at + 1 + below(5)).min(text.len()))),
-            }
-        }
-        for compat in [Compat::Profbridge, Compat::Llvm22] {
-            let whole = form::read_with(text.as_bytes(), compat, &Limits::default(), form::Way::Whole);
-            match form::read_with(text.as_bytes(), compat, &Limits::default(), form::Way::Regular) {
-                Ok(profile) => {
-                    assert_eq!(print(&profile), print(&whole.expect(&text)), "{text}");
-                    regular += 1;
-                }
-                Err(_) => irregular += usize::from(whole.is_ok()),
-            }
-        }
+fn faults_of_the_syntax_come_before_those_of_records() {
+    for (text, message) in [
+        ("HeapProfileRecords:\n- GUID: 12\n- GUID: 'f\n", "a quote is not closed"),
+        ("HeapProfileRecords:\n- GUID: 12\nDataAccessProfiles: [", "the end of the document comes before"),
+        ("HeapProfileRecords:\n- GUID: 12\n- GUID: 0xg\nHeap: 1", "function \"12\" is decimal"),
+        ("DataAccessProfiles: 7\nHeap: 1\nHeapProfileRecords:\n- GUID: 12", "function \"12\" is decimal"),
+        ("{ HeapProfileRecords: [ { GUID: 12 } ] } x", "function \"12\" is decimal"),
+    ] {
+        let error = read_text(text).unwrap_err().to_string();
+        assert!(error.contains(message), "{text:?}: {error}");
     }
-    assert!(regular > 100 && irregular > 20, "{regular}, {irregular}");
 }
 
 #[test]

@@ -3,18 +3,22 @@
 //! Whatever documents say in unusual ways is read here, and whatever is wrong
 //! with one: LLVM looks at all of it before it looks at what it means.
 
-use super::fault::{NOWHERE, Result};
-use super::node::{Content, Entry, Node};
-use super::state::{Scanner, Token, TokenKind};
-use super::values;
 use crate::error::{Error, ErrorKind};
-use crate::memory::{self, HOLD_INPUT, TryReserve};
+use crate::memprof::yaml::scalars;
+use crate::memprof::yaml::scanner::{Fault, NOWHERE, Result};
+use crate::memprof::yaml::scanner::{Scanner, Token, TokenKind};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Deepest nesting; the form has 8 levels.
+/// The deepest nesting; memory profiles have 8 levels.
 const DEEPEST: u32 = 32;
+
+/// The key of the records in the map of a document.
+pub(super) const RECORDS: &str = "HeapProfileRecords";
+
+/// Receives the records of a document.
+type TakeRecord<'r, 'a> = &'r mut dyn FnMut(Node<'a>);
 
 /// The documents of a file.
 pub(super) struct Documents<'a> {
@@ -36,7 +40,7 @@ enum Head {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ListKind {
     Block,
-    /// Its dashes stand in the column of the map around it.
+    /// Its dashes are in the column of the enclosing map.
     Indentless,
     Flow,
 }
@@ -54,9 +58,9 @@ impl<'a> Documents<'a> {
         Self { scanner: Scanner::new(text), before: None }
     }
 
-    /// The next document that says something. `is_strict` for what LLVM does not
-    /// look at: what follows a document, and a text that it gives up silently.
-    pub(super) fn next_root(&mut self, is_strict: bool) -> Result<Option<Node<'a>>> {
+    /// Returns the next document that is not empty. Its records go to `take_record`, and its list of them is empty.
+    /// `is_strict` also rejects what LLVM does not look at: what follows a document, and a text that it gives up silently.
+    pub(super) fn next_root(&mut self, is_strict: bool, take_record: TakeRecord<'_, 'a>) -> Result<Option<Node<'a>>> {
         loop {
             let is_marked = self.before.is_some() && self.skip_document_end();
             if self.before.is_some() && (self.scanner.failed || self.scanner.peek().kind == TokenKind::StreamEnd) {
@@ -78,7 +82,10 @@ impl<'a> Documents<'a> {
                 Head::Null(_) if is_stuck || self.scanner.failed => return self.checked(is_strict, None),
                 Head::Null(_) => {}
                 head => {
-                    let node = self.node(head, 0);
+                    let node = match head {
+                        Head::Map(kind, mark) => Node { mark, content: self.map(kind, 1, Some(take_record)) },
+                        head => self.node(head, 0),
+                    };
                     return self.checked(is_strict, Some(node));
                 }
             }
@@ -186,12 +193,12 @@ impl<'a> Documents<'a> {
         Some(head)
     }
 
-    /// The node of a head. What comes is without meaning once something is wrong.
+    /// Reads the node of a head. After a fault the result has no meaning.
     fn node(&mut self, head: Head, depth: u32) -> Node<'a> {
         let (mark, content) = match head {
             Head::Null(mark) => (mark, Content::Null),
             Head::Scalar(range) => {
-                let text = values::of_scalar(&mut self.scanner, range.clone());
+                let text = scalars::of_scalar(&mut self.scanner, range.clone());
                 (range, Content::Scalar(text))
             }
             Head::BlockScalar(range, text) => (range, Content::Scalar(Cow::Owned(text))),
@@ -209,33 +216,26 @@ impl<'a> Documents<'a> {
                 (NOWHERE, Content::Null)
             }
             Head::List(kind, mark) => (mark, self.list(kind, depth + 1)),
-            Head::Map(kind, mark) => (mark, self.map(kind, depth + 1)),
+            Head::Map(kind, mark) => (mark, self.map(kind, depth + 1, None)),
         };
         Node { mark, content }
     }
 
     fn list(&mut self, kind: ListKind, depth: u32) -> Content<'a> {
-        let (mut items, mut behind_comma) = (Vec::new(), true);
+        let mut items = Vec::new();
+        self.each_item(kind, depth, &mut |node| items.push(node));
+        Content::List(items)
+    }
+
+    fn each_item(&mut self, kind: ListKind, depth: u32, take: TakeRecord<'_, 'a>) {
+        let mut behind_comma = true;
         while let Some(head) = self.item(kind, &mut behind_comma) {
             let node = self.node(head, depth);
             if self.scanner.is_faulty() {
                 break;
             }
-            if !self.grows(&mut items) {
-                break;
-            }
-            items.push(node);
+            take(node);
         }
-        Content::List(items)
-    }
-
-    /// Makes room for one more; refuses the document where there is none.
-    fn grows(&mut self, items: &mut impl TryReserve) -> bool {
-        let has_room = items.try_reserve_more(1);
-        if !has_room {
-            self.scanner.refuse(memory::refused(HOLD_INPUT));
-        }
-        has_room
     }
 
     /// The next item of a list.
@@ -280,7 +280,8 @@ impl<'a> Documents<'a> {
         }
     }
 
-    fn map(&mut self, kind: MapKind, depth: u32) -> Content<'a> {
+    /// The entries of a map; of the map of a whole document the records go to `take_record`.
+    fn map(&mut self, kind: MapKind, depth: u32, mut take_record: Option<TakeRecord<'_, 'a>>) -> Content<'a> {
         let mut entries: Vec<Entry<'a>> = Vec::new();
         let mut keys = HashSet::new();
         while (kind != MapKind::Pair || entries.is_empty()) && self.has_entry(kind) {
@@ -300,20 +301,21 @@ impl<'a> Documents<'a> {
                 self.scanner.complain(mark.clone(), words, "the value of a key cannot be read");
             }
             let Some(value) = value.filter(|_| is_scalar) else { break };
-            let text = values::of_scalar(&mut self.scanner, mark.clone());
+            let text = scalars::of_scalar(&mut self.scanner, mark.clone());
             let key = Node { mark, content: Content::Scalar(text.clone()) };
-            if !self.grows(&mut keys) {
-                break;
-            }
             if !keys.insert(text) {
                 let (detail, words) = key.repeated();
                 self.scanner.complain(key.mark.clone(), words, &detail);
             }
-            let value = self.node(value, depth);
+            let is_records = key.scalar("a key").is_ok_and(|key| key == RECORDS.as_bytes());
+            let value = match (&mut take_record, value) {
+                (Some(take_record), Head::List(kind, mark)) if is_records && !self.scanner.is_faulty() => {
+                    self.each_item(kind, depth + 1, *take_record);
+                    Node { mark, content: Content::List(Vec::new()) }
+                }
+                (_, value) => self.node(value, depth),
+            };
             if self.scanner.is_faulty() {
-                break;
-            }
-            if !self.grows(&mut entries) {
                 break;
             }
             entries.push((key, value));
@@ -368,7 +370,7 @@ impl<'a> Documents<'a> {
         }
     }
 
-    /// The value behind a key; nothing where none can be read.
+    /// The value after a key; `None` if it cannot be read.
     fn value(&mut self, key: Option<Head>) -> Option<Head> {
         use TokenKind::{BlockEnd, FlowEntry, FlowMappingEnd, Key, Value};
         match key {
@@ -421,6 +423,125 @@ impl<'a> Documents<'a> {
                 }
             }
             _ => {}
+        }
+    }
+}
+
+// What a piece of YAML is.
+
+/// A piece of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Node<'a> {
+    /// What LLVM marks when something is wrong with it: a whole scalar, or the
+    /// first byte of what a list or map begins with.
+    pub(super) mark: Range<usize>,
+    pub(super) content: Content<'a>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Content<'a> {
+    /// Nothing at all.
+    Null,
+    Scalar(Cow<'a, [u8]>),
+    List(Vec<Node<'a>>),
+    Map(Vec<Entry<'a>>),
+}
+
+/// A key and its value.
+pub(super) type Entry<'a> = (Node<'a>, Node<'a>);
+
+impl<'a> Node<'a> {
+    /// Something is wrong with it, which LLVM says in those words.
+    pub(super) fn fault(&self, detail: impl Into<String>, words: impl Into<Cow<'static, str>>) -> Box<Fault> {
+        Fault::new(self.error(detail), self.mark.clone(), words)
+    }
+
+    /// Something is wrong with it that LLVM does not look for.
+    pub(super) fn error(&self, detail: impl Into<String>) -> Error {
+        Error::malformed(detail).at("yaml", self.mark.start as u64)
+    }
+
+    /// What to say of a key that stands in its map already, in our words and in
+    /// those of LLVM.
+    pub(super) fn repeated(&self) -> (String, String) {
+        let name = String::from_utf8_lossy(self.scalar("a key").unwrap_or_default()).into_owned();
+        (format!("the key {name:?} is there already"), format!("duplicated mapping key '{name}'"))
+    }
+
+    fn kind(&self) -> &'static str {
+        match self.content {
+            Content::Null => "nothing",
+            Content::Scalar(_) => "a scalar",
+            Content::List(_) => "a list",
+            Content::Map(_) => "a map",
+        }
+    }
+
+    /// Its items, when it is a list; nothing counts as an empty one.
+    pub(super) fn list(&self, what: &str) -> Result<&[Self]> {
+        match &self.content {
+            Content::Null => Ok(&[]),
+            Content::Scalar(text) if [&b"null"[..], b"Null", b"NULL", b"~"].contains(&&**text) => Ok(&[]),
+            Content::List(items) => Ok(items),
+            _ => Err(self.fault(format!("{what} is {}, not a list", self.kind()), "not a sequence")),
+        }
+    }
+
+    /// Its entries, when it is a map.
+    pub(super) fn map(&self, what: &str) -> Result<&[Entry<'a>]> {
+        match &self.content {
+            Content::Map(entries) => Ok(entries),
+            _ => Err(self.fault(format!("{what} is {}, not a map", self.kind()), "not a mapping")),
+        }
+    }
+
+    /// Its text, when it is a scalar.
+    pub(super) fn scalar(&self, what: &str) -> Result<&[u8]> {
+        match &self.content {
+            Content::Scalar(text) => Ok(text),
+            _ => Err(self.fault(format!("{what} is {}, not a scalar", self.kind()), "unexpected scalar")),
+        }
+    }
+
+    /// A number of at most `max`: decimal, `0x`, `0b`, `0o`, or octal behind 0.
+    pub(super) fn number(&self, what: &str, max: u64) -> Result<u64> {
+        self.number_as(what, max, "invalid number")
+    }
+
+    /// A number; `words` are LLVM's message if it is not one.
+    pub(super) fn number_as(&self, what: &str, max: u64, words: &'static str) -> Result<u64> {
+        let text = self.scalar(what).map_err(|fault| fault.and(words))?;
+        let (digits, radix) = match text {
+            [b'0', b'x' | b'X', rest @ ..] => (rest, 16),
+            [b'0', b'b' | b'B', rest @ ..] => (rest, 2),
+            [b'0', b'o', rest @ ..] => (rest, 8),
+            [b'0', rest @ ..] if !rest.is_empty() => (rest, 8),
+            _ => (text, 10),
+        };
+        let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'));
+        let number = digits.and_then(|digits| u64::from_str_radix(digits, radix).ok());
+        number.filter(|number| *number <= max).ok_or_else(|| {
+            let words = if number.is_some() { "out of range number" } else { words };
+            self.fault(format!("{what} is {:?}, not a number from 0 to {max}", String::from_utf8_lossy(text)), words)
+        })
+    }
+
+    /// A truth value, in one of YAML's many spellings.
+    pub(super) fn boolean(&self, what: &str) -> Result<bool> {
+        let text = self.scalar(what).map_err(|fault| fault.and("invalid boolean"))?;
+        let is_one_of = |words: [&str; 4]| {
+            words.iter().any(|word| {
+                let [lower, upper] = [word.to_ascii_lowercase(), word.to_ascii_uppercase()];
+                text == word.as_bytes() || text == lower.as_bytes() || text == upper.as_bytes()
+            })
+        };
+        if is_one_of(["True", "Yes", "On", "Y"]) {
+            Ok(true)
+        } else if is_one_of(["False", "No", "Off", "N"]) {
+            Ok(false)
+        } else {
+            let detail = format!("{what} is {:?}, neither true nor false", String::from_utf8_lossy(text));
+            Err(self.fault(detail, "invalid boolean"))
         }
     }
 }

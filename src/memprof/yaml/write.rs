@@ -1,14 +1,12 @@
 //! Printing memory profiles as YAML, byte for byte as LLVM's YAML writer does.
 
-use crate::memory::{self, HOLD_OUTPUT};
-use crate::memprof::data_access::{DataAccessProfile, DataSymbol};
 use crate::memprof::hotness::{ContextKey, MemProfSummary};
 use crate::memprof::model::{AllocSite, CallSite, MemProfRecord, MemoryProfile};
-use crate::memprof::stacks::{Frame, StackHandle};
-use std::io::ErrorKind::OutOfMemory;
+use crate::memprof::model::{DataAccessProfile, DataSymbol};
+use crate::memprof::model::{Frame, StackHandle};
 use std::io::{self, Write};
 
-/// What stands before the document.
+/// The comments before the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Comments {
@@ -24,16 +22,16 @@ pub enum Comments {
 ///
 /// # Errors
 ///
-/// Those of `out`; out of memory.
+/// The errors of `out`.
 pub fn write(profile: &MemoryProfile, comments: Comments, out: &mut dyn Write) -> io::Result<()> {
     if let Comments::Summary(stored) = comments {
         let summary = match stored {
             Some(stored) => stored,
-            None => MemProfSummary::by(profile, ContextKey::Places).map_err(|_| OutOfMemory)?,
+            None => MemProfSummary::by(profile, ContextKey::Places),
         };
         write_summary(&summary, profile.data_access.as_ref(), out)?;
     }
-    let frames = memory::filled(None, profile.stacks.frames().len(), HOLD_OUTPUT).map_err(|_| OutOfMemory)?;
+    let frames = vec![None; profile.stacks.frames().len()];
     let mut printer = Printer { out, column: 0, frames };
     printer.document(profile)
 }
@@ -74,7 +72,7 @@ struct Printer<'a> {
     /// Characters on the line so far.
     column: usize,
     /// The lines of frames that were printed before: there are far fewer frames
-    /// than places where they stand.
+    /// than places that name them.
     frames: Vec<Option<Vec<u8>>>,
 }
 
@@ -121,7 +119,7 @@ impl Printer<'_> {
         self.out.write_all(b"\n")
     }
 
-    /// A key, with what stands before it, padded to where its value begins.
+    /// A key after `before`, padded to the column of its value.
     fn key(&mut self, before: &str, key: &str) -> io::Result<()> {
         let blanks = VALUE_COLUMN.saturating_sub(key.len() + 1).max(1);
         self.text(before)?;
@@ -335,7 +333,7 @@ fn escaped(text: &[u8]) -> String {
                 c => escaped.push(c),
             }
         }
-        // Bytes that are no text become what stands for such in Unicode.
+        // Bytes that are not UTF-8 become the replacement character.
         if !chunk.invalid().is_empty() {
             escaped.push('\u{fffd}');
         }

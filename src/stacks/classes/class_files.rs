@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 const MAGIC: u32 = 0xcafe_babe;
 
-/// What a class file declares.
+/// The declarations of a class file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ClassFile {
     /// Internal name.
@@ -21,7 +21,7 @@ pub(super) struct ClassFile {
     pub(super) code: Vec<Option<Vec<u8>>>,
 }
 
-/// What is kept of the constant pool.
+/// An entry of the constant pool.
 #[derive(Debug, Clone, Copy)]
 enum Constant<'data> {
     Utf8(&'data [u8]),
@@ -34,7 +34,7 @@ pub(super) fn is_class_files(data: &[u8]) -> bool {
     data.starts_with(&MAGIC.to_be_bytes())
 }
 
-/// Reads name and methods with their code; other attributes are passed over.
+/// Reads name and methods with their code, and skips other attributes.
 ///
 /// # Errors
 ///
@@ -231,7 +231,7 @@ pub(super) fn read_entries(data: &[u8]) -> Result<Vec<Entry<'_>>> {
         let error = Error::new(ErrorKind::Unsupported { what: "an archive in zip64 form".to_string() });
         return Err(error.at("zip end record", end_at as u64).with_hint("unpack it and name the folder"));
     }
-    // What stands before the archive moves all offsets, as in `.jmod` files.
+    // Bytes before the archive move all offsets, as in `.jmod` files.
     let moved = (end_at as u64).checked_sub(directory_len).and_then(|at| at.checked_sub(directory_at));
     let start = moved.and_then(|moved| usize::try_from(moved + directory_at).ok()).filter(|start| *start <= end_at);
     let (Some(moved), Some(start)) = (moved, start) else {

@@ -69,7 +69,7 @@ fn read_class(data: &[u8], each: &mut dyn FnMut(ClassMethod<'_>)) -> Result<()> 
     Ok(())
 }
 
-/// What to do with a method that has several overloads.
+/// How a method with several overloads is resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overload {
     /// Take the first one of the reference.
@@ -110,7 +110,7 @@ impl Reference {
         self.methods.is_empty()
     }
 
-    /// How many methods are known by class and name, overloads together.
+    /// Returns the number of methods by class and name, overloads together.
     pub fn methods_count(&self) -> usize {
         self.methods.len()
     }

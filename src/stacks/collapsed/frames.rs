@@ -1,4 +1,4 @@
-//! What a frame of collapsed or folded text names.
+//! The frames of collapsed and folded text.
 
 use crate::call_chains::FrameKind;
 use crate::java;
@@ -11,7 +11,7 @@ pub(crate) struct TextFrame {
     pub(crate) kind: FrameKind,
 }
 
-/// What it names.
+/// The function of a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Named {
     /// A Java method: binary name of the class, method, return type and parameters.
@@ -20,7 +20,7 @@ pub(crate) enum Named {
     Symbol(String),
 }
 
-/// Endings that compilers give to parts of native functions.
+/// Suffixes that compilers give to parts of native functions.
 const NATIVE_ENDINGS: [&str; 7] = ["cold", "plt", "isra", "part", "constprop", "llvm", "so"];
 
 /// Takes the annotation `_[j]` off a frame.
@@ -77,7 +77,7 @@ pub(crate) fn parse_perf(text: &str) -> TextFrame {
 /// The iprof's value for a BCI that is not known.
 pub(crate) const UNKNOWN_BCI: i32 = -5;
 
-/// What is no Java method is native code, unless the source says otherwise.
+/// A function that is not a Java method is native code, unless the source has another kind.
 fn native(kind: FrameKind) -> FrameKind {
     if kind == FrameKind::Unknown { FrameKind::Native } else { kind }
 }
@@ -243,7 +243,7 @@ fn encode(text: &str, out: &mut String) {
     }
 }
 
-/// The reverse of [`encode`]; `None` when an escape is none or gives no UTF-8.
+/// The reverse of [`encode`]; `None` if an escape is invalid or the result is not UTF-8.
 fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

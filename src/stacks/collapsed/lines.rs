@@ -5,10 +5,10 @@ use crate::stacks::collapsed::frames;
 use crate::stacks::collapsed::frames::UNKNOWN_BCI;
 use std::collections::BTreeMap;
 
-/// How many lines are looked at to tell the form.
+/// Lines that are read to detect the dialect.
 const SAMPLE_LINES: usize = 2000;
 
-/// The text behind its byte order mark.
+/// The text after its byte order mark.
 pub(crate) fn without_mark(data: &[u8]) -> &[u8] {
     data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data)
 }
@@ -16,7 +16,7 @@ pub(crate) fn without_mark(data: &[u8]) -> &[u8] {
 /// One line of a text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line<'a> {
-    /// From 1 on.
+    /// Counted from 1.
     pub(crate) number: u64,
     /// Of its first byte.
     pub(crate) offset: u64,
@@ -163,7 +163,7 @@ pub enum ClassStyle {
     Dots,
 }
 
-/// What collapsed stacks say of a frame.
+/// The parts of a frame that collapsed stacks have.
 ///
 /// With descriptors and BCIs (and slashes) nothing that an iprof knows is lost.
 #[derive(Debug, Clone, Default)]
@@ -227,7 +227,7 @@ fn thread_frame(table: &StackTable, thread: ThreadId) -> String {
 
 fn frame_text(table: &StackTable, frame: Frame, options: &CollapsedOptions) -> String {
     match table.function(frame.function) {
-        // A name that holds the separator cannot be told from two frames.
+        // A name with the separator would read as two frames.
         Function::Symbol { name } => table
             .name(name)
             .chars()

@@ -1,7 +1,7 @@
 //! Collapsed stacks of async-profiler, folded stacks of Linux perf, and what
 //! `perf script` prints.
 //!
-//! One stack a line, frames from the thread's entry to the leaf, then the hits:
+//! One stack per line, frames from the thread's entry to the leaf, then the hits:
 //!
 //! ```text
 //! java/lang/Thread.run;app/Main.loop 42             collapsed
@@ -92,7 +92,7 @@ pub fn text_evidence(head: &Head<'_>) -> Option<Confidence> {
 
 /// Adds the stacks of a text to `table`.
 ///
-/// Lines that are no stack are left out with a warning.
+/// Lines that are not stacks are skipped with a warning.
 ///
 /// # Errors
 ///
@@ -129,7 +129,7 @@ pub fn read_stacks(
     Ok(warnings)
 }
 
-/// What `perf script` prints, in words.
+/// The name of the output of `perf script`.
 const SCRIPT: &str = "folded stacks (perf script)";
 
 /// Adds the samples of `perf script`.
@@ -151,7 +151,7 @@ fn read_script(data: &[u8], options: &TextOptions, limits: &Limits, table: &mut 
     Ok(warnings)
 }
 
-/// What is said of a text whose profiler was told to shorten names.
+/// The warning for a text with shortened class names.
 pub const SIMPLE_NAMES: &str = "class names have no packages; what is made of them matches no program";
 
 struct TextReader<'a> {
@@ -222,7 +222,7 @@ impl<'a> TextReader<'a> {
         Err(Error::usage(detail).with_hint(Hint::RecordTime))
     }
 
-    /// Adds one line; `false` when it is no stack.
+    /// Adds one line; returns false if it is not a stack.
     fn read_line(&mut self, line: &[u8], unit: Unit) -> Result<bool> {
         let Some((stack, count)) = split_count(line) else { return Ok(false) };
         let hits = if unit == Unit::Millionths { count.in_millionths() } else { count.whole };
@@ -255,7 +255,7 @@ impl<'a> TextReader<'a> {
         let shared = shared + usize::from(self.path.get(shared).is_some_and(|(end, _)| *end == common && is_end(*end)));
         self.path.truncate(shared);
         let (mut at, mut parent) = self.path.last().map_or((0, None), |(end, stack)| (*end, Some(*stack)));
-        // What was not read to its end would be taken for read.
+        // A stack that was not read to its end must not count as read.
         self.before.clear();
         while at < stack.len() {
             let rest = &stack[at..];
@@ -286,7 +286,7 @@ impl<'a> TextReader<'a> {
         Ok(parent)
     }
 
-    /// Whether there may be a frame on top of so many.
+    /// Fails if a stack of `depth` frames may not get another one.
     fn check_depth(&self, depth: usize) -> Result<()> {
         if depth as u64 >= u64::from(self.limits.context_depth) {
             let kind = ErrorKind::LimitExceeded {

@@ -72,7 +72,7 @@ pub fn outline(
     Some(Outline { table, names, nodes: tree.nodes, total, simple_names })
 }
 
-/// What is left of a line.
+/// The rest of a line.
 #[derive(Debug, Clone, Copy)]
 struct Line {
     /// Offset of the next frame.

@@ -56,7 +56,7 @@ pub(super) struct Chunk<'data> {
     pub(super) compressed: bool,
 }
 
-/// What stands at a place where a chunk should begin.
+/// The content at a place where a chunk should begin.
 #[derive(Debug)]
 pub(super) enum Next<'data> {
     /// A chunk.
@@ -190,7 +190,7 @@ pub(super) struct Event<'data> {
     pub(super) reader: Reader<'data>,
 }
 
-// Numbers and texts of a recording.
+// Numbers and strings of a recording.
 //
 // All are big-endian. With bit 0 of the chunk's flags, which every JDK sets,
 // 16- to 64-bit integers are base-128 numbers instead, the least significant
@@ -210,7 +210,7 @@ pub(super) enum Text<'data> {
     Null,
     /// A text of no characters.
     Empty,
-    /// Stands in the pool of `java.lang.String` under this number.
+    /// In the pool of `java.lang.String` under this number.
     Pooled(u64),
     /// UTF-8, as far as the writer says.
     Utf8(&'data [u8]),
@@ -241,7 +241,7 @@ impl<'data> Reader<'data> {
         self.cursor.place(error)
     }
 
-    /// Passes over `len` bytes.
+    /// Skips `len` bytes.
     pub(super) fn skip(&mut self, field: &'static str, len: u64) -> Result<()> {
         self.cursor.take(field, len).map(|_| ())
     }

@@ -19,7 +19,7 @@ pub(super) enum Value {
     Inline(ClassIndex, u64),
 }
 
-/// What equal samples have in common.
+/// The key by which samples of a chunk are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct EventKey {
     pub(super) stack: Option<Value>,
@@ -34,11 +34,11 @@ pub(super) struct Counts {
     /// In order of first appearance.
     pub(super) samples: Vec<(EventKey, u64)>,
     index: HashMap<EventKey, usize>,
-    /// What `jdk.CPUTimeSamplesLost` events say.
+    /// The sum of `jdk.CPUTimeSamplesLost` events.
     pub(super) lost: u64,
-    /// Events that were not asked for.
+    /// Events that were not requested.
     pub(super) skipped: BTreeMap<SampleSource, u64>,
-    /// Samples and events outside the time that was asked for.
+    /// Samples and events outside the requested time.
     pub(super) out_of_time: u64,
 }
 
@@ -70,7 +70,7 @@ const EVENTS: [(&str, SampleSource); 14] = [
 
 const LOST: &str = "jdk.CPUTimeSamplesLost";
 
-/// What is to be done with events of a name; `None` for most.
+/// How events of a name are treated; `None` for most.
 fn kind_of(name: &str, options: &RecordingOptions) -> Option<Kind> {
     if name == LOST {
         return Some(Kind::Lost);
@@ -156,7 +156,7 @@ impl Counts {
     }
 }
 
-/// What one event says.
+/// The content of one event.
 struct Found {
     key: EventKey,
     /// Equal samples that it stands for.
@@ -207,7 +207,7 @@ fn not_negative(value: Option<u64>) -> u64 {
     value.filter(|value| *value <= MAX_HITS).unwrap_or(0)
 }
 
-/// What a field refers to or holds; `None` for a list.
+/// The value or reference of a field; `None` for a list.
 ///
 /// The reference 0 is null in most pools and a constant in some: frame types
 /// are counted from 0.
@@ -236,14 +236,14 @@ pub(super) fn read_value(
 // the chunk's header knows the last. An event holds several pools: a type, a
 // number of constants, and for each a key and the value's fields.
 
-/// Where the constants stand that samples refer to.
+/// The positions of the constants that samples refer to.
 #[derive(Debug, Default)]
 pub(super) struct Pools {
     /// By class, then by key: offset of the value in the chunk.
     constants: HashMap<ClassIndex, HashMap<u64, u64>>,
 }
 
-/// Classes whose constants are remembered; all others are passed over.
+/// Classes whose constants are kept; all others are skipped.
 const WANTED: [&str; 8] = [
     "jdk.types.StackTrace",
     "jdk.types.StackFrame",
@@ -315,7 +315,7 @@ impl Pools {
                 let at = reader.position() - chunk.base;
                 types.skip_value(class, &mut reader)?;
                 if let Some(constants) = &mut wanted {
-                    // The walk goes backwards: what is there already is younger.
+                    // The walk goes backwards, so an existing entry is newer.
                     constants.entry(key).or_insert(at);
                 }
             }
@@ -329,9 +329,9 @@ impl Pools {
     }
 }
 
-// What of a recording is read: which events, by which weight, of which time.
+// Options of recordings: event types, weight, time.
 
-/// What is read of a recording beside its samples, which are always read.
+/// What is read of a recording in addition to its samples.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct RecordingOptions {
@@ -347,7 +347,7 @@ pub struct RecordingOptions {
 }
 
 impl RecordingOptions {
-    /// Says no where the chosen events cannot be counted by the chosen weight.
+    /// Fails if the chosen event types do not have the chosen weight.
     ///
     /// # Errors
     ///

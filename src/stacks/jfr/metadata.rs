@@ -22,22 +22,22 @@ use std::collections::hash_map::Entry;
 const MAX_METADATA_BYTES: u64 = 32 << 20;
 /// Levels of elements; the JDK writes five.
 const MAX_DEPTH: u32 = 16;
-/// Classes inside classes, when values are passed over.
+/// Classes inside classes, when values are skipped.
 const MAX_NESTING: u32 = 32;
-/// Steps to pass over values, all classes together. The JDK needs some thousand.
+/// Steps to skip values, all classes together. The JDK needs some thousand.
 const MAX_STEPS: usize = 1 << 20;
 
 /// Position of a class in [`Types::classes`].
 pub(super) type ClassIndex = usize;
 
-/// What the reader wants of a field; by its name, whatever class it is in.
+/// The meaning of a field for the reader, by its name, in any class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// Nothing.
     Other,
     /// `stackTrace` of an event.
     StackTrace,
-    /// `sampledThread`, or `eventThread` of everything that is no sample by the clock.
+    /// `sampledThread`, or `eventThread` of events that are not timed samples.
     Thread,
     /// `biased` of a CPU-time sample.
     Biased,
@@ -145,7 +145,7 @@ impl Primitive {
         })
     }
 
-    /// Passes over a value.
+    /// Skips a value.
     fn skip(self, reader: &mut Reader<'_>) -> Result<()> {
         match self {
             Self::Byte => drop(reader.byte("byte")?),
@@ -163,7 +163,7 @@ impl Primitive {
 /// One field of a class.
 #[derive(Debug, Clone)]
 pub(super) struct Field {
-    /// What it is good for.
+    /// Its meaning for the reader.
     pub(super) role: Role,
     /// Its class, when the metadata describes it.
     pub(super) class: Option<ClassIndex>,
@@ -184,7 +184,7 @@ pub(super) struct Class {
     pub(super) fields: Vec<Field>,
 }
 
-/// One step over values that nobody wants.
+/// One step over values that are skipped.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     /// A value without parts.
@@ -341,7 +341,7 @@ impl Types {
         Ok(())
     }
 
-    /// Passes over one value of a prepared class.
+    /// Skips one value of a prepared class.
     pub(super) fn skip_value(&self, class: ClassIndex, reader: &mut Reader<'_>) -> Result<()> {
         let steps = self.plans[class].as_deref().expect("the class was prepared");
         for step in steps {
@@ -365,7 +365,7 @@ impl Types {
         Ok(())
     }
 
-    /// Passes over the value of one field of a prepared class.
+    /// Skips the value of one field of a prepared class.
     pub(super) fn skip_field(&self, field: &Field, reader: &mut Reader<'_>) -> Result<()> {
         match (field.pooled, field.array, field.class) {
             (true, false, _) => drop(reader.long("reference")?),
@@ -377,7 +377,7 @@ impl Types {
         Ok(())
     }
 
-    /// An integer value of a field, whatever its width; `None` when it is none.
+    /// An integer value of a field of any width; `None` if it is not an integer.
     pub(super) fn integer(&self, field: &Field, reader: &mut Reader<'_>) -> Result<Option<u64>> {
         let primitive = field.class.and_then(|class| self.classes[class].primitive);
         if field.pooled || field.array {
@@ -428,7 +428,7 @@ fn read_strings(reader: &mut Reader<'_>, chunk: &Chunk<'_>) -> Result<Vec<String
     Ok(strings)
 }
 
-/// The characters of a text that stands in no pool.
+/// The characters of a string that is not in a pool.
 pub(super) fn decode(text: Text<'_>, chunk: &Chunk<'_>) -> Result<Option<String>> {
     Ok(match text {
         Text::Null | Text::Pooled(_) => None,

@@ -69,7 +69,7 @@ pub fn read_recording(
     }
 }
 
-/// As [`read_recording`], from a stream of which one chunk at a time is in memory.
+/// Like [`read_recording`], but from a stream, of which one chunk at a time is in memory.
 ///
 /// # Errors
 ///
@@ -108,7 +108,7 @@ fn read_chunk_bytes(stream: &mut impl Read, chunk: &mut Vec<u8>) -> Result<()> {
     chunk.clear();
     stream.take(chunk::HEADER_BYTES).read_to_end(chunk).map_err(failed)?;
     let rest = chunk::announced_size(chunk).saturating_sub(chunk.len() as u64);
-    // Memory grows with what comes, not with what the header announces.
+    // Memory grows with the bytes that are there, not with the size in the header.
     stream.take(rest).read_to_end(chunk).map_err(failed)?;
     Ok(())
 }
@@ -135,7 +135,7 @@ impl<'a> Reading<'a> {
         Ok(Self { options, limits, table, warnings: Vec::new(), format, base: 0, start: None, gaps })
     }
 
-    /// The nanoseconds since 1970 that were asked for.
+    /// The requested time, in nanoseconds since 1970.
     fn time(&self) -> Range<u64> {
         let start = self.start.unwrap_or(0);
         let from = self.options.from.map_or(0, |from| from.nanos(start));
@@ -223,7 +223,7 @@ fn read_chunk(
     Ok(resolver.gaps)
 }
 
-/// What the samples of a sort are counted by.
+/// The unit of an event type.
 fn unit(source: SampleSource, options: &RecordingOptions) -> Unit {
     if source.is_timed() { Unit::Hits } else { source.unit(options.weight).unwrap_or_default() }
 }

@@ -14,7 +14,7 @@ use foldhash::{HashMap, HashMapExt};
 /// Constants that refer to constants, for one text; the JDK needs three.
 const MAX_REFERENCES: u32 = 8;
 
-/// Resolves each constant once; what stands at one offset of the chunk is one value.
+/// Resolves each constant once; an offset of the chunk identifies a value.
 pub(super) struct Resolver<'a, 'data> {
     chunk: &'a Chunk<'data>,
     types: &'a mut Types,
@@ -28,7 +28,7 @@ pub(super) struct Resolver<'a, 'data> {
     pub(super) gaps: MissingData,
 }
 
-/// What a recording should say and does not.
+/// Data that a recording should have and does not.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MissingData {
     /// References to constants that are not there.
@@ -37,7 +37,7 @@ pub(super) struct MissingData {
     pub(super) nameless: u64,
 }
 
-/// What a method without a name is called; other profilers call such frames so too.
+/// The name of a method without a name; other profilers use it as well.
 const NAMELESS: &str = "[unknown]";
 
 impl<'a, 'data> Resolver<'a, 'data> {

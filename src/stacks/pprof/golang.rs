@@ -9,7 +9,7 @@
 use crate::digits::number_of;
 use crate::stacks::pprof::Profile;
 
-/// What Go's compiler does with a profile.
+/// The effect of a profile on Go's compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GoVerdict {
@@ -25,15 +25,15 @@ pub enum GoVerdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GoFinding {
-    /// What kind: `go-value`, `go-start-line` …
+    /// A stable code: `go-value`, `go-start-line` …
     pub code: &'static str,
-    /// What is so.
+    /// The fact.
     pub message: String,
-    /// What to do.
+    /// The advice.
     pub hint: &'static str,
 }
 
-/// What Go's compiler makes of a profile, and why.
+/// Returns how Go's compiler treats a profile, and why.
 pub fn judge_for_go(profile: &Profile) -> (GoVerdict, Vec<GoFinding>) {
     if profile.samples.is_empty() {
         return (GoVerdict::Ignores, vec![nothing("no samples")]);

@@ -28,7 +28,7 @@ pub struct MergeOptions {
     pub drop_labels: bool,
 }
 
-/// What a merge could not keep.
+/// Data that a merge dropped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MergeReport {
@@ -44,7 +44,7 @@ pub struct MergeReport {
 }
 
 impl MergeReport {
-    /// What is worth a warning, in words.
+    /// The warnings.
     pub fn warnings(&self) -> Vec<String> {
         let mut words = Vec::new();
         if !self.dropped_types.is_empty() {
@@ -78,7 +78,7 @@ pub struct Merger {
     report: MergeReport,
 }
 
-/// What of a profile that is added has a place already.
+/// Positions in the merged profile of what was added already.
 struct Places {
     strings: Vec<Option<StringId>>,
     mappings: Vec<Option<(u32, u64)>>,
@@ -101,7 +101,7 @@ impl Merger {
         self.add_some(other, weight, |_| true)
     }
 
-    /// As [`add`](Self::add), only the samples at positions for which `keep` says so.
+    /// Like [`add`](Self::add), but only the samples at positions for which `keep` returns true.
     pub(super) fn add_some(&mut self, other: &Profile, weight: u64, keep: impl Fn(usize) -> bool) -> Result<()> {
         let mut places = Places {
             strings: vec![None; other.strings.len()],
@@ -298,7 +298,7 @@ impl Merger {
         }
         let lines: Box<[Line]> = lines.into();
         let mut new = Location { lines, is_folded: location.is_folded, ..Location::default() };
-        // Without a mapping, an address may be all that tells locations apart.
+        // Without a mapping, locations may differ in their address only.
         let is_named = !new.lines.is_empty() && location.mapping.is_some();
         if !(self.options.drop_addresses && is_named) {
             let mapping = location.mapping.map(|at| self.mapping(other, at, places));

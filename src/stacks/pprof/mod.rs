@@ -15,7 +15,7 @@
 //! The protocol buffer is read and written by hand, in `wire`. The schema has
 //! eight messages of numbers and nothing else; a generated reader would be
 //! longer than that, hold every message twice before an id can be checked, refuse
-//! names that are no UTF-8, and report no byte offsets.
+//! names that are not UTF-8, and report no byte offsets.
 //!
 //! [`StackTable`]: crate::call_chains::StackTable
 

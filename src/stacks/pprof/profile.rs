@@ -4,10 +4,10 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
-/// What a value measures: `cpu` in `nanoseconds`.
+/// The meaning of a value: `cpu` in `nanoseconds`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ValueType {
-    /// What is measured: `samples`, `cpu`, `alloc_space`.
+    /// The kind: `samples`, `cpu`, `alloc_space`.
     pub kind: StringId,
     /// In what: `count`, `nanoseconds`, `bytes`.
     pub unit: StringId,
@@ -18,13 +18,13 @@ pub struct ValueType {
 pub struct Mapping {
     /// First address.
     pub start: u64,
-    /// Address behind the last.
+    /// The address after the last.
     pub limit: u64,
     /// Byte of the file that is at the first address.
     pub offset: u64,
     /// The file.
     pub file: StringId,
-    /// What tells its builds apart.
+    /// The id of its build.
     pub build_id: StringId,
     /// Functions, file names, line numbers and inlined frames are resolved, in
     /// this order.
@@ -72,7 +72,7 @@ pub struct Location {
 /// Something known about a sample, as text or as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Label {
-    /// What is known: `thread`, `bytes`.
+    /// The key: `thread`, `bytes`.
     pub key: StringId,
     /// The text, or the empty one for a number.
     pub text: StringId,
@@ -89,7 +89,7 @@ pub struct SampleRef<'a> {
     pub locations: &'a [u32],
     /// As many as [`Profile::sample_types`].
     pub values: &'a [i64],
-    /// What is known about it.
+    /// Its labels.
     pub labels: &'a [Label],
 }
 
@@ -110,7 +110,7 @@ impl Samples {
         Self { width, ..Self::default() }
     }
 
-    /// How many there are.
+    /// Returns the number of samples.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -174,9 +174,9 @@ impl Samples {
 /// A profile, its ids resolved to positions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// All texts; the first is empty.
+    /// All strings; the first is empty.
     pub strings: Strings,
-    /// What the values of each sample measure.
+    /// The types of the values of each sample.
     pub sample_types: Vec<ValueType>,
     /// The samples.
     pub samples: Samples,
@@ -194,9 +194,9 @@ pub struct Profile {
     pub time_nanos: i64,
     /// How long that took; 0 where not known.
     pub duration_nanos: i64,
-    /// What lies between two samples.
+    /// The type of the period between two samples.
     pub period_type: Option<ValueType>,
-    /// How much of it.
+    /// The length of the period.
     pub period: i64,
     /// Free text, line by line.
     pub comments: Vec<StringId>,
@@ -207,7 +207,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// A text as people read it; what is no UTF-8 is replaced.
+    /// A string for people; bytes that are not UTF-8 are replaced.
     pub fn text(&self, id: StringId) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(self.strings.get(id))
     }
@@ -237,7 +237,7 @@ impl Profile {
     }
 }
 
-// The texts of a profile.
+// The strings of a profile.
 
 /// Position of a text in [`Strings`]; 0 is the empty one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -250,7 +250,7 @@ impl StringId {
     }
 }
 
-/// All texts of a profile, end to end; bytes as in the file.
+/// All strings of a profile, end to end; bytes as in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Strings {
     bytes: Vec<u8>,
@@ -264,7 +264,7 @@ impl Default for Strings {
 }
 
 impl Strings {
-    /// How many there are, the empty one included.
+    /// Returns the number of strings, the empty one included.
     #[allow(clippy::len_without_is_empty, reason = "there always is the empty text")]
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -281,7 +281,7 @@ impl Strings {
         &self.bytes[start..self.ends[at]]
     }
 
-    /// All texts in order.
+    /// All strings in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         (0..self.ends.len()).map(|at| self.get(StringId(at as u32)))
     }
@@ -295,7 +295,7 @@ impl Strings {
     }
 }
 
-/// Texts, equal ones once.
+/// Strings, equal ones once.
 #[derive(Debug, Default)]
 pub(super) struct StringInterner {
     pub(super) strings: Strings,
@@ -308,7 +308,7 @@ impl StringInterner {
     ///
     /// # Panics
     ///
-    /// At 2^32 distinct texts, which would take more than 32 GiB.
+    /// At 2^32 distinct strings, which would take more than 32 GiB.
     pub(super) fn intern(&mut self, text: &[u8]) -> StringId {
         if text.is_empty() {
             return StringId::default();

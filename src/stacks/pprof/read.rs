@@ -30,7 +30,7 @@ pub fn read(data: &[u8], limits: &Limits) -> Result<(Profile, Vec<Warning>)> {
     Ok((reader.profile, warnings))
 }
 
-/// Ids of one sort of message, as positions in order of the file.
+/// Ids of one kind of message, as positions in order of the file.
 struct Ids {
     what: &'static str,
     count: u32,
@@ -75,7 +75,7 @@ impl Ids {
         })
     }
 
-    /// As [`find`](Self::find), where 0 means none.
+    /// Like [`find`](Self::find), but 0 means none.
     fn find_optional(&self, id: u64) -> Result<Option<u32>> {
         if id == 0 { Ok(None) } else { self.find(id).map(Some) }
     }
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
         self.string(field.number(section)?).map_err(|error| error.at(section, field.offset))
     }
 
-    /// All but texts, locations and samples.
+    /// All but strings, locations and samples.
     fn head(&mut self, field: &Field<'a>) -> Result<()> {
         match field.number {
             1 => {
@@ -427,7 +427,7 @@ fn is_value_type(content: &[u8]) -> bool {
 
 // The encoding of protocol buffers: fields of a number, a wire type and a value.
 
-/// What a field holds.
+/// The value of a field.
 #[derive(Debug, Clone)]
 pub(super) enum Value<'data> {
     /// Wire type 0.
@@ -445,7 +445,7 @@ pub(super) struct Field<'data> {
     pub(super) number: u64,
     /// Absolute byte offset of its tag.
     pub(super) offset: u64,
-    /// What it holds.
+    /// The value.
     pub(super) value: Value<'data>,
 }
 
@@ -532,7 +532,7 @@ mod tests {
         assert!(is_pprof(&head));
         // Go's runtime says the time first.
         assert!(is_pprof(&[&[0x48, 0xfb, 0xd3, 0xbf, 0xf9, 0xd6, 0xf5, 0x0e], &head[..]].concat()));
-        // Cut anywhere behind the first message.
+        // Truncated anywhere after the first message.
         assert!(is_pprof(&head[..9]));
         assert!(is_pprof(&crate::stacks::pprof::write(&Default::default()).unwrap()));
         for other in [&head[..5], &[0x0a, 4, 0x08, 1, 0x08, 2], &[0x0a, 4, 0x08, 1, 0x10, 2, 0x13], b"\n\x04main\n"] {

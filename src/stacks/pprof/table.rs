@@ -31,7 +31,7 @@ impl ValueChoice {
         Self { name: Some(name.into()) }
     }
 
-    /// Columns of values, the sort of sample of each, and what it counts.
+    /// Columns of values, with the event type and the unit of each.
     fn columns(&self, profile: &Profile) -> Result<Vec<(usize, SampleSource, Unit)>> {
         let names = profile.value_names();
         if let Some(wanted) = &self.name {
@@ -61,7 +61,7 @@ impl ValueChoice {
 
 const WEIGHTS: [Weight; 3] = [Weight::Count, Weight::Bytes, Weight::Time];
 
-/// What a value counts, by the unit in its name; hits for any other unit.
+/// The unit of a value, from its name; hits for any other unit.
 fn unit(name: &str) -> Unit {
     match name.rsplit_once('/') {
         Some((_, "bytes")) => Unit::Bytes,
@@ -236,7 +236,7 @@ impl Adder<'_> {
         frames.into()
     }
 
-    /// What stands for a function that nobody named: file and offset, or the address.
+    /// The name of a function without a name: file and offset, or the address.
     fn address(&self, location: &Location) -> String {
         let mapping = location.mapping.map(|at| self.profile.mappings[at as usize]);
         let mapping = mapping.filter(|mapping| !mapping.file.is_empty());
@@ -282,7 +282,7 @@ impl Adder<'_> {
     }
 }
 
-/// What stacks have and pprof has no place for.
+/// Properties of stacks that pprof cannot store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PprofLosses {
@@ -290,7 +290,7 @@ pub struct PprofLosses {
     pub truncated: u128,
     /// Hits whose position is known to be exact or guessed.
     pub certainty: u128,
-    /// Distinct frames of which it is known how they ran.
+    /// Distinct frames of a known kind.
     pub kinds: u64,
     /// Distinct frames with one of the compiler's placeholders for a bytecode index.
     pub placeholders: u64,
@@ -310,7 +310,7 @@ impl PprofLosses {
     }
 }
 
-/// A profile of a table's samples: one value for each sort of sample, threads as labels.
+/// A profile of a table's samples: one value for each event type, threads as labels.
 pub fn from_table(table: &StackTable) -> (Profile, PprofLosses) {
     let mut builder = Builder {
         table,
