@@ -264,9 +264,9 @@ impl Input {
         Some(u64::from_le_bytes(word))
     }
 
-    /// Returns the last bytes of a partial merge. Raw profiles are never partial merges.
+    /// Returns the last bytes of a partial merge. An input that is known to be a raw profile is not one.
     fn footer(&self) -> Result<Option<[u8; FOOTER_BYTES]>> {
-        let is_raw = self.look().is_ok_and(|probe| matches!(probe.identity.format, Format::Raw { .. }));
+        let is_raw = self.shared.probe.get().is_some_and(|probe| matches!(probe.identity.format, Format::Raw { .. }));
         if is_raw { Ok(None) } else { self.last_bytes() }
     }
 

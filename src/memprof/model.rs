@@ -333,13 +333,12 @@ impl CallStacks {
         let frames = other.frames.iter().map(|frame| self.intern_frame(*frame));
         let frames: Vec<FrameHandle> = frames.collect();
         let mut stack = Vec::new();
-        let mut absorb = |theirs: &[FrameHandle]| {
+        let absorb = |theirs: &[FrameHandle]| {
             stack.clear();
             stack.extend(theirs.iter().map(|frame| frames[frame.index()]));
             self.intern(&stack)
         };
-        let stacks = other.iter().map(&mut absorb).collect::<Vec<_>>();
-        stacks
+        other.iter().map(absorb).collect()
     }
 }
 

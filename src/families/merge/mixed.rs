@@ -129,9 +129,14 @@ impl MixedMerge {
         let mut options = self.profiles.options.clone();
         options.shared_kind = self.profiles.merger.shared_kind().clone();
         let mut report = merge_files(inputs, &options, progress)?;
+        let (merger, profile) = (&mut self.profiles.merger, std::mem::take(&mut report.profile));
         if report.used() > 0 {
-            self.profiles.merger.set_shared_kind(report.shared_kind.clone());
-            self.profiles.merger.add_profile(&std::mem::take(&mut report.profile), 1)?;
+            merger.set_shared_kind(report.shared_kind.clone());
+            merger.add_profile(&profile, 1)?;
+        } else {
+            // The kind of inputs without records does not count, but what they name does.
+            merger.add_vtable_names(profile.vtable_names);
+            merger.add_binary_ids(profile.binary_ids);
         }
         Ok(report)
     }

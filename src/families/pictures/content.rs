@@ -13,6 +13,7 @@ use crate::stacks;
 /// What was read of one family of profiles.
 #[derive(Debug)]
 #[non_exhaustive]
+#[allow(clippy::large_enum_variant, reason = "there is one for a command")]
 pub enum Content {
     /// LLVM instrumentation profiles, which have no stacks.
     Instr(InstrContent),

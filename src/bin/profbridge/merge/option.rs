@@ -75,7 +75,7 @@ mod tests {
     use clap::{Args, Command};
 
     /// What means the same for every family, or nothing but a wish about its work.
-    const FOR_ALL: [&str; 15] = [
+    const FOR_ALL: [&str; 16] = [
         "--output",
         "--input-files",
         "--weighted-input",
@@ -90,6 +90,7 @@ mod tests {
         "--json",
         "--quiet",
         "--force",
+        "--allow-duplicates",
         "--instr",
     ];
 
