@@ -243,15 +243,7 @@ impl<'a> Encoder<'a> {
         out.write_all(&self.front)?;
         let pieces = self.pieces();
         let threads = if self.index_offset < FEW_BYTES { 1 } else { self.threads };
-        write_in_order(
-            pieces.len(),
-            threads,
-            &|at, bytes| {
-                self.encode_piece(&pieces[at], bytes);
-                Ok(())
-            },
-            out,
-        )?;
+        write_in_order(pieces.len(), threads, &|at, bytes| self.encode_piece(&pieces[at], bytes), out)?;
         let mut index = Sink::with_capacity(Endian::Little, 16 + 8 * self.offsets.len());
         index.u64s(&[self.buckets.len() as u64, self.functions.len() as u64]);
         index.u64s(&self.offsets);
@@ -273,7 +265,10 @@ impl<'a> Encoder<'a> {
     }
 
     /// Appends a piece to `bytes`, which is empty.
-    fn encode_piece(&self, piece: &Piece, bytes: &mut Vec<u8>) {
+    fn encode_piece(&self, piece: &Piece, bytes: &mut Vec<u8>) -> io::Result<()> {
+        let size = (piece.end - piece.start) as usize;
+        // One function may have more counters than memory holds twice.
+        bytes.try_reserve_exact(size).map_err(|_| io::ErrorKind::OutOfMemory)?;
         let mut sink = Sink::onto(std::mem::take(bytes), Endian::Little);
         for bucket in piece.buckets.clone() {
             let count = self.buckets.items(bucket).count();
@@ -289,8 +284,9 @@ impl<'a> Encoder<'a> {
             }
         }
         // Only the last piece ends with padding.
-        sink.zeros((piece.end - piece.start) as usize - sink.len());
+        sink.zeros(size - sink.len());
         *bytes = sink.into_bytes();
+        Ok(())
     }
 }
 

@@ -46,21 +46,6 @@ pub use model::{
 };
 
 use crate::bytes::{Confidence, Head};
-use crate::error::{Error, ErrorKind};
-use crate::hint::Hint;
-use crate::limits::Limits;
-
-/// A call stack has more frames than are read.
-fn too_deep(found: u64, limits: &Limits) -> Error {
-    let limit = limits.context_depth.into();
-    Error::from(ErrorKind::LimitExceeded { what: "frames of a call stack", found, limit }).with_hint(Hint::AllowDepth)
-}
-
-/// All call stacks together have more frames than are read.
-fn too_many_frames(found: u64, limit: u64) -> Error {
-    Error::from(ErrorKind::LimitExceeded { what: "frames of all call stacks", found, limit })
-        .with_hint(Hint::AllowFrames)
-}
 
 /// The form of a memory profile that is a file of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,5 +1,8 @@
 //! A memory profile in memory.
 
+use crate::error::{Error, ErrorKind};
+use crate::hint::Hint;
+use crate::limits::Limits;
 use crate::memprof::fields::{MemInfoBlock, Schema};
 use hashbrown::HashTable;
 use std::collections::{BTreeMap, HashMap};
@@ -352,6 +355,18 @@ fn slice<'a>(elements: &'a [FrameHandle], ends: &[usize], at: u32) -> &'a [Frame
 /// bytes and a stack at least 4.
 fn handle(len: usize) -> u32 {
     u32::try_from(len).expect("an input has fewer than 2^32 frames and stacks")
+}
+
+/// A call stack has more frames than are read.
+pub(crate) fn too_deep(found: u64, limits: &Limits) -> Error {
+    let limit = limits.context_depth.into();
+    Error::from(ErrorKind::LimitExceeded { what: "frames of a call stack", found, limit }).with_hint(Hint::AllowDepth)
+}
+
+/// All call stacks together have more frames than are read.
+pub(crate) fn too_many_frames(found: u64, limit: u64) -> Error {
+    Error::from(ErrorKind::LimitExceeded { what: "frames of all call stacks", found, limit })
+        .with_hint(Hint::AllowFrames)
 }
 
 #[cfg(test)]

@@ -198,7 +198,8 @@ impl<'a> SampleRun<'a> {
         };
         progress.finish();
         let inputs = merged.as_ref().map_or_else(|failed| &failed.inputs, |report| &report.inputs);
-        report_inputs(inputs, options.salvage, self.quiet, document);
+        // The reasons of a failure are printed even if quiet.
+        report_inputs(inputs, options.salvage, self.quiet && merged.is_ok(), document);
         let report = merged?;
         let mut write = self.write_options(&report.profile, options.read.rules);
         if part.is_some() && self.arguments.sample_format.is_none() && !self.arguments.binary {

@@ -389,12 +389,12 @@ impl<'a> RadixReader<'a> {
         let mut at = position as usize;
         let len = self.element(at)?;
         if len > self.limits.context_depth {
-            return Err(crate::memprof::too_deep(len.into(), &self.limits).at("memprof", self.place(at)));
+            return Err(crate::memprof::model::too_deep(len.into(), &self.limits).at("memprof", self.place(at)));
         }
         self.read += u64::from(len);
         let most = self.limits.inflated_bytes / 4;
         if self.read > most {
-            return Err(crate::memprof::too_many_frames(self.read, most).at("memprof", self.place(at)));
+            return Err(crate::memprof::model::too_many_frames(self.read, most).at("memprof", self.place(at)));
         }
         for _ in 0..len {
             at += 1;

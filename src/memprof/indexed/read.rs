@@ -166,7 +166,7 @@ impl<'data> Section<'data> {
         self.read_records(payload, offsets[0], |profile, cursor| {
             let len = cursor.u64("frames of a call stack")?;
             if len > most {
-                return Err(cursor.place(crate::memprof::too_deep(len, &limits)));
+                return Err(cursor.place(crate::memprof::model::too_deep(len, &limits)));
             }
             stack.clear();
             for _ in 0..len {
@@ -198,7 +198,7 @@ impl<'data> Section<'data> {
             |id, mut cursor| {
                 let len = cursor.left() / 8;
                 if len > limits.context_depth.into() {
-                    return Err(cursor.place(crate::memprof::too_deep(len, &limits)));
+                    return Err(cursor.place(crate::memprof::model::too_deep(len, &limits)));
                 }
                 stack.clear();
                 while !cursor.is_empty() {

@@ -393,7 +393,7 @@ impl<'data> Dump<'data> {
             let place = cursor.position();
             let (id, count) = (cursor.u64("stack id")?, cursor.u64("number of addresses")?);
             if count > limits.context_depth.into() {
-                return Err(crate::memprof::too_deep(count, limits).at("stacks", place));
+                return Err(crate::memprof::model::too_deep(count, limits).at("stacks", place));
             }
             let addresses = cursor.take("addresses of a stack", count * 8)?.as_chunks::<8>().0;
             take(id, Addresses(addresses), place)?;

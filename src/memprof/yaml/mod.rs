@@ -122,7 +122,7 @@ impl Reader {
     fn stack(&mut self, node: &Node<'_>, what: &str) -> Result<StackHandle> {
         let frames = node.list(what)?;
         if frames.len() as u64 > self.limits.context_depth.into() {
-            return Err(crate::memprof::too_deep(frames.len() as u64, &self.limits)
+            return Err(crate::memprof::model::too_deep(frames.len() as u64, &self.limits)
                 .at("yaml", node.mark.start as u64)
                 .into());
         }
