@@ -29,7 +29,6 @@ pub fn raw(data: &[u8]) {
 fn views_of_raw(data: &[u8], compat: Compat) {
     let Ok(profile) = RawProfile::read(data, 0, compat) else { return };
     let _ = profile.binary_ids();
-    profile.vtables().for_each(drop);
     for (index, record) in profile.records().enumerate() {
         let _ = profile.counters(index, &record).map(|counters| counters.iter().for_each(drop));
         let _ = profile.timed_counters(index, &record);

@@ -1,140 +1,7 @@
-//! Byte order and pointer width as data.
-//!
-//! A position in a byte slice with one bounds check.
+//! A reader of numbers and slices that knows its position in the file.
 
+use super::Endian;
 use crate::error::{Error, Result};
-use byteorder::{BigEndian, ByteOrder, LittleEndian};
-use std::fmt;
-
-/// Byte order of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Endian {
-    /// Least significant byte first.
-    #[default]
-    Little,
-    /// Most significant byte first.
-    Big,
-}
-
-impl Endian {
-    /// The order of this machine.
-    pub(crate) const NATIVE: Self = if cfg!(target_endian = "little") { Self::Little } else { Self::Big };
-
-    /// Decodes 8 bytes.
-    #[inline]
-    pub fn u64(self, bytes: [u8; 8]) -> u64 {
-        match self {
-            Self::Little => u64::from_le_bytes(bytes),
-            Self::Big => u64::from_be_bytes(bytes),
-        }
-    }
-
-    /// Decodes 4 bytes.
-    #[inline]
-    pub fn u32(self, bytes: [u8; 4]) -> u32 {
-        match self {
-            Self::Little => u32::from_le_bytes(bytes),
-            Self::Big => u32::from_be_bytes(bytes),
-        }
-    }
-
-    /// Decodes 2 bytes.
-    #[inline]
-    pub fn u16(self, bytes: [u8; 2]) -> u16 {
-        match self {
-            Self::Little => u16::from_le_bytes(bytes),
-            Self::Big => u16::from_be_bytes(bytes),
-        }
-    }
-
-    /// Encodes 8 bytes.
-    #[inline]
-    pub fn u64_bytes(self, value: u64) -> [u8; 8] {
-        match self {
-            Self::Little => value.to_le_bytes(),
-            Self::Big => value.to_be_bytes(),
-        }
-    }
-
-    /// Encodes 4 bytes.
-    #[inline]
-    pub fn u32_bytes(self, value: u32) -> [u8; 4] {
-        match self {
-            Self::Little => value.to_le_bytes(),
-            Self::Big => value.to_be_bytes(),
-        }
-    }
-
-    /// Encodes 2 bytes.
-    #[inline]
-    pub fn u16_bytes(self, value: u16) -> [u8; 2] {
-        match self {
-            Self::Little => value.to_le_bytes(),
-            Self::Big => value.to_be_bytes(),
-        }
-    }
-
-    /// Decodes as many words as `dst` holds; `src` has exactly 8 bytes for each.
-    ///
-    /// # Panics
-    ///
-    /// When the lengths do not match, which is a fault of the caller.
-    pub fn u64_slice_into(self, src: &[u8], dst: &mut [u64]) {
-        match self {
-            Self::Little => LittleEndian::read_u64_into(src, dst),
-            Self::Big => BigEndian::read_u64_into(src, dst),
-        }
-    }
-}
-
-impl fmt::Display for Endian {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Little => "little-endian",
-            Self::Big => "big-endian",
-        })
-    }
-}
-
-/// Width of the `ptr` fields of a raw profile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum PointerWidth {
-    /// 4 bytes.
-    Bits32,
-    /// 8 bytes.
-    #[default]
-    Bits64,
-}
-
-impl PointerWidth {
-    /// Bytes of a pointer: 4 or 8.
-    pub fn bytes(self) -> usize {
-        match self {
-            Self::Bits32 => 4,
-            Self::Bits64 => 8,
-        }
-    }
-
-    /// `value` modulo 2^32 or 2^64.
-    #[inline]
-    pub fn wrap(self, value: u64) -> u64 {
-        match self {
-            Self::Bits32 => value & 0xffff_ffff,
-            Self::Bits64 => value,
-        }
-    }
-}
-
-/// How a raw profile lays out its numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Encoding {
-    /// Byte order of every number in the file.
-    pub endian: Endian,
-    /// Width of pointer fields; header words and counters are 64 bits always.
-    pub pointer: PointerWidth,
-    /// Format version, 1 to 11.
-    pub version: u32,
-}
 
 /// Reads numbers and slices front to back; every error knows its byte offset.
 ///
@@ -166,7 +33,7 @@ impl<'data> Cursor<'data> {
         self.data
     }
 
-    /// How many bytes are not read yet.
+    /// Returns the number of unread bytes.
     #[inline]
     pub fn left(&self) -> u64 {
         self.data.len() as u64

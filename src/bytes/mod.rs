@@ -1,35 +1,42 @@
-//! The only code that touches raw bytes: reading with checked bounds, writing
-//! with places to fill in later, and the name chunks that raw and indexed
-//! profiles share.
+//! Bytes of files: reading with checked bounds, writing with words that are set
+//! later, the name chunks that raw and indexed profiles share, and the first bytes
+//! of an input.
 //!
-//! The beginning of an input, and how sure a format is of it.
+//! The numbers themselves are decoded and encoded by the crate byteorder.
 
-pub use cursor::Cursor;
-pub use cursor::{Encoding, Endian, PointerWidth};
-pub use sink::{Place, Sink};
-
-pub mod cursor;
+pub(crate) mod cursor;
+mod encoding;
+#[doc(hidden)]
 pub mod leb128;
+#[doc(hidden)]
 pub mod names;
-pub mod sink;
+pub(crate) mod sink;
 pub(crate) mod window;
+
+#[doc(hidden)]
+pub use cursor::Cursor;
+pub use encoding::{Encoding, Endian, PointerWidth};
+#[doc(hidden)]
+pub use sink::{Place, Sink};
 
 /// Bytes of an input that are looked at to tell what it is. Stacks of real
 /// programs make the longest lines: two of them are to fit.
-pub const HEAD_BYTES: usize = 1 << 20;
+pub(crate) const HEAD_BYTES: usize = 1 << 20;
 
-/// How much the beginning of an input speaks for a format.
+/// The confidence that an input has a format.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Confidence {
     /// Nothing speaks against it, and little for it: a file that ends too soon.
     Possible,
-    /// What there is has the form, and other formats could have it too.
+    /// The bytes match the format and could match others.
     Likely,
     /// A magic number, a key word, or several lines that no other format has.
     Certain,
 }
 
 /// The beginning of an input, inflated if it is a gzip stream.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'a> {
     bytes: &'a [u8],
@@ -42,7 +49,7 @@ impl<'a> Head<'a> {
         Self::cut(data, data.len() <= HEAD_BYTES)
     }
 
-    /// What was read of an input, which `is_whole` if nothing follows.
+    /// The bytes read from an input; `is_whole` says that nothing follows.
     pub fn cut(read: &'a [u8], is_whole: bool) -> Self {
         let bytes = &read[..read.len().min(HEAD_BYTES)];
         Self { bytes, is_whole: is_whole && bytes.len() == read.len() }
@@ -88,7 +95,7 @@ impl<'a> Head<'a> {
 }
 
 /// LLVM's test for text: see [`Head::begins_as_text`].
-pub fn begins_as_text(data: &[u8]) -> bool {
+pub(crate) fn begins_as_text(data: &[u8]) -> bool {
     data.iter().take(8).all(|byte| matches!(byte, 0x20..=0x7e | 9..=13))
 }
 

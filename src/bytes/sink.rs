@@ -1,10 +1,9 @@
-//! A growing byte buffer with places that are filled in later.
+//! A growing byte buffer with words that are set later, and the order of LLVM's on-disk
+//! hash table.
 //!
-//! Which bucket of the on-disk hash table each name goes to, and in what order.
-//!
-//! LLVM fills a chained table that doubles as it grows and puts every item at
-//! the front of its chain; each doubling turns the chains around
-//! (`OnDiskChainedHashTableGenerator` in `OnDiskHashTable.h`).
+//! LLVM fills a chained table that doubles as it grows and inserts every item at the front of
+//! its chain. Each doubling reverses the chains (`OnDiskChainedHashTableGenerator` in
+//! `OnDiskHashTable.h`).
 
 use super::Endian;
 
@@ -79,12 +78,7 @@ impl Sink {
     pub fn u64s(&mut self, values: &[u64]) {
         let start = self.bytes.len();
         self.bytes.resize(start + values.len() * 8, 0);
-        let (words, _) = self.bytes[start..].as_chunks_mut::<8>();
-        // Two loops without a choice inside are quick.
-        match self.endian {
-            Endian::Little => words.iter_mut().zip(values).for_each(|(word, value)| *word = value.to_le_bytes()),
-            Endian::Big => words.iter_mut().zip(values).for_each(|(word, value)| *word = value.to_be_bytes()),
-        }
+        self.endian.write_words(values, &mut self.bytes[start..]);
     }
 
     /// Appends zeros.
@@ -114,7 +108,7 @@ impl Sink {
     ///
     /// # Panics
     ///
-    /// When they would go beyond what was written.
+    /// If the bytes end after the last written byte.
     pub fn overwrite(&mut self, at: usize, bytes: &[u8]) {
         self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
@@ -140,7 +134,7 @@ pub(crate) struct Buckets {
 
 impl Buckets {
     /// Fills the table with items of these key hashes, in this order. A table
-    /// that `shrinks` ends with as many buckets as it needs, else with 64 at
+    /// that `shrinks` ends with as many buckets as it needs, otherwise with 64 at
     /// least.
     pub(crate) fn fill(hashes: &[u64], shrinks: bool) -> Self {
         let mut table = Self { heads: vec![NONE; 64], next: vec![NONE; hashes.len()] };

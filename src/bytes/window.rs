@@ -1,6 +1,6 @@
-//! A piece of an input that moves from its beginning to its end.
+//! A window of an input that moves from its beginning to its end.
 //!
-//! Whoever goes through a large file once need not hold it: memory that is used
+//! A reader of a large file need not hold all of it: memory that is used
 //! again and again is cleared once, and stays near the processor.
 
 use crate::error::Result;
@@ -15,10 +15,10 @@ const CHUNK: usize = 1 << 18;
 /// Bytes that are read piece by piece, and have to stay as they are meanwhile: else what is read could be the
 /// beginning of one file and the end of another.
 pub(crate) trait StableSource: Debug + Send + Sync {
-    /// How many there are.
+    /// The number of bytes.
     fn len(&self) -> u64;
 
-    /// Fills `memory` with what stands from `offset` on.
+    /// Fills `memory` with the bytes from `offset` on.
     ///
     /// # Errors
     ///
@@ -35,14 +35,14 @@ pub(crate) trait StableSource: Debug + Send + Sync {
 
 /// Where the bytes of a window come from, front to back.
 pub(crate) trait ByteSource {
-    /// How many bytes there may be from `offset` on, which is behind what was read; none at the end.
+    /// The most bytes after `offset`, the end of the bytes read; 0 at the end.
     fn left(&self, offset: u64) -> u64;
 
-    /// Fills `memory` with what stands from `offset` on and counts it; it may be less than all only at the end.
+    /// Fills `memory` with the bytes from `offset` on and counts them. Fills less than all only at the end.
     ///
     /// # Errors
     ///
-    /// I/O; what is counted counts.
+    /// I/O; counted bytes are valid anyway.
     fn fill(&mut self, memory: &mut [u8], offset: u64, filled: &mut usize) -> Result<()>;
 }
 
@@ -93,12 +93,12 @@ struct Pieces<F> {
 }
 
 impl<'data> Window<'data> {
-    /// Over a part of a file, of which nothing is in view yet.
+    /// A window of a part of a file; nothing is in view yet.
     pub(crate) fn of_file(file: Arc<dyn StableSource>, part: Range<u64>) -> Self {
         Self::in_chunks(file, part, CHUNK)
     }
 
-    /// As [`of_file`](Self::of_file), with so many bytes read at a time.
+    /// Like [`of_file`](Self::of_file), but reads `chunk` bytes at a time.
     pub(crate) fn in_chunks(file: Arc<dyn StableSource>, part: Range<u64>, chunk: usize) -> Self {
         Self::fed(FilePart { file, end: part.end }, part.start, chunk)
     }
@@ -113,7 +113,7 @@ impl<'data> Window<'data> {
 }
 
 impl<'data, F: ByteSource> Window<'data, F> {
-    /// Over bytes in memory, which begin at byte `base` of the file.
+    /// A window of bytes in memory that begin at byte `base` of the file.
     pub(crate) fn over(data: &'data [u8], base: u64) -> Self {
         Self { source: Source::Slice(data), base, passed: 0 }
     }
@@ -124,7 +124,7 @@ impl<'data, F: ByteSource> Window<'data, F> {
         Self { source: Source::Fed(Pieces { feed, buffer: Vec::new(), filled: 0, chunk }), base, passed: 0 }
     }
 
-    /// What is in memory, with what was passed of it.
+    /// Returns the bytes in memory, passed ones included.
     #[inline]
     pub(crate) fn view(&self) -> &[u8] {
         match &self.source {
@@ -133,7 +133,7 @@ impl<'data, F: ByteSource> Window<'data, F> {
         }
     }
 
-    /// What is in memory and was not passed.
+    /// Returns the bytes in memory that were not passed.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.view()[self.passed..]
@@ -187,7 +187,7 @@ impl<'data, F: ByteSource> Window<'data, F> {
         std::mem::take(&mut self.passed)
     }
 
-    /// Reads on behind what is in view; `false` when nothing follows.
+    /// Reads the bytes after the view; `false` if nothing follows.
     ///
     /// # Errors
     ///

@@ -1,11 +1,9 @@
-//! When a FuncHash of the profile is that of a function of the new build.
+//! Comparing FuncHashes of a profile with those of the new build, and counting call targets
+//! that no longer exist.
 //!
-//! For IR they are equal or not. The front end of clang computes a hash by an
-//! algorithm that goes by the version of the file: up to 12 the third, from 13
-//! the fourth, which is the third with its four highest bits cleared. The new
-//! build holds hashes of the algorithm of its own release.
-//!
-//! Value data: what was called, and whether it still exists.
+//! IR hashes are equal or not. The front end of clang computes a hash with an algorithm that
+//! depends on the indexed version: version 3 up to 12; version 4 from 13 on, which is version 3
+//! with its four highest bits cleared. The new build has hashes of its own release.
 
 use super::program::Program;
 use crate::instr::cross_release::colon_form;

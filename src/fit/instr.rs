@@ -1,10 +1,8 @@
-//! LLVM instrumentation profiles: the whole comparison.
+//! LLVM instrumentation profiles against a new build: finds the records that its compiler
+//! uses.
 //!
-//! Which records of an LLVM profile a compiler of the new build uses.
-//!
-//! The compiler looks each of its functions up by name: as it spells it, and in
-//! LLVM 18 and later, for local functions of IR profiles, as earlier releases
-//! spelled it where the first is not there. Then it wants the FuncHash.
+//! The compiler looks up each of its functions by name. For local functions of IR profiles,
+//! LLVM 18 and later also try the name that earlier releases used. Then the FuncHash must match.
 
 use super::hashes::{self, HashMatch, HashRules};
 use super::names::{Candidate, RemappingFile, Successor, find_successors, write_remapping};

@@ -1,10 +1,6 @@
-//! iprof files against a new build: methods by class, name and descriptor, and
-//! positions by what stands there in the bytecode.
-//!
-//! Where a method's bytecode branches, calls and tests types (JVM
-//! specification, chapter 6).
-//!
-//! The new build as an iprof sees it: methods, and positions in their bytecode.
+//! iprof files against a new build: methods by class, name and descriptor, and bytecode
+//! indexes by the instruction there (branches, calls and type tests; JVM specification,
+//! chapter 6).
 
 use super::names::similarity;
 use super::report::{Class, FitReport, Head, ProgramClass, Pruned, Row, SectionRow, summarize};

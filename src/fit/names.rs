@@ -1,8 +1,5 @@
-//! Names of local functions, and how alike two names are.
-//!
-//! A remapping file that gives functions the names they have in the new build.
-//!
-//! What functions became that are no longer there under their names.
+//! Names of local functions, the similarity of two names, the successors of functions that
+//! are gone, and the remapping file that renames functions to them.
 
 use super::program::ProgramFunction;
 use super::report::Class;

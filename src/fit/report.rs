@@ -1,8 +1,5 @@
-//! The comparison as numbers and lists, the same for every family of profiles.
-//!
-//! Thresholds below which a comparison counts as failed.
-//!
-//! What becomes of a function's counts in the new build.
+//! The comparison as numbers and lists, the same for every family, with the status of
+//! functions and the thresholds that fail a comparison.
 
 use super::hashes::TargetsFit;
 use crate::error::{Error, Result};

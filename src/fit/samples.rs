@@ -1,11 +1,8 @@
 //! Sample profiles against a new build.
 //!
-//! A compiler finds functions by name. With pseudo-probes it drops those whose
-//! checksum differs; without, it takes samples line by line, so that lines
-//! behind a function's end show that it was edited. What was inlined is found
-//! through the functions around it.
-//!
-//! The new build as a sample profile sees it: names, checksums, lengths.
+//! A compiler finds functions by name. With pseudo-probes it drops functions whose checksum
+//! differs. Without, it uses samples line by line, so lines after a function's end show that
+//! the function was edited. Inlined functions are found through their callers.
 
 use super::names::{RemappingFile, canonical, similarity, write_remapping};
 use super::report::{Class, FitReport, Head, ProgramClass, Pruned, Row, summarize};

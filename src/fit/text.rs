@@ -1,4 +1,4 @@
-//! The report for people.
+//! The report as text.
 
 use super::hashes::TargetsFit;
 use super::report::{Class, ProgramClass};

@@ -81,7 +81,7 @@ pub fn detect(data: &[u8]) -> Format {
 }
 
 fn instr(head: &Head<'_>) -> Option<(Format, Confidence)> {
-    if let Some((endian, pointer)) = raw::header::detect(head.bytes()) {
+    if let Some((endian, pointer)) = raw::detect(head.bytes()) {
         return Some((Format::Raw { endian, pointer }, Confidence::Certain));
     }
     if head.begins(&indexed::MAGIC) {

@@ -1,8 +1,5 @@
-//! The format's numbers: magic, header words, which version has what.
-//!
-//! What a version and the release that writes it decide about a file.
-//!
-//! The bytes of a file, with or without its records.
+//! The numbers of the format: magic, header words, the parts of each version, and the
+//! choices that a version and a release make ([`Dialect`]).
 
 use crate::model::summary::{CUTOFFS, SummaryRules};
 use crate::model::{ProfileKind, Release, ValueKind, release};
@@ -14,7 +11,7 @@ pub const MAGIC: [u8; 8] = *b"\xfflprofi\x81";
 pub const NEWEST_VERSION: u32 = 14;
 
 /// The version that [`Release::DEFAULT`] writes.
-pub const DEFAULT_VERSION: u32 = 13;
+pub(crate) const DEFAULT_VERSION: u32 = 13;
 
 /// A word of the header, by its place after magic, version, unused and hash type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +33,7 @@ pub(super) const HEADER_WORDS: [HeaderWord; 6] = [
 /// The place of `MemProfOffset` in the file.
 pub(crate) const MEMPROF_OFFSET_AT: u64 = 40;
 
-/// Where `HashOffset` stands in the file.
+/// The position of `HashOffset` in the file.
 pub(super) const HASH_OFFSET_AT: usize = 32;
 
 /// Bytes of the header: 40 to 72.
@@ -74,7 +71,7 @@ pub(super) const ITEM_HEADER: usize = 24;
 
 /// The release whose rules the files of a version follow: the newest up to
 /// [`Release::DEFAULT`] that writes it, or the first after that.
-pub fn writing_release(version: u32) -> Release {
+pub(crate) fn writing_release(version: u32) -> Release {
     let writers = || release::RELEASES.iter().filter(|row| row.indexed_version == version).map(|row| row.release());
     writers().rfind(|release| *release <= Release::DEFAULT).or_else(|| writers().next()).unwrap_or_default()
 }
@@ -141,7 +138,7 @@ const EARLY_CUTOFFS: [u32; 18] = [
     990_000, 999_000, 999_900, 999_990, 999_999,
 ];
 
-/// What is in memory of an indexed file: all of it, or all but the payload of its hash table.
+/// The bytes of an indexed file in memory: all, or all but the payload of the hash table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FileBytes<'data> {
     /// From the first byte on, as far as summaries reach.
@@ -156,7 +153,7 @@ impl<'data> FileBytes<'data> {
         Self { front: file, back: file, back_offset: 0 }
     }
 
-    /// Without what stands between `front` and the index of the hash table.
+    /// A file without the bytes between `front` and the index of the hash table.
     pub(super) fn around_payload(front: &'data [u8], back: &'data [u8], index_offset: u64) -> Self {
         Self { front, back, back_offset: index_offset }
     }
@@ -177,7 +174,7 @@ impl<'data> FileBytes<'data> {
         self.back.get(start..)
     }
 
-    /// What stands in front of an index, from an offset on; nothing if it is not there.
+    /// Returns the bytes from an offset to the index; empty if they are not in memory.
     pub(super) fn payload(self, offset: u64, index_offset: u64) -> &'data [u8] {
         let len = usize::try_from(index_offset - offset).unwrap_or(usize::MAX);
         self.from(offset).and_then(|rest| rest.get(..len)).unwrap_or_default()

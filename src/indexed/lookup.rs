@@ -1,8 +1,8 @@
-//! The on-disk hash table: one bucket for a lookup, all items for a walk.
+//! The on-disk hash table: a lookup reads one bucket, a walk reads all entries through a
+//! window of the payload.
 //!
-//! The entries of a hash table through a window of its payload.
-//!
-//! Entries as most are, one record with counters alone: found with few decisions, and used where they stand.
+//! Most entries have one record with counters only. A quick path recognises them with few
+//! branches and uses their counters in place.
 
 use super::layout::{FileBytes, ITEM_HEADER, since};
 use super::records::Records;
@@ -10,9 +10,10 @@ use crate::bytes::window::Window;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, Result};
 use crate::model::{Counters, FunctionRecord, NameRef, RecordRef, RecordView, name_ref};
+use byteorder::{ByteOrder, LittleEndian};
 use std::ops::Range;
 
-/// Where the table stands in the file.
+/// The position of the table in the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Table<'data> {
     /// The buckets' items, where they are in memory.
@@ -40,7 +41,7 @@ pub struct Entry<'data> {
 }
 
 impl Entry<'_> {
-    /// Where the entry stands in the file, as long as none of its records was decoded.
+    /// The position of the entry in the file, valid until one of its records is decoded.
     pub(crate) fn place(&self) -> u64 {
         self.records.position() - (self.name.len() + ITEM_HEADER) as u64
     }
@@ -75,7 +76,7 @@ impl<'data> Table<'data> {
         self.entries
     }
 
-    /// Absolute offset of the first byte after the index, if that is sound.
+    /// Returns the offset of the first byte after the index, if the index is valid.
     ///
     /// # Errors
     ///
@@ -99,7 +100,7 @@ impl<'data> Table<'data> {
     pub(super) fn bucket_offsets(&self) -> impl ExactSizeIterator<Item = u64> + use<'data> {
         let (offsets, _) = self.index.as_chunks::<8>();
         let count = usize::try_from(self.buckets).unwrap_or(usize::MAX).min(offsets.len());
-        offsets[..count].iter().map(|bytes| u64::from_le_bytes(*bytes))
+        offsets[..count].iter().map(|bytes| LittleEndian::read_u64(bytes))
     }
 
     /// The item of that name, if it is there; reads its bucket only.
@@ -108,7 +109,7 @@ impl<'data> Table<'data> {
         let hash = name_ref(name);
         let bucket = hash & (self.buckets - 1);
         let (offsets, _) = self.index.as_chunks::<8>();
-        let offset = u64::from_le_bytes(offsets[bucket as usize]);
+        let offset = LittleEndian::read_u64(&offsets[bucket as usize]);
         if offset == 0 {
             return Ok(None);
         }
@@ -176,7 +177,7 @@ impl<'data> Iterator for Walk<'data> {
 pub(super) struct Progress {
     /// Entries that follow.
     left: u64,
-    /// Of them those in the bucket at hand.
+    /// The entries left in the current bucket.
     in_bucket: u16,
 }
 
@@ -201,7 +202,7 @@ impl Progress {
     pub(super) fn quick_step(self, bytes: &[u8]) -> Option<(usize, Self)> {
         let left = self.left.checked_sub(1)?;
         let (start, in_bucket) = match self.in_bucket {
-            0 => (2, u16::from_le_bytes(*bytes.first_chunk()?)),
+            0 => (2, LittleEndian::read_u16(bytes.first_chunk::<2>()?)),
             in_bucket => (0, in_bucket),
         };
         Some((start, Self { left, in_bucket: in_bucket.checked_sub(1)? }))
@@ -264,11 +265,11 @@ pub(super) struct Entries<'data> {
     progress: Progress,
     version: u32,
     name_ref: NameRef,
-    /// Where the name of the entry at hand is in view.
+    /// The range of the current entry's name in the view.
     name: Range<usize>,
     /// Where its records are that were not decoded.
     records: Range<usize>,
-    /// What ends a record of counters alone.
+    /// The words after the counters of a record that has only counters.
     plain_end: Option<&'static [u8]>,
     /// FuncHash of such a record, and where its counters are in view.
     plain: (u64, Range<usize>),
@@ -304,7 +305,7 @@ impl<'data> Entries<'data> {
         true
     }
 
-    /// The one record of the entry at hand.
+    /// Returns the only record of the current entry.
     #[inline]
     pub(super) fn plain(&self) -> RecordRef<'_> {
         let (func_hash, counters) = &self.plain;
@@ -343,7 +344,7 @@ impl<'data> Entries<'data> {
         }
     }
 
-    /// Decodes the next record of the entry at hand; `false` when it has no more.
+    /// Decodes the next record of the current entry; `false` after the last one.
     ///
     /// # Errors
     ///
@@ -357,7 +358,7 @@ impl<'data> Entries<'data> {
         Ok(found)
     }
 
-    /// Name of the entry at hand.
+    /// Returns the name of the current entry.
     pub(super) fn name(&self) -> &[u8] {
         &self.window.view()[self.name.clone()]
     }
@@ -424,7 +425,7 @@ impl PlainEntry {
 
 #[inline]
 fn word<const LEN: usize>(bytes: &[u8; LEN], at: usize) -> u64 {
-    bytes[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    bytes[at..].first_chunk::<8>().map_or(0, |bytes| LittleEndian::read_u64(bytes))
 }
 
 #[inline]

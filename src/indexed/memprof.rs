@@ -1,9 +1,8 @@
-//! The memory profile inside an indexed file: looked at as LLVM does, carried
-//! to another place, or written empty.
+//! The memory profile in an indexed file: checked like LLVM does, moved to another
+//! position, or written empty.
 //!
-//! Offsets in the section count from the start of the file. When it moves,
-//! those of its header and of the bucket indexes of its hash tables move along;
-//! nothing else holds offsets.
+//! Offsets in the section count from the start of the file. If the section moves, the offsets
+//! in its header and in the bucket indexes of its hash tables change; it has no others.
 
 use super::layout::FileBytes;
 use crate::bytes::names::Chunks;
@@ -13,7 +12,7 @@ use crate::limits::Limits;
 use crate::memory::{self, HOLD_OUTPUT};
 use crate::model::{MemProfSection, Release};
 
-/// What a header word of the section is.
+/// The meaning of a header word of the section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Word {
     /// The section's own version.
@@ -132,7 +131,7 @@ fn check_data_names(file: FileBytes<'_>, start: u64, limits: &Limits) -> Result<
     Ok(())
 }
 
-/// Appends a section that stood elsewhere for byte `start` of a file, its
+/// Appends a section from another position at byte `start` of a file, its
 /// offsets adjusted.
 pub(super) fn write_moved(sink: &mut Sink, section: &MemProfSection, start: u64) -> Result<()> {
     let delta = start.wrapping_sub(section.offset);
@@ -157,7 +156,7 @@ pub(super) fn write_moved(sink: &mut Sink, section: &MemProfSection, start: u64)
     Ok(())
 }
 
-/// Moves the bucket offsets of a hash table whose index stood at `offset`.
+/// Moves the bucket offsets of a hash table whose index was at `offset`.
 fn move_index(section: &MemProfSection, offset: u64, delta: u64, bytes: &mut [u8]) -> Result<()> {
     let outside = || {
         let detail = format!("a table index at {offset:#x} lies outside the section");

@@ -29,8 +29,6 @@
 //! | 14 | 23 | bitmap bytes packed, uniformity bits |
 //!
 //! (`InstrProf.h`, `InstrProfReader.cpp`, `InstrProfWriter.cpp` in LLVM.)
-//!
-//! What an indexed file is made of, for people and programs.
 
 use crate::bytes::{Cursor, Endian};
 use crate::compat::Compat;
@@ -40,16 +38,18 @@ use crate::model::description::{Description, PartDescription, hex};
 use crate::model::{ProfileKind, release};
 use layout::{HEADER_WORDS, header_size, since};
 
+pub(crate) use layout::DEFAULT_VERSION;
 pub(crate) use layout::MEMPROF_OFFSET_AT;
-pub use layout::{DEFAULT_VERSION, MAGIC, NEWEST_VERSION, writing_release};
+pub use layout::{MAGIC, NEWEST_VERSION};
 pub use lookup::Entry;
 pub(crate) use memprof::section_version as memory_section_version;
 pub use profile::{IndexedProfile, ReadOptions};
+pub use reader::IndexedReader;
 pub(crate) use reader::Outline;
-pub use reader::{IndexedReader, is_blank};
+pub(crate) use reader::is_blank;
 pub use records::Records;
-pub use write::losses;
-pub use write::{Encoder, WriteOptions, write};
+pub(crate) use write::Encoder;
+pub use write::{WriteOptions, losses, write};
 
 mod layout;
 mod lookup;
@@ -59,7 +59,7 @@ mod reader;
 mod records;
 mod write;
 
-/// Describes an indexed file. Damage is told, not returned: whatever stands
+/// Describes an indexed file. Damage becomes part of the description: everything
 /// before it is described.
 pub fn describe(file: &[u8], limits: &Limits) -> Description {
     let mut description = Description::new("LLVM indexed profile", file.len() as u64);

@@ -1,6 +1,6 @@
-//! A view of an indexed file: what stands where, decoded when asked for.
-//!
-//! Where a profile ends: readers follow offsets and never look behind it.
+//! A view of an indexed file: finds the parts and decodes them when the caller requests
+//! them. [`IndexedProfile::extent`] finds the end of the profile, because readers follow
+//! offsets and ignore the bytes after it.
 
 use super::layout::{FileBytes, HEADER_WORDS, MAGIC, NEWEST_VERSION, since, writing_release};
 use super::lookup::{Entry, Table, Walk};
@@ -14,6 +14,7 @@ use crate::model::summary::SummaryRow;
 use crate::model::{
     BinaryId, FunctionRecord, MemProfSection, ProfileKind, ProfileSummary, TemporalProfile, TemporalTrace, release,
 };
+use byteorder::{ByteOrder, LittleEndian};
 
 /// How strictly and how far an indexed file is read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,7 +56,6 @@ pub struct IndexedProfile<'data> {
     pub(super) file: FileBytes<'data>,
     options: ReadOptions,
     version: u32,
-    version_word: u64,
     kind: ProfileKind,
     summary: Option<ProfileSummary>,
     context_sensitive_summary: Option<ProfileSummary>,
@@ -79,7 +79,7 @@ impl<'data> IndexedProfile<'data> {
         Self::of(FileBytes::whole(file), options)
     }
 
-    /// As [`read`](Self::read), of a file whose records need not be there: then nobody may ask for them.
+    /// Like [`read`](Self::read), for a file whose records may be missing; then do not read records.
     pub(super) fn of(file: FileBytes<'data>, options: ReadOptions) -> Result<Self> {
         let mut cursor = Cursor::new(file.front(), 0, Endian::Little, "header");
         let (version, version_word) =
@@ -107,7 +107,7 @@ impl<'data> IndexedProfile<'data> {
         }
         let section = |offset: u64, name: &'static str| section(file, offset, name);
         let has = |since| version >= since;
-        // LLVM looks at memory profiles before it looks at what stands behind them.
+        // LLVM checks memory profiles before it checks the sections after them.
         let has_memprof = has(since::MEMPROF) && kind.contains(ProfileKind::MEMPROF);
         if has_memprof && options.compat.is_llvm() {
             let newest_only = !options.compat.reads_every_indexed_version();
@@ -117,7 +117,6 @@ impl<'data> IndexedProfile<'data> {
             file,
             options,
             version,
-            version_word,
             kind: ProfileKind::from_version_word(kind.indexed_bits()),
             summary,
             context_sensitive_summary,
@@ -168,23 +167,18 @@ impl<'data> IndexedProfile<'data> {
         self.version
     }
 
-    /// The version word with all variant bits, unknown ones too.
-    pub fn version_word(&self) -> u64 {
-        self.version_word
-    }
-
     /// Variant bits; unknown ones are left out.
     pub fn kind(&self) -> ProfileKind {
         self.kind
     }
 
-    /// The stored summary, from version 4 on.
+    /// Returns the stored summary (version 4 and later).
     pub fn summary(&self) -> Option<&ProfileSummary> {
         self.summary.as_ref()
     }
 
-    /// The stored summary of context-sensitive records, if the profile has such.
-    pub fn context_sensitive_summary(&self) -> Option<&ProfileSummary> {
+    /// Returns the stored summary of context-sensitive records, if there is one.
+    pub(crate) fn context_sensitive_summary(&self) -> Option<&ProfileSummary> {
         self.context_sensitive_summary.as_ref()
     }
 
@@ -219,7 +213,7 @@ impl<'data> IndexedProfile<'data> {
         self.table.records_at(place).into_iter().flatten().map_while(Result::ok)
     }
 
-    /// The name of the entry that stands at that [place](Entry::place) of the file.
+    /// Returns the name of the entry at a [place](Entry::place) of the file.
     pub(crate) fn entry_name_at(&self, place: u64) -> &'data [u8] {
         self.table.item_at(place).map(|item| item.name).unwrap_or_default()
     }
@@ -247,7 +241,7 @@ impl<'data> IndexedProfile<'data> {
         !self.options.compat.is_llvm()
     }
 
-    /// Identities of images, from version 9 on.
+    /// Returns the identities of images (version 9 and later).
     ///
     /// # Errors
     ///
@@ -257,7 +251,7 @@ impl<'data> IndexedProfile<'data> {
         read_binary_ids(&mut cursor).map_err(|error| self.in_format(error))
     }
 
-    /// Temporal traces, from version 10 on.
+    /// Returns the temporal traces (version 10 and later).
     ///
     /// # Errors
     ///
@@ -267,7 +261,7 @@ impl<'data> IndexedProfile<'data> {
         read_traces(&mut cursor).map_err(|error| self.in_format(error))
     }
 
-    /// Names of vtables, from version 12 on.
+    /// Returns the names of vtables (version 12 and later).
     ///
     /// # Errors
     ///
@@ -295,7 +289,7 @@ impl<'data> IndexedProfile<'data> {
         Ok(Some((cursor.take("vtable names", len)?, offset)))
     }
 
-    /// The memory profile, from version 8 on.
+    /// Returns the memory profile (version 8 and later).
     ///
     /// # Errors
     ///
@@ -307,7 +301,7 @@ impl<'data> IndexedProfile<'data> {
     }
 
     /// Whether there is a memory profile.
-    pub fn has_memprof(&self) -> bool {
+    pub(crate) fn has_memprof(&self) -> bool {
         self.memprof.is_some()
     }
 }
@@ -381,11 +375,12 @@ fn read_summary(cursor: &mut Cursor<'_>) -> Result<ProfileSummary> {
         return Err(Error::malformed(detail).at("summary", start));
     }
     let fields = cursor.take("summary fields", fields_count.saturating_mul(8))?;
-    let fields: Vec<u64> = fields.as_chunks::<8>().0.iter().take(6).map(|bytes| u64::from_le_bytes(*bytes)).collect();
+    let fields: Vec<u64> =
+        fields.as_chunks::<8>().0.iter().take(6).map(|bytes| LittleEndian::read_u64(bytes)).collect();
     let rows = cursor.take("summary rows", rows_count.saturating_mul(24))?;
     let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
     let row = |bytes: &[u8; 24]| {
-        let [cutoff, min_count, num_counts] = [0, 1, 2].map(|at| u64::from_le_bytes(bytes.as_chunks::<8>().0[at]));
+        let [cutoff, min_count, num_counts] = [0, 1, 2].map(|at| LittleEndian::read_u64(&bytes.as_chunks::<8>().0[at]));
         SummaryRow { cutoff: small(cutoff), min_count, num_counts }
     };
     Ok(ProfileSummary {
@@ -437,7 +432,7 @@ fn read_traces(cursor: &mut Cursor<'_>) -> Result<TemporalProfile> {
         let weight = cursor.u64("trace weight")?;
         let functions = cursor.u64("number of functions in a trace")?;
         let bytes = cursor.take("functions of a trace", functions.saturating_mul(8))?;
-        let functions = bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+        let functions = bytes.as_chunks::<8>().0.iter().map(|bytes| LittleEndian::read_u64(bytes)).collect();
         temporal.traces.push(TemporalTrace { weight, functions });
     }
     Ok(temporal)
@@ -450,8 +445,8 @@ impl IndexedProfile<'_> {
     ///
     /// # Errors
     ///
-    /// Those of damaged sections.
-    pub fn extent(&self) -> Result<u64> {
+    /// The errors of damaged sections.
+    pub(crate) fn extent(&self) -> Result<u64> {
         let mut end = self.table.check_index().map_err(|error| self.in_format(error))?;
         if let Some(mut ids) = self.binary_ids.clone() {
             read_binary_ids(&mut ids).map_err(|error| self.in_format(error))?;

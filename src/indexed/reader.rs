@@ -1,11 +1,7 @@
-//! An indexed file read front to back.
+//! The reader of indexed files, front to back, with the payload in a window.
 //!
-//! A file whose records are read when they are asked for, through a window of it.
-//!
-//! Whether the index of a hash table agrees with its payload.
-//!
-//! A walk does not use the index and a lookup uses nothing else, so that a
-//! damaged index goes unnoticed by merges and fails compilers.
+//! A walk does not use the index of the hash table, and a lookup uses nothing else. So a
+//! damaged index breaks compilers but not merges; [`IndexedProfile::verify`] compares the two.
 
 use super::layout::{FileBytes, HASH_OFFSET_AT};
 use super::lookup::{Entries, Item, Table};
@@ -17,6 +13,7 @@ use crate::model::{
     BinaryId, FunctionRecord, MemProfSection, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile,
     name_ref,
 };
+use byteorder::{ByteOrder, LittleEndian};
 use std::sync::Arc;
 
 /// Hands out the records of an indexed file in the order of its payload.
@@ -94,7 +91,7 @@ impl<'data> IndexedReader<'data> {
 }
 
 /// Whether an indexed file has neither a record nor a memory profile.
-pub fn is_blank(file: &[u8]) -> bool {
+pub(crate) fn is_blank(file: &[u8]) -> bool {
     let is_blank = |mut reader: IndexedReader<'_>| {
         !reader.kind().contains(ProfileKind::MEMPROF) && matches!(reader.next_record(), Ok(None))
     };
@@ -159,7 +156,7 @@ impl ProfileReader for IndexedReader<'_> {
     }
 }
 
-/// What stands around the records of an indexed file.
+/// The parts of an indexed file around its records.
 #[derive(Debug)]
 pub(crate) struct Outline {
     file: Arc<dyn StableSource>,
@@ -177,13 +174,13 @@ impl Outline {
     /// than of records.
     pub(crate) fn read(file: Arc<dyn StableSource>) -> Option<Self> {
         let front = bytes_of(&*file, 0, FRONT.min(file.len()))?;
-        let index_offset = u64::from_le_bytes(*front.get(HASH_OFFSET_AT..)?.first_chunk()?);
+        let index_offset = LittleEndian::read_u64(front.get(HASH_OFFSET_AT..)?.first_chunk::<8>()?);
         let back_len = file.len().checked_sub(index_offset).filter(|len| *len <= file.len() / 2)?;
         let back = bytes_of(&*file, index_offset, back_len)?;
         Some(Self { file, front, back, index_offset })
     }
 
-    /// What stands behind the records.
+    /// The bytes after the records.
     pub(crate) fn back(&self) -> &[u8] {
         &self.back
     }

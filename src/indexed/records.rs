@@ -1,8 +1,4 @@
-//! The records behind one name.
-//!
-//! The items of the hash table: a name and its records each.
-//!
-//! The order of the records of one name.
+//! Entries of the hash table: decoding and encoding a name and its records.
 
 use super::layout::{Dialect, since};
 use crate::bytes::{Cursor, Endian, Sink};
@@ -11,9 +7,10 @@ use crate::memory::{self, HOLD_COUNTERS};
 use crate::model::hash_order::number_map_order;
 use crate::model::record::MAX_VALUES_PER_SITE;
 use crate::model::{FunctionRecord, FunctionView, RecordView, Release, ValueCount, ValueKind, ValueSites};
+use byteorder::{ByteOrder, LittleEndian};
 use std::iter::FusedIterator;
 
-/// What LLVM says of a name whose data it cannot decode.
+/// LLVM's message for a name whose data it cannot decode.
 const LLVM_DETAIL: &str = "profile data is empty";
 
 /// The records of one name, checked from end to end; each is decoded when it is asked for.
@@ -108,7 +105,7 @@ impl<'data> Records<'data> {
         let parts = self.take_parts()?;
         record.func_hash = parts.func_hash;
         memory::reserve(&mut record.counters, parts.counters.len(), HOLD_COUNTERS)?;
-        record.counters.extend(parts.counters.iter().map(|bytes| u64::from_le_bytes(*bytes)));
+        record.counters.extend(parts.counters.iter().map(|bytes| LittleEndian::read_u64(bytes)));
         match parts.bitmap {
             BitmapBytes::InWords(words) => {
                 record.bitmap.extend(words.iter().map(|word| word[0]));
@@ -172,13 +169,13 @@ impl Iterator for Records<'_> {
 
 impl FusedIterator for Records<'_> {}
 
-/// What a record shows that is skipped.
+/// The parts of a skipped record.
 struct Skipped {
     has_value_sites: bool,
     is_irregular: bool,
 }
 
-/// What stands before the value sites of a record.
+/// The parts of a record before its value sites.
 struct Parts<'data> {
     func_hash: u64,
     counters: &'data [[u8; 8]],
@@ -259,7 +256,10 @@ fn read_sites(encoded: EncodedSites<'_>, sites: &mut ValueSites) -> Result<()> {
         values = rest;
         for pair in site {
             let (words, _) = pair.as_chunks::<8>();
-            sites.push_value(ValueCount { value: u64::from_le_bytes(words[0]), count: u64::from_le_bytes(words[1]) });
+            sites.push_value(ValueCount {
+                value: LittleEndian::read_u64(&words[0]),
+                count: LittleEndian::read_u64(&words[1]),
+            });
         }
         sites.end_site();
     }

@@ -1,13 +1,7 @@
-//! Writing indexed profiles, byte for byte as the release asked for.
+//! Writing indexed profiles, byte for byte like the target release.
 //!
-//! Everything is sized first, so that every offset is known before the first
-//! byte is written, and the file can go out piece by piece.
-//!
-//! The stored summaries: the plain one, and that of context-sensitive records.
-//!
-//! The sections behind the hash table.
-//!
-//! What a version cannot hold of a profile.
+//! All sizes are computed first. So every offset is known before the first byte is written,
+//! and the file is written in pieces: header and summaries, hash table, later sections.
 
 use super::layout::{Dialect, HEADER_WORDS, ITEM_HEADER, MAGIC, NEWEST_VERSION, header_size, since, writing_release};
 use super::memprof;
@@ -29,7 +23,7 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-/// What an indexed profile is written as.
+/// Options of the writer.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct WriteOptions<'a> {
@@ -49,7 +43,7 @@ impl<'a> WriteOptions<'a> {
         Self::for_version_by(version, writing_release(version))
     }
 
-    /// What a release writes; releases that are not known write as the newest.
+    /// Options for a release; an unknown release is treated as the newest one.
     pub fn for_release(release: Release) -> Self {
         Self::for_version_by(release.indexed_version().unwrap_or(NEWEST_VERSION), release)
     }
@@ -67,7 +61,7 @@ impl<'a> WriteOptions<'a> {
         self
     }
 
-    /// Lets so many threads share the work.
+    /// Sets the number of threads.
     #[must_use]
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = threads;
@@ -89,7 +83,7 @@ impl<'a> WriteOptions<'a> {
     }
 }
 
-/// What the default release writes.
+/// Options for the default release.
 impl Default for WriteOptions<'_> {
     fn default() -> Self {
         Self::for_release(Release::DEFAULT)
@@ -100,7 +94,7 @@ impl Default for WriteOptions<'_> {
 ///
 /// The bytes are those of `llvm-profdata merge --num-threads=1` of
 /// [`WriteOptions::release`] for a profile merged by that release's rules. What
-/// the version cannot hold is left out; [`losses`](super::losses) says what.
+/// the version cannot store is dropped; [`losses`](super::losses) counts it.
 ///
 /// # Errors
 ///
@@ -115,7 +109,7 @@ pub fn write(profile: &Profile, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
 }
 
 /// A profile about to be written: all sizes and offsets are known.
-pub struct Encoder<'a> {
+pub(crate) struct Encoder<'a> {
     profile: &'a Profile,
     dialect: Dialect,
     threads: usize,
@@ -133,20 +127,20 @@ pub struct Encoder<'a> {
     trailing: Vec<u8>,
 }
 
-/// So many bytes of items are encoded before they are written: they should stay
+/// The bytes of items that are encoded before they are written: they should stay
 /// in the processor's cache.
 const PIECE: u64 = 256 << 10;
 
-/// Below so many records or bytes, a second thread costs more than it saves.
+/// Below this number of records or bytes, a second thread costs more than it saves.
 const FEW_RECORDS: usize = 20_000;
 const FEW_BYTES: u64 = 4 << 20;
 
 impl<'a> Encoder<'a> {
-    /// Decides on order, sizes and offsets.
+    /// Computes order, sizes and offsets.
     ///
     /// # Errors
     ///
-    /// As [`write()`].
+    /// The errors of [`write()`].
     pub fn new(profile: &'a Profile, options: &WriteOptions<'_>) -> Result<Self> {
         if !(1..=NEWEST_VERSION).contains(&options.version) {
             return Err(Error::usage(format!("there is no indexed profile version {}", options.version))
@@ -240,16 +234,11 @@ impl<'a> Encoder<'a> {
         self.index_offset + 16 + 8 * self.offsets.len() as u64 + self.trailing.len() as u64
     }
 
-    /// Whether the file has no bytes, which none has.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Writes the file, front to back.
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write_to(&self, out: &mut (dyn Write + Send)) -> io::Result<()> {
         out.write_all(&self.front)?;
         let pieces = self.pieces();
@@ -312,7 +301,7 @@ struct Piece {
     end: u64,
 }
 
-/// What a first pass over the records finds.
+/// The sizes and summaries that a first pass over the records computes.
 struct Measured {
     /// Bytes of the records of each function.
     data_sizes: Vec<u64>,
@@ -333,7 +322,7 @@ impl Measured {
     }
 }
 
-/// Puts functions into the hash table, in the order in which the release does.
+/// Inserts functions into the hash table in the order of the release.
 fn insert(profile: &Profile, dialect: Dialect, kept: &[FunctionId]) -> (Vec<FunctionId>, Buckets) {
     let functions = insertion_order(profile, dialect, kept);
     let hashes: Vec<u64> = functions.iter().map(|id| profile.functions.function(*id).name_ref()).collect();
@@ -341,7 +330,7 @@ fn insert(profile: &Profile, dialect: Dialect, kept: &[FunctionId]) -> (Vec<Func
     (functions, buckets)
 }
 
-/// The order in which the release puts functions into the hash table.
+/// Returns the insertion order of the release.
 fn insertion_order(profile: &Profile, dialect: Dialect, kept: &[FunctionId]) -> Vec<FunctionId> {
     let table = &profile.functions;
     let mut functions = if dialect.release >= Release(17) {
@@ -389,7 +378,7 @@ impl std::fmt::Debug for Encoder<'_> {
     }
 }
 
-/// Adds both summaries up.
+/// Builds both summaries.
 pub(super) struct Summaries {
     plain: SummaryBuilder,
     sensitive: SummaryBuilder,
@@ -469,7 +458,7 @@ impl Trailing {
     ///
     /// # Errors
     ///
-    /// Those of a memory profile that cannot be moved; out of memory.
+    /// A memory profile that cannot be moved; out of memory.
     pub(super) fn new(profile: &Profile, dialect: Dialect, bits: u64, start: u64) -> Result<Self> {
         let mut sink = Sink::new(Endian::Little);
         let mut trailing = Self::default();
@@ -538,7 +527,7 @@ fn write_traces(sink: &mut Sink, temporal: &TemporalProfile) {
     }
 }
 
-/// What the version asked for cannot hold of a profile.
+/// Returns the losses of writing a profile with these options.
 pub fn losses(profile: &Profile, options: &WriteOptions<'_>) -> Vec<Loss> {
     let dialect = options.dialect();
     let mut losses = Losses::new();
@@ -562,7 +551,7 @@ pub fn losses(profile: &Profile, options: &WriteOptions<'_>) -> Vec<Loss> {
     if !dialect.has(since::MEMPROF) {
         losses.add(LossKind::MemProf, u64::from(profile.memprof.is_some()));
     }
-    // The bits of parts that are counted above are no loss of their own.
+    // The bits of parts that are counted above are not a separate loss.
     let counted = ProfileKind::MEMPROF | ProfileKind::TEMPORAL;
     let kind = profile.kind.without(counted);
     losses.add_properties(ProfileKind::from_bits(kind.indexed_bits() & !dialect.kind_bits(kind)));

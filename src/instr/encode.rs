@@ -14,7 +14,7 @@ use crate::memprof::report::total_bytes;
 use crate::model::selection::NameTest;
 use crate::model::{Loss, LossKind, Profile, RecordView, Release, Selection};
 use crate::raw::layout;
-use crate::raw::write::parse_architecture;
+use crate::raw::parse_architecture;
 use crate::{indexed, memprof, raw, text, threads};
 use std::borrow::Cow;
 use std::io::Write;

@@ -1,6 +1,4 @@
-//! The counters of one record, wherever and however wide they are kept.
-//!
-//! How evenly the waves of a GPU ran through the blocks of a function.
+//! The counters of one record, in any width and place, and the uniformity of GPU waves.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -24,7 +22,7 @@ use std::slice::Iter;
 #[derive(Clone, Copy)]
 pub struct Counters<'a>(pub(super) Width<'a>);
 
-/// Counters of 64 bits or of 32, or as they stand in a file.
+/// Counters of 64 or 32 bits, or the bytes of a file.
 #[derive(Clone, Copy)]
 pub(super) enum Width<'a> {
     Wide(&'a [u64]),
@@ -37,7 +35,7 @@ pub(super) enum Width<'a> {
 const PIECE: usize = 64;
 
 impl<'a> Counters<'a> {
-    /// Little-endian counters as they stand in a file.
+    /// Little-endian counters in a file.
     #[inline]
     pub(crate) fn stored(counters: &'a [[u8; 8]]) -> Self {
         Self(Width::Stored(counters))
@@ -59,7 +57,7 @@ impl<'a> Counters<'a> {
         self.len() == 0
     }
 
-    /// The counter at `index`, counted from 0, if there are so many.
+    /// Returns the counter at `index`, from 0, if it exists.
     #[inline]
     pub fn get(self, index: usize) -> Option<u64> {
         match self.0 {
@@ -322,7 +320,7 @@ impl Uniformity {
     /// were not. None when the numbers of counts differ, as with the
     /// timestamps of temporal profiles.
     ///
-    /// Bits behind the last counter are set, as LLVM writes them.
+    /// Bits after the last counter are set, as LLVM writes them.
     ///
     /// ```
     /// use profbridge::instr::Uniformity;

@@ -1,4 +1,4 @@
-//! What a file is, section by section, whatever its format.
+//! The description of a file, section by section, in any format.
 
 use crate::error_report::ErrorReport;
 use crate::hint::Hint;
@@ -21,21 +21,21 @@ pub struct Description {
     /// Bytes of the content, if the file is compressed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inflated_size: Option<u64>,
-    /// What the file holds: one part, or one for each image that wrote a raw file.
+    /// The parts of the file: one, or one per image that wrote a raw file.
     pub parts: Vec<PartDescription>,
-    /// What stands behind the profile, or alone, if the file is a partial merge.
+    /// The merge state, if the file is a partial merge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial_merge: Option<PartialDescription>,
-    /// What is odd but harmless.
+    /// Harmless oddities.
     pub warnings: Vec<String>,
-    /// Why the file cannot be read to its end; `None` for a sound file.
+    /// The reason why the file cannot be read to its end; `None` for a valid file.
     pub error: Option<ErrorReport>,
-    /// What to do about it, if anybody knows.
+    /// An instruction for the user, if there is one.
     #[serde(skip)]
     pub hint: Option<Hint>,
 }
 
-/// A partial merge: what a later merge goes on with.
+/// A partial merge: the data that continues the merge.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PartialDescription {
@@ -63,9 +63,9 @@ pub struct PartialInputDescription {
     pub outcome: &'static str,
     /// Records read from it; `None` where the input itself is kept.
     pub records: Option<u64>,
-    /// What is wrong with it.
+    /// The error.
     pub error: Option<String>,
-    /// What is worth saying about it.
+    /// Notes.
     pub warnings: Vec<String>,
 }
 
@@ -104,9 +104,9 @@ pub struct PartDescription {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Fact {
-    /// What it is about.
+    /// The subject.
     pub label: String,
-    /// What is so.
+    /// The statement.
     pub value: String,
 }
 

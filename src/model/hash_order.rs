@@ -1,21 +1,16 @@
-//! The order in which LLVM's hash maps yield what was put into them.
+//! Orders that LLVM's output depends on: of its hash maps, of its random numbers, and of
+//! names as bytes.
 //!
-//! The tools of LLVM walk such maps when they write, so files show the walk.
-//! Both maps are open-addressing tables that grow by powers of two, with
-//! quadratic probing up to LLVM 22 and linear probing from 23 on. So the order
-//! follows from the hash function, the sizes and the order of insertion
-//! (`StringMap.cpp`, `DenseMap.h`).
+//! LLVM's tools walk hash maps when they write, so the order shows in files. Both maps are
+//! open-addressing tables that grow by powers of two, with quadratic probing up to LLVM 22
+//! and linear probing from 23 on. So the order follows from the hash function, the sizes and
+//! the order of insertion (`StringMap.cpp`, `DenseMap.h`).
 //!
-//! Up to LLVM 22 the map keyed by numbers reserves the two largest, and records
-//! with these FuncHashes are lost there. Here they are keys as any other, which
-//! is what LLVM 23 makes of them.
+//! Up to LLVM 22 the map with number keys reserves the two largest numbers and loses records
+//! with these FuncHashes. Here they are ordinary keys, as in LLVM 23.
 //!
-//! The random numbers that LLVM draws: the 32-bit Mersenne Twister MT19937
-//! (Matsumoto and Nishimura, 1998) and the distributions of the GNU C++ library.
-//!
-//! Merging samples traces with it, ordering functions skips moves.
-//!
-//! The order of names as bytes.
+//! [`Mersenne`] is the 32-bit Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998) with
+//! the distributions of the GNU C++ library. Trace reservoirs and function orders use it.
 
 use super::Release;
 use xxhash_rust::xxh3::xxh3_64;
@@ -110,7 +105,7 @@ pub(crate) fn number_map_order(release: Release, keys: &[u64]) -> Vec<u32> {
     numbers_from(release, keys, 4)
 }
 
-/// As [`number_map_order`], for a map that has no room of its own and so begins
+/// Like [`number_map_order`], but for a map without inline memory, which begins
 /// with 64 slots.
 pub(crate) fn large_number_map_order(release: Release, keys: &[u64]) -> Vec<u32> {
     numbers_from(release, keys, 64)
@@ -233,7 +228,7 @@ pub(crate) fn name_order<'a>(count: u32, name: impl Fn(u32) -> &'a [u8]) -> Vec<
     let shared = shared_prefix(count, &name);
     let rest = |at: u32| &name(at)[shared..];
     let mut keyed: Vec<(u128, u32)> = (0..count).map(|at| (leading_bytes(rest(at)), at)).collect();
-    // Names differ within the key more often than not, and it is at hand.
+    // Most names differ within the key, which needs no memory access.
     keyed.sort_unstable_by(|(a, one), (b, other)| a.cmp(b).then_with(|| rest(*one).cmp(rest(*other))));
     keyed.into_iter().map(|(_, at)| at).collect()
 }

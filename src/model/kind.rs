@@ -189,7 +189,7 @@ impl ProfileKind {
 
 impl ProfileKind {
     /// What the bits mean, for people: who placed the counters comes first.
-    /// Unknown bits are told by their number.
+    /// Unknown bits are named by their number.
     pub fn sentence_words(self) -> Vec<String> {
         let placed = if self.is_ir() { "IR instrumentation" } else { "front-end instrumentation" };
         const WORDS: [(ProfileKind, &str); 7] = [

@@ -1,4 +1,4 @@
-//! What a format cannot hold.
+//! Losses: the parts of a profile that a format cannot store.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
@@ -56,7 +56,7 @@ pub enum LossKind {
     TraceWeights,
     /// FuncHashes (no place in iprof's own sections).
     FuncHashes,
-    /// Counters that are no call counts (no place in iprof's own sections).
+    /// Counters that are not call counts (iprof's own sections cannot store them).
     FurtherCounters,
     /// Context-sensitive records (no place in iprof's own sections).
     ContextSensitiveRecords,
@@ -91,7 +91,7 @@ pub enum LossKind {
 }
 
 impl LossKind {
-    /// What is lost, in words, for one and for several.
+    /// The name of the loss, singular and plural.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::FurtherRecords => ("further record of a name", "further records of a name"),
@@ -147,9 +147,9 @@ impl LossKind {
 /// Something lost, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
-    /// What.
+    /// The kind of the loss.
     pub kind: LossKind,
-    /// How many.
+    /// The number of lost items.
     pub count: u64,
     /// The properties that are lost, for [`LossKind::KindBits`].
     pub properties: ProfileKind,
@@ -183,7 +183,7 @@ impl Losses {
         Self::default()
     }
 
-    /// Counts `count` more of a kind; 0 is no loss.
+    /// Counts `count` more of a kind; 0 is ignored.
     pub fn add(&mut self, kind: LossKind, count: u64) {
         if count != 0 {
             let sum = self.counts.entry(kind).or_default();

@@ -12,9 +12,9 @@
 //! └── MemProfSection       carried as bytes
 //! ```
 //!
-//! Readers hand out records one at a time through [`ProfileReader`]; merging
-//! puts them into a [`Profile`]; writers take a [`Profile`]. A record on its own
-//! is a [`FunctionRecord`]; many share memory in a [`RecordStore`], and names
+//! Readers return records one at a time through [`ProfileReader`], merging adds them
+//! to a [`Profile`], and writers take a [`Profile`]. A single record is a
+//! [`FunctionRecord`]. Many records share memory in a [`RecordStore`], and names share
 //! the texts ([`NameText`]) that they were read from.
 
 mod counter_list;
@@ -65,7 +65,7 @@ pub struct Profile {
     pub kind: ProfileKind,
     /// All functions, in order of first appearance.
     pub functions: FunctionTable,
-    /// Image identities, as they came: not sorted, perhaps repeated.
+    /// Image identities in input order, perhaps repeated.
     pub binary_ids: Vec<BinaryId>,
     /// Traces of first execution.
     pub temporal: TemporalProfile,

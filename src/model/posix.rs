@@ -63,7 +63,7 @@ fn push_byte(output: &mut String, byte: u8) {
     let _ = write!(output, "\\x{byte:02x}");
 }
 
-/// What a fault is, in LLVM's words.
+/// LLVM's message for an error.
 type Fault = &'static str;
 
 struct Parser<'a> {
@@ -120,7 +120,7 @@ impl Parser<'_> {
         }
     }
 
-    /// One atom and the repetition behind it.
+    /// One atom and its repetition.
     fn piece(&mut self) -> Result<(), Fault> {
         let start = self.output.len();
         let is_caret = self.atom()?;

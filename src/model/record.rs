@@ -1,12 +1,6 @@
-//! One function's counters, bitmap and value sites: owned, or as a view.
-//!
-//! Value profiles: which values were seen at a place in a function, how often.
-//!
-//! Temporal profiles: in which order functions first ran.
-//!
-//! What every reader of an LLVM profile offers to the modules that use it.
-//!
-//! FuncHashes of records that the bridge makes of an iprof.
+//! One function record: counters, bitmap and value sites, owned or as a view. Also temporal
+//! traces, the trait of all readers ([`ProfileReader`]), and the FuncHash of records that the
+//! bridge creates.
 
 use super::ProfileKind;
 use super::counters::{Counters, NO_UNIFORMITY, Uniformity};
@@ -56,7 +50,7 @@ impl SitesByKind {
     }
 }
 
-/// No sites of a kind are no sites, however they are kept.
+/// A kind with an empty list equals a kind without a list.
 impl PartialEq for SitesByKind {
     fn eq(&self, other: &Self) -> bool {
         ValueKind::ALL.into_iter().all(|kind| self.of(kind) == other.of(kind))
@@ -95,7 +89,7 @@ impl PseudoCount {
     }
 }
 
-/// What was counted in one function, for one FuncHash.
+/// The counts of one function for one FuncHash.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FunctionRecord {
     /// Structural hash of the control flow, opaque. Bit 60 marks a
@@ -114,13 +108,13 @@ pub struct FunctionRecord {
 /// a [`FunctionRecord`] or in a [`FunctionTable`](crate::model::FunctionTable).
 #[derive(Debug, Clone, Copy)]
 pub struct RecordView<'a> {
-    /// As [`FunctionRecord::func_hash`].
+    /// See [`FunctionRecord::func_hash`].
     pub func_hash: u64,
-    /// As [`FunctionRecord::counters`].
+    /// See [`FunctionRecord::counters`].
     pub counters: Counters<'a>,
-    /// As [`FunctionRecord::bitmap`].
+    /// See [`FunctionRecord::bitmap`].
     pub bitmap: &'a [u8],
-    /// As [`FunctionRecord::uniformity`].
+    /// See [`FunctionRecord::uniformity`].
     pub uniformity: &'a Uniformity,
     pub(super) sites: &'a SitesByKind,
 }
@@ -267,7 +261,7 @@ impl PartialEq for RecordView<'_> {
     }
 }
 
-/// What the values of a site are (`IPVK_*` in LLVM's `InstrProfData.inc`).
+/// The kind of the values of a site (`IPVK_*` in LLVM's `InstrProfData.inc`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -506,7 +500,7 @@ impl<'a> FromIterator<&'a [ValueCount]> for ValueSites {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TemporalTrace {
-    /// How much the trace counts; the input's weight for raw files.
+    /// The weight of the trace; the input's weight for raw files.
     pub weight: u64,
     /// Hashes of the functions' names.
     pub functions: Vec<NameRef>,
@@ -586,7 +580,7 @@ pub trait ProfileReader: Send {
     fn next_record(&mut self) -> Result<Option<RecordRef<'_>>>;
 
     /// Whether the hashes handed out with names were computed from the names,
-    /// rather than taken from the file as they stand there.
+    /// rather than copied from the file.
     fn hashes_names(&self) -> bool {
         false
     }

@@ -70,7 +70,7 @@ impl FromStr for Release {
     }
 }
 
-/// What one release of LLVM writes, and who ships it.
+/// The formats that one release of LLVM writes, and the toolchains that ship it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReleaseRow {

@@ -71,7 +71,7 @@ impl fmt::Debug for Selection<'_> {
 pub struct FunctionFilter {
     keep: Option<Regex>,
     drop: Option<Regex>,
-    /// What functions were called in the inputs, by their names now.
+    /// The names of functions in the inputs, by their current names.
     former_names: Arc<HashMap<Vec<u8>, Vec<u8>>>,
     /// Functions that filters of earlier runs left out.
     left_out: Arc<HashSet<Vec<u8>>>,

@@ -20,7 +20,7 @@ pub struct SummaryRow {
     pub cutoff: u32,
     /// The smallest count among the counters that reach the cutoff.
     pub min_count: u64,
-    /// How many counters reach it.
+    /// The number of counters that reach it.
     pub num_counts: u64,
 }
 
@@ -48,9 +48,9 @@ pub struct ProfileSummary {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum SummaryRules {
-    /// LLVM 13 to 15: a counter of `u64::MAX` is passed over.
+    /// LLVM 13 to 15: a counter of `u64::MAX` is skipped.
     BeforePseudoCounts,
-    /// LLVM 16 on: a record with a pseudo count is passed over.
+    /// LLVM 16 and later: a record with a pseudo count is skipped.
     #[default]
     PseudoCounts,
 }
@@ -59,16 +59,16 @@ pub enum SummaryRules {
 #[derive(Debug, Clone, Default)]
 pub struct SummaryBuilder {
     rules: SummaryRules,
-    /// No rows are asked for: single counts need not be remembered.
+    /// The caller needs no rows, so single counts are not stored.
     has_no_rows: bool,
     summary: ProfileSummary,
-    /// How often each small count occurred.
+    /// The frequency of each small count.
     small: Tally,
     /// All other counts, one by one.
     large: Vec<u64>,
     /// Large counts of parts that were sorted.
     runs: Vec<Vec<u64>>,
-    /// Room for counters of a record that are kept in 32 bits.
+    /// A buffer for counters that are stored in 32 bits.
     widened: Vec<u64>,
 }
 

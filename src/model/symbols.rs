@@ -1,12 +1,10 @@
-//! Names of functions and vtables, and their hashes.
+//! Names of functions and vtables, their storage and their hashes.
 //!
-//! Where names are kept: many in one text, and one text in many tables.
+//! Many names are in one text ([`NameText`]), which several tables can share.
 //!
-//! Hashing many names at once.
-//!
-//! MD5 (RFC 1321) is a chain of dependent steps, of which a processor could do
-//! several at a time. Here eight names go through it side by side. A name that is
-//! done makes room for the next one, whatever their lengths.
+//! MD5 (RFC 1321) is a chain of dependent steps, and a processor could do several such chains
+//! at a time. So [`hash_names`] hashes eight names side by side. If one is done, the next name
+//! takes its lane.
 
 use hashbrown::{HashMap, HashTable, hash_table};
 use std::hash::BuildHasher;
@@ -29,7 +27,7 @@ pub fn name_ref(name: &[u8]) -> NameRef {
 }
 
 /// A map keyed by [`NameRef`]. The hashes come from files, so the map hashes
-/// them once more with a seed that nobody can choose them for.
+/// them again with a random seed.
 pub type NameRefMap<V> = HashMap<NameRef, V, foldhash::fast::RandomState>;
 
 /// Handle of a name in the [`SymbolTable`] that gave it out.
@@ -58,7 +56,7 @@ impl SymbolTable {
         Self::default()
     }
 
-    /// Reserves memory for `names` more names that lie in shared texts.
+    /// Reserves memory for `names` more names in shared texts.
     pub(crate) fn reserve(&mut self, names: usize) {
         self.names.reserve(names);
         let (known, hasher) = (&self.names, &self.hasher);
@@ -72,12 +70,12 @@ impl SymbolTable {
         hash
     }
 
-    /// Adds a name under a hash that is known already.
+    /// Adds a name whose hash is known.
     pub fn insert_hashed(&mut self, hash: NameRef, name: &[u8]) {
         self.insert_shared(hash, name, None);
     }
 
-    /// As [`insert_hashed`](Self::insert_hashed), and keeps `text` if the name
+    /// Like [`insert_hashed`](Self::insert_hashed), but shares `text` if the name
     /// is a piece of it.
     pub fn insert_shared(&mut self, hash: NameRef, name: &[u8], text: Option<&NameText>) {
         let Self { store, names, index, hasher } = self;
@@ -132,7 +130,7 @@ impl SymbolTable {
         self.store.text_at(self.names[symbol.0 as usize].place)
     }
 
-    /// The shared texts that names of the table are pieces of.
+    /// Returns the shared texts that contain names of the table.
     pub fn texts(&self) -> impl Iterator<Item = &NameText> {
         self.store.texts()
     }
@@ -165,7 +163,7 @@ struct Shared {
 }
 
 impl NameText {
-    /// Says that somebody keeps the text to the end of the run.
+    /// Marks the text as kept until the end of the run.
     pub fn stay(&self) {
         self.0.stays.store(true, Ordering::Relaxed);
     }
@@ -208,7 +206,7 @@ impl Deref for NameText {
     }
 }
 
-/// Names that stand in shared texts, or in a text of the store's own.
+/// Names in shared texts, or in a text that the store owns.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NameStore {
     /// The last one grows until it is full.
@@ -216,25 +214,25 @@ pub(super) struct NameStore {
     shared: Vec<NameText>,
     /// Index into `shared` by the address of the text, which stays while it is held.
     known: HashMap<usize, u32, foldhash::fast::RandomState>,
-    /// The text used last: neighbours mostly stand in one text.
+    /// The text used last: consecutive names are mostly in one text.
     last: Option<u32>,
 }
 
-/// Where a name stands.
+/// The position of a name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NamePlace {
     start: u32,
     len: u32,
-    /// Index into the shared texts, or from [`OWN`] on into those of its own.
+    /// Index into the shared texts, or with [`OWN`] into the owned texts.
     text: u32,
 }
 
 const OWN: u32 = 1 << 31;
-/// From so many bytes on an own text is full.
+/// An owned text of this length is full.
 const FULL: usize = 1 << 30;
 
 impl NameStore {
-    /// Keeps a name: `text`, if the name is a piece of it, else a copy.
+    /// Stores a name: shares `text` if it contains the name, otherwise copies.
     pub(super) fn push(&mut self, name: &[u8], text: Option<&NameText>) -> NamePlace {
         let len = u32::try_from(name.len()).expect("limits keep names below 4 GiB");
         let shared = text.and_then(|text| Some((text, u32::try_from(text.start_of(name)?).ok()?)));
@@ -274,12 +272,12 @@ impl NameStore {
         &text[place.start as usize..][..place.len as usize]
     }
 
-    /// All shared texts.
+    /// Returns all shared texts.
     pub(super) fn texts(&self) -> impl Iterator<Item = &NameText> {
         self.shared.iter()
     }
 
-    /// The shared text that the name at a place is a piece of.
+    /// Returns the shared text that contains the name at a place.
     #[inline]
     pub(super) fn text_at(&self, place: NamePlace) -> Option<&NameText> {
         self.shared.get(place.text as usize)
@@ -427,7 +425,7 @@ impl Lane<'_> {
         }
         let mut block = [0; 64];
         block[..rest.len()].copy_from_slice(rest);
-        // The byte stands right behind the name, be it in the block before.
+        // The byte follows the name directly, perhaps in the previous block.
         if self.blocks_done * 64 <= self.name.len() {
             block[rest.len()] = 0x80;
         }

@@ -1,13 +1,8 @@
-//! Object files: sections, segments and identities.
+//! Object files and their DWARF: sections, segments, identities, entries, attributes, split
+//! debug info and line tables.
 //!
-//! DWARF: sections, entries and their attributes.
-//!
-//! Split debug info: what a compiler left beside the program, a file for each
-//! unit (`.dwo`) or all of them in one (`.dwp`).
-//!
-//! The program keeps a skeleton of each unit, with its addresses and lines.
-//!
-//! Which line of which file is at an address.
+//! With split debug info, the program has a skeleton of each unit with addresses and lines. The
+//! rest is in one file per unit (`.dwo`) or in one package (`.dwp`).
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -200,7 +195,7 @@ pub(crate) enum SplitSections {
 pub(crate) type SplitUnit<'a> = (Dwarf<Slice<'a>>, Unit<Slice<'a>>);
 
 impl<'i> SplitDebugInfo<'i> {
-    /// That of an image: the package lies beside it, `IMAGE.dwp`.
+    /// The package of an image is next to it, `IMAGE.dwp`.
     ///
     /// # Errors
     ///

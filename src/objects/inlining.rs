@@ -1,10 +1,9 @@
-//! Which functions are at an address, the inlined ones first.
+//! The functions at an address, inlined ones first.
 //!
-//! LLVM's symbolizer decides what memory profiles say of an address, so this
-//! follows it (`DWARFContext::getInliningInfoForAddress`): the innermost
-//! function has its place from the line table, the ones around it that of the
-//! call. The crate addr2line leaves out the declaration's line and the call's
-//! column, which are what the frames of a memory profile are made of.
+//! LLVM's symbolizer determines the frames of memory profiles, so this follows it
+//! (`DWARFContext::getInliningInfoForAddress`): the innermost function has its location from
+//! the line table, its callers that of the call. The crate addr2line omits the line of the
+//! declaration and the column of the call, which frames of memory profiles need.
 
 use super::debug_info::SplitDebugInfo;
 use super::debug_info::{Entry, Slice, damaged, load_sections, ranges_of, ranges_of_unit};
@@ -231,7 +230,7 @@ impl<'a> Functions<'_, 'a> {
     ) -> Result<(Vec<Subroutine>, Vec<Option<usize>>)> {
         let unit = &self.units[at];
         let (mut found, mut owners) = (Vec::new(), vec![None; addresses.len()]);
-        // Subroutines around the entry at hand.
+        // Subroutines around the current entry.
         let mut around: Vec<usize> = Vec::new();
         let mut entries = unit.entries();
         while let Some(entry) = entries.next_dfs().map_err(damaged)? {

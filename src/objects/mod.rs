@@ -1,8 +1,8 @@
 //! Programs and libraries: their sections, identities and debug info.
 //!
-//! Raw profiles that lack names ([`raw::correlate`](crate::raw)) and memory
-//! profiles, which hold addresses, need the program that ran. What both ask of
-//! it is here, in terms of ELF, Mach-O, COFF and DWARF alone.
+//! Raw profiles without names ([`raw::correlate`](crate::raw)) and memory profiles, which have
+//! addresses, need the program that ran. This module serves both and knows ELF, Mach-O, COFF
+//! and DWARF only.
 
 mod debug_info;
 mod inlining;

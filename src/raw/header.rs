@@ -1,7 +1,6 @@
-//! The header: magic, version word, and the words of [`super::layout`].
+//! The header of a raw profile, and the sections that its sizes announce.
 //!
-//! Where the sections of a profile are: every size of the header is compared
-//! with what is left of the file.
+//! Every size is compared with the bytes that are left in the file before it is used.
 
 use super::layout::{self, RecordLayout, Section, VTableRecord, Word};
 use crate::bytes::{Cursor, Encoding, Endian, PointerWidth};
@@ -11,10 +10,10 @@ use crate::model::{BinaryId, ProfileKind, release};
 use std::ops::Range;
 
 /// Bytes of the magic number.
-pub const MAGIC_SIZE: usize = 8;
+pub(crate) const MAGIC_SIZE: usize = 8;
 
 /// The magic number of a byte order and pointer width.
-pub fn magic(endian: Endian, pointer: PointerWidth) -> [u8; MAGIC_SIZE] {
+pub(crate) fn magic(endian: Endian, pointer: PointerWidth) -> [u8; MAGIC_SIZE] {
     let letter = match pointer {
         PointerWidth::Bits32 => b'R',
         PointerWidth::Bits64 => b'r',
@@ -24,8 +23,8 @@ pub fn magic(endian: Endian, pointer: PointerWidth) -> [u8; MAGIC_SIZE] {
 }
 
 /// Byte order and pointer width that the first bytes of `data` announce, or
-/// `None` when they are no raw profile's.
-pub fn detect(data: &[u8]) -> Option<(Endian, PointerWidth)> {
+/// `None` if they do not begin a raw profile.
+pub(crate) fn detect(data: &[u8]) -> Option<(Endian, PointerWidth)> {
     let found = data.first_chunk::<MAGIC_SIZE>()?;
     let all = [Endian::Little, Endian::Big]
         .into_iter()
@@ -35,7 +34,7 @@ pub fn detect(data: &[u8]) -> Option<(Endian, PointerWidth)> {
 
 /// Whose rules apply to the profile that begins with `bytes`, where `asked` is
 /// what the whole run follows; see [`Compat::for_raw_version`].
-pub fn compat_of(bytes: &[u8], asked: Compat) -> Compat {
+pub(crate) fn compat_of(bytes: &[u8], asked: Compat) -> Compat {
     let word = detect(bytes).and_then(|(endian, _)| Some(endian.u64(*bytes.get(MAGIC_SIZE..)?.first_chunk()?)));
     match word.map(|word| word as u32) {
         Some(version) if layout::is_known_version(version) => asked.for_raw_version(version),
@@ -58,7 +57,7 @@ impl Header {
     ///
     /// Empty profile, unrecognized format, bad header when the file ends
     /// inside, unsupported version, and malformed for what no header may say.
-    pub fn read(file: &[u8], start: usize, compat: Compat) -> Result<Self> {
+    pub(crate) fn read(file: &[u8], start: usize, compat: Compat) -> Result<Self> {
         let bytes = file.get(start..).unwrap_or_default();
         let compat = compat_of(bytes, compat);
         if file.is_empty() {
@@ -96,7 +95,7 @@ impl Header {
     }
 
     /// A header to be filled and written; all words are 0.
-    pub fn new(encoding: Encoding, kind: ProfileKind) -> Self {
+    pub(crate) fn new(encoding: Encoding, kind: ProfileKind) -> Self {
         let variant = kind.bits() & 0xffff_ffff_0000_0000;
         Self { encoding, version_word: variant | u64::from(encoding.version), words: [0; Word::COUNT] }
     }
@@ -106,8 +105,8 @@ impl Header {
         self.encoding
     }
 
-    /// The version word as it stands: version below, variant bits above.
-    pub fn version_word(&self) -> u64 {
+    /// Returns the version word: version in the low half, variant bits in the high half.
+    pub(crate) fn version_word(&self) -> u64 {
         self.version_word
     }
 
@@ -123,33 +122,33 @@ impl Header {
 
     /// A word; 0 when the version does not have it.
     #[inline]
-    pub fn word(&self, word: Word) -> u64 {
+    pub(crate) fn word(&self, word: Word) -> u64 {
         self.words[word as usize]
     }
 
     /// Changes a word; one that the version lacks is not written.
-    pub fn set_word(&mut self, word: Word, value: u64) {
+    pub(crate) fn set_word(&mut self, word: Word, value: u64) {
         self.words[word as usize] = value;
     }
 
     /// The words in file order.
-    pub fn words(&self) -> impl Iterator<Item = (Word, u64)> {
+    pub(crate) fn words(&self) -> impl Iterator<Item = (Word, u64)> {
         layout::header_words(self.version()).map(|word| (word, self.word(word)))
     }
 
     /// Bytes of the header.
-    pub fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         layout::header_size(self.version())
     }
 
-    /// Bytes of a counter element: 1 with byte coverage, else 8.
+    /// Returns the bytes of a counter element: 1 with byte coverage, otherwise 8.
     #[inline]
-    pub fn counter_size(&self) -> usize {
+    pub(crate) fn counter_size(&self) -> usize {
         if self.kind().contains(ProfileKind::BYTE_COVERAGE) { 1 } else { 8 }
     }
 
     /// Number of value kinds whose sites the records count.
-    pub fn value_kinds(&self) -> usize {
+    pub(crate) fn value_kinds(&self) -> usize {
         match (self.version(), self.word(Word::ValueKindLast)) {
             (1, _) => 0,
             (2 | 3, _) => 1,
@@ -161,7 +160,7 @@ impl Header {
     }
 
     /// `raw v8`, as errors name the format.
-    pub fn format_name(&self) -> String {
+    pub(crate) fn format_name(&self) -> String {
         format!("raw v{}", self.version())
     }
 
@@ -189,7 +188,7 @@ pub(super) fn last_value_kind(version: u32) -> u64 {
     }
 }
 
-/// What to do about a file that ends too early.
+/// The hint for a truncated file.
 const CUT_SHORT: &str =
     "the file is shorter than its header announces; the process may have been killed while writing it";
 
@@ -324,7 +323,7 @@ impl Walk {
         if self.wraps {
             self.position = start.wrapping_add(size.unwrap_or_default());
             // A range that lies outside the file, or ends before it begins, is
-            // read by nobody unless the walk ends inside by accident.
+            // never read unless the walk ends inside the file by accident.
             let inside = start <= self.position && self.position <= self.end;
             let range = if inside { start..self.position } else { start.min(self.end)..start.min(self.end) };
             return Ok(range.start as usize..range.end as usize);

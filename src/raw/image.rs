@@ -1,9 +1,9 @@
-//! Many files of one image: what they have in common is read once.
+//! Merging many files of one image.
 //!
-//! Two runs of one binary write files that are equal but for counters, value
-//! data and load addresses. An [`Image`] remembers a first file; a further one
-//! is compared with it section by section ([`Image::slide_of`]), never trusted
-//! by a key, and then its counters are added as one array ([`ImageSum`]).
+//! Two runs of one binary write files that differ only in counters, value data and load
+//! addresses. An [`Image`] stores the first file. Later files are compared with it section
+//! by section ([`Image::slide_of`]), never trusted because of a key. Then their counters are
+//! added as one array ([`ImageSum`]).
 
 use super::layout::{Section, Word};
 use super::names::{NameSections, RawNames};
@@ -15,11 +15,12 @@ use crate::compat::Compat;
 use crate::error::Result;
 use crate::memory::{self, HOLD_SUMS};
 use crate::model::{FunctionRecord, ProfileKind};
+use byteorder::{BigEndian, ByteOrder, LittleEndian};
 use std::ops::Range;
 use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// What all files of one image have in common, kept from the first of them.
+/// The data that all files of one image share, copied from the first file.
 #[derive(Debug)]
 pub struct Image {
     header: Vec<(Word, u64)>,
@@ -33,7 +34,7 @@ pub struct Image {
     record_size: usize,
     counters_count: usize,
     bitmap_bytes: usize,
-    /// Where in a record the addresses stand that move with the image.
+    /// The addresses in a record that move with the image.
     addresses: Range<usize>,
     /// Where each record's counters begin in their section and how many there
     /// are, in elements.
@@ -119,7 +120,7 @@ impl Image {
         })
     }
 
-    /// Where the counters of each record stand, in elements of their section,
+    /// Returns the range of each record's counters, in elements of their section,
     /// in file order.
     pub fn counters(&self) -> impl ExactSizeIterator<Item = Range<usize>> {
         self.counters.iter().map(|&(start, len)| start as usize..start as usize + len as usize)
@@ -136,7 +137,7 @@ impl Image {
         let kept = [Section::Data, Section::VTables, Section::Names, Section::VTableNames, Section::Bitmap];
         let sections: usize = kept.map(|section| profile.section(section).len()).iter().sum();
         let counters = profile.section(Section::Counters).len() / profile.header().counter_size();
-        // Where its counters stand, and which function it is; more with value sites.
+        // The range of its counters and the number of its function; more with value sites.
         let each_record = size_of::<(u32, u32)>() + size_of::<u32>();
         sections + counters * size_of::<u64>() + profile.len() * each_record
     }
@@ -196,7 +197,7 @@ impl Image {
             if found[..start] != known[..start] || found[end..] != known[end..] {
                 return None;
             }
-            // FunctionPtr must move as all others do; ValuesPtr, behind it, means nothing.
+            // FunctionPtr must move like all others; ValuesPtr, after it, is not used.
             let (found, known) =
                 (self.address(&found[start..start + width]), self.address(&known[start..start + width]));
             match (found, known) {
@@ -328,8 +329,8 @@ impl ImageSum {
         let endian = profile.header().encoding().endian;
         // The bits of all counters together are no smaller than the largest.
         let bits = match endian {
-            Endian::Little => words.iter().fold(0, |bits, word| bits | u64::from_le_bytes(*word)),
-            Endian::Big => words.iter().fold(0, |bits, word| bits | u64::from_be_bytes(*word)),
+            Endian::Little => words.iter().fold(0, |bits, word| bits | LittleEndian::read_u64(word)),
+            Endian::Big => words.iter().fold(0, |bits, word| bits | BigEndian::read_u64(word)),
         };
         (bits < LARGEST_PLAUSIBLE_COUNTER).then(|| PlausibleCounters {
             counters: Elements::Words(words, endian),
@@ -355,10 +356,10 @@ impl ImageSum {
         self.bound = self.bound.saturating_add(more.bits.max(1));
         match more.counters {
             Elements::Words(words, Endian::Little) => {
-                self.counters.iter_mut().zip(words).for_each(|(sum, word)| *sum += u64::from_le_bytes(*word));
+                self.counters.iter_mut().zip(words).for_each(|(sum, word)| *sum += LittleEndian::read_u64(word));
             }
             Elements::Words(words, Endian::Big) => {
-                self.counters.iter_mut().zip(words).for_each(|(sum, word)| *sum += u64::from_be_bytes(*word));
+                self.counters.iter_mut().zip(words).for_each(|(sum, word)| *sum += BigEndian::read_u64(word));
             }
             Elements::Bytes(bytes) => {
                 self.counters.iter_mut().zip(bytes).for_each(|(sum, byte)| *sum += u64::from(*byte == 0));

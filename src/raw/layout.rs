@@ -1,16 +1,15 @@
-//! What stands where: the words of the header and the fields of the records,
-//! as tables. A new format version is a few new rows.
+//! The words of the header and the fields of the records, as tables. A new format
+//! version is a few new rows.
 //!
-//! Names and order follow `InstrProfData.inc` of the LLVM release that
-//! introduced each version; versions 1 to 3 follow `InstrProfiling.h` of 3.5
-//! to 3.9.
+//! Names and order follow `InstrProfData.inc` of the LLVM release that introduced each
+//! version; versions 1 to 3 follow `InstrProfiling.h` of 3.5 to 3.9.
 
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
 
 /// Oldest version that is known.
-pub const OLDEST_VERSION: u32 = 1;
+pub(crate) const OLDEST_VERSION: u32 = 1;
 /// Newest version that is known.
 pub const NEWEST_VERSION: u32 = 11;
 
@@ -23,7 +22,7 @@ pub fn is_known_version(version: u32) -> bool {
 /// A word of the header after the magic and the version; always 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Word {
+pub(crate) enum Word {
     /// Bytes of the binary ids.
     BinaryIdsSize,
     /// Number of data records.
@@ -42,14 +41,14 @@ pub enum Word {
     NumUniformCounters,
     /// Bytes after the uniform counters.
     PadAfterUniformCounters,
-    /// As [`CountersDelta`](Self::CountersDelta), for the uniform counters.
+    /// Like [`CountersDelta`](Self::CountersDelta), for the uniform counters.
     UniformCountersDelta,
     /// Bytes of the names.
     NamesSize,
     /// Up to version 7 the run-time address of the counters; from 8 that
     /// address minus the address of the data.
     CountersDelta,
-    /// As [`CountersDelta`](Self::CountersDelta), for the bitmaps.
+    /// Like [`CountersDelta`](Self::CountersDelta), for the bitmaps.
     BitmapDelta,
     /// Run-time address of the names; needed in versions 1 and 2 only.
     NamesDelta,
@@ -119,13 +118,13 @@ const HEADER_WORDS: [(Word, RangeInclusive<u32>); Word::COUNT] = [
     (Word::ValueDataDelta, 2..=3),
 ];
 
-/// The header words of a version, in file order, from byte 16 on.
-pub fn header_words(version: u32) -> impl Iterator<Item = Word> {
+/// Returns the header words of a version in file order; the first is at byte 16.
+pub(crate) fn header_words(version: u32) -> impl Iterator<Item = Word> {
     HEADER_WORDS.iter().filter(move |(_, versions)| versions.contains(&version)).map(|(word, _)| *word)
 }
 
 /// Bytes of a version's header, magic and version word included.
-pub fn header_size(version: u32) -> usize {
+pub(crate) fn header_size(version: u32) -> usize {
     16 + 8 * header_words(version).count()
 }
 
@@ -197,7 +196,7 @@ const ABSENT: usize = usize::MAX;
 /// Offsets of the fields of a data record in one encoding, by the C alignment
 /// rules and rounded up to 8.
 #[derive(Debug, Clone, Copy)]
-pub struct RecordLayout {
+pub(crate) struct RecordLayout {
     encoding: Encoding,
     offsets: [usize; Field::COUNT],
     size: usize,
@@ -224,7 +223,7 @@ impl RecordLayout {
         self.size
     }
 
-    /// Bytes up to the end of the last field, without the padding behind it.
+    /// Returns the bytes up to the end of the last field, without padding.
     pub fn size_without_padding(&self) -> usize {
         let fields = DATA_RECORD.iter().filter(|(_, _, versions)| versions.contains(&self.encoding.version));
         fields
@@ -341,28 +340,28 @@ pub struct DataRecord {
     /// Checksum of the control flow, opaque.
     pub func_hash: u64,
     /// Run-time address of the name (versions 1 and 2).
-    pub name_ptr: u64,
+    pub(crate) name_ptr: u64,
     /// Bytes of the name (versions 1 and 2).
-    pub name_size: u32,
+    pub(crate) name_size: u32,
     /// Where the counters are: absolute up to version 7, relative to the
     /// record from 8. See [`RawProfile::counters`](super::RawProfile::counters).
-    pub counter_ptr: u64,
+    pub(crate) counter_ptr: u64,
     /// Where the uniform counters are (version 11).
-    pub uniform_counter_ptr: u64,
+    pub(crate) uniform_counter_ptr: u64,
     /// Where the bitmap is (from version 9).
-    pub bitmap_ptr: u64,
+    pub(crate) bitmap_ptr: u64,
     /// Run-time address of the function, 0 where the compiler saw no need.
-    pub function_ptr: u64,
+    pub(crate) function_ptr: u64,
     /// Address inside the dead process; used by version 2 only.
-    pub values_ptr: u64,
-    /// Counter elements, at least 1 in a sound file.
-    pub num_counters: u32,
+    pub(crate) values_ptr: u64,
+    /// Counter elements, at least 1 in a valid file.
+    pub(crate) num_counters: u32,
     /// Instrumented value sites by kind.
-    pub num_value_sites: [u16; 3],
+    pub(crate) num_value_sites: [u16; 3],
     /// Wave width of the GPU that the record ran on, 0 on a host (version 11).
-    pub wave_size: u16,
+    pub(crate) wave_size: u16,
     /// MC/DC bitmap bytes (from version 9).
-    pub num_bitmap_bytes: u32,
+    pub(crate) num_bitmap_bytes: u32,
 }
 
 impl DataRecord {
@@ -376,7 +375,7 @@ impl DataRecord {
 /// One vtable of the image (version 10 on).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct VTableRecord {
+pub(crate) struct VTableRecord {
     /// Low 64 bits of the MD5 of the vtable's name.
     pub name_ref: u64,
     /// Run-time address of the first byte.

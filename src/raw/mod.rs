@@ -1,8 +1,8 @@
 //! Raw profiles (`.profraw`), versions 1 to 11: reader, writer, correlation.
 //!
-//! A raw profile is a dump of the profiling sections of one running image in
-//! the byte order and pointer width of its machine. A file holds one or more,
-//! one for each image that wrote to it. In order:
+//! A raw profile contains the profiling sections of one running image in the byte
+//! order and pointer width of its machine. A file has one or more, one per image
+//! that wrote to it. In order:
 //!
 //! | section | versions | content |
 //! |---|---|---|
@@ -32,10 +32,7 @@
 //!
 //! The versions are those of `INSTR_PROF_RAW_VERSION` in each release's
 //! `InstrProfData.inc`. [`layout`] has the tables, [`RawProfile`] is a view of
-//! one profile, [`RawReader`] reads whole files into the common model, [`write()`]
-//! makes a file out of it.
-//!
-//! What a raw file is made of, for people and programs.
+//! one profile, [`RawReader`] reads whole files, [`write()`] writes a profile.
 
 use crate::compat::Compat;
 use crate::error::ErrorKind;
@@ -45,36 +42,38 @@ use crate::model::{ProfileKind, ProfileReader, release};
 
 pub use correlate::{Correlator, ImageRecords};
 pub use header::Header;
+pub(crate) use header::detect;
 #[doc(hidden)]
 pub use image::{Image, ImageSum, PlausibleCounters};
-pub use layout::{DataRecord, RecordLayout, Section, VTableRecord, Word};
+pub use layout::{DataRecord, Section};
+pub(crate) use layout::{RecordLayout, Word};
 pub(crate) use names::NameChunks;
 pub use names::RawNames;
-pub use profile::RawProfile;
-pub use profile::{Counters, TimedCounters};
-pub use reader::{LargeCounters, RawOptions};
-pub use reader::{RawReader, is_blank};
+pub use profile::{Counters, RawProfile, TimedCounters};
+pub(crate) use reader::is_blank;
+pub use reader::{LargeCounters, RawOptions, RawReader};
+#[doc(hidden)]
 pub use values::Targets;
-pub(crate) use write::written;
 pub use write::{WriteOptions, losses, write};
+pub(crate) use write::{parse_architecture, written};
 
 pub mod correlate;
-pub mod header;
+mod header;
 #[doc(hidden)]
 pub mod image;
 pub mod layout;
-pub mod names;
+mod names;
 mod plan;
-pub mod profile;
+mod profile;
 mod read_names;
-pub mod reader;
-pub mod values;
-pub mod write;
+mod reader;
+mod values;
+mod write;
 
 #[cfg(test)]
 mod tests;
 
-/// Describes a raw file. Damage is told, not returned: whatever stands before
+/// Describes a raw file. Damage becomes part of the description: everything before
 /// it is described.
 pub fn describe(file: &[u8], limits: &Limits) -> Description {
     let mut description = Description::new("LLVM raw profile", file.len() as u64);
@@ -120,7 +119,7 @@ pub fn describe(file: &[u8], limits: &Limits) -> Description {
     description
 }
 
-/// What the header alone tells.
+/// Describes the header.
 fn describe_header(header: &Header) -> PartDescription {
     let encoding = header.encoding();
     PartDescription {

@@ -1,11 +1,9 @@
-//! The names of one image, hashed: built once, shared by all its files.
+//! The names of one image and their hashes: computed once, shared by all its files.
 //!
-//! Chunks of names that were inflated and hashed before.
-//!
-//! Each object file brings its names as one chunk, and every image that links
-//! it has the same bytes. Programs that share most of their objects thus share
-//! most of their chunks, though their names sections differ. What several threads
-//! need as a whole at a time they share: mostly all files are of one program.
+//! Each object file contributes its names as one chunk, and every image that links it has
+//! the same bytes. Programs that share most of their objects share most of their chunks,
+//! although their names sections differ. So [`NameChunks`] caches chunks; threads that need
+//! the same section at the same time share it.
 
 use crate::error::Result;
 use crate::model::{NameRef, NameText, SymbolTable, hash_names};
@@ -57,7 +55,7 @@ impl NameSections {
 
 impl RawNames {
     /// Names that do not come from the file's own sections.
-    pub fn from_symbols(symbols: SymbolTable) -> Self {
+    pub(crate) fn from_symbols(symbols: SymbolTable) -> Self {
         Self { symbols, vtable_names: Vec::new(), source: None }
     }
 
@@ -78,7 +76,7 @@ impl RawNames {
 
     /// Lets tables keep the texts of the names rather than copy the names, for
     /// whoever reads a single file and has room for all of it.
-    pub fn stay(&self) {
+    pub(crate) fn stay(&self) {
         self.symbols.texts().for_each(NameText::stay);
     }
 
@@ -96,17 +94,17 @@ impl RawNames {
 /// Remembers chunks of names between the files of a run.
 ///
 /// A chunk is known when all its stored bytes are the same; a hash of them
-/// only finds the candidate. What is kept is bounded, see [`MOST_BYTES`].
+/// only finds the candidate. What is kept is bounded, see `MOST_BYTES`.
 #[derive(Default)]
-pub struct NameChunks {
+pub(crate) struct NameChunks {
     latest: Mutex<Latest>,
     kept: Mutex<StoredChunk>,
 }
 
 /// Bytes that remembered chunks may take together.
-pub const MOST_BYTES: usize = 24 << 20;
+pub(crate) const MOST_BYTES: usize = 24 << 20;
 
-/// The names that were read last, while somebody needs them.
+/// The names read last, while a caller holds them.
 #[derive(Default)]
 struct Latest {
     names: Weak<RawNames>,
@@ -191,7 +189,7 @@ impl NameChunks {
     ///
     /// # Errors
     ///
-    /// Those of `read`.
+    /// The errors of `read`.
     pub(super) fn names_of(
         &self,
         sections: SectionBytes<'_>,
@@ -235,7 +233,7 @@ impl NameChunks {
     }
 }
 
-/// What a panic left behind is sound: nothing is changed by halves.
+/// The data is valid after a panic, because no change is left half done.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! What of a profile goes into a raw file of some version, and what does not.
+//! Which parts of a profile a raw file of some version can store.
 
 use crate::bytes::Encoding;
 use crate::bytes::names::SEPARATOR;
@@ -68,7 +68,7 @@ impl<'p> Plan<'p> {
     }
 
     fn choose_kind(&mut self, profile: &Profile) {
-        // Memory profiles are counted on their own; the other two are no property of counts.
+        // Memory profiles are counted separately; the other two are not properties of counts.
         let aside = ProfileKind::MEMPROF | ProfileKind::FRONT_END | ProfileKind::DEBUG_INFO_CORRELATE;
         let mut wanted = profile.kind.without(aside);
         if !profile.temporal.traces.is_empty() {

@@ -1,7 +1,5 @@
-//! One profile of a raw file as a view: where its sections are, and how a
-//! record finds its counters.
-//!
-//! Counters as they stand in a file, decoded when they are asked for.
+//! A view of one profile in a raw file: its sections, and the counters of each record.
+//! Numbers are decoded when the caller requests them.
 
 use super::correlate::ImageRecords;
 use super::header::{self, Header, Sections, read_binary_ids};
@@ -11,6 +9,7 @@ use crate::bytes::{Endian, PointerWidth};
 use crate::compat::Compat;
 use crate::error::{Error, Result};
 use crate::model::{BinaryId, ProfileKind};
+use byteorder::{BigEndian, ByteOrder, LittleEndian};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -89,7 +88,7 @@ impl<'data> RawProfile<'data> {
     /// The same profile with records that an image holds for it, whose
     /// pointers are offsets in the counters section.
     #[must_use]
-    pub fn with_records(mut self, records: Arc<ImageRecords>) -> Self {
+    pub(crate) fn with_records(mut self, records: Arc<ImageRecords>) -> Self {
         self.records = Records::Image(records);
         self.addressing = Addressing::Offset;
         self
@@ -106,19 +105,19 @@ impl<'data> RawProfile<'data> {
     }
 
     /// First byte of the profile in its file.
-    pub fn start(&self) -> usize {
+    pub(crate) fn start(&self) -> usize {
         self.start
     }
 
     /// Whose rules apply to this profile.
-    pub fn compat(&self) -> Compat {
+    pub(crate) fn compat(&self) -> Compat {
         self.compat
     }
 
     /// Where value data begins (from version 4), or the end of the profile.
     ///
     /// The padding of the last names section is already passed.
-    pub fn end_of_sections(&self) -> usize {
+    pub(crate) fn end_of_sections(&self) -> usize {
         match self.header.version() {
             2 | 3 => self.sections.value_data.end,
             _ => self.sections.value_data.start,
@@ -127,7 +126,7 @@ impl<'data> RawProfile<'data> {
 
     /// Byte range of a section in the file; empty when the version lacks it.
     /// The end of value data is known in versions 2 and 3 only.
-    pub fn section_range(&self, section: Section) -> Range<usize> {
+    pub(crate) fn section_range(&self, section: Section) -> Range<usize> {
         match section {
             Section::Header => self.start..self.start + self.header.size(),
             Section::BinaryIds => self.sections.binary_ids.clone(),
@@ -153,19 +152,19 @@ impl<'data> RawProfile<'data> {
     }
 
     /// The layout of the records.
-    pub fn layout(&self) -> &RecordLayout {
+    pub(crate) fn layout(&self) -> &RecordLayout {
         &self.layout
     }
 
     /// Whether a file of version 7 holds relative pointers, as development
     /// snapshots of LLVM 13 wrote them after August 2021.
-    pub fn is_relative_version_7(&self) -> bool {
+    pub(crate) fn is_relative_version_7(&self) -> bool {
         self.header.version() == 7 && self.addressing == Addressing::Relative
     }
 
     /// Whether the profile has counters and no records of its own, so that
     /// only the image can tell whose counters they are.
-    pub fn needs_correlation(&self) -> bool {
+    pub(crate) fn needs_correlation(&self) -> bool {
         self.header.word(Word::NumData) == 0
             && self.header.word(Word::NamesSize) == 0
             && self.header.word(Word::NumCounters) != 0
@@ -173,7 +172,7 @@ impl<'data> RawProfile<'data> {
 
     /// Whether the profile has records or names of its own, so that an image
     /// has nothing to add.
-    pub fn has_own_records(&self) -> bool {
+    pub(crate) fn has_own_records(&self) -> bool {
         let words = [Word::NumData, Word::NamesSize, Word::CountersDelta, Word::NamesDelta];
         words.iter().any(|word| self.header.word(*word) != 0)
     }
@@ -291,7 +290,7 @@ impl<'data> RawProfile<'data> {
     ///
     /// As [`bitmap`](Self::bitmap).
     #[inline]
-    pub fn bitmap_range(&self, index: usize, record: &DataRecord) -> Result<Range<usize>> {
+    pub(crate) fn bitmap_range(&self, index: usize, record: &DataRecord) -> Result<Range<usize>> {
         if record.num_bitmap_bytes == 0 {
             return Ok(0..0); // the pointer is arbitrary then
         }
@@ -313,7 +312,7 @@ impl<'data> RawProfile<'data> {
     /// # Errors
     ///
     /// Malformed when they do not lie inside the section.
-    pub fn uniform_counters(&self, index: usize, record: &DataRecord) -> Result<Counters<'data>> {
+    pub(crate) fn uniform_counters(&self, index: usize, record: &DataRecord) -> Result<Counters<'data>> {
         let section = self.section(Section::UniformCounters);
         let endian = self.header.encoding().endian;
         if section.is_empty() {
@@ -333,7 +332,7 @@ impl<'data> RawProfile<'data> {
     }
 
     /// The vtable records in file order.
-    pub fn vtables(&self) -> impl ExactSizeIterator<Item = VTableRecord> + 'data {
+    pub(crate) fn vtables(&self) -> impl ExactSizeIterator<Item = VTableRecord> + 'data {
         let (endian, pointer) = (self.header.encoding().endian, self.header.encoding().pointer);
         let size = VTableRecord::size_in_file(pointer);
         self.section(Section::VTables).chunks_exact(size).map(move |bytes| VTableRecord::read(bytes, endian, pointer))
@@ -409,7 +408,7 @@ impl<'data> RawProfile<'data> {
     /// # Errors
     ///
     /// As [`counters`](Self::counters).
-    pub fn counter_offset(&self, index: usize, record: &DataRecord) -> Result<usize> {
+    pub(crate) fn counter_offset(&self, index: usize, record: &DataRecord) -> Result<usize> {
         Ok(self.part_range(index, record, &self.counters_part(record))?.start)
     }
 
@@ -485,7 +484,7 @@ impl<'data> RawProfile<'data> {
     }
 }
 
-/// What a record points to in one section.
+/// The data of a record in one section.
 struct Part {
     section: Section,
     what: &'static str,
@@ -529,7 +528,7 @@ impl<'data> Counters<'data> {
         words.iter().map(move |word| endian.u64(*word)).chain(bytes.iter().map(|byte| u64::from(*byte == 0)))
     }
 
-    /// The counts as they stand in the file, where this machine can use them there.
+    /// Returns the counts in the file itself, if this machine can use them there.
     pub(crate) fn in_place(&self) -> Option<&'data [u64]> {
         match *self {
             Self::Words(words, Endian::NATIVE) => bytemuck::try_cast_slice(words.as_flattened()).ok(),
@@ -540,8 +539,8 @@ impl<'data> Counters<'data> {
     /// Appends the counts to `counts`.
     pub fn append_to(&self, counts: &mut Vec<u64>) {
         match *self {
-            Self::Words(words, Endian::Little) => counts.extend(words.iter().map(|word| u64::from_le_bytes(*word))),
-            Self::Words(words, Endian::Big) => counts.extend(words.iter().map(|word| u64::from_be_bytes(*word))),
+            Self::Words(words, Endian::Little) => counts.extend(words.iter().map(|word| LittleEndian::read_u64(word))),
+            Self::Words(words, Endian::Big) => counts.extend(words.iter().map(|word| BigEndian::read_u64(word))),
             Self::Bytes(bytes) => counts.extend(bytes.iter().map(|byte| u64::from(*byte == 0))),
         }
     }

@@ -1,4 +1,5 @@
-//! Reading names: chunks are found, inflated and hashed, by several threads and once for all files that have them.
+//! Reading names sections: finds, inflates and hashes chunks, with several threads if
+//! requested, and skips chunks that another file had.
 
 use super::layout::Section;
 use super::names::RawNames;
@@ -48,7 +49,7 @@ impl RawNames {
     /// # Errors
     ///
     /// Truncated, malformed or uncompress failed when a chunk is damaged.
-    pub fn read_section(section: &[u8], limits: &Limits) -> Result<Self> {
+    pub(crate) fn read_section(section: &[u8], limits: &Limits) -> Result<Self> {
         let mut symbols = SymbolTable::new();
         let reader = ChunkReader { limits, known: None, threads: 1 };
         insert_all(&mut symbols, &reader.read(section, 0)?, |_| {});
@@ -56,7 +57,7 @@ impl RawNames {
     }
 
     /// Whether these are the names of that profile, byte for byte.
-    pub fn matches(&self, profile: &RawProfile<'_>) -> bool {
+    pub(crate) fn matches(&self, profile: &RawProfile<'_>) -> bool {
         self.are_of(profile.name_sections())
     }
 }
@@ -153,7 +154,7 @@ impl ChunkReader<'_> {
                 // zlib stops at the end of its stream, wherever the chunk is said to end.
                 let rest = cursor.rest();
                 let stored = rest.get(..usize::try_from(stored_len).unwrap_or(usize::MAX)).unwrap_or(rest);
-                // What ends behind the file ends behind the section at any rate.
+                // A chunk that ends after the file ends after the section, too.
                 cursor.take("names chunk", stored.len() as u64)?;
                 stored
             };
@@ -182,7 +183,7 @@ impl ChunkReader<'_> {
                     Err(error) => end = Some(Err(error)),
                 }
             }
-            // A fault in a chunk comes before one behind it.
+            // The first damaged chunk determines the error.
             for chunk in self.hash_all(&found, text) {
                 all.push(chunk?);
             }
@@ -231,7 +232,7 @@ fn inflate(chunk: &FoundChunk<'_>, limits: &Limits) -> Result<Vec<u8>> {
     }
 }
 
-/// Where the names of a text stand.
+/// Returns the ranges of the names in a text.
 fn spans(text: &[u8], limits: &Limits) -> Result<Vec<Range<usize>>> {
     let mut spans = Vec::new();
     let mut start = 0;

@@ -1,6 +1,5 @@
-//! How raw files are read.
-//!
-//! A whole raw file, record by record: all its profiles, one after the other.
+//! The reader of raw files: hands out the records of all profiles in a file, one after
+//! the other.
 
 use super::correlate::{Correlator, ImageRecords};
 use super::header;
@@ -37,23 +36,23 @@ pub struct RawOptions<'a> {
     pub names: Option<Arc<RawNames>>,
     /// Chunks of names met in other files, which need no work again.
     pub(crate) known_chunks: Option<Arc<NameChunks>>,
-    /// What a counter above [`LARGEST_PLAUSIBLE_COUNTER`](super::reader::LARGEST_PLAUSIBLE_COUNTER) means.
+    /// The meaning of a counter above 2^56, which has probably wrapped below zero.
     pub large_counters: LargeCounters,
     /// Threads that may share reading the names; `None` is one.
     pub threads: Option<NonZeroUsize>,
 }
 
-/// What a counter above [`LARGEST_PLAUSIBLE_COUNTER`](super::reader::LARGEST_PLAUSIBLE_COUNTER) means.
+/// The meaning of a counter above 2^56, which has probably wrapped below zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum LargeCounters {
     /// As `Compat` says: a failure at the end of the file for LLVM's
-    /// `merge`, else a warning.
+    /// `merge`, otherwise a warning.
     #[default]
     ByCompat,
     /// A warning; the value is kept.
     Warn,
-    /// Nothing is said, as in LLVM's `show`.
+    /// Accepted silently, as in LLVM's `show`.
     Accept,
 }
 
@@ -66,7 +65,7 @@ impl RawOptions<'_> {
 
 /// Counters above this have probably wrapped below zero (LLVM 18 on,
 /// `MaxCounterValue` in `InstrProfReader.cpp`).
-pub const LARGEST_PLAUSIBLE_COUNTER: u64 = 1 << 56;
+pub(crate) const LARGEST_PLAUSIBLE_COUNTER: u64 = 1 << 56;
 
 /// Reads a raw file: one or more profiles, each an image's.
 ///
@@ -94,7 +93,7 @@ pub struct RawReader<'data> {
     values_missing: bool,
     /// The last record, but for counters in the file.
     record: FunctionRecord,
-    /// The counters of the last record, where they can be used as they stand in the file.
+    /// The counters of the last record in the file itself, if this machine can use them there.
     in_place: Option<&'data [u64]>,
     timestamps: Vec<(u64, NameRef)>,
     binary_ids: Vec<BinaryId>,
@@ -148,19 +147,19 @@ impl<'data> RawReader<'data> {
     }
 
     /// The profile being read.
-    pub fn profile(&self) -> &RawProfile<'data> {
+    pub(crate) fn profile(&self) -> &RawProfile<'data> {
         &self.profile
     }
 
     /// All profiles so far, the one being read last, and where the value data
     /// of each ends, as far as it was read.
-    pub fn profiles(&self) -> impl Iterator<Item = (&RawProfile<'data>, usize)> {
+    pub(crate) fn profiles(&self) -> impl Iterator<Item = (&RawProfile<'data>, usize)> {
         let earlier = self.earlier_profiles.iter().map(|(profile, end)| (profile, *end));
         earlier.chain([(&self.profile, self.values_position)])
     }
 
     /// The names of the profile being read, to be handed to the next reader.
-    pub fn names(&self) -> &Arc<RawNames> {
+    pub(crate) fn names(&self) -> &Arc<RawNames> {
         &self.names
     }
 
@@ -186,7 +185,7 @@ impl<'data> RawReader<'data> {
             }
             None if self.names.matches(&self.profile) => Arc::clone(&self.names),
             None => {
-                // Those of the file before are not needed while these are read.
+                // Frees the names of the previous profile before these are read.
                 self.names = Arc::default();
                 self.read_names()?
             }
@@ -363,7 +362,7 @@ impl<'data> RawReader<'data> {
         )))
     }
 
-    /// Checks what may stand behind a profile, in the order of `Compat`.
+    /// Checks the bytes after a profile, in the order of `Compat`.
     fn check_next_start(&self, start: usize) -> Result<()> {
         let llvm = self.options.compat.is_llvm();
         let left = self.file.len() - start;
@@ -432,7 +431,7 @@ impl<'data> RawReader<'data> {
         }
     }
 
-    /// What is left to say when all records were read.
+    /// Reports the warnings that need all records.
     fn finish(&mut self) -> Result<()> {
         let Some(value) = self.large.first else { return Ok(()) };
         let fails = self.options.compat.large_counter_fails_the_file();
@@ -455,7 +454,7 @@ impl<'data> RawReader<'data> {
 }
 
 /// Whether none of the profiles in a raw file has a record.
-pub fn is_blank(file: &[u8]) -> bool {
+pub(crate) fn is_blank(file: &[u8]) -> bool {
     let reader = RawReader::new(file, RawOptions::default());
     reader.is_ok_and(|mut reader| matches!(reader.next_record(), Ok(None)))
 }
@@ -517,7 +516,7 @@ impl ProfileReader for RawReader<'_> {
         true
     }
 
-    /// By LLVM's rules, those of the profile being read, else all so far.
+    /// In llvm-profdata mode the data of the current profile, otherwise of all profiles so far.
     fn symbols(&mut self) -> Result<&SymbolTable> {
         if self.options.compat.is_llvm() || self.earlier_names.is_empty() {
             return Ok(self.names.symbols());
@@ -548,7 +547,7 @@ impl ProfileReader for RawReader<'_> {
         TemporalProfile { traces: vec![TemporalTrace { weight: 1, functions }], stream_size: 1 }
     }
 
-    /// By LLVM's rules, those of the profile being read, else all so far.
+    /// In llvm-profdata mode the data of the current profile, otherwise of all profiles so far.
     fn vtable_names(&mut self) -> Result<Vec<Vec<u8>>> {
         let earlier = if self.options.compat.is_llvm() { &[][..] } else { &self.earlier_names };
         let all = earlier.iter().chain([&self.names]);

@@ -26,7 +26,7 @@ pub struct Targets {
     /// `[start, end)` and the hash, by start.
     vtables: Arc<[(u64, u64, NameRef)]>,
     overlaps: bool,
-    /// How much higher the image is loaded than when the addresses were collected.
+    /// The difference of the load address to that of the first file.
     slide: u64,
 }
 
@@ -55,19 +55,19 @@ impl Targets {
     /// The same targets for a run in which every address is higher by `slide`
     /// (modulo 2^64).
     #[must_use]
-    pub fn moved_by(&self, slide: u64) -> Self {
+    pub(crate) fn moved_by(&self, slide: u64) -> Self {
         Self { slide, ..self.clone() }
     }
 
-    /// The hash of the function that begins at exactly that address, else 0.
+    /// Returns the hash of the function that begins at that address, otherwise 0.
     #[inline]
-    pub fn function(&self, address: u64) -> NameRef {
+    pub(crate) fn function(&self, address: u64) -> NameRef {
         self.functions.get(&address.wrapping_sub(self.slide)).copied().unwrap_or(0)
     }
 
-    /// The hash of the vtable that holds that address, else 0.
+    /// Returns the hash of the vtable that contains that address, otherwise 0.
     #[inline]
-    pub fn vtable(&self, address: u64) -> NameRef {
+    pub(crate) fn vtable(&self, address: u64) -> NameRef {
         let address = address.wrapping_sub(self.slide);
         let after = self.vtables.partition_point(|(start, _, _)| *start <= address);
         match after.checked_sub(1).and_then(|at| self.vtables.get(at)) {
@@ -76,8 +76,8 @@ impl Targets {
         }
     }
 
-    /// Whether two vtables share addresses, which no sound image has.
-    pub fn vtables_overlap(&self) -> bool {
+    /// Returns true if two vtables overlap, which no valid image has.
+    pub(crate) fn vtables_overlap(&self) -> bool {
         self.overlaps
     }
 }
@@ -91,7 +91,7 @@ pub(super) enum Strictness {
     Strict,
 }
 
-/// What a blob is read for.
+/// The context of a blob.
 pub(super) struct BlobReader<'a> {
     pub(super) targets: &'a Targets,
     pub(super) endian: Endian,
@@ -100,7 +100,7 @@ pub(super) struct BlobReader<'a> {
     pub(super) strictness: Strictness,
 }
 
-/// How many sites of each kind a record says it has.
+/// The number of sites of each kind that a record declares.
 pub(super) type DeclaredSites = [u16; ValueKind::COUNT];
 
 impl BlobReader<'_> {
@@ -116,7 +116,7 @@ impl BlobReader<'_> {
         self.walk(cursor, announced, &mut |kind, counts, pairs| self.append_sites(kind, counts, pairs, record))
     }
 
-    /// As [`read`](Self::read), and keeps nothing.
+    /// Checks a blob like [`read`](Self::read), but stores nothing.
     pub(super) fn check(&self, cursor: &mut Cursor<'_>, announced: DeclaredSites) -> Result<()> {
         self.walk(cursor, announced, &mut |_, _, _| {})
     }
@@ -223,7 +223,7 @@ impl BlobReader<'_> {
     }
 }
 
-/// What LLVM 22 says of most faults inside a blob.
+/// LLVM 22's message for most errors inside a blob.
 const BEYOND: &str = "value profile address is greater than total size";
 
 fn append_mapped(

@@ -1,11 +1,9 @@
 //! Writing a profile as the raw file of an image that never ran.
 //!
-//! A raw file is full of addresses. The writer invents an image that could
-//! have written it: the sections follow each other in memory as they do in the
-//! file, so that every relative pointer is positive, and functions and vtables
-//! that occur as values get addresses of their own by which readers find
-//! their names again. What the version has no place for is counted, see
-//! [`losses`].
+//! A raw file contains addresses. The writer invents an image that could have written it:
+//! the sections follow each other in memory in file order, so every relative pointer is
+//! positive. Functions and vtables that occur as values get addresses, by which readers find
+//! their names again. Parts that the version cannot store are counted, see [`losses`].
 
 use super::header::{self, Header};
 use super::layout::{self, DataRecord, RecordLayout, Word};
@@ -13,6 +11,7 @@ use super::plan::{Item, Plan};
 use crate::bytes::names::{Compression, write_chunk};
 use crate::bytes::{Encoding, Endian, PointerWidth, Sink};
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{self, HOLD_OUTPUT};
 use crate::model::symbols::NameRefMap;
 use crate::model::{Loss, NameRef, Profile, RecordView, ValueCount, ValueKind, ValueSites};
 
@@ -45,7 +44,7 @@ impl WriteOptions {
 /// # Errors
 ///
 /// A usage error that lists the four.
-pub fn parse_architecture(text: &str) -> Result<(PointerWidth, Endian)> {
+pub(crate) fn parse_architecture(text: &str) -> Result<(PointerWidth, Endian)> {
     match text {
         "64le" => Ok((PointerWidth::Bits64, Endian::Little)),
         "64be" => Ok((PointerWidth::Bits64, Endian::Big)),
@@ -55,7 +54,7 @@ pub fn parse_architecture(text: &str) -> Result<(PointerWidth, Endian)> {
     }
 }
 
-/// What would be lost by writing `profile` in that version.
+/// Returns the losses of writing `profile` in that version.
 ///
 /// # Errors
 ///
@@ -65,7 +64,7 @@ pub fn losses(profile: &Profile, options: &WriteOptions) -> Result<Vec<Loss>> {
     Ok(Plan::new(profile, options.encoding).losses())
 }
 
-/// How many functions of a profile have a place in that version, and their records.
+/// The number of functions of a profile that the version can store, and of their records.
 ///
 /// # Errors
 ///
@@ -122,7 +121,7 @@ struct Writer<'a> {
     vtables: NameRefMap<u64>,
 }
 
-/// The sections as they will stand in the file.
+/// The sections of the file.
 #[derive(Default)]
 struct Parts {
     binary_ids: Vec<u8>,
@@ -168,9 +167,9 @@ impl<'a> Writer<'a> {
         let mut parts = Parts { binary_ids: self.binary_ids(), ..Parts::default() };
         let names = self.names(&mut parts)?;
         self.vtables(&mut parts)?;
-        self.records(&mut parts, &names);
+        self.records(&mut parts, &names)?;
         self.check_size(&parts)?;
-        Ok(self.assemble(&parts))
+        self.assemble(&parts)
     }
 
     /// A record counts its parts in 32 bits.
@@ -250,7 +249,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn records(&self, parts: &mut Parts, name_starts: &[u64]) {
+    fn records(&self, parts: &mut Parts, name_starts: &[u64]) -> Result<()> {
         let size = self.layout.size();
         let data_size = self.plan.items.len() as u64 * size as u64;
         let counters_size = self.plan.items.iter().map(|item| self.counter_bytes(item)).sum::<u64>();
@@ -261,7 +260,7 @@ impl<'a> Writer<'a> {
         let sections = [&mut parts.data, &mut parts.counters, &mut parts.bitmap, &mut parts.uniform_counters];
         let sizes = [data_size, counters_size, bitmap_size, if self.plan.uniform { uniform_size as u64 } else { 0 }];
         for (section, size) in sections.into_iter().zip(sizes) {
-            section.reserve(usize::try_from(size).unwrap_or_default());
+            memory::reserve(section, usize::try_from(size).unwrap_or(usize::MAX), HOLD_OUTPUT)?;
         }
         parts.data.resize(data_size as usize, 0);
         let mut addressed = NameRefMap::<()>::default();
@@ -299,6 +298,7 @@ impl<'a> Writer<'a> {
             self.values(item, &mut record, &mut parts.values);
             self.layout.write(&record, bytes);
         }
+        Ok(())
     }
 
     fn counter_bytes(&self, item: &Item<'_>) -> u64 {
@@ -360,7 +360,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What the program would have seen at run time; 0 for what has no address.
+    /// Returns the value that the program would have recorded; 0 without an address.
     fn run_time_value(&self, kind: ValueKind, value: NameRef) -> u64 {
         match kind {
             ValueKind::IndirectCallTarget => self.functions.get(&value).copied().unwrap_or(0),
@@ -369,7 +369,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn assemble(&self, parts: &Parts) -> Vec<u8> {
+    fn assemble(&self, parts: &Parts) -> Result<Vec<u8>> {
         let mut header = Header::new(self.encoding, self.plan.kind);
         let version = self.version();
         let padding = |bytes: &[u8]| bytes.len().next_multiple_of(8) as u64 - bytes.len() as u64;
@@ -400,13 +400,7 @@ impl<'a> Writer<'a> {
         header.set_word(Word::ValueDataSize, parts.values.len() as u64);
         header.set_word(Word::ValueDataDelta, address::VALUES);
 
-        let mut sink = self.sink();
-        sink.bytes(&header::magic(self.encoding.endian, self.encoding.pointer));
-        sink.u64(header.version_word());
-        header.words().for_each(|(_, value)| sink.u64(value));
-        sink.bytes(&parts.binary_ids);
-        sink.bytes(&parts.data);
-        for (bytes, aligned) in [
+        let sections = [
             (&parts.counters, true),
             (&parts.bitmap, true),
             (&parts.uniform_counters, true),
@@ -414,13 +408,24 @@ impl<'a> Writer<'a> {
             (&parts.vtables, true),
             (&parts.vtable_names, true),
             (&parts.values, false),
-        ] {
+        ];
+        let size = sections.iter().map(|(bytes, _)| bytes.len() as u64 + padding(bytes)).sum::<u64>();
+        let size = (header.size() + parts.binary_ids.len() + parts.data.len()) as u64 + size;
+        let mut file = Vec::new();
+        memory::reserve(&mut file, usize::try_from(size).unwrap_or(usize::MAX), HOLD_OUTPUT)?;
+        let mut sink = Sink::onto(file, self.encoding.endian);
+        sink.bytes(&header::magic(self.encoding.endian, self.encoding.pointer));
+        sink.u64(header.version_word());
+        header.words().for_each(|(_, value)| sink.u64(value));
+        sink.bytes(&parts.binary_ids);
+        sink.bytes(&parts.data);
+        for (bytes, aligned) in sections {
             sink.bytes(bytes);
             if aligned {
-                // Relative to the section: unpadded ids of version 7 shift all that follows.
+                // Padding counts from the section: unpadded ids of version 7 shift all later sections.
                 sink.zeros(padding(bytes) as usize);
             }
         }
-        sink.into_bytes()
+        Ok(sink.into_bytes())
     }
 }

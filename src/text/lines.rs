@@ -4,7 +4,7 @@ use super::directive;
 use super::{line_end, parse_line};
 use memchr::memchr_iter;
 
-/// What a line is to the grammar.
+/// The kind of a line in the grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind {
     /// As LLVM sees it, or hidden from LLVM.
@@ -46,7 +46,7 @@ pub(super) struct Lines<'data> {
     directives: bool,
     /// The line at `position`, once looked at, and where the one after begins.
     peeked: Option<(Line<'data>, usize)>,
-    /// Whether a line was looked for behind the last one.
+    /// Whether the parser needed a line after the last one.
     ran_out: bool,
 }
 
@@ -74,7 +74,7 @@ impl<'data> Lines<'data> {
         Some(line)
     }
 
-    /// Whether what was asked for may stand in the next piece.
+    /// Returns true if the next piece may contain the requested line.
     pub(super) fn needs_more(&self) -> bool {
         self.ran_out && !self.piece.is_last
     }
@@ -156,7 +156,7 @@ pub(super) fn line_ends(text: &[u8]) -> usize {
     memchr_iter(b'\n', text).count()
 }
 
-/// Writes a name so that it can stand in a comment: `%XX` for what cannot.
+/// Writes a name for a comment, with `%XX` for bytes that a comment cannot contain.
 pub(super) fn escape_name(out: &mut Vec<u8>, name: &[u8]) {
     for &byte in name {
         match byte {

@@ -9,14 +9,14 @@
 //! site    = values ( value ":" count ){values}
 //! ```
 //!
-//! One item a line; empty lines and lines that begin with `#` are skipped
+//! One item per line; empty lines and lines that begin with `#` are skipped
 //! anywhere (`TextInstrProfReader` in LLVM's `InstrProfReader.cpp`).
 //!
-//! LLVM's form cannot say everything. Names that begin with `#` read as
-//! comments, a name that begins with `$` after a record without bitmap reads
-//! as a bitmap, and a call target whose function is not in the file is called
-//! an external symbol. Under [`Compat::Profbridge`](crate::Compat) the writer
-//! mends that with lines that LLVM takes for comments:
+//! LLVM's form cannot store everything. LLVM reads names that begin with `#` as
+//! comments, and a name that begins with `$` after a record without bitmap as a
+//! bitmap. It writes a call target whose function is not in the file as an external
+//! symbol. With [`Compat::Profbridge`](crate::Compat) the writer fixes this with
+//! lines that LLVM skips as comments:
 //!
 //! | line | meaning |
 //! |---|---|
@@ -30,9 +30,9 @@
 //! reader knows both forms; under [`Compat::Llvm22`](crate::Compat) such lines
 //! are comments, as for LLVM.
 //!
-//! Numbers in text: exactly what LLVM's `StringRef::getAsInteger` accepts.
+//! Numbers are those that LLVM's `StringRef::getAsInteger` accepts.
 
-pub use parser::{evidence, is_blank};
+pub(crate) use parser::{evidence, is_blank};
 pub use reader::TextReader;
 pub(crate) use write::{Functions, Source, is_plain_name, write_source};
 pub use write::{TextOptions, Written, losses, write, write_record, write_to};
@@ -57,7 +57,7 @@ mod directive {
 /// Whether a text says that its local functions are called `file:function`, as
 /// LLVM 17 and earlier call them: the names alone do not tell where a file's
 /// name holds a `;`.
-pub fn has_colon_names(text: &[u8]) -> bool {
+pub(crate) fn has_colon_names(text: &[u8]) -> bool {
     head_has_colon_names(text).unwrap_or(false)
 }
 
@@ -66,12 +66,12 @@ fn head_has_colon_names(text: &[u8]) -> Option<bool> {
     let mut lines = text.split(|byte| *byte == b'\n');
     let is_head = |line: &&[u8]| line.first().is_some_and(|first| matches!(first, b'#' | b':'));
     let has = lines.by_ref().take_while(is_head).any(|line| line == directive::COLON_NAMES);
-    // Behind the last line feed there is an empty line.
+    // There is an empty line after the last line feed.
     (has || lines.next().is_some()).then_some(has)
 }
 
 /// Whether some record of a text may have a bitmap: a line begins as one does.
-pub fn has_bitmaps(text: &[u8]) -> bool {
+pub(crate) fn has_bitmaps(text: &[u8]) -> bool {
     text.contains(&b'$') && text.windows(2).any(|pair| pair == b"\n$")
 }
 
@@ -81,7 +81,7 @@ pub(super) fn parse_decimal(text: &[u8]) -> Option<u64> {
 }
 
 /// A number whose prefix says its radix: `0x`, `0b`, `0o`, a leading `0` for
-/// octal, else decimal.
+/// octal, otherwise decimal.
 pub(super) fn parse_any_radix(text: &[u8]) -> Option<u64> {
     match text {
         [b'0', b'x' | b'X', digits @ ..] => parse_digits(digits, 16),
@@ -131,7 +131,7 @@ pub(super) fn parse_line(text: &[u8]) -> Option<(u64, usize)> {
     if len == 0 {
         return None;
     }
-    // Zeros in front of the digits and nothing behind them.
+    // Zeros before the digits and nothing after them.
     let shift = 64 - 8 * len as u32;
     let digits = u64::from_le_bytes(word) << shift | ZEROS & ((1 << shift) - 1);
     Some((parse_eight(digits)?, len + 1))

@@ -1,8 +1,5 @@
-//! Parsing the lines of a text profile, without a look at what was read before.
-//!
-//! Records parsed together.
-//!
-//! Whether a text is an instrumentation profile.
+//! The parser of text profiles: lines to batches of records. It has no state of earlier
+//! records, so another thread can parse ahead. [`evidence`] recognises text profiles.
 
 use super::lines::{Line, LineKind, Lines, Piece, unescape_name};
 use super::{EXTERNAL, directive, parse_any_radix, parse_decimal};
@@ -16,7 +13,7 @@ use crate::model::{
 };
 use std::ops::Range;
 
-/// What stands in front of the records.
+/// The part before the records.
 #[derive(Debug, Default)]
 pub(super) struct Header {
     pub(super) kind: ProfileKind,
@@ -367,7 +364,7 @@ pub(super) struct Item {
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) hash: NameRef,
-    /// Where it stands among the names of targets.
+    /// Its range in the names of targets.
     name: Range<usize>,
     pub(super) is_vtable: bool,
 }
@@ -375,7 +372,7 @@ pub(super) struct Target {
 impl Batch {
     /// Most records of a batch.
     const RECORDS: usize = 256;
-    /// So many bytes of text are enough for a batch of fewer records.
+    /// A batch of this many bytes of text is full, even with fewer records.
     const BYTES: usize = 1 << 18;
 
     pub(super) fn clear(&mut self) {
@@ -403,7 +400,7 @@ impl Batch {
         self.target_names.truncate(end);
     }
 
-    /// Whether another record may be added after so many bytes of text.
+    /// Returns true if another record may be added after `bytes` bytes of text.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.len < Self::RECORDS && bytes < Self::BYTES
     }
@@ -450,7 +447,7 @@ impl Batch {
 ///
 /// Against it speaks anything else in the place of a number: the lines of a
 /// sample profile, a source file, prose.
-pub fn evidence(head: &Head<'_>) -> Option<Confidence> {
+pub(crate) fn evidence(head: &Head<'_>) -> Option<Confidence> {
     if !head.begins_as_text() {
         return None;
     }
@@ -479,7 +476,7 @@ pub fn evidence(head: &Head<'_>) -> Option<Confidence> {
 }
 
 /// Whether a text has no record: all of its lines are empty, comments, or say of what kind the records are.
-pub fn is_blank(head: &Head<'_>) -> bool {
+pub(crate) fn is_blank(head: &Head<'_>) -> bool {
     let is_of_record = |line: &[u8]| !(line.trim_ascii().is_empty() || line.starts_with(b"#") || is_keyword(line));
     head.is_whole() && !head.lines().any(is_of_record)
 }

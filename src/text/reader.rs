@@ -40,13 +40,13 @@ enum Source<'data> {
     Thread(User<Batch>),
 }
 
-/// Names with their hashes, in the order in which they were met.
+/// Names with their hashes, in input order.
 #[derive(Debug, Default)]
 struct PendingNames {
     /// Where each name ends in `bytes`.
     ends: Vec<(NameRef, usize)>,
     bytes: Vec<u8>,
-    /// Whether nobody asks for them.
+    /// Whether the caller needs no names.
     is_idle: bool,
 }
 
@@ -82,7 +82,7 @@ impl<'data> TextReader<'data> {
         Self::through(Window::over(file, 0), compat)
     }
 
-    /// As [`new`](Self::new), of a text of which a window is in memory.
+    /// Like [`new`](Self::new), for a window of a text.
     pub(crate) fn through(window: Window<'data>, compat: Compat) -> Result<Self> {
         let mut pieces = Pieces::new(window, compat);
         let has_colon_names = pieces.has_colon_names()?;
@@ -119,8 +119,8 @@ impl<'data> TextReader<'data> {
     ///
     /// # Errors
     ///
-    /// Those of [`new`](Self::new) and of `read`.
-    pub fn parse_ahead<T>(
+    /// The errors of [`new`](Self::new) and of `read`.
+    pub(crate) fn parse_ahead<T>(
         file: &'data [u8],
         compat: Compat,
         read: impl FnOnce(&mut TextReader<'data>) -> Result<T>,
@@ -132,7 +132,7 @@ impl<'data> TextReader<'data> {
     ///
     /// # Errors
     ///
-    /// Those of `read`.
+    /// The errors of `read`.
     pub(crate) fn ahead<T>(mut self, read: impl FnOnce(&mut TextReader<'data>) -> Result<T>) -> Result<T> {
         std::thread::scope(|scope| {
             let (maker, user) = batch_channel(AHEAD);
@@ -152,7 +152,7 @@ impl<'data> TextReader<'data> {
                 }
             }
             let done = read(&mut self);
-            // A thread that waits to hand over a batch sees that nobody wants it.
+            // Lets a thread that waits to hand over a batch end.
             drop(self);
             done
         })
@@ -258,13 +258,13 @@ impl ProfileReader for TextReader<'_> {
     }
 }
 
-/// Parses a text front to back. An item that does not end in the piece at hand
+/// Parses a text front to back. An item that does not end in the current piece
 /// is parsed once more when there is more of it.
 #[derive(Debug)]
 pub(super) struct Pieces<'data> {
     window: Window<'data>,
     compat: Compat,
-    /// Bytes in view that are the piece at hand.
+    /// The length of the current piece, which is the beginning of the view.
     len: usize,
     /// Lines in front of it.
     lines: usize,
@@ -340,7 +340,7 @@ impl<'data> Pieces<'data> {
         Ok(())
     }
 
-    /// All lines in view that are whole are the piece at hand; so many bytes were looked at before.
+    /// Makes all complete lines in view the current piece; `known` bytes were searched before.
     fn take_lines(&mut self, known: usize) {
         let view = self.window.view();
         let nul = memchr(0, &view[known..]);

@@ -40,7 +40,7 @@ pub fn write(profile: &Profile, options: &TextOptions<'_>) -> Written {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_to(
     profile: &Profile,
     options: &TextOptions<'_>,
@@ -63,14 +63,14 @@ pub fn write_to(
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_record(out: &mut dyn Write, name: &[u8], record: RecordView<'_>, symbols: &SymbolTable) -> io::Result<()> {
     let mut text = Vec::new();
     RecordFormat::new(&TextOptions::new(Compat::Llvm22), symbols).push(&mut text, name, record, false);
     out.write_all(&text)
 }
 
-/// What a text is made of.
+/// The content of a text.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     /// Variant bits.
@@ -85,11 +85,11 @@ pub(crate) struct Source<'a> {
     pub has_plain_names: bool,
 }
 
-/// As [`write_to`], from wherever the functions are; what `options` select has been selected.
+/// Writes like [`write_to`] from any source; the selection of `options` is already applied.
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub(crate) fn write_source(
     source: &Source<'_>,
     options: &TextOptions<'_>,
@@ -117,7 +117,7 @@ pub(crate) fn write_source(
 /// Functions that one thread writes at a time.
 const BLOCK: usize = 256;
 
-/// What is written, and how.
+/// The content and the options.
 struct Content<'a> {
     source: Source<'a>,
     options: &'a TextOptions<'a>,
@@ -192,7 +192,7 @@ impl Content<'_> {
         write_in_order(functions.len().div_ceil(BLOCK), threads, &make, out)
     }
 
-    /// What each function needs so that it is read as it is.
+    /// Returns the fixes of each function, without which it would be misread.
     fn find_fixes(&self) -> Vec<ReadbackFixes> {
         let functions = self.source.functions;
         let mut place = NamePlace::default();
@@ -224,7 +224,7 @@ impl Content<'_> {
     }
 }
 
-/// What has to be done so that a function is read as it is.
+/// The fixes of a function, without which it would be misread.
 #[derive(Debug, Clone, Copy, Default)]
 struct ReadbackFixes {
     /// Its records are hidden from LLVM.
@@ -233,15 +233,15 @@ struct ReadbackFixes {
     dollar_follows: bool,
 }
 
-/// How a profile is written as text.
+/// Options of the text writer.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct TextOptions<'a> {
-    /// Which functions are written.
+    /// The functions to write.
     pub selection: Selection<'a>,
-    /// Whether LLVM's faults are mended; see [`Compat::fixes_text_output`].
+    /// Whether faults of LLVM's text are fixed; see [`Compat::fixes_text_output`].
     pub compat: Compat,
-    /// The release that has to read it; older ones know fewer parts.
+    /// The target release; older releases know fewer parts.
     pub release: Release,
     /// Threads that write; `None` is one. The text does not depend on it.
     pub threads: Option<NonZeroUsize>,
@@ -300,7 +300,7 @@ impl<'a> TextOptions<'a> {
 
 /// Functions in the order of their names, wherever they are.
 pub(crate) trait Functions: Sync {
-    /// How many there are.
+    /// Returns the number of functions.
     fn len(&self) -> usize;
 
     /// The name of the function at that place of the order.
@@ -313,14 +313,14 @@ pub(crate) trait Functions: Sync {
     fn each_record(&self, at: usize, push: &mut dyn FnMut(RecordView<'_>, bool));
 }
 
-/// Functions of a profile in memory.
+/// The selected functions of a profile in memory.
 pub(super) struct Selected<'a> {
     profile: &'a Profile,
     ids: Vec<FunctionId>,
 }
 
 impl<'a> Selected<'a> {
-    /// Those that `selection` keeps.
+    /// Selects functions.
     fn of(profile: &'a Profile, selection: Selection<'_>) -> Self {
         let mut ids = profile.functions.sorted_by_name();
         ids.retain(|id| selection.keeps(profile.functions.function(*id)));
@@ -331,7 +331,7 @@ impl<'a> Selected<'a> {
         self.profile.functions.function(self.ids[at])
     }
 
-    /// All of them.
+    /// Returns the functions in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = FunctionView<'a>> {
         (0..self.ids.len()).map(|at| self.function(at))
     }
@@ -383,7 +383,7 @@ fn symbols_of(profile: &Profile, functions: &Selected<'_>, compat: Compat) -> Sy
     symbols
 }
 
-/// Whether the text will call something by its name hash.
+/// Returns true if the text names something that the profile knows by its hash only.
 fn needs_symbols(profile: &Profile) -> bool {
     let named = |record: RecordView<'_>| {
         ValueKind::ALL.iter().any(|kind| kind.is_name() && record.sites(*kind).values_len() != 0)
@@ -396,7 +396,7 @@ const LONGEST_NUMBER: usize = 21;
 /// The length of the comments between the lists of a record.
 const COMMENTS: usize = 512;
 
-/// How records are written.
+/// The format of records.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RecordFormat<'a> {
     /// Names that targets may be called by.
@@ -404,7 +404,7 @@ pub(super) struct RecordFormat<'a> {
     kinds: &'static [ValueKind],
     has_bitmaps: bool,
     fixes: bool,
-    /// No name has to be looked at.
+    /// All names are known to be plain.
     names_are_plain: bool,
 }
 
@@ -526,7 +526,7 @@ fn hide(out: &mut Vec<u8>, start: usize, name: &[u8]) {
     }
 }
 
-/// What stands before a name, which decides whether the line reads as one.
+/// The lines before a name, which determine whether a reader takes it for a name.
 #[derive(Debug, Default)]
 pub(super) struct NamePlace {
     /// Some record was written.
@@ -537,7 +537,7 @@ pub(super) struct NamePlace {
 
 impl NamePlace {
     /// Whether a reader would not take a function's name for a name here, so
-    /// that its records have to be hidden from LLVM. Moves on behind them.
+    /// that its records must be hidden from LLVM. Continues after them.
     pub(super) fn hides(&mut self, name: &[u8], has_several_records: bool) -> bool {
         // After a record, another of the same name too, digits alone are a
         // number of value kinds.
@@ -567,7 +567,7 @@ fn is_number(name: &[u8]) -> bool {
     parse_decimal(name).is_some_and(|number| number <= u32::MAX.into())
 }
 
-/// Whether a target's name can stand in front of `:COUNT`.
+/// Returns true if a target's name can be written before `:COUNT`.
 fn is_speakable_target(name: &[u8]) -> bool {
     !name.is_empty()
         && name != EXTERNAL
@@ -575,7 +575,7 @@ fn is_speakable_target(name: &[u8]) -> bool {
         && !name.iter().any(|byte| matches!(byte, b'\n' | 0))
 }
 
-/// What text written with these options cannot say of a profile.
+/// Returns the losses of writing a profile as text with these options.
 pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Vec<Loss> {
     let mut losses = Losses::new();
     if !options.compat.fixes_text_output() {

@@ -6,9 +6,9 @@ use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::compression::Compression;
 use profbridge::families::partial::{Partial, PartialOptions};
 use profbridge::input::{Family, Input};
-use profbridge::instr::{FunctionRecord, MemProfSection, Profile, ProfileKind, Release, ValueCount, ValueKind};
+use profbridge::instr::{FunctionRecord, MemProfSection, Profile, ProfileKind, Release};
 use profbridge::memprof::yaml;
-use profbridge::{Compat, Limits, indexed, memprof, raw, sampleprof, text};
+use profbridge::{Compat, Limits, indexed, memprof, raw, sampleprof};
 use std::io::Write;
 
 /// A kind of input.
@@ -44,12 +44,6 @@ pub const INDEXED: Made = valid("indexed", "profdata", 2000, |count| {
 pub const RAW: Made = valid("raw", "profraw", 2000, |count| {
     let encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
     raw::write(&profile(count), &raw::WriteOptions::new(encoding)).expect("it can be written")
-});
-pub const ONE_FUNCTION: Made = valid("one function of many value sites", "profdata", 3000, |size| {
-    indexed::write(&one_function(size), &indexed::WriteOptions::default()).expect("it can be written")
-});
-pub const ONE_FUNCTION_TEXT: Made = valid("text of one function of many value sites", "proftext", 3000, |size| {
-    text::write(&one_function(size), &text::TextOptions::new(Compat::Profbridge)).bytes
 });
 pub const SAMPLE_TEXT: Made = valid("sample text", "prof", 2000, samples);
 pub const EXT_BINARY: Made = valid("extensible binary", "afdo", 2000, |count| {
@@ -141,20 +135,6 @@ fn profile(functions: usize) -> Profile {
         let counters = (0..8).map(|counter| (number * counter) as u64).collect();
         profile.functions.push_record(function, &FunctionRecord::new(number as u64, counters));
     }
-    profile
-}
-
-/// A function with much of everything that most functions do not have.
-fn one_function(size: usize) -> Profile {
-    let mut record = FunctionRecord::new(7, vec![1; 4]);
-    record.bitmap = vec![1; 20 * size];
-    for site in 0..size as u64 {
-        let values = [site, site + 1].map(|value| ValueCount { value, count: value + 1 });
-        record.sites_mut(ValueKind::MemOpSize).push_site(&values);
-    }
-    let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
-    let function = profile.functions.intern(b"main");
-    profile.functions.push_record(function, &record);
     profile
 }
 

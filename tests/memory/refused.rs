@@ -4,17 +4,12 @@ use super::allocator::refuse;
 use super::inputs::{self, Made};
 use super::{ONE, PROGRAM, alone};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
-use profbridge::call_chains::Selection;
 use profbridge::families::merge::memprof::{merge_memory_files, write_yaml_file};
-use profbridge::families::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
 use profbridge::families::merge::{FailureMode, InputOutcome, MergeReport};
-use profbridge::families::partial::{Finished, Partial, PartialOptions};
 use profbridge::families::{MergeOptions, OutputFormat, WriteOptions, check_file, encode, merge_files, write_file};
-use profbridge::input::{Family, WeightedInput, output};
+use profbridge::input::WeightedInput;
 use profbridge::instr::{FunctionRecord, Profile, ProfileKind, Release};
 use profbridge::memprof::raw::Programs;
-use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
-use profbridge::stacks::pprof;
 use profbridge::{Error, Limits, Result, iprof, raw};
 use std::path::Path;
 use std::sync::Arc;
@@ -72,16 +67,6 @@ fn to_raw(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     write_file(&merged(inputs)?, &write_options(OutputFormat::Raw { encoding: ENCODING }), out).map(drop)
 }
 
-fn in_parts(inputs: &[WeightedInput], _: &Path) -> Result<()> {
-    let mut partial = PartialOptions::default();
-    partial.instr = options();
-    let bytes = Partial::of(inputs, Family::Instr, &partial)?.to_bytes()?;
-    let Finished::Instr(report) = Partial::from_bytes(&bytes, &partial)?.finish(&partial)? else {
-        panic!("a merge of another family")
-    };
-    valid(report).map(drop)
-}
-
 pub(super) type Command = fn(&[WeightedInput], &Path) -> Result<()>;
 
 /// Refuses each allocation from so many bytes on in turn: a message, or the same output.
@@ -116,13 +101,11 @@ pub(super) fn drive(name: &str, large: usize, inputs: &[WeightedInput], out: &Pa
     assert!(refused > 0 && number < 300, "{name}: {refused} of {number}");
 }
 
-/// Commands, counters of each function, and bytes of its name.
-const DUMPS: [(&str, Command, usize, usize); 5] = [
+/// Commands, with the number of counters per function and the length of its name.
+const DUMPS: [(&str, Command, usize, usize); 3] = [
     ("merge to indexed", to_indexed, 6000, 10),
     ("merge to bytes", to_indexed_bytes, 6000, 10),
     ("merge to raw", to_raw, 6000, 10),
-    ("merge of long names to raw", to_raw, 10, 30_000),
-    ("partial merge", in_parts, 6000, 10),
 ];
 
 /// Three dumps of one program: the second and the third go into the sums of their image.
@@ -135,26 +118,6 @@ fn a_large_allocation_that_is_refused_is_a_message() {
         std::fs::write(&input, dump(counters, name_len)).unwrap();
         drive(name, 1 << 20, &[(); 3].map(|()| WeightedInput::new(&input)), &out, command);
     }
-}
-
-fn to_text(inputs: &[WeightedInput], out: &Path) -> Result<()> {
-    write_file(&merged(inputs)?, &write_options(OutputFormat::Text { release: Release::DEFAULT }), out).map(drop)
-}
-
-fn stacks_to_text(inputs: &[WeightedInput], out: &Path) -> Result<()> {
-    let sum = merge_tables(inputs, &StackMergeOptions::default())?.sum;
-    let text = write_collapsed(&sum.select(&Selection::default()).0, &CollapsedOptions::default()).0;
-    output::replace(out, text.as_bytes())
-}
-
-fn stacks_to_pprof(inputs: &[WeightedInput], out: &Path) -> Result<()> {
-    let sum = merge_tables(inputs, &StackMergeOptions::default())?.sum;
-    output::replace(out, &pprof::write(&pprof::from_table(&sum).0)?)
-}
-
-fn merged_pprof(inputs: &[WeightedInput], out: &Path) -> Result<()> {
-    let (sum, _) = merge_pprof(inputs, &StackMergeOptions::default())?.sum;
-    output::replace(out, &pprof::write(&pprof::heaviest(&sum, 5000)?)?)
 }
 
 fn memory_to_yaml(inputs: &[WeightedInput], out: &Path) -> Result<()> {
@@ -170,13 +133,6 @@ fn memory_to_yaml(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     write_yaml_file(&memory, out)
 }
 
-fn memory_to_indexed(version: u32, inputs: &[WeightedInput], out: &Path) -> Result<()> {
-    let mut options = options();
-    options.memprof.version = Some(version);
-    let report = valid(merge_files(inputs, &options, &mut |_, _| {})?)?;
-    write_file(&report.profile, &write_options(OutputFormat::for_release(Release::DEFAULT)), out).map(drop)
-}
-
 /// What was refused is among the findings.
 fn check(inputs: &[WeightedInput], _: &Path) -> Result<()> {
     let found = check_file(&inputs[0].path, &iprof::ReadOptions::default()).findings;
@@ -184,34 +140,12 @@ fn check(inputs: &[WeightedInput], _: &Path) -> Result<()> {
     refused.map_or(Ok(()), |finding| Err(Error::malformed(finding.message)))
 }
 
-/// Inputs of many names and small records, and what is made of two of them.
-const TABLES: [(Made, Command, usize); 14] = [
-    (inputs::TEXT, to_indexed, 2700),
-    (inputs::TEXT, to_text, 2700),
-    (inputs::INDEXED, to_text, 2700),
-    (inputs::RAW, to_indexed, 2700),
-    (inputs::TEXT_IN_GZIP, to_indexed, 2700),
-    (inputs::TEXT_IN_XZ, to_indexed, 2700),
-    (inputs::COLLAPSED, stacks_to_text, 2700),
-    (inputs::COLLAPSED, stacks_to_pprof, 2700),
-    (inputs::PPROF, merged_pprof, 2700),
-    (inputs::PPROF, stacks_to_text, 2700),
-    (inputs::RECORDING, stacks_to_text, 2700),
-    (inputs::ONE_FUNCTION, to_indexed, 4000),
-    (inputs::ONE_FUNCTION, to_text, 4000),
-    (inputs::ONE_FUNCTION_TEXT, to_indexed, 4000),
-];
-
-/// Memory profiles, and what is made of two of them.
-const MEMORY_TABLES: [(Made, Command, usize); 8] = [
+/// Memory profiles, and the outputs of two of them.
+const MEMORY_TABLES: [(Made, Command, usize); 4] = [
     (inputs::MEMORY_YAML, memory_to_yaml, 1000),
-    (inputs::MEMORY_YAML, |inputs, out| memory_to_indexed(2, inputs, out), 1000),
-    (inputs::MEMORY_YAML, |inputs, out| memory_to_indexed(4, inputs, out), 1000),
     (inputs::MEMORY_SECTION, memory_to_yaml, 1000),
-    (inputs::MEMORY_DUMP, memory_to_yaml, 1000),
     (inputs::HISTOGRAMS, memory_to_yaml, 20),
     (inputs::MEMORY_YAML, check, 1000),
-    (inputs::MEMORY_DUMP, check, 1000),
 ];
 
 fn drive_all(tables: &[(Made, Command, usize)], large: usize) {
@@ -228,13 +162,7 @@ fn drive_all(tables: &[(Made, Command, usize)], large: usize) {
     }
 }
 
-/// Tables of names and records are asked for as well, from 72 KiB on.
-#[test]
-fn a_table_that_is_refused_is_a_message() {
-    drive_all(&TABLES, 72 << 10);
-}
-
-/// Frames, stacks and records of memory profiles, what their addresses are in, and the debug info that says so.
+/// Tables of frames, stacks and records of memory profiles.
 #[test]
 fn a_table_of_a_memory_profile_that_is_refused_is_a_message() {
     drive_all(&MEMORY_TABLES, 40 << 10);

@@ -2,7 +2,7 @@
 
 use crate::tools::{Workspace, available};
 use crate::{merged, testdata, text};
-use profbridge::families::{MergeOptions, Silent, merge_files};
+use profbridge::families::{MergeOptions, merge_files};
 use profbridge::input::WeightedInput;
 use profbridge::instr::Release;
 use profbridge::raw::correlate::{CorrelationKind, Images};

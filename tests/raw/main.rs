@@ -6,7 +6,7 @@ mod info;
 mod tools;
 mod written;
 
-use profbridge::families::{MergeOptions, OutputFormat, Silent, WriteOptions, encode, merge_files};
+use profbridge::families::{MergeOptions, OutputFormat, WriteOptions, encode, merge_files};
 use profbridge::input::WeightedInput;
 use profbridge::instr::{Profile, Release};
 use std::path::{Path, PathBuf};

@@ -1,13 +1,8 @@
-//! What programs and libraries tell of their functions.
+//! Reading the functions of a new build from programs and libraries: instrumented ones, and
+//! any program as far as a sample profile can name its functions.
 //!
-//! The functions of an instrumented program or library.
-//!
-//! Which compiler built an image.
-//!
-//! The functions of any program, as far as a sample profile may name them.
-//!
-//! How many lines functions have, by debug info: sample profiles count lines
-//! from the one in which a function is declared.
+//! Debug info gives the length of functions, because sample profiles count lines from the one
+//! in which a function is declared.
 
 use super::program::{Program, ProgramFunction, ProgramSource};
 use super::samples::{SampledFunction, SampledProgram};

@@ -1,15 +1,15 @@
-//! The data records of an instrumented program: one a function, with the hash
-//! of its name and its FuncHash, as a raw profile holds them.
+//! Sections of a program that list its functions.
 //!
-//! The coverage map of a program: a FuncHash for each function, also where its
-//! data records are gone.
+//! The data records of an instrumented program have the hash of each name and its FuncHash,
+//! as in a raw profile.
 //!
-//! From version 4 (LLVM 11 on) each function has a record of its own in
-//! `__llvm_covfun`; before, those of a translation unit followed its header in
-//! `__llvm_covmap`. Headers hold the version less one.
+//! The coverage map has a FuncHash for each function, even if its data records are gone. From
+//! version 4 (LLVM 11) on, each function has a record in `__llvm_covfun`; before, the records
+//! of a translation unit followed its header in `__llvm_covmap`. Headers store the version
+//! minus one.
 //!
-//! Descriptors of pseudo-probes: name and checksum of every function that has
-//! probes (`-fpseudo-probe-for-profiling`), in the section `.pseudo_probe_desc`.
+//! Descriptors of pseudo-probes (`-fpseudo-probe-for-profiling`) have the name and checksum of
+//! every function with probes, in the section `.pseudo_probe_desc`.
 
 use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Encoding, Endian, PointerWidth};
@@ -18,8 +18,7 @@ use crate::fit::program::ProgramFunction;
 use crate::limits::Limits;
 use crate::model::{ProfileKind, SymbolTable};
 use crate::objects::contents;
-use crate::raw::layout::RecordLayout;
-use crate::raw::names::RawNames;
+use crate::raw::{RawNames, RecordLayout};
 use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol};
 
 /// The names of a section in ELF and Mach-O, and in COFF.

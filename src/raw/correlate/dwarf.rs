@@ -14,24 +14,24 @@ use gimli::{AttributeValue, Dwarf, EndianSlice, Operation, Unit, constants};
 use std::ops::Range;
 use std::path::Path;
 
-/// What debug info says of one instrumented function.
+/// One instrumented function in debug info.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Probe {
     /// Profile name.
     pub function_name: Vec<u8>,
     /// Linkage name, if it has one of its own.
-    pub linkage_name: Option<Vec<u8>>,
+    pub(crate) linkage_name: Option<Vec<u8>>,
     /// Structural hash.
     pub func_hash: u64,
     /// Bytes from the start of the counters section.
-    pub counter_offset: u64,
+    pub(crate) counter_offset: u64,
     /// Number of counters.
     pub num_counters: u32,
     /// Address of the MC/DC bitmap and its bytes, if there is one.
     pub bitmap: Option<(u64, u32)>,
     /// Link-time address of the function, unless it was dropped.
-    pub function_address: Option<u64>,
+    pub(crate) function_address: Option<u64>,
     /// Source file as debug info spells it.
     pub file: Option<Vec<u8>>,
     /// Line of the declaration, from 1.

@@ -1,6 +1,5 @@
-//! Several images, each chosen for its profiles by binary id.
-//!
-//! One image: an executable, a shared library, or the debug file beside it.
+//! Images for correlation: executables, shared libraries or separate debug files. For
+//! each profile, [`Images`] chooses one by binary id.
 
 use super::dwarf::{self, Probe};
 use super::{CorrelationKind, Correlator, ImageRecords};
@@ -60,7 +59,7 @@ impl Images {
         &self.given
     }
 
-    /// What was odd in the images that were given.
+    /// Returns the warnings of the given images.
     pub fn warnings(&self) -> Vec<Warning> {
         self.given.iter().flat_map(|image| image.warnings()).cloned().collect()
     }
@@ -155,7 +154,7 @@ pub struct Image {
     bitmaps: Range<u64>,
     content: Content,
     warnings: Vec<Warning>,
-    /// What was made for each version so far.
+    /// The records made for each version so far.
     made: Mutex<Vec<(u32, Arc<ImageRecords>)>>,
     limits: Limits,
 }
@@ -205,7 +204,7 @@ impl Image {
         let mut counters = addresses(&counters_section);
         let mut bitmaps = section(&BITMAPS).map_or(0..0, |section| addresses(&section));
         if is_coff {
-            // A marker of one byte precedes either; the dump starts behind it.
+            // A marker of one byte precedes either; the data starts after it.
             for section in [&mut counters, &mut bitmaps] {
                 section.start = section.start.saturating_add(1).min(section.end);
             }
@@ -259,7 +258,7 @@ impl Image {
         self.build_id.as_deref()
     }
 
-    /// What debug info says of each function; empty for binary correlation.
+    /// Returns the functions in debug info; empty for binary correlation.
     pub fn probes(&self) -> &[Probe] {
         match &self.content {
             Content::Probes(probes) => probes,
@@ -268,11 +267,11 @@ impl Image {
     }
 
     /// Bytes of the counters section.
-    pub fn counters_len(&self) -> u64 {
+    pub(crate) fn counters_len(&self) -> u64 {
         self.counters.end - self.counters.start
     }
 
-    /// What was odd, in the order of the image.
+    /// Returns the warnings in the order of the image.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -283,7 +282,7 @@ impl Image {
     ///
     /// Unable to correlate when the profile comes from another machine; the
     /// errors of reading names.
-    pub fn records_for(&self, header: &Header) -> Result<Arc<ImageRecords>> {
+    pub(crate) fn records_for(&self, header: &Header) -> Result<Arc<ImageRecords>> {
         let encoding = header.encoding();
         if (encoding.endian, encoding.pointer) != (self.endian, self.pointer) {
             let words = |endian: Endian, pointer: PointerWidth| format!("{} bits, {endian}", pointer.bytes() * 8);

@@ -1,9 +1,9 @@
-//! Profiles without records of their own: the image that ran has them.
+//! Profiles without their own records, which are in the image that ran.
 //!
-//! To save memory a program may be built so that names and records are not
-//! loaded. Its profile then holds counters only, and the rest comes from the
-//! image: from sections that are not loaded (binary correlation, LLVM 18 on)
-//! or from DWARF (debug-info correlation, LLVM 14 on). [`Images`] reads both.
+//! To save memory, a program may be built so that names and records are not loaded. Its
+//! profile then has counters only. The rest is in the image: in sections that are not loaded
+//! (binary correlation, LLVM 18 and later) or in DWARF (debug-info correlation, LLVM 14 and
+//! later). [`Images`] reads both.
 
 use super::header::Header;
 use super::layout::DataRecord;
@@ -46,17 +46,17 @@ pub struct ImageRecords {
 
 impl ImageRecords {
     /// Records with the names that belong to them.
-    pub fn new(records: Vec<DataRecord>, names: RawNames) -> Self {
+    pub(crate) fn new(records: Vec<DataRecord>, names: RawNames) -> Self {
         Self { records, names: Arc::new(names) }
     }
 
     /// The records, in the image's order.
-    pub fn records(&self) -> &[DataRecord] {
+    pub(crate) fn records(&self) -> &[DataRecord] {
         &self.records
     }
 
     /// Names of functions by their hash.
-    pub fn names(&self) -> Arc<RawNames> {
+    pub(crate) fn names(&self) -> Arc<RawNames> {
         Arc::clone(&self.names)
     }
 }
