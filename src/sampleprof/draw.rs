@@ -52,7 +52,7 @@ impl SampleSum {
     }
 }
 
-/// What is counted, in words.
+/// The unit of the counts.
 const UNIT: &str = "samples";
 
 /// The report of a sample profile, perhaps compared with another one.

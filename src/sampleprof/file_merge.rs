@@ -57,7 +57,7 @@ struct FileMerge<'a> {
     is_over: AtomicBool,
 }
 
-/// What inputs are added to in their order.
+/// The merger, to which inputs are added in their order.
 struct State {
     merger: Merger,
     faults: InputReports,

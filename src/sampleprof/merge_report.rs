@@ -171,7 +171,7 @@ impl FaultReport {
 }
 
 impl MergeReport {
-    /// Returns the numbers of what is written: functions or contexts, and their samples.
+    /// Counts the functions or contexts in the output, and their samples.
     ///
     /// # Errors
     ///

@@ -112,7 +112,7 @@ pub struct MergeOptions {
     pub drop_symbols: bool,
     /// Symbols to add to the profile symbol list.
     pub symbols: SymbolList,
-    /// What to do with cold contexts.
+    /// The handling of cold contexts.
     pub cold: ColdContexts,
     /// The layout of the result; `None` keeps that of the inputs.
     pub layout: Option<Layout>,

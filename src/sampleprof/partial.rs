@@ -1,4 +1,4 @@
-//! Partial merges of sample profiles: sums over a run of inputs, with what is needed to make of them, and of the runs
+//! Partial merges of sample profiles: sums over a run of inputs, with the data to compute, from them and from the runs
 //! before and after, exactly the result of one merge of all inputs.
 //!
 //! Samples add up whatever came before, so [`PartialSamples`] holds their sums, for each function or context. What

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// The mark in the name of a unique static function.
 const UNIQUE_SUFFIX: &[u8] = b".__uniq.";
-/// Endings of file names before the names of static functions.
+/// File extensions before the names of static functions.
 const FILE_ENDS: [&str; 5] = [".cpp;", "cc;", ".c;", ".hpp;", ".h;"];
 /// The largest counter becomes this multiple of the threshold.
 const FACTOR: u64 = 3;
