@@ -13,10 +13,8 @@ use profbridge::call_chains::statistics;
 use profbridge::call_chains::{FrameId, Selection, StackTable};
 use profbridge::compression::Compression;
 use profbridge::families::OutputForm;
-use profbridge::families::merge::stacks::{
-    StackMergeOptions, StackSum, are_pprof, facts_of, merge_pprof, merge_tables,
-};
 use profbridge::families::plan::StackOutput;
+use profbridge::families::stack_files::{StackMergeOptions, StackSum, are_pprof, facts_of, merge_pprof, merge_tables};
 use profbridge::input::{Family, Input};
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use profbridge::stacks::pprof;

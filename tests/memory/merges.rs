@@ -2,10 +2,10 @@
 
 use super::{ONE, PROGRAM, out};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::families::memprof::{merge_memory_files, write_yaml_file};
 use profbridge::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
-use profbridge::families::merge::memprof::{merge_memory_files, write_yaml_file};
-use profbridge::families::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
 use profbridge::families::partial::{Partial, PartialOptions};
+use profbridge::families::stack_files::{StackMergeOptions, merge_pprof, merge_tables};
 use profbridge::families::{MergeOptions, OutputFormat, ReadOptions, Silent, WriteOptions, merge_files, write_file};
 use profbridge::input::{Family, Input, WeightedInput, output};
 use profbridge::instr::Release;

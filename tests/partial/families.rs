@@ -4,8 +4,8 @@
 use crate::sample_text::{Shape, text};
 use profbridge::families::FailureMode;
 use profbridge::families::merge::iprof::{IprofInputReport, IprofMergeObserver, IprofMergeReport, merge_iprof_files};
-use profbridge::families::merge::stacks::{are_pprof, merge_pprof, merge_tables};
 use profbridge::families::partial::{Finished, Partial, PartialOptions};
+use profbridge::families::stack_files::{are_pprof, merge_pprof, merge_tables};
 use profbridge::input::{Family, Input};
 use profbridge::instr::Release;
 use profbridge::instr::Remapping;

@@ -11,13 +11,13 @@ use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
 use profbridge::call_chains::{StackTable, Unit};
 use profbridge::compression::Compression;
 use profbridge::families::merge::iprof::facts_of as iprof_facts;
-use profbridge::families::merge::stacks::{
-    StackMergeOptions, StackSum, are_pprof, facts_of, facts_of_pprof, merge_pprof, merge_tables,
-};
 use profbridge::families::partial::{StoredFamily, encode_kept, keep_inputs};
 use profbridge::families::plan::StackOutput;
-use profbridge::families::read::stacks::{StackOptions, unit_of};
-use profbridge::families::{Facts, FactsRequest, FailureMode, InputOutcome, input_totals};
+use profbridge::families::stack_files::{
+    StackMergeOptions, StackSum, are_pprof, facts_of, facts_of_pprof, merge_pprof, merge_tables,
+};
+use profbridge::families::stack_files::{StackOptions, unit_of};
+use profbridge::families::{Facts, FactsRequest, FailureMode, InputOutcome, inputs};
 use profbridge::input::output::{self, is_standard_output};
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::iprof::{self, Document};
@@ -126,7 +126,7 @@ impl Sum for StackMerge<'_> {
     }
 
     fn total_of(&self, input: &Input) -> Result<u128> {
-        input_totals::stack_total(input, &self.read)
+        inputs::stack_total(input, &self.read)
     }
 
     fn facts(&self, wanted: FactsRequest) -> Result<Facts> {

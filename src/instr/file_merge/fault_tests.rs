@@ -3,11 +3,11 @@
 
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::error::Result;
+use crate::families::memprof::{merge_memory_files, write_yaml_file};
 use crate::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
-use crate::families::merge::memprof::{merge_memory_files, write_yaml_file};
-use crate::families::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
 use crate::families::merge::{FailureMode, InputOutcome, MergeOptions, Silent, merge_files};
 use crate::families::partial;
+use crate::families::stack_files::{StackMergeOptions, merge_pprof, merge_tables};
 use crate::input::WeightedInput;
 use crate::input::output;
 use crate::input::steps::Step;

@@ -1,24 +1,24 @@
-//! Questions about any file, which the driver of its family answers.
+//! Questions about any file, which its family answers.
 
 use crate::compression::{Compression, decompress};
 use crate::driver::check::{FileCheck, failed};
-use crate::driver::diff::DiffOptions;
+use crate::driver::diff::{DiffOptions, DiffReport, write_text};
 use crate::error::{Error, Result};
-use crate::families::describe::foreign;
-use crate::families::diff::FileDiff;
-use crate::families::partial;
-use crate::families::table::{comparing, driver};
+use crate::families::{commands, partial};
 use crate::input::{Access, Family, Format, Input, detect};
 use crate::instr::check::check_llvm;
+use crate::instr::cross_release::Followed;
 use crate::iprof;
+use crate::iprof::compare::{self, Fit};
 use crate::limits::Limits;
 use crate::model::description::Description;
 use crate::partial::document_len;
+use serde::Serialize;
+use std::fmt;
 
 /// Checks an input.
 ///
-/// Formats are recognised by content; where that shows no other profile, a file
-/// called `.iprof` is judged as one, since that is what somebody took it for.
+/// The content decides the format. A file without a known format is checked as an iprof if its name ends in `.iprof`.
 pub fn check_file(input: impl Into<Input>, options: &iprof::ReadOptions) -> FileCheck {
     let input = input.into();
     let path = input.path.display().to_string();
@@ -28,7 +28,7 @@ pub fn check_file(input: impl Into<Input>, options: &iprof::ReadOptions) -> File
     let probe = input.look().ok().copied();
     let mut check = ask_check(input, options).unwrap_or_else(|error| failed(&error));
     check.path = path;
-    // What is called .iprof is checked as one, whatever it looks like.
+    // A file named .iprof is checked as an iprof, whatever its content.
     if let Some(probe) = probe.filter(|_| check.format != Format::Iprof.name()) {
         check.format = probe.identity.format.name();
         check.version = check.version.or_else(|| probe.version.map(|version| version.to_string()));
@@ -46,7 +46,7 @@ fn check_bare_part(input: &Input, limits: &Limits) -> Option<FileCheck> {
 fn ask_check(input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
     match input.family()? {
         Some(family) => {
-            let mut check = (driver(family)?.check)(input.clone(), options)?;
+            let mut check = commands(family).check(input.clone(), options)?;
             if input.is_partial() && family != Family::Instr {
                 partial::check(&input.stored_bytes(Access::Read, &options.limits)?, &options.limits, &mut check);
             }
@@ -59,8 +59,7 @@ fn ask_check(input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
     }
 }
 
-/// Describes the content of a file. Damage is told in the description, and
-/// whatever stands before it is described.
+/// Describes the content of a file. The description includes faults and everything before them.
 pub fn describe(data: &[u8], limits: &Limits) -> Description {
     if let Some(description) = partial::describe_bare(data, limits) {
         return description;
@@ -75,9 +74,9 @@ pub fn describe(data: &[u8], limits: &Limits) -> Description {
         return describe_compressed(data, compression, limits);
     }
     let format = detect(data);
-    match format.family().and_then(|family| driver(family).ok()) {
-        Some(driver) => (driver.describe)(data, format, limits),
-        None => foreign::describe(data, format, limits),
+    match format.family() {
+        Some(family) => commands(family).describe(data, format, limits),
+        None => super::describe::describe(data, format, limits),
     }
 }
 
@@ -98,27 +97,78 @@ fn describe_compressed(data: &[u8], compression: Compression, limits: &Limits) -
     description
 }
 
-/// Compares two profiles of one family, or of two that can be compared: an
-/// iprof with a source of stacks by its samples, with an LLVM profile as the
-/// iprof that the bridge makes of it.
+/// The result of comparing two files.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct FileDiff {
+    /// The differences.
+    #[serde(flatten)]
+    pub report: DiffReport,
+    /// How well the first fits the program of the second; `None` for LLVM profiles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fit: Option<Fit>,
+    /// Functions of LLVM profiles that were compared although their names or hashes differ between releases.
+    pub followed: Vec<Followed>,
+}
+
+impl FileDiff {
+    pub(crate) fn new(report: DiffReport) -> Self {
+        Self { report, fit: None, followed: Vec::new() }
+    }
+
+    /// Writes everything as text.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `out`.
+    pub fn write_text(&self, out: &mut impl fmt::Write) -> fmt::Result {
+        write_text(out, &self.report)?;
+        self.fit.as_ref().map_or(Ok(()), |found| compare::write_text(out, found))
+    }
+}
+
+/// Compares two profiles of one family, or of two families with common content: an iprof and stacks by their samples, an
+/// iprof and an LLVM profile as iprof.
 ///
 /// # Errors
 ///
-/// Those of the readers, with the path; usage when standard input should be
-/// both, and for families that have nothing in common.
+/// The errors of the readers, with the path; usage if both are standard input, and for families without common content.
 pub fn diff_files(first: impl Into<Input>, second: impl Into<Input>, options: &DiffOptions) -> Result<FileDiff> {
     let (first, second) = (&first.into(), &second.into());
     if first.path == second.path && first.path.as_os_str() == "-" {
         return Err(Error::usage("standard input cannot be both profiles").with_hint("name a file for one of them"));
     }
-    (comparing(first, second)?.diff)(first, second, options)
+    commands(comparing(first, second)?).diff(first, second, options)
+}
+
+/// Returns the family that compares two files: their own, or one of two that accepts the other.
+///
+/// # Errors
+///
+/// I/O errors; kind conflict for families without common content. A file that is not a profile is left to the reader of
+/// the other file's family, which reports the fault.
+fn comparing(first: &Input, second: &Input) -> Result<Family> {
+    let (one, other) = match (first.family()?, second.family()?) {
+        (Some(one), Some(other)) => (one, other),
+        (Some(one), None) | (None, Some(one)) => (one, one),
+        (None, None) => (Family::Instr, Family::Instr),
+    };
+    let accepts = |one: Family, other: Family| one == other || commands(one).compares_with().contains(&other);
+    if accepts(one, other) {
+        return Ok(one);
+    }
+    if accepts(other, one) {
+        return Ok(other);
+    }
+    Err(Error::kind_conflict(format!("{} and {} have nothing to compare", one.words(), other.words()))
+        .in_file(&second.path)
+        .with_hint("compare profiles of one family; an iprof compares with LLVM profiles and with stacks as well"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bridge::{self, ToIprofOptions};
-    use crate::driver::diff::DiffReport;
     use crate::instr::file_merge::files::read_profile;
     use crate::iprof::Level;
 
@@ -214,5 +264,36 @@ mod tests {
         assert_eq!((fit.relevance, fit.applicability.exact), (Some(1.0), Some(1.0)));
         assert_eq!((report.overlap, report.sections[0].common), (1.0, 2));
         assert_eq!(report.sections[0].section, "callCountProfiles");
+    }
+
+    /// The same family compares two files in either order.
+    #[test]
+    fn the_order_of_two_files_does_not_choose_how_they_are_compared() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, content: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, content).unwrap();
+            Input::new(path)
+        };
+        let files = [
+            file("instr", ":ir\nmain\n1\n1\n5\n"),
+            file("sample", "foo:10:1\n 1: 5\n"),
+            file("memory", "---\nHeapProfileRecords:\n"),
+            file("iprof", "{\"version\":\"1.0.0\",\"types\":[]}"),
+            file("stacks", "a;b 1\nc;d 2\n"),
+            file("prose", "It was\na dark night\n"),
+        ];
+        for first in &files {
+            for second in &files {
+                let family = |one: &Input, other: &Input| comparing(one, other).ok();
+                assert_eq!(family(first, second), family(second, first), "{first:?} {second:?}");
+            }
+        }
+        let family = |one: usize, other: usize| comparing(&files[one], &files[other]).ok();
+        assert_eq!(family(0, 3), Some(Family::Iprof));
+        assert_eq!(family(3, 4), Some(Family::Stacks));
+        assert_eq!(family(0, 2), Some(Family::Instr));
+        assert_eq!(family(0, 4), None);
+        assert_eq!(family(5, 5), Some(Family::Instr));
     }
 }

@@ -1,5 +1,4 @@
-//! Formats that are recognised by their first bytes but not read, or read
-//! elsewhere: what their headers say.
+//! Descriptions from headers: of formats that are recognized but not read, and of formats whose header is enough.
 
 use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Endian};
@@ -11,7 +10,7 @@ use crate::model::description::{Description, PartDescription};
 use crate::model::release;
 use crate::sampleprof;
 
-/// Describes a file whose header says what there is to say.
+/// Describes a file of another format, or of a family whose header contains all facts.
 pub(crate) fn describe(data: &[u8], format: Format, limits: &Limits) -> Description {
     let mut description = Description::new(format.to_string(), data.len() as u64);
     let part = match format {
