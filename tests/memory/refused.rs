@@ -63,10 +63,10 @@ fn to_raw(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     write_file(&merged(inputs)?, &write_options(OutputFormat::Raw { encoding: ENCODING }), out).map(drop)
 }
 
-pub(super) type Command = fn(&[WeightedInput], &Path) -> Result<()>;
+type Command = fn(&[WeightedInput], &Path) -> Result<()>;
 
 /// Refuses each allocation from so many bytes on in turn: a message, or the same output.
-pub(super) fn drive(name: &str, large: usize, inputs: &[WeightedInput], out: &Path, command: Command) {
+fn drive(name: &str, large: usize, inputs: &[WeightedInput], out: &Path, command: Command) {
     let content = |outcome: &Result<()>| {
         let bytes = outcome.is_ok().then(|| std::fs::read(out).unwrap_or_default());
         let _ = std::fs::remove_file(out);
