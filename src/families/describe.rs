@@ -4,7 +4,7 @@ use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{ErrorKind, Result};
 use crate::error_report::ErrorReport;
-use crate::input::Format;
+use crate::input::{Format, OtherFormat};
 use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription};
 use crate::model::release;
@@ -31,7 +31,17 @@ pub(crate) fn describe(data: &[u8], format: Format, limits: &Limits) -> Descript
         Format::SampleText | Format::SampleGcc => Ok(Some(reads(SAMPLE_TOOLS))),
         Format::SampleBinary | Format::SampleCompactBinary => sample(data, false).map(Some),
         Format::SampleExtBinary => sample(data, true).map(Some),
-        Format::Gcda => gcda(data).map(Some),
+        Format::Other(other) => {
+            let error = ErrorKind::NotAProfile { what: other.words() };
+            description.error = Some(ErrorReport::of_message(error.name(), error.to_string()));
+            description.hint = Some(other.advice().into());
+            match other {
+                OtherFormat::Gcda => gcda(data).map(Some),
+                OtherFormat::BoltText => Ok(Some(reads("llvm-bolt, merge-fdata"))),
+                OtherFormat::BoltYaml => Ok(Some(reads("llvm-bolt"))),
+                _ => Ok(None),
+            }
+        }
         Format::PerfData => Ok(Some(reads("perf"))),
         Format::YamlMemProf => {
             description.supported = true;
@@ -41,8 +51,6 @@ pub(crate) fn describe(data: &[u8], format: Format, limits: &Limits) -> Descript
             description.supported = true;
             Ok(Some(reads("flame graph tools, profbridge")))
         }
-        Format::BoltText => Ok(Some(reads("llvm-bolt, merge-fdata"))),
-        Format::BoltYaml => Ok(Some(reads("llvm-bolt"))),
         Format::OtherText | Format::OtherJson => {
             description.error = Some(unrecognized("it is no profile of any known format"));
             Ok(None)
@@ -219,7 +227,7 @@ mod tests {
     fn cut_headers_are_errors_and_do_not_panic() {
         let heads: [(&[u8], Format); 5] = [
             (b"FLR\0\0\x02", Format::Jfr),
-            (b"adcg", Format::Gcda),
+            (b"adcg", Format::Other(OtherFormat::Gcda)),
             (&[0x84, 0xe4, 0xd0], Format::SampleExtBinary),
             (&[0xff, 0xe5, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53], Format::SampleBinary),
             (&[0x84, 0xe4, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53, 0x67, 1, 0], Format::SampleExtBinary),

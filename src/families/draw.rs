@@ -3,20 +3,18 @@
 use crate::call_chains::{FunctionId, MethodPattern, Selection, StackTable, Unit, functions_meant};
 use crate::driver::diff::{DiffOptions, SectionDiff};
 use crate::error::{Error, Result, Warning};
-use crate::families::commands;
+pub use crate::families::content::Content;
 use crate::families::files::diff_files;
 use crate::families::stack_files::StackOptions;
 use crate::families::stacks::{are_stacks, diff_stacks};
+use crate::families::table::commands;
 use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Input};
 pub use crate::instr::InstrContent;
 pub use crate::iprof::IprofContent;
-use crate::memprof::MemoryContent;
 use crate::render::{Cell, FlameGraph, Report, SvgOptions, Table, least_hits};
-use crate::sampleprof::SampleContent;
 use crate::stacks::collapsed::{SIMPLE_NAMES, outline};
 use crate::stacks::graph_of_outline;
-use crate::{iprof, memprof, sampleprof, stacks};
 use std::collections::HashSet;
 
 /// Reads inputs for a picture. Several inputs of one family add up, but an iprof is read alone.
@@ -167,83 +165,6 @@ pub fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection
 fn different_kinds() -> Error {
     Error::kind_conflict("the profile and its baseline are of different kinds")
         .with_hint("compare stacks with stacks, iprof with iprof, LLVM profiles with LLVM profiles")
-}
-
-/// What was read of one family of profiles.
-#[derive(Debug)]
-#[non_exhaustive]
-#[allow(clippy::large_enum_variant, reason = "there is one for a command")]
-pub enum Content {
-    /// LLVM instrumentation profiles, which have no stacks.
-    Instr(InstrContent),
-    /// An iprof.
-    Iprof(IprofContent),
-    /// Memory profiles.
-    Memory(MemoryContent),
-    /// LLVM sample profiles.
-    Samples(SampleContent),
-    /// Sources of stacks.
-    Stacks(StackTable),
-}
-
-/// A content, and what is worth saying about the inputs.
-pub(crate) type Drawn = (Content, Vec<Warning>);
-
-impl Content {
-    /// Its stacks and what they count; of an iprof its samples, or its calls if it has no samples. `None` for a family
-    /// without stacks.
-    pub(crate) fn stacks(&self) -> Option<(&StackTable, &'static str)> {
-        match self {
-            Self::Instr(_) => None,
-            Self::Iprof(iprof) if iprof.samples.is_empty() && !iprof.calls.is_empty() => Some((&iprof.calls, "calls")),
-            Self::Iprof(iprof) => Some((&iprof.samples, "hits")),
-            Self::Memory(memory) => Some((&memory.table, memory.unit.word())),
-            Self::Samples(samples) => Some((&samples.table, "samples")),
-            Self::Stacks(table) => Some((table, table.unit().map_or("hits", Unit::word))),
-        }
-    }
-
-    /// The content with other stacks; a content without stacks stays unchanged.
-    #[must_use]
-    pub fn map_stacks(mut self, map: impl Fn(&StackTable) -> StackTable) -> Self {
-        match &mut self {
-            Self::Instr(_) => {}
-            Self::Iprof(iprof) => (iprof.samples, iprof.calls) = (map(&iprof.samples), map(&iprof.calls)),
-            Self::Memory(memory) => memory.table = map(&memory.table),
-            Self::Samples(samples) => samples.table = map(&samples.table),
-            Self::Stacks(table) => *table = map(table),
-        }
-        self
-    }
-
-    /// The report, perhaps against a baseline; `None` if the baseline is of another family.
-    pub(crate) fn report_with(&self, title: &str, baseline: Option<&Self>) -> Option<Report> {
-        Some(match (self, baseline) {
-            (Self::Instr(now), None) => now.report(title, None),
-            (Self::Instr(now), Some(Self::Instr(old))) => now.report(title, Some(old)),
-            (Self::Iprof(now), None) => iprof::report(title, now, None),
-            (Self::Iprof(now), Some(Self::Iprof(old))) => iprof::report(title, now, Some(old)),
-            (Self::Memory(now), None) => memprof::draw_report(title, now, None),
-            (Self::Memory(now), Some(Self::Memory(old))) => memprof::draw_report(title, now, Some(old)),
-            (Self::Samples(now), None) => sampleprof::report(title, now, None),
-            (Self::Samples(now), Some(Self::Samples(old))) => sampleprof::report(title, now, Some(old)),
-            (Self::Stacks(now), None) => stacks::report(title, now, None),
-            (Self::Stacks(now), Some(Self::Stacks(old))) => stacks::report(title, now, Some(old)),
-            // The samples of an iprof are a baseline as well.
-            (Self::Stacks(now), Some(Self::Iprof(old))) if !old.samples.is_empty() => {
-                stacks::report(title, now, Some(&old.samples))
-            }
-            _ => return None,
-        })
-    }
-
-    /// What to do if no stack is left to draw.
-    pub(crate) fn hint(&self) -> Hint {
-        match self {
-            Self::Iprof(iprof) if !iprof.document.sections.is_empty() => Hint::ReportBranches,
-            _ => "the input holds neither samples nor call counts, or none that was asked for".into(),
-        }
-    }
 }
 
 /// Bytes from which a text is outlined, where that is enough.

@@ -2,19 +2,18 @@
 
 use crate::compression::{Compression, decompress};
 use crate::driver::check::{FileCheck, failed};
-use crate::driver::diff::{DiffOptions, DiffReport, write_text};
+use crate::driver::diff::DiffOptions;
 use crate::error::{Error, Result};
-use crate::families::{commands, partial};
+use crate::families::commands::FileDiff;
+use crate::families::describe::describe as describe_foreign;
+use crate::families::partial;
+use crate::families::table::commands;
 use crate::input::{Access, Family, Format, Input, detect};
 use crate::instr::check::check_llvm;
-use crate::instr::cross_release::Followed;
 use crate::iprof;
-use crate::iprof::compare::{self, Fit};
 use crate::limits::Limits;
 use crate::model::description::Description;
 use crate::partial::document_len;
-use serde::Serialize;
-use std::fmt;
 
 /// Checks an input.
 ///
@@ -76,7 +75,7 @@ pub fn describe(data: &[u8], limits: &Limits) -> Description {
     let format = detect(data);
     match format.family() {
         Some(family) => commands(family).describe(data, format, limits),
-        None => super::describe::describe(data, format, limits),
+        None => describe_foreign(data, format, limits),
     }
 }
 
@@ -95,36 +94,6 @@ fn describe_compressed(data: &[u8], compression: Compression, limits: &Limits) -
         Err(error) => description.set_error(&error),
     }
     description
-}
-
-/// The result of comparing two files.
-#[derive(Debug, Clone, Serialize)]
-#[non_exhaustive]
-pub struct FileDiff {
-    /// The differences.
-    #[serde(flatten)]
-    pub report: DiffReport,
-    /// How well the first fits the program of the second; `None` for LLVM profiles.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fit: Option<Fit>,
-    /// Functions of LLVM profiles that were compared although their names or hashes differ between releases.
-    pub followed: Vec<Followed>,
-}
-
-impl FileDiff {
-    pub(crate) fn new(report: DiffReport) -> Self {
-        Self { report, fit: None, followed: Vec::new() }
-    }
-
-    /// Writes everything as text.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `out`.
-    pub fn write_text(&self, out: &mut impl fmt::Write) -> fmt::Result {
-        write_text(out, &self.report)?;
-        self.fit.as_ref().map_or(Ok(()), |found| compare::write_text(out, found))
-    }
 }
 
 /// Compares two profiles of one family, or of two families with common content: an iprof and stacks by their samples, an
@@ -169,6 +138,7 @@ fn comparing(first: &Input, second: &Input) -> Result<Family> {
 mod tests {
     use super::*;
     use crate::bridge::{self, ToIprofOptions};
+    use crate::driver::diff::DiffReport;
     use crate::instr::file_merge::files::read_profile;
     use crate::iprof::Level;
 
@@ -188,7 +158,8 @@ mod tests {
             ("a.profraw", b"", "empty", "unknown.empty-file"),
             ("a.profdata", b"\xfflprofi\x81\x0a", "indexed", "indexed.truncated"),
             ("a.proftext", b"main\n1\n2\n5\n", "text", "text.truncated"),
-            ("a.bin", b"\x7fELF\x02\x01\x01\0\0", "unknown", "unknown.unrecognized-format"),
+            ("a.bin", b"\x7fELF\x02\x01\x01\0\0", "elf", "unknown.not-a-profile"),
+            ("b.bin", b"\x01\x02\x03\x04", "unknown", "unknown.unrecognized-format"),
         ] {
             let check = check(name, bytes);
             let codes: Vec<_> = check.findings.iter().map(|finding| finding.code.as_str()).collect();

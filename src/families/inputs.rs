@@ -1,10 +1,11 @@
 //! The inputs of a command: profiles and other files in directories, their programs, and their totals.
 
+use crate::bytes::Confidence;
 use crate::compression::uncompressed_name;
 use crate::error::{Error, ErrorKind, Result};
 use crate::families::stack_files::{StackOptions, read_stacks};
 use crate::hint::Hint;
-use crate::input::{Access, Family, Format, Input, InputList};
+use crate::input::{Access, Family, Format, Identity, Input, InputList};
 use crate::instr::memory_profiles;
 use crate::instr::open::{ReadOptions, open_reader};
 use crate::iprof;
@@ -43,8 +44,13 @@ pub fn skip_foreign_files(list: InputList) -> DirectoryScan {
 }
 
 fn is_foreign(input: &Input) -> bool {
-    // What cannot be opened is reported by whoever reads it.
-    let is_something_else = input.format().is_ok_and(|format| format != Format::Empty && format.family().is_none());
+    // The reader reports files that cannot be opened.
+    let is_something_else = input.look().is_ok_and(|probe| {
+        let Identity { format, confidence } = probe.identity;
+        // An empty JSON object can be anything.
+        let is_any_json = format == Format::Iprof && confidence == Confidence::Possible;
+        is_any_json || (format != Format::Empty && format.family().is_none())
+    });
     is_something_else && !has_profile_extension(&input.path)
 }
 
@@ -211,6 +217,7 @@ mod tests {
             ("b.log", b"It was\na dark night\n"),
             ("c.profraw", b"\0\0\0\0\0\0\0\0\0\0\0\0"),
             ("d.json", b"{\"event\":1}"),
+            ("d2.json", b"{}"),
             ("e", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0"),
             ("f.txt", b""),
         ] {
@@ -222,7 +229,10 @@ mod tests {
         let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_string();
         let kept: Vec<String> = filter_inputs.inputs.iter().map(|input| name(&input.path)).collect();
         let skipped: Vec<String> = filter_inputs.skipped.iter().map(|path| name(path)).collect();
-        assert_eq!((kept.join(" "), skipped.join(" ")), ("a.proftext c.profraw f.txt".into(), "b.log d.json e".into()));
+        assert_eq!(
+            (kept.join(" "), skipped.join(" ")),
+            ("a.proftext c.profraw f.txt".into(), "b.log d.json d2.json e".into())
+        );
         let mut named = InputList::new(Compat::Profbridge);
         named.push(folder.path().join("b.log")).unwrap();
         assert_eq!(skip_foreign_files(named).inputs.len(), 1);

@@ -1,35 +1,29 @@
 //! LLVM memory profiles that are files of their own.
 
 use crate::call_chains::Selection;
-use crate::compat::Compat;
 use crate::driver::check::FileCheck;
 use crate::driver::diff::DiffOptions;
 use crate::driver::{Merged, OnProgress};
 use crate::error::{Error, Result};
+use crate::families::commands::{Commands, FileDiff};
+use crate::families::content::{Content, Drawn};
 use crate::families::describe;
-use crate::families::draw::{Content, Drawn};
 use crate::families::instr::Instr;
+use crate::families::memory::MemoryOptions;
 use crate::families::merge::{InputOutcome, MergeOptions, MergeReport};
 use crate::families::stack_files::StackOptions;
-use crate::families::{Commands, FileDiff};
-use crate::indexed::IndexedProfile;
 use crate::input::{Access, Format, Input, WeightedInput, output};
 use crate::instr::file_merge::files::run_merge;
 use crate::instr::memory_profiles::load_bytes;
-use crate::instr::open::ReadOptions;
 use crate::iprof;
 use crate::limits::Limits;
-#[cfg(feature = "correlate")]
-use crate::memprof::raw::Programs;
+use crate::memprof;
+use crate::memprof::MemoryContent;
 use crate::memprof::yaml::Comments;
-pub use crate::memprof::{AllocationUnit, MemoryContent};
 use crate::memprof::{MemoryProfile, yaml};
 use crate::model::description::Description;
-use crate::{indexed, memprof};
 use std::io::{BufWriter, Write};
 use std::path::Path;
-#[cfg(feature = "correlate")]
-use std::sync::Arc;
 
 /// LLVM memory profiles. An indexed profile can hold an instrumentation profile, a memory profile or both, so files of
 /// both families are checked and compared by the same code.
@@ -63,47 +57,6 @@ impl Commands for MemProf {
         }
         Ok((Content::Memory(content), Vec::new()))
     }
-}
-
-/// How memory profiles are drawn.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct MemoryOptions {
-    /// Take the memory profile of an indexed profile that has function records,
-    /// too. Other files that hold a memory profile hold nothing else.
-    pub asked_for: bool,
-    /// What is counted.
-    pub unit: AllocationUnit,
-    /// The programs that wrote raw memory profiles.
-    #[cfg(feature = "correlate")]
-    pub programs: Arc<Programs>,
-}
-
-/// Whether the memory profile is what is drawn of an LLVM profile: an indexed one can hold it
-/// beside counters, or alone.
-pub(crate) fn draws_memory(input: &Input, options: &MemoryOptions, limits: &Limits) -> Result<bool> {
-    if options.asked_for || input.format()? != Format::Indexed {
-        return Ok(options.asked_for);
-    }
-    Ok(is_only_memory(&input.bytes(Access::Read, limits)?, limits))
-}
-
-impl MemoryOptions {
-    fn read_options(&self, limits: &Limits) -> ReadOptions {
-        let mut options = ReadOptions { limits: *limits, ..ReadOptions::new(Compat::Profbridge) };
-        #[cfg(feature = "correlate")]
-        options.programs.clone_from(&self.programs);
-        #[cfg(not(feature = "correlate"))]
-        let _ = &mut options;
-        options
-    }
-}
-
-/// Whether this is an indexed profile with a memory profile and no function.
-fn is_only_memory(data: &[u8], limits: &Limits) -> bool {
-    let options = indexed::ReadOptions::new(*limits, Compat::Profbridge);
-    // Damage is for the reader to name.
-    IndexedProfile::read(data, options).is_ok_and(|profile| profile.entries().next().is_none() && profile.has_memprof())
 }
 
 /// Merges the memory profiles of inputs in order. The profile of the report

@@ -2,10 +2,14 @@
 
 use crate::bridge::stacks::{IprofHits, add_reference, stacks_from_iprof};
 use crate::call_chains::{Frame, Function, Selection, StackTable, Unit};
+use crate::cancel::Cancel;
 use crate::compression::open;
+use crate::driver::{
+    self, Facts, FactsRequest, FailedMerge, FailureMode, InputOutcome, InputReport, InputTurn, Merge, MergeJob, Merged,
+    OnProgress, RunOptions,
+};
 use crate::error::{Error, ErrorKind, Result, Warning};
-use crate::families::memprof::MemoryOptions;
-use crate::families::merge::{Facts, FactsRequest, FailureMode, InputOutcome};
+use crate::families::memory::MemoryOptions;
 use crate::families::partial;
 use crate::families::partial::StoredFamily;
 use crate::hint::Hint;
@@ -20,6 +24,7 @@ use crate::stacks::{jfr, pprof};
 use crate::{iprof, java};
 use std::collections::HashSet;
 use std::io::BufReader;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// How stacks are read.
@@ -144,9 +149,8 @@ pub(crate) fn no_stacks(format: Format) -> Error {
     let hint = "recordings (.jfr), collapsed and folded stacks, pprof and iprof files hold stacks";
     match format {
         Format::Empty => Error::new(ErrorKind::EmptyProfile),
-        Format::Unknown | Format::OtherText | Format::OtherJson => {
-            Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint)
-        }
+        Format::Other(_) => format.not_a_profile().unwrap_or_else(|| ErrorKind::UnrecognizedFormat.into()),
+        unread if unread.is_unread() => Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint),
         Format::PerfData => Error::new(ErrorKind::Unsupported { what: "a perf recording".to_string() })
             .with_hint("fold it: perf script | stackcollapse-perf.pl"),
         known => Error::new(ErrorKind::Unsupported { what: format!("{known} as a source of stacks") }).with_hint(hint),
@@ -234,45 +238,97 @@ fn add_folder(folder: &Path, limits: &Limits, reference: &mut Reference, depth: 
     Ok(())
 }
 
-/// How sources of stacks are merged.
+/// Options for merging sources of stacks.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct StackMergeOptions {
-    /// How they are read.
+    /// Options of the readers.
     pub read: StackOptions,
-    /// How pprof profiles are added up.
+    /// Options for merging pprof profiles.
     pub pprof: pprof::MergeOptions,
-    /// When bad inputs make the merge fail. Default: one is enough.
+    /// When unreadable inputs make the merge fail. Default: one is enough.
     pub failure_mode: FailureMode,
-    /// Keep the stacks before the fault of a bad input when the merge goes on; a pprof has none.
-    /// Default: `false`.
+    /// Keep the stacks before the fault of an unreadable input, if the merge continues. A pprof has none. Default:
+    /// `false`.
     pub salvage: bool,
-    /// Inputs that are all empty give an empty sum. Default: `false`, they are an error.
+    /// Accept inputs that are all empty. Default: `false`, they are an error.
     pub accepts_nothing: bool,
     /// Count a profile twice that occurs in a partial merge and in another input. Default: `false`, an error.
     pub allow_duplicates: bool,
+    /// Threads; `None` uses the number of processors. The result does not depend on it.
+    pub threads: Option<NonZeroUsize>,
+    /// Cancels the merge.
+    pub cancel: Cancel,
 }
 
-/// A sum, and what is worth saying about it.
+impl StackMergeOptions {
+    fn run(&self) -> RunOptions {
+        RunOptions { threads: self.threads, whole_inputs: false, cancel: self.cancel.clone() }
+    }
+
+    /// Returns the result of a merge, unless too many inputs failed.
+    fn check<T>(&self, sum: StackSum<T>) -> Result<StackSum<T>, FailedMerge> {
+        let failed = |report: &InputReport| matches!(report.outcome, InputOutcome::Failed(_));
+        let failures = sum.inputs.iter().filter(|report| failed(report)).count();
+        let fails = match self.failure_mode {
+            FailureMode::Any => failures > 0 || (sum.used() == 0 && !self.accepts_nothing),
+            _ => sum.used() == 0 && (failures > 0 || !self.accepts_nothing),
+        };
+        if !fails {
+            return Ok(sum);
+        }
+        let mut inputs = sum.inputs;
+        let is_counted = self.failure_mode == FailureMode::Warn && failures > 0;
+        let of_input = inputs.iter_mut().find(|report| failed(report)).filter(|_| !is_counted);
+        let error = match of_input {
+            Some(report) => match std::mem::replace(&mut report.outcome, InputOutcome::NotReached) {
+                InputOutcome::Failed(error) => error,
+                _ => ErrorKind::EmptyProfile.into(),
+            },
+            None if is_counted => {
+                Error::new(ErrorKind::InputsFailed { failed: failures as u64, inputs: inputs.len() as u64 })
+            }
+            None => match inputs.first() {
+                Some(report) => Error::new(ErrorKind::EmptyProfile).in_file(&report.input.path),
+                None => ErrorKind::EmptyProfile.into(),
+            },
+        };
+        Err(FailedMerge { error, inputs })
+    }
+}
+
+/// Merged stacks, and the outcome of each input.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct StackSum<T> {
-    /// The sum.
+    /// The merged stacks.
     pub sum: T,
-    /// What was odd, failed inputs included where they do not end the merge.
-    pub warnings: Vec<Warning>,
-    /// What became of each input, in order.
-    pub outcomes: Vec<InputOutcome>,
+    /// The inputs and their outcomes, in order. A failed input with records was salvaged.
+    pub inputs: Vec<InputReport>,
     /// There are several inputs with functions, and no function is in two of them.
     pub shares_nothing: bool,
-    /// Bad inputs of which stacks were kept, by their places.
-    pub salvaged: Vec<usize>,
 }
 
 impl<T> StackSum<T> {
-    /// Inputs that are part of it.
+    /// Returns the number of used inputs.
     pub fn used(&self) -> usize {
-        self.outcomes.iter().filter(|outcome| matches!(outcome, InputOutcome::Used)).count()
+        self.inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Used)).count()
+    }
+
+    /// Returns the warnings about the inputs, skipped ones included, in order.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        for report in &self.inputs {
+            let skipped = match &report.outcome {
+                InputOutcome::Failed(error) => Some(error.kind().to_string()),
+                InputOutcome::Empty => Some(ErrorKind::EmptyProfile.to_string()),
+                _ => None,
+            };
+            warnings
+                .extend(skipped.map(|reason| Warning::new(format!("skipped: {reason}")).in_file(&report.input.path)));
+            warnings.extend(report.warnings.iter().cloned());
+        }
+        warnings
     }
 }
 
@@ -316,35 +372,71 @@ pub fn are_pprof(inputs: &[WeightedInput]) -> bool {
     formats.peek().is_some() && formats.all(|format| format == Format::Pprof)
 }
 
-/// Adds up pprof profiles by whole stack and labels.
+/// Merges pprof profiles by whole stack and labels.
 ///
 /// # Errors
 ///
-/// As [`FailureMode`] says: those of the reader, and kind conflict when profiles
-/// have no value in common.
+/// The errors of the readers, as [`FailureMode`] allows; kind conflict for profiles without a common value; cancelled.
 pub fn merge_pprof(
     inputs: &[WeightedInput],
     options: &StackMergeOptions,
-) -> Result<StackSum<(pprof::Profile, pprof::MergeReport)>> {
+    progress: OnProgress<'_>,
+) -> Result<StackSum<(pprof::Profile, pprof::MergeReport)>, FailedMerge> {
     let opened = partial::open_kept(inputs, StoredFamily::Stacks, options.allow_duplicates, &options.read.limits)?;
     let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
-    let mut merger = pprof::Merger::new(options.pprof);
-    let mut names = SharedNames::default();
-    let mut add = |input: &WeightedInput| {
-        let limits = &options.read.limits;
+    let start = |_: &MergeJob<'_>| PprofMerge(options);
+    let Merged { output: (merger, names), inputs } = driver::merge(inputs, &options.run(), start, progress)?;
+    let shares_nothing = names.inputs > 1 && !names.are_shared;
+    options.check(StackSum { sum: merger.finish(), inputs, shares_nothing })
+}
+
+/// The merge of pprof profiles in the merge loop.
+struct PprofMerge<'a>(&'a StackMergeOptions);
+
+impl Merge for PprofMerge<'_> {
+    type Merger = (pprof::Merger, SharedNames);
+    type Worker = ();
+    type Output = Self::Merger;
+
+    /// Reading an input takes longer than adding it.
+    const INPUTS_PER_THREAD: usize = 1;
+
+    fn merger(&self) -> Self::Merger {
+        (pprof::Merger::new(self.0.pprof), SharedNames::default())
+    }
+
+    fn add_input(
+        &self,
+        (): &mut (),
+        input: &Input,
+        turn: &mut InputTurn<'_, Self::Merger>,
+        report: &mut InputReport,
+    ) -> Result<()> {
+        let limits = &self.0.read.limits;
         let data = input.bytes(Access::Read, limits)?;
         match detect(&data) {
             Format::Pprof => {}
             other => return Err(no_stacks(other)),
         }
         let (profile, warnings) = pprof::read(&data, limits)?;
+        let (merger, names) = turn.wait()?;
         merger.add(&profile, input.weight.get())?;
-        names.add(&profile)?;
-        Ok(warnings)
-    };
-    let (warnings, outcomes) = each_input(inputs, options, &mut add)?;
-    let shares_nothing = names.inputs > 1 && !names.are_shared;
-    Ok(StackSum { sum: merger.finish(), warnings, outcomes, shares_nothing, salvaged: Vec::new() })
+        names.add(&profile);
+        report.warnings = in_file(warnings, input);
+        Ok(())
+    }
+
+    fn needs_restart(&self, _: &Self::Merger) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn finish(self, merger: Self::Merger) -> Result<Self::Merger> {
+        Ok(merger)
+    }
+}
+
+fn in_file(warnings: Vec<Warning>, input: &Input) -> Vec<Warning> {
+    warnings.into_iter().map(|warning| warning.in_file(&input.path)).collect()
 }
 
 /// Names of functions, until two profiles have one in common.
@@ -357,9 +449,9 @@ struct SharedNames {
 }
 
 impl SharedNames {
-    fn add(&mut self, profile: &pprof::Profile) -> Result<()> {
+    fn add(&mut self, profile: &pprof::Profile) {
         if profile.functions.is_empty() {
-            return Ok(());
+            return;
         }
         self.inputs += 1;
         // What has no name is the same function nowhere.
@@ -373,82 +465,70 @@ impl SharedNames {
                 }
             }
         }
-        Ok(())
     }
 }
 
-/// Adds up sources of stacks of any kind.
+/// Merges sources of stacks of any kind.
 ///
 /// # Errors
 ///
-/// As [`FailureMode`] says: those of the readers.
-pub fn merge_tables(inputs: &[WeightedInput], options: &StackMergeOptions) -> Result<StackSum<StackTable>> {
+/// The errors of the readers, as [`FailureMode`] allows; usage for inputs that count different things; cancelled.
+pub fn merge_tables(
+    inputs: &[WeightedInput],
+    options: &StackMergeOptions,
+    progress: OnProgress<'_>,
+) -> Result<StackSum<StackTable>, FailedMerge> {
     let opened = partial::open_kept(inputs, StoredFamily::Stacks, options.allow_duplicates, &options.read.limits)?;
     let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
-    let (mut sum, mut functions) = (StackTable::new(), Vec::new());
-    let (mut place, mut salvaged) = (0, Vec::new());
-    let salvages = options.salvage && options.failure_mode != FailureMode::Any;
-    let mut add = |input: &WeightedInput| {
-        // What a bad input leaves behind is not added unless that is asked for.
+    let start = |_: &MergeJob<'_>| TableMerge(options);
+    let Merged { output: (sum, functions), inputs } = driver::merge(inputs, &options.run(), start, progress)?;
+    let shares_nothing = functions.len() > 1 && functions.iter().sum::<usize>() == sum.functions().len();
+    let merged = options.check(StackSum { sum, inputs, shares_nothing })?;
+    check_units(&merged.sum)?;
+    Ok(merged)
+}
+
+/// The merge of stacks as tables in the merge loop.
+struct TableMerge<'a>(&'a StackMergeOptions);
+
+impl Merge for TableMerge<'_> {
+    /// The stacks, and the number of functions of each input that has any.
+    type Merger = (StackTable, Vec<usize>);
+    type Worker = ();
+    type Output = Self::Merger;
+
+    /// Reading an input takes longer than adding it.
+    const INPUTS_PER_THREAD: usize = 1;
+
+    fn merger(&self) -> Self::Merger {
+        (StackTable::new(), Vec::new())
+    }
+
+    fn add_input(
+        &self,
+        (): &mut (),
+        input: &Input,
+        turn: &mut InputTurn<'_, Self::Merger>,
+        report: &mut InputReport,
+    ) -> Result<()> {
         let mut table = StackTable::new();
-        let added = add_file(input, &options.read, &mut table);
-        if added.is_ok() || salvages {
-            if added.is_err() && !table.is_empty() {
-                salvaged.push(place);
-            }
+        let read = add_file(input, &self.0.read, &mut table);
+        let (sum, functions) = turn.wait()?;
+        let salvages = self.0.salvage && self.0.failure_mode != FailureMode::Any;
+        if read.is_ok() || salvages {
+            report.records = table.samples().count() as u64;
             functions.extend(Some(table.functions().len()).filter(|len| *len > 0));
             sum.absorb_times(&table, input.weight.get());
         }
-        place += 1;
-        added
-    };
-    let (warnings, outcomes) = each_input(inputs, options, &mut add)?;
-    check_units(&sum)?;
-    let shares_nothing = functions.len() > 1 && functions.iter().sum::<usize>() == sum.functions().len();
-    Ok(StackSum { sum, warnings, outcomes, shares_nothing, salvaged })
-}
-
-fn is_empty(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::EmptyProfile)
-}
-
-fn each_input(
-    inputs: &[WeightedInput],
-    options: &StackMergeOptions,
-    add: &mut dyn FnMut(&WeightedInput) -> Result<Vec<Warning>>,
-) -> Result<(Vec<Warning>, Vec<InputOutcome>)> {
-    let (mut warnings, mut outcomes, mut used) = (Vec::new(), Vec::new(), 0);
-    let (mode, mut last) = (options.failure_mode, None);
-    let name = |warning: Warning, path: &Path| warning.in_file(path);
-    for input in inputs {
-        match add(input).map_err(|error| error.in_file(&input.path)) {
-            Ok(found) => {
-                used += 1;
-                outcomes.push(InputOutcome::Used);
-                warnings.extend(found.into_iter().map(|warning| name(warning, &input.path)));
-            }
-            Err(error) if mode == FailureMode::Any && !is_empty(&error) => return Err(error),
-            Err(error) => {
-                warnings.push(name(Warning::new(format!("skipped: {}", error.kind())), &input.path));
-                if is_empty(&error) {
-                    outcomes.push(InputOutcome::Empty);
-                    last = last.or(Some(error));
-                } else {
-                    outcomes.push(InputOutcome::Failed(error));
-                }
-            }
-        }
+        report.warnings = in_file(read?, input);
+        Ok(())
     }
-    let failed = outcomes.iter().filter(|outcome| matches!(outcome, InputOutcome::Failed(_))).count() as u64;
-    if used > 0 || (failed == 0 && options.accepts_nothing) {
-        return Ok((warnings, outcomes));
+
+    fn needs_restart(&self, _: &Self::Merger) -> Result<bool> {
+        Ok(false)
     }
-    let failure = outcomes.into_iter().rev().find_map(|outcome| match outcome {
-        InputOutcome::Failed(error) => Some(error),
-        _ => None,
-    });
-    match failure.or(last) {
-        Some(error) if mode != FailureMode::Warn || failed == 0 => Err(error),
-        _ => Err(Error::new(ErrorKind::InputsFailed { failed, inputs: inputs.len() as u64 })),
+
+    fn finish(self, merger: Self::Merger) -> Result<Self::Merger> {
+        Ok(merger)
     }
 }

@@ -5,13 +5,13 @@ use crate::digits::number_of;
 use crate::driver::check::{CheckFinding, FileCheck};
 use crate::driver::diff::{DiffOptions, Facts, Names, diff};
 use crate::error::{Error, Level, Result, Verdict, Warning};
+use crate::families::commands::{Commands, FileDiff};
+use crate::families::content::{Content, Drawn};
 use crate::families::describe;
-use crate::families::draw::{Content, Drawn};
-use crate::families::memprof::MemoryOptions;
+use crate::families::memory::MemoryOptions;
 use crate::families::stack_files::{
     StackOptions, add_file, add_input, holds_stacks, read_stacks, unit_of, without_addresses,
 };
-use crate::families::{Commands, FileDiff};
 use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Input};
 use crate::iprof;

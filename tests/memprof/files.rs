@@ -237,7 +237,7 @@ fn a_stripped_program_is_refused_with_the_reason() {
 fn pictures_have_the_totals_of_the_report() {
     use profbridge::call_chains::Selection;
     use profbridge::families::draw::{Content, read_content};
-    use profbridge::families::memprof::AllocationUnit;
+    use profbridge::families::memory::AllocationUnit;
     use profbridge::families::stack_files::StackOptions;
     use profbridge::memprof::report::{MemoryReport, ReportOptions};
     for stem in stems(22) {

@@ -205,9 +205,9 @@ impl Partial {
             Self::Stacks(kept) => {
                 let inputs = kept_inputs(kept, options.limits())?;
                 if stack_files::are_pprof(&inputs) {
-                    return stack_files::merge_pprof(&inputs, &options.stacks).map(Finished::Pprof);
+                    return Ok(Finished::Pprof(stack_files::merge_pprof(&inputs, &options.stacks, &mut |_, _| {})?));
                 }
-                stack_files::merge_tables(&inputs, &options.stacks).map(Finished::Stacks)
+                Ok(Finished::Stacks(stack_files::merge_tables(&inputs, &options.stacks, &mut |_, _| {})?))
             }
         }
     }

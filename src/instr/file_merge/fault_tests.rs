@@ -103,13 +103,17 @@ fn merge_memory(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     write_yaml_file(&memory, out)
 }
 
+fn stack_options() -> StackMergeOptions {
+    StackMergeOptions { threads: ONE_THREAD, ..StackMergeOptions::default() }
+}
+
 fn merge_pprof_files(inputs: &[WeightedInput], out: &Path) -> Result<()> {
-    let sum = merge_pprof(inputs, &StackMergeOptions::default())?.sum.0;
+    let sum = merge_pprof(inputs, &stack_options(), &mut |_, _| {})?.sum.0;
     output::replace(out, &pprof::write(&sum)?)
 }
 
 fn merge_collapsed(inputs: &[WeightedInput], out: &Path) -> Result<()> {
-    let sum = merge_tables(inputs, &StackMergeOptions::default())?.sum;
+    let sum = merge_tables(inputs, &stack_options(), &mut |_, _| {})?.sum;
     output::replace(out, write_collapsed(&sum, &CollapsedOptions::default()).0.as_bytes())
 }
 
