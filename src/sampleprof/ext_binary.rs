@@ -556,11 +556,9 @@ impl Section {
             return Ok(());
         }
         let newer = match self.kind {
-            SectionKind::Names => (flags::SEARCH_TREES, "a name table in the layout of LLVM 24's --md5-indexed-tables"),
-            SectionKind::Offsets => {
-                (flags::PARALLEL, "an offset table in the layout of LLVM 24's --md5-indexed-tables")
-            }
-            SectionKind::Symbols => (flags::HASHED_SYMBOLS, "a symbol list of LLVM 24's --md5-prof-sym-list"),
+            SectionKind::Names => (flags::SEARCH_TREES, "LLVM 24's name table of MD5 search trees"),
+            SectionKind::Offsets => (flags::PARALLEL, "LLVM 24's offset table for MD5 search trees"),
+            SectionKind::Symbols => (flags::HASHED_SYMBOLS, "LLVM 24's symbol list of MD5 hashes"),
             _ => (0, ""),
         };
         let unknown = self.flags & !self.kind.known_flags();
@@ -574,7 +572,7 @@ impl Section {
             format!("reading a section with the unknown flags {unknown:#x}")
         };
         let hint = if is_newer {
-            "write the profile without that option"
+            "write the profile without the MD5 tables of LLVM 24"
         } else {
             "write the profile with LLVM 23 or earlier"
         };

@@ -414,11 +414,11 @@ fn unknown_flags_of_sections_are_errors() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/sampleprof");
     let plain = std::fs::read(folder.join("plain-22.ext")).expect("the profile is there");
     let cases = [
-        (2, 35, "reading a name table in the layout of LLVM 24's --md5-indexed-tables is not supported"),
+        (2, 35, "reading LLVM 24's name table of MD5 search trees is not supported"),
         (2, 40, "reading a section with the unknown flags 0x10000000000 is not supported"),
-        (4, 33, "reading an offset table in the layout of LLVM 24's --md5-indexed-tables is not supported"),
+        (4, 33, "reading LLVM 24's offset table for MD5 search trees is not supported"),
         (32, 32, "reading a section with the unknown flags 0x100000000 is not supported"),
-        (3, 32, "reading a symbol list of LLVM 24's --md5-prof-sym-list is not supported"),
+        (3, 32, "reading LLVM 24's symbol list of MD5 hashes is not supported"),
         (1, 2, "reading a section with the unknown flags 0x4 is not supported"),
     ];
     for (kind, bit, message) in cases {

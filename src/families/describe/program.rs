@@ -33,7 +33,7 @@ pub fn report_program(data: &[u8], limits: &Limits) -> ProgramReport {
     let Some((description, facts)) = read(data, limits) else {
         let mut description = Description::new("not a program", data.len() as u64);
         let error = crate::error::Error::usage("the file is not a program, a library, an object file or an archive");
-        description.set_error(&error.with_hint("`profbridge info` describes profiles"));
+        description.set_error(&error);
         return ProgramReport { description, raw_version: None, advice: Vec::new() };
     };
     let raw_version = facts.iter().find_map(|facts| match facts.raw_versions().as_slice() {
@@ -200,7 +200,7 @@ fn push_part(description: &mut Description, file: Option<&object::File<'_>>, fac
     if facts.is_instrumented() {
         push_instrumentation(&mut part, facts);
     } else if facts.has_gcov {
-        part.fact("instrumented", "by GCC (-fprofile-generate or --coverage); it writes .gcda files, which gcov reads");
+        part.fact("instrumented", "by GCC; it writes .gcda files, which gcov reads");
     } else {
         part.fact("instrumented", "no");
     }
