@@ -75,8 +75,18 @@ pub fn describe(data: &[u8], limits: &Limits) -> Description {
     let format = detect(data);
     match format.family() {
         Some(family) => commands(family).describe(data, format, limits),
-        None => describe_foreign(data, format, limits),
+        None => describe_program(data, limits).unwrap_or_else(|| describe_foreign(data, format, limits)),
     }
+}
+
+#[cfg(feature = "correlate")]
+fn describe_program(data: &[u8], limits: &Limits) -> Option<Description> {
+    crate::families::program::describe(data, limits)
+}
+
+#[cfg(not(feature = "correlate"))]
+fn describe_program(_: &[u8], _: &Limits) -> Option<Description> {
+    None
 }
 
 fn describe_compressed(data: &[u8], compression: Compression, limits: &Limits) -> Description {

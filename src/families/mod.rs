@@ -20,6 +20,8 @@ pub mod partial;
 pub mod plan;
 #[cfg(feature = "correlate")]
 pub mod probes;
+#[cfg(feature = "correlate")]
+mod program;
 pub mod report;
 mod sampleprof;
 pub mod stack_files;
@@ -42,6 +44,8 @@ pub use merge::{
 };
 #[cfg(feature = "correlate")]
 pub use probes::{ProbeOptions, list_probes};
+#[cfg(feature = "correlate")]
+pub use program::{ProgramReport, report_program};
 pub use report::{
     Comparison, ReportWithWarnings, collect_file, iprof_statistics, order_file, overlap_files, show_file,
 };

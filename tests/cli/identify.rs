@@ -77,7 +77,7 @@ fn merge_does_the_same_for_either_order_of_inputs() {
 const OTHER_FILES: [(&str, &str, &str); 7] = [
     ("page.profdata", "<!DOCTYPE html>\n<html></html>\n", "HTML page"),
     ("pointer.profraw", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "Git LFS pointer"),
-    ("archive", "!<arch>\nfoo.o/          0\n", "archive of object files"),
+    ("paper.prof", "%PDF-1.7\n%\n", "PDF document"),
     ("coverage.info", "TN:\nSF:/a.c\nDA:1,1\nend_of_record\n", "lcov report"),
     ("trace.json", "{\"traceEvents\":[]}", "Chrome profile"),
     ("bolt.fdata", "1 main 3d 1 foo 0 0 17\n", "BOLT profile"),
