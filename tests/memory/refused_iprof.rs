@@ -3,9 +3,8 @@
 use super::refused::{Command, drive};
 use super::{ONE, alone};
 use profbridge::Result;
-use profbridge::families::Silent;
-use profbridge::families::merge::FailureMode;
 use profbridge::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
+use profbridge::families::merge::{FailedMerge, FailureMode, InputOutcome};
 use profbridge::input::{WeightedInput, output};
 use profbridge::iprof::{self, Document, ReadOptions, WriteOptions};
 use std::fs::File;
@@ -39,10 +38,9 @@ fn written(document: &Document, out: &Path) -> Result<()> {
 fn merged(inputs: &[WeightedInput], out: &Path, mode: FailureMode) -> Result<()> {
     let mut options = IprofMergeOptions::default();
     (options.read.threads, options.failure_mode) = (ONE, mode);
-    let report = merge_iprof_files(inputs, &options, &mut Silent)?;
-    report.verdict(&options)?;
+    let report = merge_iprof_files(inputs, &options, &mut |_, _| {}).map_err(FailedMerge::into_first_failure)?;
     let failed = report.inputs.into_iter().find_map(|input| match input.outcome {
-        profbridge::families::merge::InputOutcome::Failed(error) => Some(error),
+        InputOutcome::Failed(error) => Some(error),
         _ => None,
     });
     failed.map_or_else(|| written(&report.document, out), Err)
