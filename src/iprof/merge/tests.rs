@@ -1,6 +1,9 @@
+use crate::error::ErrorKind;
 use crate::iprof::merge::*;
 use crate::iprof::{BranchRow, TypeHandle, WriteOptions, canonical, canonical_with, read, write};
 use proptest::prelude::*;
+use std::cell::Cell;
+use std::num::NonZeroUsize;
 
 fn document(text: &str) -> Document {
     read(text.as_bytes(), &ReadOptions::default()).unwrap().0
@@ -103,7 +106,7 @@ impl Read for CancelsEarly<'_> {
 
 #[test]
 fn cancelling_ends_the_reading_of_a_large_file() {
-    let entries: Vec<String> = (0..70_000).map(|at| format!(r#"{{"ctx":"3:0<3:{at}","records":[{at}]}}"#)).collect();
+    let entries: Vec<String> = (0..80_000).map(|at| format!(r#"{{"ctx":"3:0<3:{at}","records":[{at}]}}"#)).collect();
     let text = format!(r#"{{"version":"1.0.0",{HEAD},"callCountProfiles":[{}]}}"#, entries.join(",\n"));
     assert!(text.len() > 3_000_000, "{}", text.len());
     for threads in [1, 2] {
