@@ -69,6 +69,7 @@ const MODULES: &[Row] = &[
     ("stacks", &["model", "partial", "render"]),
     ("bridge", &["instr", "iprof", "model", "stacks"]),
     ("fit", &["instr", "iprof", "model", "objects", "raw", "render", "sampleprof", "stacks"]),
+    ("generate", &["driver", "indexed", "input", "instr", "iprof", "memprof", "model", "raw", "sampleprof", "stacks"]),
     (
         "families",
         &[
@@ -113,6 +114,7 @@ const PROGRAM_USES: &[&str] = &[
     "families",
     "fit",
     "gates",
+    "generate",
     "input",
     "instr",
     "iprof",

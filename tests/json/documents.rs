@@ -77,6 +77,7 @@ const GOOD: [&str; 71] = [
     "convert a.yaml -o out.memprofyaml",
     "convert a.jfr -o out.collapsed",
     "check --strict a.profraw",
+    "generate --format text --functions 3 --damage names -o generated.proftext",
     "doctor",
     "doctor program.o",
 ];
