@@ -69,7 +69,22 @@ const MODULES: &[Row] = &[
     ("stacks", &["model", "partial", "render"]),
     ("bridge", &["instr", "iprof", "model", "stacks"]),
     ("fit", &["instr", "iprof", "model", "objects", "raw", "render", "sampleprof", "stacks"]),
-    ("generate", &["driver", "indexed", "input", "instr", "iprof", "memprof", "model", "raw", "sampleprof", "stacks"]),
+    (
+        "generate",
+        &[
+            "driver",
+            "identify",
+            "indexed",
+            "input",
+            "instr",
+            "iprof",
+            "memprof",
+            "model",
+            "raw",
+            "sampleprof",
+            "stacks",
+        ],
+    ),
     (
         "families",
         &[
