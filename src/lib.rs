@@ -78,6 +78,7 @@ pub mod families;
 #[cfg(feature = "correlate")]
 pub mod fit;
 pub mod gates;
+pub mod generate;
 mod hint;
 pub mod identify;
 pub mod indexed;

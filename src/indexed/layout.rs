@@ -34,7 +34,7 @@ pub(super) const HEADER_WORDS: [HeaderWord; 6] = [
 pub(crate) const MEMPROF_OFFSET_AT: u64 = 40;
 
 /// The position of `HashOffset` in the file.
-pub(super) const HASH_OFFSET_AT: usize = 32;
+pub(crate) const HASH_OFFSET_AT: usize = 32;
 
 /// Bytes of the header: 40 to 72.
 pub(super) fn header_size(version: u32) -> usize {

@@ -39,6 +39,7 @@ use crate::model::{ProfileKind, release};
 use layout::{HEADER_WORDS, header_size, since};
 
 pub(crate) use layout::DEFAULT_VERSION;
+pub(crate) use layout::HASH_OFFSET_AT;
 pub(crate) use layout::MEMPROF_OFFSET_AT;
 pub use layout::{MAGIC, NEWEST_VERSION};
 pub use lookup::Entry;

@@ -71,6 +71,22 @@ const MODULES: &[Row] = &[
     ("bridge", &["instr", "iprof", "model", "stacks"]),
     ("fit", &["instr", "iprof", "model", "objects", "raw", "render", "sampleprof", "stacks"]),
     (
+        "generate",
+        &[
+            "driver",
+            "identify",
+            "indexed",
+            "input",
+            "instr",
+            "iprof",
+            "memprof",
+            "model",
+            "raw",
+            "sampleprof",
+            "stacks",
+        ],
+    ),
+    (
         "families",
         &[
             "bridge",
@@ -114,6 +130,7 @@ const PROGRAM_USES: &[&str] = &[
     "families",
     "fit",
     "gates",
+    "generate",
     "input",
     "instr",
     "iprof",

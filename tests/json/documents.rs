@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Command lines that go well, `--json` left out.
-const GOOD: [&str; 71] = [
+const GOOD: [&str; 72] = [
     "show a.profraw --all-functions --counts --ic-targets --memop-sizes --show-vtables --topn=3 --hot-func-list \
      --detailed-summary --binary-ids --profile-version",
     "show b.profraw --all-functions --counts --ic-targets --memop-sizes --show-vtables",
@@ -77,6 +77,7 @@ const GOOD: [&str; 71] = [
     "convert a.yaml -o out.memprofyaml",
     "convert a.jfr -o out.collapsed",
     "check --strict a.profraw",
+    "generate --format text --functions 3 --damage names -o generated.proftext",
     "doctor",
     "doctor program.o",
 ];

@@ -172,7 +172,8 @@ const BOUNDS: [(inputs::Made, &str, Command, usize); 147] = [
 ];
 
 /// Commands that have no row, and why.
-const WITHOUT_ROWS: [(&str, &str); 4] = [
+const WITHOUT_ROWS: [(&str, &str); 5] = [
+    ("generate", "reads no profile: the options determine what it writes"),
     ("doctor", "reads no profile: it asks the toolchains of this machine for their versions"),
     ("completions", "reads nothing"),
     ("man", "reads nothing"),

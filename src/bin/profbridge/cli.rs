@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Arguments of commands that name an output file.
-const OUTPUTS: [&str; 2] = ["output", "write_remapping"];
+const OUTPUTS: [&str; 3] = ["output", "write_remapping", "truth"];
 
 /// Returns the files that a command line names as outputs.
 fn outputs(matches: &ArgMatches) -> Vec<PathBuf> {
@@ -95,7 +95,7 @@ pub(crate) struct ProgramArgs {
 type Augment = fn(clap::Command) -> clap::Command;
 
 /// The variants of [`Command`], each available separately.
-const COMMANDS: [(&str, Augment); 15] = [
+const COMMANDS: [(&str, Augment); 16] = [
     ("merge", crate::merge::MergeArgs::augment_args),
     ("show", crate::show::ShowArgs::augment_args),
     ("overlap", crate::overlap::OverlapArgs::augment_args),
@@ -108,6 +108,7 @@ const COMMANDS: [(&str, Augment); 15] = [
     ("report", crate::report::ReportArgs::augment_args),
     ("flamegraph", crate::flamegraph::FlamegraphArgs::augment_args),
     ("info", crate::info::InfoArgs::augment_args),
+    ("generate", crate::generate::GenerateArgs::augment_args),
     ("doctor", crate::doctor::DoctorArgs::augment_args),
     ("completions", crate::shell::CompletionsArgs::augment_args),
     ("man", crate::man::ManArgs::augment_args),
@@ -128,6 +129,7 @@ pub(crate) enum Command {
     Report(Box<crate::report::ReportArgs>),
     Flamegraph(Box<crate::flamegraph::FlamegraphArgs>),
     Info(crate::info::InfoArgs),
+    Generate(Box<crate::generate::GenerateArgs>),
     Doctor(crate::doctor::DoctorArgs),
     Completions(crate::shell::CompletionsArgs),
     Man(crate::man::ManArgs),
@@ -149,6 +151,7 @@ impl Command {
             Self::Report(arguments) => arguments.run(),
             Self::Flamegraph(arguments) => arguments.run(),
             Self::Info(arguments) => arguments.run(),
+            Self::Generate(arguments) => arguments.run(),
             Self::Doctor(arguments) => arguments.run(),
             Self::Completions(arguments) => arguments.run(Cli::whole()),
             Self::Man(arguments) => arguments.run(Cli::whole()),

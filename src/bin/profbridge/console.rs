@@ -18,7 +18,8 @@ pub(crate) fn set_quiet(quiet: bool) {
     let _ = QUIET.set(quiet);
 }
 
-fn is_quiet() -> bool {
+/// Returns true if this run prints only errors and the requested output.
+pub(crate) fn is_quiet() -> bool {
     QUIET.get().copied().unwrap_or_default()
 }
 

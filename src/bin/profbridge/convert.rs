@@ -8,7 +8,7 @@ mod iprof;
 mod sampleprof;
 mod stacks;
 
-pub(crate) use arguments::{ConvertArgs, ConvertWork};
+pub(crate) use arguments::{ConvertArgs, ConvertWork, RawArch};
 
 use crate::console;
 use crate::family_table;

@@ -103,8 +103,12 @@ fn row(family: Family) -> Result<&'static Row> {
 
 /// Runs `show`.
 pub(crate) fn show(arguments: &ShowArgs) -> Result<ExitCode> {
-    let file = arguments.file()?;
-    (row(arguments.family(&file)?)?.show)(arguments, &file)
+    show_input(arguments, &arguments.file()?)
+}
+
+/// Runs `show` for an opened input.
+pub(crate) fn show_input(arguments: &ShowArgs, file: &Input) -> Result<ExitCode> {
+    (row(arguments.family(file)?)?.show)(arguments, file)
 }
 
 /// Merges with the family's merge.

@@ -16,6 +16,7 @@ mod family_table;
 mod finish;
 mod fit;
 mod flamegraph;
+mod generate;
 mod hints;
 mod info;
 mod iprof_convert;

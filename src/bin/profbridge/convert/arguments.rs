@@ -13,6 +13,7 @@ use crate::stack_write::WriteStackArgs;
 use crate::stacks::StackArgs;
 use crate::toolchains::ToolchainParser;
 use clap::{Args, ValueEnum};
+use profbridge::bytes::{Endian, PointerWidth};
 use profbridge::families::OutputForm;
 use profbridge::input::Input;
 use profbridge::{Error, Result};
@@ -97,7 +98,7 @@ pub(crate) struct ConvertArgs {
 
 /// Width and byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum RawArch {
+pub(crate) enum RawArch {
     /// 64 bits, little-endian
     #[value(name = "64le")]
     Le64,
@@ -110,6 +111,18 @@ pub(super) enum RawArch {
     /// 32 bits, big-endian
     #[value(name = "32be")]
     Be32,
+}
+
+impl RawArch {
+    /// Returns pointer width and byte order.
+    pub(crate) fn parts(self) -> (PointerWidth, Endian) {
+        match self {
+            Self::Le64 => (PointerWidth::Bits64, Endian::Little),
+            Self::Be64 => (PointerWidth::Bits64, Endian::Big),
+            Self::Le32 => (PointerWidth::Bits32, Endian::Little),
+            Self::Be32 => (PointerWidth::Bits32, Endian::Big),
+        }
+    }
 }
 
 impl ConvertArgs {

@@ -1,6 +1,6 @@
 //! `convert` of LLVM profiles, and through the bridge.
 
-use super::arguments::{ConvertArgs, ConvertWork, RawArch};
+use super::arguments::{ConvertArgs, ConvertWork};
 use crate::bridged;
 use crate::console;
 use crate::cross_release;
@@ -10,7 +10,7 @@ use crate::merge_document::MergeDocument;
 use crate::refuse::refuse;
 use crate::target::ResolvedTarget;
 use profbridge::bridge;
-use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::bytes::Encoding;
 use profbridge::families::merge::iprof;
 use profbridge::families::{
     self, Facts, InputOutcome, MergeOptions, MergeReport, OutputForm, OutputFormat, WriteOptions,
@@ -211,12 +211,7 @@ impl ConvertArgs {
     }
 
     fn raw_encoding(&self, target: &ResolvedTarget) -> Encoding {
-        let (pointer, endian) = match self.raw_arch {
-            RawArch::Le64 => (PointerWidth::Bits64, Endian::Little),
-            RawArch::Be64 => (PointerWidth::Bits64, Endian::Big),
-            RawArch::Le32 => (PointerWidth::Bits32, Endian::Little),
-            RawArch::Be32 => (PointerWidth::Bits32, Endian::Big),
-        };
+        let (pointer, endian) = self.raw_arch.parts();
         Encoding { endian, pointer, version: self.raw_version(target) }
     }
 }
