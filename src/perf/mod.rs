@@ -2,4 +2,13 @@
 //!
 //! It knows nothing of profiles: stacks and sample profiles are made of these events above it.
 
+mod attributes;
 pub(crate) mod event;
+mod features;
+mod order;
+pub(crate) mod processes;
+mod reader;
+mod records;
+mod sections;
+
+pub(crate) use reader::{Open, ReadCounts, Recording, read_recording};
