@@ -11,4 +11,9 @@ mod reader;
 mod records;
 mod sections;
 
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) mod writer;
+
 pub(crate) use reader::{Open, ReadCounts, Recording, read_recording};

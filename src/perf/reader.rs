@@ -75,7 +75,12 @@ pub(crate) fn read_recording(
 ) -> Result<Recording> {
     let mut source = Source { stream: open()?, buffer: Vec::new(), at: 0, position: 0, left: u64::MAX };
     let Some(start) = source.take(PIPE_HEADER_BYTES)?.map(<[u8]>::to_vec) else {
-        return Err(Error::truncated("header", PIPE_HEADER_BYTES as u64, source.rest(PIPE_HEADER_BYTES as u64)?.len() as u64).at("header", 0));
+        return Err(Error::truncated(
+            "header",
+            PIPE_HEADER_BYTES as u64,
+            source.rest(PIPE_HEADER_BYTES as u64)?.len() as u64,
+        )
+        .at("header", 0));
     };
     let (endian, header_size) = FileHeader::byte_order(&start)?;
     let is_piped = header_size == PIPE_HEADER_BYTES as u64;

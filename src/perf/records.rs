@@ -131,7 +131,7 @@ impl<'a> Record<'a> {
         (time != 0 && time != u64::MAX).then_some(time)
     }
 
-    /// A mapping; `None` for one of a guest, or without addresses.
+    /// A mapping; `None` for one of a guest.
     fn mapping(&self) -> Result<Option<Mapping>> {
         let mut cursor = self.cursor();
         let pid = cursor.u32("pid")?;
@@ -148,8 +148,11 @@ impl<'a> Record<'a> {
             cursor.u32("flags")?;
         }
         let is_of_guest = matches!(CpuMode::of_misc(self.header.misc), CpuMode::GuestKernel | CpuMode::GuestUser);
-        if is_of_guest || len == 0 || start.checked_add(len).is_none() {
+        if is_of_guest {
             return Ok(None);
+        }
+        if len == 0 || start.checked_add(len).is_none() {
+            return Err(cursor.place(Error::malformed(format!("a mapping of {len} bytes at {start:#x}"))));
         }
         let path = until_zero(cursor.rest()).to_vec();
         Ok(Some(Mapping { pid, start, len, offset, path, build_id, is_executable }))

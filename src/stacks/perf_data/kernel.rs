@@ -29,6 +29,12 @@ impl SymbolList {
         Self::read_kernel(Path::new("/proc/kallsyms"))
     }
 
+    /// Reads `/proc/kallsyms`, if the running kernel is of this release.
+    pub(super) fn of_running_release(release: &str) -> Option<Self> {
+        let running = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
+        (running.trim() == release).then(|| Self::read_kernel(Path::new("/proc/kallsyms")))?
+    }
+
     /// Reads the symbols of a kernel: `address type name [module]`.
     pub(super) fn read_kernel(path: &Path) -> Option<Self> {
         let mut found = Vec::new();

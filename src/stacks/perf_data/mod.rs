@@ -141,7 +141,8 @@ fn warnings_of(recording: &Recording, choice: &EventChoice) -> Vec<Warning> {
     }
     let unwound = recording.attributes.list().iter().any(|event| event.has_user_stack());
     if unwound {
-        let message = "call chains of programs are missing: they were recorded as copies of the stack (--call-graph dwarf)";
+        let message =
+            "call chains of programs are missing: they were recorded as copies of the stack (--call-graph dwarf)";
         messages.push(message.to_string());
     }
     messages.into_iter().map(Warning::new).collect()

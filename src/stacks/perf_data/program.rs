@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::objects;
-use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionKind, SymbolKind};
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionFlags, SymbolKind};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -71,21 +71,23 @@ impl Program {
         objects::build_id(&objects::parse(&self.bytes).ok()?)
     }
 
-    /// The functions at offsets of the file, innermost first; offsets rise. Returns also why debug info was not used.
+    /// The functions at offsets of the file, innermost first. Returns also why debug info was not used.
+    ///
+    /// With an offset stands whether it is the last byte of a call, which can be the last of its function.
     ///
     /// # Errors
     ///
     /// Not an object.
     pub(super) fn frames(
         &self,
-        offsets: &[u64],
+        offsets: &[(u64, bool)],
         debug: Option<&Program>,
         limits: &Limits,
     ) -> Result<(Vec<Vec<ResolvedFrame>>, Option<Error>)> {
         let file = objects::parse(&self.bytes)?;
         let debug_file = debug.map(|debug| objects::parse(&debug.bytes)).transpose()?;
         let segments: Vec<Segment> = file.segments().map(Segment::of).collect();
-        let addresses: Vec<Option<u64>> = offsets.iter().map(|offset| address_of(&segments, *offset)).collect();
+        let addresses: Vec<Option<u64>> = offsets.iter().map(|(offset, _)| address_of(&segments, *offset)).collect();
         let mut symbols = debug_file.as_ref().map(symbols_of).unwrap_or_default();
         if symbols.is_empty() {
             symbols = symbols_of(&file);
@@ -109,10 +111,12 @@ impl Program {
             Some(Err(error)) => (Vec::new(), Some(error)),
             None => (Vec::new(), None),
         };
-        let frames = addresses.into_iter().map(|address| {
+        let frames = addresses.into_iter().zip(offsets).map(|(address, (_, is_call))| {
             let Some(address) = address else { return Vec::new() };
+            let symbol = find_symbol(&symbols, address);
+            let symbol = symbol.or_else(|| find_symbol(&symbols, address.checked_add(1)?).filter(|_| *is_call));
             let chain = sorted.binary_search(&address).ok().and_then(|at| chains.get(at));
-            frames_at(find_symbol(&symbols, address), chain.map_or(&[][..], Vec::as_slice))
+            frames_at(symbol, chain.map_or(&[][..], Vec::as_slice))
         });
         Ok((frames.collect(), fault))
     }
@@ -144,6 +148,12 @@ struct Candidate {
     is_local: bool,
 }
 
+/// Whether code runs in a section; in a file with debug info only, the section has no content.
+fn is_code_section(section: &object::Section<'_, '_>) -> bool {
+    let executable = object::elf::SHF_EXECINSTR.0;
+    matches!(section.flags(), SectionFlags::Elf { sh_flags, .. } if sh_flags.0 & executable != 0)
+}
+
 fn symbols_of(file: &object::File<'_>) -> Vec<Candidate> {
     let mut found = Vec::new();
     let mut add = |symbol: object::Symbol<'_, '_>| {
@@ -153,7 +163,7 @@ fn symbols_of(file: &object::File<'_>) -> Vec<Candidate> {
         if !is_code || symbol.is_undefined() || name.is_empty() || name.starts_with(b"$") {
             return;
         }
-        if section.is_some_and(|section| section.kind() == SectionKind::Text || symbol.kind() == SymbolKind::Text) {
+        if symbol.kind() == SymbolKind::Text || section.is_some_and(|section| is_code_section(&section)) {
             let (start, size) = (symbol.address(), symbol.size());
             let symbol_found = Symbol { start, end: start.saturating_add(size), name: name.to_vec() };
             found.push(Candidate { symbol: symbol_found, is_weak: symbol.is_weak(), is_local: symbol.is_local() });

@@ -1,10 +1,10 @@
 //! From places to functions: the programs that ran, the kernel, and generated code.
 
+use super::PerfOptions;
 use super::kernel::SymbolList;
 #[cfg(feature = "correlate")]
 use super::program::{Program, ResolvedFrame};
 use super::samples::{CodePlace, Collected};
-use super::PerfOptions;
 use crate::call_chains::{Frame, FrameId, FrameKind, StackId, StackTable};
 use crate::digits::number_of;
 use crate::error::{ErrorKind, Result, Warning};
@@ -34,7 +34,8 @@ pub(super) fn resolve(
     limits: &Limits,
     table: &mut StackTable,
 ) -> Result<(Vec<StackId>, Vec<Warning>)> {
-    let mut resolver = Resolver { recording, options, limits, table, warnings: Vec::new(), missing: Vec::new() };
+    let mut resolver =
+        Resolver { recording, options, limits, table, warnings: Vec::new(), missing: Vec::new(), used: Vec::new() };
     let frames = resolver.frames(collected);
     let unknown = resolver.symbol(UNKNOWN, FrameKind::Unknown);
     let mut stacks: Vec<StackId> = Vec::with_capacity(collected.nodes().len());
@@ -54,6 +55,10 @@ pub(super) fn resolve(
     }
     let missing = std::mem::take(&mut resolver.missing);
     let mut warnings = resolver.warnings;
+    for path in options.binaries.iter().filter(|path| !resolver.used.contains(path)) {
+        let message = format!("{}: the recording has no samples of this program", path.display());
+        warnings.push(Warning::new(message));
+    }
     warnings.extend(missing_warnings(collected, recording, &missing));
     Ok((stacks, warnings))
 }
@@ -68,6 +73,8 @@ struct Resolver<'a> {
     table: &'a mut StackTable,
     warnings: Vec<Warning>,
     missing: Vec<Missing>,
+    /// Given programs that the recording has samples of, or that were rejected with a message.
+    used: Vec<PathBuf>,
 }
 
 impl Resolver<'_> {
@@ -100,7 +107,7 @@ impl Resolver<'_> {
                 }
                 continue;
             }
-            self.add_program_frames(number as u32, file, places, &lookup, &mut frames);
+            self.add_program_frames(number as u32, file, places, &lookup, collected, &mut frames);
         }
         frames
     }
@@ -112,13 +119,15 @@ impl Resolver<'_> {
         file: &MappedFile,
         places: &[usize],
         lookup: &dyn Fn(usize) -> u64,
+        collected: &Collected,
         frames: &mut [Vec<FrameId>],
     ) {
         let program = match self.program(file) {
             Ok(program) => program,
             Err(reason) => return self.missing.push((number, reason)),
         };
-        let mut offsets: Vec<u64> = places.iter().map(|at| lookup(*at)).collect();
+        let lookup = |at: usize| (lookup(at), collected.places()[at].is_return);
+        let mut offsets: Vec<(u64, bool)> = places.iter().map(|at| lookup(*at)).collect();
         offsets.sort_unstable();
         offsets.dedup();
         let debug = program.build_id().and_then(|id| debug_file(&id));
@@ -144,6 +153,7 @@ impl Resolver<'_> {
         _: &MappedFile,
         _: &[usize],
         _: &dyn Fn(usize) -> u64,
+        _: &Collected,
         _: &mut [Vec<FrameId>],
     ) {
         self.missing.push((number, "this build does not read programs".to_string()));
@@ -174,7 +184,11 @@ impl Resolver<'_> {
             let program = Program::open(path);
             let has_id = |program: &Program| expected.is_some() && program.build_id() == expected;
             match program {
-                Ok(program) if has_id(&program) || has_name && is_right(&program) => return Ok(program),
+                Ok(program) if has_id(&program) || has_name && is_right(&program) => {
+                    self.used.push(path.clone());
+                    return Ok(program);
+                }
+                Ok(_) if has_name => self.used.push(path.clone()),
                 Ok(_) => {}
                 Err(reason) if has_name => return Err(format!("{}: {reason}", path.display())),
                 Err(_) => {}
@@ -209,7 +223,10 @@ impl Resolver<'_> {
         if let Some(root) = &self.options.symfs {
             return SymbolList::read_kernel(&root.join("proc/kallsyms"));
         }
-        let id = listed.map(|listed| listed.id.clone()).or_else(mapped)?;
+        let Some(id) = listed.map(|listed| listed.id.clone()).or_else(mapped) else {
+            // Recordings from a pipe and compressed ones have no build ids.
+            return SymbolList::of_running_release(&self.recording.features.os_release);
+        };
         let cached = || SymbolList::read_kernel(&cached_file(&id, &["kallsyms"])?);
         SymbolList::of_running_kernel(&id).or_else(cached)
     }
