@@ -3,7 +3,7 @@
 use profbridge::Limits;
 use profbridge::call_chains::{SampleSource, StackTable};
 use profbridge::compression::decompress;
-use profbridge::families::read::stacks::{StackOptions, add_input};
+use profbridge::families::stack_files::{StackOptions, add_input};
 use profbridge::input::{Format, detect};
 use profbridge::iprof::{self, ReadOptions, WriteOptions};
 use profbridge::stacks::classes::Reference;

@@ -10,6 +10,7 @@ pub(crate) mod processes;
 mod reader;
 mod records;
 mod sections;
+mod source;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use super::attributes::{Attribute, Attributes, LEAST_BYTES};
 use super::features::Features;
-use super::reader::Source;
+use super::source::Source;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
 use std::io::Read;

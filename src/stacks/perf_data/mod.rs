@@ -18,6 +18,7 @@ mod samples;
 mod symbols;
 
 pub(crate) use describe::describe;
+pub use symbols::PerfOptions;
 
 use crate::call_chains::{SampleKey, SampleSource, StackTable, Unit};
 use crate::digits::number_of;
@@ -25,20 +26,9 @@ use crate::error::{Error, Result, Warning};
 use crate::limits::Limits;
 use crate::perf::{Open, ReadCounts, Recording, read_recording};
 use samples::Collected;
-use std::path::PathBuf;
 
 /// The name of the format.
 pub(crate) const FORMAT: &str = "perf recording";
-
-/// How recordings of perf are read.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct PerfOptions {
-    /// Programs and libraries to use instead of the recorded paths, found by build id or by name.
-    pub binaries: Vec<PathBuf>,
-    /// The directory that recorded paths are below, such as a copy of another machine's files. Default: the root.
-    pub symfs: Option<PathBuf>,
-}
 
 /// Adds the samples of a recording to `table`.
 ///
@@ -142,7 +132,7 @@ fn warnings_of(recording: &Recording, choice: &EventChoice) -> Vec<Warning> {
     let unwound = recording.attributes.list().iter().any(|event| event.has_user_stack());
     if unwound {
         let message =
-            "call chains of programs are missing: they were recorded as copies of the stack (--call-graph dwarf)";
+            "call chains of programs are missing: they were recorded as copies of the stack, which are not unwound";
         messages.push(message.to_string());
     }
     messages.into_iter().map(Warning::new).collect()

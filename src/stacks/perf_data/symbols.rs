@@ -1,6 +1,5 @@
 //! From places to functions: the programs that ran, the kernel, and generated code.
 
-use super::PerfOptions;
 use super::kernel::SymbolList;
 #[cfg(feature = "correlate")]
 use super::program::{Program, ResolvedFrame};
@@ -16,6 +15,16 @@ use crate::stacks::collapsed::frames::Named;
 use crate::stacks::perf_script;
 use foldhash::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+
+/// How recordings of perf are read.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct PerfOptions {
+    /// Programs and libraries to use instead of the recorded paths, found by build id or by name.
+    pub binaries: Vec<PathBuf>,
+    /// The directory that recorded paths are below, such as a copy of another machine's files. Default: the root.
+    pub symfs: Option<PathBuf>,
+}
 
 /// The name of a function that is not known.
 const UNKNOWN: &str = "[unknown]";
