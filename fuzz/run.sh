@@ -64,7 +64,7 @@ sys.stdout.buffer.write(zlib.decompress(data[profile : profile + stored]))' "$1"
 # Real recordings are larger than other seeds.
 largest() {
   case $1 in
-    read_recording) echo 262144 ;;
+    read_recording | read_perf) echo 262144 ;;
     *) echo 65536 ;;
   esac
 }
@@ -79,6 +79,7 @@ endings() {
     read_any | same_as_llvm) echo profraw profdata proftext ;;
     read_memprof) echo memprofraw yaml profdata ;;
     read_iprof | bridge_laws) echo iprof gz ;;
+    read_perf) echo perfdata ;;
     read_stacks) echo collapsed folded txt ;;
     read_pprof) echo pprof ;;
     read_partial) echo partial ;;

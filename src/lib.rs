@@ -94,6 +94,8 @@ pub mod number_format;
 #[cfg(feature = "correlate")]
 mod objects;
 pub mod partial;
+#[allow(dead_code)]
+mod perf;
 pub mod raw;
 pub mod render;
 pub mod sampleprof;

@@ -33,6 +33,7 @@ pub const BODIES: &[Body] = &[
     ("read_memprof", memory::read),
     ("read_iprof", stacks::iprof),
     ("read_recording", stacks::recording),
+    ("read_perf", stacks::perf),
     ("read_stacks", stacks::stacks),
     ("read_pprof", stacks::pprof),
     ("read_classes", stacks::classes),

@@ -3,6 +3,8 @@
 use profbridge::Limits;
 use profbridge::call_chains::{SampleSource, StackTable};
 use profbridge::compression::decompress;
+use profbridge::families::stack_files::{StackOptions, add_input};
+use profbridge::input::{Format, detect};
 use profbridge::iprof::{self, ReadOptions, WriteOptions};
 use profbridge::stacks::classes::Reference;
 
@@ -32,6 +34,17 @@ pub fn recording(data: &[u8]) {
     let mut options = jfr::RecordingOptions::default();
     options.events = SampleSource::ALL.into_iter().filter(|source| !source.is_timed()).collect();
     let _ = jfr::read_recording(data, &options, &Limits::default(), &mut table);
+    use_table(&table);
+}
+
+/// Recordings of perf. Programs are looked up where no path leads to one.
+pub fn perf(data: &[u8]) {
+    let mut table = StackTable::new();
+    let mut options = StackOptions::default();
+    options.perf.symfs = Some("/nonexistent".into());
+    if detect(data) == Format::PerfData {
+        let _ = add_input(data, &options, &mut table);
+    }
     use_table(&table);
 }
 

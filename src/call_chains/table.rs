@@ -18,6 +18,7 @@ use super::samples::{ReadStats, SampleSource};
 use crate::java;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hash};
 
 /// Number of a text in a [`StackTable`].
@@ -206,6 +207,7 @@ pub struct StackTable {
     keys: Interner<SampleKey>,
     hits: Vec<u64>,
     saturated: u64,
+    start_lines: BTreeMap<FunctionId, u32>,
     /// Properties of the sources, and counts of what was dropped.
     pub observed: ReadStats,
 }
@@ -245,6 +247,16 @@ impl StackTable {
     pub fn intern_symbol(&mut self, name: &str) -> FunctionId {
         let name = self.intern_name(name);
         self.intern_function(Function::Symbol { name })
+    }
+
+    /// Sets the line where a function begins.
+    pub(crate) fn set_start_line(&mut self, function: FunctionId, line: u32) {
+        self.start_lines.entry(function).or_insert(line);
+    }
+
+    /// The line where a function begins, if the source tells.
+    pub(crate) fn start_line(&self, function: FunctionId) -> Option<u32> {
+        self.start_lines.get(&function).copied()
     }
 
     /// The number of a frame.
@@ -429,6 +441,9 @@ impl StackTable {
             };
             functions.push(self.intern_function(mapped));
         }
+        for (function, line) in &other.start_lines {
+            self.set_start_line(functions[function.index()], *line);
+        }
         let mut stacks: Vec<StackId> = Vec::with_capacity(other.depths.len());
         for stack in other.stacks() {
             let frame = other.frame(other.leaf(stack));
@@ -453,6 +468,7 @@ impl StackTable {
             functions: self.functions.clone(),
             threads: self.threads.clone(),
             saturated: self.saturated,
+            start_lines: self.start_lines.clone(),
             observed: self.observed.clone(),
             ..StackTable::default()
         }

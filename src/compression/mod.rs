@@ -2,9 +2,11 @@
 //!
 //! Inputs are detected from the content. The file extension of an output selects its compression.
 
+mod chunks;
 mod read;
 mod write;
 
+pub(crate) use chunks::ZstdChunks;
 pub use read::decompress;
 pub(crate) use read::{Opened, open};
 

@@ -109,7 +109,7 @@ fn tool<'a>(
         #[cfg(feature = "zstd")]
         Compression::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(stream)?;
-            decoder.window_log_max(limits.window_bytes.max(1).ilog2().clamp(ZSTD_WINDOW_LOG.0, ZSTD_WINDOW_LOG.1))?;
+            decoder.window_log_max(zstd_window_log(limits))?;
             Box::new(decoder)
         }
         #[cfg(feature = "xz")]
@@ -125,6 +125,12 @@ fn tool<'a>(
 /// Logarithms of the window sizes that zstd can be limited to.
 #[cfg(feature = "zstd")]
 const ZSTD_WINDOW_LOG: (u32, u32) = (10, if usize::BITS >= 64 { 31 } else { 30 });
+
+/// Returns the logarithm of the largest window that the limits allow.
+#[cfg(feature = "zstd")]
+pub(super) fn zstd_window_log(limits: &Limits) -> u32 {
+    limits.window_bytes.max(1).ilog2().clamp(ZSTD_WINDOW_LOG.0, ZSTD_WINDOW_LOG.1)
+}
 
 /// The size in KiB that the decoder of xz counts in addition to the window.
 #[cfg(feature = "xz")]

@@ -42,7 +42,6 @@ pub(crate) fn describe(data: &[u8], format: Format, limits: &Limits) -> Descript
                 _ => Ok(None),
             }
         }
-        Format::PerfData => Ok(Some(reads("perf"))),
         Format::YamlMemProf => {
             description.supported = true;
             Ok(Some(reads("llvm-profdata of LLVM 20 and later, profbridge")))

@@ -83,7 +83,7 @@ fn unsupported(format: Format) -> Error {
         Format::Other(other) => {
             Error::new(ErrorKind::NotAProfile { what: other.words() }).with_hint(Hint::ProfileComesFirst)
         }
-        Format::Jfr | Format::Pprof => {
+        Format::Jfr | Format::PerfData | Format::Pprof => {
             let what = format!("comparing a {format} with a new build");
             Error::new(ErrorKind::Unsupported { what }).with_hint(Hint::CompareAsIprof)
         }

@@ -198,7 +198,7 @@ impl<'a> MergeRequest<'a> {
         if has(Format::Collapsed) {
             return Ok(StackOutput::Collapsed);
         }
-        let detail = match has(Format::Jfr) {
+        let detail = match has(Format::Jfr) || has(Format::PerfData) {
             true => "recordings are read, not written",
             false => "nothing says as what the stacks are to be written",
         };

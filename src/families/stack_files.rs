@@ -19,11 +19,12 @@ use crate::limits::Limits;
 use crate::stacks::classes::Reference;
 use crate::stacks::collapsed::{TextOptions, read_stacks as read_text};
 use crate::stacks::jfr::RecordingOptions;
+use crate::stacks::perf_data::{PerfOptions, read_perf_data};
 use crate::stacks::pprof::ValueChoice;
 use crate::stacks::{jfr, pprof};
 use crate::{iprof, java};
 use std::collections::HashSet;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,8 @@ use std::path::{Path, PathBuf};
 pub struct StackOptions {
     /// Recordings.
     pub recording: RecordingOptions,
+    /// Recordings of perf.
+    pub perf: PerfOptions,
     /// Collapsed and folded text.
     pub text: TextOptions,
     /// Which counts of an iprof are hits.
@@ -101,12 +104,15 @@ pub fn unit_of(selected: &StackTable) -> Result<Unit> {
 /// it is never in memory as a whole.
 pub(crate) fn add_file(input: &Input, options: &StackOptions, table: &mut StackTable) -> Result<Vec<Warning>> {
     let probe = input.look()?;
-    if probe.identity.format != Format::Jfr {
+    let format = probe.identity.format;
+    if format != Format::Jfr {
         if options.recording.from.is_some() || options.recording.to.is_some() {
             return Err(Error::usage("only recordings say when a sample was taken: there is no time to choose by"));
         }
-        let data = input.bytes(Access::Read, &options.limits)?;
-        return add_input(&data, options, table);
+        if format != Format::PerfData {
+            let data = input.bytes(Access::Read, &options.limits)?;
+            return add_input(&data, options, table);
+        }
     }
     let mut limits = options.limits;
     if probe.compression.is_some() {
@@ -116,9 +122,24 @@ pub(crate) fn add_file(input: &Input, options: &StackOptions, table: &mut StackT
             limits.stream_bytes = limits.stream_bytes.min(size.saturating_mul(limits.inflate_ratio));
         }
     }
-    let opened = open(input.stream()?, &limits).map_err(|source| Error::io("cannot read", source))?;
-    let stream = BufReader::with_capacity(1 << 16, opened.stream);
+    let content = || -> Result<Box<dyn Read>> {
+        Ok(open(input.stream()?, &limits).map_err(|source| Error::io("cannot read", source))?.stream)
+    };
+    if format == Format::PerfData {
+        return add_perf_data(&content, options, &limits, table);
+    }
+    let stream = BufReader::with_capacity(1 << 16, content()?);
     jfr::read_recording_from(stream, &options.recording, &limits, table)
+}
+
+/// Adds a recording of perf, which is never in memory as a whole.
+fn add_perf_data<'o>(
+    open: &(dyn Fn() -> Result<Box<dyn Read + 'o>> + 'o),
+    options: &StackOptions,
+    limits: &Limits,
+    table: &mut StackTable,
+) -> Result<Vec<Warning>> {
+    read_perf_data(open, &options.perf, options.value.name.as_deref(), limits, table)
 }
 
 /// Adds the stacks of one input to `table`.
@@ -129,6 +150,10 @@ pub(crate) fn add_file(input: &Input, options: &StackOptions, table: &mut StackT
 pub fn add_input(data: &[u8], options: &StackOptions, table: &mut StackTable) -> Result<Vec<Warning>> {
     match detect(data) {
         Format::Jfr => jfr::read_recording(data, &options.recording, &options.limits, table),
+        Format::PerfData => {
+            let open = || Ok(Box::new(data) as Box<dyn Read>);
+            add_perf_data(&open, options, &options.limits, table)
+        }
         Format::Collapsed => read_text(data, &options.text, &options.limits, table),
         Format::Iprof => {
             let (document, warnings) = read_iprof(data, &options.limits)?;
@@ -146,13 +171,11 @@ pub fn add_input(data: &[u8], options: &StackOptions, table: &mut StackTable) ->
 }
 
 pub(crate) fn no_stacks(format: Format) -> Error {
-    let hint = "recordings (.jfr), collapsed and folded stacks, pprof and iprof files hold stacks";
+    let hint = "recordings (.jfr, perf.data), collapsed and folded stacks, pprof and iprof files hold stacks";
     match format {
         Format::Empty => Error::new(ErrorKind::EmptyProfile),
         Format::Other(_) => format.not_a_profile().unwrap_or_else(|| ErrorKind::UnrecognizedFormat.into()),
         unread if unread.is_unread() => Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint),
-        Format::PerfData => Error::new(ErrorKind::Unsupported { what: "a perf recording".to_string() })
-            .with_hint("fold it: perf script | stackcollapse-perf.pl"),
         known => Error::new(ErrorKind::Unsupported { what: format!("{known} as a source of stacks") }).with_hint(hint),
     }
 }

@@ -17,6 +17,7 @@ use crate::input::{Access, Family, Format, Input};
 use crate::iprof;
 use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription, hex};
+use crate::stacks::perf_data;
 use crate::stacks::pprof;
 use crate::stacks::pprof::{GoVerdict, Profile};
 use foldhash::HashMap;
@@ -29,6 +30,7 @@ impl Commands for Stacks {
         Ok(match input.format()? {
             Format::Pprof => check_pprof(&input, options.limits),
             Format::Jfr => check_table(&input, "jfr", options.limits),
+            Format::PerfData => check_table(&input, "perf", options.limits),
             _ => check_table(&input, "stacks", options.limits),
         })
     }
@@ -36,6 +38,7 @@ impl Commands for Stacks {
     fn describe(&self, data: &[u8], format: Format, limits: &Limits) -> Description {
         match format {
             Format::Pprof => describe_pprof(data, limits),
+            Format::PerfData => perf_data::describe(data, limits),
             _ => add_samples(describe::describe(data, format, limits), data, limits),
         }
     }

@@ -116,7 +116,7 @@ impl Format {
             | Self::SampleGcc => Some(Family::SampleProf),
             Self::RawMemProf | Self::YamlMemProf => Some(Family::MemProf),
             Self::Iprof => Some(Family::Iprof),
-            Self::Jfr | Self::Collapsed | Self::Pprof => Some(Family::Stacks),
+            Self::Jfr | Self::PerfData | Self::Collapsed | Self::Pprof => Some(Family::Stacks),
             _ => None,
         }
     }

@@ -105,9 +105,6 @@ fn iprof(head: &Head<'_>) -> Option<(Format, Confidence)> {
 }
 
 fn other(head: &Head<'_>) -> Option<(Format, Confidence)> {
-    if head.begins(b"PERFILE2") {
-        return Some((Format::PerfData, Confidence::Certain));
-    }
     foreign::detect(head).map(|format| (Format::Other(format), Confidence::Certain))
 }
 
@@ -116,6 +113,7 @@ fn stacks(head: &Head<'_>) -> Option<(Format, Confidence)> {
     let (format, confidence) = stacks::evidence(head)?;
     let format = match format {
         StackFormat::Jfr => Format::Jfr,
+        StackFormat::PerfData => Format::PerfData,
         StackFormat::Collapsed => Format::Collapsed,
         StackFormat::Pprof => Format::Pprof,
     };

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! .jfr ────────▶ jfr ──────┐
+//! perf.data ───▶ perf_data ┤
 //! .collapsed ──▶ text ─────├─▶ call_chains::StackTable ─▶ report, bridge (iprof), write_collapsed
 //! .folded ─────▶           │             ▲
 //! .pprof ──────▶ pprof ────┘             │      └─▶ pprof
@@ -12,6 +13,7 @@
 //! | source | method | types | BCI | line | thread | hits |
 //! |---|---|---|---|---|---|---|
 //! | Flight Recorder | yes | yes | yes | yes | yes | by counting |
+//! | perf | symbols | no | no | with debug info | process | yes |
 //! | collapsed | yes | option `sig` | our own form | no | option | yes |
 //! | pprof | if we wrote it | if we wrote it | if we wrote it | yes | label | yes |
 //! | folded | yes | option, or the JDK's own map | no | no | process | yes |
@@ -23,6 +25,7 @@ pub mod classes;
 pub mod collapsed;
 mod draw;
 pub mod jfr;
+pub mod perf_data;
 mod perf_script;
 pub mod pprof;
 
@@ -37,6 +40,8 @@ use crate::bytes::{Confidence, Head};
 pub enum StackFormat {
     /// A Flight Recorder recording.
     Jfr,
+    /// A recording of Linux perf.
+    PerfData,
     /// Collapsed or folded text.
     Collapsed,
     /// A pprof profile, inflated.
@@ -47,6 +52,10 @@ pub enum StackFormat {
 pub fn evidence(head: &Head<'_>) -> Option<(StackFormat, Confidence)> {
     if head.begins(b"FLR\0") {
         return Some((StackFormat::Jfr, Confidence::Certain));
+    }
+    // Also in the other byte order, and version 1, which the reader rejects.
+    if head.begins(b"PERFILE2") || head.begins(b"2ELIFREP") || head.begins(b"PERFFILE") {
+        return Some((StackFormat::PerfData, Confidence::Certain));
     }
     if pprof::is_pprof(head.bytes()) {
         return Some((StackFormat::Pprof, Confidence::Certain));

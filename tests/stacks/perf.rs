@@ -96,3 +96,84 @@ fn perf_script_without_call_graphs_is_read_with_every_list_of_fields() {
         assert_eq!(shown["methods"][0]["method"], "mix", "{options:?}");
     }
 }
+
+/// The hits of a program's own functions, on top and anywhere.
+fn hits_of(folder: &Folder, input: &str) -> Vec<(String, u64, u64)> {
+    let shown = folder.run(&format!("show {input} --json"));
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let methods = shown["methods"].as_array().unwrap().iter().map(|row| {
+        (
+            row["method"].as_str().unwrap().to_string(),
+            row["exclusive"].as_u64().unwrap(),
+            row["inclusive"].as_u64().unwrap(),
+        )
+    });
+    let mut methods: Vec<_> = methods.filter(|(name, ..)| ["mix", "area", "main"].contains(&&**name)).collect();
+    methods.sort();
+    methods
+}
+
+#[test]
+fn recordings_of_every_form_agree_with_perf_script() {
+    let folder = Folder::new("perf-data");
+    folder.write("spin.c", PROGRAM);
+    let at = &folder.0;
+    if !runs("cc", &["-O1", "-fno-omit-frame-pointer", "spin.c", "-o", "spin"], at) {
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: no C compiler\n");
+        return;
+    }
+    let shell = |command: &str| runs("sh", &["-c", command], at);
+    for record in [
+        "perf record -q -F 199 -e cpu-clock -g -o NAME ./spin",
+        "perf record -q -F 199 -e cpu-clock -o NAME ./spin",
+        "perf record -q -F 199 -e cpu-clock -g -o - ./spin > NAME",
+        "perf record -q -F 199 -e cpu-clock -g -z -o NAME ./spin",
+        "perf record -q -F 199 -e cpu-clock,task-clock -g -o NAME ./spin",
+    ] {
+        let _ = std::fs::remove_file(at.join("perf.data"));
+        if !shell(&record.replace("NAME", "perf.data")) {
+            let message = format!("SKIPPED: {record} (Debian: linux-perf; kernel.perf_event_paranoid)\n");
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), message.as_bytes());
+            continue;
+        }
+        folder.write("spin.script", printed("perf", &["script", "-i", "perf.data"], at));
+        let expected = hits_of(&folder, "spin.script");
+        assert!(expected.iter().any(|(name, ..)| name == "mix"), "{record}: {expected:?}");
+        assert_eq!(hits_of(&folder, "perf.data"), expected, "{record}");
+        let info = folder.run("info perf.data");
+        let info = String::from_utf8_lossy(&info.stdout).into_owned();
+        assert!(info.contains("event cpu-clock") && info.contains("perf record"), "{record}: {info}");
+        folder.ok("check perf.data");
+        folder.ok("flamegraph perf.data -o spin.svg");
+        assert!(folder.read("spin.svg").contains("<title>mix: "), "{record}");
+        folder.ok("merge perf.data -o default.pgo");
+    }
+}
+
+#[test]
+fn a_program_that_was_built_again_is_not_used() {
+    let folder = Folder::new("perf-rebuilt");
+    folder.write("spin.c", PROGRAM);
+    let at = &folder.0;
+    let build = ["-O1", "-Wl,--build-id", "-fno-omit-frame-pointer", "spin.c", "-o", "spin"];
+    let record = ["record", "-q", "-F", "199", "-e", "cpu-clock", "-g", "-o", "perf.data", "./spin"];
+    if !runs("cc", &build, at) || !runs("perf", &record, at) {
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: perf cannot record here\n");
+        return;
+    }
+    std::fs::rename(at.join("spin"), at.join("before")).unwrap();
+    folder.write("spin.c", PROGRAM.replace("31", "37"));
+    assert!(runs("cc", &build, at));
+    // perf may have stored a copy of the program.
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_profbridge"));
+        let output = command.args(arguments).env("HOME", at).current_dir(at).output().unwrap();
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let warnings = run(&["convert", "perf.data", "-o", "a.collapsed"]);
+    assert!(warnings.contains("has build id ") && warnings.contains(" ran with "), "{warnings}");
+    assert!(!folder.read("a.collapsed").contains("mix"));
+    let warnings = run(&["convert", "perf.data", "--binary", "before", "-o", "b.collapsed"]);
+    assert!(!warnings.contains("build id"), "{warnings}");
+    assert!(folder.read("b.collapsed").contains(";mix"));
+}

@@ -74,7 +74,7 @@ pub(crate) struct SampleArgs {
     output_size_limit: u64,
     /// As `--sample-format=binary`; instrumentation profiles are binary anyway
     #[arg(long, hide = true)]
-    binary: bool,
+    binary_format: bool,
     /// As `--sample-format=extbinary`
     #[arg(long, hide = true)]
     extbinary: bool,
@@ -110,7 +110,7 @@ impl SampleArgs {
         };
         vec![
             (self.sample_format.is_some(), "--sample-format", encoded),
-            (self.binary, "--binary", OutputForm::Indexed),
+            (self.binary_format, "--binary", OutputForm::Indexed),
             (self.extbinary, "--extbinary", OutputForm::Indexed),
         ]
     }
@@ -202,7 +202,7 @@ impl<'a> SampleRun<'a> {
         report_inputs(inputs, options.salvage, self.quiet && merged.is_ok(), document);
         let report = merged?;
         let mut write = self.write_options(&report.profile, options.read.rules);
-        if part.is_some() && self.arguments.sample_format.is_none() && !self.arguments.binary {
+        if part.is_some() && self.arguments.sample_format.is_none() && !self.arguments.binary_format {
             write.encoding = Encoding::ExtBinary;
         }
         Ok(Box::new(SampleSum { run: self, target, options, report, write, part }))
@@ -331,7 +331,7 @@ impl SampleRun<'_> {
         let arguments = self.arguments;
         let mut options = WriteOptions::default();
         options.rules = rules;
-        let by_flag = match (arguments.binary, arguments.extbinary) {
+        let by_flag = match (arguments.binary_format, arguments.extbinary) {
             (true, _) => Some(Encoding::Binary),
             (_, true) => Some(Encoding::ExtBinary),
             _ => self.encoding,

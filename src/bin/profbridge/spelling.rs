@@ -4,6 +4,7 @@
 use crate::llvm_compat::{COMMANDS, Command, OptionSpec, OptionValue, boolean, resolve};
 use profbridge::{Error, ErrorKind, Result};
 use std::ffi::OsString;
+use std::io::Read;
 
 /// Rewrites the arguments after the command into the form that `program`, the parser of profbridge mode, accepts. For
 /// commands that llvm-profdata does not have, only single dashes are rewritten.
@@ -21,7 +22,7 @@ pub(crate) fn normalize(program: &clap::Command, arguments: Vec<OsString>) -> Re
         return Ok(words.map(|(at, word)| if at < 2 { word } else { two_dashes(word, &letters, long) }).collect());
     };
     let is_long = |name: &str| command.options.iter().any(|option| option.name == name);
-    let mut words = arguments.into_iter();
+    let mut words = arguments.into_iter().peekable();
     let program = words.by_ref().take(2).collect();
     let mut rewriter = Rewriter { command, ours: &letters.long, switches: Vec::new(), others: Vec::new() };
     while let Some(word) = words.next() {
@@ -30,9 +31,22 @@ pub(crate) fn normalize(program: &clap::Command, arguments: Vec<OsString>) -> Re
             rewriter.others.extend(words);
             break;
         }
-        rewriter.rewrite(two_dashes(word, &letters, is_long), &mut words)?;
+        let word = two_dashes(word, &letters, is_long);
+        match words.next_if(|next| word == "--binary" && is_program(next)) {
+            Some(next) => rewriter.others.extend([word, next]),
+            None => rewriter.rewrite(word, &mut words)?,
+        }
     }
     Ok([program, rewriter.switches, rewriter.others].concat())
+}
+
+/// Whether a word names an ELF file. After `--binary`, which is an encoding for llvm-profdata, it is the program of a
+/// perf recording.
+fn is_program(word: &OsString) -> bool {
+    let mut magic = [0; 4];
+    let path = std::path::Path::new(word);
+    let read = path.is_file() && std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok();
+    read && magic == *b"\x7fELF"
 }
 
 struct Rewriter<'a> {
@@ -55,6 +69,10 @@ impl Rewriter<'_> {
             return Ok(());
         };
         let target = resolve(self.command, option);
+        if target.name == "binary" && value.is_some() {
+            self.others.push(word);
+            return Ok(());
+        }
         match target.takes {
             OptionValue::Switch => match value.as_deref().map_or(Some(true), boolean) {
                 Some(on) => self.switch(target.name, on && self.knows(target)),
@@ -89,8 +107,8 @@ impl Rewriter<'_> {
                 return Ok(());
             }
             format => {
-                for known in ["text", "binary", "extbinary"] {
-                    self.switch(known, format == known);
+                for (known, switch) in [("text", "text"), ("binary", "binary-format"), ("extbinary", "extbinary")] {
+                    self.switch(switch, format == known);
                 }
                 return Ok(());
             }
@@ -175,7 +193,7 @@ mod tests {
         assert_eq!(normal(&["merge", "--sample", "--instr", "a"]), ["merge", "a"]);
         assert_eq!(normal(&["show", "--memory", "--instr", "a"]), ["show", "a"]);
         assert_eq!(normal(&["show", "--instr", "-memory", "a"]), ["show", "--memory", "a"]);
-        assert_eq!(normal(&["merge", "--text", "--binary", "a"]), ["merge", "--binary", "a"]);
+        assert_eq!(normal(&["merge", "--text", "--binary", "a"]), ["merge", "--binary-format", "a"]);
         assert_eq!(normal(&["merge", "--binary", "--text", "a"]), ["merge", "--text", "a"]);
     }
 

@@ -11,6 +11,7 @@ use profbridge::input::{Family, Input};
 use profbridge::stacks::collapsed::Dialect;
 use profbridge::stacks::jfr::TimeBound;
 use profbridge::{Error, Hint, Result};
+use std::path::PathBuf;
 
 /// Options for reading and selecting stacks.
 #[derive(Debug, Clone, Args)]
@@ -42,11 +43,18 @@ pub(crate) struct StackArgs {
     /// Take the numbers of allocation and lock profiles for hits
     #[arg(long)]
     pub(crate) value: bool,
+    /// Program or library of a perf recording, used instead of the recorded path
+    #[arg(long, value_name = "PROGRAM")]
+    binary: Vec<PathBuf>,
+    /// Directory with the programs of a perf recording, such as a copy of another machine's files
+    #[arg(long, value_name = "DIR")]
+    symfs: Option<PathBuf>,
     /// Take the call counts of an iprof for hits, instead of its samples
     #[arg(long)]
     call_counts: bool,
     /// Take this value of a pprof for hits, such as cpu or alloc_space/bytes; by default the number
-    /// of samples, else the value that the file shows first
+    /// of samples, else the value that the file shows first. Of a perf recording an event, such as
+    /// cycles, or cycles/period to count by period
     #[arg(long, value_name = "KIND")]
     sample_type: Option<String>,
 }
@@ -148,6 +156,8 @@ impl StackArgs {
             Some(WeightArg::Time) => Weight::Time,
         };
         (options.recording.from, options.recording.to) = self.time.unwrap_or_default();
+        options.perf.binaries.clone_from(&self.binary);
+        options.perf.symfs.clone_from(&self.symfs);
         options.text.perf_raw = self.perf_raw;
         options.text.accept_weights = self.value;
         options.value.name.clone_from(&self.sample_type);
@@ -187,6 +197,8 @@ impl StackArgs {
             (self.names_form(), "--stacks"),
             (self.perf_raw, "--perf-raw"),
             (self.value, "--value"),
+            (!self.binary.is_empty(), "--binary"),
+            (self.symfs.is_some(), "--symfs"),
             (self.call_counts, "--call-counts"),
             (self.sample_type.is_some(), "--sample-type"),
         ]

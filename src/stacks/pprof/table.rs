@@ -417,7 +417,8 @@ impl Builder<'_> {
             }
         };
         let place = self.profile.functions.len() as u32;
-        self.profile.functions.push(Function { name, system_name, ..Function::default() });
+        let start_line = self.table.start_line(id).map_or(0, i64::from);
+        self.profile.functions.push(Function { name, system_name, start_line, ..Function::default() });
         self.functions.insert(id, place);
         place
     }

@@ -1,0 +1,20 @@
+//! Recordings of Linux perf: their events, and the reader of `perf.data`.
+//!
+//! It knows nothing of profiles: stacks and sample profiles are made of these events above it.
+
+mod attributes;
+pub(crate) mod event;
+mod features;
+mod order;
+pub(crate) mod processes;
+mod reader;
+mod records;
+mod sections;
+mod source;
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) mod writer;
+
+pub(crate) use reader::{Open, ReadCounts, Recording, read_recording};

@@ -1,0 +1,163 @@
+//! Recordings of Linux perf (`perf.data`), read without perf.
+//!
+//! ```text
+//! perf::read_recording ──▶ samples: stacks of places (file, offset), counted
+//!                              │ at the end, so that build ids after the records serve
+//!                              ▼
+//!          symbols: programs, kernel, generated code ──▶ StackTable
+//! ```
+//!
+//! The functions are those that `perf script` prints for the same recording; with debug info, functions that were
+//! inlined come in addition.
+
+mod describe;
+mod kernel;
+#[cfg(feature = "correlate")]
+mod program;
+mod samples;
+mod symbols;
+
+pub(crate) use describe::describe;
+pub use symbols::PerfOptions;
+
+use crate::call_chains::{SampleKey, SampleSource, StackTable, Unit};
+use crate::digits::number_of;
+use crate::error::{Error, Result, Warning};
+use crate::limits::Limits;
+use crate::perf::{Open, ReadCounts, Recording, read_recording};
+use samples::Collected;
+
+/// The name of the format.
+pub(crate) const FORMAT: &str = "perf recording";
+
+/// Adds the samples of a recording to `table`.
+///
+/// `event` selects one event by its name; `NAME/period` counts by period instead of samples. Default: the samples of all
+/// events.
+///
+/// # Errors
+///
+/// The errors of [`read_recording`]; usage for an event that the recording does not have; limit exceeded for stacks deeper
+/// than [`Limits::context_depth`].
+pub(crate) fn read_perf_data(
+    open: &Open<'_>,
+    options: &PerfOptions,
+    event: Option<&str>,
+    limits: &Limits,
+    table: &mut StackTable,
+) -> Result<Vec<Warning>> {
+    let mut collected = Collected::default();
+    let recording = read_recording(open, limits, &mut |_, event| collected.add(event, limits))
+        .map_err(|error| error.in_format(FORMAT))?;
+    let choice = EventChoice::new(event, &recording)?;
+    let mut warnings = warnings_of(&recording, &choice);
+    let (stacks, missing) = symbols::resolve(&collected, &recording, options, limits, table)?;
+    warnings.extend(missing);
+    if collected.processes.forgotten > 0 {
+        let processes = number_of(collected.processes.forgotten, "process");
+        warnings.push(Warning::new(format!("{processes} without the mappings of the parent: there are too many")));
+    }
+    let mut without_stack = 0u64;
+    for sample in collected.samples() {
+        let Some(hits) = choice.hits(sample) else { continue };
+        let Some(stack) = sample.stack.and_then(|stack| stacks.get(stack as usize).copied()) else {
+            without_stack += sample.count;
+            continue;
+        };
+        let thread = table.intern_thread(collected.processes.name_of(sample.command));
+        table.add(SampleKey { thread: Some(thread), ..SampleKey::of_stack(stack) }, hits);
+    }
+    let observed = &mut table.observed;
+    observed.samples_without_stack = observed.samples_without_stack.saturating_add(without_stack);
+    observed.samples_lost = observed.samples_lost.saturating_add(recording.counts.lost);
+    observed.duration_nanos = observed.duration_nanos.saturating_add(collected.duration());
+    observed.parts += 1;
+    observed.parts_cut += u64::from(recording.counts.stopped.is_some());
+    observed.add_source(FORMAT);
+    observed.add_unit(SampleSource::Unknown, choice.unit);
+    Ok(warnings)
+}
+
+/// Which samples count, and by what.
+struct EventChoice {
+    /// The places of the events; all if there are none.
+    events: Vec<usize>,
+    by_period: bool,
+    unit: Unit,
+}
+
+impl EventChoice {
+    fn new(event: Option<&str>, recording: &Recording) -> Result<Self> {
+        let Some(wanted) = event else {
+            return Ok(Self { events: Vec::new(), by_period: false, unit: Unit::Hits });
+        };
+        let names: Vec<String> = recording.attributes.list().iter().map(|event| event.display_name()).collect();
+        let find = |wanted: &str| -> Vec<usize> {
+            let is_wanted = |name: &str| name == wanted || name.split(':').next() == Some(wanted);
+            (0..names.len()).filter(|at| is_wanted(names[*at].trim())).collect()
+        };
+        let (mut events, mut by_period, mut name) = (find(wanted), false, wanted);
+        if let Some(short) = wanted.strip_suffix("/period").filter(|_| events.is_empty()) {
+            (events, by_period, name) = (find(short), true, short);
+        }
+        if events.is_empty() {
+            let error = Error::usage(format!("there is no event {name}"));
+            return Err(error.with_hint(format!("events: {}", names.join(", "))));
+        }
+        let is_clock = ["cpu-clock", "task-clock"].contains(&name.split(':').next().unwrap_or(name));
+        let unit = if by_period && is_clock { Unit::Nanoseconds } else { Unit::Hits };
+        Ok(Self { events, by_period, unit })
+    }
+
+    fn hits(&self, sample: &samples::Counted) -> Option<u64> {
+        let is_chosen = self.events.is_empty() || self.events.contains(&(sample.event as usize));
+        is_chosen.then_some(if self.by_period { sample.period } else { sample.count })
+    }
+}
+
+/// What is worth saying about a recording.
+fn warnings_of(recording: &Recording, choice: &EventChoice) -> Vec<Warning> {
+    let mut messages = count_messages(&recording.counts);
+    let sampled = |at: &usize| recording.counts.samples.get(*at).is_some_and(|count| *count > 0);
+    let events: Vec<String> = (0..recording.attributes.list().len())
+        .filter(sampled)
+        .map(|at| recording.attributes.list()[at].display_name().trim().to_string())
+        .collect();
+    if events.len() > 1 && choice.events.is_empty() {
+        messages.push(format!("samples of several events are added up: {}", events.join(", ")));
+    }
+    if recording.features.is_directory {
+        messages.push("the other files of the recording's directory are not read".to_string());
+    }
+    let unwound = recording.attributes.list().iter().any(|event| event.has_user_stack());
+    if unwound {
+        let message =
+            "call chains of programs are missing: they were recorded as copies of the stack, which are not unwound";
+        messages.push(message.to_string());
+    }
+    messages.into_iter().map(Warning::new).collect()
+}
+
+/// Counts of what was not read, in words.
+fn count_messages(counts: &ReadCounts) -> Vec<String> {
+    let mut messages = Vec::new();
+    if let Some(reason) = &counts.stopped {
+        messages.push(format!("the end of the recording was not read: {reason}"));
+    }
+    for (reason, count) in &counts.dropped {
+        messages.push(format!("dropped {}: {reason}", number_of(*count, "record")));
+    }
+    if counts.lost > 0 {
+        messages.push(format!("the kernel lost {}", number_of(counts.lost, "record")));
+    }
+    if counts.unknown_ids > 0 {
+        messages.push(format!("{} of an unknown event count for the first", number_of(counts.unknown_ids, "sample")));
+    }
+    if counts.late > 0 {
+        messages.push(format!("{} too late for the order of time", number_of(counts.late, "record")));
+    }
+    messages
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,349 @@
+//! From places to functions: the programs that ran, the kernel, and generated code.
+
+use super::kernel::SymbolList;
+#[cfg(feature = "correlate")]
+use super::program::{Program, ResolvedFrame};
+use super::samples::{CodePlace, Collected};
+use crate::call_chains::{Frame, FrameId, FrameKind, StackId, StackTable};
+use crate::digits::number_of;
+use crate::error::{ErrorKind, Result, Warning};
+use crate::limits::Limits;
+use crate::model::description::hex;
+use crate::perf::Recording;
+use crate::perf::processes::{MappedFile, is_memory};
+use crate::stacks::collapsed::frames::Named;
+use crate::stacks::perf_script;
+use foldhash::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// How recordings of perf are read.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct PerfOptions {
+    /// Programs and libraries to use instead of the recorded paths, found by build id or by name.
+    pub binaries: Vec<PathBuf>,
+    /// The directory that recorded paths are below, such as a copy of another machine's files. Default: the root.
+    pub symfs: Option<PathBuf>,
+}
+
+/// The name of a function that is not known.
+const UNKNOWN: &str = "[unknown]";
+/// Files that are named in warnings.
+const MOST_NAMED: usize = 10;
+
+/// Makes the stacks of a table: one for each node of the samples. Returns also what is missing.
+///
+/// # Errors
+///
+/// Limit exceeded for stacks that are too deep with what was inlined.
+pub(super) fn resolve(
+    collected: &Collected,
+    recording: &Recording,
+    options: &PerfOptions,
+    limits: &Limits,
+    table: &mut StackTable,
+) -> Result<(Vec<StackId>, Vec<Warning>)> {
+    let mut resolver =
+        Resolver { recording, options, limits, table, warnings: Vec::new(), missing: Vec::new(), used: Vec::new() };
+    let frames = resolver.frames(collected);
+    let unknown = resolver.symbol(UNKNOWN, FrameKind::Unknown);
+    let mut stacks: Vec<StackId> = Vec::with_capacity(collected.nodes().len());
+    for node in collected.nodes() {
+        let mut stack = node.parent.and_then(|parent| stacks.get(parent as usize).copied());
+        let of_place = frames.get(node.place as usize).filter(|frames| !frames.is_empty());
+        for frame in of_place.map_or(&[unknown][..], Vec::as_slice) {
+            stack = Some(resolver.table.push_frame(stack, *frame));
+        }
+        let Some(stack) = stack else { continue };
+        let depth = resolver.table.depth(stack);
+        if depth > limits.context_depth {
+            let (what, limit) = ("number of frames of a stack", limits.context_depth.into());
+            return Err(ErrorKind::LimitExceeded { what, found: depth.into(), limit }.into());
+        }
+        stacks.push(stack);
+    }
+    let missing = std::mem::take(&mut resolver.missing);
+    let mut warnings = resolver.warnings;
+    for path in options.binaries.iter().filter(|path| !resolver.used.contains(path)) {
+        let message = format!("{}: the recording has no samples of this program", path.display());
+        warnings.push(Warning::new(message));
+    }
+    warnings.extend(missing_warnings(collected, recording, &missing));
+    Ok((stacks, warnings))
+}
+
+/// A file whose functions are unknown, and why.
+type Missing = (u32, String);
+
+struct Resolver<'a> {
+    recording: &'a Recording,
+    options: &'a PerfOptions,
+    limits: &'a Limits,
+    table: &'a mut StackTable,
+    warnings: Vec<Warning>,
+    missing: Vec<Missing>,
+    /// Given programs that the recording has samples of, or that were rejected with a message.
+    used: Vec<PathBuf>,
+}
+
+impl Resolver<'_> {
+    /// The frames of every place, outermost first; empty for an unknown one.
+    fn frames(&mut self, collected: &Collected) -> Vec<Vec<FrameId>> {
+        let mut frames = vec![Vec::new(); collected.places().len()];
+        let files = collected.processes.files();
+        let mut places: Vec<Vec<usize>> = vec![Vec::new(); files.len()];
+        for (at, place) in collected.places().iter().enumerate() {
+            match place.place {
+                Some(found) => places[found.file as usize].push(at),
+                None if place.is_kernel => frames[at] = vec![self.symbol(UNKNOWN, FrameKind::Kernel)],
+                None => {}
+            }
+        }
+        let kernel = self.kernel_symbols(files);
+        for (number, file) in files.iter().enumerate().filter(|(number, _)| !places[*number].is_empty()) {
+            let places = &places[number];
+            let lookup = |at: usize| lookup_offset(&collected.places()[at]);
+            if let Some(pid) = file.memory_of {
+                let list = if file.is_kernel() { None } else { self.perf_map(pid) };
+                let kind = if file.is_kernel() { FrameKind::Kernel } else { FrameKind::Unknown };
+                let list = if file.is_kernel() { kernel.as_ref() } else { list.as_ref() };
+                if list.is_none() {
+                    self.missing.push((number as u32, "no list of its symbols was found".to_string()));
+                }
+                for at in places {
+                    let name = list.and_then(|list| list.find(lookup(*at))).unwrap_or(UNKNOWN);
+                    frames[*at] = vec![self.symbol(name, kind)];
+                }
+                continue;
+            }
+            self.add_program_frames(number as u32, file, places, &lookup, collected, &mut frames);
+        }
+        frames
+    }
+
+    #[cfg(feature = "correlate")]
+    fn add_program_frames(
+        &mut self,
+        number: u32,
+        file: &MappedFile,
+        places: &[usize],
+        lookup: &dyn Fn(usize) -> u64,
+        collected: &Collected,
+        frames: &mut [Vec<FrameId>],
+    ) {
+        let program = match self.program(file) {
+            Ok(program) => program,
+            Err(reason) => return self.missing.push((number, reason)),
+        };
+        let lookup = |at: usize| (lookup(at), collected.places()[at].is_return);
+        let mut offsets: Vec<(u64, bool)> = places.iter().map(|at| lookup(*at)).collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        let debug = program.build_id().and_then(|id| debug_file(&id));
+        match program.frames(&offsets, debug.as_ref(), self.limits) {
+            Ok((found, fault)) => {
+                if let Some(fault) = fault {
+                    let message = format!("{}: inlined functions are missing: {fault}", program.path.display());
+                    self.warnings.push(Warning::new(message));
+                }
+                for at in places {
+                    let found = offsets.binary_search(&lookup(*at)).ok().and_then(|at| found.get(at));
+                    frames[*at] = found.into_iter().flatten().rev().map(|frame| self.frame(frame)).collect();
+                }
+            }
+            Err(error) => self.missing.push((number, error.to_string())),
+        }
+    }
+
+    #[cfg(not(feature = "correlate"))]
+    fn add_program_frames(
+        &mut self,
+        number: u32,
+        _: &MappedFile,
+        _: &[usize],
+        _: &dyn Fn(usize) -> u64,
+        _: &Collected,
+        _: &mut [Vec<FrameId>],
+    ) {
+        self.missing.push((number, "this build does not read programs".to_string()));
+    }
+
+    /// The program of a mapping: a given one, or the one at the recorded path.
+    #[cfg(feature = "correlate")]
+    fn program(&mut self, file: &MappedFile) -> std::result::Result<Program, String> {
+        let expected = self.build_id(file);
+        let recorded = String::from_utf8_lossy(without_mark(&file.path)).into_owned();
+        let name = Path::new(&recorded).file_name();
+        let mut mismatch = None;
+        let mut is_right = |program: &Program| {
+            let (Some(expected), found) = (&expected, program.build_id()) else { return true };
+            if found.as_ref() == Some(expected) {
+                return true;
+            }
+            let found = found.map_or("no build id".to_string(), |id| format!("build id {}", hex(&id)));
+            let path = program.path.display();
+            mismatch.get_or_insert(format!("{path} has {found}, but {recorded} ran with {}", hex(expected)));
+            false
+        };
+        for path in &self.options.binaries {
+            let has_name = path.file_name() == name;
+            if !has_name && expected.is_none() {
+                continue;
+            }
+            let program = Program::open(path);
+            let has_id = |program: &Program| expected.is_some() && program.build_id() == expected;
+            match program {
+                Ok(program) if has_id(&program) || has_name && is_right(&program) => {
+                    self.used.push(path.clone());
+                    return Ok(program);
+                }
+                Ok(_) if has_name => self.used.push(path.clone()),
+                Ok(_) => {}
+                Err(reason) if has_name => return Err(format!("{}: {reason}", path.display())),
+                Err(_) => {}
+            }
+        }
+        let path = match &self.options.symfs {
+            Some(root) => root.join(recorded.trim_start_matches('/')),
+            None => PathBuf::from(&recorded),
+        };
+        let opened = if recorded.starts_with('/') { Program::open(&path) } else { Err("not a file".to_string()) };
+        match opened {
+            Ok(program) if is_right(&program) => return Ok(program),
+            Ok(_) => {}
+            Err(reason) => mismatch = mismatch.or(Some(reason)),
+        }
+        let cached = expected.as_ref().and_then(|id| cached_file(id, &["elf", "vdso"]));
+        let cached = cached.and_then(|path| Program::open(&path).ok());
+        cached.ok_or_else(|| mismatch.unwrap_or_default())
+    }
+
+    /// The build id in the mapping, or in the list of the recording.
+    fn build_id(&self, file: &MappedFile) -> Option<Vec<u8>> {
+        let listed = || self.recording.features.build_ids.iter().find(|listed| listed.path == file.path);
+        file.build_id.clone().or_else(|| listed().map(|listed| listed.id.clone()))
+    }
+
+    /// The symbols of the kernel that was recorded, if it is the running one or a list of it was stored.
+    fn kernel_symbols(&self, files: &[MappedFile]) -> Option<SymbolList> {
+        let is_image = |path: &[u8]| path.starts_with(b"[kernel.kallsyms]");
+        let listed = self.recording.features.build_ids.iter().find(|listed| is_image(&listed.path));
+        let mapped = || files.iter().find(|file| file.is_kernel() && is_image(&file.path))?.build_id.clone();
+        if let Some(root) = &self.options.symfs {
+            return SymbolList::read_kernel(&root.join("proc/kallsyms"));
+        }
+        let Some(id) = listed.map(|listed| listed.id.clone()).or_else(mapped) else {
+            // Recordings from a pipe and compressed ones have no build ids.
+            return SymbolList::of_running_release(&self.recording.features.os_release);
+        };
+        let cached = || SymbolList::read_kernel(&cached_file(&id, &["kallsyms"])?);
+        SymbolList::of_running_kernel(&id).or_else(cached)
+    }
+
+    fn perf_map(&self, pid: u32) -> Option<SymbolList> {
+        let root = self.options.symfs.as_deref().unwrap_or(Path::new("/"));
+        SymbolList::read_perf_map(&root.join(format!("tmp/perf-{pid}.map")))
+    }
+
+    /// A frame by the name of its symbol.
+    fn symbol(&mut self, name: &str, kind: FrameKind) -> FrameId {
+        self.named(name, kind, None)
+    }
+
+    #[cfg(feature = "correlate")]
+    fn frame(&mut self, frame: &ResolvedFrame) -> FrameId {
+        let kind = if frame.is_inlined { FrameKind::Inlined } else { FrameKind::Unknown };
+        let id = self.named(&frame.name, kind, frame.line);
+        if let Some(line) = frame.start_line {
+            let function = self.table.frame(id).function;
+            self.table.set_start_line(function, line);
+        }
+        id
+    }
+
+    fn named(&mut self, name: &str, kind: FrameKind, line: Option<u32>) -> FrameId {
+        let named = perf_script::name_of(name, kind);
+        let function = match &named.name {
+            Named::Symbol(name) => self.table.intern_symbol(name),
+            Named::Java { class, name, types } => {
+                let types: Option<Vec<&str>> = types.as_ref().map(|types| types.iter().map(String::as_str).collect());
+                self.table.intern_java(class, name, types.as_deref())
+            }
+        };
+        self.table.intern_frame(Frame { function, bci: named.bci, line, kind: named.kind })
+    }
+}
+
+/// Where a place is looked up: a return address is after the call.
+fn lookup_offset(place: &CodePlace) -> u64 {
+    let offset = place.place.map_or(0, |place| place.offset);
+    offset.saturating_sub(u64::from(place.is_return))
+}
+
+/// The path without the mark of a file that was removed.
+fn without_mark(path: &[u8]) -> &[u8] {
+    path.strip_suffix(b" (deleted)").unwrap_or(path)
+}
+
+/// A separate file with debug info, by build id.
+#[cfg(feature = "correlate")]
+fn debug_file(id: &[u8]) -> Option<Program> {
+    let (first, rest) = id.split_first()?;
+    let path = format!("/usr/lib/debug/.build-id/{}/{}.debug", hex(&[*first]), hex(rest));
+    let program = Program::open(Path::new(&path)).ok()?;
+    (program.build_id().as_deref() == Some(id)).then_some(program)
+}
+
+/// A file in the cache of perf, by build id.
+fn cached_file(id: &[u8], names: &[&str]) -> Option<PathBuf> {
+    let (first, rest) = id.split_first()?;
+    let home = std::env::var_os("HOME")?;
+    let folder = Path::new(&home).join(".debug/.build-id").join(hex(&[*first])).join(hex(rest));
+    names.iter().map(|name| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Names what is missing once, with the number of samples.
+fn missing_warnings(collected: &Collected, recording: &Recording, missing: &[Missing]) -> Vec<Warning> {
+    if missing.is_empty() {
+        return Vec::new();
+    }
+    let numbers: HashSet<u32> = missing.iter().map(|(number, _)| *number).collect();
+    let mut counts: HashMap<u32, u64> = HashMap::default();
+    for sample in collected.samples() {
+        let mut seen = Vec::new();
+        let mut next = sample.stack;
+        while let Some(node) = next.and_then(|at| collected.nodes().get(at as usize)) {
+            let place = collected.places().get(node.place as usize).and_then(|place| place.place);
+            if let Some(file) = place.map(|place| place.file).filter(|file| numbers.contains(file))
+                && !seen.contains(&file)
+            {
+                seen.push(file);
+                *counts.entry(file).or_default() += sample.count;
+            }
+            next = node.parent;
+        }
+    }
+    let count = |number: &u32| counts.get(number).copied().unwrap_or(0);
+    let mut sorted: Vec<&Missing> = missing.iter().collect();
+    sorted.sort_by_key(|(number, _)| std::cmp::Reverse(count(number)));
+    let describe = |(number, reason): &&Missing| {
+        let file = collected.processes.files().get(*number as usize);
+        let path = file.map(|file| display_path(file, recording)).unwrap_or_default();
+        let samples = number_of(count(number), "sample");
+        Warning::new(format!("{path}: the functions of {samples} are unknown: {reason}"))
+    };
+    let mut warnings: Vec<Warning> = sorted.iter().take(MOST_NAMED).map(describe).collect();
+    if let Some(more) = sorted.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+        warnings.push(Warning::new(format!("{} more without known functions", number_of(more, "file"))));
+    }
+    warnings
+}
+
+fn display_path(file: &MappedFile, _: &Recording) -> String {
+    let path = String::from_utf8_lossy(&file.path).into_owned();
+    match file.memory_of {
+        Some(_) if file.is_kernel() => "[kernel.kallsyms]".to_string(),
+        Some(pid) if is_memory(&file.path) => format!("/tmp/perf-{pid}.map"),
+        _ => path,
+    }
+}

@@ -1,0 +1,103 @@
+//! Recordings written field by field, and their stacks.
+
+use super::*;
+use crate::bytes::Endian;
+use crate::perf::writer::{CALL_CHAIN, EventSpec, PLAIN, SampleSpec, Writer};
+use crate::stacks::collapsed::{CollapsedOptions, write_collapsed};
+use std::io::Read;
+
+const USER: u64 = (-512i64) as u64;
+const KERNEL: u64 = (-128i64) as u64;
+
+fn read(bytes: &[u8], options: &PerfOptions, event: Option<&str>) -> Result<(Vec<String>, Vec<String>)> {
+    let mut table = StackTable::new();
+    let open = || Ok(Box::new(bytes) as Box<dyn Read>);
+    let warnings = read_perf_data(&open, options, event, &Limits::default(), &mut table)?;
+    let mut write = CollapsedOptions::default();
+    write.threads = true;
+    let (text, _) = write_collapsed(&table, &write);
+    let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+    lines.sort();
+    Ok((lines, warnings.into_iter().map(|warning| warning.message).collect()))
+}
+
+fn sample(pid: u32, ip: u64, chain: &[u64]) -> SampleSpec {
+    let call_chain = chain.to_vec();
+    SampleSpec { pid, time: 100, ip, period: 10, call_chain, ..SampleSpec::default() }
+}
+
+#[test]
+fn missing_programs_are_named_once_with_their_samples() {
+    let mut writer = Writer::new(Endian::Little, vec![EventSpec::new("cycles", PLAIN | CALL_CHAIN, 1)]);
+    writer.command(7, 1, "prog", true);
+    writer.map(7, 2, (0x1000, 0x1000, 0), "/nowhere/prog");
+    writer.map(7, 2, (0x8000, 0x1000, 0), "/nowhere/lib.so (deleted)");
+    for _ in 0..3 {
+        writer.sample(0, &sample(7, 0x1010, &[USER, 0x1010, 0x8100]));
+    }
+    writer.sample(0, &sample(7, 0x1010, &[USER, 0x1010, 0x1020]));
+    writer.sample(0, &sample(8, 0x5000, &[]));
+    let (stacks, warnings) = read(&writer.file(), &PerfOptions::default(), None).unwrap();
+    assert_eq!(stacks, ["[:8 tid=2];[unknown] 1", "[prog tid=1];[unknown];[unknown] 4"]);
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings[0].starts_with("/nowhere/prog: the functions of 4 samples are unknown: "), "{warnings:?}");
+    assert!(warnings[1].starts_with("/nowhere/lib.so (deleted): the functions of 3 samples are unknown: "));
+}
+
+#[test]
+fn generated_code_and_kernel_have_lists_of_symbols() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(root.path().join("tmp")).unwrap();
+    std::fs::create_dir_all(root.path().join("proc")).unwrap();
+    std::fs::write(root.path().join("tmp/perf-7.map"), "9000 100 void app.Main.run()\n").unwrap();
+    std::fs::write(root.path().join("proc/kallsyms"), "ffff800000000000 T _text\nffff800000000100 T do_it\n").unwrap();
+    let mut writer = Writer::new(Endian::Big, vec![EventSpec::new("cycles", PLAIN | CALL_CHAIN, 1)]);
+    writer.map(u32::MAX, 0, (0xffff_8000_0000_0000, 0x10000, 0xffff_8000_0000_0000), "[kernel.kallsyms]_text");
+    writer.command(7, 1, "java", true);
+    writer.map(7, 2, (0x9000, 0x1000, 0), "//anon");
+    writer.sample(0, &sample(7, 1, &[KERNEL, 0xffff_8000_0000_0104, USER, 0x9010, 0]));
+    let options = PerfOptions { symfs: Some(root.path().to_path_buf()), ..PerfOptions::default() };
+    let (stacks, warnings) = read(&writer.pipe(), &options, None).unwrap();
+    assert_eq!(stacks, ["[java tid=1];app/Main.run;do_it 1"]);
+    assert!(warnings.is_empty(), "{warnings:?}");
+}
+
+#[test]
+fn events_are_added_up_or_chosen() {
+    let events = vec![EventSpec::new("cycles:u", PLAIN, 1), EventSpec::new("cpu-clock", PLAIN, 2)];
+    let mut writer = Writer::new(Endian::Little, events);
+    for event in [0, 0, 1] {
+        writer.sample(event, &sample(7, 0x1010, &[]));
+    }
+    let hits = |event| read(&writer.file(), &PerfOptions::default(), event).map(|(stacks, _)| stacks);
+    assert_eq!(hits(None).unwrap(), ["[:7 tid=1];[unknown] 3"]);
+    assert_eq!(hits(Some("cycles")).unwrap(), ["[:7 tid=1];[unknown] 2"]);
+    assert_eq!(hits(Some("cpu-clock/period")).unwrap(), ["[:7 tid=1];[unknown] 10"]);
+    let error = hits(Some("faults")).unwrap_err();
+    assert_eq!(error.to_string(), "there is no event faults");
+    let (_, warnings) = read(&writer.file(), &PerfOptions::default(), None).unwrap();
+    assert_eq!(warnings, ["samples of several events are added up: cycles:u, cpu-clock"]);
+}
+
+#[test]
+fn mappings_that_overlap_wrap_or_are_empty_are_read() {
+    let mut writer = Writer::new(Endian::Little, vec![EventSpec::new("cycles", PLAIN, 1)]);
+    for at in 0..200_000u64 {
+        writer.map(7, at + 1, (at % 1000 * 0x800, 0x10000, 0), "//anon");
+    }
+    writer.map(7, 1, (u64::MAX - 10, 100, 0), "wraps");
+    writer.map(7, 1, (0x1000, 0, 0), "empty");
+    writer.sample(0, &SampleSpec { time: 1 << 40, ..sample(7, 0x1010, &[]) });
+    let (stacks, warnings) = read(&writer.file(), &PerfOptions::default(), None).unwrap();
+    assert_eq!(stacks, ["[:7 tid=1];[unknown] 1"]);
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+}
+
+#[test]
+fn a_given_program_that_did_not_run_is_named() {
+    let mut writer = Writer::new(Endian::Little, vec![EventSpec::new("cycles", PLAIN, 1)]);
+    writer.sample(0, &sample(7, 0x1010, &[]));
+    let options = PerfOptions { binaries: vec!["other".into()], ..PerfOptions::default() };
+    let (_, warnings) = read(&writer.file(), &options, None).unwrap();
+    assert_eq!(warnings, ["other: the recording has no samples of this program"]);
+}
