@@ -1,7 +1,7 @@
 //! Adding up, settling and ordering a document that was just made.
 
 use crate::error::Result;
-use crate::iprof::{BranchClash, Document, MergeOptions, Merger, SectionWeights, Weight, canonical_with};
+use crate::iprof::{BranchClash, Document, MergeOptions, Merger, canonical_with};
 use crate::model::{LossKind, Losses};
 
 /// The canonical form of a document whose entries may repeat contexts.
@@ -15,7 +15,7 @@ pub(super) fn resolve_branches(
     losses: &mut Losses,
 ) -> Result<Document> {
     let mut merger = Merger::new(MergeOptions::resolving(branch_clash));
-    merger.add(document, &SectionWeights::uniform(Weight::ONE))?;
+    merger.add(document, 1)?;
     let (resolved, report) = merger.finish()?;
     losses.add(LossKind::SaturatedCounts, report.saturated.iter().map(|(_, count)| count).sum());
     if branch_clash != BranchClash::Keep {

@@ -6,7 +6,7 @@ use std::io::Read;
 
 /// Checks an iprof.
 pub(crate) fn check_iprof(stream: impl Read, options: &iprof::ReadOptions) -> FileCheck {
-    let report = iprof::check_from(stream, options);
+    let report = iprof::Reader::new(stream, options).check();
     let findings = report.findings.iter().map(|finding| CheckFinding {
         level: finding.level.name(),
         code: finding.code.name().to_string(),

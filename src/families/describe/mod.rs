@@ -60,7 +60,7 @@ pub(super) fn describe_iprof(data: &[u8], limits: &Limits) -> Description {
     let mut description = Description::new("GraalVM iprof", data.len() as u64);
     description.supported = true;
     let options = iprof::ReadOptions { limits: *limits, ..iprof::ReadOptions::default() };
-    let examination = iprof::examine(data, &options);
+    let examination = iprof::Reader::from_bytes(data, &options).examine();
     let mut part = PartDescription { version: examination.version.clone(), ..PartDescription::default() };
     part.written_by = Some("GraalVM native images built with --pgo-instrument".to_string());
     part.read_by = Some("native-image --pgo".to_string());
