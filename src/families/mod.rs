@@ -29,6 +29,8 @@ pub use crate::instr::encode::{Encoded, OutputFormat, Saved, WriteOptions, encod
 pub use crate::instr::open::{ReadOptions, open_reader};
 pub use crate::instr::target::{Evidence, Reason, Target, TargetRequest, TargetSource};
 pub use ask::{check_file, describe, diff_files};
+#[cfg(feature = "correlate")]
+pub use describe::program::{ProgramReport, report_program};
 pub use diff::FileDiff;
 pub use merge::{
     Facts, FactsRequest, FailedMerge, FailureMode, InputOutcome, InputReport, InputVersion, MergeOptions, MergeReport,

@@ -5,9 +5,12 @@
 //! indexed ones those of `InstrProf.h`. From release 13 on the release's own
 //! compiler and llvm-profdata were at hand: their files confirm the versions,
 //! and what is written for the release is compared with what its tool writes.
-//! Older rows are marked as inferred. What a rustc bundles is what its `rustc -vV`
-//! printed. Which LLVM is in a Swift or an Xcode is inferred from the branches that
-//! Apple's compilers are built from: their own numbers say little about it.
+//! Older rows are marked as inferred. The LLVM of a rustc is what its `rustc -vV`
+//! printed; from [`FIRST_INFERRED_RUSTC`] on it is inferred from the pull requests
+//! that changed it (the nightly of 2026-08-06, 1.99, was the first with LLVM 23, and
+//! rust-lang/rust#162476 made it 23.1.1). Which LLVM is in a Swift or an Xcode is
+//! inferred from the branches that Apple's compilers are built from: their own
+//! numbers say little about it.
 
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -84,7 +87,7 @@ pub struct ReleaseRow {
     pub indexed_version: u32,
     /// Whether a version above is inferred rather than seen in a file or tool.
     pub inferred: bool,
-    /// First and last minor number of rustc 1.x that bundles it.
+    /// First and last minor number of rustc 1.x that bundles it; see [`FIRST_INFERRED_RUSTC`].
     pub rustc: Option<(u32, u32)>,
     /// Releases of Swift on swift.org that contain it; inferred.
     pub swift: &'static [&'static str],
@@ -102,6 +105,11 @@ impl ReleaseRow {
     pub fn rustc_words(&self) -> Option<String> {
         self.rustc.map(|(first, last)| range_words(first, last))
     }
+
+    /// Returns true if the LLVM of a rustc of the row is inferred.
+    pub fn rustc_is_inferred(&self) -> bool {
+        self.rustc.is_some_and(|(_, last)| last >= FIRST_INFERRED_RUSTC)
+    }
 }
 
 const fn row(
@@ -115,6 +123,9 @@ const fn row(
 ) -> ReleaseRow {
     ReleaseRow { llvm, major, raw_version, indexed_version, inferred, rustc, swift, xcode }
 }
+
+/// The first rustc 1.x whose LLVM is inferred: no program of it was at hand.
+const FIRST_INFERRED_RUSTC: u32 = 98;
 
 const SEEN: bool = false;
 const INFERRED: bool = true;
@@ -145,7 +156,7 @@ pub const RELEASES: [ReleaseRow; 25] = [
     row("20", 20, (10, 12), SEEN, Some((87, 90)), &[], &[]),
     row("21", 21, (10, 12), SEEN, Some((91, 94)), &["6.3", "6.4"], &["26.4", "27.0", "27.1"]),
     row("22", 22, (10, 13), SEEN, Some((95, 98)), &[], &[]),
-    row("23", 23, (11, 14), SEEN, Some((99, 100)), &[], &[]),
+    row("23", 23, (11, 14), SEEN, Some((99, 102)), &[], &[]),
 ];
 
 /// The row of a toolchain: `llvm-14`, `clang-3.9`, `rustc-1.75`, `rust-1.75.0`,
@@ -380,7 +391,7 @@ mod tests {
             ("xcode-16.3", "19"),
             ("rustc-1.98", "22"),
             ("rustc-1.99", "23"),
-            ("rustc-1.100.0-nightly", "23"),
+            ("rustc-1.102.0-nightly", "23"),
             ("swift-6.3.1", "21"),
             ("swift-6.4", "21"),
             ("xcode-26.3", "19"),
@@ -404,8 +415,8 @@ mod tests {
             ("llvm16", "unknown toolchain \"llvm16\"", spellings),
             ("rustc", "unknown toolchain \"rustc\"", spellings),
             ("gcc-12", "unknown toolchain \"gcc-12\"", spellings),
-            ("rustc-1.101", "rustc 1.101 is newer than rustc 1.100, the newest that is known", newer),
-            ("rustc-2.0", "rustc 2.0 is newer than rustc 1.100, the newest that is known", newer),
+            ("rustc-1.103", "rustc 1.103 is newer than rustc 1.102, the newest that is known", newer),
+            ("rustc-2.0", "rustc 2.0 is newer than rustc 1.102, the newest that is known", newer),
             ("llvm-24.1", "LLVM 24 is newer than LLVM 23, the newest that is known", newer),
             ("swift-6.5", "Swift 6.5 is newer than Swift 6.4, the newest that is known", newer),
             ("xcode-28", "Xcode 28.0 is newer than Xcode 27.1, the newest that is known", newer),

@@ -2,6 +2,8 @@
 
 pub(super) mod foreign;
 pub(super) mod instr;
+#[cfg(feature = "correlate")]
+pub(super) mod program;
 pub(super) mod stacks;
 
 use crate::compat::Compat;
