@@ -103,7 +103,7 @@ fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettin
         Some(Family::Iprof) => iprof::merge(inputs, settings, &watch).map(Merged::Iprof),
         Some(Family::Stacks) => {
             let opened = opened(inputs, StoredFamily::Stacks, settings)?;
-            stacks::merge(opened.as_ref().map_or(inputs, |(inputs, _)| inputs), settings).map(Merged::Stacks)
+            stacks::merge(opened.as_ref().map_or(inputs, |(inputs, _)| inputs), settings, &watch).map(Merged::Stacks)
         }
         // What is no profile is said by the readers of these.
         _ => instr::merge(inputs, settings, watch).map(Merged::Instr),

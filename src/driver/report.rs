@@ -73,13 +73,13 @@ impl InputReport {
     }
 }
 
-/// A merge that failed.
+/// A merge that failed, and the outcome of each input.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FailedMerge {
-    /// The error.
+    /// The error that ended the merge.
     pub error: Error,
-    /// One report per input, in order; empty if the error came before the first input or ended the run.
+    /// The inputs and their outcomes, in order; empty if none was read.
     pub inputs: Vec<InputReport>,
 }
 

@@ -5,9 +5,7 @@
 
 mod documents;
 pub mod iprof;
-pub mod memprof;
 pub mod mixed;
-pub mod stacks;
 
 pub use crate::driver::{Facts, FactsRequest, Minimums};
 pub use crate::instr::file_merge::MergeOptions;

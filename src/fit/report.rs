@@ -373,14 +373,24 @@ pub enum Class {
     Moved,
     /// Nothing of the new build is like it.
     Gone,
+    /// The function is there, but without line tables or pseudo-probes, so its samples have no place in it.
+    Unusable,
     /// Nothing can be said: the new build does not tell of such records.
     NotCompared,
 }
 
 impl Class {
     /// All of them, in the order of reports.
-    pub const ALL: [Self; 7] =
-        [Self::Used, Self::OtherRelease, Self::Changed, Self::Renamed, Self::Moved, Self::Gone, Self::NotCompared];
+    pub const ALL: [Self; 8] = [
+        Self::Used,
+        Self::OtherRelease,
+        Self::Changed,
+        Self::Renamed,
+        Self::Moved,
+        Self::Gone,
+        Self::Unusable,
+        Self::NotCompared,
+    ];
 
     /// The class in words.
     pub fn words(self) -> &'static str {
@@ -391,6 +401,7 @@ impl Class {
             Self::Renamed => "renamed (a guess)",
             Self::Moved => "moved",
             Self::Gone => "gone",
+            Self::Unusable => "without lines or probes",
             Self::NotCompared => "not compared",
         }
     }

@@ -171,24 +171,18 @@ fn unreadable(format: Format, compat: Compat) -> Error {
     if compat.is_llvm() {
         return Error::new(ErrorKind::UnrecognizedFormat);
     }
-    let error = Error::new(match format {
-        Format::Unknown | Format::OtherText | Format::OtherJson => ErrorKind::UnrecognizedFormat,
-        known => ErrorKind::Unsupported { what: format!("{known} as an LLVM instrumentation profile") },
-    });
+    if let Some(error) = format.not_a_profile() {
+        return error;
+    }
+    let error = Error::new(ErrorKind::Unsupported { what: format!("{format} as an LLVM instrumentation profile") });
     match format {
         sample if sample.is_sample_profile() => {
             error.with_hint("sample profiles are merged, shown and converted by themselves: name one first")
         }
         Format::RawMemProf | Format::YamlMemProf => error.with_hint(Hint::ShowOrMergeMemory),
-        Format::Gcda => error.with_hint("use `gcov-tool` of the GCC that wrote it"),
         Format::Iprof => error.with_hint(Hint::ConvertToLlvm),
         Format::Jfr => error.with_hint(Hint::ConvertToIprof),
         Format::Pprof | Format::Collapsed => error.with_hint(Hint::ShowStacks),
-        Format::OtherText => {
-            error.with_hint("it is text, and no profile: below the name of a function its hash is expected")
-        }
-        Format::OtherJson => error.with_hint("it is JSON, and no iprof"),
-        Format::Unknown => error.with_hint("a profile begins with a magic number; is this the right file?"),
         _ => error,
     }
 }

@@ -2,10 +2,10 @@
 
 mod commands;
 mod dialects;
+mod drawing;
 mod events;
 mod gates;
 mod outline;
 mod perf;
-mod pictures;
 mod recordings;
 mod webdriver;

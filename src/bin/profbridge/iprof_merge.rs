@@ -10,7 +10,7 @@ use crate::words::{PARTIAL_SUFFIX, inputs_of};
 use clap::{Args, ValueEnum};
 use profbridge::families::merge::iprof::{IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files};
 use profbridge::families::partial::{StoredFamily, encode_kept, keep_inputs};
-use profbridge::families::{Facts, FactsRequest, FailedMerge, InputOutcome, InputReport, input_totals};
+use profbridge::families::{Facts, FactsRequest, FailedMerge, InputOutcome, InputReport, inputs};
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::iprof::{self, BranchClash, Finding, Weight};
@@ -144,7 +144,7 @@ impl Sum for IprofSum<'_> {
     }
 
     fn total_of(&self, input: &Input) -> Result<u128> {
-        input_totals::iprof_total(input, &self.merge.options.read)
+        inputs::iprof_total(input, &self.merge.options.read)
     }
 
     fn facts(&self, wanted: FactsRequest) -> Result<Facts> {

@@ -12,7 +12,7 @@ use crate::target::ResolvedTarget;
 use crate::words::number_of;
 use profbridge::families::merge::iprof::IprofMergeOptions;
 use profbridge::families::merge::mixed::{MixedSum, is_document, merge_mixed};
-use profbridge::families::{self, Facts, FactsRequest, WriteOptions, input_totals};
+use profbridge::families::{self, Facts, FactsRequest, WriteOptions, inputs};
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::instr::cross_release::Finding;
 use profbridge::instr::encode::facts_of;
@@ -123,8 +123,8 @@ impl Sum for BridgedSum<'_> {
 
     fn total_of(&self, input: &Input) -> Result<u128> {
         match is_document(input) {
-            true => input_totals::iprof_total(input, &self.options.read),
-            false => input_totals::instr_total(input, &self.options.llvm.read),
+            true => inputs::iprof_total(input, &self.options.read),
+            false => inputs::instr_total(input, &self.options.llvm.read),
         }
     }
 

@@ -1,0 +1,219 @@
+//! Common options of the commands that draw profiles: inputs, baseline, output and heading.
+
+use crate::console;
+use crate::memprof::DrawMemoryArgs;
+use crate::outputs::{refuse_replacing, refuse_terminal};
+use crate::stacks::StackArgs;
+use clap::Args;
+use profbridge::call_chains::{MethodPattern, samples_with_methods};
+use profbridge::compression::{Compression, uncompressed_name};
+use profbridge::families::OutputForm;
+use profbridge::families::draw::{Content, View, outlined_graph, overlap_table, read_content};
+use profbridge::input::{Input, output};
+use profbridge::render::{FlameGraph, SvgOptions, Table};
+use profbridge::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Options for inputs, baseline, output and heading.
+#[derive(Debug, Args)]
+pub(crate) struct PictureArgs {
+    /// Recordings, collapsed or folded stacks, an iprof, memory profiles, for a report also LLVM profiles; `-` is
+    /// standard input
+    #[arg(value_name = "FILE", required = true)]
+    inputs: Vec<PathBuf>,
+    /// A profile of the same kind to compare with
+    #[arg(long, value_name = "FILE")]
+    baseline: Vec<PathBuf>,
+    /// Where to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The heading; by default the names of the inputs
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// Only stacks that hold METHOD: a package, class, method, or /REGEX/
+    #[arg(long, visible_alias = "filter", value_name = "METHOD")]
+    include: Vec<String>,
+    /// Only stacks that do not hold METHOD
+    #[arg(long, value_name = "METHOD")]
+    exclude: Vec<String>,
+    /// Begin with what ran and follow its callers
+    #[arg(long)]
+    reverse: bool,
+    /// Draw what METHOD calls, merged wherever it is called from; with --reverse what calls it
+    #[arg(long, value_name = "METHOD")]
+    merge: Option<String>,
+    /// Draw the stacks of each thread by themselves
+    #[arg(long)]
+    per_thread: bool,
+    #[command(flatten)]
+    stacks: StackArgs,
+    #[command(flatten)]
+    memory: DrawMemoryArgs,
+}
+
+/// File extensions of image formats that cannot be written.
+const OTHER_PICTURES: [&str; 6] = [".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf"];
+
+/// The format of a drawing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PictureFormat {
+    /// An HTML page.
+    Html,
+    /// An SVG image.
+    Svg,
+}
+
+impl PictureArgs {
+    /// Reads the inputs and the baseline, and writes the result of `draw` for heading, content and baseline.
+    pub(crate) fn run(
+        &self,
+        draw: impl FnOnce(String, &Content, Option<&Content>) -> Result<String>,
+    ) -> Result<ExitCode> {
+        self.refuse_output()?;
+        let baseline = if self.baseline.is_empty() { None } else { Some(self.read(&self.baseline)?) };
+        let content = self.read(&self.inputs)?;
+        if baseline.is_none() {
+            self.reject_empty_result(&content)?;
+        }
+        let picture = draw(self.title(), &content, baseline.as_ref())?;
+        self.write(&picture)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Draws one large text without reading all of it; `None` if other options are given.
+    pub(crate) fn run_outlined(
+        &self,
+        svg: &SvgOptions,
+        draw: impl FnOnce(String, &FlameGraph) -> String,
+    ) -> Result<Option<ExitCode>> {
+        self.refuse_output()?;
+        let [input] = &self.inputs[..] else { return Ok(None) };
+        let is_filtered = !self.include.is_empty() || !self.exclude.is_empty() || !self.stacks.takes_all();
+        if !self.baseline.is_empty() || self.is_turned() || is_filtered {
+            return Ok(None);
+        }
+        let Some((graph, warnings)) = outlined_graph(&Input::from(input), &self.stacks.read_options(), svg)? else {
+            return Ok(None);
+        };
+        warnings.iter().for_each(console::warning);
+        self.write(&draw(self.title(), &graph))?;
+        Ok(Some(ExitCode::SUCCESS))
+    }
+
+    /// Rejects outputs with the file extension of a profile or of another image format, and outputs that are inputs.
+    pub(crate) fn refuse_output(&self) -> Result<()> {
+        let inputs: Vec<Input> = self.inputs.iter().chain(&self.baseline).map(Input::new).collect();
+        refuse_replacing(&inputs, &self.output, "a picture", false, |_| false)?;
+        let name = self.output.to_string_lossy().to_ascii_lowercase();
+        if let Some(extension) = OTHER_PICTURES.iter().find(|extension| name.ends_with(**extension)) {
+            let error = Error::usage(format!("no {extension} is written")).in_file(&self.output);
+            return Err(error.with_hint("name the output .svg for a drawing, or .html for a page"));
+        }
+        match OutputForm::of_name(&self.output) {
+            Ok(Some(form)) if self.named_format().is_none() => {
+                let error = Error::usage(format!("a picture is not {}", form.words())).in_file(&self.output);
+                Err(error.with_hint("name the output .svg or .html; `profbridge convert` writes profiles"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Rejects an empty drawing if the options select stacks. Stacks in the baseline alone are enough for a drawing.
+    fn reject_empty_result(&self, content: &Content) -> Result<()> {
+        let is_chosen = !self.include.is_empty() || !self.exclude.is_empty() || !self.stacks.takes_all();
+        match content.has_stacks() {
+            None if is_chosen => {
+                let error = Error::usage("the profile has no stacks to choose from").in_file(&self.inputs[0]);
+                return Err(error.with_hint("--include, --exclude and the options for stacks mean nothing to it"));
+            }
+            Some(false) if is_chosen => {}
+            _ => return Ok(()),
+        }
+        let hint = "--include, --exclude and the options for stacks leave none of what the input holds";
+        Err(Error::nothing_found("there is no stack to draw").with_hint(hint).in_file(&self.inputs[0]))
+    }
+
+    fn read(&self, paths: &[PathBuf]) -> Result<Content> {
+        let mut options = self.stacks.read_options();
+        options.memory = self.memory.options();
+        let inputs: Vec<Input> = paths.iter().map(Input::new).collect();
+        let (content, warnings) = read_content(&inputs, &options, &self.stacks.selection())?;
+        warnings.iter().for_each(console::warning);
+        let parse = |texts: &[String]| texts.iter().map(|text| MethodPattern::parse(text)).collect::<Result<Vec<_>>>();
+        let (only, exclude) = (parse(&self.include)?, parse(&self.exclude)?);
+        if only.is_empty() && exclude.is_empty() {
+            return Ok(content);
+        }
+        Ok(content.map_stacks(|table| samples_with_methods(table, &only, &exclude)))
+    }
+
+    /// Returns the format that the file extension of the output selects, compressed or not; `None` if it selects none.
+    pub(crate) fn named_format(&self) -> Option<PictureFormat> {
+        match uncompressed_name(&self.output)?.rsplit_once('.')?.1 {
+            "html" | "htm" => Some(PictureFormat::Html),
+            "svg" => Some(PictureFormat::Svg),
+            _ => None,
+        }
+    }
+
+    /// Returns the flame graph in the orientation given by the options.
+    pub(crate) fn flame_graph(&self, content: &Content, baseline: Option<&Content>) -> Result<FlameGraph> {
+        let mut view = View::default();
+        (view.reversed, view.by_thread) = (self.reverse, self.per_thread);
+        view.method = self.merge.as_deref().map(MethodPattern::parse).transpose()?;
+        content.flame_graph(baseline, &view).map_err(|error| match &self.inputs[..] {
+            [input] => error.in_file(input),
+            _ => error,
+        })
+    }
+
+    /// Returns true if the flame graph is reversed, split by thread or merged at a method.
+    pub(crate) fn is_turned(&self) -> bool {
+        self.reverse || self.per_thread || self.merge.is_some()
+    }
+
+    /// Returns the overlap of the input with the baseline; `None` if `diff` compares other data.
+    pub(crate) fn overlap(&self) -> Result<Option<Table>> {
+        let ([before], [now]) = (&self.baseline[..], &self.inputs[..]) else { return Ok(None) };
+        let (before, now) = (&Input::from(before), &Input::from(now));
+        let is_filtered = !self.include.is_empty() || !self.exclude.is_empty();
+        if is_filtered || before.is_pipe() || now.is_pipe() {
+            return Ok(None);
+        }
+        overlap_table(before, now, &self.stacks.read_options(), &self.stacks.selection()).map(Some)
+    }
+
+    /// Returns the given input files.
+    pub(crate) fn inputs(&self) -> &[PathBuf] {
+        &self.inputs
+    }
+
+    /// Replaces the output, compressed according to its file extension.
+    pub(crate) fn write(&self, picture: &str) -> Result<()> {
+        refuse_terminal(&self.output, Compression::of_output(&self.output)?.is_none())?;
+        output::replace_by_name(&self.output, picture.as_bytes())
+    }
+
+    /// Returns the heading of a comparison with a newer build.
+    pub(crate) fn title_against(&self, against: &Path) -> String {
+        let name = Path::new(against.file_name().unwrap_or(against.as_os_str())).display();
+        self.title.clone().unwrap_or_else(|| format!("{} in {name}", self.title()))
+    }
+
+    /// Returns the requested heading, or the names of the files without their directories.
+    fn title(&self) -> String {
+        let names = |paths: &[PathBuf]| {
+            let name = |path: &PathBuf| Path::new(path.file_name().unwrap_or(path.as_os_str())).display().to_string();
+            match paths {
+                [first, _, _, ..] => format!("{} and {} more", name(first), paths.len() - 1),
+                _ => paths.iter().map(name).collect::<Vec<_>>().join(", "),
+            }
+        };
+        match (&self.title, &self.baseline[..]) {
+            (Some(title), _) => title.clone(),
+            (None, []) => names(&self.inputs),
+            (None, baseline) => format!("{} against {}", names(&self.inputs), names(baseline)),
+        }
+    }
+}
