@@ -11,9 +11,7 @@ use profbridge::input::WeightedInput;
 use profbridge::instr::{FunctionRecord, Profile, ProfileKind, ProfileReader, Release, ValueCount, ValueKind};
 use profbridge::instr::{MergeOptions, Merger};
 use profbridge::iprof::statistics::{StatisticsOptions, statistics_from};
-use profbridge::iprof::{
-    self, BranchRow, CountEntry, Document, Frame, MethodHandle, Reader,
-};
+use profbridge::iprof::{self, BranchRow, CountEntry, Document, Frame, MethodHandle, Reader};
 use profbridge::raw;
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -254,8 +252,9 @@ fn iprof_files(criterion: &mut Criterion) {
     let deep = iprof::Writer::new(&write).to_bytes(&samples);
     let mut group = criterion.benchmark_group("iprof");
     group.throughput(Throughput::Bytes(bytes.len() as u64));
-    group
-        .bench_function("read", |bencher| bencher.iter(|| iprof::Reader::from_bytes(black_box(&bytes), &read).read().expect("a good file")));
+    group.bench_function("read", |bencher| {
+        bencher.iter(|| iprof::Reader::from_bytes(black_box(&bytes), &read).read().expect("a good file"))
+    });
     group.bench_function("check", |bencher| bencher.iter(|| Reader::new(black_box(&bytes[..]), &read).check()));
     group.bench_function("statistics", |bencher| {
         let mut options = StatisticsOptions::default();
@@ -266,7 +265,9 @@ fn iprof_files(criterion: &mut Criterion) {
     // Little but the text of contexts.
     group.throughput(Throughput::Bytes(deep.len() as u64));
     group.bench_function("contexts read", |bencher| bencher.iter(|| Reader::new(black_box(&deep[..]), &read).check()));
-    group.bench_function("contexts written", |bencher| bencher.iter(|| iprof::Writer::new(&write).to_bytes(black_box(&samples))));
+    group.bench_function("contexts written", |bencher| {
+        bencher.iter(|| iprof::Writer::new(&write).to_bytes(black_box(&samples)))
+    });
     group.finish();
 }
 

@@ -22,7 +22,8 @@ pub fn iprof(data: &[u8]) {
     assert_eq!(examined.verdict, streamed.verdict, "reading in pieces is another reading");
     let Some(document) = examined.document else { return };
     let bytes = iprof::Writer::new(&WriteOptions::default()).to_bytes(&document);
-    let (again, _) = iprof::Reader::from_bytes(&bytes, &ReadOptions::default()).read().expect("what was written can be read");
+    let (again, _) =
+        iprof::Reader::from_bytes(&bytes, &ReadOptions::default()).read().expect("what was written can be read");
     assert_eq!(iprof::Writer::new(&WriteOptions::default()).to_bytes(&again), bytes, "writing again gives other bytes");
 }
 

@@ -30,7 +30,8 @@ pub fn canon(document: &Document) -> String {
 
 /// The document as it is, as text.
 pub fn text_of(document: &Document) -> String {
-    String::from_utf8(iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(document)).expect("the writer writes UTF-8")
+    String::from_utf8(iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(document))
+        .expect("the writer writes UTF-8")
 }
 
 /// The document without the member `llvm`, as text.

@@ -2,7 +2,7 @@
 
 use crate::console;
 use clap::Args;
-use profbridge::bridge::extension::MEMBER;
+use profbridge::bridge::MEMBER;
 use profbridge::compression::Compression;
 use profbridge::input;
 use profbridge::iprof::{self, Document, Finding, InstanceofSpelling, Layout, SectionKind, WriteOptions};
@@ -49,7 +49,8 @@ impl IprofWriteArgs {
         part: impl FnOnce(Vec<u8>) -> Result<Vec<u8>>,
         output: &Path,
     ) -> Result<()> {
-        let document = compressed(iprof::Writer::new(&self.options(None)).to_bytes(document), output, Some(Compression::Gzip))?;
+        let document =
+            compressed(iprof::Writer::new(&self.options(None)).to_bytes(document), output, Some(Compression::Gzip))?;
         input::output::replace(output, &part(document)?)
     }
 

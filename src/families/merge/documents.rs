@@ -6,8 +6,7 @@
 //! `llvm`). These merge as LLVM merges, so each document is split into LLVM's records and the rest. Whether an input
 //! carries such records is known only at its end: the merge then starts again.
 
-use crate::bridge::extension::MEMBER;
-use crate::bridge::{self, Parts, ToIprofOptions, Trust};
+use crate::bridge::{self, MEMBER, Parts, ToIprofOptions, Trust};
 use crate::cancel::Cancel;
 use crate::driver::{FailureMode, InputOutcome, InputReport, InputTurn, Merge, MergeJob, RunOptions};
 use crate::error::{Error, Level, Result, Warning};
@@ -16,7 +15,8 @@ use crate::input::{Format, Input};
 use crate::instr::Merger as LlvmMerger;
 use crate::instr::file_merge::MergeOptions;
 use crate::iprof::{
-    self, BranchClash, Code, Document, Finding, Findings, Merger, Reader, SectionKind, SectionTotals, SectionWeights, Weight,
+    self, BranchClash, Code, Document, Finding, Findings, Merger, Reader, SectionKind, SectionTotals, SectionWeights,
+    Weight,
 };
 use crate::memory::{self, HOLD_SUMS};
 use crate::model::{Loss, Losses, Profile};

@@ -222,7 +222,10 @@ fn tables_in_common_are_read_like_any() {
         let mut merger = Merger::new(MergeOptions::default());
         let mut documents = Vec::new();
         for text in [first, second] {
-            match (merger.add_from(Reader::new(text.as_bytes(), &options), 1), Reader::from_bytes(text.as_bytes(), &options).read()) {
+            match (
+                merger.add_from(Reader::new(text.as_bytes(), &options), 1),
+                Reader::from_bytes(text.as_bytes(), &options).read(),
+            ) {
                 (Ok(added), Ok((document, expected))) => {
                     assert_eq!(format!("{:?}", added.findings), format!("{expected:?}"), "{text} after {first}");
                     documents.push(document);

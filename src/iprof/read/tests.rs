@@ -55,7 +55,11 @@ fn leading_zeros_are_ignored() {
     let text = whole(r#","callCountProfiles":[{"ctx":"01:00","records":[5]},{"ctx":"1:0","records":[6]}]"#);
     assert_eq!(codes(&text), ["duplicate-context"]);
     let (document, _) = Reader::from_bytes(text.as_bytes(), &ReadOptions::default()).read().unwrap();
-    assert!(String::from_utf8(Writer::new(&WriteOptions::default()).to_bytes(&document)).unwrap().contains(r#""ctx":"1:0""#));
+    assert!(
+        String::from_utf8(Writer::new(&WriteOptions::default()).to_bytes(&document))
+            .unwrap()
+            .contains(r#""ctx":"1:0""#)
+    );
 }
 
 #[test]
@@ -312,7 +316,8 @@ mod copying {
     #[test]
     fn an_output_that_fails_ends_the_copy() {
         let mut full = &mut [0u8; 7][..];
-        let failed = Reader::new(calls(r#"{"ctx":"3:0","records":[4]}"#).as_bytes(), &ReadOptions::default()).copy_to(&mut full);
+        let failed =
+            Reader::new(calls(r#"{"ctx":"3:0","records":[4]}"#).as_bytes(), &ReadOptions::default()).copy_to(&mut full);
         assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::WriteZero);
     }
 }

@@ -456,7 +456,8 @@ mod tests {
         let mut options = ReadOptions::default();
         (options.find_duplicates, options.accept_errors, options.salvage) = (true, true, true);
         options.threads = NonZeroUsize::new(threads);
-        let found = if streamed { Reader::new(text, &options).examine() } else { Reader::from_bytes(text, &options).examine() };
+        let found =
+            if streamed { Reader::new(text, &options).examine() } else { Reader::from_bytes(text, &options).examine() };
         let plain = |finding: &Finding| format!("{:?}", Finding { offset: None, ..finding.clone() });
         let findings = found.findings.iter().map(|finding| (plain(finding), finding.offset)).collect();
         let repairs = found.findings.repairs().map(|repair| format!("{repair:?}"));
