@@ -95,7 +95,7 @@ impl SectionTotals {
     ///
     /// # Errors
     ///
-    /// As [`read_from`](crate::iprof::read_from).
+    /// As [`Reader::read`](crate::iprof::Reader::read).
     pub fn read_from(stream: impl Read, options: &ReadOptions) -> Result<Self> {
         let mut totals = Self::default();
         read_stream(stream, options, &mut totals).accepted(options)?;
