@@ -253,7 +253,7 @@ fn iprof_files(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("iprof");
     group.throughput(Throughput::Bytes(bytes.len() as u64));
     group.bench_function("read", |bencher| {
-        bencher.iter(|| iprof::Reader::from_bytes(black_box(&bytes), &read).read().expect("a good file"))
+        bencher.iter(|| Reader::from_bytes(black_box(&bytes), &read).read().expect("a good file"))
     });
     group.bench_function("check", |bencher| bencher.iter(|| Reader::new(black_box(&bytes[..]), &read).check()));
     group.bench_function("statistics", |bencher| {

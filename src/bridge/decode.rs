@@ -33,7 +33,7 @@ impl<'p> BridgeRecord<'p> {
         record: RecordView<'p>,
         is_method: &mut dyn FnMut(&'p [u8]) -> bool,
     ) -> Option<Self> {
-        let parsed = RecordName::parse_with(name, is_method)?;
+        let parsed = RecordName::parse(name, is_method)?;
         let kinds = [ValueKind::VTableTarget, ValueKind::IndirectCallTarget];
         let context_sensitive = parsed.is_context_sensitive();
         let receivers = kinds.into_iter().find(|kind| func_hash(name, *kind, context_sensitive) == record.func_hash)?;

@@ -201,14 +201,9 @@ pub enum RecordName<'a> {
 }
 
 impl<'a> RecordName<'a> {
-    /// Reads a name; `None` when the bridge would not have made it.
-    pub fn parse(name: &'a [u8]) -> Option<Self> {
-        Self::parse_with(name, &mut |method| MethodIdentity::parse(method).is_some())
-    }
-
-    /// As [`parse`](Self::parse), asking `is_method` whether a text is a method
-    /// in the notation: many names share few methods.
-    pub(super) fn parse_with(name: &'a [u8], is_method: &mut dyn FnMut(&'a [u8]) -> bool) -> Option<Self> {
+    /// Reads a name; `None` if the bridge does not write it. `is_method` returns true if a text is a method in the
+    /// notation: many names share few methods.
+    pub(super) fn parse(name: &'a [u8], is_method: &mut dyn FnMut(&'a [u8]) -> bool) -> Option<Self> {
         if name == MONITORS {
             return Some(Self::Monitors);
         }
@@ -457,6 +452,10 @@ mod tests {
     use crate::model::{ValueKind, name_ref};
     use proptest::prelude::*;
 
+    fn parse(name: &[u8]) -> Option<RecordName<'_>> {
+        RecordName::parse(name, &mut |method| MethodIdentity::parse(method).is_some())
+    }
+
     fn spelled(name: &str) -> String {
         let mut out = Vec::new();
         push_type(&mut out, name.as_bytes());
@@ -565,7 +564,7 @@ mod tests {
         let text = "[app.Main#main(java.lang.String[])void:3 @ app.Main#step(app.Shape,int)int:-6 @ \
                     app.Main#main(java.lang.String[])void]";
         assert_eq!(String::from_utf8_lossy(&name), text);
-        let Some(RecordName::Context { callers, method, shape }) = RecordName::parse(&name) else { panic!("{text}") };
+        let Some(RecordName::Context { callers, method, shape }) = parse(&name) else { panic!("{text}") };
         assert_eq!(callers, [frame(MAIN, 3), frame(STEP, -6)]);
         assert_eq!((method, shape.calls), (MAIN.as_bytes(), true));
     }
@@ -574,17 +573,17 @@ mod tests {
     fn a_stack_has_a_bci_on_its_leaf() {
         let mut name = Vec::new();
         push_stack(&mut name, [frame(STEP, 2)].into_iter());
-        assert_eq!(RecordName::parse(&name), Some(RecordName::Stack(vec![frame(STEP, 2)])));
+        assert_eq!(parse(&name), Some(RecordName::Stack(vec![frame(STEP, 2)])));
         name.extend_from_slice(b" {}");
-        assert_eq!(RecordName::parse(&name), None);
+        assert_eq!(parse(&name), None);
     }
 
     #[test]
     fn types_and_monitors_have_names_of_their_own() {
-        assert_eq!(RecordName::parse(b"int[]"), Some(RecordName::Type(b"int[]")));
-        assert_eq!(RecordName::parse(b"{monitors}"), Some(RecordName::Monitors));
+        assert_eq!(parse(b"int[]"), Some(RecordName::Type(b"int[]")));
+        assert_eq!(parse(b"{monitors}"), Some(RecordName::Monitors));
         for other in ["int {}", "[]", "[int:3]", "[a#b()c]", "a#b()c:3", "", "_ZN5ShapeD0Ev;x"] {
-            assert_eq!(RecordName::parse(other.as_bytes()), None, "{other}");
+            assert_eq!(parse(other.as_bytes()), None, "{other}");
         }
     }
 
@@ -603,7 +602,7 @@ mod tests {
         ]), 0..7)) {
             let name = pieces.concat().into_bytes();
             let mut again = Vec::new();
-            match RecordName::parse(&name) {
+            match parse(&name) {
                 None => return Ok(()),
                 Some(RecordName::Context { callers, method, shape }) => {
                     push_context(&mut again, callers.into_iter(), method);

@@ -272,7 +272,7 @@ pub enum IprofHits {
 /// # Errors
 ///
 /// Out of memory, as an I/O error.
-pub fn stacks_from_iprof(document: &Document, hits: IprofHits) -> Result<(StackTable, SampleReport)> {
+pub(crate) fn stacks_from_iprof(document: &Document, hits: IprofHits) -> Result<(StackTable, SampleReport)> {
     let mut table = StackTable::new();
     let mut report = SampleReport::default();
     let mut functions: BTreeMap<MethodHandle, FunctionId> = BTreeMap::new();
@@ -335,7 +335,7 @@ fn intern_method(
 }
 
 /// Adds all methods that an iprof declares to a reference for descriptors.
-pub fn add_reference(document: &Document, reference: &mut crate::stacks::classes::Reference) {
+pub(crate) fn add_reference(document: &Document, reference: &mut crate::stacks::classes::Reference) {
     let tables = &document.tables;
     for method in tables.methods() {
         let names: Option<Vec<&str>> =

@@ -4,7 +4,6 @@
 use crate::bridge::consistency::{Ownership, Trust};
 use crate::bridge::decode::{add_records as add_to_document, own_records};
 use crate::bridge::extension;
-use crate::bridge::extension::Extension;
 use crate::bridge::foreign::{LLVM_NAME, METHOD_TARGETS};
 use crate::bridge::names::EncodedNames;
 use crate::bridge::records::gather;

@@ -58,24 +58,25 @@ macro_rules! handle {
     };
 }
 
-pub mod compare;
-pub mod context;
-pub mod document;
+pub(crate) mod compare;
+pub(crate) mod context;
+pub(crate) mod document;
 mod draw;
-pub mod findings;
+pub(crate) mod findings;
 mod json;
-pub mod merge;
+pub(crate) mod merge;
 mod read;
 mod reader;
-pub mod sections;
+pub(crate) mod sections;
 #[cfg(feature = "serde")]
 mod serialize;
 pub mod statistics;
-pub mod tables;
+pub(crate) mod tables;
 mod transform;
 mod window;
-pub mod writer;
+pub(crate) mod writer;
 
+pub use compare::{Applicability, Fit, SectionFit};
 pub use context::{ContextHandle, ContextTree, Frame, bci};
 pub use document::{Document, InstanceofSpelling, Table, Version};
 pub use draw::IprofContent;

@@ -33,7 +33,7 @@ pub struct ReadReport {
 
 impl ReadReport {
     /// Whether the readable content counts nothing: it has no entry, and no member that the format does not know.
-    pub fn has_tables_only(&self) -> bool {
+    pub(crate) fn has_tables_only(&self) -> bool {
         self.document.as_ref().is_some_and(Document::has_tables_only)
     }
 

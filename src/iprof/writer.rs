@@ -425,7 +425,7 @@ mod tests {
 
     #[test]
     fn compact_files_look_like_graalvms() {
-        let text = String::from_utf8(write(&sample(), &WriteOptions::default())).unwrap();
+        let text = String::from_utf8(Writer::new(&WriteOptions::default()).to_bytes(&sample())).unwrap();
         assert_eq!(
             text,
             concat!(
@@ -441,10 +441,10 @@ mod tests {
     #[test]
     fn pretty_files_hold_the_same_tokens() {
         let options = WriteOptions { layout: Layout::Pretty, ..WriteOptions::default() };
-        let pretty = write(&sample(), &options);
+        let pretty = Writer::new(&options).to_bytes(&sample());
         let mut compact = Vec::new();
         json::write_compact(&mut compact, &pretty);
-        assert_eq!(compact, write(&sample(), &WriteOptions::default()));
+        assert_eq!(compact, Writer::new(&WriteOptions::default()).to_bytes(&sample()));
         assert!(pretty.starts_with(b"{\n  \"version\": \"1.0.0\",\n  \"types\": [\n    {\n      \"id\": 0,"));
         assert!(pretty.ends_with(b"    }\n  ]\n}\n"));
     }

@@ -18,7 +18,7 @@ use crate::iprof::read::{Reader, replay};
 use crate::iprof::reader::{Entry, Reading, Sink};
 use crate::iprof::sections::{BranchRow, CountEntry, Records, RowSection, SectionKind, TypeCount};
 use crate::iprof::tables::{ImportMode, Mapping, Tables};
-pub use branches::{BranchClash, Resolved};
+pub use branches::BranchClash;
 use sites::Sites;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl SectionWeights {
 
     /// For each input: its weight, times what brings the total of each section
     /// to that of the input with the largest.
-    pub fn normalized(inputs: &[(Weight, SectionTotals)]) -> Vec<Self> {
+    pub(crate) fn normalized(inputs: &[(Weight, SectionTotals)]) -> Vec<Self> {
         let most = |kind: SectionKind| inputs.iter().map(|(_, totals)| totals.of(kind)).max().unwrap_or(0);
         let weights = |(weight, totals): &(Weight, SectionTotals)| {
             Self(SectionKind::ALL.map(|kind| weight.scaled_to(totals.of(kind), most(kind))))
@@ -260,7 +260,7 @@ impl Merger {
     }
 
     /// Whether an input had this member, which is not part of the format.
-    pub fn has_seen_member(&self, name: &[u8]) -> bool {
+    pub(crate) fn has_seen_member(&self, name: &[u8]) -> bool {
         self.foreign.contains_key(name)
     }
 

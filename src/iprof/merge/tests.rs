@@ -3,6 +3,7 @@ use crate::iprof::merge::*;
 use crate::iprof::{BranchRow, ReadOptions, TypeHandle, WriteOptions, Writer, canonical, canonical_with};
 use proptest::prelude::*;
 use std::cell::Cell;
+use std::io::Read;
 use std::num::NonZeroUsize;
 
 fn document(text: &str) -> Document {
