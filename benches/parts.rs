@@ -11,9 +11,7 @@ use profbridge::input::WeightedInput;
 use profbridge::instr::{FunctionRecord, Profile, ProfileKind, ProfileReader, Release, ValueCount, ValueKind};
 use profbridge::instr::{MergeOptions, Merger};
 use profbridge::iprof::statistics::{StatisticsOptions, statistics_from};
-use profbridge::iprof::{
-    self, BranchRow, CountEntry, Document, Frame, MethodHandle, SectionWeights, Weight, check_from,
-};
+use profbridge::iprof::{self, BranchRow, CountEntry, Document, Frame, MethodHandle, Reader};
 use profbridge::raw;
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -247,37 +245,39 @@ fn iprof_read_options() -> iprof::ReadOptions {
 fn iprof_files(criterion: &mut Criterion) {
     let (read, write) = (iprof_read_options(), iprof_write_options());
     let document = iprof_document(0);
-    let bytes = iprof::write(&document, &write);
+    let bytes = iprof::Writer::new(&write).to_bytes(&document);
     let mut samples = document.clone();
     samples.remove_section(iprof::SectionKind::CallCount);
     samples.remove_section(iprof::SectionKind::Conditional);
-    let deep = iprof::write(&samples, &write);
+    let deep = iprof::Writer::new(&write).to_bytes(&samples);
     let mut group = criterion.benchmark_group("iprof");
     group.throughput(Throughput::Bytes(bytes.len() as u64));
-    group
-        .bench_function("read", |bencher| bencher.iter(|| iprof::read(black_box(&bytes), &read).expect("a good file")));
-    group.bench_function("check", |bencher| bencher.iter(|| check_from(black_box(&bytes[..]), &read)));
+    group.bench_function("read", |bencher| {
+        bencher.iter(|| Reader::from_bytes(black_box(&bytes), &read).read().expect("a good file"))
+    });
+    group.bench_function("check", |bencher| bencher.iter(|| Reader::new(black_box(&bytes[..]), &read).check()));
     group.bench_function("statistics", |bencher| {
         let mut options = StatisticsOptions::default();
         options.read = read.clone();
         bencher.iter(|| statistics_from(black_box(&bytes[..]), &options).expect("a good file"));
     });
-    group.bench_function("write", |bencher| bencher.iter(|| iprof::write(black_box(&document), &write)));
+    group.bench_function("write", |bencher| bencher.iter(|| iprof::Writer::new(&write).to_bytes(black_box(&document))));
     // Little but the text of contexts.
     group.throughput(Throughput::Bytes(deep.len() as u64));
-    group.bench_function("contexts read", |bencher| bencher.iter(|| check_from(black_box(&deep[..]), &read)));
-    group.bench_function("contexts written", |bencher| bencher.iter(|| iprof::write(black_box(&samples), &write)));
+    group.bench_function("contexts read", |bencher| bencher.iter(|| Reader::new(black_box(&deep[..]), &read).check()));
+    group.bench_function("contexts written", |bencher| {
+        bencher.iter(|| iprof::Writer::new(&write).to_bytes(black_box(&samples)))
+    });
     group.finish();
 }
 
 fn iprof_merging(criterion: &mut Criterion) {
     let (read, write) = (iprof_read_options(), iprof_write_options());
-    let weights = SectionWeights::uniform(Weight::ONE);
-    let [bytes, turned] = [0, ENTRIES / 3].map(|turn| iprof::write(&iprof_document(turn), &write));
+    let [bytes, turned] = [0, ENTRIES / 3].map(|turn| iprof::Writer::new(&write).to_bytes(&iprof_document(turn)));
     let merged = |inputs: &[&[u8]]| {
         let mut merger = iprof::Merger::new(iprof::MergeOptions::default());
         for input in inputs {
-            merger.add_from(black_box(*input), &read, &weights).expect("a good file");
+            merger.add_from(Reader::new(black_box(*input), &read), 1).expect("a good file");
         }
         merger
     };
@@ -286,7 +286,7 @@ fn iprof_merging(criterion: &mut Criterion) {
     group.bench_function("first input", |bencher| bencher.iter(|| merged(&[&bytes])));
     for (name, second) in [("in the same order", &bytes), ("in another order", &turned)] {
         let add = |mut merger: iprof::Merger| {
-            merger.add_from(black_box(&second[..]), &read, &weights).expect("a good file");
+            merger.add_from(Reader::new(black_box(&second[..]), &read), 1).expect("a good file");
             merger
         };
         group.bench_function(format!("second input {name}"), |bencher| {

@@ -20,11 +20,13 @@ pub fn laws(data: &[u8]) {
 }
 
 fn document(data: &[u8]) {
-    let Ok((document, _)) = iprof::read(data, &ReadOptions::default()) else { return };
+    let Ok((document, _)) = iprof::Reader::from_bytes(data, &ReadOptions::default()).read() else { return };
     let Ok((profile, _)) = to_llvm(&document, &ToLlvmOptions::default()) else { return };
     let Ok((once, _)) = to_iprof(&profile, &ToIprofOptions::default()) else { return };
     let text = text_of(&once);
-    let (read, _) = iprof::read(&text, &ReadOptions::default()).expect("what crossed over is a sound document");
+    let (read, _) = iprof::Reader::from_bytes(&text, &ReadOptions::default())
+        .read()
+        .expect("what crossed over is a sound document");
     let (again, _) = to_llvm(&read, &ToLlvmOptions::default()).expect("what came over goes back");
     let (twice, _) = to_iprof(&again, &ToIprofOptions::default()).expect("what came over once comes over again");
     assert_eq!(text_of(&twice).escape_ascii().to_string(), text.escape_ascii().to_string());
@@ -34,7 +36,9 @@ fn profile(data: &[u8]) {
     let profile = settled(&ByteSource::new(data).profile());
     let Ok((document, losses)) = to_iprof(&profile, &ToIprofOptions::default()) else { return };
     let text = text_of(&document);
-    let (read, _) = iprof::read(&text, &ReadOptions::default()).expect("what crossed over is a sound document");
+    let (read, _) = iprof::Reader::from_bytes(&text, &ReadOptions::default())
+        .read()
+        .expect("what crossed over is a sound document");
     let (back, _) = to_llvm(&read, &ToLlvmOptions::default()).expect("what came over goes back");
     if losses.is_empty() {
         assert_eq!(content(&back, |_, value| value), content(&profile, |_, value| value));
@@ -59,5 +63,5 @@ fn settled(profile: &Profile) -> Profile {
 }
 
 fn text_of(document: &iprof::Document) -> Vec<u8> {
-    iprof::write(document, &WriteOptions::default())
+    iprof::Writer::new(&WriteOptions::default()).to_bytes(document)
 }

@@ -14,18 +14,19 @@ use profbridge::stacks::{collapsed, jfr, pprof};
 /// iprof: read strictly and with everything accepted; what was accepted is
 /// written and read again without a finding that is an error.
 pub fn iprof(data: &[u8]) {
-    let _ = iprof::read(data, &ReadOptions::default());
+    let _ = iprof::Reader::from_bytes(data, &ReadOptions::default()).read();
     let mut lenient = ReadOptions::default();
     lenient.accept_errors = true;
     lenient.salvage = true;
     lenient.find_duplicates = true;
-    let examined = iprof::examine(data, &lenient);
-    let streamed = iprof::examine_from(data, &lenient);
+    let examined = iprof::Reader::from_bytes(data, &lenient).examine();
+    let streamed = iprof::Reader::new(data, &lenient).examine();
     assert_eq!(examined.verdict, streamed.verdict, "reading in pieces is another reading");
     let Some(document) = examined.document else { return };
-    let bytes = iprof::write(&document, &WriteOptions::default());
-    let (again, _) = iprof::read(&bytes, &ReadOptions::default()).expect("what was written can be read");
-    assert_eq!(iprof::write(&again, &WriteOptions::default()), bytes, "writing again gives other bytes");
+    let bytes = iprof::Writer::new(&WriteOptions::default()).to_bytes(&document);
+    let (again, _) =
+        iprof::Reader::from_bytes(&bytes, &ReadOptions::default()).read().expect("what was written can be read");
+    assert_eq!(iprof::Writer::new(&WriteOptions::default()).to_bytes(&again), bytes, "writing again gives other bytes");
 }
 
 /// Flight Recorder recordings, with every event that has a weight.
@@ -93,8 +94,8 @@ fn use_table(table: &StackTable) {
         .expect("stacks become a sound profile");
     assert!(again == profile, "writing loses something");
     let (document, _) = profbridge::bridge::stacks::iprof_from_stacks(table, &Default::default());
-    let bytes = iprof::write(&document, &WriteOptions::default());
-    iprof::read(&bytes, &ReadOptions::default()).expect("stacks become a sound document");
+    let bytes = iprof::Writer::new(&WriteOptions::default()).to_bytes(&document);
+    iprof::Reader::from_bytes(&bytes, &ReadOptions::default()).read().expect("stacks become a sound document");
 }
 
 /// Class files and jars.

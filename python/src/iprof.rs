@@ -88,7 +88,7 @@ impl Iprof {
 
     fn encode(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
         let merged = self.merged.clone();
-        detached::run(py, None, move |_| iprof::write(&merged.document, &iprof::WriteOptions::default()))
+        detached::run(py, None, move |_| iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(&merged.document))
     }
 }
 

@@ -196,7 +196,7 @@ fn encode(merged: &Merged, format: StackOutput, compressed: bool) -> Result<(Vec
         }
         (StackOutput::Iprof, _) => {
             let (document, report) = iprof_from_stacks(&merged.table, &SampleOptions::default());
-            (iprof::write(&document, &iprof::WriteOptions::default()), report.losses())
+            (iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(&document), report.losses())
         }
         (StackOutput::Collapsed, _) => {
             let (text, _) =

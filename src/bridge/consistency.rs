@@ -5,13 +5,13 @@
 //! sections of LLVM's functions were made from it; if somebody changed one and
 //! not the other, nobody knows which is meant.
 
-use super::content::{ContextCounts, TypeCounts, gather};
-use super::decode::own_records;
-use super::demangle::method_of_pgo_name;
-use super::extension::{self, Extension};
-use super::foreign::{METHOD_TARGETS, MethodTargets, foreign};
-use super::spelling::{EncodedNames, identity};
-use super::to_iprof::{ToIprofOptions, find_method, sections};
+use crate::bridge::decode::own_records;
+use crate::bridge::demangle::method_of_pgo_name;
+use crate::bridge::extension::{self, Extension};
+use crate::bridge::foreign::{METHOD_TARGETS, MethodTargets, foreign};
+use crate::bridge::names::{EncodedNames, identity};
+use crate::bridge::records::{ContextCounts, TypeCounts, gather};
+use crate::bridge::to_iprof::{ToIprofOptions, find_method, sections};
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::iprof::{ContextHandle, Document, MethodHandle, SectionKind};
@@ -228,7 +228,7 @@ impl Differences {
             let section = SectionKind::CallCount.name();
             self.note(section, method, 0, &text(found.calls), &text(wanted.calls));
         }
-        let branches = |shapes: &super::content::BranchShapes| counts_text(shapes.values().flatten());
+        let branches = |shapes: &crate::bridge::records::BranchShapes| counts_text(shapes.values().flatten());
         let types = |types: &TypeCounts| counts_text(types.values());
         self.sites(SectionKind::Conditional, method, &found.conditionals, &wanted.conditionals, branches);
         self.sites(SectionKind::VirtualInvoke, method, &found.virtual_invokes, &wanted.virtual_invokes, types);

@@ -3,11 +3,11 @@
 //! A record is the bridge's when its FuncHash says so and its counters and
 //! sites fit the shape in its name. Everything else is LLVM's own.
 
-use super::demangle::type_of_hash;
-use super::notation::{MethodIdentity, parse_type, push_type};
-use super::record_name::{NamedFrame, RecordName, func_hash};
-use super::records::{MONITOR_SITES, branch_counters};
-use super::shape::Shape;
+use crate::bridge::demangle::type_of_hash;
+use crate::bridge::names::{MethodIdentity, parse_type, push_type};
+use crate::bridge::names::{NamedFrame, RecordName, func_hash};
+use crate::bridge::records::{MONITOR_SITES, branch_counters};
+use crate::bridge::shape::Shape;
 use crate::iprof::{
     BranchRow, ContextHandle, CountEntry, Document, Frame, MAX_COUNT, MethodHandle, TypeCount, TypeHandle,
 };
@@ -33,7 +33,7 @@ impl<'p> BridgeRecord<'p> {
         record: RecordView<'p>,
         is_method: &mut dyn FnMut(&'p [u8]) -> bool,
     ) -> Option<Self> {
-        let parsed = RecordName::parse_with(name, is_method)?;
+        let parsed = RecordName::parse(name, is_method)?;
         let kinds = [ValueKind::VTableTarget, ValueKind::IndirectCallTarget];
         let context_sensitive = parsed.is_context_sensitive();
         let receivers = kinds.into_iter().find(|kind| func_hash(name, *kind, context_sensitive) == record.func_hash)?;

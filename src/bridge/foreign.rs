@@ -1,10 +1,10 @@
 //! LLVM's own records as sections of an iprof document: only what is true
 //! there, and where it is not quite, with a remark.
 
-use super::decode::add_method;
-use super::demangle::{Mapped, method_of_hash, method_of_pgo_name, type_of_hash, type_of_vtable};
-use super::extension::Approximations;
-use super::notation::MethodIdentity;
+use crate::bridge::decode::add_method;
+use crate::bridge::demangle::{Mapped, method_of_hash, method_of_pgo_name, type_of_hash, type_of_vtable};
+use crate::bridge::extension::Approximations;
+use crate::bridge::names::MethodIdentity;
 use crate::iprof::{BranchRow, CountEntry, Document, Frame, MAX_COUNT, MethodHandle, SectionKind, TypeCount};
 use crate::model::{FunctionView, Profile, ProfileKind, RecordId, RecordView, ValueCount, ValueKind, name_ref};
 use std::collections::BTreeMap;

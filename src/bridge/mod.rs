@@ -33,37 +33,30 @@
 //! # Ok::<(), profbridge::Error>(())
 //! ```
 //!
-//! | file | holds |
+//! | file | content |
 //! |---|---|
-//! | `notation` | Java's types and methods as LLVM names, percent-encoded one to one |
-//! | `record_name`, `shape` | names and hashes of the bridge's records |
-//! | `content`, `records` | what a document counts; the records for it |
+//! | `names`, `shape` | names and hashes of the bridge's records: types and methods, percent-encoded one to one |
+//! | `records` | the counts of a document, and the records for them |
 //! | `decode` | records of the bridge become iprof again |
-//! | `demangle`, `foreign` | LLVM's own functions as methods; what of them is true in iprof |
-//! | `extension`, `consistency` | the member `llvm`; whether the sections still agree with it |
-//! | `documents` | merging documents that carry an LLVM profile |
+//! | `demangle`, `foreign` | LLVM's own functions as methods, and what of them is true in iprof |
+//! | `extension`, `consistency` | the member `llvm`, and whether the sections still agree with it |
+//! | `to_llvm`, `to_iprof` | both directions, and documents split for a merge and joined again |
 //! | [`stacks`] | sampled stacks of other profilers |
 
 mod consistency;
-mod content;
 mod decode;
-pub mod demangle;
-mod documents;
-mod escape;
-pub mod extension;
+mod demangle;
+mod extension;
 mod foreign;
-pub mod notation;
-pub mod record_name;
+mod names;
 mod records;
-mod resolve_branches;
-pub mod shape;
-mod spelling;
+mod shape;
 pub mod stacks;
 mod to_iprof;
 mod to_llvm;
 
 pub use consistency::Trust;
-pub use documents::{Parts, carries_profile, join, split};
-pub use records::PROFILE_KIND;
+pub(crate) use extension::Extension;
+pub use extension::MEMBER;
 pub use to_iprof::{ToIprofOptions, to_iprof};
-pub use to_llvm::{ToLlvmOptions, to_llvm};
+pub use to_llvm::{Parts, ToLlvmOptions, join, split, to_llvm};

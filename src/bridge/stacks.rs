@@ -272,7 +272,7 @@ pub enum IprofHits {
 /// # Errors
 ///
 /// Out of memory, as an I/O error.
-pub fn stacks_from_iprof(document: &Document, hits: IprofHits) -> Result<(StackTable, SampleReport)> {
+pub(crate) fn stacks_from_iprof(document: &Document, hits: IprofHits) -> Result<(StackTable, SampleReport)> {
     let mut table = StackTable::new();
     let mut report = SampleReport::default();
     let mut functions: BTreeMap<MethodHandle, FunctionId> = BTreeMap::new();
@@ -335,7 +335,7 @@ fn intern_method(
 }
 
 /// Adds all methods that an iprof declares to a reference for descriptors.
-pub fn add_reference(document: &Document, reference: &mut crate::stacks::classes::Reference) {
+pub(crate) fn add_reference(document: &Document, reference: &mut crate::stacks::classes::Reference) {
     let tables = &document.tables;
     for method in tables.methods() {
         let names: Option<Vec<&str>> =
@@ -350,7 +350,7 @@ pub fn add_reference(document: &Document, reference: &mut crate::stacks::classes
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::iprof::{WriteOptions, write};
+    use crate::iprof::{WriteOptions, Writer};
     use crate::limits::Limits;
     use crate::stacks::collapsed::{CollapsedOptions, TextOptions, read_stacks, write_collapsed};
 
@@ -361,7 +361,7 @@ mod tests {
     }
 
     fn json(document: &Document) -> String {
-        String::from_utf8(write(document, &WriteOptions::default())).unwrap()
+        String::from_utf8(Writer::new(&WriteOptions::default()).to_bytes(document)).unwrap()
     }
 
     fn exact(table: &StackTable) -> String {
@@ -376,7 +376,7 @@ mod tests {
         let (document, report) = iprof_from_stacks(&table, &SampleOptions::default());
         assert_eq!(report.mended_names, 3);
         assert!(json(&document).contains("\"a.\u{fffd}B\""));
-        crate::iprof::read(json(&document).as_bytes(), &Default::default()).expect("it is sound");
+        crate::iprof::Reader::from_bytes(json(&document).as_bytes(), &Default::default()).read().expect("it is sound");
         assert_eq!(fixed("", &mut SampleReport::default()), "\u{fffd}");
     }
 

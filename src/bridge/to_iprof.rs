@@ -1,16 +1,16 @@
-//! LLVM → iprof.
+//! From an LLVM profile to an iprof document.
 
-use super::decode::{BridgeRecord, add_records, own_records};
-use super::demangle::method_of_pgo_name;
-use super::extension::{self, Extension};
-use super::foreign::{
+use crate::bridge::decode::{BridgeRecord, add_records, own_records};
+use crate::bridge::demangle::method_of_pgo_name;
+use crate::bridge::extension;
+use crate::bridge::extension::Extension;
+use crate::bridge::foreign::{
     ForeignOptions, ForeignParts, LLVM_NAME, METHOD_TARGETS, MethodTargets, add_foreign, foreign, is_plain,
 };
-use super::notation::MethodIdentity;
-use super::records::PROFILE_KIND;
-use super::resolve_branches::resolve_branches;
+use crate::bridge::names::MethodIdentity;
+use crate::bridge::records::PROFILE_KIND;
 use crate::error::Result;
-use crate::iprof::{BranchClash, Document, MethodHandle, Table, Tables};
+use crate::iprof::{BranchClash, Document, MergeOptions, Merger, MethodHandle, Table, Tables, canonical_with};
 use crate::model::{FunctionTable, Loss, LossKind, Losses, Profile, ProfileKind, RecordId, TemporalProfile, ValueKind};
 use std::collections::{BTreeMap, HashSet};
 
@@ -199,4 +199,24 @@ fn extension_losses(foreign: &Profile, options: &ToIprofOptions, losses: &mut Lo
     losses.add(LossKind::TemporalTraces, foreign.temporal.traces.len() as u64);
     losses.add(LossKind::VTableNames, foreign.vtable_names.len() as u64);
     losses.add(LossKind::MemProf, u64::from(foreign.memprof.is_some()));
+}
+
+/// The canonical form of a document whose entries may repeat contexts.
+///
+/// # Errors
+///
+/// When branch lists clash and that is to be an error.
+pub(super) fn resolve_branches(
+    document: &Document,
+    branch_clash: BranchClash,
+    losses: &mut Losses,
+) -> Result<Document> {
+    let mut merger = Merger::new(MergeOptions::resolving(branch_clash));
+    merger.add(document, 1)?;
+    let (resolved, report) = merger.finish()?;
+    losses.add(LossKind::SaturatedCounts, report.saturated.iter().map(|(_, count)| count).sum());
+    if branch_clash != BranchClash::Keep {
+        losses.add(LossKind::BranchClashes, report.clashed_lists);
+    }
+    Ok(canonical_with(&resolved, branch_clash))
 }

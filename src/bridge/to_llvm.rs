@@ -1,15 +1,18 @@
-//! iprof → LLVM.
+//! From an iprof document to LLVM: as one profile, or split for a merge into LLVM's records and the rest, and joined
+//! again. LLVM's records merge as LLVM merges, the rest as iprof merges; joining makes the standard sections anew.
 
-use super::consistency::{Ownership, Trust};
-use super::content::gather;
-use super::extension;
-use super::foreign::{LLVM_NAME, METHOD_TARGETS};
-use super::records::{NamedRecord, PROFILE_KIND, RecordForm, RecordMaker};
-use super::spelling::EncodedNames;
+use crate::bridge::consistency::{Ownership, Trust};
+use crate::bridge::decode::{add_records as add_to_document, own_records};
+use crate::bridge::extension;
+use crate::bridge::foreign::{LLVM_NAME, METHOD_TARGETS};
+use crate::bridge::names::EncodedNames;
+use crate::bridge::records::gather;
+use crate::bridge::records::{NamedRecord, PROFILE_KIND, RecordForm, RecordMaker};
+use crate::bridge::to_iprof::{ToIprofOptions, to_iprof, without_records};
 use crate::error::{Error, Result};
 use crate::iprof::document::EntryMember;
 use crate::iprof::{ContextHandle, Document, SectionKind};
-use crate::model::{Loss, LossKind, Losses, Profile};
+use crate::model::{Loss, LossKind, Losses, Profile, RecordId};
 use std::collections::HashSet;
 
 /// How an iprof document becomes an LLVM profile.
@@ -113,4 +116,68 @@ pub(super) fn unknown_members(document: &Document, ownership: &Ownership, losses
     });
     let unknown = names.filter(|name| !(ownership.has_profile() && *name == LLVM_NAME));
     losses.add(LossKind::UnknownMembers, unknown.count() as u64);
+}
+
+/// A document in two parts.
+#[derive(Debug, Clone)]
+pub struct Parts {
+    /// What LLVM's records do not explain, in no particular order.
+    pub rest: Document,
+    /// LLVM's own part; for a document without any, an empty profile of the
+    /// kind that the bridge makes.
+    pub profile: Profile,
+}
+
+/// Splits a document. Returns the parts and the content that neither can store.
+///
+/// # Errors
+///
+/// As for [`to_llvm`](crate::bridge::to_llvm()).
+pub fn split(document: &Document, trust: Option<Trust>) -> Result<(Parts, Vec<Loss>)> {
+    let mut losses = Losses::new();
+    let ownership = Ownership::of(document, trust)?;
+    unknown_members(document, &ownership, &mut losses);
+    let rest_of = |section, context| !ownership.owns(document, section, context);
+    let records = document_records(document, &ownership, RecordForm::in_memory(), &rest_of, &mut losses)?;
+    let mut own = Profile { kind: PROFILE_KIND, ..Profile::default() };
+    add_records(&mut own, records)?;
+    let mut rest = Document::new();
+    rest.version = document.version;
+    add_to_document(&mut rest, &own_records(&own), &mut losses);
+    let Some(profile) = ownership.into_profile() else {
+        let profile = Profile { kind: PROFILE_KIND, ..Profile::default() };
+        return Ok((Parts { rest, profile }, losses.into_vec()));
+    };
+    // Records of the bridge stand in the extension only to tell sums apart.
+    let profile = move_own_records(profile, &mut rest, &mut losses);
+    Ok((Parts { rest, profile }, losses.into_vec()))
+}
+
+/// Joins two parts to an iprof document. Returns it and the content that could not be converted.
+///
+/// # Errors
+///
+/// As for [`to_iprof`].
+pub fn join(parts: Parts, options: &ToIprofOptions) -> Result<(Document, Vec<Loss>)> {
+    let mut losses = Losses::new();
+    let Parts { mut rest, profile } = parts;
+    // The profile may have records of the bridge, too: each must stand once.
+    let mut profile = move_own_records(profile, &mut rest, &mut losses);
+    let all = |_, _| true;
+    let records = document_records(&rest, &Ownership::none(), RecordForm::in_memory(), &all, &mut losses)?;
+    add_records(&mut profile, records)?;
+    let (document, more) = to_iprof(&profile, options)?;
+    more.iter().for_each(|loss| losses.add(loss.kind, loss.count));
+    Ok((document, losses.into_vec()))
+}
+
+/// Moves what the bridge's records count from a profile to a document.
+fn move_own_records(profile: Profile, rest: &mut Document, losses: &mut Losses) -> Profile {
+    let own = own_records(&profile);
+    if own.is_empty() {
+        return profile;
+    }
+    add_to_document(rest, &own, losses);
+    let ids: HashSet<RecordId> = own.iter().map(|record| record.id).collect();
+    without_records(&profile, &|id| ids.contains(&id))
 }

@@ -239,7 +239,7 @@ mod tests {
             &ToIprofOptions::default(),
         )
         .unwrap();
-        std::fs::write(&iprof, iprof::write(&document, &iprof::WriteOptions::default())).unwrap();
+        std::fs::write(&iprof, iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(&document)).unwrap();
         let FileDiff { report, fit, .. } = diff_files(&text, &iprof, &DiffOptions::default()).unwrap();
         let fit = fit.unwrap();
         assert_eq!((fit.relevance, fit.applicability.exact), (Some(1.0), Some(1.0)));

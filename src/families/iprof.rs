@@ -25,7 +25,7 @@ pub(super) struct Iprof;
 
 impl Commands for Iprof {
     fn check(&self, input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
-        let report = iprof::check_from(input.into_stream()?, options);
+        let report = iprof::Reader::new(input.into_stream()?, options).check();
         let findings = report.findings.iter().map(|finding| CheckFinding {
             level: finding.level.name(),
             code: finding.code.name().to_string(),
@@ -50,7 +50,7 @@ impl Commands for Iprof {
         let mut description = Description::new("GraalVM iprof", data.len() as u64);
         description.supported = true;
         let options = iprof::ReadOptions { limits: *limits, ..iprof::ReadOptions::default() };
-        let examination = iprof::examine(data, &options);
+        let examination = iprof::Reader::from_bytes(data, &options).examine();
         let mut part = PartDescription { version: examination.version.clone(), ..PartDescription::default() };
         part.written_by = Some("GraalVM native images built with --pgo-instrument".to_string());
         part.read_by = Some("native-image --pgo".to_string());

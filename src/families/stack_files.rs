@@ -196,7 +196,7 @@ pub fn without_addresses(table: &StackTable) -> StackTable {
 /// Reads an iprof with its findings as warnings.
 pub(crate) fn read_iprof(data: &[u8], limits: &Limits) -> Result<(Document, Vec<Warning>)> {
     let options = iprof::ReadOptions { limits: *limits, ..Default::default() };
-    let (document, findings) = iprof::read(data, &options)?;
+    let (document, findings) = iprof::Reader::from_bytes(data, &options).read()?;
     let warnings = findings
         .iter()
         .filter(|finding| !finding.code.is_about_age())

@@ -93,7 +93,7 @@ impl CommonSpace {
     ///
     /// # Errors
     ///
-    /// As [`read_from`](crate::iprof::read_from).
+    /// As [`Reader::read`](crate::iprof::Reader::read).
     pub fn read_from(&mut self, stream: impl Read, options: &ReadOptions) -> Result<Events> {
         let options = ReadOptions { drop_unknown: true, ..options.clone() };
         let mut collector = Collector { space: self, mapping: None, events: Events::default() };

@@ -167,7 +167,7 @@ impl Document {
     }
 
     /// The lowest published version that has every section that has entries.
-    pub fn lowest_version(&self) -> Version {
+    pub(crate) fn lowest_version(&self) -> Version {
         if self.sections.instanceofs.is_empty() { Version::V1_0 } else { Version::V1_1 }
     }
 
@@ -178,7 +178,7 @@ impl Document {
     }
 
     /// Whether the document counts nothing: it has no entry, and no member that the format does not know.
-    pub fn has_tables_only(&self) -> bool {
+    pub(crate) fn has_tables_only(&self) -> bool {
         let has_entries = SectionKind::ALL.iter().any(|kind| self.sections.entries_count(*kind) > 0);
         !has_entries && self.members().next().is_none()
     }

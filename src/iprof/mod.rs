@@ -21,10 +21,8 @@
 //! | 1.2 and later | read as 1.1; unknown members are kept unchanged |
 //! | 2 and later | another encoding by definition: rejected |
 //!
-//! [`read()`] and [`read_from`] make a [`Document`] of a valid file,
-//! [`examine`] of any; [`write()`] writes it; [`check_from`],
-//! [`statistics::read_statistics`] and [`Merger::add_from`] work entry by entry and
-//! keep no document.
+//! A [`Reader`] makes a [`Document`] of a file, a [`Merger`] of several, and a [`Writer`] writes it. [`Reader::check`],
+//! [`statistics::read_statistics`] and [`Merger::add_from`] work entry by entry and keep no document.
 
 /// Defines a handle of something of which there are fewer than 2^32.
 macro_rules! handle {
@@ -60,39 +58,38 @@ macro_rules! handle {
     };
 }
 
-pub mod compare;
-pub mod context;
-pub mod document;
+pub(crate) mod compare;
+pub(crate) mod context;
+pub(crate) mod document;
 mod draw;
-pub mod findings;
+pub(crate) mod findings;
 mod json;
-pub mod merge;
+pub(crate) mod merge;
 mod read;
 mod reader;
-pub mod sections;
+pub(crate) mod sections;
 #[cfg(feature = "serde")]
 mod serialize;
 pub mod statistics;
-pub mod tables;
+pub(crate) mod tables;
 mod transform;
 mod window;
-pub mod writer;
+pub(crate) mod writer;
 
+pub use compare::{Applicability, Fit, SectionFit};
 pub use context::{ContextHandle, ContextTree, Frame, bci};
 pub use document::{Document, InstanceofSpelling, Table, Version};
 pub use draw::IprofContent;
 pub(crate) use draw::report;
 pub use findings::{Code, Finding, Findings, Level, Repair, Verdict};
 pub use merge::{Added, BranchClash, MergeOptions, MergeReport, Merger, SectionTotals, SectionWeights, Weight, merge};
-pub use read::{
-    CheckReport, ReadReport, check_from, copy_from, evidence, examine, examine_from, has_tables_only, is_json, read,
-    read_from,
-};
+pub use read::{CheckReport, ReadReport, Reader};
+pub(crate) use read::{evidence, has_tables_only, is_json};
 pub use reader::{PartSize, ReadOptions};
 pub use sections::{BranchRow, CountEntry, MAX_COUNT, Records, RowSection, SectionKind, Sections, TypeCount};
 pub use tables::{MethodHandle, Tables, TypeHandle, display_name};
 pub use transform::{MethodFilter, RepairOptions, Repaired, canonical, canonical_with, repair_from};
-pub use writer::{Layout, WriteOptions, reformat, write, write_to};
+pub use writer::{Layout, WriteOptions, Writer, reformat};
 
 /// Returns the number of threads for the entries of a file.
 fn entry_threads(asked: Option<std::num::NonZeroUsize>) -> usize {

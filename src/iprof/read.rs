@@ -5,9 +5,7 @@ use crate::cancel::Cancel;
 use crate::error::{Error, Result};
 use crate::iprof::document::{Document, Table, TopMember};
 use crate::iprof::findings::{Findings, Verdict, refusal};
-use crate::iprof::reader::{
-    Entry, NullSink, PartSize, ReadOptions, Reading, Sink, is_known_member, read_stream, read_with,
-};
+use crate::iprof::reader::{Entry, NullSink, PartSize, ReadOptions, Reading, Sink, is_known_member, read_with};
 use crate::iprof::sections::SectionKind;
 use crate::iprof::tables::Tables;
 use crate::iprof::window::Window;
@@ -35,85 +33,125 @@ pub struct ReadReport {
 
 impl ReadReport {
     /// Whether the readable content counts nothing: it has no entry, and no member that the format does not know.
-    pub fn has_tables_only(&self) -> bool {
+    pub(crate) fn has_tables_only(&self) -> bool {
         self.document.as_ref().is_some_and(Document::has_tables_only)
     }
 
-    /// The error with which [`read()`] rejects the file, if it does.
+    /// The error with which [`Reader::read`] rejects the file, if it does.
     pub fn refusal(&self) -> Option<Error> {
         let found = self.findings.first_error();
         (self.document.is_none() || found.is_some()).then(|| refusal(found, self.version.as_deref()))
     }
 }
 
-/// Reads a file in memory, compressed or not.
+/// Reads one file, compressed or not.
 ///
-/// # Errors
+/// ```
+/// use profbridge::iprof::{ReadOptions, Reader};
 ///
-/// The first finding that is an error, unless
-/// [`accept_errors`](ReadOptions::accept_errors) is set; then only files
-/// which nothing can be had are errors.
-pub fn read(data: &[u8], options: &ReadOptions) -> Result<(Document, Findings)> {
-    strict(examine(data, options), options)
+/// let text = br#"{"version":"1.0.0","types":[],"methods":[]}"#;
+/// let (document, findings) = Reader::from_bytes(text, &ReadOptions::default()).read()?;
+/// assert_eq!(document.version.to_string(), "1.0.0");
+/// assert_eq!(findings.iter().len(), 1, "it has no entry");
+/// # Ok::<(), profbridge::Error>(())
+/// ```
+pub struct Reader<'a> {
+    window: Window<'a>,
+    options: ReadOptions,
 }
 
-/// As [`read`], from a stream that is never in memory as a whole.
-///
-/// # Errors
-///
-/// As [`read`].
-pub fn read_from(stream: impl Read, options: &ReadOptions) -> Result<(Document, Findings)> {
-    strict(examine_from(stream, options), options)
-}
-
-/// Reads all valid content of a file in memory, and reports its faults.
-///
-/// If [`ReadOptions::cancel`] ends the reading, the report is of no use.
-pub fn examine(data: &[u8], options: &ReadOptions) -> ReadReport {
-    examine_window(Window::from_slice(data, &options.limits), options)
-}
-
-/// As [`examine`], from a stream that is never in memory as a whole.
-pub fn examine_from(stream: impl Read, options: &ReadOptions) -> ReadReport {
-    examine_window(Window::from_reader(stream, &options.limits), options)
-}
-
-/// Whether a document has types and methods but counts nothing: it has no entry and no unknown member.
-pub fn has_tables_only(data: &[u8]) -> bool {
-    let found = examine(data, &ReadOptions::default());
-    found.has_tables_only() && !found.findings.has_errors()
-}
-
-fn examine_window(mut window: Window<'_>, options: &ReadOptions) -> ReadReport {
-    let mut kept = StoredDocument(Document::default());
-    let reading = read_with(&mut window, options, &mut kept);
-    let StoredDocument(mut document) = kept;
-    let verdict = reading.verdict();
-    let version = reading.version.filter(|_| !reading.unreadable);
-    let document = version.map(|version| {
-        document.version = if reading.legacy { version.released() } else { version };
-        document.tables = Arc::unwrap_or_clone(reading.tables);
-        document.extras.extend(reading.extras);
-        document.instanceof_spelling = reading.spelling;
-        document.layout = reading.layout;
-        for required in TopMember::REQUIRED {
-            if !document.layout.contains(&required) {
-                document.layout.push(required);
-            }
-        }
-        document
-    });
-    let Reading { version_text, findings, parts, text_bytes, .. } = reading;
-    ReadReport { document, version: version_text, findings, verdict, parts, text_bytes }
-}
-
-fn strict(examination: ReadReport, options: &ReadOptions) -> Result<(Document, Findings)> {
-    options.cancel.check()?;
-    let refused = examination.refusal();
-    match (examination.document, refused) {
-        (Some(document), refused) if refused.is_none() || options.accept_errors => Ok((document, examination.findings)),
-        (_, refused) => Err(refused.unwrap_or_else(|| refusal(None, None))),
+impl<'a> Reader<'a> {
+    /// Creates a reader of a stream, which is never in memory as a whole.
+    pub fn new(stream: impl Read + 'a, options: &ReadOptions) -> Self {
+        Self { window: Window::from_reader(stream, &options.limits), options: options.clone() }
     }
+
+    /// Creates a reader of a file in memory.
+    pub fn from_bytes(data: &'a [u8], options: &ReadOptions) -> Self {
+        Self { window: Window::from_slice(data, &options.limits), options: options.clone() }
+    }
+
+    /// Reads the document.
+    ///
+    /// # Errors
+    ///
+    /// The first finding that is an error; if [`accept_errors`](ReadOptions::accept_errors) is set, only that of a file
+    /// without valid content. Cancelled.
+    pub fn read(self) -> Result<(Document, Findings)> {
+        let (cancel, accepts_errors) = (self.options.cancel.clone(), self.options.accept_errors);
+        let report = self.examine();
+        cancel.check()?;
+        let refused = report.refusal();
+        match (report.document, refused) {
+            (Some(document), refused) if refused.is_none() || accepts_errors => Ok((document, report.findings)),
+            (_, refused) => Err(refused.unwrap_or_else(|| refusal(None, None))),
+        }
+    }
+
+    /// Reads all valid content, and reports faults. If [`ReadOptions::cancel`] ends the reading, the report is
+    /// incomplete.
+    pub fn examine(self) -> ReadReport {
+        let mut stored = StoredDocument(Document::default());
+        let reading = self.feed(&mut stored);
+        let StoredDocument(mut document) = stored;
+        let verdict = reading.verdict();
+        let version = reading.version.filter(|_| !reading.unreadable);
+        let document = version.map(|version| {
+            document.version = if reading.legacy { version.released() } else { version };
+            document.tables = Arc::unwrap_or_clone(reading.tables);
+            document.extras.extend(reading.extras);
+            document.instanceof_spelling = reading.spelling;
+            document.layout = reading.layout;
+            for required in TopMember::REQUIRED {
+                if !document.layout.contains(&required) {
+                    document.layout.push(required);
+                }
+            }
+            document
+        });
+        let Reading { version_text, findings, parts, text_bytes, .. } = reading;
+        ReadReport { document, version: version_text, findings, verdict, parts, text_bytes }
+    }
+
+    /// Checks the file. Memory grows with the tables and the number of contexts, not with their length.
+    pub fn check(self) -> CheckReport {
+        let options = ReadOptions { find_duplicates: true, drop_unknown: true, ..self.options };
+        let reading = Reader { options, ..self }.feed(&mut NullSink);
+        let verdict = reading.verdict();
+        CheckReport { version: reading.version_text, findings: reading.findings, verdict, parts: reading.parts }
+    }
+
+    /// Copies the file without the white space between its tokens, if that is what [`Writer`](crate::iprof::Writer)
+    /// would write: the file is valid, has entries, and spells everything as usual. Only the tables are in memory.
+    ///
+    /// Returns `None` for any other file, of which a part may have been copied.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `out`.
+    pub fn copy_to(self, out: &'a mut dyn Write) -> io::Result<Option<Findings>> {
+        let options = ReadOptions { only_as_written: true, drop_unknown: true, ..self.options };
+        let mut window = self.window.copying_to(out);
+        let reading = read_with(&mut window, &options, &mut NullSink);
+        window.finish_copy()?;
+        let is_valid = !reading.unreadable && !reading.findings.has_errors();
+        Ok((is_valid && !reading.respelled && reading.valid_entries() > 0).then_some(reading.findings))
+    }
+
+    pub(crate) fn options(&self) -> &ReadOptions {
+        &self.options
+    }
+
+    /// Hands the entries to a sink, and returns everything else.
+    pub(crate) fn feed(mut self, sink: &mut impl Sink) -> Reading {
+        read_with(&mut self.window, &self.options, sink)
+    }
+}
+
+/// Returns true if a document has types and methods but counts nothing: it has no entry and no unknown member.
+pub(crate) fn has_tables_only(data: &[u8]) -> bool {
+    let found = Reader::from_bytes(data, &ReadOptions::default()).examine();
+    found.has_tables_only() && !found.findings.has_errors()
 }
 
 /// Hands the entries of a document to a sink, as reading its file would.
@@ -164,35 +202,9 @@ pub struct CheckReport {
     pub parts: BTreeMap<String, PartSize>,
 }
 
-/// Checks a file, compressed or not. Memory grows with the tables and the
-/// number of contexts, not with their length.
-pub fn check_from(stream: impl Read, options: &ReadOptions) -> CheckReport {
-    let options = ReadOptions { find_duplicates: true, drop_unknown: true, ..options.clone() };
-    let reading = read_stream(stream, &options, &mut NullSink);
-    let verdict = reading.verdict();
-    CheckReport { version: reading.version_text, findings: reading.findings, verdict, parts: reading.parts }
-}
-
-/// Copies a file without the white space between its tokens, if that is what [`write()`](crate::iprof::write()) would write: the
-/// file is valid, has entries, and spells everything as usual. Only the tables are kept in memory.
-///
-/// Returns `None` for any other file. Part of it may have been copied, which is of no use.
-///
-/// # Errors
-///
-/// Those of `out`.
-pub fn copy_from(stream: impl Read, options: &ReadOptions, out: &mut dyn Write) -> io::Result<Option<Findings>> {
-    let options = ReadOptions { only_as_written: true, drop_unknown: true, ..options.clone() };
-    let mut window = Window::from_reader(stream, &options.limits).copying_to(out);
-    let reading = read_with(&mut window, &options, &mut NullSink);
-    window.finish_copy()?;
-    let is_valid = !reading.unreadable && !reading.findings.has_errors();
-    Ok((is_valid && !reading.respelled && reading.valid_entries() > 0).then_some(reading.findings))
-}
-
 /// Returns how likely a text is an iprof. A member that only the format has makes it certain; other members alone, or
 /// `version`, which many formats have, do not.
-pub fn evidence(head: &Head<'_>) -> Option<Confidence> {
+pub(crate) fn evidence(head: &Head<'_>) -> Option<Confidence> {
     let mut keys = Keys::new(head.bytes())?;
     let (mut versions, mut others) = (0, 0);
     while let Some(key) = keys.next_key() {
@@ -210,7 +222,7 @@ pub fn evidence(head: &Head<'_>) -> Option<Confidence> {
 }
 
 /// Whether a text is a JSON object or array of any kind.
-pub fn is_json(head: &Head<'_>) -> bool {
+pub(crate) fn is_json(head: &Head<'_>) -> bool {
     let bytes = without_mark(head.bytes()).trim_ascii_start();
     let follows = |open: u8, next: &[u8]| {
         let inside = bytes.strip_prefix(&[open])?.trim_ascii_start();

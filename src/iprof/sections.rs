@@ -303,7 +303,7 @@ impl Sections {
     }
 
     /// As [`types`](Self::types), to be changed.
-    pub fn types_mut(&mut self, kind: SectionKind) -> Option<&mut RowSection<TypeCount>> {
+    pub(crate) fn types_mut(&mut self, kind: SectionKind) -> Option<&mut RowSection<TypeCount>> {
         match kind {
             SectionKind::VirtualInvoke => Some(&mut self.virtual_invokes),
             SectionKind::Monitor => Some(&mut self.monitors),
@@ -324,7 +324,7 @@ impl Sections {
     }
 
     /// As [`counts`](Self::counts), to be changed.
-    pub fn counts_mut(&mut self, kind: SectionKind) -> Option<&mut Vec<CountEntry>> {
+    pub(crate) fn counts_mut(&mut self, kind: SectionKind) -> Option<&mut Vec<CountEntry>> {
         match kind {
             SectionKind::CallCount => Some(&mut self.call_counts),
             SectionKind::Sampling => Some(&mut self.samples),

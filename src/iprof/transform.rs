@@ -15,8 +15,8 @@ use crate::iprof::context::{ContextHandle, ContextTree, Frame};
 use crate::iprof::document::{Document, Table, TopMember, Version, move_extras};
 use crate::iprof::findings::{Code, Findings, Verdict, refusal};
 use crate::iprof::merge::branches::sort_canonically;
-use crate::iprof::merge::{BranchClash, MergeOptions, Merger, SectionWeights, Weight};
-use crate::iprof::read::{ReadReport, examine_from};
+use crate::iprof::merge::{BranchClash, MergeOptions, Merger};
+use crate::iprof::read::{ReadReport, Reader};
 use crate::iprof::reader::ReadOptions;
 use crate::iprof::sections::{Records, SectionKind, Sections, TypeCount};
 use crate::iprof::tables::{self, ImportMode, MethodHandle, Tables, TypeHandle};
@@ -185,7 +185,7 @@ pub fn canonical_with(document: &Document, branch_clash: BranchClash) -> Documen
     // Failing is for merges of several files.
     options.branch_clash = if branch_clash == BranchClash::Error { BranchClash::Heavier } else { branch_clash };
     let mut merger = Merger::new(options);
-    let added = merger.add(document, &SectionWeights::uniform(Weight::ONE));
+    let added = merger.add(document, 1);
     let sum = added.and_then(|()| merger.finish());
     let (sum, _) = sum.expect("one document merges, no clash is an error, and nothing cancels it");
     sorted(&sum)
@@ -284,7 +284,7 @@ pub struct Repaired {
 /// The finding that makes the file unusable.
 pub fn repair_from(stream: impl Read, options: &RepairOptions) -> Result<Repaired> {
     let read = ReadOptions { accept_errors: true, find_duplicates: true, ..options.read.clone() };
-    let examination = examine_from(stream, &read);
+    let examination = Reader::new(stream, &read).examine();
     let ReadReport { document, version, mut findings, verdict, .. } = examination;
     let Some(mut document) = document else {
         return Err(refusal(findings.worst(), version.as_deref()));
@@ -329,7 +329,7 @@ fn unify(document: &Document, findings: &mut Findings) -> Result<(Document, Vec<
     // Contradictory branch lists are not damage.
     options.branch_clash = BranchClash::Keep;
     let mut merger = Merger::new(options);
-    merger.add(document, &SectionWeights::default())?;
+    merger.add(document, 1)?;
     let (sum, report) = merger.finish()?;
     let gone = |before: usize, after: usize| before.saturating_sub(after) as u64;
     let types = gone(document.tables.types_count(), sum.tables.types_count());
@@ -364,7 +364,7 @@ fn unify(document: &Document, findings: &mut Findings) -> Result<(Document, Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::iprof::{ReadOptions, WriteOptions, check_from, read, write};
+    use crate::iprof::{ReadOptions, WriteOptions, Writer};
 
     const FILE: &str = concat!(
         r#"{"version":"1.1.0","types":[{"id":1,"name":"app.Main"},{"id":2,"name":"void"},{"id":3,"name":"java.util.Map$Entry"},{"id":4,"name":"unused.T"}],"#,
@@ -374,11 +374,11 @@ mod tests {
     );
 
     fn document() -> Document {
-        read(FILE.as_bytes(), &ReadOptions::default()).unwrap().0
+        Reader::from_bytes(FILE.as_bytes(), &ReadOptions::default()).read().unwrap().0
     }
 
     fn text(document: &Document) -> String {
-        String::from_utf8(write(document, &WriteOptions::default())).unwrap()
+        String::from_utf8(Writer::new(&WriteOptions::default()).to_bytes(document)).unwrap()
     }
 
     #[test]
@@ -432,8 +432,8 @@ mod tests {
     }
 
     fn canonical_text(text: &str) -> String {
-        let (document, _) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
-        String::from_utf8(write(&canonical(&document), &WriteOptions::default())).unwrap()
+        let (document, _) = Reader::from_bytes(text.as_bytes(), &ReadOptions::default()).read().unwrap();
+        String::from_utf8(Writer::new(&WriteOptions::default()).to_bytes(&canonical(&document))).unwrap()
     }
 
     #[test]
@@ -448,8 +448,8 @@ mod tests {
 
     fn repaired(text: &str) -> (String, Vec<String>) {
         let repaired = repair_from(text.as_bytes(), &RepairOptions::default()).unwrap();
-        let bytes = write(&repaired.document, &WriteOptions::default());
-        let report = check_from(&bytes[..], &ReadOptions::default());
+        let bytes = Writer::new(&WriteOptions::default()).to_bytes(&repaired.document);
+        let report = Reader::new(&bytes[..], &ReadOptions::default()).check();
         assert!(!report.findings.has_errors(), "{:?}", report.findings);
         let repairs =
             repaired.findings.repairs().map(|(r, n)| format!("{}: {} {n} {}", r.code, r.action, r.what)).collect();

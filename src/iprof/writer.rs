@@ -29,20 +29,33 @@ pub struct WriteOptions {
     pub threads: Option<NonZeroUsize>,
 }
 
-/// The file's bytes.
-pub fn write(document: &Document, options: &WriteOptions) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    write_to(document, options, &mut bytes).expect("writing to memory cannot fail");
-    bytes
+/// Writes documents.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Writer {
+    options: WriteOptions,
 }
 
-/// Writes the file to a stream, in large pieces.
-///
-/// # Errors
-///
-/// Those of the stream.
-pub fn write_to(document: &Document, options: &WriteOptions, out: &mut (dyn Write + Send)) -> io::Result<()> {
-    Writer::new(document, options, out).document()
+impl Writer {
+    /// Creates a writer.
+    pub fn new(options: &WriteOptions) -> Self {
+        Self { options: *options }
+    }
+
+    /// Writes the file to a stream, in large pieces.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the stream.
+    pub fn write(&self, document: &Document, out: &mut (dyn Write + Send)) -> io::Result<()> {
+        DocumentWriter::new(document, &self.options, out).document()
+    }
+
+    /// Returns the bytes of the file.
+    pub fn to_bytes(&self, document: &Document) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.write(document, &mut bytes).expect("writing to memory cannot fail");
+        bytes
+    }
 }
 
 /// Changes the layout of JSON without interpreting it, whatever its version; `data` is not compressed.
@@ -73,7 +86,7 @@ const FLUSH_BYTES: usize = 1 << 18;
 /// Lists with at most this many entries are written together with the text around them.
 const SMALL_LIST: usize = 64;
 
-struct Writer<'a> {
+struct DocumentWriter<'a> {
     document: &'a Document,
     options: &'a WriteOptions,
     out: &'a mut (dyn Write + Send),
@@ -82,7 +95,7 @@ struct Writer<'a> {
     top_members: usize,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> DocumentWriter<'a> {
     fn new(document: &'a Document, options: &'a WriteOptions, out: &'a mut (dyn Write + Send)) -> Self {
         Self { document, options, out, text: Vec::new(), frames: FrameTexts::default(), top_members: 0 }
     }
@@ -412,7 +425,7 @@ mod tests {
 
     #[test]
     fn compact_files_look_like_graalvms() {
-        let text = String::from_utf8(write(&sample(), &WriteOptions::default())).unwrap();
+        let text = String::from_utf8(Writer::new(&WriteOptions::default()).to_bytes(&sample())).unwrap();
         assert_eq!(
             text,
             concat!(
@@ -428,10 +441,10 @@ mod tests {
     #[test]
     fn pretty_files_hold_the_same_tokens() {
         let options = WriteOptions { layout: Layout::Pretty, ..WriteOptions::default() };
-        let pretty = write(&sample(), &options);
+        let pretty = Writer::new(&options).to_bytes(&sample());
         let mut compact = Vec::new();
         json::write_compact(&mut compact, &pretty);
-        assert_eq!(compact, write(&sample(), &WriteOptions::default()));
+        assert_eq!(compact, Writer::new(&WriteOptions::default()).to_bytes(&sample()));
         assert!(pretty.starts_with(b"{\n  \"version\": \"1.0.0\",\n  \"types\": [\n    {\n      \"id\": 0,"));
         assert!(pretty.ends_with(b"    }\n  ]\n}\n"));
     }

@@ -30,7 +30,8 @@ pub fn canon(document: &Document) -> String {
 
 /// The document as it is, as text.
 pub fn text_of(document: &Document) -> String {
-    String::from_utf8(iprof::write(document, &iprof::WriteOptions::default())).expect("the writer writes UTF-8")
+    String::from_utf8(iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(document))
+        .expect("the writer writes UTF-8")
 }
 
 /// The document without the member `llvm`, as text.
@@ -42,7 +43,7 @@ pub fn without_extension(document: &Document) -> String {
 
 /// The document that a text is.
 pub fn parse(text: &[u8]) -> Document {
-    iprof::read(text, &iprof::ReadOptions::default()).expect("a valid document").0
+    iprof::Reader::from_bytes(text, &iprof::ReadOptions::default()).read().expect("a valid document").0
 }
 
 /// `⊕` of LLVM profiles by the rules of release 22.
@@ -74,7 +75,7 @@ pub fn of_kind<const N: usize>(kind: ProfileKind, profiles: [Profile; N]) -> [Pr
 pub fn merge_documents<'a>(documents: impl IntoIterator<Item = &'a Document>) -> Document {
     let mut merger = iprof::Merger::new(iprof::MergeOptions::default());
     for document in documents {
-        merger.add(document, &iprof::SectionWeights::default()).expect("nothing cancels it");
+        merger.add(document, 1).expect("nothing cancels it");
     }
     merger.finish().expect("documents that can be merged").0
 }

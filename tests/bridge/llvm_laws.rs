@@ -22,7 +22,7 @@ fn validated(document: &Document) -> Document {
     let text = text_of(document);
     let mut options = iprof::ReadOptions::default();
     options.accept_errors = true;
-    let (again, findings) = iprof::read(text.as_bytes(), &options).unwrap();
+    let (again, findings) = iprof::Reader::from_bytes(text.as_bytes(), &options).read().unwrap();
     let errors: Vec<_> = findings.iter().filter(|finding| finding.level == iprof::Level::Error).collect();
     assert!(errors.is_empty(), "{errors:?}\n{text}");
     again

@@ -2,11 +2,11 @@
 
 use crate::testdata;
 use profbridge::iprof::statistics::{StatisticsOptions, statistics_from};
-use profbridge::iprof::{Document, Layout, ReadOptions, SectionKind, WriteOptions, canonical, read, write};
+use profbridge::iprof::{Document, Layout, ReadOptions, Reader, SectionKind, WriteOptions, Writer, canonical};
 
 fn load(name: &str) -> (Vec<u8>, Document) {
     let bytes = std::fs::read(testdata(name)).expect("the file is there");
-    let (document, findings) = read(&bytes, &ReadOptions::default()).expect("the file is sound");
+    let (document, findings) = Reader::from_bytes(&bytes, &ReadOptions::default()).read().expect("the file is sound");
     assert!(!findings.has_errors());
     (bytes, document)
 }
@@ -14,18 +14,18 @@ fn load(name: &str) -> (Vec<u8>, Document) {
 #[test]
 fn a_compact_file_comes_back_byte_for_byte() {
     let (bytes, document) = load("even-or-odd.iprof");
-    assert_eq!(write(&document, &WriteOptions::default()), bytes);
+    assert_eq!(Writer::new(&WriteOptions::default()).to_bytes(&document), bytes);
 }
 
 #[test]
 fn an_indented_file_holds_the_same_as_its_compact_form() {
     let (_, document) = load("fibonacci.iprof");
-    let compact = write(&document, &WriteOptions::default());
+    let compact = Writer::new(&WriteOptions::default()).to_bytes(&document);
     let mut options = WriteOptions::default();
     options.layout = Layout::Pretty;
-    let pretty = write(&document, &options);
-    let (again, _) = read(&pretty, &ReadOptions::default()).expect("what is written is sound");
-    assert_eq!(write(&again, &WriteOptions::default()), compact);
+    let pretty = Writer::new(&options).to_bytes(&document);
+    let (again, _) = Reader::from_bytes(&pretty, &ReadOptions::default()).read().expect("what is written is sound");
+    assert_eq!(Writer::new(&WriteOptions::default()).to_bytes(&again), compact);
 }
 
 #[test]
@@ -49,6 +49,6 @@ fn the_layout_of_2022_becomes_todays() {
     assert_eq!(document.version.to_string(), "1.0.0");
     assert_eq!(document.sections.call_counts[1].count, 23_900_000_000);
     assert_eq!(document.sections.entries_count(SectionKind::Monitor), 1);
-    let text = String::from_utf8(write(&canonical(&document), &WriteOptions::default())).expect("text");
+    let text = String::from_utf8(Writer::new(&WriteOptions::default()).to_bytes(&canonical(&document))).expect("text");
     assert!(text.contains(r#""conditionalProfiles":[{"ctx":"1:-4<0:6","records":[20,0,85,8,1,5]}]"#), "{text}");
 }

@@ -2,7 +2,7 @@
 
 use crate::testdata;
 use profbridge::families::check_file;
-use profbridge::iprof::{Code, Level, ReadOptions, RepairOptions, WriteOptions, check_from, repair_from, write};
+use profbridge::iprof::{Code, Level, ReadOptions, Reader, RepairOptions, WriteOptions, Writer, repair_from};
 use std::collections::BTreeSet;
 
 /// Every file with the code that it is called after.
@@ -26,7 +26,7 @@ fn every_finding_has_a_file_and_every_file_a_finding() {
 #[test]
 fn each_file_has_its_finding_and_no_other() {
     for (code, bytes) in bad_files() {
-        let report = check_from(&bytes[..], &ReadOptions::default());
+        let report = Reader::new(&bytes[..], &ReadOptions::default()).check();
         let found: Vec<Code> = report.findings.iter().map(|finding| finding.code).collect();
         assert!(found.contains(&code), "{code}: {found:?}");
         let others: Vec<_> = found.iter().filter(|other| **other != code).collect();
@@ -55,7 +55,7 @@ fn offsets_point_at_the_defect() {
     ] {
         let bytes = std::fs::read(testdata("bad").join(format!("{code}.iprof"))).expect("the file is there");
         let text = String::from_utf8(bytes).expect("text");
-        let report = check_from(text.as_bytes(), &ReadOptions::default());
+        let report = Reader::new(text.as_bytes(), &ReadOptions::default()).check();
         let finding = report.findings.iter().find(|finding| finding.code == code).expect("found");
         let offset = usize::try_from(finding.offset.expect("an offset")).expect("fits");
         assert!(text[offset..].starts_with(start), "{code}: {}", &text[offset..]);
@@ -87,8 +87,8 @@ fn repaired_files_pass_check() {
         if code.level() == Level::Error {
             assert!(repaired.findings.repairs().next().is_some(), "{code}: nothing was done");
         }
-        let text = write(&repaired.document, &WriteOptions::default());
-        let report = check_from(&text[..], &ReadOptions::default());
+        let text = Writer::new(&WriteOptions::default()).to_bytes(&repaired.document);
+        let report = Reader::new(&text[..], &ReadOptions::default()).check();
         assert!(!report.findings.has_errors(), "{code}: {:?}", report.findings);
     }
 }

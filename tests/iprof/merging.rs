@@ -2,7 +2,7 @@
 
 use crate::program::{json, path, run, succeed};
 use crate::schema::assert_has_schema;
-use profbridge::bridge::extension::MEMBER;
+use profbridge::bridge::MEMBER;
 use profbridge::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
 use profbridge::families::merge::mixed::merge_mixed;
 use profbridge::families::partial::{Partial, PartialOptions};

@@ -120,7 +120,7 @@ pub fn repair(input: &Path) -> Result<()> {
     let repaired = repair_from(Input::from(input).stream()?, &options)?;
     let mut write = iprof::WriteOptions::default();
     write.threads = ONE;
-    output::replace_with(&out(input), |out| iprof::write_to(&repaired.document, &write, out))
+    output::replace_with(&out(input), |out| iprof::Writer::new(&write).write(&repaired.document, out))
 }
 
 /// A profile of a single function against a program.

@@ -58,7 +58,7 @@ pub fn merge_iprof(input: &Path) -> Result<()> {
     let report = merge_iprof_files(&[WeightedInput::new(input)], &options, &mut |_, _| {})?;
     let mut write = iprof::WriteOptions::default();
     write.threads = ONE;
-    output::replace_with(&out(input), |out| iprof::write_to(&report.document, &write, out))
+    output::replace_with(&out(input), |out| iprof::Writer::new(&write).write(&report.document, out))
 }
 
 pub fn merge_stacks(input: &Path) -> Result<()> {

@@ -111,7 +111,7 @@ fn iprof_outcome(inputs: &[Input], options: &IprofMergeOptions) -> IprofOutcome 
     };
     let lines = inputs.iter().map(line).collect();
     let merged = merged.map_err(|failed| failed.error.to_string()).map(|report| {
-        let bytes = iprof::write(&report.document, &iprof::WriteOptions::default());
+        let bytes = iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(&report.document);
         (String::from_utf8_lossy(&bytes).into_owned(), format!("{:?} {:?}", report.merged, report.findings))
     });
     (merged, lines)

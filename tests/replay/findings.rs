@@ -204,7 +204,9 @@ fn a_byte_order_mark_alone_is_an_empty_iprof() {
     use profbridge::iprof::{self, Code, Verdict};
     let bytes = std::fs::read(found("read_iprof-byte-order-mark-alone")).expect("it is in the tree");
     let options = iprof::ReadOptions::default();
-    for examined in [iprof::examine(&bytes, &options), iprof::examine_from(&bytes[..], &options)] {
+    for examined in
+        [iprof::Reader::from_bytes(&bytes, &options).examine(), iprof::Reader::new(&bytes[..], &options).examine()]
+    {
         assert_eq!((examined.verdict, examined.findings.has(Code::EmptyFile)), (Verdict::Unusable, true));
     }
 }

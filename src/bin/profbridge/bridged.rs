@@ -104,7 +104,7 @@ pub(crate) fn read_profile(
     let path = &input.path;
     let in_file = |error: Error| error.in_file(path);
     let (mut document, findings) =
-        iprof::read_from(input.stream()?, &crate::limits::iprof_options()).map_err(in_file)?;
+        iprof::Reader::new(input.stream()?, &crate::limits::iprof_options()).read().map_err(in_file)?;
     print_findings(path, &findings);
     reported.warn_of(0, findings.iter().filter(|finding| finding.level != Level::Info).map(ToString::to_string));
     let warnings = change(&mut document)?;

@@ -92,7 +92,7 @@ pub(crate) fn run(
         reported.warn([&warning]);
     };
     let path = &input.path;
-    let read = iprof::read_from(input.stream()?, &crate::limits::iprof_options());
+    let read = iprof::Reader::new(input.stream()?, &crate::limits::iprof_options()).read();
     let (mut document, findings) = match read {
         Ok(read) => read,
         Err(error) if !interprets && is_unsupported_major(&error) => {
@@ -151,7 +151,7 @@ fn copy(input: &Input, output: &Path, reported: &mut MergeDocument) -> Result<bo
     let stream = input.stream()?;
     let mut copied = None;
     let written = profbridge::input::output::replace_by_name_with(output, |out| {
-        copied = iprof::copy_from(stream, &crate::limits::iprof_options(), out)?;
+        copied = iprof::Reader::new(stream, &crate::limits::iprof_options()).copy_to(out)?;
         if copied.is_some() { Ok(()) } else { Err(std::io::ErrorKind::InvalidData.into()) }
     });
     let Some(findings) = copied else { return Ok(false) };

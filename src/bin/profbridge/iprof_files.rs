@@ -2,7 +2,7 @@
 
 use crate::console;
 use clap::Args;
-use profbridge::bridge::extension::MEMBER;
+use profbridge::bridge::MEMBER;
 use profbridge::compression::Compression;
 use profbridge::input;
 use profbridge::iprof::{self, Document, Finding, InstanceofSpelling, Layout, SectionKind, WriteOptions};
@@ -39,7 +39,7 @@ impl IprofWriteArgs {
     /// Writes a document with the given number of threads, compressed according to the file extension of `output`.
     pub(crate) fn write(&self, document: &Document, output: &Path, threads: Option<NonZeroUsize>) -> Result<()> {
         let options = self.options(threads);
-        input::output::replace_by_name_with(output, |out| iprof::write_to(document, &options, out))
+        input::output::replace_by_name_with(output, |out| iprof::Writer::new(&options).write(document, out))
     }
 
     /// Writes the compressed document as the beginning of the partial merge that `part` creates.
@@ -49,7 +49,8 @@ impl IprofWriteArgs {
         part: impl FnOnce(Vec<u8>) -> Result<Vec<u8>>,
         output: &Path,
     ) -> Result<()> {
-        let document = compressed(iprof::write(document, &self.options(None)), output, Some(Compression::Gzip))?;
+        let document =
+            compressed(iprof::Writer::new(&self.options(None)).to_bytes(document), output, Some(Compression::Gzip))?;
         input::output::replace(output, &part(document)?)
     }
 

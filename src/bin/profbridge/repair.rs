@@ -94,7 +94,9 @@ impl RepairArgs {
         }
         let mut write = WriteOptions::default();
         write.layout = if self.pretty { Layout::Pretty } else { Layout::Compact };
-        input::output::replace_by_name_with(&self.output, |out| iprof::write_to(&repaired.document, &write, out))?;
+        input::output::replace_by_name_with(&self.output, |out| {
+            iprof::Writer::new(&write).write(&repaired.document, out)
+        })?;
         for name in &repaired.dropped_members {
             let text = format!("the member \"{name}\" may refer to what was unified and was dropped");
             console::warning(&Warning::new(text).in_file(&self.input));

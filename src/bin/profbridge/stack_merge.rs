@@ -249,7 +249,7 @@ impl StackJob<'_> {
         losses.extend(report.losses());
         let nothing = (report.stacks == 0).then(|| why_nothing_to_write(table));
         let stacks = usize::try_from(report.stacks).unwrap_or(usize::MAX);
-        let bytes = iprof::write(&document, &iprof::WriteOptions::default());
+        let bytes = iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(&document);
         Ok(Encoded { bytes, stacks, content: Content::Iprof(Box::new(document)), losses, nothing })
     }
 

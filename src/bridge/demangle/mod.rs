@@ -8,16 +8,12 @@
 //! spelling alone. Demangling leaves things out: which of a class's two
 //! destructors, which clone, which crate. So a method's name ends in `%` and
 //! eight digits of the PGO name's MD5 unless the identity is known to tell all
-//! that the symbol tells, see `itanium::is_unambiguous`.
+//! that the symbol tells, see `symbols::is_unambiguous`.
 
-mod itanium;
-mod local;
-mod spelling;
+mod symbols;
 
-use super::escape::{Escapes, escaped};
-use super::notation::MethodIdentity;
-use local::LocalName;
-use spelling::Demangled;
+use crate::bridge::names::{Escapes, MethodIdentity, escaped};
+use symbols::Demangled;
 
 /// The type that stands for what a symbol does not tell.
 pub const UNKNOWN_TYPE: &[u8] = b"?";
@@ -51,7 +47,7 @@ pub fn method_of_pgo_name(name: &[u8]) -> Mapped<MethodIdentity> {
         return plain_method(name, local);
     };
     let (scope, last) = demangled.scope_and_name();
-    let tells_all = local.is_none() && itanium::is_unambiguous(symbol);
+    let tells_all = local.is_none() && symbols::is_unambiguous(symbol);
     let mut method_name = escaped(last.as_bytes(), Escapes::EncodedNames);
     if !tells_all {
         push_digest(&mut method_name, name);
@@ -89,8 +85,8 @@ fn plain_method(name: &[u8], local: Option<LocalName<'_>>) -> Mapped<MethodIdent
 pub fn type_of_vtable(name: &[u8]) -> Mapped<Vec<u8>> {
     let local = LocalName::split(name);
     let symbol = local.map_or(name, |local| local.symbol);
-    let class = spelling::class_of_vtable(symbol);
-    let tells_all = local.is_none() && class.is_some() && itanium::is_vtable_unambiguous(symbol);
+    let class = symbols::class_of_vtable(symbol);
+    let tells_all = local.is_none() && class.is_some() && symbols::is_vtable_unambiguous(symbol);
     let mut identity = match class {
         Some(class) => escaped(class.as_bytes(), Escapes::EncodedNames),
         None => escaped(name, Escapes::EncodedNames),
@@ -121,6 +117,53 @@ fn push_digest(out: &mut Vec<u8>, name: &[u8]) {
     out.push(b'%');
     let digest = format!("{:x}", md5::compute(name));
     out.extend_from_slice(&digest.as_bytes()[..8]);
+}
+
+// PGO names of functions local to a file: `FILE;SYMBOL`.
+//
+// LLVM 17 on joins with `;` (`getIRPGOObjectName` in `InstrProf.cpp`), earlier
+// releases with `:`, and front-end instrumentation kept `:` longer.
+
+/// The two parts of a local function's PGO name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LocalName<'a> {
+    /// The source file, as the compiler was called with it.
+    pub(super) file: &'a [u8],
+    /// The linker symbol.
+    pub(super) symbol: &'a [u8],
+    /// What stood between them.
+    separator: u8,
+}
+
+/// How symbols of Objective-C methods begin; they may hold colons.
+const OBJECTIVE_C: [&[u8]; 4] = [b"-[", b"+[", b"\x01-[", b"\x01+["];
+
+impl<'a> LocalName<'a> {
+    /// Splits a PGO name; `None` for one that carries no file.
+    pub(super) fn split(name: &'a [u8]) -> Option<Self> {
+        let semicolon = name.iter().position(|byte| *byte == b';').map(|at| (at, b';'));
+        let (at, separator) = semicolon.or_else(|| colon(name).map(|at| (at, b':')))?;
+        let (file, symbol) = (&name[..at], &name[at + 1..]);
+        (!file.is_empty() && !symbol.is_empty()).then_some(Self { file, symbol, separator })
+    }
+
+    /// Whether file and symbol, as they are, belong to this PGO name only: it
+    /// has the present separator, and the file cannot be taken for a scope.
+    pub(super) fn is_unambiguous(self) -> bool {
+        self.separator == b';' && self.file.iter().any(|byte| matches!(byte, b'.' | b'/'))
+    }
+}
+
+/// Where the older separator stands.
+fn colon(name: &[u8]) -> Option<usize> {
+    if OBJECTIVE_C.iter().any(|start| name.starts_with(start)) {
+        return None;
+    }
+    let is_colon = |at: usize| name.get(at) == Some(&b':');
+    // `::` belongs to a symbol that is spelled in the source's own words.
+    let single = |at: &usize| is_colon(*at) && !is_colon(at + 1) && (*at == 0 || !is_colon(at - 1));
+    let before_method = |at: &usize| single(at) && OBJECTIVE_C.iter().any(|start| name[at + 1..].starts_with(start));
+    (0..name.len()).find(before_method).or_else(|| (0..name.len()).rfind(single))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use super::*;
+use crate::bridge::demangle::*;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -111,5 +111,22 @@ proptest! {
     fn any_bytes_give_a_method(name: Vec<u8>) {
         let identity = method_of_pgo_name(&name).identity;
         prop_assert_eq!(MethodIdentity::parse(&identity.notation()), Some(identity));
+    }
+}
+
+fn split(name: &str) -> Option<(&str, &str)> {
+    let local = LocalName::split(name.as_bytes())?;
+    Some((std::str::from_utf8(local.file).unwrap(), std::str::from_utf8(local.symbol).unwrap()))
+}
+
+#[test]
+fn both_separators_are_known() {
+    assert_eq!(split("a.c;f"), Some(("a.c", "f")));
+    assert_eq!(split("a.c:f"), Some(("a.c", "f")));
+    assert_eq!(split("C:\\src\\a.c:f"), Some(("C:\\src\\a.c", "f")));
+    assert_eq!(split("a;b;c"), Some(("a", "b;c")));
+    assert_eq!(split("a.m:-[Foo bar:baz:]"), Some(("a.m", "-[Foo bar:baz:]")));
+    for global in ["main", "-[Foo bar:]", "core::fmt", ";f", "a.c;", ""] {
+        assert_eq!(split(global), None, "{global}");
     }
 }

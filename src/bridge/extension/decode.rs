@@ -3,8 +3,8 @@
 //! Members that this layout does not have are refused: dropping them would
 //! change the profile in silence.
 
-use super::super::escape::from_hex;
-use super::layout::{Approximations, Extension, VERSION};
+use super::{Approximations, Extension, VERSION};
+use crate::bridge::names::from_hex;
 use crate::error::{Error, Result};
 use crate::model::{
     FunctionRecord, FunctionTable, MemProfSection, Profile, ProfileKind, TemporalProfile, TemporalTrace, ValueCount,
@@ -14,7 +14,18 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, Visitor};
 use std::fmt;
 
-pub(super) fn read(json: &[u8]) -> Result<Extension> {
+impl Extension {
+    /// Reads the value of the member.
+    ///
+    /// # Errors
+    ///
+    /// Malformed, with the place in the value, if it does not have this layout.
+    pub(crate) fn read(json: &[u8]) -> Result<Self> {
+        read(json).map_err(|error| error.in_section("llvm").in_format("iprof"))
+    }
+}
+
+fn read(json: &[u8]) -> Result<Extension> {
     // Only the version first: another layout may differ in everything else.
     let Version { version } = serde_json::from_slice(json).map_err(syntax)?;
     if version != VERSION {

@@ -1,7 +1,7 @@
 //! From a profile to JSON, function by function, without a copy of it.
 
-use super::super::escape::to_hex;
-use super::layout::{Approximations, Extension, VERSION};
+use super::{Approximations, Extension, VERSION};
+use crate::bridge::names::to_hex;
 use crate::model::{
     FunctionTable, FunctionView, MemProfSection, Profile, ProfileKind, RecordView, TemporalProfile, TemporalTrace,
     ValueKind, ValueSites,
@@ -9,9 +9,12 @@ use crate::model::{
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
-pub(super) fn write(extension: &Extension) -> Vec<u8> {
-    let json = Json { approximate: &extension.approximate, profile: extension.profile.as_ref() };
-    serde_json::to_vec(&json).expect("the extension has string keys only, and memory takes everything")
+impl Extension {
+    /// Returns the value of the member.
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let json = Json { approximate: &self.approximate, profile: self.profile.as_ref() };
+        serde_json::to_vec(&json).expect("the extension has string keys only, and memory takes everything")
+    }
 }
 
 struct Json<'a> {

@@ -28,27 +28,32 @@
 
 mod decode;
 mod encode;
-mod layout;
 
-use crate::error::Result;
-pub use layout::{Approximations, Extension};
+use crate::model::Profile;
+use std::collections::BTreeMap;
 
-/// The member's name.
+/// The name of the member.
 pub const MEMBER: &[u8] = b"llvm";
 
-impl Extension {
-    /// Reads the member's value.
-    ///
-    /// # Errors
-    ///
-    /// Malformed, with the place in the value, when it is not of this layout.
-    pub fn read(json: &[u8]) -> Result<Self> {
-        decode::read(json).map_err(|error| error.in_section("llvm").in_format("iprof"))
-    }
+/// The version of this layout; another number means another layout.
+const VERSION: u32 = 1;
 
-    /// The member's value.
-    pub fn write(&self) -> Vec<u8> {
-        encode::write(self)
+/// The reason why the numbers of a section differ from the definition of the format, by section.
+pub(crate) type Approximations = BTreeMap<String, String>;
+
+/// The content of the member.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Extension {
+    /// Standard sections with approximate numbers, and the reason.
+    pub(crate) approximate: Approximations,
+    /// The profile, unless it was left out.
+    pub(crate) profile: Option<Profile>,
+}
+
+impl Extension {
+    /// Returns true if there is nothing to write.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.approximate.is_empty() && self.profile.is_none()
     }
 }
 

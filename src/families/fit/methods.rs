@@ -79,6 +79,6 @@ fn add_folder(folder: &Path, options: &FitOptions, program: &mut JavaProgram, de
 
 /// Writes an iprof.
 pub(super) fn write(document: &iprof::Document, path: &Path) -> Result<()> {
-    let bytes = iprof::write(document, &iprof::WriteOptions::default());
+    let bytes = iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(document);
     output::replace_by_name(path, &bytes)
 }

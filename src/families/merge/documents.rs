@@ -6,8 +6,7 @@
 //! `llvm`). These merge as LLVM merges, so each document is split into LLVM's records and the rest. Whether an input
 //! carries such records is known only at its end: the merge then starts again.
 
-use crate::bridge::extension::MEMBER;
-use crate::bridge::{self, Parts, ToIprofOptions, Trust};
+use crate::bridge::{self, MEMBER, Parts, ToIprofOptions, Trust};
 use crate::cancel::Cancel;
 use crate::driver::{FailureMode, InputOutcome, InputReport, InputTurn, Merge, MergeJob, RunOptions};
 use crate::error::{Error, Level, Result, Warning};
@@ -16,7 +15,8 @@ use crate::input::{Format, Input};
 use crate::instr::Merger as LlvmMerger;
 use crate::instr::file_merge::MergeOptions;
 use crate::iprof::{
-    self, BranchClash, Code, Document, Finding, Findings, Merger, SectionKind, SectionTotals, SectionWeights, Weight,
+    self, BranchClash, Code, Document, Finding, Findings, Merger, Reader, SectionKind, SectionTotals, SectionWeights,
+    Weight,
 };
 use crate::memory::{self, HOLD_SUMS};
 use crate::model::{Loss, Losses, Profile};
@@ -170,7 +170,7 @@ impl<'a> DocumentMerge<'a> {
     /// Reads an input to its end, and adds it in its turn.
     fn add_whole(&self, input: &Input, turn: &mut InputTurn<'_, State>, report: &mut InputReport) -> Result<()> {
         let (place, read) = (turn.place(), self.options.read_whole());
-        let found = iprof::examine_from(open_iprof(input)?, &read);
+        let found = Reader::new(open_iprof(input)?, &read).examine();
         read.cancel.check()?;
         let refusal = found.refusal().filter(|_| found.document.is_none() || !read.accept_errors);
         let document = found.document.filter(|_| refusal.is_none() || self.options.salvages());
@@ -183,7 +183,7 @@ impl<'a> DocumentMerge<'a> {
         let added = match (&mut state.sum, split, document) {
             (Sum::Parts(sum), Some(parts), _) => sum.add(parts, input),
             (Sum::Documents(merger), _, Some(document)) if !self.is_incomplete.load(Ordering::Relaxed) => {
-                let added = merger.add(&document, &self.weights[place]);
+                let added = merger.add(&document, self.weights[place]);
                 state.note_carrier(input);
                 added
             }
@@ -204,7 +204,7 @@ impl<'a> DocumentMerge<'a> {
         if self.is_incomplete.load(Ordering::Relaxed) {
             return SectionTotals::read_from(stream, read).map(drop);
         }
-        let added = merger.add_from(stream, read, &self.weights[place]);
+        let added = merger.add_from(Reader::new(stream, read), self.weights[place]);
         // Nothing of an empty or foreign input was added.
         let is_incomplete = added.as_ref().is_err_and(|error| !is_skipped(error));
         self.is_incomplete.fetch_or(is_incomplete, Ordering::Relaxed);
@@ -317,7 +317,7 @@ impl PartsMerger {
         (options.branch_clash, options.cancel) = (BranchClash::Keep, cancel.clone());
         let mut rests = Merger::new(options);
         // Without documents the rest is an empty one. A cancelled run has no result.
-        let _ = rests.add(&Document::new(), &SectionWeights::default());
+        let _ = rests.add(&Document::new(), 1);
         let merger = LlvmMerger::new(llvm.merger_options());
         Self { rests, llvm: merger, llvm_options: llvm.clone(), losses: Losses::new() }
     }
@@ -330,8 +330,7 @@ impl PartsMerger {
         }
         self.llvm.add_named_profile(&parts.profile, input.weight.get(), Some(&input.path))?;
         lost.iter().for_each(|loss| self.losses.add(loss.kind, loss.count));
-        let weight = Weight::ratio(input.weight.get(), 1).unwrap_or_default();
-        self.rests.add(&parts.rest, &SectionWeights::uniform(weight))
+        self.rests.add(&parts.rest, input.weight.get())
     }
 
     pub(super) fn finish(self) -> Result<(Parts, iprof::MergeReport, Losses)> {

@@ -77,8 +77,8 @@ pub fn facts_of(document: &Document, wanted: FactsRequest) -> Facts {
 
 /// Returns true if the document carries records of LLVM. One that cannot be read counts as records: `check` reports it.
 fn carries_records(document: &Document) -> bool {
-    let carried = document.members().find(|(name, _)| *name == bridge::extension::MEMBER);
-    carried.is_some_and(|(_, json)| match bridge::extension::Extension::read(json) {
+    let carried = document.members().find(|(name, _)| *name == bridge::MEMBER);
+    carried.is_some_and(|(_, json)| match bridge::Extension::read(json) {
         Ok(extension) => {
             extension.profile.is_some_and(|profile| profile.functions.records_len() > 0 || profile.memprof.is_some())
         }

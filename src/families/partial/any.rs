@@ -44,7 +44,7 @@ pub enum Finished {
     Instr(MergeReport),
     /// A profile, to be written with [`sampleprof::write`](crate::sampleprof::write()).
     SampleProf(sampleprof::MergeReport),
-    /// A document, to be written with [`iprof::write`](crate::iprof::write()).
+    /// A document, to be written with a [`Writer`](crate::iprof::Writer).
     Iprof(IprofMergeReport),
     /// The sum of inputs that are all pprof, to be written with
     /// [`pprof::write`](crate::stacks::pprof::write()).

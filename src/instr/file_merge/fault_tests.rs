@@ -148,7 +148,7 @@ fn merge_iprof(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let report = merge_iprof_files(inputs, &options, &mut |_, _| {}).map_err(FailedMerge::into_first_failure)?;
     let mut write = iprof::WriteOptions::default();
     write.threads = ONE_THREAD;
-    output::replace_with(out, |out| iprof::write_to(&report.document, &write, out))
+    output::replace_with(out, |out| iprof::Writer::new(&write).write(&report.document, out))
 }
 
 impl Merge {

@@ -115,7 +115,7 @@ fn sample_profiles() {
 fn written(document: &iprof::Document, threads: Threads) -> Vec<u8> {
     let mut write = iprof::WriteOptions::default();
     write.threads = threads;
-    iprof::write(document, &write)
+    iprof::Writer::new(&write).to_bytes(document)
 }
 
 #[test]

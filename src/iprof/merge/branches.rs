@@ -35,7 +35,7 @@ pub enum BranchClash {
 
 /// The rows in canonical order: by index, then BCI. Rows of one pair are cases
 /// of one switch and keep their order.
-pub fn sort_canonically(rows: &mut [BranchRow]) {
+pub(crate) fn sort_canonically(rows: &mut [BranchRow]) {
     rows.sort_by_key(|row| (row.index, row.bci));
 }
 

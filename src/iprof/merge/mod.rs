@@ -14,14 +14,13 @@ use crate::hint::Hint;
 use crate::iprof::context::{ContextHandle, ContextTree, Frame, describe};
 use crate::iprof::document::{Document, EntryMember, InstanceofSpelling, Table, TopMember, Version};
 use crate::iprof::findings::Findings;
-use crate::iprof::read::replay;
-use crate::iprof::reader::{Entry, ReadOptions, Reading, Sink, read_stream};
+use crate::iprof::read::{Reader, replay};
+use crate::iprof::reader::{Entry, Reading, Sink};
 use crate::iprof::sections::{BranchRow, CountEntry, Records, RowSection, SectionKind, TypeCount};
 use crate::iprof::tables::{ImportMode, Mapping, Tables};
-pub use branches::{BranchClash, Resolved};
+pub use branches::BranchClash;
 use sites::Sites;
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::sync::Arc;
 pub use weight::{SectionTotals, Weight};
 
@@ -50,6 +49,19 @@ impl MergeOptions {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SectionWeights([Weight; SectionKind::ALL.len()]);
 
+impl From<Weight> for SectionWeights {
+    fn from(weight: Weight) -> Self {
+        Self::uniform(weight)
+    }
+}
+
+/// A whole weight. 0 counts as 1: merging an input never drops it.
+impl From<u64> for SectionWeights {
+    fn from(weight: u64) -> Self {
+        Self::uniform(Weight::ratio(weight, 1).unwrap_or_default())
+    }
+}
+
 impl SectionWeights {
     /// The same weight for all sections.
     pub fn uniform(weight: Weight) -> Self {
@@ -58,7 +70,7 @@ impl SectionWeights {
 
     /// For each input: its weight, times what brings the total of each section
     /// to that of the input with the largest.
-    pub fn normalized(inputs: &[(Weight, SectionTotals)]) -> Vec<Self> {
+    pub(crate) fn normalized(inputs: &[(Weight, SectionTotals)]) -> Vec<Self> {
         let most = |kind: SectionKind| inputs.iter().map(|(_, totals)| totals.of(kind)).max().unwrap_or(0);
         let weights = |(weight, totals): &(Weight, SectionTotals)| {
             Self(SectionKind::ALL.map(|kind| weight.scaled_to(totals.of(kind), most(kind))))
@@ -116,15 +128,15 @@ impl Merger {
         Self { options, ..Self::default() }
     }
 
-    /// Adds a document.
+    /// Adds a document. Its weight is a number, a fraction, or one of these per section.
     ///
     /// # Errors
     ///
     /// Cancelled; part of the document was added then.
-    pub fn add(&mut self, document: &Document, weights: &SectionWeights) -> Result<()> {
+    pub fn add(&mut self, document: &Document, weight: impl Into<SectionWeights>) -> Result<()> {
         let cancel = self.options.cancel.clone();
         let mapping = self.map_tables(&document.tables, None);
-        let mut adding = Adding { merger: self, weights: *weights, mapping: Some(mapping) };
+        let mut adding = Adding { merger: self, weights: weight.into(), mapping: Some(mapping) };
         replay(document, &mut adding, &cancel)?;
         let mapping = adding.mapping.take().unwrap_or_default();
         let extras = document.extras.iter().map(|(place, members)| (*place, members.clone()));
@@ -132,15 +144,15 @@ impl Merger {
         Ok(())
     }
 
-    /// Adds a file from a stream, which is never in memory as a whole.
+    /// Adds a file while it is read.
     ///
     /// # Errors
     ///
-    /// As [`read_from`](crate::iprof::read_from). Part of the file may have been added
-    /// then: the merge cannot go on.
-    pub fn add_from(&mut self, stream: impl Read, options: &ReadOptions, weights: &SectionWeights) -> Result<Added> {
-        let mut adding = Adding::new(self, *weights);
-        let mut reading = read_stream(stream, options, &mut adding).accepted(options)?;
+    /// The errors of [`Reader::read`]. Part of the file may have been added then: the merge cannot go on.
+    pub fn add_from(&mut self, reader: Reader<'_>, weight: impl Into<SectionWeights>) -> Result<Added> {
+        let options = reader.options().clone();
+        let mut adding = Adding::new(self, weight.into());
+        let mut reading = reader.feed(&mut adding).accepted(&options)?;
         adding.finish(&mut reading);
         let members = reading.layout.iter().filter(|member| matches!(member, TopMember::Other(..))).count();
         let records = reading.valid_entries() + members as u64;
@@ -248,7 +260,7 @@ impl Merger {
     }
 
     /// Whether an input had this member, which is not part of the format.
-    pub fn has_seen_member(&self, name: &[u8]) -> bool {
+    pub(crate) fn has_seen_member(&self, name: &[u8]) -> bool {
         self.foreign.contains_key(name)
     }
 
@@ -405,7 +417,7 @@ pub fn merge<'d>(
 ) -> Result<(Document, MergeReport)> {
     let mut merger = Merger::new(options);
     for (document, weight) in documents {
-        merger.add(document, &SectionWeights::uniform(weight))?;
+        merger.add(document, weight)?;
     }
     merger.finish()
 }

@@ -1,16 +1,17 @@
 use crate::error::ErrorKind;
 use crate::iprof::merge::*;
-use crate::iprof::{BranchRow, TypeHandle, WriteOptions, canonical, canonical_with, read, write};
+use crate::iprof::{BranchRow, ReadOptions, TypeHandle, WriteOptions, Writer, canonical, canonical_with};
 use proptest::prelude::*;
 use std::cell::Cell;
+use std::io::Read;
 use std::num::NonZeroUsize;
 
 fn document(text: &str) -> Document {
-    read(text.as_bytes(), &ReadOptions::default()).unwrap().0
+    Reader::from_bytes(text.as_bytes(), &ReadOptions::default()).read().unwrap().0
 }
 
 fn text(document: &Document) -> String {
-    String::from_utf8(write(document, &WriteOptions::default())).unwrap()
+    String::from_utf8(Writer::new(&WriteOptions::default()).to_bytes(document)).unwrap()
 }
 
 const HEAD: &str =
@@ -81,7 +82,7 @@ fn normalizing_lets_a_short_run_count_as_much_as_a_long_one() {
         .collect();
     let mut merger = Merger::new(MergeOptions::default());
     for (input, weights) in inputs.iter().zip(SectionWeights::normalized(&totals)) {
-        merger.add_from(input.as_bytes(), &ReadOptions::default(), &weights).unwrap();
+        merger.add_from(Reader::new(input.as_bytes(), &ReadOptions::default()), weights).unwrap();
     }
     assert_eq!(merger.finish().unwrap().0.sections.call_counts[0].count, 2000);
 }
@@ -114,14 +115,14 @@ fn cancelling_ends_the_reading_of_a_large_file() {
         options.threads = NonZeroUsize::new(threads);
         let stream = CancelsEarly { text: text.as_bytes(), left: &left, cancel: options.cancel.clone() };
         let mut merger = Merger::new(MergeOptions::default());
-        let error = merger.add_from(stream, &options, &SectionWeights::default()).unwrap_err();
+        let error = merger.add_from(Reader::new(stream, &options), 1).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
         assert!(left.get() > 1_000_000, "only {} bytes were not read", left.get());
     }
     let document = document(&text);
     let options = MergeOptions::default();
     options.cancel.cancel();
-    let error = Merger::new(options).add(&document, &SectionWeights::default()).unwrap_err();
+    let error = Merger::new(options).add(&document, 1).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
 }
 
@@ -222,8 +223,10 @@ fn tables_in_common_are_read_like_any() {
         let mut merger = Merger::new(MergeOptions::default());
         let mut documents = Vec::new();
         for text in [first, second] {
-            let weights = SectionWeights::default();
-            match (merger.add_from(text.as_bytes(), &options, &weights), read(text.as_bytes(), &options)) {
+            match (
+                merger.add_from(Reader::new(text.as_bytes(), &options), 1),
+                Reader::from_bytes(text.as_bytes(), &options).read(),
+            ) {
                 (Ok(added), Ok((document, expected))) => {
                     assert_eq!(format!("{:?}", added.findings), format!("{expected:?}"), "{text} after {first}");
                     documents.push(document);
@@ -290,7 +293,7 @@ proptest! {
         let mut merger = Merger::new(MergeOptions::default());
         for document in [&a, &b] {
             let options = ReadOptions::default();
-            merger.add_from(text(document).as_bytes(), &options, &SectionWeights::default()).unwrap();
+            merger.add_from(Reader::new(text(document).as_bytes(), &options), 1).unwrap();
         }
         let streamed = merger.finish().unwrap().0;
         prop_assert_eq!(text(&canonical(&streamed)), text(&canonical(&merged(&[&a, &b], BranchClash::Heavier))));

@@ -41,7 +41,7 @@ impl Weight {
     /// This weight times `more / total`, to bring inputs to equal totals. Very
     /// large totals are rounded to 64 bits. Unchanged when either is 0.
     #[must_use]
-    pub fn scaled_to(self, total: u128, more: u128) -> Self {
+    pub(crate) fn scaled_to(self, total: u128, more: u128) -> Self {
         let mut numerator = more.saturating_mul(u128::from(self.numerator));
         let mut denominator = total.saturating_mul(u128::from(self.denominator));
         if numerator == 0 || denominator == 0 {
@@ -95,7 +95,7 @@ impl SectionTotals {
     ///
     /// # Errors
     ///
-    /// As [`read_from`](crate::iprof::read_from).
+    /// As [`Reader::read`](crate::iprof::Reader::read).
     pub fn read_from(stream: impl Read, options: &ReadOptions) -> Result<Self> {
         let mut totals = Self::default();
         read_stream(stream, options, &mut totals).accepted(options)?;

@@ -2,7 +2,7 @@ use crate::compression::Compression;
 use crate::iprof::findings::Code;
 use crate::iprof::findings::Level;
 use crate::iprof::read::*;
-use crate::iprof::writer::{WriteOptions, write};
+use crate::iprof::writer::{WriteOptions, Writer};
 
 const TABLES: &str = r#""types":[{"id":3,"name":"app.Main"},{"id":8,"name":"void"},{"id":4,"name":"int"}],"methods":[{"id":1,"name":"main","signature":[3,8]},{"id":2,"name":"loop","signature":[3,8,4]}]"#;
 
@@ -12,7 +12,7 @@ fn whole(sections: &str) -> String {
 
 fn codes(text: &str) -> Vec<&'static str> {
     let options = ReadOptions { find_duplicates: true, ..ReadOptions::default() };
-    examine(text.as_bytes(), &options).findings.iter().map(|finding| finding.code.name()).collect()
+    Reader::from_bytes(text.as_bytes(), &options).examine().findings.iter().map(|finding| finding.code.name()).collect()
 }
 
 #[test]
@@ -23,18 +23,18 @@ fn compact_files_come_back_byte_for_byte() {
         r#""conditionalProfiles":[{"ctx":"2:5","records":[-5,1,3,9,1,0]},{"ctx":"2:-4<1:-6","records":[]}],"#,
         r#""samplingProfiles":[],"instanceOfProfiles":[{"ctx":"1:7","records":[3,1]}]"#
     ));
-    let (document, findings) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let (document, findings) = Reader::from_bytes(text.as_bytes(), &ReadOptions::default()).read().unwrap();
     assert!(!findings.has_errors());
-    assert_eq!(String::from_utf8(write(&document, &WriteOptions::default())).unwrap(), text);
+    assert_eq!(String::from_utf8(Writer::new(&WriteOptions::default()).to_bytes(&document)).unwrap(), text);
 }
 
 #[test]
 fn sections_may_come_before_their_tables() {
     let text = r#"{"callCountProfiles":[{"ctx":"1:0","records":[5]}],"methods":[{"id":1,"name":"m","signature":[2,2]}],"types":[{"id":2,"name":"A"}],"version":"1.0.0"}"#;
-    let (document, findings) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let (document, findings) = Reader::from_bytes(text.as_bytes(), &ReadOptions::default()).read().unwrap();
     assert_eq!(findings.iter().count(), 0);
     assert_eq!(document.sections.call_counts.len(), 1);
-    assert_eq!(String::from_utf8(write(&document, &WriteOptions::default())).unwrap(), text);
+    assert_eq!(String::from_utf8(Writer::new(&WriteOptions::default()).to_bytes(&document)).unwrap(), text);
 }
 
 #[test]
@@ -42,9 +42,9 @@ fn compression_is_detected_from_content() {
     let text = whole(r#","samplingProfiles":[{"ctx":"2:4<1:3","records":[5]}]"#);
     for compression in Compression::ALL.into_iter().filter(|compression| compression.is_written()) {
         let packed = compression.compress(text.as_bytes()).unwrap();
-        let (again, _) = read(&packed, &ReadOptions::default()).unwrap();
-        assert_eq!(write(&again, &WriteOptions::default()), text.as_bytes());
-        let cut = examine(&packed[..packed.len() - 12], &ReadOptions::default());
+        let (again, _) = Reader::from_bytes(&packed, &ReadOptions::default()).read().unwrap();
+        assert_eq!(Writer::new(&WriteOptions::default()).to_bytes(&again), text.as_bytes());
+        let cut = Reader::from_bytes(&packed[..packed.len() - 12], &ReadOptions::default()).examine();
         assert!(cut.findings.has(Code::Unreadable), "{compression}: {:?}", cut.findings);
         assert!(cut.document.is_some() || compression != Compression::Gzip, "gzip gives the content before the cut");
     }
@@ -54,8 +54,12 @@ fn compression_is_detected_from_content() {
 fn leading_zeros_are_ignored() {
     let text = whole(r#","callCountProfiles":[{"ctx":"01:00","records":[5]},{"ctx":"1:0","records":[6]}]"#);
     assert_eq!(codes(&text), ["duplicate-context"]);
-    let (document, _) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
-    assert!(String::from_utf8(write(&document, &WriteOptions::default())).unwrap().contains(r#""ctx":"1:0""#));
+    let (document, _) = Reader::from_bytes(text.as_bytes(), &ReadOptions::default()).read().unwrap();
+    assert!(
+        String::from_utf8(Writer::new(&WriteOptions::default()).to_bytes(&document))
+            .unwrap()
+            .contains(r#""ctx":"1:0""#)
+    );
 }
 
 #[test]
@@ -71,9 +75,9 @@ fn the_layout_of_2022_is_read_as_todays() {
 }
 "#;
     assert_eq!(codes(text), ["pre-release-version", "legacy-layout"]);
-    let (document, _) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let (document, _) = Reader::from_bytes(text.as_bytes(), &ReadOptions::default()).read().unwrap();
     assert_eq!(
-        String::from_utf8(write(&document, &WriteOptions::default())).unwrap(),
+        String::from_utf8(Writer::new(&WriteOptions::default()).to_bytes(&document)).unwrap(),
         concat!(
             r#"{"version":"1.0.0","types":[{"id":0,"name":"A"}],"methods":[{"id":5,"name":"m","signature":[0,0]}],"#,
             r#""monitorProfiles":[{"ctx":"0:0","records":[0,3]}],"callCountProfiles":[{"ctx":"5:0<5:3","records":[12]}],"#,
@@ -86,11 +90,11 @@ fn the_layout_of_2022_is_read_as_todays() {
 fn a_cut_file_keeps_its_complete_entries_wherever_it_is_cut() {
     let text = whole(r#","callCountProfiles":[{"ctx":"2:0<1:3","records":[12]},{"ctx":"1:0","records":[345]}]"#);
     for end in 1..text.len() {
-        let cut = examine(&text.as_bytes()[..end], &ReadOptions::default());
+        let cut = Reader::from_bytes(&text.as_bytes()[..end], &ReadOptions::default()).examine();
         assert!(cut.findings.has(Code::Truncated), "{end}: {:?}", cut.findings);
         let document = cut.document.expect("what is complete can be had");
-        let again = write(&document, &WriteOptions::default());
-        let (_, findings) = read(&again, &ReadOptions::default()).unwrap();
+        let again = Writer::new(&WriteOptions::default()).to_bytes(&document);
+        let (_, findings) = Reader::from_bytes(&again, &ReadOptions::default()).read().unwrap();
         assert!(!findings.has_errors());
         // The last entry counts once something follows it.
         let kept =
@@ -106,13 +110,13 @@ fn entries_with_unknown_references_are_dropped() {
         r#""virtualInvokeProfiles":[{"ctx":"1:4","records":[77,1,3,2]},{"ctx":"1:5","records":[77,1]}]"#
     ));
     assert_eq!(codes(&text), ["dangling-method", "dangling-type"]);
-    let error = read(text.as_bytes(), &ReadOptions::default()).unwrap_err().to_string();
+    let error = Reader::from_bytes(text.as_bytes(), &ReadOptions::default()).read().unwrap_err().to_string();
     assert!(
         error.contains("iprof 1.1.0, section callCountProfiles, byte 0x") && error.contains("no method has the id 9"),
         "{error}"
     );
     let options = ReadOptions { accept_errors: true, ..ReadOptions::default() };
-    let (document, _) = read(text.as_bytes(), &options).unwrap();
+    let (document, _) = Reader::from_bytes(text.as_bytes(), &options).read().unwrap();
     assert_eq!((document.sections.call_counts.len(), document.sections.virtual_invokes.len()), (1, 1));
     assert_eq!(document.sections.virtual_invokes.entry(0).1.len(), 1);
 }
@@ -122,9 +126,9 @@ fn one_id_of_two_meanings_takes_its_users_along() {
     let text = r#"{"version":"1.0.0","types":[{"id":0,"name":"A"},{"id":1,"name":"B"},{"id":1,"name":"C"}],"methods":[{"id":0,"name":"m","signature":[0,1]},{"id":1,"name":"m","signature":[0,0]},{"id":2,"name":"n","signature":[0,0]},{"id":2,"name":"o","signature":[0,0]}],"callCountProfiles":[{"ctx":"0:0","records":[1]},{"ctx":"1:0","records":[2]},{"ctx":"2:0","records":[3]}]}"#;
     assert_eq!(codes(text), ["duplicate-type-id", "duplicate-method-id"]);
     let options = ReadOptions { accept_errors: true, ..ReadOptions::default() };
-    let (document, _) = read(text.as_bytes(), &options).unwrap();
+    let (document, _) = Reader::from_bytes(text.as_bytes(), &options).read().unwrap();
     assert_eq!(
-        String::from_utf8(write(&document, &WriteOptions::default())).unwrap(),
+        String::from_utf8(Writer::new(&WriteOptions::default()).to_bytes(&document)).unwrap(),
         r#"{"version":"1.0.0","types":[{"id":0,"name":"A"}],"methods":[{"id":1,"name":"m","signature":[0,0]}],"callCountProfiles":[{"ctx":"1:0","records":[2]}]}"#
     );
 }
@@ -134,9 +138,9 @@ fn ids_beyond_java_ints_get_others() {
     let text = r#"{"version":"1.0.0","types":[{"id":-7,"name":"A"},{"id":4,"name":"B"}],"methods":[{"id":3000000000,"name":"m","signature":[-7,4]}],"callCountProfiles":[{"ctx":"3000000000:0","records":[1]}]}"#;
     assert_eq!(codes(text), ["id-range", "id-range"]);
     let options = ReadOptions { accept_errors: true, ..ReadOptions::default() };
-    let (document, _) = read(text.as_bytes(), &options).unwrap();
+    let (document, _) = Reader::from_bytes(text.as_bytes(), &options).read().unwrap();
     assert_eq!(
-        String::from_utf8(write(&document, &WriteOptions::default())).unwrap(),
+        String::from_utf8(Writer::new(&WriteOptions::default()).to_bytes(&document)).unwrap(),
         r#"{"version":"1.0.0","types":[{"id":4,"name":"B"},{"id":5,"name":"A"}],"methods":[{"id":0,"name":"m","signature":[5,4]}],"callCountProfiles":[{"ctx":"0:0","records":[1]}]}"#
     );
 }
@@ -161,9 +165,9 @@ fn counts_are_exact_and_other_values_are_reported() {
         assert_eq!(found.first(), Some(&code), "{records}: {found:?}");
     }
     let options = ReadOptions { accept_errors: true, ..ReadOptions::default() };
-    let (clamped, _) = read(entry("[99999999999999999999]").as_bytes(), &options).unwrap();
+    let (clamped, _) = Reader::from_bytes(entry("[99999999999999999999]").as_bytes(), &options).read().unwrap();
     assert_eq!(clamped.sections.call_counts[0].count, i64::MAX as u64);
-    let (integral, _) = read(entry("[1e3]").as_bytes(), &options).unwrap();
+    let (integral, _) = Reader::from_bytes(entry("[1e3]").as_bytes(), &options).read().unwrap();
     assert_eq!(integral.sections.call_counts[0].count, 1000);
 }
 
@@ -172,7 +176,7 @@ fn findings_have_a_location() {
     let text = whole(
         r#","callCountProfiles":[{"ctx":"1:0","records":[1]},{"ctx":"1:0<","records":[1]},{"ctx":"","records":[1]}]"#,
     );
-    let examination = examine(text.as_bytes(), &ReadOptions::default());
+    let examination = Reader::from_bytes(text.as_bytes(), &ReadOptions::default()).examine();
     let finding = examination.findings.iter().next().unwrap();
     let offset = text.find("\"1:0<\"").unwrap() as u64;
     assert_eq!((finding.path.as_str(), finding.offset, finding.more), ("callCountProfiles[1].ctx", Some(offset), 1));
@@ -182,10 +186,10 @@ fn findings_have_a_location() {
 #[test]
 fn a_stream_gives_the_same_as_a_slice() {
     let text = whole(r#","callCountProfiles":[{"ctx":"2:0<1:3","records":[12]}],"llvm":{"a":[1,2]}"#);
-    let (from_slice, _) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
-    let (from_stream, _) = read_from(text.as_bytes(), &ReadOptions::default()).unwrap();
-    let bytes = write(&from_slice, &WriteOptions::default());
-    assert_eq!(write(&from_stream, &WriteOptions::default()), bytes);
+    let (from_slice, _) = Reader::from_bytes(text.as_bytes(), &ReadOptions::default()).read().unwrap();
+    let (from_stream, _) = Reader::new(text.as_bytes(), &ReadOptions::default()).read().unwrap();
+    let bytes = Writer::new(&WriteOptions::default()).to_bytes(&from_slice);
+    assert_eq!(Writer::new(&WriteOptions::default()).to_bytes(&from_stream), bytes);
     assert_eq!(bytes, text.as_bytes());
 }
 
@@ -203,7 +207,7 @@ fn unreadable_files_have_distinct_codes() {
         (b"{\"version\":\"1.0.0\",\"types\":[\"\xff\"]}", "bad-encoding"),
         (b"{\"version\":\"1.0.0\",\"version\":\"1.0.0\",\"types\":[],\"methods\":[]}", "duplicate-key"),
     ] {
-        let examination = examine(text, &ReadOptions::default());
+        let examination = Reader::from_bytes(text, &ReadOptions::default()).examine();
         let found: Vec<_> = examination.findings.iter().map(|finding| finding.code.name()).collect();
         assert_eq!(found.first(), Some(&code), "{found:?}");
         assert_eq!(examination.verdict, Verdict::Unusable);
@@ -214,7 +218,7 @@ fn unreadable_files_have_distinct_codes() {
 #[test]
 fn known_and_unknown_members_are_distinguished() {
     let text = whole(r#","llvm":{},"ceConditionalProfilesV2":[],"newProfiles":[],"moreProfiles":[]"#);
-    let examination = examine(text.as_bytes(), &ReadOptions::default());
+    let examination = Reader::from_bytes(text.as_bytes(), &ReadOptions::default()).examine();
     let unknown = examination.findings.iter().filter(|finding| finding.code == Code::UnknownSection);
     let found: Vec<_> = unknown.map(|finding| (finding.level, finding.path.as_str(), finding.more)).collect();
     assert_eq!(found, [(Level::Info, "llvm", 1), (Level::Warning, "newProfiles", 1)]);
@@ -224,17 +228,17 @@ fn known_and_unknown_members_are_distinguished() {
 fn very_many_members_are_read_in_reasonable_time() {
     let members: Vec<String> = (0..100_000).map(|n| format!("\"m{n}\":{n}")).collect();
     let text = whole(&format!(",{}", members.join(",")));
-    let (document, _) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
-    assert_eq!(write(&document, &WriteOptions::default()), text.as_bytes());
+    let (document, _) = Reader::from_bytes(text.as_bytes(), &ReadOptions::default()).read().unwrap();
+    assert_eq!(Writer::new(&WriteOptions::default()).to_bytes(&document), text.as_bytes());
     let entry = whole(&format!(r#","callCountProfiles":[{{"ctx":"1:0","records":[1],{}}}]"#, members.join(",")));
-    let (document, _) = read(entry.as_bytes(), &ReadOptions::default()).unwrap();
-    assert_eq!(write(&document, &WriteOptions::default()), entry.as_bytes());
+    let (document, _) = Reader::from_bytes(entry.as_bytes(), &ReadOptions::default()).read().unwrap();
+    assert_eq!(Writer::new(&WriteOptions::default()).to_bytes(&document), entry.as_bytes());
 }
 
 mod copying {
     use super::*;
     use crate::compression::Compression;
-    use crate::iprof::{Layout, WriteOptions, reformat, write};
+    use crate::iprof::{Layout, WriteOptions, Writer, reformat};
     use crate::limits::Limits;
 
     const TYPES: &str = r#""types":[{"id":0,"name":"A"},{"id":5,"name":"B"}]"#;
@@ -242,7 +246,7 @@ mod copying {
 
     fn copied(text: &[u8]) -> Option<Vec<u8>> {
         let mut copy = Vec::new();
-        copy_from(text, &ReadOptions::default(), &mut copy).unwrap().map(|_| copy)
+        Reader::new(text, &ReadOptions::default()).copy_to(&mut copy).unwrap().map(|_| copy)
     }
 
     fn file(version: &str, members: &str) -> String {
@@ -273,8 +277,8 @@ mod copying {
             calls(r#"{"ctx":"3:0","records":[4]}"#).replace("{\"id\":0,\"name\":\"A\"}", "{\"name\":\"A\",\"id\":0}"),
             format!(r#"{{"version":"1.0.0",{TYPES},"callCountProfiles":[{{"ctx":"3:0","records":[4]}}],{METHODS}}}"#),
         ] {
-            let (document, _) = read(text.as_bytes(), &ReadOptions::default()).unwrap();
-            assert_eq!(write(&document, &WriteOptions::default()), text.as_bytes(), "{text}");
+            let (document, _) = Reader::from_bytes(text.as_bytes(), &ReadOptions::default()).read().unwrap();
+            assert_eq!(Writer::new(&WriteOptions::default()).to_bytes(&document), text.as_bytes(), "{text}");
             let packed = Compression::Gzip.compress(text.as_bytes()).unwrap();
             let others =
                 [format!("{text}\n"), format!("\u{feff} {text} \r\n\t"), pretty(&text)].map(String::into_bytes);
@@ -312,7 +316,8 @@ mod copying {
     #[test]
     fn an_output_that_fails_ends_the_copy() {
         let mut full = &mut [0u8; 7][..];
-        let failed = copy_from(calls(r#"{"ctx":"3:0","records":[4]}"#).as_bytes(), &ReadOptions::default(), &mut full);
+        let failed =
+            Reader::new(calls(r#"{"ctx":"3:0","records":[4]}"#).as_bytes(), &ReadOptions::default()).copy_to(&mut full);
         assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::WriteZero);
     }
 }

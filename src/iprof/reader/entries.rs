@@ -414,7 +414,7 @@ fn last_entry_end(text: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use crate::iprof::{Finding, ReadOptions, WriteOptions, copy_from, examine, examine_from, write};
+    use crate::iprof::{Finding, ReadOptions, Reader, WriteOptions, Writer};
     use proptest::prelude::*;
     use std::num::NonZeroUsize;
 
@@ -456,13 +456,14 @@ mod tests {
         let mut options = ReadOptions::default();
         (options.find_duplicates, options.accept_errors, options.salvage) = (true, true, true);
         options.threads = NonZeroUsize::new(threads);
-        let found = if streamed { examine_from(text, &options) } else { examine(text, &options) };
+        let found =
+            if streamed { Reader::new(text, &options).examine() } else { Reader::from_bytes(text, &options).examine() };
         let plain = |finding: &Finding| format!("{:?}", Finding { offset: None, ..finding.clone() });
         let findings = found.findings.iter().map(|finding| (plain(finding), finding.offset)).collect();
         let repairs = found.findings.repairs().map(|repair| format!("{repair:?}"));
         let parts = found.parts.iter().map(|part| format!("{part:?}"));
         (
-            found.document.map(|document| write(&document, &WriteOptions::default())),
+            found.document.map(|document| Writer::new(&WriteOptions::default()).to_bytes(&document)),
             findings,
             parts.chain(repairs).collect(),
         )
@@ -511,7 +512,7 @@ mod tests {
             prop_assert_eq!(&outcome(text, 3, false), &alone);
             prop_assert_eq!(&crate::threads::refusal::after(0, || outcome(text, 3, true)), &alone);
             let mut copy = Vec::new();
-            if copy_from(text, &ReadOptions::default(), &mut copy).unwrap().is_some() {
+            if Reader::new(text, &ReadOptions::default()).copy_to(&mut copy).unwrap().is_some() {
                 prop_assert_eq!(Some(&copy), alone.0.as_ref());
             }
             if cut.is_none() {

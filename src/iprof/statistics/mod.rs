@@ -39,7 +39,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 ///
-/// As [`read_from`](crate::iprof::read_from); usage when no method matches `callers` or `callees`.
+/// As [`Reader::read`](crate::iprof::Reader::read); usage when no method matches `callers` or `callees`.
 pub fn statistics_from(stream: impl Read, options: &StatisticsOptions) -> Result<(Statistics, Findings)> {
     let (collector, reading) = collect(stream, options)?;
     let statistics = collector.finish(&reading.tables)?;
@@ -156,7 +156,7 @@ impl Sink for Joiner<'_, '_> {
 /// Usage when no method matches `callers` or `callees`.
 pub fn statistics(document: &Document, options: &StatisticsOptions) -> Result<Statistics> {
     let mut merger = Merger::new(MergeOptions::resolving(BranchClash::Union));
-    merger.add(document, &SectionWeights::default())?;
+    merger.add(document, 1)?;
     let (joined, _) = merger.finish()?;
     let mut collector = Collector::new(options)?;
     replay(&joined, &mut collector, &options.read.cancel)?;

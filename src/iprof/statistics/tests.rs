@@ -178,7 +178,7 @@ proptest! {
         let text = format!("{{{head},{sections}}}");
         let (callers, callees) = (Some("lib".to_string()), Some("area".to_string()));
         let options = StatisticsOptions { topn: 2, callers, callees, ..StatisticsOptions::default() };
-        let (document, _) = crate::iprof::read(text.as_bytes(), &options.read).unwrap();
+        let (document, _) = crate::iprof::Reader::from_bytes(text.as_bytes(), &options.read).read().unwrap();
         let mut opened = 0;
         let open = || {
             opened += 1;
