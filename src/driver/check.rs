@@ -28,6 +28,10 @@ pub struct FileCheck {
     /// Whether the file could not be opened.
     #[serde(skip)]
     pub failed: bool,
+    /// For a sample profile with samples: the samples per line location of its hot functions, as llvm-profgen computes
+    /// them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub density: Option<f64>,
 }
 
 /// A finding in a file of any format.
@@ -52,6 +56,30 @@ pub struct CheckFinding {
 }
 
 impl FileCheck {
+    /// Adds an error if the density is below a minimum, or if there is none.
+    pub fn require_density(&mut self, least: f64) {
+        let message = match self.density {
+            _ if self.failed => return,
+            Some(density) if density >= least => return,
+            Some(density) => {
+                let times = least / density;
+                format!(
+                    "the density is {density:.1} samples per line location, below {least}: sample {times:.1} times as long"
+                )
+            }
+            None => "the file has no density: it is not a sample profile, or has no samples".to_string(),
+        };
+        self.findings.push(CheckFinding {
+            level: Level::Error.name(),
+            code: "sample.low-density".to_string(),
+            path: "$".to_string(),
+            offset: None,
+            message,
+            hint: None,
+            more: 0,
+        });
+    }
+
     /// Returns the number of findings of a level, including further cases.
     pub fn count(&self, level: Level) -> u64 {
         self.findings.iter().filter(|finding| finding.level == level.name()).map(|finding| finding.more + 1).sum()
@@ -80,5 +108,6 @@ pub(crate) fn failed(error: &Error) -> FileCheck {
         findings: vec![finding],
         hint: None,
         failed: true,
+        density: None,
     }
 }

@@ -30,7 +30,7 @@ pub fn require_earlier_output(output: &Path, family: Family) -> Result<()> {
 /// Returns the family of a format in which merged profiles are written.
 fn written_family(format: Format) -> Option<Family> {
     match format {
-        Format::Raw { .. } | Format::RawMemProf | Format::SampleGcc | Format::Jfr | Format::PerfData => None,
+        Format::Raw { .. } | Format::RawMemProf | Format::Jfr | Format::PerfData => None,
         format => format.family(),
     }
 }

@@ -157,6 +157,14 @@ fn describe_sample(data: &[u8], limits: &Limits, part: &mut PartDescription, des
     if let Some(symbols) = &profile.symbols {
         part.fact("symbols", symbols.len().to_string());
     }
+    if let Some(density) = sampleprof::density(&profile.functions) {
+        let functions = if kind.context_sensitive { "context" } else { "function" };
+        let hot = crate::digits::number_of(density.hot, functions);
+        part.fact(
+            "density",
+            format!("{:.1} samples per line location ({hot} with 99 % of the samples)", density.samples),
+        );
+    }
     let summary = profile.in_container_order(options.rules).compute_summary(options.rules);
     part.fact("total count", summary.total.to_string());
     part.fact("largest count", summary.max.to_string());

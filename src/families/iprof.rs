@@ -43,6 +43,7 @@ impl Commands for Iprof {
             findings: findings.collect(),
             hint: report.findings.iter().find_map(iprof::Finding::remedy),
             failed: false,
+            density: None,
         })
     }
 

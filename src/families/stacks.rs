@@ -73,7 +73,16 @@ fn finding(level: Level, code: String, message: String) -> CheckFinding {
 fn check(format: &'static str, findings: Vec<CheckFinding>, hint: Option<Hint>) -> FileCheck {
     let has_errors = findings.iter().any(|finding| finding.level == Level::Error.name());
     let verdict = if has_errors { Verdict::Unusable } else { Verdict::Usable };
-    FileCheck { path: String::new(), format, version: None, verdict: verdict.name(), findings, hint, failed: false }
+    FileCheck {
+        path: String::new(),
+        format,
+        version: None,
+        verdict: verdict.name(),
+        findings,
+        hint,
+        failed: false,
+        density: None,
+    }
 }
 
 /// The finding for a file that does not read.

@@ -28,7 +28,7 @@ pub(super) fn file(generator: &Generator, number: u32) -> Result<Generated> {
         }
     };
     document.convert_to(version).map_err(|error| Error::usage(error.to_string()))?;
-    let bytes = iprof::write(&document, &WriteOptions::default());
+    let bytes = iprof::Writer::new(&WriteOptions::default()).to_bytes(&document);
     let at = generator.shape(u32::MAX - 1).below(u64::from(generator.request.functions.max(1))) as u32;
     let name = (generator.request.functions > 0).then(|| names::method(at).into_bytes());
     let landmarks = Landmarks { name, checksum: None, lengths: Lengths::None };

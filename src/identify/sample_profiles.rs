@@ -10,10 +10,35 @@ pub(crate) const BINARY_MAGIC: u64 = 0x5350_524f_4634_32ff;
 pub(crate) const EXT_BINARY_MAGIC: u64 = 0x5350_524f_4634_3204;
 /// The magic number of compact binaries.
 pub(crate) const COMPACT_MAGIC: u64 = 0x5350_524f_4634_3202;
-/// The magic number and version of GCC's encoding.
-pub(crate) const GCC_MAGIC: &[u8] = b"adcg*704\0";
+/// The magic number of GCC's encoding. Its version follows.
+const GCC_MAGIC: &[u8] = b"adcg";
 /// The tag of the names in GCC's encoding. Coverage counts of the same version have a different tag there.
 const GCC_NAMES_TAG: [u8; 4] = [0, 0, 0, 0xaa];
+
+/// A version of GCC's encoding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GccVersion {
+    /// `*704`: the only one that LLVM reads.
+    Of704,
+    /// 1: GCC 5 to 11.
+    One,
+    /// 2, which counts the bytes of names instead of their words: GCC 12 and later.
+    Two,
+}
+
+impl GccVersion {
+    /// Returns the version of a file; `None` for other files.
+    pub(crate) fn of(file: &[u8]) -> Option<Self> {
+        let version = file.strip_prefix(GCC_MAGIC)?.first_chunk::<4>()?;
+        let has_names = || file.get(12..16) == Some(&GCC_NAMES_TAG);
+        match version {
+            b"*704" if file.get(8) == Some(&0) => Some(Self::Of704),
+            [1, 0, 0, 0] if has_names() => Some(Self::One),
+            [2, 0, 0, 0] if has_names() => Some(Self::Two),
+            _ => None,
+        }
+    }
+}
 
 /// Returns the binary format with the given magic number, which is stored as ULEB128.
 pub(crate) fn binary_format(file: &[u8]) -> Option<Format> {
@@ -34,7 +59,7 @@ pub(super) fn evidence(head: &Head<'_>) -> Option<(Format, Confidence)> {
     if let Some(format) = binary_format(bytes) {
         return Some((format, Confidence::Certain));
     }
-    if bytes.starts_with(GCC_MAGIC) {
+    if GccVersion::of(bytes).is_some() {
         return (bytes.get(12..16) == Some(&GCC_NAMES_TAG)).then_some((Format::SampleGcc, Confidence::Certain));
     }
     text_confidence(head).map(|confidence| (Format::SampleText, confidence))
@@ -98,5 +123,10 @@ mod tests {
         assert_eq!(of(&extensible), Some((Format::SampleExtBinary, Confidence::Certain)));
         assert_eq!(of(b"adcg*704\0\0\0\0\0\0\0\xaa"), Some((Format::SampleGcc, Confidence::Certain)));
         assert_eq!(of(b"adcg*704\0\0\0\0\0\0\0\x01"), None);
+        for version in [1, 2] {
+            let file = [b"adcg", &[version, 0, 0, 0][..], &[0, 0, 0, 0, 0, 0, 0, 0xaa]].concat();
+            assert_eq!(of(&file), Some((Format::SampleGcc, Confidence::Certain)));
+        }
+        assert_eq!(of(b"adcg\x03\0\0\0\0\0\0\0\0\0\0\xaa"), None);
     }
 }

@@ -75,6 +75,7 @@ pub(crate) fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCh
         findings: check.findings,
         hint: None,
         failed: false,
+        density: None,
     }
 }
 

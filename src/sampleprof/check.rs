@@ -1,5 +1,6 @@
 //! Checks sample profiles: whether they can be read, and whether their content is consistent.
 
+use super::density::density;
 use super::ext_binary;
 use super::options::{Encoding, ReadOptions};
 use super::profile::SampleProfile;
@@ -15,9 +16,10 @@ use crate::partial::Frame;
 pub(crate) fn check(bytes: &[u8], limits: Limits) -> FileCheck {
     let mut options = ReadOptions::default();
     options.limits = limits;
-    let mut findings = Vec::new();
+    let (mut findings, mut found_density) = (Vec::new(), None);
     let verdict = match read(bytes, &options) {
         Ok(profile) => {
+            found_density = density(&profile.functions).map(|density| density.samples);
             let is_empty = profile.functions.is_empty();
             check_profile(profile, &options, &mut findings);
             check_after(bytes, &options, &mut findings);
@@ -43,6 +45,7 @@ pub(crate) fn check(bytes: &[u8], limits: Limits) -> FileCheck {
         findings,
         hint: None,
         failed: false,
+        density: found_density,
     }
 }
 

@@ -1,6 +1,7 @@
 //! LLVM sample profiles as stacks, and the report of them. A chain of calls is a stack, whether it is a calling context
 //! or inlining.
 
+use super::density::{Density, density};
 use super::{FunctionRecord, HOT_CUTOFF, Kind, LineLocation, Merger, NameId, SampleProfile};
 use crate::call_chains::{Frame, FrameId, FrameKind, FunctionId, SampleKey, StackId, StackTable, percent, statistics};
 use crate::error::Result;
@@ -22,6 +23,8 @@ pub struct SampleContent {
     pub records: usize,
     /// The smallest count of the places that hold 99 % of the samples.
     pub hot_threshold: u64,
+    /// The density; see [`density`].
+    pub(crate) density: Option<Density>,
 }
 
 /// Profiles that add up.
@@ -48,7 +51,8 @@ impl SampleSum {
         profile.functions.iter().for_each(|record| walk.top(record));
         let places = walk.places.iter().map(|((name, at), samples)| (walk.spell(*name, *at), *samples)).collect();
         let (kind, records) = (profile.kind(), profile.functions.len());
-        Ok(SampleContent { table: walk.table, places, kind, records, hot_threshold })
+        let density = density(&profile.functions);
+        Ok(SampleContent { table: walk.table, places, kind, records, hot_threshold, density })
     }
 }
 
@@ -101,7 +105,11 @@ impl SampleContent {
             (false, false) => "functions, lines",
         };
         let records = if self.kind.context_sensitive { "Contexts" } else { "Functions" };
+        let density = self
+            .density
+            .map_or("none".to_string(), |density| format!("{:.1} samples per line location", density.samples));
         vec![
+            ("Density of the hot code".to_string(), density),
             ("Kind".to_string(), kind.to_string()),
             (records.to_string(), group_digits(self.records as u128)),
             ("Hot from".to_string(), format!("{} samples of a place", group_digits(self.hot_threshold.into()))),

@@ -13,6 +13,7 @@
 mod binary;
 mod check;
 mod compact;
+mod density;
 mod diff;
 mod draw;
 mod ext_binary;
@@ -42,6 +43,7 @@ mod text_writer;
 mod writer;
 
 pub(crate) use check::check;
+pub(crate) use density::density;
 pub(crate) use diff::diff_files;
 pub use draw::SampleContent;
 pub(crate) use draw::{SampleSum, report};

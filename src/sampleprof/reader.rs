@@ -6,7 +6,7 @@ use super::record::{FunctionName, FunctionRecord, NameId, Names};
 use super::{binary, compact, ext_binary, gcc, text};
 use crate::error::{Error, ErrorKind, Result};
 use crate::identify::Format;
-use crate::identify::sample_profiles::{GCC_MAGIC, binary_format};
+use crate::identify::sample_profiles::{GccVersion, binary_format};
 
 /// Returns the encoding of a sample profile; `None` for other files.
 pub fn detect(file: &[u8]) -> Option<Encoding> {
@@ -16,7 +16,7 @@ pub fn detect(file: &[u8]) -> Option<Encoding> {
         Some(Format::SampleCompactBinary) => return Some(Encoding::CompactBinary),
         _ => {}
     }
-    if file.starts_with(GCC_MAGIC) {
+    if GccVersion::of(file).is_some() {
         return Some(Encoding::Gcc);
     }
     text::is_text(file).then_some(Encoding::Text)
@@ -39,8 +39,11 @@ pub fn read(file: &[u8], options: &ReadOptions) -> Result<SampleProfile> {
 ///
 /// The errors of [`read`].
 pub fn read_into(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<()> {
-    let encoding = detect(file).filter(|encoding| {
-        *encoding != Encoding::CompactBinary || options.every_release || options.rules.has_compact_binary()
+    let encoding = detect(file).filter(|encoding| match encoding {
+        _ if options.every_release => true,
+        Encoding::CompactBinary => options.rules.has_compact_binary(),
+        Encoding::Gcc => GccVersion::of(file) == Some(GccVersion::Of704),
+        _ => true,
     });
     let Some(encoding) = encoding else { return Err(ErrorKind::UnrecognizedFormat.into()) };
     let done = match encoding {

@@ -5,7 +5,7 @@ use super::options::{Encoding, WriteOptions};
 use super::profile::{Kind, SampleProfile};
 use super::record::{FunctionName, FunctionRecord};
 use super::text_writer::{self, TextOptions};
-use super::{compact, ext_writer, order};
+use super::{compact, ext_writer, gcc, order};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Loss, LossKind};
 use std::collections::HashSet;
@@ -50,7 +50,8 @@ fn fit<'p>(profile: &'p SampleProfile, options: &WriteOptions) -> Result<(Vec<u8
                 text_writer::write_records(names, &records, &TextOptions { rules, kind, mark_flat, bracketed_callees })
             }
             Encoding::Binary => binary::write_records(&content)?,
-            Encoding::CompactBinary | Encoding::Gcc => compact::write_records(&content)?,
+            Encoding::CompactBinary => compact::write_records(&content)?,
+            Encoding::Gcc => gcc::write(names, &records, gcc_version(options)?)?,
             Encoding::ExtBinary => {
                 ext_writer::write_records(&content, profile.symbols.as_ref(), options, &mut had_unique_suffix)?
             }
@@ -122,7 +123,20 @@ fn check(kind: Kind, options: &WriteOptions) -> Result<()> {
         return Err(ErrorKind::UnsupportedVersion { found: options.version, detail }.into());
     }
     match options.encoding {
-        Encoding::Gcc => unsupported("writing GCC's encoding".to_string(), "write an encoding that LLVM reads"),
+        Encoding::Gcc if options.as_llvm => {
+            unsupported("writing GCC's encoding".to_string(), "write an encoding that LLVM reads")
+        }
+        Encoding::Gcc if kind.context_sensitive => unsupported(
+            "writing calling contexts for GCC".to_string(),
+            "make the layout nested: contexts become inlined callees",
+        ),
+        Encoding::Gcc if kind.probe_based => {
+            unsupported("writing pseudo-probes for GCC".to_string(), "sample a build whose debug info has lines")
+        }
+        Encoding::Gcc if kind.hashed => {
+            unsupported("writing hashes of names for GCC".to_string(), "write the profile with its names")
+        }
+        Encoding::Gcc => gcc_version(options).map(drop),
         Encoding::CompactBinary if !options.rules.has_compact_binary() => unsupported(
             format!("a compact binary for {release}"),
             "LLVM 16 is the last release that reads compact binaries",
@@ -137,6 +151,15 @@ fn check(kind: Kind, options: &WriteOptions) -> Result<()> {
         ),
         _ => Ok(()),
     }
+}
+
+/// Returns the version of GCC's encoding to write. The versions of extensible binaries count as "not given".
+fn gcc_version(options: &WriteOptions) -> Result<gcc::WrittenVersion> {
+    let wanted = if [VERSION, NEXT_VERSION].contains(&options.version) { 2 } else { options.version };
+    gcc::WrittenVersion::of(wanted).ok_or_else(|| {
+        let detail = "GCC 12 and later read 2, earlier releases 1".to_string();
+        ErrorKind::UnsupportedVersion { found: wanted, detail }.into()
+    })
 }
 
 /// Rejects lines of more than 16 bits in the table of contexts, because readers reject them.

@@ -51,7 +51,7 @@ fn encodings_that_cannot_hold_a_profile() {
             Encoding::Binary,
             "writing a profile with pseudo-probes in a plain or compact binary is not supported",
         ),
-        (&probes, Encoding::Gcc, "writing GCC's encoding is not supported"),
+        (&probes, Encoding::Gcc, "writing pseudo-probes for GCC is not supported"),
         (
             &read(b"a:1:1\n", &ReadOptions::default()).unwrap(),
             Encoding::CompactBinary,

@@ -5,6 +5,7 @@ mod bad_files;
 mod clang;
 mod damaged;
 mod drawing;
+mod gcc;
 mod generate;
 mod genuine;
 mod golden;

@@ -1,6 +1,6 @@
 //! The commands under our own name.
 
-use crate::tools::Workspace;
+use crate::tools::{Workspace, available};
 
 const PLAIN: &str = "foo:300:10\n 1: 10\n 2: 20 bar:15 baz:5\n 3: bar:270\n  1: 100\n  2.1: 170\nbaz:50:5\n 1: 50\n";
 const CONTEXTS: &str =
@@ -124,4 +124,28 @@ fn check_judges_structure_and_sums() {
     let bad = workspace.attempt("profbridge check bad.prof");
     assert_eq!(bad.status.code(), Some(3));
     assert!(text(&bad.stdout).contains("sample.malformed: line 2"), "{bad:?}");
+}
+
+/// llvm-profgen computes the same density.
+#[test]
+fn thin_profiles_fail_the_density_threshold() {
+    let workspace = workspace();
+    workspace.write(
+        "thin.prof",
+        "foo:1000:10\n 1: 500\n 2: 300\n 3: bar:200\n  1: 150\n  2: 50\nbaz:30:3\n 1: 20\n 2: 5\n 3: 5\n",
+    );
+    workspace.write("app.c", "int main(void) { return 0; }\n");
+    assert!(workspace.run("profbridge check --min-density 10 thin.prof").status.success());
+    let thin = workspace.attempt("profbridge check --min-density 50 thin.prof");
+    assert_eq!(thin.status.code(), Some(3));
+    assert!(text(&thin.stdout).contains("the density is 10.0 samples per line location, below 50"), "{thin:?}");
+    let other = workspace.attempt("profbridge check --min-density 1 app.c");
+    assert_ne!(other.status.code(), Some(0));
+    let info = workspace.run("profbridge info thin.prof");
+    assert!(text(&info.stdout).contains("density       10.0 samples per line location (2 functions"), "{info:?}");
+    if available("thin_profiles_fail_the_density_threshold", &["llvm-profgen-22", "clang-22"]) {
+        workspace.run("clang-22 -g app.c -o app");
+        let genuine = "llvm-profgen-22 --llvm-sample-profile=thin.prof --binary=app --show-density -o out.prof";
+        assert!(text(&workspace.run(genuine).stdout).contains("Functions with density >= 10.0 account for 99.00%"));
+    }
 }

@@ -21,7 +21,8 @@ warnings as well).
 
 Examples:
   profbridge check default.iprof
-  profbridge check --strict --json *.profraw"
+  profbridge check --strict --json *.profraw
+  profbridge check --min-density 50 app.afdo"
 )]
 pub(crate) struct CheckArgs {
     /// Profiles or folders of them; `-` is standard input
@@ -33,6 +34,9 @@ pub(crate) struct CheckArgs {
     /// Take an iprof file without a usable version for this one
     #[arg(long, value_name = "VERSION", value_parser = parse_version)]
     assume_version: Option<Version>,
+    /// Report sample profiles whose hot functions have fewer samples per line location than this
+    #[arg(long, value_name = "NUMBER", value_parser = parse_density)]
+    min_density: Option<f64>,
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
@@ -42,6 +46,11 @@ pub(crate) struct CheckArgs {
 #[derive(Serialize)]
 struct Json<'a> {
     files: &'a [FileCheck],
+}
+
+fn parse_density(text: &str) -> std::result::Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "a density is a number of samples, such as 50".to_string())
 }
 
 /// Parses a version on the command line.
@@ -65,6 +74,9 @@ impl CheckArgs {
         }
         let mut checks: Vec<FileCheck> = files.iter().map(|path| families::check_file(path, &options)).collect();
         checks.iter_mut().for_each(hints::word_check);
+        if let Some(least) = self.min_density {
+            checks.iter_mut().for_each(|check| check.require_density(least));
+        }
         let strict = |check: &FileCheck| self.strict && check.count(Level::Warning) > 0;
         let fails = |check: &&FileCheck| check.failed || check.count(Level::Error) > 0 || strict(check);
         let failing: Vec<&FileCheck> = checks.iter().filter(fails).collect();

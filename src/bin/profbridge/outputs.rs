@@ -5,6 +5,7 @@ use profbridge::compression::Compression;
 use profbridge::families::{OutputForm, require_earlier_output};
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Format, Input};
+use profbridge::sampleprof::Encoding;
 use profbridge::system::{is_device, is_same_file};
 use profbridge::{Error, Result};
 use std::fs::File;
@@ -22,6 +23,8 @@ pub(crate) enum FormArg {
     Text,
     /// What an instrumented program dumps (.profraw)
     Raw,
+    /// A sample profile for GCC's -fauto-profile (.afdo)
+    Gcc,
     /// A memory profile in YAML (.memprofyaml, .yaml)
     Yaml,
     /// GraalVM's (.iprof, or .json where the inputs are iprof files)
@@ -40,6 +43,7 @@ impl FormArg {
             Self::Indexed => Some(OutputForm::Indexed),
             Self::Text => Some(OutputForm::Text),
             Self::Raw => Some(OutputForm::Raw),
+            Self::Gcc => Some(OutputForm::SampleProf),
             Self::Yaml => Some(OutputForm::MemProfYaml),
             Self::Iprof => Some(OutputForm::Iprof),
             Self::Collapsed => Some(OutputForm::Collapsed),
@@ -98,6 +102,15 @@ impl OutputArgs {
             return Err(Error::usage(detail).in_file(output).with_hint("name the output .profdata or .proftext"));
         }
         Ok(form)
+    }
+
+    /// Returns the encoding that the options select for a sample profile.
+    pub(crate) fn sample_encoding(&self, form: OutputForm) -> Option<Encoding> {
+        match (self.to, form) {
+            (Some(FormArg::Gcc), _) => Some(Encoding::Gcc),
+            (_, OutputForm::Text) => Some(Encoding::Text),
+            _ => None,
+        }
     }
 
     /// Returns the family that `--to` selects without a form.

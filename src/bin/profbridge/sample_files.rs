@@ -33,7 +33,7 @@ pub(crate) struct SampleArgs {
     /// The encoding to write; by default what the release asked for writes
     #[arg(long, value_enum, value_name = "ENCODING")]
     sample_format: Option<EncodingArg>,
-    /// The version of an extensible binary; 104 is of LLVM 23
+    /// The version: 104 is the extensible binary of LLVM 23, 1 the file of GCC 11 and earlier
     #[arg(long, value_name = "NUMBER", default_value_t = 103)]
     sample_format_version: u64,
     /// Store hashes in place of names; they cannot become names again
@@ -106,6 +106,7 @@ impl SampleArgs {
     pub(crate) fn forms(&self) -> Vec<(bool, &'static str, OutputForm)> {
         let encoded = match self.sample_format {
             Some(EncodingArg::Text) => OutputForm::Text,
+            Some(EncodingArg::Gcc) => OutputForm::SampleProf,
             _ => OutputForm::Indexed,
         };
         vec![
@@ -127,6 +128,8 @@ pub(crate) enum EncodingArg {
     Extbinary,
     /// The compact binary of LLVM 16 and earlier
     Compact,
+    /// The file that GCC's -fauto-profile reads
+    Gcc,
 }
 
 impl From<EncodingArg> for Encoding {
@@ -136,6 +139,7 @@ impl From<EncodingArg> for Encoding {
             EncodingArg::Binary => Self::Binary,
             EncodingArg::Extbinary => Self::ExtBinary,
             EncodingArg::Compact => Self::CompactBinary,
+            EncodingArg::Gcc => Self::Gcc,
         }
     }
 }

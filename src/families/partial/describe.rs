@@ -83,6 +83,7 @@ pub(crate) fn check_bare(data: &[u8], limits: &Limits) -> Option<FileCheck> {
         findings: Vec::new(),
         hint: None,
         failed: false,
+        density: None,
     };
     check(data, limits, &mut found);
     Some(found)

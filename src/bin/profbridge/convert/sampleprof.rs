@@ -5,9 +5,8 @@ use crate::merge_document::MergeDocument;
 use crate::refuse::refuse;
 use crate::sample_files::SampleRun;
 use profbridge::Result;
-use profbridge::families::{FailureMode, OutputForm};
+use profbridge::families::FailureMode;
 use profbridge::instr::Remapping;
-use profbridge::sampleprof;
 
 impl ConvertArgs {
     /// Writes a sample profile in another encoding.
@@ -21,7 +20,7 @@ impl ConvertArgs {
         let iprof = [self.iprof.given(), self.iprof_write.given()].concat();
         let given = [own, others.concat(), iprof].concat();
         refuse(&given, "not for sample profiles", "--sample-format chooses the encoding, --for the release")?;
-        let encoding = (work.form == OutputForm::Text).then_some(sampleprof::Encoding::Text);
+        let encoding = self.written.sample_encoding(work.form);
         let run = SampleRun {
             applied: None,
             inputs: work.inputs,

@@ -6,8 +6,6 @@ use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::sample_files::SampleRun;
 use profbridge::Result;
-use profbridge::families::OutputForm;
-use profbridge::sampleprof::Encoding;
 use std::num::NonZeroUsize;
 
 impl MergeArgs {
@@ -21,7 +19,7 @@ impl MergeArgs {
             inputs: work.inputs,
             output: &self.output,
             arguments: &self.sample,
-            encoding: (work.form == OutputForm::Text).then_some(Encoding::Text),
+            encoding: self.written.sample_encoding(work.form),
             consumer: self.consumer.as_deref(),
             function: self.function.as_deref(),
             no_function: self.no_function.as_deref(),
