@@ -106,7 +106,7 @@ impl fmt::Display for GateOutcome {
         let name = self.words.as_deref().unwrap_or(&self.gate);
         let Some(found) = self.found else {
             let wanted = self.wanted;
-            return write!(f, "{name} cannot be told, and has to be {wanted}: there is nothing to count");
+            return write!(f, "cannot compute {name} (required: {wanted}): there is nothing to count");
         };
         match found {
             Amount::Share(share) => write!(f, "{name} is {}", self.rounded(share))?,
@@ -115,8 +115,8 @@ impl fmt::Display for GateOutcome {
         match (self.bound, self.passed) {
             (Bound::AtLeast, false) => write!(f, ", below {}", self.wanted),
             (Bound::AtMost, false) => write!(f, ", above {}", self.wanted),
-            (Bound::AtLeast, true) => write!(f, ", at least {} was asked for", self.wanted),
-            (Bound::AtMost, true) => write!(f, ", at most {} was asked for", self.wanted),
+            (Bound::AtLeast, true) => write!(f, " (minimum: {})", self.wanted),
+            (Bound::AtMost, true) => write!(f, " (maximum: {})", self.wanted),
         }
     }
 }

@@ -42,23 +42,22 @@ impl Limits {
     ///
     /// A usage error for an unknown name, and for a number outside the range of the limit.
     pub fn set(&mut self, name: &str, value: u64) -> Result<()> {
-        let small = || {
-            u32::try_from(value).map_err(|_| Error::usage(format!("the limit {name} cannot be more than {}", u32::MAX)))
-        };
+        let small =
+            || u32::try_from(value).map_err(|_| Error::usage(format!("the limit {name} must be at most {}", u32::MAX)));
         match name {
             "inflated-bytes" => self.inflated_bytes = value,
             "inflate-ratio" => self.inflate_ratio = value,
             "stream-bytes" => self.stream_bytes = value,
             "window-bytes" => self.window_bytes = value,
             "name-bytes" if value > MOST_NAME_BYTES => {
-                return Err(Error::usage(format!("the limit {name} cannot be more than {MOST_NAME_BYTES}")));
+                return Err(Error::usage(format!("the limit {name} must be at most {MOST_NAME_BYTES}")));
             }
             "name-bytes" => self.name_bytes = value,
             "json-depth" => self.json_depth = small()?,
             "context-depth" => self.context_depth = small()?,
             _ => {
                 let known = Self::NAMES.join(", ");
-                return Err(Error::usage(format!("there is no limit {name:?}")).with_hint(format!("limits: {known}")));
+                return Err(Error::usage(format!("unknown limit {name:?}")).with_hint(format!("choose one of {known}")));
             }
         }
         Ok(())

@@ -195,7 +195,7 @@ fn read_targets(document: &Document, json: &[u8]) -> Result<MethodTargets> {
         let site = targets.entry((method(id)?, bci)).or_default();
         let (pairs, rest) = entry.records.as_chunks::<2>();
         if !rest.is_empty() {
-            return Err(bad(format!("{} numbers at {}, expected pairs", entry.records.len(), entry.ctx)));
+            return Err(bad(format!("{} values at {}, expected pairs", entry.records.len(), entry.ctx)));
         }
         for [target, count] in pairs {
             let sum: &mut u64 = site.entry(method(*target)?).or_default();
@@ -217,8 +217,8 @@ impl Differences {
         self.count += 1;
         if self.named.len() < NAMED_DIFFERENCES {
             let method = String::from_utf8_lossy(method);
-            let wanted = if found == wanted { "the same numbers for others" } else { wanted };
-            self.named.push(format!("{section} at {method}:{bci} says {found}, the extension {wanted}"));
+            let wanted = if found == wanted { "the same counts for other targets" } else { wanted };
+            self.named.push(format!("{section} at {method}:{bci} has {found}, the extension has {wanted}"));
         }
     }
 

@@ -221,15 +221,15 @@ impl Builder<'_> {
             if kind.contains(ProfileKind::BYTE_COVERAGE) {
                 remark(section, "coverage: a count of 1 means at least once");
             } else if kind.is_ir() && !kind.intersects(ProfileKind::ENTRY_FIRST | ProfileKind::FUNCTION_ENTRY_ONLY) {
-                remark(section, "counter 0 of a profile that is not entry-first: it may be another edge's");
+                remark(section, "counter 0 of a profile that is not entry-first, which may belong to another edge");
             }
         }
         if self.options.counters_as_branches {
             let section = SectionKind::Conditional.name();
-            remark(section, "LLVM's counters by number at BCI 1: edges or regions, no branches");
+            remark(section, "LLVM's counters by index at BCI 1: they are edges or regions, not branches");
         }
         for (section, count) in &self.clamped {
-            remark(section, &format!("{count} counts above 2^63-1 are clamped to it"));
+            remark(section, &format!("{count} counts above 2^63-1 were set to 2^63-1"));
         }
     }
 }

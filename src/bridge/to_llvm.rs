@@ -93,7 +93,7 @@ pub(super) fn add_records(profile: &mut Profile, records: Vec<NamedRecord>) -> R
     for (name, record) in records {
         let id = profile.functions.intern(&name);
         if profile.functions.find_record(id, record.func_hash).is_some() {
-            let detail = format!("the extension repeats what the sections say of {}", name.escape_ascii());
+            let detail = format!("the extension repeats the sections' data of {}", name.escape_ascii());
             return Err(Error::malformed(detail).in_section("llvm").in_format("iprof"));
         }
         profile.functions.push_record(id, &record);

@@ -80,7 +80,7 @@ impl<'data> Chunks<'data> {
         }
         if compressed {
             if text_len > compressed_len.saturating_mul(self.limits.inflate_ratio) {
-                let detail = format!("{compressed_len} compressed bytes cannot hold the promised {text_len}");
+                let detail = format!("{compressed_len} compressed bytes cannot contain the declared {text_len} bytes");
                 return Err(Error::malformed(detail).at("names", offset));
             }
             self.inflated = self.inflated.saturating_add(text_len);
@@ -116,7 +116,7 @@ impl<'data> Chunk<'data> {
         match inflater.decompress_vec(self.stored, &mut text, FlushDecompress::Finish) {
             Ok(Status::StreamEnd) => {}
             // A stream longer than promised stops with the output full.
-            Ok(_) => return failed(format!("inflates to another size than the promised {len} bytes")),
+            Ok(_) => return failed(format!("does not inflate to the declared {len} bytes")),
             Err(error) => return failed(error.to_string()),
         }
         if text.len() != len {

@@ -27,15 +27,15 @@ impl MethodPattern {
     pub fn parse(text: &str) -> Result<Self> {
         let inner = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|inner| !inner.is_empty());
         if let Some(inner) = inner {
-            let no_regex = |error| Error::usage(format!("{text} is no regular expression: {error}"));
+            let no_regex = |error| Error::usage(format!("{text} is not a regular expression: {error}"));
             return Ok(Self(Pattern::Regex(Regex::new(inner).map_err(no_regex)?)));
         }
         let name = text.strip_suffix(".**").or_else(|| text.strip_suffix(".*")).unwrap_or(text);
         // C++ has stars in parameters and operators.
         let begins_with_star = name.split(['.', ':']).any(|part| part.starts_with('*'));
         if name.is_empty() || begins_with_star {
-            let hint = "give a package, a class, a method, or /a regular expression/";
-            return Err(Error::usage(format!("\"{text}\" is no package or pattern")).with_hint(hint));
+            let hint = "pass a package, a class, a method, or /a regular expression/";
+            return Err(Error::usage(format!("\"{text}\" is not a package or pattern")).with_hint(hint));
         }
         Ok(Self(Pattern::Name(name.to_string())))
     }

@@ -109,11 +109,11 @@ impl Lists {
 }
 
 fn there(what: &str, index: usize, len: usize) -> Result<(), String> {
-    if index < len { Ok(()) } else { Err(format!("there is no {what} {index}, only {len}")) }
+    if index < len { Ok(()) } else { Err(format!("{what} {index} does not exist, there are {len}")) }
 }
 
 fn once(what: &str, at: usize, index: usize) -> Result<(), String> {
-    if index == at { Ok(()) } else { Err(format!("{what} {at} stands twice")) }
+    if index == at { Ok(()) } else { Err(format!("{what} {at} occurs twice")) }
 }
 
 #[cfg(test)]

@@ -109,7 +109,8 @@ fn describe_compressed(data: &[u8], compression: Compression, limits: &Limits) -
 pub fn diff_files(first: impl Into<Input>, second: impl Into<Input>, options: &DiffOptions) -> Result<FileDiff> {
     let (first, second) = (&first.into(), &second.into());
     if first.path == second.path && first.path.as_os_str() == "-" {
-        return Err(Error::usage("standard input cannot be both profiles").with_hint("name a file for one of them"));
+        return Err(Error::usage("`-` is given twice, but standard input can be read only once")
+            .with_hint("pass a file for one of them"));
     }
     (comparing(first, second)?.diff)(first, second, options)
 }

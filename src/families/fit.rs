@@ -85,7 +85,7 @@ fn unsupported(format: Format) -> Error {
             Error::new(ErrorKind::Unsupported { what }).with_hint(Hint::CompareAsIprof)
         }
         known => Error::new(ErrorKind::Unsupported { what: format!("comparing {} with a new build", words_of(known)) })
-            .with_hint("LLVM instrumentation and sample profiles and iprof files can be compared"),
+            .with_hint("pass an LLVM instrumentation profile, a sample profile or an iprof"),
     }
 }
 
@@ -101,7 +101,7 @@ impl Fit {
             Content::Instr(fit, _) => Ok(fit.remapping()),
             Content::Samples(fit, _) => Ok(fit.remapping()),
             Content::Methods(_) => {
-                let what = "a remapping file for an iprof, whose names merging does not change,".to_string();
+                let what = "a remapping file for an iprof".to_string();
                 Err(Error::new(ErrorKind::Unsupported { what }))
             }
         }
@@ -118,9 +118,8 @@ impl Fit {
     pub fn write_pruned(&self, path: &Path, keep_renamed: bool) -> Result<Pruned> {
         let named = OutputForm::of_name(path)?;
         if let Some(other) = named.filter(|form| !self.content.becomes(*form)) {
-            let detail =
-                format!("without what no longer fits it stays what it is, and does not become {}", other.words());
-            let hint = "name the output as the profile is named";
+            let detail = format!("a pruned profile cannot be written as {}", other.words());
+            let hint = "use the file extension of the profile";
             return Err(Error::usage(detail).in_file(path).with_hint(hint));
         }
         match &self.content {

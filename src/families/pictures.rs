@@ -40,7 +40,7 @@ pub fn read_content(
     let family = drawn_as(first, options)?;
     for other in others {
         if drawn_as(other, options)? != family {
-            let detail = format!("{} and {} do not add up", words_of(first)?, words_of(other)?);
+            let detail = format!("cannot draw {} and {} together", words_of(first)?, words_of(other)?);
             return Err(Error::kind_conflict(detail).in_file(&other.path));
         }
     }
@@ -89,14 +89,14 @@ impl Content {
         let (table, unit) = self.drawn_stacks()?;
         let old = baseline.map(Self::drawn_stacks).transpose()?;
         if table.is_empty() && old.is_none_or(|(old, _)| old.is_empty()) {
-            return Err(Error::nothing_found("there is no stack to draw").with_hint(self.hint()));
+            return Err(Error::nothing_found("there are no stacks to draw").with_hint(self.hint()));
         }
         if old.is_some_and(|(_, old_unit)| old_unit != unit) {
             return Err(different_kinds());
         }
         let (table, old) = (view.of(table), old.map(|(old, _)| view.of(old)));
         if table.is_empty() && old.as_ref().is_none_or(StackTable::is_empty) {
-            return Err(Error::nothing_found("no stack holds the method"));
+            return Err(Error::nothing_found("no stack contains the method"));
         }
         Ok(FlameGraph::new(view.title(), "", unit, &table, old.as_ref()))
     }
@@ -136,8 +136,8 @@ impl View {
 
     fn title(&self) -> &'static str {
         match (self.reversed, self.by_thread) {
-            (true, true) => "Flame graph by thread, callers below",
-            (true, false) => "Flame graph, callers below",
+            (true, true) => "Flame graph by thread, with callers below",
+            (true, false) => "Flame graph with callers below",
             (false, true) => "Flame graph by thread",
             (false, false) => "Flame graph",
         }
@@ -166,7 +166,9 @@ pub fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection
             Cell::Count(section.only_second.into()),
         ]
     };
-    let mut text = "The sum of the smaller shares of everything that is counted, as a comparison of the two says it: 100 % for the same distribution, whatever the totals.".to_string();
+    let mut text = "The sum of the smaller share of each item in the two profiles. Equal distributions have 100 %, \
+                    also with different totals."
+        .to_string();
     found.followed.iter().for_each(|followed| text.push_str(&format!(" {followed}.")));
     let columns = ["Section", "Overlap %", "In both", "Only before", "Only now"];
     Ok(Table::new("Overlap", &text, &columns, found.report.sections.iter().map(row).collect()))
@@ -174,5 +176,5 @@ pub fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection
 
 fn different_kinds() -> Error {
     Error::kind_conflict("the profile and its baseline are of different kinds")
-        .with_hint("compare stacks with stacks, iprof with iprof, LLVM profiles with LLVM profiles")
+        .with_hint("compare profiles of the same kind: stacks, iprof files or LLVM profiles")
 }

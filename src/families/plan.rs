@@ -92,7 +92,7 @@ struct FixedFamily {
 const FIXED_FAMILIES: &[FixedFamily] = &[FixedFamily {
     family: Family::SampleProf,
     forms: &[OutputForm::Indexed, OutputForm::Text, OutputForm::SampleProf],
-    hint: "name the output .proftext for text, or .profdata",
+    hint: "name the output .proftext or .profdata",
 }];
 
 /// Whether a family's profiles become nothing else.
@@ -199,8 +199,8 @@ impl<'a> MergeRequest<'a> {
             return Ok(StackOutput::Collapsed);
         }
         let detail = match has(Format::Jfr) {
-            true => "recordings are read, not written",
-            false => "nothing says as what the stacks are to be written",
+            true => "cannot write JFR recordings",
+            false => "cannot choose an output format for the stacks",
         };
         Err(Error::usage(detail).in_file(&input.path).with_hint("name the output .collapsed, .pprof or .iprof"))
     }
@@ -210,14 +210,12 @@ impl<'a> MergeRequest<'a> {
         let Some(form) = form else { return Ok(()) };
         let (words, hint) = match (form, has_iprof) {
             (OutputForm::Collapsed | OutputForm::Pprof, false) => {
-                (Family::Instr.words(), "they hold no stacks; name the output .profdata, .proftext or .iprof")
+                (Family::Instr.words(), "name the output .profdata, .proftext or .iprof")
             }
             (OutputForm::Collapsed | OutputForm::Pprof, true) => {
                 ("LLVM profiles and iprof files", "merge them to an iprof first")
             }
-            (OutputForm::SampleProf, _) => {
-                (Family::Instr.words(), "only sample profiles do; name the output .profdata or .proftext")
-            }
+            (OutputForm::SampleProf, _) => (Family::Instr.words(), "name the output .profdata or .proftext"),
             (OutputForm::MemProfYaml, true) => (Family::Iprof.words(), "name the output .iprof or .profdata"),
             _ => return Ok(()),
         };

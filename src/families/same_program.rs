@@ -25,7 +25,7 @@ pub fn require_same_program(inputs: &[Input], options: &ReadOptions) -> Result<(
     for input in inputs.iter().filter(|input| input.format().is_ok_and(|format| format != Format::Empty)) {
         let ids = binary_ids(input, options).map_err(|error| error.in_file(&input.path))?;
         if ids.is_empty() {
-            let detail = "the profile does not say which program wrote it: it has no binary id".to_string();
+            let detail = "the profile has no binary id".to_string();
             return Err(Error::new(ErrorKind::UnableToCompare { detail })
                 .in_file(&input.path)
                 .with_hint(Hint::LinkWithBuildId));
@@ -35,7 +35,7 @@ pub fn require_same_program(inputs: &[Input], options: &ReadOptions) -> Result<(
             Some((_, known)) if known.is_subset(&ids) || ids.is_subset(known) => {}
             Some((other, known)) => {
                 let detail = format!(
-                    "of another program than {}: binary ids {} and {}",
+                    "not from the same program as {}: the binary ids are {} and {}",
                     other.path.display(),
                     words(&ids),
                     words(known)

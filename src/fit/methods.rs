@@ -108,7 +108,7 @@ pub fn compare_methods(document: Document, program: JavaProgram) -> Result<Metho
             number_of(verdicts.len(), "method"),
             program.methods.len()
         );
-        return unable(detail, "is it another program? give all of its jars in one folder".into());
+        return unable(detail, "pass the profiled program, with all of its jars in one directory".into());
     }
     let mut fit = MethodsFit { document, program, verdicts };
     fit.find_successors(&seen);
@@ -266,11 +266,11 @@ impl MethodsFit {
     fn notes(&self) -> Vec<String> {
         let has_code = self.program.methods.values().any(|body| matches!(body, MethodBody::Code(_)));
         let words = if has_code {
-            "a method whose bytecode changed and that still branches, calls and tests types at the same positions counts \
-             as unchanged; methods of the JDK count as gone unless their classes are given too"
+            "a changed method counts as unchanged if it still branches, calls and tests types at the same bytecode \
+             indexes; methods of the JDK count as gone unless their classes are given"
         } else {
-            "a run leaves out what did not happen: methods count as changed when both profiles have branches that the \
-             other lacks; classes or a jar tell more"
+            "a profile has only code that ran: a method counts as changed if each profile has branches that the \
+             other lacks; pass classes or a jar for a better comparison"
         };
         vec![words.to_string()]
     }
@@ -317,7 +317,7 @@ fn detail(misfits: &BTreeSet<i32>) -> Option<String> {
     const SHOWN: usize = 4;
     let shown: Vec<String> = misfits.iter().take(SHOWN).map(i32::to_string).collect();
     let more = if misfits.len() > SHOWN { ", …" } else { "" };
-    (!misfits.is_empty()).then(|| format!("nothing of the kind at position {}{more}", shown.join(", ")))
+    (!misfits.is_empty()).then(|| format!("no such instruction at bytecode index {}{more}", shown.join(", ")))
 }
 
 /// Positions in the bytecode of a method.

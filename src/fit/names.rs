@@ -103,8 +103,8 @@ pub fn write_remapping(names: &BTreeMap<Vec<u8>, (Vec<u8>, Class)>) -> Remapping
     let mut file = RemappingFile::default();
     let sayable = |name: &[u8]| !name.iter().any(u8::is_ascii_whitespace) && !name.starts_with(b"#");
     for (wanted, heading) in [
-        (Class::Moved, "# The same functions in another file, or made local or global.\n"),
-        (Class::Renamed, "# Guesses: the same hash and shape under a similar name. Look at them before use.\n"),
+        (Class::Moved, "# Functions that moved to another file, or became local or global.\n"),
+        (Class::Renamed, "# Guesses: the same hash and shape, and a similar name. Review them before use.\n"),
     ] {
         let mut is_first = true;
         for (old, (new, class)) in names.iter().filter(|(_, (_, class))| *class == wanted) {

@@ -329,11 +329,11 @@ impl Gate {
         let mut gate = Vec::new();
         for part in text.split(',') {
             let (name, value) = part.split_once('=').ok_or_else(|| {
-                Error::usage(format!("{part:?} is no threshold"))
-                    .with_hint("such as used-counts=0.9,used-functions=0.8")
+                Error::usage(format!("{part:?} is not a threshold"))
+                    .with_hint("write thresholds such as used-counts=0.9,used-functions=0.8")
             })?;
             let share = GateShare::ALL.into_iter().find(|share| share.name() == name.trim()).ok_or_else(|| {
-                Error::usage(format!("there is no share {name:?}")).with_hint(format!("shares: {}", known()))
+                Error::usage(format!("unknown share {name:?}")).with_hint(format!("shares: {}", known()))
             })?;
             gate.push((share, parse_share(value)?));
         }
@@ -351,7 +351,7 @@ impl Gate {
 
 fn parse_share(text: &str) -> Result<f64> {
     gates::parse_share(text)
-        .ok_or_else(|| Error::usage(format!("{text:?} is no share: they are between 0 and 1, or 0% and 100%")))
+        .ok_or_else(|| Error::usage(format!("{text:?} is not a share between 0 and 1, or 0% and 100%")))
 }
 
 /// What a compiler of the new build does with a function of the profile.
@@ -385,8 +385,8 @@ impl Class {
     /// The class in words.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Used => "used as it is",
-            Self::OtherRelease => "of another release",
+            Self::Used => "used unchanged",
+            Self::OtherRelease => "from another release",
             Self::Changed => "changed",
             Self::Renamed => "renamed (a guess)",
             Self::Moved => "moved",
@@ -428,10 +428,10 @@ impl ProgramClass {
     /// The class in words.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Used => "have their profile",
-            Self::OtherRelease => "have one of another release",
+            Self::Used => "with a profile",
+            Self::OtherRelease => "with a profile from another release",
             Self::Changed => "changed since",
-            Self::Renamed => "renamed since (a guess)",
+            Self::Renamed => "renamed (a guess)",
             Self::Moved => "moved since",
             Self::Unprofiled => "new or never profiled",
         }

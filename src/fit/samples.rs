@@ -58,7 +58,7 @@ pub fn compare_samples(profile: SampleProfile, description: String, program: Sam
     profile.functions.iter().for_each(|record| look(record, &mut seen));
     if seen.is_empty() {
         let detail = "the profile has no functions".to_string();
-        return Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint("were there any samples?"));
+        return Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint("record a longer run"));
     }
     let mut verdicts = HashMap::new();
     for (name, seen) in &seen {
@@ -76,9 +76,8 @@ pub fn compare_samples(profile: SampleProfile, description: String, program: Sam
             number_of(verdicts.len(), "function"),
             program.functions.len()
         );
-        return Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint(
-            "is it another program, or stripped? give the program or library that was sampled, newly built",
-        ));
+        return Err(Error::new(ErrorKind::UnableToCompare { detail })
+            .with_hint("pass the new build of the sampled program or library, before it is stripped"));
     }
     let mut fit = SamplesFit { profile, program, description, verdicts };
     fit.guess_renamed(&seen);
@@ -126,7 +125,7 @@ fn verdict(name: FunctionName<'_>, seen: &Seen, now: &[u8], function: SampledFun
     }
     match function.last_line {
         Some(last) if seen.last_line > last && seen.last_line <= MOST_LINES => {
-            let detail = format!("samples at line {}, behind its last one, {last}", seen.last_line);
+            let detail = format!("samples at line {}, after the last line, {last}", seen.last_line);
             Verdict { class: Class::Changed, now, detail: Some(detail) }
         }
         _ => Verdict { class: Class::Used, now, detail: None },
@@ -235,21 +234,23 @@ impl SamplesFit {
         let has_probes = self.profile.kind().probe_based;
         if has_probes && !self.program.has_checksums {
             notes.push(
-                "the new build has no checksums of probes: build it with -fpseudo-probe-for-profiling to see what changed"
+                "the new build has no probe checksums; build it with -fpseudo-probe-for-profiling to find changes"
                     .to_string(),
             );
         } else if !has_probes && !has_lines {
             notes.push(
-                "names alone are compared: with debug info (-g) lines behind a function's end show too".to_string(),
+                "only names are compared; build with debug info (-g) to find samples after the end of a function"
+                    .to_string(),
             );
         } else if !has_probes {
             notes.push(
-                "without probes only edits that make functions shorter show; samples at moved lines are used all the same"
+                "without probes, only edits that make functions shorter are found; samples at moved lines are still \
+                 used"
                     .to_string(),
             );
         }
         notes.push(
-            "functions that the new build only inlines, and that debug info does not name, count as gone".to_string(),
+            "functions that are always inlined in the new build, and have no debug info, count as gone".to_string(),
         );
         notes
     }

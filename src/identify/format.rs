@@ -190,8 +190,8 @@ impl fmt::Display for Format {
             Self::PerfData => "Linux perf recording",
             Self::Pprof => "pprof profile",
             Self::Partial => "partial merge",
-            Self::OtherJson => "JSON, and no iprof",
-            Self::OtherText => "text, and no profile",
+            Self::OtherJson => "JSON file that is not a profile",
+            Self::OtherText => "text file that is not a profile",
             Self::Unknown => "unknown format",
         };
         f.write_str(words)

@@ -90,7 +90,7 @@ impl<'data> Table<'data> {
         }
         let have = self.index.len() as u64 / 8;
         if self.buckets > have {
-            let detail = format!("{} buckets, the file has room for {have} offsets", self.buckets);
+            let detail = format!("{} buckets, but the file has only {have} offsets", self.buckets);
             return Err(place(Error::malformed(detail)));
         }
         Ok(self.index_offset + 16 + self.buckets * 8)

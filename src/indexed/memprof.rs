@@ -105,12 +105,12 @@ fn check_header(cursor: &mut Cursor<'_>, version: usize) -> Result<Option<u64>> 
         |detail: String| Error::malformed(detail).at("memprof", place).with_llvm_detail("memprof schema invalid");
     let count = cursor.u64("fields of the schema")?;
     if count > FIELDS {
-        return Err(invalid(format!("the schema has {count} fields, {FIELDS} at most are known")));
+        return Err(invalid(format!("the schema has {count} fields, expected at most {FIELDS}")));
     }
     for _ in 0..count {
         let id = cursor.u64("field of the schema")?;
         if id >= FIELDS {
-            return Err(invalid(format!("the schema has field {id}, which is unknown")));
+            return Err(invalid(format!("the schema has the unknown field {id}")));
         }
     }
     Ok((data_access > index).then_some(data_access))

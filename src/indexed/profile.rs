@@ -327,8 +327,8 @@ fn read_version(cursor: &mut Cursor<'_>, compat: Compat) -> Result<(u32, u64)> {
 fn later_release_hint() -> String {
     let newest = release::newest_words();
     format!(
-        "written by a release after {newest}, the newest that is known here; the llvm-profdata of that release makes \
-         text of it with `merge --text`, or an older version with `merge --write-prev-version`"
+        "the profile was written by a release after {newest}, the newest known release; convert it with the \
+         llvm-profdata of that release: `merge --text`, or `merge --write-prev-version`"
     )
 }
 
@@ -371,7 +371,7 @@ fn read_summary(cursor: &mut Cursor<'_>) -> Result<ProfileSummary> {
     let fields_count = cursor.u64("number of summary fields")?;
     let rows_count = cursor.u64("number of summary rows")?;
     if fields_count < 6 {
-        let detail = format!("the summary has {fields_count} fields, at least 6 are needed");
+        let detail = format!("the summary has {fields_count} fields, expected at least 6");
         return Err(Error::malformed(detail).at("summary", start));
     }
     let fields = cursor.take("summary fields", fields_count.saturating_mul(8))?;

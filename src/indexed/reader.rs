@@ -220,7 +220,7 @@ impl Table<'_> {
         let mut entries = 0u64;
         for (bucket, offset) in self.bucket_offsets().enumerate().filter(|(_, offset)| *offset != 0) {
             if offset != cursor.position() {
-                let detail = format!("the index puts bucket {bucket} at {offset:#x}, it can only be here");
+                let detail = format!("bucket {bucket} begins here, but the index has {offset:#x}");
                 return Err(cursor.place(Error::malformed(detail)));
             }
             let items = cursor.u16("items of the bucket")?;
@@ -247,14 +247,12 @@ impl Table<'_> {
         let malformed = |detail: String| Err(place.place(Error::malformed(detail)));
         if item.name_ref != hash {
             let name = item.name.escape_ascii();
-            return malformed(format!("the key hash of {name} is {:#x}, its MD5 says {hash:#x}", item.name_ref));
+            return malformed(format!("the key hash of {name} is {:#x}, expected the MD5 {hash:#x}", item.name_ref));
         }
         let expected = hash & (self.bucket_offsets().len() as u64 - 1);
         if expected != bucket {
             let name = item.name.escape_ascii();
-            return malformed(format!(
-                "{name} is in bucket {bucket}, where no lookup finds it, rather than {expected}"
-            ));
+            return malformed(format!("{name} is in bucket {bucket}, expected {expected}"));
         }
         Ok(())
     }

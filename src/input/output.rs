@@ -169,9 +169,9 @@ fn replace_file(target: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io
 
 fn hint(kind: io::ErrorKind, is_replaced: bool) -> Option<&'static str> {
     match kind {
-        io::ErrorKind::NotFound if is_replaced => Some("the folder does not exist; create it first"),
-        io::ErrorKind::StorageFull if is_replaced => Some("the disk is full; the old file, if any, is untouched"),
-        io::ErrorKind::PermissionDenied => Some("choose an output that you may write to with -o"),
+        io::ErrorKind::NotFound if is_replaced => Some("create the directory first"),
+        io::ErrorKind::StorageFull if is_replaced => Some("free some disk space; the old file, if any, is unchanged"),
+        io::ErrorKind::PermissionDenied => Some("choose another output with -o"),
         _ => None,
     }
 }

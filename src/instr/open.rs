@@ -69,7 +69,7 @@ impl ReadOptions {
 pub fn open_reader<'data>(data: &'data [u8], options: &'data ReadOptions) -> Result<Box<dyn ProfileReader + 'data>> {
     match detect(data) {
         Format::Empty => Err(Error::new(ErrorKind::EmptyProfile)
-            .with_hint("the process that should write it was killed, or wrote elsewhere (see LLVM_PROFILE_FILE)")),
+            .with_hint("check that the process ended normally, and where it writes its profile (LLVM_PROFILE_FILE)")),
         Format::Raw { .. } => Ok(Box::new(RawReader::new(data, options.raw())?)),
         Format::Indexed => Ok(Box::new(IndexedReader::new(data, options.indexed())?)),
         Format::Text => Ok(Box::new(TextReader::new(data, options.compat)?)),
@@ -176,19 +176,17 @@ fn unreadable(format: Format, compat: Compat) -> Error {
         known => ErrorKind::Unsupported { what: format!("{known} as an LLVM instrumentation profile") },
     });
     match format {
-        sample if sample.is_sample_profile() => {
-            error.with_hint("sample profiles are merged, shown and converted by themselves: name one first")
-        }
+        sample if sample.is_sample_profile() => error.with_hint("pass a sample profile first, and no other profiles"),
         Format::RawMemProf | Format::YamlMemProf => error.with_hint(Hint::ShowOrMergeMemory),
-        Format::Gcda => error.with_hint("use `gcov-tool` of the GCC that wrote it"),
+        Format::Gcda => error.with_hint("use `gcov-tool` from the GCC that wrote it"),
         Format::Iprof => error.with_hint(Hint::ConvertToLlvm),
         Format::Jfr => error.with_hint(Hint::ConvertToIprof),
         Format::Pprof | Format::Collapsed => error.with_hint(Hint::ShowStacks),
-        Format::OtherText => {
-            error.with_hint("it is text, and no profile: below the name of a function its hash is expected")
-        }
-        Format::OtherJson => error.with_hint("it is JSON, and no iprof"),
-        Format::Unknown => error.with_hint("a profile begins with a magic number; is this the right file?"),
+        Format::OtherText => error.with_hint(
+            "the file is text, but not a profile: expected a function hash on the line after a function name",
+        ),
+        Format::OtherJson => error.with_hint("the file is JSON, but not an iprof"),
+        Format::Unknown => error.with_hint("pass a profile; its first bytes identify the format"),
         _ => error,
     }
 }

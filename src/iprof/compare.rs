@@ -394,7 +394,7 @@ pub fn write_text(out: &mut impl Write, fit: &Fit) -> fmt::Result {
     if fit.sections.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nFit of the first profile for the program of the second (worth watching as a trend only):")?;
+    writeln!(out, "\nFit of the first profile for the program of the second (only as a trend):")?;
     writeln!(
         out,
         "{:<24}{:>10}{:>12}{:>12}{:>10}{:>12}{:>12}{:>12}",

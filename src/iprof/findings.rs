@@ -192,13 +192,13 @@ impl Finding {
             (Code::UnsupportedMajor, _) => Hint::LayOutAnew,
             (Code::NotAnIprof, _) => "an iprof has the members version, types and methods".into(),
             (Code::PlaceholderTables, _) => {
-                "no tool can bring the names back: build again with --pgo-instrument, run the program to its normal end, \
-                 and take the file that this run writes"
+                "the names cannot be recovered: build again with --pgo-instrument, run the program to its normal end, \
+                 and use the file that this run writes"
                     .into()
             }
-            (Code::EmptyFile, _) => "the program that should write it was killed, or has not ended yet".into(),
+            (Code::EmptyFile, _) => "wait until the program that writes it ends normally, or run it again".into(),
             (Code::BadEncoding | Code::RootNotObject, _) | (Code::MissingField, "types" | "methods") => {
-                "nothing of it can be kept: record again".into()
+                "no entry can be recovered: record the profile again".into()
             }
             _ => return None,
         })
@@ -336,7 +336,7 @@ impl Findings {
 /// The error for a file that is not accepted because of a finding.
 pub(crate) fn refusal(finding: Option<&Finding>, version: Option<&str>) -> Error {
     let format = version.map_or("iprof".to_string(), |version| format!("iprof {}", version.escape_debug()));
-    let Some(finding) = finding else { return Error::malformed("nothing can be read").in_format(format) };
+    let Some(finding) = finding else { return Error::malformed("no entry can be read").in_format(format) };
     let detail = format!("{}: {}", finding.path, finding.message);
     let error = Error::new(ErrorKind::IprofFinding { code: finding.code.name(), detail }).in_format(format);
     let error = match finding.offset {

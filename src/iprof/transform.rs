@@ -120,7 +120,7 @@ impl Document {
         }
         if version < Version::V1_1 && self.has_instanceof() {
             if !self.sections.instanceofs.is_empty() {
-                let detail = format!("version {version} has no instance-of profiles, and there are some");
+                let detail = format!("version {version} cannot store instance-of profiles");
                 return Err(Error::new(ErrorKind::WouldLose { detail }).with_hint(Hint::ChooseSections));
             }
             self.remove_section(SectionKind::Instanceof);

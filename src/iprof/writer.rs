@@ -55,7 +55,7 @@ pub fn reformat(data: &[u8], options: &WriteOptions, limits: &Limits) -> Result<
     let mut scan = Scan::new(data, 0, limits.json_depth);
     let value = scan.skip().map_err(|stop| match stop {
         Stop::End => Error::malformed("the text ends inside the document").at("document", data.len() as u64),
-        Stop::Syntax(at, expected) => Error::malformed(format!("{expected} was expected")).at("document", at as u64),
+        Stop::Syntax(at, expected) => Error::malformed(format!("expected {expected}")).at("document", at as u64),
     })?;
     let mut compact = Vec::with_capacity(value.len());
     json::write_compact(&mut compact, value);

@@ -184,11 +184,11 @@ pub fn parse(toolchain: &str) -> Result<&'static ReleaseRow> {
         (_, (major, minor)) => (major, minor.unwrap_or(0)),
     };
     if found > newest {
-        let detail = format!("{} is newer than {}, the newest that is known", words(found), words(newest));
+        let detail = format!("{} is newer than {}, the newest known release", words(found), words(newest));
         return Err(Error::usage(detail).with_hint(Hint::NameLlvmRelease { newest: RELEASES[RELEASES.len() - 1].llvm }));
     }
     if found < oldest {
-        let detail = format!("{} is older than {}, the oldest that is known", words(found), words(oldest));
+        let detail = format!("{} is older than {}, the oldest known release", words(found), words(oldest));
         return Err(Error::usage(detail).with_hint(Hint::ListReleases));
     }
     // The lists name the releases in which LLVM changed.
@@ -277,9 +277,7 @@ const SPELLINGS: &str = "write llvm-14, rustc-1.75, swift-5.9 or xcode-16.3";
 fn hint_for(name: &str) -> Hint {
     match name.to_ascii_lowercase().as_str() {
         "apple" => "write the version of Xcode, such as xcode-16.3".into(),
-        "ndk" | "emscripten" | "emcc" => {
-            "it is built between releases of LLVM: write the release that its clang reports, such as llvm-18".into()
-        }
+        "ndk" | "emscripten" | "emcc" => "write the LLVM release that its clang reports, such as llvm-18".into(),
         _ => SPELLINGS.into(),
     }
 }

@@ -127,7 +127,7 @@ pub(crate) fn ranges_of<'a>(
     if let (Some(low), Some(AttributeValue::Udata(size))) = (low, entry.attr_value(constants::DW_AT_high_pc))
         && low.checked_add(size).is_none()
     {
-        return Err(unable(format!("debug info: {size} bytes at 0x{low:x} are more than there are addresses")));
+        return Err(unable(format!("debug info: {size} bytes at 0x{low:x} exceed the address space")));
     }
     dwarf.die_ranges(unit, entry).map_err(damaged)
 }

@@ -63,7 +63,7 @@ impl Duplicates {
 
 fn duplicate(name: &Path, earlier: &Path, later: &Path) -> Error {
     let (name, earlier, later) = (name.display(), earlier.display(), later.display());
-    Error::usage(format!("{later} and {earlier} both contain {name}, which would count twice"))
+    Error::usage(format!("{later} and {earlier} both contain {name}, which would be counted twice"))
         .with_hint(Hint::AllowDuplicates)
 }
 

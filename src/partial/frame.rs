@@ -141,14 +141,14 @@ impl<'data> Frame<'data> {
         let family = cursor.u32("family")?;
         let version = cursor.u32("version")?;
         if !(1..=VERSION).contains(&version) {
-            let detail = format!("partial merges of versions 1 to {VERSION} are known");
+            let detail = format!("supported versions are 1 to {VERSION}");
             return Err(cursor.place(Error::new(ErrorKind::UnsupportedVersion { found: version.into(), detail })));
         }
         let known = Family::ALL.into_iter().find(|known| *known as u32 == family);
-        let family = known.ok_or_else(|| cursor.place(Error::bad_header(format!("family {family} is not known"))))?;
+        let family = known.ok_or_else(|| cursor.place(Error::bad_header(format!("unknown family {family}"))))?;
         if profile_len.checked_add(stored_len) != Some(content.len() as u64) {
             let detail = format!(
-                "a profile of {profile_len} and a state of {stored_len} bytes, the file has {} before its footer",
+                "the profile has {profile_len} and the state {stored_len} bytes, but the file has {} before its footer",
                 content.len()
             );
             return Err(cursor.place(Error::bad_header(detail)).with_hint(CUT));
@@ -170,8 +170,8 @@ impl<'data> Frame<'data> {
     }
 }
 
-const CUT: &str = "the file was cut or joined with another; make the partial merge again from its inputs";
-const CHANGED: &str = "something changed the file after it was written; make the partial merge again from its inputs";
+const CUT: &str = "the file was truncated, or appended to another file; write the partial merge again from its inputs";
+const CHANGED: &str = "the file was changed after it was written; write the partial merge again from its inputs";
 
 fn inflate(stored: &[u8], len: u64, limits: &Limits) -> Result<Vec<u8>> {
     let limit = limits.inflated_bytes.min((stored.len() as u64).saturating_mul(limits.inflate_ratio));
@@ -186,7 +186,7 @@ fn inflate(stored: &[u8], len: u64, limits: &Limits) -> Result<Vec<u8>> {
         .read_to_end(&mut state)
         .map_err(|error| memory::refused_or(error, HOLD_INFLATED, |error| fault(error.to_string())))?;
     if state.len() as u64 != len {
-        return Err(fault(format!("{} bytes came out, the footer says {len}", state.len())));
+        return Err(fault(format!("the state inflates to {} bytes, expected {len}", state.len())));
     }
     Ok(state)
 }

@@ -372,7 +372,7 @@ impl<'data> RawProfile<'data> {
             }
             None => {
                 let (size, have) = (record.name_size, section.len());
-                let detail = format!("a name of {size} bytes at offset {offset} leaves the section of {have} bytes");
+                let detail = format!("a name of {size} bytes at offset {offset} exceeds the section of {have} bytes");
                 Err(self.record_fault(index, record, Section::Names, detail))
             }
         }

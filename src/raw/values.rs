@@ -140,7 +140,7 @@ impl BlobReader<'_> {
         }
         let fault = |detail: String, llvm: &str| Err(cursor.place(Error::malformed(detail)).with_llvm_detail(llvm));
         if kinds_count as usize > self.kinds {
-            let detail = format!("NumValueKinds is {kinds_count}, the version knows {}", self.kinds);
+            let detail = format!("NumValueKinds is {kinds_count}, expected at most {}", self.kinds);
             return fault(detail, "number of value profile kinds is invalid");
         }
         if !total_size.is_multiple_of(8) {
@@ -167,7 +167,7 @@ impl BlobReader<'_> {
             previous = Some(kind);
         }
         if strict && !inner.is_empty() {
-            let detail = format!("{} bytes are left over behind the last value", inner.left());
+            let detail = format!("{} bytes are left after the last value", inner.left());
             return Err(inner.place(Error::malformed(detail).with_llvm_detail(BEYOND)));
         }
         Ok(())
@@ -180,7 +180,7 @@ impl BlobReader<'_> {
         each: &mut impl FnMut(ValueKind, &[u8], &[[u8; 16]]),
     ) -> Result<ValueKind> {
         let beyond = |inner: &Cursor<'_>, what: &str| {
-            let detail = format!("{what} leaves the value data of its function");
+            let detail = format!("{what} exceeds the value data of its function");
             inner.place(Error::malformed(detail).with_llvm_detail(BEYOND))
         };
         if inner.left() < 8 {
@@ -190,7 +190,7 @@ impl BlobReader<'_> {
         let number = inner.u32("Kind")?;
         let sites_count = inner.u32("NumValueSites")?;
         let Some(kind) = ValueKind::from_number(number).filter(|_| (number as usize) < self.kinds) else {
-            let detail = format!("value kind {number} is not known to the version");
+            let detail = format!("value kind {number} does not exist in this version");
             return Err(start.place(Error::malformed(detail).with_llvm_detail("value kind is invalid")));
         };
         let expected = u32::from(announced[kind as usize]);

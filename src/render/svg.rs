@@ -128,7 +128,7 @@ fn write_legend(out: &mut String, graph: &FlameGraph, boxes: &[(usize, f64, f64)
         vec![
             key(-1.0, &format!("−{FULL_POINTS} points or more")),
             key(-0.5, &format!("−{}", FULL_POINTS / 4.0)),
-            key(0.0, "no change beyond chance"),
+            key(0.0, "no significant change"),
             key(0.5, &format!("+{}", FULL_POINTS / 4.0)),
             key(1.0, &format!("+{FULL_POINTS} points or more")),
         ]

@@ -147,7 +147,7 @@ impl Row {
         let called = targets.chain(tables).map(|CallTarget { callee, .. }| *callee);
         let frames = self.context.iter().flatten().map(|frame| frame.function);
         if let Some(name) = [self.name].into_iter().chain(called).chain(frames).find(|name| name.index() >= names) {
-            return Err(format!("there is no name {}, only {names}", name.index()));
+            return Err(format!("name {} does not exist, there are {names}", name.index()));
         }
         let in_order = self.body.is_sorted_by(|one, other| one.location < other.location)
             && self.vtables.is_sorted_by(|one, other| one.location < other.location);

@@ -93,12 +93,12 @@ const ROWS: [Row; Family::ALL.len()] = [
 
 /// Returns a general message, for families that support all options.
 fn nothing_refused(_: MergeOption) -> (&'static str, &'static str) {
-    ("not for these inputs", "`profbridge merge --help` lists what is for which")
+    ("not for these inputs", "`profbridge merge --help` lists the options of each format")
 }
 
 fn row(family: Family) -> Result<&'static Row> {
     let found = ROWS.iter().find(|row| row.family == family);
-    found.ok_or_else(|| Error::usage(format!("{} have no row in the program's table", family.words())))
+    found.ok_or_else(|| Error::usage(format!("{} are not supported by this command", family.words())))
 }
 
 /// Runs `show`.

@@ -81,13 +81,13 @@ impl MemoryRun<'_> {
             return Ok(());
         }
         let detail =
-            format!("a memory profile in YAML has no place for the counters of {}", number_of(functions, "function"));
+            format!("a memory profile in YAML cannot store the counters of {}", number_of(functions, "function"));
         if self.strict {
             let error = Error::new(ErrorKind::WouldLose { detail }).in_file(self.output);
-            return Err(error.with_hint("name the output .profdata, which holds both"));
+            return Err(error.with_hint("name the output .profdata, which stores both"));
         }
         if !self.quiet {
-            console::warning(&Warning::new(format!("{detail}; left out")).in_file(self.output));
+            console::warning(&Warning::new(format!("{detail}; dropped")).in_file(self.output));
         }
         Ok(())
     }

@@ -141,7 +141,7 @@ impl Sum for StackMerge<'_> {
 
     fn require_something(&self, _: &Facts) -> Result<()> {
         match &self.encoded.nothing {
-            Some(hint) => Err(Error::nothing_found("no stack is left to write").with_hint(hint.clone())),
+            Some(hint) => Err(Error::nothing_found("no stacks are left to write").with_hint(hint.clone())),
             None => Ok(()),
         }
     }
@@ -166,9 +166,7 @@ impl StackJob<'_> {
     fn encode_table(&self, mut table: StackTable) -> Result<Encoded> {
         let mut losses = Vec::new();
         if self.has_pprof(&table) {
-            losses.push(
-                "start lines, source files, addresses and mappings of pprof profiles are not written".to_string(),
-            );
+            losses.push("dropped start lines, source files, addresses and mappings of pprof profiles".to_string());
         }
         if !self.write.reference.is_empty() {
             table = add_types(&table, self.write, &mut losses)?;
@@ -229,7 +227,10 @@ impl StackJob<'_> {
         };
         let (stacks, left_out) = (kept.samples.len(), profile.samples.len() - kept.samples.len());
         if left_out > 0 {
-            losses.push(format!("{left_out} of {}, the lightest, left out", number_of(profile.samples.len(), "stack")));
+            losses.push(format!(
+                "dropped {left_out} of {}, those with the lowest values",
+                number_of(profile.samples.len(), "stack")
+            ));
         }
         let nothing = (stacks == 0).then_some(Hint::AllowEmpty);
         Ok(Encoded { bytes, stacks, content: Content::Pprof(Box::new(kept)), losses, nothing })
@@ -259,10 +260,10 @@ impl StackJob<'_> {
             _ if self.read.value => return Ok(()),
             (None, Unit::Hits) => return Ok(()),
             (None, unit) => unit.word().to_string(),
-            (Some(source), unit) => format!("{} of the sort {}", unit.word(), source.word()),
+            (Some(source), unit) => format!("{} of {}", unit.word(), source.word()),
         };
-        let detail = format!("the samples of an iprof measure time, these count {what}");
-        Err(Error::usage(detail).in_file(self.output).with_hint("--value takes the numbers as hits all the same"))
+        let detail = format!("iprof samples measure time, but the input counts {what}");
+        Err(Error::usage(detail).in_file(self.output).with_hint("use --value to treat the values as sample counts"))
     }
 
     /// Selects the samples to write, and returns a hint if there are none.
@@ -270,12 +271,12 @@ impl StackJob<'_> {
         let (selected, left_out) = table.select(&self.read.selection());
         let nothing = selected.is_empty().then(|| why_nothing_to_write(table));
         for (count, words) in [
-            (left_out.other_sources, "of sorts that were not asked for (see --events)"),
+            (left_out.other_sources, "of other event types (see --events)"),
             (left_out.truncated, "with truncated stacks"),
             (left_out.other_threads, "of other threads"),
         ] {
             if count > 0 {
-                losses.push(format!("{} {words}: left out", number_of(count, "sample")));
+                losses.push(format!("dropped {} {words}", number_of(count, "sample")));
             }
         }
         Ok((selected, nothing))
@@ -285,7 +286,7 @@ impl StackJob<'_> {
         let (selected, nothing) = self.select(table, &mut losses)?;
         let unit = unit_of(&selected)?;
         if !matches!(unit, Unit::Hits | Unit::Millionths) {
-            losses.push(format!("the numbers are {}, which collapsed text does not say", unit.word()));
+            losses.push(format!("values are in {}, but collapsed stacks do not store the unit", unit.word()));
         }
         let mut options = CollapsedOptions::default();
         options.style = if self.write.dots { ClassStyle::Dots } else { ClassStyle::Slashes };
@@ -295,7 +296,7 @@ impl StackJob<'_> {
         let (text, joined) = write_collapsed(&selected, &options);
         if joined > 0 {
             let stacks = number_of(joined, "stack");
-            losses.push(format!("{stacks} joined others that differ only in what is not written"));
+            losses.push(format!("merged {stacks} with others that differ only in data that is not written"));
         }
         let (stacks, bytes) = (text.lines().count(), text.into_bytes());
         Ok(Encoded { bytes, stacks, content: Content::Table(Box::new(selected)), losses, nothing })

@@ -132,7 +132,10 @@ impl ResolvedTarget {
             _ => "text".to_string(),
         };
         let output = if is_standard_output(output) { "standard output".into() } else { output.display().to_string() };
-        let line = format!("{output}: {what} for {} ({reason}); --for changes it", self.target.release_words());
+        let line = format!(
+            "{output}: {what} for {} ({reason}); use --for to choose another target",
+            self.target.release_words()
+        );
         crate::console::say(&line);
     }
 

@@ -51,7 +51,7 @@ pub(crate) fn suggest(error: Error, written: &str) -> Error {
     let names = names();
     match names.iter().min_by_key(|name| distance(name)).filter(|name| distance(name) <= 2) {
         Some(name) => Error::usage(error.to_string())
-            .with_hint(format!("did you mean {name}? `profbridge info --versions` lists all")),
+            .with_hint(format!("use {name}, or run `profbridge info --versions` to list the known toolchains")),
         None => error,
     }
 }

@@ -53,7 +53,7 @@ fn check_table(input: &Input, format: &'static str, limits: Limits) -> FileCheck
             let oddity = |message: String| finding(Level::Warning, format!("{format}.oddity"), message);
             let mut findings: Vec<CheckFinding> = warnings.into_iter().map(|found| oddity(found.message)).collect();
             if table.is_empty() {
-                let message = "there is no sample in it".to_string();
+                let message = "the profile has no samples".to_string();
                 findings.push(finding(Level::Warning, format!("{format}.no-samples"), message));
             }
             check(format, findings, None)
@@ -83,9 +83,9 @@ fn add_go_findings(profile: &Profile, is_for_go: bool, findings: &mut Vec<CheckF
     let (verdict, found) = pprof::judge_for_go(profile);
     let refused = if is_for_go { Level::Error } else { Level::Warning };
     let (level, words) = match verdict {
-        GoVerdict::OptionValue => (Level::Info, "Go's compiler takes it as default.pgo"),
-        GoVerdict::Ignores => (Level::Warning, "Go's compiler takes it as default.pgo and ignores it"),
-        GoVerdict::Refuses => (refused, "Go's compiler refuses it as default.pgo"),
+        GoVerdict::OptionValue => (Level::Info, "Go's compiler uses it as default.pgo"),
+        GoVerdict::Ignores => (Level::Warning, "Go's compiler accepts it as default.pgo, but ignores it"),
+        GoVerdict::Refuses => (refused, "Go's compiler rejects it as default.pgo"),
     };
     let code = match verdict {
         GoVerdict::OptionValue => "pprof.go-takes",

@@ -76,7 +76,7 @@ fn part(profile: &Profile) -> PartDescription {
     }
     let go = match pprof::judge_for_go(profile).0 {
         GoVerdict::OptionValue => "taken",
-        GoVerdict::Ignores => "taken and ignored",
+        GoVerdict::Ignores => "accepted but ignored",
         GoVerdict::Refuses => "refused",
     };
     part.fact("as default.pgo of Go", format!("{go} (see check)"));

@@ -49,7 +49,7 @@ pub fn diff_stacks(
         }
         let selected = table.select(&selection).0;
         if selected.is_empty() {
-            return Err(Error::nothing_found("no sample is left to compare").in_file(path));
+            return Err(Error::nothing_found("no samples are left to compare").in_file(path));
         }
         let unit = unit_of(&selected).map_err(|error| error.in_file(path))?;
         Ok((without_addresses(&selected), unit))

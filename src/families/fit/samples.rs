@@ -39,7 +39,7 @@ fn read_against(path: &Path, options: &FitOptions) -> Result<SampledProgram> {
         other => {
             let detail = format!("the new build is a {other}, the profile a sample profile");
             Err(Error::new(ErrorKind::UnableToCompare { detail })
-                .with_hint("give a program or library with its symbols, or a newer sample profile"))
+                .with_hint("pass a program or library with symbols, or a newer sample profile"))
         }
     }
 }

@@ -112,7 +112,7 @@ pub fn facts_of(document: &Document, wanted: FactsRequest) -> Facts {
     facts.entries = Some(named.collect());
     let has_entries = entries.iter().any(|(_, count)| *count > 0);
     if !has_entries && !carries_records(document) {
-        facts.lack = Some("the iprof would hold no profiles".into());
+        facts.lack = Some("the iprof would have no profiles".into());
     }
     if wanted == FactsRequest::default() {
         return facts;
@@ -229,7 +229,7 @@ impl Merge<'_> {
         if self.options.normalize || self.options.scale != Weight::ONE {
             // The first input that is not reported yet carries them.
             let carrier = self.inputs.get(self.reports.len()).map(|input| input.path.clone()).unwrap_or_default();
-            return Err(Error::usage("it carries LLVM's records, which are merged by whole weights only")
+            return Err(Error::usage("it contains LLVM records, which require integer weights")
                 .in_file(carrier)
                 .with_hint(Hint::WholeWeights));
         }
@@ -270,7 +270,7 @@ impl Merge<'_> {
             let (failed, inputs) = (failed as u64, self.reports.len() as u64);
             return Err(Error::new(ErrorKind::InputsFailed { failed, inputs }));
         }
-        Err(Error::nothing_found("there is nothing to merge: every input is empty or something else"))
+        Err(Error::nothing_found("there is nothing to merge: every input is empty or not an iprof"))
     }
 
     fn weights(&mut self) -> Result<Vec<SectionWeights>> {

@@ -33,7 +33,7 @@ pub fn merge_memory_files(
     let mut memory = match memory {
         Some(memory) => memory.profile,
         None if are_empty => MemoryProfile::default(),
-        None => return Err(Error::usage("the inputs hold no memory profile")),
+        None => return Err(Error::usage("the inputs have no memory profile")),
     };
     for function in report.profile.functions.iter() {
         let name = memprof::canonical_name(function.name());

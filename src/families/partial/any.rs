@@ -133,7 +133,7 @@ impl Partial {
             }
             (Self::Iprof(kept), Self::Iprof(later)) | (Self::Stacks(kept), Self::Stacks(later)) => kept.append(later),
             (Self::SampleProf(_), Self::SampleProf(_)) => {
-                return Err(Error::usage("partial merges of sample profiles for different releases"));
+                return Err(Error::usage("the partial merges of sample profiles have different targets"));
             }
             (this, later) => {
                 let detail = format!("a partial merge of {} after one of {}", later.family(), this.family());
@@ -213,5 +213,5 @@ impl Partial {
 }
 
 fn not_a_part() -> Error {
-    Error::usage("this is no partial merge").with_hint("partial merges are made of inputs first, and written")
+    Error::usage("the file is not a partial merge").with_hint("write partial merges of the inputs first")
 }

@@ -82,7 +82,7 @@ impl Content {
     pub(crate) fn hint(&self) -> Hint {
         match self {
             Self::Iprof(iprof) if !iprof.document.sections.is_empty() => Hint::ReportBranches,
-            _ => "the input holds neither samples nor call counts, or none that was asked for".into(),
+            _ => "the input has no samples and no call counts that match the options".into(),
         }
     }
 }

@@ -65,7 +65,7 @@ pub(crate) fn check_units(table: &StackTable) -> Result<()> {
     for (position, (source, unit)) in units.iter().enumerate() {
         if let Some((_, other)) = units[..position].iter().find(|(of, _)| of == source) {
             let (first, second) = (other.word(), unit.word());
-            let detail = format!("one input counts {first} and another {second}: they do not add up");
+            let detail = format!("one input counts {first} and another {second}, which cannot be added");
             return Err(Error::usage(detail).with_hint(Hint::ChooseValue));
         }
     }
@@ -82,7 +82,7 @@ pub fn unit_of(selected: &StackTable) -> Result<Unit> {
         let there = selected.hits_by_source();
         let units = selected.observed.units.iter().filter(|(source, _)| there.iter().any(|(of, _)| of == source));
         let units: Vec<String> = units.map(|(source, unit)| format!("{} {}", source.word(), unit.word())).collect();
-        Error::usage(format!("the events chosen count different things: {}", units.join(", ")))
+        Error::usage(format!("the selected events count different things: {}", units.join(", ")))
             .with_hint(Hint::ChooseSort)
     })
 }
@@ -93,7 +93,7 @@ pub(crate) fn add_file(input: &Input, options: &StackOptions, table: &mut StackT
     let probe = input.look()?;
     if probe.identity.format != Format::Jfr {
         if options.recording.from.is_some() || options.recording.to.is_some() {
-            return Err(Error::usage("only recordings say when a sample was taken: there is no time to choose by"));
+            return Err(Error::usage("only recordings can be filtered by time"));
         }
         let data = input.bytes(Access::Read, &options.limits)?;
         return add_input(&data, options, table);
@@ -136,14 +136,14 @@ pub fn add_input(data: &[u8], options: &StackOptions, table: &mut StackTable) ->
 }
 
 pub(crate) fn no_stacks(format: Format) -> Error {
-    let hint = "recordings (.jfr), collapsed and folded stacks, pprof and iprof files hold stacks";
+    let hint = "pass a recording (.jfr), collapsed or folded stacks, a pprof or an iprof";
     match format {
         Format::Empty => Error::new(ErrorKind::EmptyProfile),
         Format::Unknown | Format::OtherText | Format::OtherJson => {
             Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint)
         }
         Format::PerfData => Error::new(ErrorKind::Unsupported { what: "a perf recording".to_string() })
-            .with_hint("fold it: perf script | stackcollapse-perf.pl"),
+            .with_hint("fold it with: perf script | stackcollapse-perf.pl"),
         known => Error::new(ErrorKind::Unsupported { what: format!("{known} as a source of stacks") }).with_hint(hint),
     }
 }
@@ -211,7 +211,7 @@ fn add_to_reference(path: &Path, limits: &Limits, reference: &mut Reference, dep
 /// Class files and jars below a folder, in order of name.
 fn add_folder(folder: &Path, limits: &Limits, reference: &mut Reference, depth: usize) -> Result<()> {
     if depth == 0 {
-        return Err(Error::usage(format!("folders are nested more than {MAX_FOLDERS} levels deep")).in_file(folder));
+        return Err(Error::usage(format!("directories are nested more than {MAX_FOLDERS} levels deep")).in_file(folder));
     }
     let unreadable = |source| Error::io("cannot read", source).in_file(folder);
     let entries = std::fs::read_dir(folder).map_err(unreadable)?;

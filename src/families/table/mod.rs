@@ -25,7 +25,7 @@ const DRIVERS: [&Driver; Family::ALL.len()] =
 /// Unsupported for a family without a driver, of which there is none.
 pub(super) fn driver(family: Family) -> Result<&'static Driver> {
     let found = DRIVERS.into_iter().find(|driver| driver.family == family);
-    found.ok_or_else(|| Error::usage(format!("{} cannot be read", family.words())))
+    found.ok_or_else(|| Error::usage(format!("{} are not supported", family.words())))
 }
 
 /// The driver that compares two files: that of their family, or of one of two
@@ -49,9 +49,9 @@ pub(super) fn comparing(first: &Input, second: &Input) -> Result<&'static Driver
         return Ok(driver);
     }
     takes(other, one)?.ok_or_else(|| {
-        Error::kind_conflict(format!("{} and {} have nothing to compare", one.words(), other.words()))
+        Error::kind_conflict(format!("cannot compare {} with {}", one.words(), other.words()))
             .in_file(&second.path)
-            .with_hint("compare profiles of one family; an iprof compares with LLVM profiles and with stacks as well")
+            .with_hint("compare profiles of one family, or an iprof with LLVM profiles or stacks")
     })
 }
 

@@ -106,7 +106,7 @@ impl ShowOptions {
             return Ok(());
         }
         let name = String::from_utf8_lossy(&self.function);
-        Err(Error::nothing_found(format!("no function has {name:?} in its name")))
+        Err(Error::nothing_found(format!("no function name contains {name:?}")))
     }
 
     /// Returns true if functions are selected at all.

@@ -243,7 +243,7 @@ impl Merger {
     /// When branch lists clash and the policy is [`BranchClash::Error`]; when
     /// nothing was added.
     pub fn finish(self) -> Result<(Document, MergeReport)> {
-        let Some(version) = self.version else { return Err(Error::nothing_found("there is no profile to merge")) };
+        let Some(version) = self.version else { return Err(Error::nothing_found("there are no profiles to merge")) };
         let policy = self.options.branch_clash;
         let mut report = MergeReport { dropped_entry_members: self.dropped_entry_members, ..MergeReport::default() };
         let (contexts, tables) = (self.contexts, Arc::unwrap_or_clone(self.tables));

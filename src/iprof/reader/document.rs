@@ -117,7 +117,7 @@ impl<S: Sink> Reader<'_, S> {
         let (first, at) = window.step(|scan, base| Ok((scan.peek()?, base + scan.pos as u64)))?;
         if first != b'{' {
             if matches!(first, b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') {
-                self.report(Code::RootNotObject, "$", at, "$", "the document is no object");
+                self.report(Code::RootNotObject, "$", at, "$", "the document is not an object");
                 self.reading.unreadable = true;
                 return Err(StopReason::Refused);
             }
@@ -187,7 +187,7 @@ impl<S: Sink> Reader<'_, S> {
         if !self.names_seen.insert(name.to_vec()) {
             self.reading.respelled = true;
             let joined = self.options.join_sections && matches!(part, Part::Table(Table::Section(_)));
-            self.report(Code::DuplicateKey, "$", offset, &path, "the member is there twice");
+            self.report(Code::DuplicateKey, "$", offset, &path, "the member occurs twice");
             if joined {
                 self.reading.findings.repaired(Code::DuplicateKey, "joined", part.group(), 1);
             } else {
@@ -199,11 +199,11 @@ impl<S: Sink> Reader<'_, S> {
             if self.sections_seen.iter().any(|(seen, _)| seen == kind) {
                 self.reading.respelled = true;
                 if *kind == SectionKind::Instanceof {
-                    let message = "the section is there under both its names";
+                    let message = "the section occurs under both of its names";
                     self.report(Code::BothInstanceofSpellings, "$", offset, &path, message);
                     self.reading.findings.repaired(Code::BothInstanceofSpellings, "joined", kind.name(), 1);
                 } else {
-                    self.report(Code::DuplicateKey, "$", offset, &path, "the section is there under two names");
+                    self.report(Code::DuplicateKey, "$", offset, &path, "the section occurs under two names");
                     self.reading.unreadable |= !self.options.join_sections;
                     return !self.options.join_sections;
                 }
@@ -220,7 +220,7 @@ impl<S: Sink> Reader<'_, S> {
             _ => "an array",
         };
         let path = display_name(name);
-        self.report(Code::WrongJsonType, part.group(), offset, path, format_args!("{expected} was expected"));
+        self.report(Code::WrongJsonType, part.group(), offset, path, format_args!("expected {expected}"));
         match part {
             Part::Version => self.reading.unreadable = true,
             Part::Table(table @ (Table::Types | Table::Methods)) => {
@@ -294,15 +294,15 @@ impl<S: Sink> Reader<'_, S> {
         self.reading.version = version.or(self.options.assume_version);
         self.reading.unreadable |= self.reading.version.is_none();
         let odd = match version {
-            None => Some((Code::BadVersion, "is no version of the form 1.0.0")),
+            None => Some((Code::BadVersion, "is not a version of the form 1.0.0")),
             Some(Version { major: 0, .. }) => {
-                Some((Code::PreReleaseVersion, "is older than the published 1.0.0 and read like it"))
+                Some((Code::PreReleaseVersion, "is older than the published 1.0.0, and is read like 1.0.0"))
             }
             Some(Version { major: 1, minor: 0 | 1, .. }) => None,
             Some(Version { major: 1, .. }) => {
-                Some((Code::NewerMinor, "is newer than 1.1; what it added is not interpreted"))
+                Some((Code::NewerMinor, "is newer than 1.1; its additions are not interpreted"))
             }
-            Some(_) => Some((Code::UnsupportedMajor, "has another encoding; versions 0.2 to 1.x are known")),
+            Some(_) => Some((Code::UnsupportedMajor, "is not supported; versions 0.2 to 1.x are")),
         };
         if let Some((code, what)) = odd {
             let named =
@@ -395,7 +395,7 @@ impl<S: Sink> Reader<'_, S> {
         } else {
             window.value(&mut keep)?;
         }
-        let message = "the member is not part of the format; it is kept as it is";
+        let message = "the member is not part of the format; it is kept unchanged";
         let (level, group) = if KNOWN_EXTENSIONS.contains(&name) {
             (Level::Info, "known members")
         } else {
@@ -426,13 +426,13 @@ impl<S: Sink> Reader<'_, S> {
         if !matches!(end, Err(StopReason::Truncated(_) | StopReason::Refused | StopReason::OutOfMemory))
             && self.is_foreign()
         {
-            let message = "the document has other members, but no types, no methods and no section";
+            let message = "the document has no types, methods or sections, only other members";
             return self.refuse_whole(Code::NotAnIprof, message.to_string());
         }
         if self.placeholders == 2 {
             let message = format!(
-                "types and methods are placeholders, one entry of id -1 each: the tables were never written, \
-                 and nobody can tell which methods {} were counted for",
+                "the type and method tables were never written (each contains one placeholder with id -1), \
+                 so the methods of {} are unknown",
                 self.counted()
             );
             return self.refuse_whole(Code::PlaceholderTables, message);
@@ -445,7 +445,7 @@ impl<S: Sink> Reader<'_, S> {
             }
             Err(StopReason::Truncated(_)) if window.is_blank() => {
                 if window.failure.is_none() {
-                    self.report(Code::EmptyFile, "$", 0, "$", "there is nothing in the file");
+                    self.report(Code::EmptyFile, "$", 0, "$", "the file is empty");
                 }
                 self.reading.unreadable = true;
             }
@@ -457,7 +457,7 @@ impl<S: Sink> Reader<'_, S> {
                 self.reading.findings.repaired(Code::Truncated, "closed", "document", 1);
             }
             Err(StopReason::Syntax(offset, expected)) => {
-                let message = format!("{expected} was expected; {}", self.recovered());
+                let message = format!("expected {expected}; {}", self.recovered());
                 self.report(Code::BadJson, "$", offset, "$", message);
                 self.reading.unreadable |= !self.options.salvage;
             }
@@ -530,19 +530,19 @@ impl<S: Sink> Reader<'_, S> {
             }
         }
         if reading.legacy {
-            let message = "the field names are those of 2022; they are read as today's";
+            let message = "the field names are those of 2022; they are read like the current names";
             reading.findings.report(Code::LegacyLayout, "$", Some(0), "$", message);
         }
         let instanceof = self.sections_seen.iter().find(|(kind, _)| *kind == SectionKind::Instanceof);
         if let Some((_, offset)) = instanceof
             && reading.version.is_some_and(|version| version < Version::V1_1)
         {
-            let message = "instance-of profiles came with version 1.1.0";
+            let message = "instance-of profiles require version 1.1.0";
             let path = reading.spelling.name();
             reading.findings.report(Code::SectionNewerThanVersion, "$", Some(*offset), path, message);
         }
         if reading.entries() == 0 && !reading.unreadable {
-            let message = "no section has an entry";
+            let message = "all sections are empty";
             reading.findings.report(Code::NoProfiles, "$", Some(0), "$", message);
         }
     }

@@ -167,7 +167,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             {
                 self.reading.repeated.insert(key);
                 let (offset, path) = (base + step.context_at as u64, format_args!("{group}[{}].ctx", index + at));
-                let message = "the section has an entry of this context already";
+                let message = "the section already has an entry with this context";
                 self.reading.findings.report(Code::DuplicateContext, group, Some(offset), path, message);
             }
             after.iter().for_each(|note| self.tell(note, base, index + at));
@@ -221,11 +221,11 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             findings.repaired(Code::MonitorContext, action, group, 1);
         }
         if kind == SectionKind::Monitor && count > 1 {
-            let message = format_args!("{count} entries, one was expected");
+            let message = format_args!("{count} entries, expected 1");
             findings.report(Code::MonitorCount, group, None, group, message);
         }
         if self.packing.is_packed() {
-            let message = format_args!("{} counts look like two 32-bit counters read as one", self.packing.alike);
+            let message = format_args!("{} counts may be two 32-bit counters each", self.packing.alike);
             findings.report(Code::PackedCounts, group, None, group, message);
         }
         self.size

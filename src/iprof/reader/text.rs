@@ -65,7 +65,7 @@ impl Members {
         if scan.peek()? != b'{' {
             let at = scan.pos;
             scan.skip()?;
-            self.defect = Some(Defect::new(Code::WrongJsonType, at, "", "an object was expected"));
+            self.defect = Some(Defect::new(Code::WrongJsonType, at, "", "expected an object"));
             return Ok(());
         }
         let start = scan.pos;
@@ -113,7 +113,7 @@ impl Members {
             }
             if repeated {
                 let name = String::from_utf8_lossy(&key);
-                let message = format!("the member \"{}\" is there twice", name.escape_debug());
+                let message = format!("the member \"{}\" occurs twice", name.escape_debug());
                 self.defect.get_or_insert(Defect::new(Code::DuplicateKey, key_at, "", message));
             }
             more = scan.take(b',')?;
@@ -436,7 +436,7 @@ impl EntryText {
             }
             *context_at = scan.pos;
             if scan.peek()? != b'"' {
-                return Ok(Some(Defect::new(Code::WrongJsonType, scan.pos, ".ctx", "a string was expected")));
+                return Ok(Some(Defect::new(Code::WrongJsonType, scan.pos, ".ctx", "expected a string")));
             }
             let (start, separator) = (scan.pos + 1, if is_old { b',' } else { b'<' });
             frames.truncate(before);
@@ -474,7 +474,7 @@ fn parse_records(
 ) -> Result<Option<Defect>, Stop> {
     numbers.clear();
     if scan.peek()? != b'[' {
-        return Ok(Some(Defect::new(Code::WrongJsonType, scan.pos, ".records", "an array was expected")));
+        return Ok(Some(Defect::new(Code::WrongJsonType, scan.pos, ".records", "expected an array")));
     }
     scan.pos += 1;
     let mut more = !scan.take(b']')?;
@@ -483,7 +483,7 @@ fn parse_records(
         let at = scan.pos;
         if !next.is_ascii_digit() && next != b'-' {
             let below = format!(".records[{}]", numbers.len());
-            return Ok(Some(Defect::new(Code::WrongJsonType, at, below, "an integer was expected")));
+            return Ok(Some(Defect::new(Code::WrongJsonType, at, below, "expected an integer")));
         }
         let value = match scan.number()? {
             Number::Int(value) => {
@@ -510,12 +510,12 @@ fn parse_records(
 #[cold]
 fn unusual_number(number: Number) -> (i64, Code, &'static str, Option<&'static str>) {
     match number {
-        Number::Huge { negative: true } => (0, Code::NegativeCount, "no count is below 0", None),
-        Number::Huge { negative: false } => (i64::MAX, Code::CountRange, "no count is above 2^63-1", Some("clamped")),
+        Number::Huge { negative: true } => (0, Code::NegativeCount, "a count is below 0", None),
+        Number::Huge { negative: false } => (i64::MAX, Code::CountRange, "a count is above 2^63-1", Some("clamped")),
         Number::Int(value) | Number::Fraction(Some(value)) => {
-            (value, Code::NotAnInteger, "the number has a point or exponent", Some("rewritten"))
+            (value, Code::NotAnInteger, "the number has a decimal point or exponent", Some("rewritten"))
         }
-        Number::Fraction(None) => (0, Code::NotAnInteger, "the number is no integer", None),
+        Number::Fraction(None) => (0, Code::NotAnInteger, "the number is not an integer", None),
     }
 }
 

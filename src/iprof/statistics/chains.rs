@@ -126,7 +126,7 @@ impl ChainBuilder {
         let meant = self.meant.get_or_insert_with(|| Self::find(&self.pattern, tables));
         if !meant.contains(&true) {
             return Err(Error::nothing_found(format!("no method of the profile matches `{}`", self.asked))
-                .with_hint("give a package, a class, a method such as app.Main.run, or /a regular expression/"));
+                .with_hint("pass a package, a class, a method such as app.Main.run, or /a regular expression/"));
         }
         let by = self.by.unwrap_or(if self.samples.tree.stacks() > 0 { ChainsBy::Samples } else { ChainsBy::Calls });
         let Counted { tree, total } = if by == ChainsBy::Samples { &self.samples } else { &self.calls };

@@ -141,7 +141,7 @@ impl<'data> Table<'data> {
         let buckets = at_index.u64("number of buckets")?;
         let entries = at_index.u64("number of entries")?;
         if !buckets.is_power_of_two() {
-            let detail = format!("a table has {buckets} buckets, which is no power of two");
+            let detail = format!("a table has {buckets} buckets, which is not a power of two");
             return Err(Error::malformed(detail).at("memprof", index));
         }
         let offsets = at_index.take("bucket offsets", buckets.saturating_mul(8))?;
@@ -161,7 +161,9 @@ impl<'data> Table<'data> {
                 bucket = match self.starts.remove(&start) {
                     Some(bucket) => bucket,
                     None => {
-                        return Err(Error::malformed("no bucket of the table's index begins here").at("memprof", start));
+                        return Err(
+                            Error::malformed("the table's index has no bucket that begins here").at("memprof", start)
+                        );
                     }
                 };
                 left_in_bucket = self.cursor.u16("items of a bucket")?;
@@ -189,7 +191,7 @@ impl<'data> Table<'data> {
             take(key, Cursor::new(data, offset, Endian::Little, "memprof"))?;
         }
         if left_in_bucket != 0 || !self.starts.is_empty() {
-            let detail = format!("the table has more items than the {} that its index says", self.entries);
+            let detail = format!("the table has more items than its index, which has {}", self.entries);
             return Err(self.cursor.place(Error::malformed(detail)));
         }
         Ok(())
@@ -404,7 +406,7 @@ impl<'a> RadixReader<'a> {
                 element = self.element(at)?;
             }
             let Some(frame) = self.frames.get(element as usize) else {
-                let detail = format!("a call stack names frame {element} of {}", self.frames.len());
+                let detail = format!("a call stack has frame {element}, there are {}", self.frames.len());
                 return Err(Error::malformed(detail).at("memprof", self.place(at)));
             };
             stack.push(*frame);
@@ -418,7 +420,7 @@ impl<'a> RadixReader<'a> {
 
     fn element(&self, at: usize) -> Result<u32> {
         self.elements.get(at).map(|bytes| u32::from_le_bytes(*bytes)).ok_or_else(|| {
-            let detail = format!("a call stack leads to element {at} of {}", self.elements.len());
+            let detail = format!("a call stack has element {at}, there are {}", self.elements.len());
             Error::malformed(detail).at("memprof", self.offset)
         })
     }

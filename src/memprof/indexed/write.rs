@@ -35,14 +35,14 @@ impl WriteOptions {
     /// Usage for a version that the release cannot write.
     pub fn new(release: Release, version: Option<u32>, full_schema: bool) -> Result<Self> {
         let Some((written, default)) = written_versions(release).zip(default_version(release)) else {
-            return Err(Error::usage(format!("{release} knows no memory profiles"))
-                .with_hint("releases from 15 on read memory profiles"));
+            return Err(Error::usage(format!("{release} does not support memory profiles"))
+                .with_hint("target LLVM 15 or later"));
         };
         let version = version.unwrap_or(default);
         if !written.contains(&version) {
             let (first, last) = (written.start(), written.end());
             return Err(Error::usage(format!("{release} does not read version {version} of memory profiles"))
-                .with_hint(format!("it reads {first} to {last}")));
+                .with_hint(format!("choose a version from {first} to {last}")));
         }
         Ok(Self { version, release, schema: schema_of(version, release, full_schema) })
     }

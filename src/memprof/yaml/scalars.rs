@@ -31,7 +31,7 @@ impl Scanner<'_> {
                     on_later_line = true;
                 } else {
                     if on_later_line && self.column < least && self.byte(next) == Some(b'\t') {
-                        self.fail(next, "Found invalid tab character in indentation", "a tab is no indentation");
+                        self.fail(next, "Found invalid tab character in indentation", "a tab is used for indentation");
                         return false;
                     }
                     next += 1;
@@ -44,7 +44,7 @@ impl Scanner<'_> {
             self.at = next;
         }
         if start == self.at {
-            self.fail(start, "Got empty plain scalar", "this byte is no character that may stand in YAML");
+            self.fail(start, "Got empty plain scalar", "this byte is not allowed in YAML");
             return false;
         }
         self.push_piece(TokenKind::Scalar, start, start_column, false)
@@ -154,7 +154,7 @@ impl Scanner<'_> {
             return true;
         }
         if !self.line_end() {
-            let detail = "something follows on the line where a text of several lines begins";
+            let detail = "unexpected text on the first line of a block scalar";
             self.fail(self.at, "Expected a line break after block scalar header", detail);
             return false;
         }
@@ -217,7 +217,7 @@ impl Scanner<'_> {
                 }
                 if longest > self.column {
                     let words = "Leading all-spaces line must be smaller than the block indent";
-                    self.fail(longest_at, words, "a blank line is indented more than the text behind it");
+                    self.fail(longest_at, words, "a blank line is indented more than the text after it");
                     return Err(Failed);
                 }
                 return Ok(Some(self.column));
@@ -243,7 +243,7 @@ impl Scanner<'_> {
                 }
                 if self.column < indent {
                     let words = "A text line is less indented than the block scalar";
-                    self.fail(self.at, words, "a line is indented less than the text that it belongs to");
+                    self.fail(self.at, words, "a line is indented less than its block scalar");
                     return Err(Failed);
                 }
             }
@@ -304,7 +304,7 @@ pub(super) fn of_scalar<'a>(scanner: &mut Scanner<'a>, range: Range<usize>) -> C
             Ok(rest) => rest,
             Err(left) => {
                 let at = offset + inner(raw).len() - left;
-                scanner.fail(at, "Unrecognized escape code", "an escape is not known");
+                scanner.fail(at, "Unrecognized escape code", "unknown escape sequence");
                 out.clear();
                 &[]
             }

@@ -80,7 +80,7 @@ impl Scanner<'_> {
             b'"' => self.double_quoted(),
             b'?' | b':' | b'-' if self.is_plain(self.at + 1) => self.plain(),
             b'?' | b':' | b'-' | b'#' | b'|' | b'>' | b'%' | b'@' | b'`' => {
-                self.fail(self.at, "Unrecognized character while tokenizing.", "no text begins with this character");
+                self.fail(self.at, "Unrecognized character while tokenizing.", "unexpected character");
                 false
             }
             _ => self.plain(),

@@ -282,7 +282,7 @@ impl Pools {
             let before = offset.checked_add_signed(distance as i64).filter(|before| *before < offset);
             offset = before.ok_or_else(|| {
                 let detail = format!(
-                    "the constant pool before this one is {} bytes away, expected a negative distance",
+                    "the distance to the previous constant pool is {}, expected a negative number",
                     distance as i64
                 );
                 Error::malformed(detail).at("constant pools", chunk.base.saturating_add(offset))
@@ -299,7 +299,7 @@ impl Pools {
         }
         reader.long("start of constant pools")?;
         reader.long("duration of constant pools")?;
-        let distance = reader.long("distance to the constant pools before")?;
+        let distance = reader.long("distance to the previous constant pools")?;
         reader.byte("type of constant pools")?;
         for _ in 0..reader.count("number of constant pools")? {
             let class_id = reader.long("type of constants")?;
@@ -363,8 +363,8 @@ impl RecordingOptions {
             return Ok(());
         }
         let what = if self.weight == Weight::Bytes { "bytes" } else { "time" };
-        Err(Error::usage(format!("events of the sort {} have no {what}", cannot.join(", ")))
-            .with_hint("allocations have bytes, locks and waiting have time, reads and writes have both"))
+        Err(Error::usage(format!("events of type {} have no {what}", cannot.join(", ")))
+            .with_hint("use bytes for allocations, time for locks and waits, and either for reads and writes"))
     }
 }
 
@@ -396,8 +396,9 @@ impl FromStr for TimeBound {
     fn from_str(text: &str) -> Result<Self> {
         let found = if text.contains('T') { parse_date(text).map(Self::At) } else { parse_span(text).map(Self::After) };
         found.ok_or_else(|| {
-            Error::usage(format!("{text} is no time"))
-                .with_hint("write 90s, 1.5m, 250ms or 2h after the beginning, or a date such as 2026-11-22T04:38:00Z")
+            Error::usage(format!("{text} is not a time")).with_hint(
+                "write a time since the start such as 90s, 1.5m, 250ms or 2h, or a date such as 2026-11-22T04:38:00Z",
+            )
         })
     }
 }

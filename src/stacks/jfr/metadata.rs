@@ -320,7 +320,7 @@ impl Types {
             }
             let Some(field) = field else {
                 let name = &self.classes[class].name;
-                return fault(format!("field {position} of class {name} has a class that is not described"));
+                return fault(format!("the metadata has no class for field {position} of class {name}"));
             };
             self.plan(field, nesting - 1)?;
             if array {
@@ -372,7 +372,7 @@ impl Types {
             (true, true, _) => skip_references(reader)?,
             (false, false, Some(class)) => self.skip_value(class, reader)?,
             (false, true, Some(class)) => self.skip_list(class, reader)?,
-            (false, _, None) => return Err(reader.place(Error::malformed("a field has a class that is not described"))),
+            (false, _, None) => return Err(reader.place(Error::malformed("the metadata has no class for a field"))),
         }
         Ok(())
     }
@@ -419,7 +419,7 @@ struct FoundField {
 }
 
 fn read_strings(reader: &mut Reader<'_>, chunk: &Chunk<'_>) -> Result<Vec<String>> {
-    let count = reader.count("number of metadata texts")?;
+    let count = reader.count("number of metadata strings")?;
     let mut strings = Vec::new();
     for _ in 0..count {
         let text = reader.text("metadata text")?;
@@ -491,10 +491,13 @@ struct Element<'s> {
 impl<'s> Element<'s> {
     fn read(reader: &mut Reader<'_>, strings: &'s [String]) -> Result<Self> {
         let text = |reader: &mut Reader<'_>| -> Result<&'s str> {
-            let at = reader.int("number of a metadata text")?;
+            let at = reader.int("index of a metadata string")?;
             let text = usize::try_from(at).ok().and_then(|at| strings.get(at));
             text.map(String::as_str).ok_or_else(|| {
-                reader.place(Error::malformed(format!("metadata text {at} is asked for, there are {}", strings.len())))
+                reader.place(Error::malformed(format!(
+                    "metadata string {at} does not exist, there are {}",
+                    strings.len()
+                )))
             })
         };
         let name = text(reader)?;

@@ -152,15 +152,14 @@ impl<'a> Reading<'a> {
         let chunk = match Chunk::read(data, self.base)? {
             Next::Chunk(chunk) => chunk,
             Next::Cut(error) if self.base == 0 => {
-                return Err(error.with_hint(
-                    "the recording was not finished; let the program end normally, or dump the recording with jcmd JFR.dump",
-                ));
+                return Err(error.with_hint("let the program end normally, or write the recording with jcmd JFR.dump"));
             }
             Next::Cut(error) => {
                 self.table.observed.parts_cut += 1;
                 let base = self.base;
-                let message =
-                    format!("the last chunk is incomplete and left out, the {base} bytes before it are used: {error}");
+                let message = format!(
+                    "skipped the last chunk, which is incomplete; the {base} bytes before it are used: {error}"
+                );
                 self.warnings.push(Warning::new(message));
                 return Ok(0);
             }
@@ -178,14 +177,12 @@ impl<'a> Reading<'a> {
 
     fn finish(mut self) -> Vec<Warning> {
         if self.gaps.missing > 0 {
-            let message = format!(
-                "references to constants that the recording does not hold: {}; what they name is left out",
-                self.gaps.missing
-            );
+            let message =
+                format!("dropped references to constants that are missing in the recording: {}", self.gaps.missing);
             self.warnings.push(Warning::new(message));
         }
         if self.gaps.nameless > 0 {
-            let message = format!("methods without a name: {}; they are called [unknown]", self.gaps.nameless);
+            let message = format!("methods without a name: {}; they are shown as [unknown]", self.gaps.nameless);
             self.warnings.push(Warning::new(message));
         }
         self.warnings

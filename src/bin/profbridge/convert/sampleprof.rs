@@ -20,7 +20,11 @@ impl ConvertArgs {
         let others = [self.memprof.given(), self.bridge.given(), self.stacks.given(), self.write_stacks.given()];
         let iprof = [self.iprof.given(), self.iprof_write.given()].concat();
         let given = [own, others.concat(), iprof].concat();
-        refuse(&given, "not for sample profiles", "--sample-format chooses the encoding, --for the release")?;
+        refuse(
+            &given,
+            "not for sample profiles",
+            "use --sample-format to choose the encoding, and --for to choose the release",
+        )?;
         let encoding = (work.form == OutputForm::Text).then_some(sampleprof::Encoding::Text);
         let run = SampleRun {
             applied: None,

@@ -15,19 +15,17 @@ use profbridge::Result;
 use report::Report;
 use std::process::ExitCode;
 
-/// Say which toolchains are on this machine, what they read and write, and what to set
+/// List the installed toolchains and what they read and write
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Looks for clang, rustc, llvm-profdata, llvm-cov, java, native-image and go in PATH, in rustc's own
-folder, and where LLVM_PROFDATA, RUST_LLVM_PROFDATA, JAVA_HOME and GRAALVM_HOME point, and asks each
-for its version. This is the only command that starts other programs.
+#[command(after_help = "Searches for clang, rustc, llvm-profdata, llvm-cov, java, native-image and go in PATH, in the
+    directory of rustc, and in the places given by LLVM_PROFDATA, RUST_LLVM_PROFDATA, JAVA_HOME and
+    GRAALVM_HOME, and runs each to get its version. No other command starts programs.
 
-Exit code: 0 when the machine was looked at, whatever was found; 1 when it could not be; 2 for wrong use.
+    Exit code: 0 for success, also if something should be changed; 1 for failure; 2 for usage errors.
 
 Examples:
   profbridge doctor
-  profbridge doctor --json | jq -r '.advice[].message'"
-)]
+  profbridge doctor --json | jq -r '.advice[].message'")]
 pub(crate) struct DoctorArgs {
     /// Print the report as JSON
     #[arg(long)]

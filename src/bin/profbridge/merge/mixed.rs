@@ -20,7 +20,7 @@ use profbridge::{Error, Result};
 use std::num::NonZeroUsize;
 
 impl MergeArgs {
-    /// Takes inputs of both families, or to the other one, through the bridge.
+    /// Merges LLVM profiles and iprof files into one of the two formats.
     pub(super) fn merge_mixed<'a>(
         &'a self,
         family: Family,
@@ -29,7 +29,7 @@ impl MergeArgs {
     ) -> Result<Box<dyn Sum + 'a>> {
         let (inputs, form) = (work.inputs, work.form);
         if self.iprof.scales() {
-            return Err(Error::usage("--scale and --normalize are for inputs that are all iprof and stay so"));
+            return Err(Error::usage("--scale and --normalize require that all inputs and the output are iprof files"));
         }
         if family == Family::Iprof {
             self.refuse_filters_of_iprof()?;
@@ -86,30 +86,30 @@ impl MergeArgs {
     }
 }
 
-/// What came out on the other side of the bridge.
+/// The converted result.
 enum AdaptedProfile {
     Iprof(Box<Document>),
     Llvm(Box<CrossedProfile>),
 }
 
-/// An LLVM profile with the names and hashes that its reader computes.
+/// An LLVM profile with the names and hashes of the target.
 struct CrossedProfile {
     profile: Profile,
-    /// What was done to names and hashes.
+    /// The changes of names and hashes.
     findings: Vec<Finding>,
     write: WriteOptions,
     target: ResolvedTarget,
 }
 
-/// Inputs of both families that were added up.
+/// Merged inputs of both families.
 struct BridgedSum<'a> {
     arguments: &'a MergeArgs,
     work: &'a MergeWork<'a>,
     options: MixedOptions,
-    /// Inputs that were used.
+    /// The number of used inputs.
     used: usize,
     result: AdaptedProfile,
-    /// What could not cross.
+    /// Data that could not be converted.
     losses: Vec<Loss>,
 }
 
@@ -173,7 +173,7 @@ impl MergeArgs {
     }
 }
 
-/// What is about to happen, in words.
+/// Describes the conversion.
 fn announcement(inputs: &[WeightedInput], target: Family) -> String {
     let llvm = inputs.iter().filter(|input| !is_document(input)).count();
     let iprof = inputs.len() - llvm;
@@ -182,10 +182,10 @@ fn announcement(inputs: &[WeightedInput], target: Family) -> String {
         _ => "an LLVM profile",
     };
     let (llvm, iprof) = (number_of(llvm, "LLVM profile"), number_of(iprof, "iprof file"));
-    format!("through the bridge: {llvm} and {iprof} become {result}")
+    format!("converting {llvm} and {iprof} to {result}")
 }
 
-/// Notes what became of the inputs. A document that cannot be read ends the merge.
+/// Records the outcomes of the inputs. A document that cannot be read ends the merge.
 fn note_all(document: &mut MergeDocument, inputs: &[WeightedInput], sum: &MixedSum, salvage: bool) {
     let (mut reports, mut documents) = (sum.llvm.inputs.iter(), sum.documents.iter());
     for (at, input) in inputs.iter().enumerate() {
