@@ -28,7 +28,7 @@
 //! Read, merge, look up, write:
 //!
 //! ```
-//! use profbridge::merge::{MergeOptions, Merger};
+//! use profbridge::instr::{MergeOptions, Merger};
 //! use profbridge::instr::Release;
 //! use profbridge::{OutputFormat, Profile};
 //!

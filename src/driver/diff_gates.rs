@@ -30,7 +30,7 @@ impl DiffGates {
     /// Parses `0.9`, which applies to the total, or `call-counts=0.9,total=80%`.
     ///
     /// ```
-    /// use profbridge::report::diff_gates::DiffGates;
+    /// use profbridge::driver::diff_gates::DiffGates;
     ///
     /// assert_eq!(DiffGates::parse("90%")?, DiffGates::parse("total=0.9")?);
     /// assert!(DiffGates::parse("call-counts=0.9,total=0.8").is_ok());

@@ -57,7 +57,7 @@ impl Default for MergeOptions {
 /// Merges records of any source into one [`Profile`].
 ///
 /// ```
-/// use profbridge::merge::{MergeOptions, Merger};
+/// use profbridge::instr::{MergeOptions, Merger};
 /// use profbridge::instr::{FunctionRecord, ProfileKind, RecordRef};
 ///
 /// let mut merger = Merger::new(MergeOptions::default());

@@ -55,7 +55,7 @@ const GOOD: [&str; 70] = [
     "check part.profdata part.prof part.iprof part.collapsed bare.part",
     "show part.profdata",
     "show part.iprof",
-    "merge part.profdata bare.part a.profraw -o out.profdata",
+    "merge part.profdata bare.part a.profraw -o out.profdata --allow-duplicates",
     "merge a.yaml b.yaml -o out.memprofdata --min-functions=1 --min-total-count=1 --max-input-share=0.9",
     "merge a.prof b.prof -o out.prof --min-inputs=2 --min-functions=1 --min-total-count=1 --max-input-share=0.5",
     "merge a.prof -o text.prof --text --function=main",

@@ -114,10 +114,6 @@ pub const MEMORY_DUMP: Made = Made {
     in_directory_of: Some(programs::with_debug_info),
     ..valid("raw memory profile with its program", "memprofraw", 1000, programs::memory_dump)
 };
-pub const HISTOGRAMS: Made = Made {
-    in_directory_of: Some(programs::with_debug_info),
-    ..valid("raw memory profile with histograms", "memprofraw", 20, programs::dump_with_histograms)
-};
 pub const NESTED_CALLS: Made = Made {
     in_directory_of: Some(programs::of_nested_calls),
     ..hostile("raw memory profile with a program of nested calls", "memprofraw", 1000, programs::memory_dump)

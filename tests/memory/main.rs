@@ -9,7 +9,6 @@ mod merges;
 mod programs;
 mod recordings;
 mod refused;
-mod refused_iprof;
 
 use profbridge::Result;
 use std::num::NonZeroUsize;

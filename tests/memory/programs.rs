@@ -226,12 +226,6 @@ pub fn memory_dump(functions: usize) -> Vec<u8> {
     dump(&(0..functions).map(stack).collect::<Vec<_>>(), functions as u64 * FUNCTION, 0)
 }
 
-/// A dump with a large histogram in each context.
-pub fn dump_with_histograms(functions: usize) -> Vec<u8> {
-    let stack = |number: usize| vec![address(number), address(0)];
-    dump(&(0..functions).map(stack).collect::<Vec<_>>(), functions as u64 * FUNCTION, 6000)
-}
-
 /// A dump whose contexts are all in the same functions.
 pub fn dump_of_few_addresses(contexts: usize) -> Vec<u8> {
     let stack = |number: usize| vec![address(number % 7), address(number / 7 % 7), address(number / 49)];

@@ -1,18 +1,14 @@
 //! Large allocations that are refused, one after the other: a message and no abort.
 
 use super::allocator::refuse;
-use super::inputs::{self, Made};
-use super::{ONE, PROGRAM, alone};
+use super::{ONE, alone};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
-use profbridge::families::merge::memprof::{merge_memory_files, write_yaml_file};
-use profbridge::families::merge::{FailureMode, InputOutcome, MergeReport};
-use profbridge::families::{MergeOptions, OutputFormat, WriteOptions, check_file, encode, merge_files, write_file};
+use profbridge::families::merge::{InputOutcome, MergeReport};
+use profbridge::families::{MergeOptions, OutputFormat, WriteOptions, encode, merge_files, write_file};
 use profbridge::input::WeightedInput;
 use profbridge::instr::{FunctionRecord, Profile, ProfileKind, Release};
-use profbridge::memprof::raw::Programs;
-use profbridge::{Error, Limits, Result, iprof, raw};
+use profbridge::{Result, raw};
 use std::path::Path;
-use std::sync::Arc;
 
 const ENCODING: Encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
 
@@ -67,10 +63,10 @@ fn to_raw(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     write_file(&merged(inputs)?, &write_options(OutputFormat::Raw { encoding: ENCODING }), out).map(drop)
 }
 
-pub(super) type Command = fn(&[WeightedInput], &Path) -> Result<()>;
+type Command = fn(&[WeightedInput], &Path) -> Result<()>;
 
 /// Refuses each allocation from so many bytes on in turn: a message, or the same output.
-pub(super) fn drive(name: &str, large: usize, inputs: &[WeightedInput], out: &Path, command: Command) {
+fn drive(name: &str, large: usize, inputs: &[WeightedInput], out: &Path, command: Command) {
     let content = |outcome: &Result<()>| {
         let bytes = outcome.is_ok().then(|| std::fs::read(out).unwrap_or_default());
         let _ = std::fs::remove_file(out);
@@ -118,52 +114,4 @@ fn a_large_allocation_that_is_refused_is_a_message() {
         std::fs::write(&input, dump(counters, name_len)).unwrap();
         drive(name, 1 << 20, &[(); 3].map(|()| WeightedInput::new(&input)), &out, command);
     }
-}
-
-fn memory_to_yaml(inputs: &[WeightedInput], out: &Path) -> Result<()> {
-    let mut options = options();
-    // What is wrong with an input is in the report.
-    options.failure_mode = FailureMode::Warn;
-    if let Some(first) = inputs.first() {
-        let programs = Programs::new(vec![first.path.with_extension(PROGRAM)], &Limits::default());
-        options.read.programs = Arc::new(programs);
-    }
-    let (memory, report) = merge_memory_files(inputs, &options, &mut |_, _| {})?;
-    valid(report)?;
-    write_yaml_file(&memory, out)
-}
-
-/// What was refused is among the findings.
-fn check(inputs: &[WeightedInput], _: &Path) -> Result<()> {
-    let found = check_file(&inputs[0].path, &iprof::ReadOptions::default()).findings;
-    let refused = found.into_iter().find(|finding| finding.message.contains("out of memory"));
-    refused.map_or(Ok(()), |finding| Err(Error::malformed(finding.message)))
-}
-
-/// Memory profiles, and the outputs of two of them.
-const MEMORY_TABLES: [(Made, Command, usize); 4] = [
-    (inputs::MEMORY_YAML, memory_to_yaml, 1000),
-    (inputs::MEMORY_SECTION, memory_to_yaml, 1000),
-    (inputs::HISTOGRAMS, memory_to_yaml, 20),
-    (inputs::MEMORY_YAML, check, 1000),
-];
-
-fn drive_all(tables: &[(Made, Command, usize)], large: usize) {
-    let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("out");
-    for (made, command, count) in tables {
-        let input = folder.path().join(format!("input.{}", made.extension));
-        std::fs::write(&input, (made.make)(*count)).unwrap();
-        if let Some(program) = made.in_directory_of {
-            std::fs::write(input.with_extension(PROGRAM), program(*count)).unwrap();
-        }
-        drive(made.name, large, &[(); 2].map(|()| WeightedInput::new(&input)), &out, *command);
-    }
-}
-
-/// Tables of frames, stacks and records of memory profiles.
-#[test]
-fn a_table_of_a_memory_profile_that_is_refused_is_a_message() {
-    drive_all(&MEMORY_TABLES, 40 << 10);
 }

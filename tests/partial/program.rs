@@ -230,7 +230,8 @@ fn joined(folder: &Path, inputs: &[String], end: &str, options: &[&str]) {
     let name = |stem: &str| format!("{stem}.{end}");
     let run = |partial: bool, output: &str, inputs: &[&str]| {
         let mut arguments = vec!["merge", "-o", output];
-        arguments.extend(partial.then_some("--partial"));
+        // Some inputs are given twice.
+        arguments.push(if partial { "--partial" } else { "--allow-duplicates" });
         succeed(folder, &[&arguments[..], options, inputs].concat())
     };
     run(true, &name("first"), first);
