@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn unknown_names_and_impossible_values_are_refused() {
         let mut limits = Limits::default();
-        assert_eq!(limits.set("bytes", 1).unwrap_err().to_string(), "there is no limit \"bytes\"");
+        assert_eq!(limits.set("bytes", 1).unwrap_err().to_string(), "unknown limit \"bytes\"");
         for name in ["name-bytes", "json-depth", "context-depth"] {
             assert!(limits.set(name, 1 << 32).is_err(), "{name}");
         }

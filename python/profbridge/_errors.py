@@ -85,7 +85,7 @@ class GateError(Error):
 
 
 class LossError(Error):
-    """The format asked for cannot hold everything, and ``strict`` forbids to leave it out."""
+    """The output format cannot store some data, and ``strict`` forbids dropping it."""
 
 
 class LimitError(Error):

@@ -87,7 +87,7 @@ _DEFAULTS: MergeSettings = {
 
 
 def settings(**given: Unpack[MergeSettings]) -> dict[str, Any]:
-    """All settings as the extension takes them; a name that is not known is a ``TypeError``."""
+    """Return all settings for the extension; an unknown name is a ``TypeError``."""
     for name in given:
         if name not in _DEFAULTS:
             raise TypeError(f"{name!r} is no setting of a merge; there are {', '.join(_DEFAULTS)}")

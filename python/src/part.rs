@@ -224,7 +224,7 @@ fn finish(sum: &Partial, settings: &MergeSettings) -> Result<Merged> {
             Finished::Iprof(report) => iprof::of_report(report, &options.iprof, settings).map(Merged::Iprof),
             Finished::Pprof(sum) => stacks::of_pprof(sum, settings).map(Merged::Stacks),
             Finished::Stacks(sum) => stacks::of_tables(sum, settings).map(Merged::Stacks),
-            _ => Err(Error::usage("a merge of a family that is not known here")),
+            _ => Err(Error::usage("the family of the merge is unknown")),
         },
     }
 }

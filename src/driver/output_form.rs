@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(choose("-", Some(Iprof)).unwrap(), Some(Iprof));
         assert_eq!(choose("a.json", Some(Iprof)).unwrap(), Some(Iprof));
         let said = choose("a.profdata", Some(Text)).unwrap_err();
-        assert!(said.to_string().contains("LLVM's text is asked for"), "{said}");
+        assert!(said.to_string().contains("a text profile was requested"), "{said}");
         assert!(said.hint().unwrap().to_string().contains(".proftext"), "{said}");
         for (name, asked) in [("a.iprof", Indexed), ("a.proftext", Indexed), ("a.iprof", Json)] {
             assert!(choose(name, Some(asked)).is_err(), "{name}");

@@ -69,7 +69,7 @@ pub(super) fn check_as_llvm(file: FileBytes<'_>, offset: u64, newest_only: bool,
     let mut cursor = Cursor::new(section, offset, Endian::Little, "memprof");
     let found = cursor.clone().u64("first word")?;
     let refused = || {
-        let detail = "memory profile versions 0 to 4 are known".to_string();
+        let detail = "supported versions of memory profiles are 0 to 4".to_string();
         let kind = ErrorKind::UnsupportedVersion { found, detail };
         let llvm = format!("MemProf version {found} not supported; requires version between 2 and 4, inclusive");
         Error::from(kind).at("memprof", offset).with_llvm_detail(llvm)
@@ -139,7 +139,7 @@ pub(super) fn write_moved(sink: &mut Sink, section: &MemProfSection, start: u64)
     let mut cursor = Cursor::new(&section.bytes, section.offset, Endian::Little, "memprof");
     let first = cursor.clone().u64("first word")?;
     let words = section_version(first).and_then(|version| HEADERS.get(version)).ok_or_else(|| {
-        let detail = "memory profile versions 0 to 4 are known".to_string();
+        let detail = "supported versions of memory profiles are 0 to 4".to_string();
         cursor.place(Error::new(ErrorKind::UnsupportedVersion { found: first, detail }))
     })?;
     for (index, word) in words.iter().enumerate() {
@@ -277,7 +277,7 @@ mod tests {
         let error = moved(&unknown, 0).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "section memprof, byte 0x258: version 5 is not supported: memory profile versions 0 to 4 are known"
+            "section memprof, byte 0x258: version 5 is not supported: supported versions of memory profiles are 0 to 4"
         );
     }
 }

@@ -156,7 +156,7 @@ impl<'data> IndexedProfile<'data> {
             })?;
         let first = Cursor::new(bytes, offset, Endian::Little, "memprof").u64("first word")?;
         if memprof::section_version(first).is_none() {
-            let detail = "memory profile versions 0 to 4 are known".to_string();
+            let detail = "supported versions of memory profiles are 0 to 4".to_string();
             return Err(place(ErrorKind::UnsupportedVersion { found: first, detail }.into()));
         }
         Ok((offset, bytes))
@@ -317,7 +317,7 @@ fn read_version(cursor: &mut Cursor<'_>, compat: Compat) -> Result<(u32, u64)> {
     let version = word as u32;
     let newest = if compat.reads_every_indexed_version() { NEWEST_VERSION } else { LLVM_22_INDEXED_VERSION };
     if !(1..=newest).contains(&version) {
-        let detail = format!("versions 1 to {newest} are known; {} writes {newest}", writing_release(newest));
+        let detail = format!("supported versions are 1 to {newest}; {} writes {newest}", writing_release(newest));
         let error = Error::new(ErrorKind::UnsupportedVersion { found: version.into(), detail }).at("header", offset);
         return Err(if version > NEWEST_VERSION { error.with_hint(later_release_hint()) } else { error });
     }

@@ -265,6 +265,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = replace(&folder.path().join("no/out"), b"x").unwrap_err();
         assert!(error.to_string().contains("no/out"), "{error}");
-        assert_eq!(error.hint(), Some(&"the folder does not exist; create it first".into()));
+        assert_eq!(error.hint(), Some(&"create the directory first".into()));
     }
 }

@@ -75,7 +75,7 @@ mod tests {
             change(kept.as_file());
             let outcome = window.more().and_then(|_| window.more());
             let error = outcome.unwrap_err();
-            assert_eq!(error.to_string(), "cannot read: the file changed while it was read");
+            assert_eq!(error.to_string(), "cannot read: the file changed during the read");
         }
     }
 

@@ -151,7 +151,7 @@ fn read_raw<'data>(
 ) -> Result<(memprof::raw::RawMemProf<'data>, MemoryProfile, usize)> {
     let raw = memprof::raw::RawMemProf::read(data, &options.limits)?;
     if raw.version < 3 && !options.compat.reads_every_raw_version() {
-        let detail = "raw memory profile versions 3 to 5 are known".to_string();
+        let detail = "supported versions of raw memory profiles are 3 to 5".to_string();
         let error = Error::new(ErrorKind::UnsupportedVersion { found: raw.version, detail });
         return Err(error.in_raw_memory_profile(raw.version));
     }

@@ -116,7 +116,7 @@ impl Document {
     /// when there are instance-of profiles.
     pub fn convert_to(&mut self, version: Version) -> Result<()> {
         if version < Version::V1_0 || version.major > 1 || version.minor > 1 {
-            return Err(Error::usage(format!("version {version} cannot be written; 1.0.0 and 1.1.0 can")));
+            return Err(Error::usage(format!("cannot write version {version}; supported versions are 1.0.0 and 1.1.0")));
         }
         if version < Version::V1_1 && self.has_instanceof() {
             if !self.sections.instanceofs.is_empty() {

@@ -228,7 +228,7 @@ mod tests {
     fn losses_can_be_refused() {
         let loss = Loss::new;
         let error = refuse_losses(&[loss(LossKind::BinaryIds, 1), loss(LossKind::ValuesBeyondLimit, 2)]).unwrap_err();
-        let text = "not everything can be converted: 1 binary id, 2 values beyond 255 of a site";
+        let text = "some data cannot be converted: 1 binary id, 2 values beyond 255 of a site";
         assert_eq!(error.to_string(), text);
         assert!(refuse_losses(&[]).is_ok());
     }

@@ -394,22 +394,22 @@ mod tests {
     #[test]
     fn unknown_toolchains_get_an_error_and_a_hint() {
         let spellings = "write llvm-14, rustc-1.75, swift-5.9 or xcode-16.3";
-        let newer = "name its release of LLVM; llvm-23 is the newest that is known";
-        let older = "the table of releases has all that are known";
+        let newer = "use its LLVM release; the newest known release is llvm-23";
+        let older = "choose a toolchain from the release table";
         let cases = [
             ("", "unknown toolchain \"\"", spellings),
             ("llvm-", "unknown toolchain \"llvm-\"", spellings),
             ("llvm16", "unknown toolchain \"llvm16\"", spellings),
             ("rustc", "unknown toolchain \"rustc\"", spellings),
             ("gcc-12", "unknown toolchain \"gcc-12\"", spellings),
-            ("rustc-1.101", "rustc 1.101 is newer than rustc 1.100, the newest that is known", newer),
-            ("rustc-2.0", "rustc 2.0 is newer than rustc 1.100, the newest that is known", newer),
-            ("llvm-24.1", "LLVM 24 is newer than LLVM 23, the newest that is known", newer),
-            ("swift-6.5", "Swift 6.5 is newer than Swift 6.4, the newest that is known", newer),
-            ("xcode-28", "Xcode 28.0 is newer than Xcode 27.1, the newest that is known", newer),
-            ("llvm-2", "LLVM 2.0 is older than LLVM 3.5, the oldest that is known", older),
-            ("llvm-3.4", "LLVM 3.4 is older than LLVM 3.5, the oldest that is known", older),
-            ("rustc-1.3", "rustc 1.3 is older than rustc 1.38, the oldest that is known", older),
+            ("rustc-1.101", "rustc 1.101 is newer than rustc 1.100, the newest known release", newer),
+            ("rustc-2.0", "rustc 2.0 is newer than rustc 1.100, the newest known release", newer),
+            ("llvm-24.1", "LLVM 24 is newer than LLVM 23, the newest known release", newer),
+            ("swift-6.5", "Swift 6.5 is newer than Swift 6.4, the newest known release", newer),
+            ("xcode-28", "Xcode 28.0 is newer than Xcode 27.1, the newest known release", newer),
+            ("llvm-2", "LLVM 2.0 is older than LLVM 3.5, the oldest known release", older),
+            ("llvm-3.4", "LLVM 3.4 is older than LLVM 3.5, the oldest known release", older),
+            ("rustc-1.3", "rustc 1.3 is older than rustc 1.38, the oldest known release", older),
             ("xcode-20.0", "unknown toolchain \"xcode-20.0\"", older),
         ];
         for (name, message, hint) in cases {

@@ -88,11 +88,11 @@ mod tests {
     fn a_profile_of_a_partial_merge_occurs_once() {
         let [a, b] = [input("x/a", Some(1)), input("b", Some(2))];
         let part = [a.clone(), b.clone()];
-        let twice = "1.part and 1.part both contain a, which would count twice";
+        let twice = "1.part and 1.part both contain a, which would be counted twice";
         assert_eq!(fault(&[("1.part", &part), ("1.part", &part)]).as_deref(), Some(twice));
-        let beside = "y/a and 1.part both contain a, which would count twice";
+        let beside = "y/a and 1.part both contain a, which would be counted twice";
         assert_eq!(fault(&[("1.part", &part), ("y/a", &[input("y/a", Some(1))])]).as_deref(), Some(beside));
-        let before = "1.part and b both contain b, which would count twice";
+        let before = "1.part and b both contain b, which would be counted twice";
         assert_eq!(fault(&[("b", &[b]), ("1.part", &part)]).as_deref(), Some(before));
     }
 

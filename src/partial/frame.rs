@@ -236,12 +236,12 @@ mod tests {
         };
         assert!(Frame::find(&changed(52, 1), &Limits::default()).is_ok_and(|frame| frame.is_some()));
         for version in [0, 3] {
-            let words = format!("version {version} is not supported: partial merges of versions 1 to 2 are known");
+            let words = format!("version {version} is not supported: supported versions are 1 to 2");
             assert!(fault(&changed(52, version)).contains(&words));
         }
-        assert!(fault(&changed(48, 9)).contains("bad header: family 9 is not known"));
-        assert!(fault(&changed(0, 1)).contains("bad header: a profile of 1 and a state of"));
-        assert!(fault(&changed(16, 1)).contains("cannot decompress: 2 bytes came out, the footer says 1"));
+        assert!(fault(&changed(48, 9)).contains("bad header: unknown family 9"));
+        assert!(fault(&changed(0, 1)).contains("bad header: the profile has 1 and the state"));
+        assert!(fault(&changed(16, 1)).contains("cannot decompress: the state inflates to 2 bytes, expected 1"));
         assert!(fault(&changed(23, 1)).contains("inflated size"));
     }
 }

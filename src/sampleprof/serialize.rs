@@ -209,7 +209,7 @@ mod tests {
             (r#"{"text":"bar"}"#, r#"{"text":"main"}"#, "occurs twice"),
             (r#""depth":2"#, r#""depth":3"#, "a record of depth 3 cannot follow one of 2"),
             (r#""depth":2"#, r#""depth":0"#, "a record of depth 0 cannot follow"),
-            (r#""callee":2"#, r#""callee":3"#, "there is no name 3, only 3"),
+            (r#""callee":2"#, r#""callee":3"#, "name 3 does not exist, there are 3"),
         ] {
             let damaged = text.replacen(valid, bad, 1);
             assert_ne!(damaged, text, "{valid}");

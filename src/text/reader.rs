@@ -490,7 +490,7 @@ mod tests {
         assert_eq!(here, ahead);
         let hidden = (0..600).filter(|index| index % 7 == 3).count();
         assert_eq!(here.matches("FunctionRecord").count(), 600 - hidden);
-        assert!(here.contains("counter is not a number it can be: x"), "{here}");
+        assert!(here.contains("invalid counter: x"), "{here}");
     }
 
     #[test]

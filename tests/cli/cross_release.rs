@@ -85,7 +85,7 @@ fn unusable_records_are_reported_and_errors_when_strict() {
     let arguments = ["merge", "new.proftext", "-o", "x.profdata", "--for", "llvm-16"];
     let finished = folder.run(&arguments);
     assert_done(&finished);
-    let words = "1 function has a hash as LLVM 22 and later compute it (75.00 % of all counts): large";
+    let words = "1 function has a hash of LLVM 22 or later (75.00 % of all counts): large";
     assert!(finished.stderr.contains(words), "{}", finished.stderr);
     std::fs::remove_file(folder.path("x.profdata")).expect("it is there");
     folder.run(&[&arguments[..], &["--strict"]].concat()).assert_refused(1, &["LLVM 16", words]);
@@ -106,7 +106,7 @@ fn hashes_of_both_versions_are_merged_only_on_request() {
     };
     let (kept, said) = merge(&["--for", "llvm-22"]);
     assert_eq!(kept, rows(&[("large", 6), ("large", 5)]));
-    assert!(said.contains("1 function stands twice") && said.contains("--hashes=reader"), "{said}");
+    assert!(said.contains("1 function has two records") && said.contains("--hashes=reader"), "{said}");
     for release in ["llvm-16", "llvm-22", "llvm-23"] {
         let (united, said) = merge(&["--for", release, "--hashes=reader"]);
         assert_eq!(united, rows(&[("large", 11)]), "{release}");

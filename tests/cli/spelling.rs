@@ -185,7 +185,7 @@ fn words_that_are_not_known_get_a_suggestion() {
         ("merge a.proftext --sprase", "--sparse"),
         ("show a.proftext --sparse", "--sparse is an option of `profbridge merge`, `profbridge convert`"),
         ("merge a.proftext --to txt -o x", "text"),
-        ("merge a.proftext --for lvm-14 -o x", "did you mean llvm-14?"),
+        ("merge a.proftext --for lvm-14 -o x", "use llvm-14"),
         ("show a.proftext --all-function", "--all-functions"),
         ("diff a.proftext a.proftext --tpon 3", "--topn"),
         ("flamegraph a.proftext --evnts all -o x.svg", "--events"),

@@ -386,7 +386,7 @@ fn time_grows_with_the_input_and_not_with_its_square() {
 fn wrong_limits_are_errors() {
     for (argument, words) in [
         ("x", "NAME=NUMBER"),
-        ("no-such=1", "there is no limit"),
+        ("no-such=1", "unknown limit"),
         ("json-depth=99999999999", "cannot be more"),
         ("name-bytes=-1", "NAME=NUMBER"),
     ] {

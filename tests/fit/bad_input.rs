@@ -113,7 +113,7 @@ fn fat_files_and_classes_are_distinguished() {
     // Two architectures, as `lipo` makes them.
     let mut fat = [0xcafe_babeu32, 2].map(u32::to_be_bytes).concat();
     fat.extend([0; 64]);
-    refusal(&fat, "a fat Mach-O file of 2 architectures");
+    refusal(&fat, "a universal Mach-O file with 2 architectures");
     refusal(&fat, "lipo -thin");
     refusal(&std::fs::read(testdata("java/Shapes.class")).unwrap(), "class");
     refusal(&std::fs::read(testdata("java/Shapes.jar")).unwrap(), "class");
@@ -122,7 +122,7 @@ fn fat_files_and_classes_are_distinguished() {
 #[test]
 fn records_of_no_known_layout_are_refused() {
     let odd = elf(&[part("__llvm_prf_data", vec![1; 50]), part("__llvm_prf_names", names("main works"))]);
-    refusal(&odd, "50 bytes are no records of any raw version from 2 to 11 with names");
+    refusal(&odd, "50 bytes are not records of any raw version from 2 to 11 with names");
     let nameless = elf(&[part("__llvm_prf_data", record("lost", 1, 1)), part("__llvm_prf_names", names("main works"))]);
     refusal(&nameless, "are no records");
     let mut broken = names("main works");
@@ -245,7 +245,7 @@ fn conditions() -> Vec<(&'static str, Vec<u8>, &'static str)> {
             elf(&[part("__llvm_prf_data", other), part("__llvm_prf_names", names("main other"))]),
             "none of the 2 functions of the profile",
         ),
-        ("fat-mach-o.elf", fat, "a fat Mach-O file of 2 architectures"),
+        ("fat-mach-o.elf", fat, "a universal Mach-O file with 2 architectures"),
         ("truncated.elf", valid[..valid.len() - 70].to_vec(), "not an object file"),
         ("section-table-beyond-file.elf", overwritten(0x28, 8), "not an object file"),
         ("section-beyond-file.elf", overwritten(table + 64 + 24, 8), "__llvm_prf_data"),

@@ -83,7 +83,7 @@ fn samples_after_the_end_show_a_shorter_function() {
         assert_eq!((functions(&report, "changed"), functions(&report, "used")), (1, 2), "{release}: {report:#}");
         let row = &report["lost"][0];
         assert_eq!((row["function"].as_str(), row["count"].as_u64()), (Some("f"), Some(50)));
-        assert_eq!(row["detail"], "samples at line 9, behind its last one, 4", "{release}");
+        assert_eq!(row["detail"], "samples at line 9, after the last line, 4", "{release}");
         let fitting = folder.fit("fits.prof --against program");
         assert_eq!(fitting["used_counts"], 1.0, "{fitting:#}");
         // What is left by name alone.

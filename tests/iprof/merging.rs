@@ -124,9 +124,9 @@ fn directories_skip_other_json_files() {
     std::fs::write(folder.join("in/a.json"), package).expect("written");
     std::fs::write(folder.join("in/z.json"), "{\"event\":1}\n{\"event\":2}\n").expect("written");
     let passed = said(&run(folder, &["merge", "in", "-o", "x.iprof"]), 0);
-    assert!(passed.contains("1 file of the folders is no profile and passed over: in/z.json"), "{passed}");
+    assert!(passed.contains("skipped 1 file that is not a profile: in/z.json"), "{passed}");
     // What begins as an iprof and is none shows as it is read.
-    assert!(passed.contains("from 2 of 3 inputs, skipped 1 of something else"), "{passed}");
+    assert!(passed.contains("from 2 of 3 inputs, skipped 1 of other formats"), "{passed}");
     assert_eq!(read(folder, "x.iprof"), read(folder, "expected.iprof"));
     // Named, it is a mistake.
     let named = said(&run(folder, &["merge", "a.iprof", "in/a.json", "-o", "y.iprof"]), 1);

@@ -105,7 +105,7 @@ fn a_filter_that_keeps_nothing_is_reported() {
     assert_eq!(refused.status.code(), Some(1));
     assert!(!folder.path().join("x.iprof").exists());
     let said = remarks(folder.path(), &[&nothing[..], &["--allow-empty"]].concat());
-    assert!(said.contains("warning") && said.contains("no entry is left"), "{said}");
+    assert!(said.contains("warning") && said.contains("no entries are left"), "{said}");
     let said = remarks(folder.path(), &["convert", &example, "-o", "x.iprof", "--only", "app"]);
     assert!(said.is_empty(), "{said}");
 }
@@ -162,7 +162,7 @@ fn reports_do_not_mix_with_a_profile_on_standard_output() {
     let example = path("statistics.iprof");
     for command in ["repair", "merge"] {
         let said = fail(2, folder.path(), &[command, &example, "--json", "-o", "-"]);
-        assert!(said.contains("standard output takes the profile already"), "{said}");
+        assert!(said.contains("standard output is already used for the profile"), "{said}");
     }
     let report = succeed(folder.path(), &["repair", &path("bad/bad-context.iprof"), "--json", "-o", "x.iprof"]);
     assert_has_schema(&json(&report), "repair-2.json");

@@ -152,7 +152,7 @@ const BINARIES: &[Row] = &[
     ("version-102.binary", "section header, byte 0xa: version 102 is not supported: known are 103 and 104", VERSION),
     (
         "version-105.binary",
-        "section header, byte 0xa: version 105 is not supported: a release later than LLVM 23 wrote it; known are 103 and 104",
+        "section header, byte 0xa: version 105 is not supported: it was written by a release after LLVM 23; supported versions are 103 and 104",
         VERSION,
     ),
 ];
@@ -285,7 +285,7 @@ const EXTENSIBLE_BINARIES: &[Row] = &[
     ),
     (
         "symbol-without-end.extbinary",
-        "section ProfileSymbolListSection, byte 0x57: malformed: a symbol without the NUL after it",
+        "section ProfileSymbolListSection, byte 0x57: malformed: a symbol is not terminated by NUL",
         MALFORMED,
     ),
     (
@@ -295,7 +295,7 @@ const EXTENSIBLE_BINARIES: &[Row] = &[
     ),
     (
         "version-105.extbinary",
-        "section header, byte 0xa: version 105 is not supported: a release later than LLVM 23 wrote it; known are 103 and 104",
+        "section header, byte 0xa: version 105 is not supported: it was written by a release after LLVM 23; supported versions are 103 and 104",
         VERSION,
     ),
     ("vtable-out-of-range.extbinary", "section LBRProfileSection, byte 0x87: malformed: name 4 of 1", NAMES),
@@ -304,7 +304,7 @@ const EXTENSIBLE_BINARIES: &[Row] = &[
 const COMPACT_BINARIES: &[Row] = &[
     (
         "another-function.compact",
-        "section records, byte 0x20: malformed: the table of functions leads to another function",
+        "section records, byte 0x20: malformed: the offset in the function table is that of another function",
         MALFORMED,
     ),
     (

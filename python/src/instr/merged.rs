@@ -153,7 +153,7 @@ impl Merged {
         }
         let encoded = families::encode(&profile, &write)?;
         let losses = encoded.losses.iter().filter(|loss| !write.tolerated.contains(&loss.kind));
-        let lost = losses.map(|loss| format!("left out, since the format cannot hold it: {loss}"));
+        let lost = losses.map(|loss| format!("dropped {loss}, which the format cannot store"));
         let unused = crossed.findings.iter().filter(|finding| finding.kind.is_loss()).map(Finding::to_string);
         Ok(Written { bytes: encoded.bytes, warnings: unused.chain(lost).collect() })
     }
@@ -211,7 +211,7 @@ fn warnings(report: &MergeReport, heard: &Heard) -> Vec<String> {
         warnings.extend(first.first().map(|first| format!("{first}{more}")));
     }
     if report.repeats_memory_size {
-        warnings.push("a site of the result lists a memory size twice; an input is damaged".into());
+        warnings.push("a value site lists a memory size twice; an input is damaged".into());
     }
     warnings.extend(report.memprof_losses.iter().map(|loss| format!("left out: {loss}")));
     warnings

@@ -118,7 +118,7 @@ impl DiffArgs {
             documents::print_named("profbridge.diff/2", ok, &json, self.names)?;
         } else {
             let mut text = String::new();
-            found.write_text(&mut text).map_err(|_| Error::usage("the report cannot be written"))?;
+            found.write_text(&mut text).map_err(|_| Error::usage("cannot write the report"))?;
             console::print_line(console::escape(&self.names.apply(&text, false)).trim_end());
         }
         gates::require(&outcomes).map_err(|error| {

@@ -134,7 +134,7 @@ impl FitArgs {
             return documents::print_named("profbridge.fit/2", ok, &json, self.names);
         }
         let mut text = String::new();
-        write_text(&mut text, report).map_err(|_| Error::usage("the report cannot be written"))?;
+        write_text(&mut text, report).map_err(|_| Error::usage("cannot write the report"))?;
         console::print_line(console::escape(&self.names.apply(&text, false)).trim_end());
         Ok(())
     }

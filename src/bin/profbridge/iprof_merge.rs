@@ -202,7 +202,7 @@ impl IprofMerge<'_> {
         let skipped = [
             (report.inputs.iter().filter(|input| input.is_empty).count(), "empty"),
             (report.count(|outcome| matches!(outcome, InputOutcome::Failed(_))), "unreadable"),
-            (skipped, "that are not iprof files"),
+            (skipped, "of other formats"),
         ];
         let skipped: Vec<String> =
             skipped.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();

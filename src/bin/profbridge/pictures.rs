@@ -132,7 +132,7 @@ impl PictureArgs {
             _ => return Ok(()),
         }
         let hint = "no stack of the input matches --include, --exclude and the options for stacks";
-        Err(Error::nothing_found("there is no stack to draw").with_hint(hint).in_file(&self.inputs[0]))
+        Err(Error::nothing_found("there are no stacks to draw").with_hint(hint).in_file(&self.inputs[0]))
     }
 
     fn read(&self, paths: &[PathBuf]) -> Result<Content> {

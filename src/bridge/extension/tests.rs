@@ -88,7 +88,7 @@ fn unknown_layout_members_are_errors() {
         ),
         (
             r#"{"version":1,"functions":[{"name":"f","records":[{"hash":1,"counters":["+1"]}]}]}"#,
-            "\"+1\" is no number below 2^64",
+            "\"+1\" is not a number below 2^64",
         ),
         (
             r#"{"version":1,"functions":[{"name":"f","records":[{"hash":1,"counters":[],"values":[{"kind":3,"sites":[]}]}]}]}"#,

@@ -519,9 +519,9 @@ mod tests {
     fn an_array_that_leads_astray_is_malformed() {
         let frames = [FrameHandle::from_index(0)];
         for (elements, message) in [
-            (vec![1u32, 7], "a call stack names frame 7 of 1"),
-            (vec![1], "a call stack leads to element 1 of 1"),
-            (vec![1, 2u32.wrapping_neg()], "a call stack leads to element 3 of 2"),
+            (vec![1u32, 7], "a call stack has frame 7, there are 1"),
+            (vec![1], "a call stack has element 1, there are 1"),
+            (vec![1, 2u32.wrapping_neg()], "a call stack has element 3, there are 2"),
             (vec![5000, 0], "frames of a call stack"),
         ] {
             let bytes: Vec<[u8; 4]> = elements.iter().map(|element| element.to_le_bytes()).collect();

@@ -41,7 +41,7 @@ pub fn read(section: &[u8], base: u64, limits: &Limits) -> Result<StoredProfile>
         24.. => 0,
         1..=4 => first as u32,
         _ => {
-            let detail = format!("memory profile versions 0 to {NEWEST_VERSION} are known");
+            let detail = format!("supported versions of memory profiles are 0 to {NEWEST_VERSION}");
             return Err(cursor.place(ErrorKind::UnsupportedVersion { found: first, detail }.into()));
         }
     };

@@ -310,7 +310,7 @@ impl Header {
         }
         let version = cursor.u64("version")?;
         if !(1..=5).contains(&version) {
-            let detail = "raw memory profile versions 1 to 5 are known".to_string();
+            let detail = "supported versions of raw memory profiles are 1 to 5".to_string();
             return Err(place(ErrorKind::UnsupportedVersion { found: version, detail }.into()));
         }
         let (total, segments) = (cursor.u64("size of the profile")?, cursor.u64("offset of segments")?);

@@ -64,7 +64,7 @@ const FILES: [Bad; 49] = [
         "malformed instrumentation profile data: symbol name is empty",
     ),
     bad("huge-bitmap", "bitmap take 18446744073709551615 bytes, 240 are left", UNCOMPRESS),
-    bad("huge-inflated-names", "53 compressed bytes cannot hold the promised 268435455", UNCOMPRESS),
+    bad("huge-inflated-names", "53 compressed bytes cannot contain the declared 268435455 bytes", UNCOMPRESS),
     bad("huge-length", "names take 4611686018427387904 bytes, 240 are left", CORRUPT),
     bad(
         "huge-num-counters",
@@ -118,7 +118,7 @@ const FILES: [Bad; 49] = [
     ),
     bad(
         "rubbish-behind",
-        "malformed: 7 bytes of rubbish follow the last profile",
+        "malformed: 7 unexpected bytes follow the last profile",
         "malformed instrumentation profile data: not enough space for another header",
     ),
     bad(
@@ -129,7 +129,7 @@ const FILES: [Bad; 49] = [
     ),
     bad(
         "too-many-value-kinds",
-        "NumValueKinds is 9, the version knows 3",
+        "NumValueKinds is 9, expected at most 3",
         "malformed instrumentation profile data: number of value profile kinds is invalid",
     ),
     bad("truncated", "data take 576 bytes, 412 are left in the file", CORRUPT),
@@ -162,18 +162,18 @@ const FILES: [Bad; 49] = [
     ),
     bad(
         "unknown-value-kind",
-        "value kind 7 is not known to the version",
+        "value kind 7 does not exist in this version",
         "malformed instrumentation profile data: value kind is invalid",
     ),
     bad(
         "unsupported-version",
-        "raw v99, section header, byte 0x8: version 99 is not supported: known are versions 1 to 5 and 7 to 11",
+        "raw v99, section header, byte 0x8: version 99 is not supported: supported versions are 1 to 5 and 7 to 11",
         "raw profile version mismatch: Profile uses raw profile format version = 99; expected version = 10\nPLEASE \
          update this tool to version in the raw profile, or regenerate raw profile with expected version.",
     ),
     bad(
         "version-6",
-        "version 6 existed for some weeks of 2021 between LLVM 12 and 13 and its header is not known",
+        "version 6 existed only in development, between LLVM 12 and 13",
         "raw profile version mismatch: Profile uses raw profile format version = 6; expected version = 10\nPLEASE \
          update this tool to version in the raw profile, or regenerate raw profile with expected version.",
     ),

@@ -71,7 +71,7 @@ fn value_kinds_above_the_versions_last_are_malformed() {
         let encoding = Encoding { version, ..V10 };
         assert!(dump(&File::new(encoding).bytes, Compat::Profbridge).is_ok());
         let error = File::new(encoding).set_word(Word::ValueKindLast, last + 1).fault();
-        let expected = format!("ValueKindLast is {}, version {version} knows kinds up to {last}", last + 1);
+        let expected = format!("ValueKindLast is {}, version {version} has kinds up to {last}", last + 1);
         assert!(error.to_string().contains(&expected), "{error}");
     }
     let file = File::new(V10).set_word(Word::ValueKindLast, 9);
@@ -100,14 +100,14 @@ fn faults_inside_a_value_blob_are_malformed() {
         ("value data has 2 sites of kind 0, the record 1", File::new(V10).put(start + 12, &[2])),
         ("value data has 1 sites of kind 2, the record 0", File::new(V10).put(second_kind, &[2])),
         ("value kinds do not ascend", File::new(V10).put(second_kind, &[0])),
-        ("a list of values leaves the value data of its function", File::new(V10).put(second_kind + 8, &[2])),
-        ("16 bytes are left over behind the last value", File::new(V10).put(second_kind + 8, &[0])),
+        ("a list of values exceeds the value data of its function", File::new(V10).put(second_kind + 8, &[2])),
+        ("16 bytes are left after the last value", File::new(V10).put(second_kind + 8, &[0])),
     ];
     for (expected, file) in cases {
         let error = file.fault();
         assert!(matches!(error.kind(), ErrorKind::Malformed { .. }), "{error}");
         assert!(error.to_string().contains(expected), "{expected}: {error}");
-        assert_eq!(error.hint(), Some(&"the record is that of function f".into()));
+        assert_eq!(error.hint(), Some(&"the record belongs to function f".into()));
     }
     let short = File::new(V10).put(start, &[0, 0, 0, 0]).fault();
     assert!(short.to_string().contains("TotalSize of value data is 0, expected at least 8"), "{short}");

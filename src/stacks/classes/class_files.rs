@@ -306,7 +306,7 @@ impl Entry<'_> {
         let failed = |detail: String| Err(Error::new(ErrorKind::UncompressFailed { detail }));
         match status {
             Ok(Status::StreamEnd) if bytes.len() as u64 == self.len => Ok(bytes),
-            Ok(_) => failed(format!("inflates to another size than the promised {} bytes", self.len)),
+            Ok(_) => failed(format!("does not inflate to the declared {} bytes", self.len)),
             Err(error) => failed(error.to_string()),
         }
     }

@@ -493,7 +493,7 @@ mod tests {
             ..Default::default()
         };
         let error = options(&[SampleSource::Allocation, SampleSource::Lock], Weight::Bytes).check().unwrap_err();
-        assert!(error.to_string().contains("events of the sort lock have no bytes"), "{error}");
+        assert!(error.to_string().contains("events of type lock have no bytes"), "{error}");
         assert!(options(&[SampleSource::Execution], Weight::Time).check().is_err());
         for weight in [Weight::Usual, Weight::Count, Weight::Bytes, Weight::Time] {
             options(&[SampleSource::FileRead], weight).check().unwrap();

@@ -542,7 +542,7 @@ fn a_method_without_a_name_is_unknown_and_reported() {
     let (table, warnings) = read(&chunk_with_method(true, "app/Main", "")).unwrap();
     assert!(lines(&table)[0].contains(" app.Main.[unknown](int,long[])@12:33:compiled "), "{:?}", lines(&table));
     let messages: Vec<&str> = warnings.iter().map(|warning| warning.message.as_str()).collect();
-    assert_eq!(messages, ["methods without a name: 1; they are called [unknown]"]);
+    assert_eq!(messages, ["methods without a name: 1; they are shown as [unknown]"]);
 }
 
 #[test]
