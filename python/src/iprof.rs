@@ -27,8 +27,8 @@ pub(crate) struct Merged {
     warnings: Vec<String>,
 }
 
-/// Findings that concern whoever merges; the others are for `check`.
-const TOLD: [Code; 3] = [Code::NewerMinor, Code::BothInstanceofSpellings, Code::PackedCounts];
+/// Findings that affect a merge; `check` reports the others.
+const REPORTED: [Code; 3] = [Code::NewerMinor, Code::BothInstanceofSpellings, Code::PackedCounts];
 
 /// Options for a merge of iprof files.
 ///
@@ -49,7 +49,7 @@ pub(crate) fn options(settings: &MergeSettings) -> Result<IprofMergeOptions> {
 ///
 /// # Errors
 ///
-/// Those of the merge.
+/// The errors of the merge.
 pub(crate) fn merge(
     inputs: &[Input],
     options: &IprofMergeOptions,
@@ -59,11 +59,11 @@ pub(crate) fn merge(
     of_report(merge_iprof_files(inputs, options, &mut Listener(watch))?, options, settings)
 }
 
-/// What a merge gave, unless too many inputs are bad or too little is in it.
+/// Returns the merged profile.
 ///
 /// # Errors
 ///
-/// As [`merge`].
+/// Like [`merge`]; gate failed if a threshold fails.
 pub(crate) fn of_report(
     report: IprofMergeReport,
     options: &IprofMergeOptions,
@@ -75,11 +75,11 @@ pub(crate) fn of_report(
     for input in &report.inputs {
         warnings.extend(skipped(&input.input, &input.outcome));
         let path = input.input.path.display();
-        let reported = input.findings.iter().filter(|finding| TOLD.contains(&finding.code));
+        let reported = input.findings.iter().filter(|finding| REPORTED.contains(&finding.code));
         warnings.extend(reported.map(|finding| format!("{path}: {finding}")));
     }
     warnings.extend(report.warnings(options).iter().map(ToString::to_string));
-    warnings.extend(report.losses.iter().map(|loss| format!("left out: {loss}")));
+    warnings.extend(report.losses.iter().map(|loss| format!("dropped {loss}")));
     Ok(Merged { document: report.document, warnings })
 }
 
@@ -123,7 +123,7 @@ impl Iprof {
         self.merged.document.version.to_string()
     }
 
-    /// What was given as warnings when the profile was made.
+    /// The warnings that were issued when the profile was created.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.merged.warnings.clone()
@@ -163,8 +163,8 @@ impl Iprof {
         Ok(PyBytes::new(py, &self.encode(py)?))
     }
 
-    /// Writes a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that is
-    /// not an earlier output is replaced only with `force`.
+    /// Writes a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that
+    /// is not an earlier output is replaced only with `force`.
     #[pyo3(signature = (path, *, force=false))]
     fn write(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
         let bytes = self.encode(py)?;

@@ -130,8 +130,8 @@ impl<'data> Chunk<'data> {
     }
 }
 
-/// An empty buffer with room for `len` bytes, or an error where the machine has
-/// not so much memory: an allocation that fails would end the process.
+/// Returns an empty buffer with capacity for `len` bytes, or an error if there is not enough memory, because a failed
+/// allocation would end the process.
 ///
 /// # Errors
 ///
@@ -288,7 +288,7 @@ mod tests {
         leb128::write_uleb128(&mut sink, 1 << 60);
         leb128::write_uleb128(&mut sink, 4);
         sink.bytes(&[0x78, 0xda, 0, 0]);
-        assert!(read_all(sink.as_slice()).unwrap_err().to_string().contains("cannot hold the promised"));
+        assert!(read_all(sink.as_slice()).unwrap_err().to_string().contains("cannot contain the declared"));
     }
 
     #[test]

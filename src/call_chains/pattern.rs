@@ -23,7 +23,7 @@ impl MethodPattern {
     ///
     /// # Errors
     ///
-    /// Usage for what is no regular expression, and for wildcards elsewhere than at the end.
+    /// Usage for an invalid regular expression, and for wildcards that are not at the end.
     pub fn parse(text: &str) -> Result<Self> {
         let inner = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|inner| !inner.is_empty());
         if let Some(inner) = inner {
@@ -73,9 +73,8 @@ impl MethodPattern {
         symbol.strip_suffix(wanted.as_str()).is_some_and(|rest| rest.ends_with(['.', ':', '/']))
     }
 
-    /// The functions that are meant: those whose name begins so, or else those
-    /// whose name or class ends so. `name` gives a function's name as people
-    /// write it, and whether it is a Java method.
+    /// Returns the matching functions: those whose name begins with the pattern, otherwise those whose name or class
+    /// ends with it. `name` returns a function's readable name, and whether it is a Java method.
     pub(crate) fn find<T: Copy>(
         &self,
         functions: impl Iterator<Item = T>,

@@ -1,9 +1,7 @@
-//! What sampled stacks say: the flat table of hot methods, threads, call
-//! chains, and how far the statistics can be trusted.
+//! Statistics of sampled stacks: hot methods, threads, call chains, and notes about their reliability.
 //!
-//! *Exclusive* hits of a method are those of stacks with it as leaf,
-//! *inclusive* ones those of stacks with it anywhere, once a stack however
-//! often it recurs. Percentages are of all hits.
+//! *Exclusive* hits of a method are those of stacks with it as leaf. *Inclusive* hits are those of stacks that contain
+//! it; recursion counts once. Percentages are relative to all hits.
 
 use super::chains::CallChain;
 use super::samples::{SampleSource, Unit, Weight};

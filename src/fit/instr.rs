@@ -30,12 +30,12 @@ pub struct InstrInput {
     pub is_indexed: bool,
     /// The release that reads it, and who said so.
     pub reader: Option<(Release, &'static str)>,
-    /// What of it is as another release has it.
+    /// The findings about names and hashes of other releases.
     pub findings: Vec<Finding>,
     /// Names that functions had before the merge for that reader, by their
     /// names now; only those that were renamed.
     pub former_names: HashMap<Vec<u8>, Vec<u8>>,
-    /// What it is, in words.
+    /// The description of the profile.
     pub description: String,
 }
 
@@ -47,7 +47,7 @@ pub struct InstrFit {
     pub input: InstrInput,
     /// The new build.
     pub program: Program,
-    /// What becomes of each record and each function.
+    /// The status of each record and each function.
     pub records: RecordsFit,
 }
 
@@ -274,7 +274,7 @@ fn without(sites: &ValueSites, gone: &HashSet<NameRef>) -> (ValueSites, u64) {
     (kept, dropped)
 }
 
-/// A record of the profile and what becomes of it.
+/// A record of the profile and its status.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RecordFit {
@@ -282,7 +282,7 @@ pub struct RecordFit {
     pub record: RecordId,
     /// Its function.
     pub function: FunctionId,
-    /// What becomes of it.
+    /// The status.
     pub class: Class,
     /// The function of the new build that it is, or was, about; a position in
     /// [`Program::functions`].
@@ -297,7 +297,7 @@ pub struct RecordFit {
 pub struct RecordsFit {
     /// All records of the profile, in its order.
     pub records: Vec<RecordFit>,
-    /// What each function of the program finds, in the program's order.
+    /// The status of each function of the program, in the program's order.
     pub program: Vec<ProgramClass>,
     /// Groups of functions that are too large to guess which were renamed.
     pub unguessed: u64,

@@ -23,7 +23,7 @@ pub struct MethodsFit {
     verdicts: HashMap<MethodHandle, Verdict>,
 }
 
-/// What becomes of a method.
+/// The status of a method.
 #[derive(Debug, Clone)]
 struct Verdict {
     class: Class,
@@ -32,10 +32,10 @@ struct Verdict {
     misfits: BTreeSet<i32>,
 }
 
-/// Positions of a method that the profile has, by what has to stand there.
+/// Bytecode indexes of a method in the profile, by the instruction that they require.
 type Sites = BTreeMap<ExpectedInstruction, BTreeSet<i32>>;
 
-/// What has to stand at a position.
+/// The instruction that a bytecode index requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ExpectedInstruction {
     /// Any instruction.
@@ -447,7 +447,7 @@ impl MethodKey {
     }
 }
 
-/// What is known of a method of the new build.
+/// The known data about a method of the new build.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum MethodBody {

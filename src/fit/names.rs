@@ -132,7 +132,7 @@ pub(super) struct Candidate<'a> {
     pub(super) function: ProgramFunction,
 }
 
-/// What a function became.
+/// The status of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Successor {
     /// The same one elsewhere.
@@ -148,11 +148,11 @@ pub(super) type Lost<'a> = (RecordId, &'a [u8], RecordView<'a>);
 
 /// Names less alike than this are of different functions.
 const LEAST_SIMILARITY: f64 = 0.5;
-/// Functions of one counter all look the same: only their names tell.
+/// The minimum similarity of names of simple functions, whose shapes are all the same.
 const LEAST_SIMILARITY_OF_SIMPLE: f64 = 0.75;
-/// Functions with so many counters are simple.
+/// Functions with at most this many counters are simple.
 const SIMPLE_COUNTERS: usize = 1;
-/// Pairs of one hash that are compared; beyond that nobody could tell them apart.
+/// The maximum number of pairs with one hash that are compared. With more, names do not identify a pair.
 const MOST_PAIRS: usize = 1 << 20;
 
 /// Finds at most one successor for each lost record, and each at most once.

@@ -24,7 +24,7 @@ pub struct SamplesFit {
     verdicts: HashMap<NameId, Verdict>,
 }
 
-/// What becomes of a function.
+/// The status of a function.
 #[derive(Debug, Clone)]
 struct Verdict {
     class: Class,
@@ -33,7 +33,7 @@ struct Verdict {
     detail: Option<String>,
 }
 
-/// What the profile has of a function, wherever it stands.
+/// The profile data of a function, from all places where it was inlined.
 #[derive(Debug, Default)]
 struct Seen {
     checksums: BTreeSet<u64>,
@@ -95,8 +95,7 @@ fn look(record: &FunctionRecord, seen: &mut BTreeMap<NameId, Seen>) {
     record.call_sites.iter().for_each(|site| look(&site.callee, seen));
 }
 
-/// The function of that name; without what compilers append, where it is not
-/// there as it stands.
+/// Returns the function with that name; if there is none, the function with the name without the suffixes of compilers.
 fn find<'a>(program: &'a SampledProgram, name: FunctionName<'_>) -> Option<(&'a [u8], SampledFunction)> {
     program.find_hashed(name.hash()).or_else(|| {
         let FunctionName::Text(text) = name else { return None };
@@ -321,7 +320,7 @@ pub fn program_of_samples(profile: &SampleProfile) -> SampledProgram {
     program
 }
 
-/// What is known of a function of the new build.
+/// The known data about a function of the new build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SampledFunction {
@@ -353,7 +352,7 @@ impl SampledProgram {
         Self { source, functions, has_checksums: false, release: None, by_hash }
     }
 
-    /// Says that a name is that hash in digits: profiles may hold hashes alone.
+    /// Sets the hash of a name, because profiles may contain only hashes.
     pub fn set_hash(&mut self, name: &[u8], hash: NameRef) {
         self.by_hash.insert(hash, name.to_vec());
     }

@@ -9,7 +9,7 @@ use std::fmt::{self, Write};
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_text(out: &mut impl Write, report: &FitReport) -> fmt::Result {
     writeln!(out, "Profile:   {}", report.profile_is)?;
     writeln!(out, "New build: {}", report.program_is)?;
@@ -37,7 +37,7 @@ pub fn write_text(out: &mut impl Write, report: &FitReport) -> fmt::Result {
     Ok(())
 }
 
-/// What functions are called in that family.
+/// Returns the unit of the family.
 fn unit(report: &FitReport) -> &'static str {
     if report.family == "iprof" { "methods" } else { "functions" }
 }

@@ -52,13 +52,9 @@ const SUMMARY_SINCE: usize = 4;
 /// Fields that LLVM 22 knows; it takes the id 0 for one as well.
 const FIELDS: u64 = 28;
 
-/// Looks at a section as far as llvm-profdata 22 does when it opens a file,
-/// whatever the file is opened for: at the version, the schema, and the names
-/// of static data. The section begins at byte `offset` of the file; nobody asks
-/// whether it ends before the next one begins.
+/// Checks a section as far as llvm-profdata 22 does whenever it opens a file: the version, the schema, and the names of static data. The section begins at byte `offset` of the file, and may reach into the next one.
 ///
-/// Of the versions that it does not read, 0 and 1, the header is looked at too,
-/// unless they are to be refused (`newest_only`).
+/// The header of versions 0 and 1, which llvm-profdata 22 does not read, is checked too, unless they are rejected (`newest_only`).
 ///
 /// # Errors
 ///
@@ -212,8 +208,8 @@ const EMPTY_TABLE: [u64; 3] = [1, 0, 0];
 mod tests {
     use super::*;
 
-    /// A section of that version at `offset`: the header, then one hash table
-    /// of two buckets after which all offsets that are no table point.
+    /// Creates a section of a version at `offset`: the header, then one hash table with two buckets. All other offsets
+    /// point after it.
     fn section(version: usize, offset: u64) -> MemProfSection {
         let words = HEADERS[version];
         let table = offset + 8 * words.len() as u64;

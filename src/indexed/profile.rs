@@ -71,10 +71,8 @@ impl<'data> IndexedProfile<'data> {
     ///
     /// # Errors
     ///
-    /// Bad magic, unsupported version or hash type; truncated or malformed
-    /// where header, summary or an always present section is damaged. Under
-    /// [`Compat::Llvm22`] faults that llvm-profdata does not look for are
-    /// passed over.
+    /// Bad magic, unsupported version or hash type; truncated or malformed if the header, the summary or a required
+    /// section is damaged. Under [`Compat::Llvm22`], faults that llvm-profdata does not detect are ignored.
     pub fn read(file: &'data [u8], options: ReadOptions) -> Result<Self> {
         Self::of(FileBytes::whole(file), options)
     }
@@ -207,8 +205,7 @@ impl<'data> IndexedProfile<'data> {
         self.walk().map(move |entry| entry.map_err(|error| error.in_format(format!("indexed v{version}"))))
     }
 
-    /// The records of the entry that stands at that [place](Entry::place) of the file, and was
-    /// found there before.
+    /// Returns the records of the entry at a known [place](Entry::place) of the file.
     pub(crate) fn records_at(&self, place: u64) -> impl Iterator<Item = FunctionRecord> + use<'data> {
         self.table.records_at(place).into_iter().flatten().map_while(Result::ok)
     }
@@ -439,9 +436,8 @@ fn read_traces(cursor: &mut Cursor<'_>) -> Result<TemporalProfile> {
 }
 
 impl IndexedProfile<'_> {
-    /// Bytes of the file that belong to the profile; what stands behind them no
-    /// reader looks at. All of a file of version 8 with a memory profile, which
-    /// reaches to the end.
+    /// Returns the number of bytes that belong to the profile. Readers ignore bytes after it. A file of version 8 with
+    /// a memory profile has no such bytes, because the memory profile extends to the end.
     ///
     /// # Errors
     ///

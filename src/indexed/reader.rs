@@ -170,8 +170,8 @@ pub(crate) struct Outline {
 const FRONT: u64 = 1 << 14;
 
 impl Outline {
-    /// Reads what stands around the records; `None` for a file that does not tell it, or has more of it
-    /// than of records.
+    /// Reads the parts of the file around the records; `None` if they cannot be located, or are larger than the
+    /// records.
     pub(crate) fn read(file: Arc<dyn StableSource>) -> Option<Self> {
         let front = bytes_of(&*file, 0, FRONT.min(file.len()))?;
         let index_offset = LittleEndian::read_u64(front.get(HASH_OFFSET_AT..)?.first_chunk::<8>()?);
@@ -189,8 +189,8 @@ impl Outline {
     ///
     /// # Errors
     ///
-    /// As [`IndexedProfile::read`], and where the summary is longer than all that was read of it: whoever
-    /// is told what is wrong should be told by a reader of the whole file.
+    /// Like [`IndexedProfile::read`], and an error if the summary is longer than the bytes that were read. Read the
+    /// whole file again for a precise error.
     pub(crate) fn reader(&self, options: ReadOptions) -> Result<IndexedReader<'_>> {
         let around = FileBytes::around_payload(&self.front, &self.back, self.index_offset);
         let profile = IndexedProfile::of(around, options)?;
@@ -312,7 +312,7 @@ mod tests {
         entries.flat_map(|entry| entry.records.map(move |record| (entry.name.to_vec(), record.unwrap()))).collect()
     }
 
-    /// The same of a file of which so many bytes are read at a time; `None` for one that has to be read whole.
+    /// Like `read`, but through a window of `chunk` bytes; `None` for a file that must be read as a whole.
     fn read_through_window(bytes: &[u8], chunk: usize, options: ReadOptions) -> Option<String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
@@ -366,9 +366,9 @@ mod tests {
         let outline = Outline::read(Arc::new(StableFile::open(written.path()).unwrap().unwrap())).unwrap();
         let mut reader = outline.reader(ReadOptions::default()).unwrap();
         written.as_file().set_len(bytes.len() as u64 / 4).unwrap();
-        assert!(reader.symbols().unwrap_err().to_string().contains("changed while it was read"));
+        assert!(reader.symbols().unwrap_err().to_string().contains("changed during the read"));
         let error = std::iter::from_fn(|| reader.next_record().map(|found| found.map(|_| ())).transpose()).last();
-        assert!(error.unwrap().unwrap_err().to_string().contains("changed while it was read"));
+        assert!(error.unwrap().unwrap_err().to_string().contains("changed during the read"));
         assert!(reader.next_record().unwrap().is_none());
     }
 }

@@ -189,7 +189,7 @@ mod tests {
             out.write_all(b"half of the new")?;
             Err(io::Error::from(io::ErrorKind::StorageFull))
         });
-        assert!(failed.unwrap_err().hint().unwrap().to_string().contains("disk is full"));
+        assert!(failed.unwrap_err().hint().unwrap().to_string().contains("free some disk space"));
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -224,7 +224,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_behind_a_descriptor_gets_the_bytes_between_what_others_write() {
+    fn writing_to_a_descriptor_preserves_other_bytes() {
         use std::os::fd::AsRawFd;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");

@@ -51,7 +51,7 @@ use crate::bytes::{Confidence, Head};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Form {
-    /// What an instrumented program writes.
+    /// A raw profile, as an instrumented program writes it.
     Raw,
     /// YAML.
     Yaml,

@@ -22,7 +22,7 @@ pub enum LossKind {
     BitmapBytes,
     /// Bits that say which blocks the waves of a GPU enter whole (before LLVM 23).
     UniformityBits,
-    /// How often the waves of a GPU entered blocks whole (raw files before LLVM 23).
+    /// The number of times that GPU waves entered blocks with all lanes (raw files before LLVM 23).
     UniformCounts,
     /// Identities of images (before LLVM 16).
     BinaryIds,
@@ -32,7 +32,7 @@ pub enum LossKind {
     MemProf,
     /// Functions called at call sites of a memory profile (before LLVM 21).
     MemProfCallees,
-    /// What a memory profile says of static data (before LLVM 21).
+    /// The data access profile of a memory profile (before LLVM 21).
     MemProfDataRecords,
     /// Fields of a memory profile's allocations that are not written.
     MemProfFields,

@@ -1,13 +1,11 @@
 //! LLVM releases: which file versions each reads and writes, and which
 //! toolchains carry it.
 //!
-//! The raw versions are those of `InstrProfData.inc` of each release, the
-//! indexed ones those of `InstrProf.h`. From release 13 on the release's own
-//! compiler and llvm-profdata were at hand: their files confirm the versions,
-//! and what is written for the release is compared with what its tool writes.
-//! Older rows are marked as inferred. What a rustc bundles is what its `rustc -vV`
-//! printed. Which LLVM is in a Swift or an Xcode is inferred from the branches that
-//! Apple's compilers are built from: their own numbers say little about it.
+//! The raw versions are from `InstrProfData.inc` of each release, the indexed versions from `InstrProf.h`. For releases
+//! since 13, files of the release's compiler and llvm-profdata confirm the versions, and the output for the release is
+//! compared with that of its tool. Older rows are marked as inferred. The LLVM version of a rustc is that of `rustc
+//! -vV`. The LLVM version of a Swift or an Xcode is inferred from the branches of Apple's compilers, because it does
+//! not follow from their own version numbers.
 
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -273,7 +271,7 @@ fn first_numbers(version: &str) -> Option<(u32, Option<u32>)> {
 /// How toolchains are spelled.
 const SPELLINGS: &str = "write llvm-14, rustc-1.75, swift-5.9 or xcode-16.3";
 
-/// What to write for a toolchain that has no numbered release of LLVM in it, or whose version does not tell it.
+/// Returns the hint for a toolchain without a numbered LLVM release, or whose version does not determine one.
 fn hint_for(name: &str) -> Hint {
     match name.to_ascii_lowercase().as_str() {
         "apple" => "write the version of Xcode, such as xcode-16.3".into(),

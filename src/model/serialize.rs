@@ -1,6 +1,6 @@
 //! The model in serde's terms, with the feature `serde`.
 //!
-//! Where people may read the result, names and words stand for bytes and bits:
+//! Human-readable formats have names and words instead of bytes and bits:
 //!
 //! | what | in formats for people | in others |
 //! |---|---|---|

@@ -191,7 +191,7 @@ pub(crate) enum SplitSections {
     File(Box<DwarfSections<Vec<u8>>>, RunTimeEndian),
 }
 
-/// What a skeleton stands for, and the sections that it needs.
+/// The unit of a skeleton, and the sections that it needs.
 pub(crate) type SplitUnit<'a> = (Dwarf<Slice<'a>>, Unit<Slice<'a>>);
 
 impl<'i> SplitDebugInfo<'i> {
@@ -284,7 +284,7 @@ impl<'i> SplitDebugInfo<'i> {
     }
 }
 
-/// Loads the sections of an object file, and says how its numbers stand.
+/// Loads the sections of an object file, and reports its byte order.
 fn with_object<T>(
     path: &Path,
     bytes: &[u8],

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// Finds inputs that occur twice, by file name and digest.
 ///
-/// Two profiles with the same bytes that are both inputs are no duplicates: two runs of a program often write the same
-/// counts. A profile that comes with a partial merge is one if another input of the merge brings it, too.
+/// Two inputs with the same bytes are not duplicates, because two runs of a program often write the same counts. A
+/// profile in a partial merge is a duplicate if another input also contains it.
 #[derive(Debug, Clone, Default)]
 pub struct Duplicates {
     seen: HashMap<(OsString, u64), Source>,
@@ -51,7 +51,7 @@ impl Duplicates {
     ///
     /// # Errors
     ///
-    /// Those of [`check`](Self::check). Nothing was appended then.
+    /// The errors of [`check`](Self::check). Then nothing is appended.
     pub fn append(&mut self, later: Self) -> Result<()> {
         self.check(&later)?;
         for (key, source) in later.seen {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_other_bytes_and_plain_inputs_are_no_duplicates() {
+    fn other_names_and_plain_inputs_are_not_duplicates() {
         let a = input("a", Some(1));
         assert_eq!(fault(&[("a", std::slice::from_ref(&a)), ("a", std::slice::from_ref(&a))]), None);
         let other = [input("a", Some(2)), input("b", Some(1)), input("a", None)];

@@ -30,8 +30,8 @@ impl RawProfile<'_> {
         self.read_names_with(limits, None, 1)
     }
 
-    /// As [`read_names`](Self::read_names); chunks in `known` are taken from
-    /// there, the others read by up to `threads` threads.
+    /// Like [`read_names`](Self::read_names), but uses the chunks in `known`, and reads the others with up to `threads`
+    /// threads.
     pub(super) fn read_names_with(
         &self,
         limits: &Limits,

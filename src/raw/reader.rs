@@ -114,8 +114,7 @@ impl<'data> RawReader<'data> {
     ///
     /// # Errors
     ///
-    /// Those of [`RawProfile::read`] and [`RawProfile::read_names`]; missing
-    /// or unexpected correlation.
+    /// The errors of [`RawProfile::read`] and [`RawProfile::read_names`]; missing or unexpected correlation.
     pub fn new(file: &'data [u8], mut options: RawOptions<'data>) -> Result<Self> {
         let asked = options.compat;
         options.compat = header::compat_of(file, asked);

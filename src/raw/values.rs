@@ -1,7 +1,6 @@
-//! Value data: which values were seen at a function's value sites.
+//! Value data: the values of a function's value sites.
 //!
-//! From version 4 on each record with sites owns one blob behind the names
-//! (`ValueProfData` in `InstrProfData.inc`):
+//! Since version 4, each record with sites has one block after the names (`ValueProfData` in `InstrProfData.inc`):
 //!
 //! | field | type |
 //! |---|---|
@@ -104,9 +103,8 @@ pub(super) struct BlobReader<'a> {
 pub(super) type DeclaredSites = [u16; ValueKind::COUNT];
 
 impl BlobReader<'_> {
-    /// Reads the blob at the cursor, of a record that announces so many sites,
-    /// into `record`, whose value sites are empty. The cursor stands behind the
-    /// blob afterwards.
+    /// Reads the block at the cursor into `record`, whose value sites are empty. The record declares the given number
+    /// of sites. Afterwards the cursor is after the block.
     pub(super) fn read(
         &self,
         cursor: &mut Cursor<'_>,

@@ -157,7 +157,7 @@ fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &m
     let mut unlisted = Places::new();
     for record in &profile.functions {
         let (Some(symbols), FunctionName::Text(name)) = (&profile.symbols, profile.name(record.name)) else { continue };
-        // An empty list is no evidence.
+        // Without a list, no function is unlisted.
         if !symbols.is_empty() && !symbols.contains(name) {
             unlisted.add(|| title(record), || "the function is not in the profile symbol list".to_string());
         }

@@ -335,8 +335,7 @@ pub(super) fn trim(text: &[u8]) -> &[u8] {
     &text[start..end]
 }
 
-/// Some records of a file, and the error behind them if there is one. Its
-/// memory is used again.
+/// A few records of a file, and the error after them, if there is one. Its memory is reused.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     /// Those from `len` on are spare.
@@ -443,11 +442,9 @@ impl Batch {
     }
 }
 
-/// What speaks for an instrumentation profile in text: a key word, or a name
-/// with two numbers below it, its hash and how many counters it has.
-///
-/// Against it speaks anything else in the place of a number: the lines of a
-/// sample profile, a source file, prose.
+/// Detects an instrumentation profile in text: a keyword, or a name followed by two numbers, its hash and the number of
+/// counters. Other text instead of a number means that it is not a profile: lines of a sample profile, a source file,
+/// prose.
 pub(crate) fn evidence(head: &Head<'_>) -> Option<Confidence> {
     if !head.begins_as_text() {
         return None;

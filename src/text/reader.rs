@@ -396,7 +396,7 @@ mod tests {
         (said(here), ahead)
     }
 
-    /// Of a file of which so many bytes are read at a time.
+    /// Reads a file through a window of `chunk` bytes.
     fn through_a_window(text: &[u8], chunk: usize, compat: Compat, taken_over: u8) -> String {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
@@ -478,7 +478,7 @@ mod tests {
         assert!(reader.next_record().unwrap().is_some());
         file.as_file().set_len(text.len() as u64 / 2).unwrap();
         let seen = read(&mut reader, 0);
-        assert!(seen.contains("changed while it was read"), "{seen}");
+        assert!(seen.contains("changed during the read"), "{seen}");
         assert!(reader.next_record().unwrap().is_none());
     }
 

@@ -40,7 +40,7 @@ fn a_changed_count_is_found_and_its_context_named() {
         r#""virtualInvokeMethodProfiles":[{"ctx":"1:0","records":[1,3]}]"#,
     ));
     assert!(
-        error.contains("virtualInvokeMethodProfiles at <global>#main()?:0 has (3), the extension has the same numbers"),
+        error.contains("virtualInvokeMethodProfiles at <global>#main()?:0 has (3), the extension has the same counts"),
         "{error}"
     );
 }

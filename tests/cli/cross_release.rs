@@ -48,7 +48,7 @@ fn a_local_function_has_the_sum_under_the_name_that_the_reader_computes() {
         let finished =
             folder.run(&["merge", "old.proftext", "new.proftext", "--text", "-o", "x.proftext", "--for", release]);
         assert_done(&finished);
-        assert!(finished.stderr.contains("1 local function stood under two names"), "{}", finished.stderr);
+        assert!(finished.stderr.contains("1 local function had two names"), "{}", finished.stderr);
         counts(&folder, "x.proftext")
     };
     assert_eq!(merge("llvm-17"), rows(&[("a.c:local", 11), ("a.c:new", 8), ("a.c:old", 7), ("main", 2)]));

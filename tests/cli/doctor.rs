@@ -116,7 +116,7 @@ fn meaningless_variables_are_reported() {
 fn a_tool_that_fails_is_listed_with_the_reason() {
     let folder = tools(&[("clang", "exit 3"), ("go", "echo hello"), ("java", "exec 1>&- 2>&-")]);
     let found = report(&folder, &[]);
-    for (name, reason) in [("clang", "exit status: 3"), ("go", "nothing"), ("java", "nothing")] {
+    for (name, reason) in [("clang", "exit status: 3"), ("go", "prints no version"), ("java", "prints no version")] {
         let error = tool(&found, name)["error"].as_str().expect("a reason");
         assert!(error.contains(reason), "{name}: {error}");
     }

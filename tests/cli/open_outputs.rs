@@ -172,7 +172,7 @@ fn what_cannot_be_read_again_is_not_shown_and_no_document_follows_a_profile() {
     for option in ["--json", "--show"] {
         let finished = shell(&folder, &format!("$p merge a.proftext -o /dev/stdout {option}"));
         assert_eq!(finished.code, Some(2), "{}", finished.stderr);
-        assert!(finished.stderr.contains("standard output takes the profile"), "{}", finished.stderr);
+        assert!(finished.stderr.contains("standard output is already used"), "{}", finished.stderr);
     }
     shell(&folder, "mkfifo pipe; $p merge a.proftext -o pipe --show").assert_refused(2, &["pipe: ", "--show"]);
 }

@@ -54,7 +54,7 @@ fn flame_graphs_reject_other_extensions() {
     for name in ["x.png", "x.PDF", "x.jpeg"] {
         for command in ["flamegraph", "report"] {
             let finished = folder.run(&[command, "c", "-o", name]);
-            finished.assert_refused(2, &["is written", ".svg"]);
+            finished.assert_refused(2, &["cannot write", ".svg"]);
         }
     }
     for width in ["nan", "inf", "wide"] {
@@ -115,7 +115,7 @@ fn unknown_extension_selects_the_family_default() {
     assert!(written(&folder, "merge a.proftext -o x.data --to text", "x.data").starts_with(b"# IR"));
     assert!(written(&folder, "merge f.iprof -o y", "y").starts_with(b"{"));
     assert!(written(&folder, "merge c.collapsed -o z", "z").starts_with(b"a;b 1"));
-    refused(&folder, "convert a.proftext -o new.data", &["does not tell", "--to"]);
+    refused(&folder, "convert a.proftext -o new.data", &["unknown output format", "--to"]);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn impossible_conversions_are_errors() {
     let folder = folder();
     for command in ["merge", "convert"] {
         for (line, words) in [
-            ("a.proftext -o x.json", &["only an iprof is JSON", ".iprof"][..]),
+            ("a.proftext -o x.json", &["only iprof profiles can be written as JSON", ".iprof"][..]),
             ("a.proftext -o x.afdo", &["sample profile"]),
             ("a.proftext -o x.memprofyaml", &["no memory profile"]),
             ("a.proftext -o x.jfr", &["cannot write JFR recordings"]),

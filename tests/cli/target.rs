@@ -385,7 +385,7 @@ fn a_named_pipe_is_not_drained() {
 fn unknown_targets_are_errors_and_nothing_is_written() {
     let folder = Folder::new();
     for (target, options, words) in [
-        (None, "--for llvm-99", vec!["LLVM 99 is newer than LLVM 23", "--for llvm-N", "llvm-23 is the newest"]),
+        (None, "--for llvm-99", vec!["LLVM 99 is newer than LLVM 23", "--for llvm-N", "the newest known release is llvm-23"]),
         (None, "--for rustc-1.101", vec!["rustc 1.101 is newer than rustc 1.100", "--for llvm-N"]),
         (None, "--for llvm16", vec!["unknown toolchain \"llvm16\"", "use llvm-16"]),
         (None, "--for rustc", vec!["unknown toolchain \"rustc\"", "rustc-1.75"]),

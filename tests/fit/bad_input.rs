@@ -96,7 +96,7 @@ fn a_small_program_is_read_as_it_is() {
 
 #[test]
 fn programs_without_instrumentation_are_refused_with_advice() {
-    refusal(&elf(&[part(".text", vec![0; 16])]), "it has neither data records (__llvm_prf_data) nor a coverage map");
+    refusal(&elf(&[part(".text", vec![0; 16])]), "the program has no data records (__llvm_prf_data) and no coverage map");
     refusal(&elf(&[]), "hint: the program is stripped, or was never instrumented");
 }
 
@@ -105,7 +105,7 @@ fn another_program_has_nothing_in_common() {
     let data = [record("main", 10, 1), record("other", 20, 2)].concat();
     let program = elf(&[part("__llvm_prf_data", data), part("__llvm_prf_names", names("main other"))]);
     refusal(&program, "none of the 2 functions of the profile is among the 2 of the new build");
-    refusal(&program, "hint: is it another program?");
+    refusal(&program, "hint: pass the program or library that has");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn records_of_no_known_layout_are_refused() {
     let odd = elf(&[part("__llvm_prf_data", vec![1; 50]), part("__llvm_prf_names", names("main works"))]);
     refusal(&odd, "50 bytes are not records of any raw version from 2 to 11 with names");
     let nameless = elf(&[part("__llvm_prf_data", record("lost", 1, 1)), part("__llvm_prf_names", names("main works"))]);
-    refusal(&nameless, "are no records");
+    refusal(&nameless, "are not records");
     let mut broken = names("main works");
     broken[0] = 100;
     let data = record("main", 10, 1);
@@ -239,7 +239,7 @@ fn conditions() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let mut cut_names = names("main works");
     cut_names[0] = 100;
     vec![
-        ("not-instrumented.elf", elf(&[part(".text", vec![0; 16])]), "neither data records"),
+        ("not-instrumented.elf", elf(&[part(".text", vec![0; 16])]), "no data records"),
         (
             "another-program.elf",
             elf(&[part("__llvm_prf_data", other), part("__llvm_prf_names", names("main other"))]),
@@ -253,9 +253,9 @@ fn conditions() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "records-of-no-layout.elf",
             elf(&[part("__llvm_prf_data", data[..20].to_vec()), part("__llvm_prf_names", names("main works"))]),
-            "20 bytes are no records",
+            "20 bytes are not records",
         ),
-        ("records-without-names.elf", small(names("other names")), "are no records"),
+        ("records-without-names.elf", small(names("other names")), "are not records"),
         ("names-beyond-section.elf", small(cut_names), "names chunk needs 100 bytes"),
         (
             "huge-coverage-mapping.elf",

@@ -78,7 +78,7 @@ fn the_text_matches_the_json_and_marks_guesses() {
     let output = folder.run("profbridge fit old.proftext --against new.proftext --topn 2");
     let text = String::from_utf8(output.stdout).unwrap();
     for line in [
-        "used unchanged                        1   16.67 %                     3    3.23 %",
+        "used unchanged                       1   16.67 %                     3    3.23 %",
         "renamed (a guess)                    1   16.67 %                    30   32.26 %",
         "                    40   43.01 %  changed: a.c;edited",
         "                    30   32.26 %  renamed (a guess): parse_the_header → parse_the_headers",
@@ -281,7 +281,7 @@ fn the_page_shows_the_comparison_and_escapes_names() {
     assert!(!page.contains("<script>alert") && page.contains("&lt;script&gt;alert(1)"), "names are escaped");
     for (line, words) in [
         ("profbridge report old.proftext new.proftext --fit new.proftext -o x.html", "--fit requires one profile"),
-        ("profbridge report old.proftext --fit new.proftext -o x.svg", "a page, not a drawing"),
+        ("profbridge report old.proftext --fit new.proftext -o x.svg", "--fit requires HTML output"),
     ] {
         let output = folder.try_run(line);
         assert!(!output.status.success() && errors(&output).contains(words), "{line}: {}", errors(&output));

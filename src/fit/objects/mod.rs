@@ -69,7 +69,7 @@ fn fat_architectures(bytes: &[u8]) -> Option<u32> {
     word(4).filter(|count| word(0).is_some_and(|magic| FAT.contains(&magic)) && *count < FIRST_CLASS_VERSION)
 }
 
-/// What debug info tells, if it was compiled to tell.
+/// Returns the functions of the debug info, if it has probes.
 fn probes(path: &Path, bytes: &[u8], limits: &Limits) -> Option<Program> {
     let image = Image::read(path, bytes, CorrelationKind::DebugInfo, limits).ok()?;
     let mut names = SymbolTable::new();
@@ -90,7 +90,7 @@ fn coverage(file: &object::File<'_>, limits: &Limits) -> Result<Option<Program>>
     Ok(Some(program))
 }
 
-/// Why a program that can be read tells nothing.
+/// Returns the error for a readable program without instrumentation.
 fn not_instrumented(file: &object::File<'_>) -> Error {
     use object::Object;
     let is_stripped = file.symbols().next().is_none();
@@ -199,7 +199,7 @@ struct UnitLines {
 impl UnitLines {
     fn read<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>) -> Result<Self> {
         let mut lines = Self { subroutines: Vec::new(), ranges: Vec::new() };
-        // Subroutines around the entry at hand.
+        // The subroutines that contain the current entry.
         let mut around: Vec<usize> = Vec::new();
         let mut entries = unit.entries();
         while let Some(entry) = entries.next_dfs().map_err(damaged)? {

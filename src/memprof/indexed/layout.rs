@@ -221,9 +221,8 @@ pub(super) fn part<'data>(
 
 // The array of call stacks of versions 3 and 4.
 //
-// A stack is its length and its frames, leaf first. Where stacks have their
-// roots in common, an element with its top bit set leads on to where those
-// frames stand.
+// A stack is its length and its frames, leaf first. If stacks share their outermost frames, an element with its top bit
+// set is an offset to these frames.
 
 /// Set in elements that lead elsewhere.
 const JUMP: u32 = 1 << 31;
@@ -247,8 +246,8 @@ struct Usage {
 }
 
 impl RadixArray {
-    /// Encodes all stacks; `ids` are those of the frames. Frequent frames get
-    /// small numbers, and stacks with common roots stand together.
+    /// Encodes all stacks; `ids` are the ids of the frames. Frequent frames get small numbers, and stacks that share
+    /// outermost frames are adjacent.
     pub(super) fn encode(stacks: &CallStacks, ids: &[u64]) -> Self {
         let usage = usage(stacks);
         let (frames, numbers) = number_frames(&usage, ids);
@@ -304,8 +303,8 @@ fn order_from_root(stacks: &[&[FrameHandle]], usage: &[Usage], ids: &[u64]) -> V
     sort_by_ranks(stacks, &ranks)
 }
 
-/// So few stacks are compared to their ends; more are told apart frame by
-/// frame, since many begin alike.
+/// Up to this many stacks are compared as a whole. More are compared frame by frame, because many share their first
+/// frames.
 const FEW: usize = 16;
 
 /// Stacks in the order of the ranks of their frames, from the root on.

@@ -140,7 +140,7 @@ fn each_damaged_word_is_named() {
         (0, 0, huge, "the table index from 0x1000000000000000"),
         (0, 8, 0, "the table's index has no bucket that begins here"),
         (2, 32, huge, "the table from 0x1000000000000000"),
-        (2, 40, 9, "which is no power of two"),
+        (2, 40, 9, "which is not a power of two"),
     ] {
         let found = damaged(version, at, word);
         assert!(found.contains(message), "version {version}, byte {at}: {found}");

@@ -27,8 +27,8 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// What a release writes: in its own version, or in `version`; all fields
-    /// that it knows when `full_schema` is set.
+    /// Returns the options of a release, for its own version or for `version`, with all fields that it supports if
+    /// `full_schema` is true.
     ///
     /// # Errors
     ///
@@ -60,8 +60,8 @@ pub fn losses(profile: &MemoryProfile, options: &WriteOptions) -> Vec<Loss> {
     losses.into_vec()
 }
 
-/// Encodes a profile for byte 0 of a file: the section's offsets count from its
-/// own start, and are to be moved to where it is put.
+/// Encodes a profile for byte 0 of a file. The section's offsets are relative to its start, so the caller must relocate
+/// them.
 ///
 /// # Errors
 ///

@@ -481,11 +481,9 @@ impl CallSites {
     }
 }
 
-// How much call stacks may take.
-//
-// A function that is inlined stands once in debug info, and in the stack of each
-// address inside it; so what comes of a dump and its program may be as much as
-// the product of their sizes. No program inlines like that.
+// The limit of memory for call stacks.
+// Debug info has an inlined function once, but the stacks of all its addresses contain it. The output can therefore be
+// as large as the product of the sizes of the profile and the program, which only a malicious program reaches.
 
 /// Bytes for each byte of the dump and its programs.
 const BYTES: usize = 32;

@@ -126,7 +126,7 @@ fn dumps_that_contradict_each_other_are_malformed() {
         change(&mut other);
         message(&[dump.bytes(), other.bytes()].concat())
     };
-    assert!(with(|dump| dump.segments[0].0 = 8).contains("come from different processes: their segments differ"));
+    assert!(with(|dump| dump.segments[0].0 = 8).contains("are from different processes: their segments differ"));
     assert!(with(|dump| dump.stacks[0].1[0] = 8).contains("two stacks with the id 0x7 have different addresses"));
 }
 

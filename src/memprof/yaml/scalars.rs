@@ -12,8 +12,7 @@ impl Scanner<'_> {
         true
     }
 
-    /// Text without quotes; it goes on where the next lines are indented more
-    /// than their block.
+    /// Parses a plain scalar, which continues on lines that are indented more than its block.
     pub(super) fn plain(&mut self) -> bool {
         let (start, start_column) = (self.at, self.column);
         let least = self.indent.map_or(0, |indent| indent + 1);
@@ -50,8 +49,7 @@ impl Scanner<'_> {
         self.push_piece(TokenKind::Scalar, start, start_column, false)
     }
 
-    /// Text in single quotes. As in LLVM a byte that is no character ends it,
-    /// and so does the last byte of the file.
+    /// Parses a single-quoted scalar. As in LLVM, an invalid byte ends it, and so does the last byte of the file.
     pub(super) fn single_quoted(&mut self) -> bool {
         let (start, column) = (self.at, self.column);
         self.skip(1);
@@ -375,9 +373,8 @@ fn trim_blanks_start(text: &[u8]) -> &[u8] {
     &text[start..]
 }
 
-/// What an escape at the start of a text means, and what follows it; how many
-/// bytes are left where one is not known. As in LLVM, `\x` without two digits,
-/// and its like, count as a character that is none.
+/// Returns the text after an escape, and writes the character. The error is the number of bytes left at an unknown
+/// escape. As in LLVM, escapes such as `\x` without two digits are an invalid character.
 fn unescaped<'a>(text: &'a [u8], out: &mut Vec<u8>) -> Result<&'a [u8], usize> {
     let Some((letter, rest)) = text.get(1..).and_then(<[u8]>::split_first) else { return Err(text.len()) };
     let digits = match letter {

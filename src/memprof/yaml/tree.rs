@@ -432,8 +432,7 @@ impl<'a> Documents<'a> {
 /// A piece of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Node<'a> {
-    /// What LLVM marks when something is wrong with it: a whole scalar, or the
-    /// first byte of what a list or map begins with.
+    /// The range that LLVM marks in messages: a whole scalar, or the first byte of a list or map.
     pub(super) mark: Range<usize>,
     pub(super) content: Content<'a>,
 }
@@ -461,8 +460,7 @@ impl<'a> Node<'a> {
         Error::malformed(detail).at("yaml", self.mark.start as u64)
     }
 
-    /// What to say of a key that stands in its map already, in our words and in
-    /// those of LLVM.
+    /// Returns the message for a key that occurs twice in its map, in our words and in those of LLVM.
     pub(super) fn repeated(&self) -> (String, String) {
         let name = String::from_utf8_lossy(self.scalar("a key").unwrap_or_default()).into_owned();
         (format!("the key {name:?} occurs twice"), format!("duplicated mapping key '{name}'"))

@@ -173,7 +173,7 @@ const BITMAPS: SectionName = SectionName("__llvm_prf_bits", ".lprfb");
 const DATA: SectionName = SectionName("__llvm_covdata", ".lcovd");
 const NAMES: SectionName = SectionName("__llvm_covnames", ".lcovn");
 
-/// What LLVM did not find in an image that has nothing to tell.
+/// LLVM's error for an image without profile data.
 const NO_METADATA: ErrorKind = ErrorKind::NotInBinary { what: "any profile data metadata" };
 
 impl Image {
@@ -314,7 +314,7 @@ impl Image {
         for record in whole.map(|bytes| layout.read(bytes)) {
             let inside = self.counters.contains(&record.counter_ptr);
             let offset = record.counter_ptr.wrapping_sub(self.counters.start);
-            // Functions that the linker dropped have address 0; LLVM warns of them, which says nothing.
+            // Functions that the linker dropped have address 0. LLVM's warning about them is not useful.
             if !inside || !seen.insert(offset) {
                 continue;
             }

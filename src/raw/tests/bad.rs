@@ -4,7 +4,7 @@ use super::dump;
 use crate::compat::Compat;
 use std::path::Path;
 
-/// What a reader says of a file in `testdata/bad`.
+/// The errors of a file in `testdata/bad`.
 struct Bad {
     file: &'static str,
     /// Part of our message; `""` for a file that is accepted.
@@ -18,16 +18,15 @@ const fn bad(file: &'static str, ours: &'static str, llvm: &'static str) -> Bad 
 }
 
 const CORRUPT: &str = "invalid instrumentation profile data (file header is corrupt)";
-/// What LLVM 22 says of every file of raw version 11.
+/// The error of LLVM 22 for every file of raw version 11.
 const VERSION_11: &str = "raw profile version mismatch: Profile uses raw profile format version = 11; expected version = \
                           10\nPLEASE update this tool to version in the raw profile, or regenerate raw profile with \
                           expected version.";
 const UNCOMPRESS: &str = "failed to uncompress data (zlib)";
 const BEYOND: &str = "malformed instrumentation profile data: value profile address is greater than total size";
 
-/// LLVM's texts are those of llvm-profdata 22, except where it crashes:
-/// `endless-length-of-names`, `huge-value-sites`, and `names-beyond-section`,
-/// where it reads beyond its buffer and accepts the file by luck.
+/// LLVM's messages are those of llvm-profdata 22, except for files that crash it: `endless-length-of-names`,
+/// `huge-value-sites`, and `names-beyond-section`, for which it reads beyond its buffer.
 const FILES: [Bad; 49] = [
     bad("bad-zlib", "section names, byte 0x38a: cannot decompress", UNCOMPRESS),
     bad(

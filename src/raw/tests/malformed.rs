@@ -202,7 +202,7 @@ fn coff_differences_that_cross_zero_are_cut_to_32_bits() {
     profile.functions.push_record(f, &FunctionRecord::new(1, vec![4, 5]));
     let file = File::of(&profile, Encoding { version: 8, ..V10 });
     let pointer = file.data_start() + 16;
-    // The counters lie 8 bytes behind the record, the section begins 8 before it.
+    // The counters are 8 bytes after the record, the section begins 8 bytes before it.
     let mut bytes = file.bytes.clone();
     let section =
         RawReader::new(&bytes, RawOptions::default()).unwrap().profile().section_range(super::super::Section::Counters);
@@ -336,7 +336,7 @@ fn a_profile_without_records_needs_its_image() {
     assert!(matches!(error.kind(), ErrorKind::MissingCorrelation), "{error}");
     let image = Hint::GiveImage { part: ImagePart::Sections, build_id: Some("abab".to_string()) };
     assert_eq!(error.hint(), Some(&image));
-    assert_eq!(image.to_string(), "give the unstripped image with build id abab");
+    assert_eq!(image.to_string(), "pass the unstripped image with build id abab");
     assert_eq!(dump(&counters_only().bytes, Compat::Llvm22).unwrap(), "", "LLVM takes it for an empty profile");
 
     let image = OneFunction;

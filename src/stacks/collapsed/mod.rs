@@ -57,18 +57,17 @@ pub struct TextOptions {
     /// Folded text whose folder left the `;` inside `Lapp/Main;::loop`: glue
     /// what it cut apart. Default: `false`, such lines are refused.
     pub perf_raw: bool,
-    /// Take values that are no samples, as in profiles of allocations and
-    /// locks. Default: `false`, such profiles are refused.
+    /// Whether to accept values that are not samples, as in profiles of allocations and locks. Default: `false`, such
+    /// profiles are rejected.
     pub accept_weights: bool,
 }
 
 /// Lines that are looked at where none has the mark of a stack.
 const FEW_LINES: usize = 16;
 
-/// What speaks for stacks in text: the first two lines end in a blank and a
-/// number, and hold frames with `;` between them. Stacks of one frame have none: then
-/// all of the first lines have to end so. Where other lines are among the first, half of
-/// the first must be stacks. So does a sample of `perf script`.
+/// Detects stacks in text. Either the first two lines end in a blank and a number, and have frames separated by `;`;
+/// or, because stacks of one frame have no `;`, all of the first lines end like that. If other lines are among the
+/// first, half of the first lines must be stacks. A sample of `perf script` is also detected.
 pub fn text_evidence(head: &Head<'_>) -> Option<Confidence> {
     if script::is_script(head.bytes()) {
         return Some(Confidence::Certain);

@@ -289,8 +289,7 @@ impl<'data> Reader<'data> {
         Ok(value)
     }
 
-    /// A number of things that take at least one byte each, of which there can
-    /// be no more than bytes left.
+    /// Reads the number of items that take at least one byte each, so there cannot be more than bytes left.
     pub(super) fn count(&mut self, field: &'static str) -> Result<u32> {
         let at = self.position();
         let count = self.int(field)?;
@@ -375,6 +374,6 @@ mod tests {
             texts,
             [Text::Null, Text::Empty, Text::Pooled(9), Text::Utf8(b"hi"), Text::Latin1(&[0xe9]), Text::Chars(113, 2)]
         );
-        assert!(reader.text("t").unwrap_err().to_string().contains("unknown text encoding 6"));
+        assert!(reader.text("t").unwrap_err().to_string().contains("unknown string encoding 6"));
     }
 }

@@ -1,5 +1,5 @@
-//! The events of a chunk: samples, and the events that were asked for, are added
-//! up by what they refer to, all others are passed over unread.
+//! The events of a chunk. Samples and requested events are added by stack, thread and type; all others are skipped
+//! unread.
 
 use crate::call_chains::{Certainty, MAX_HITS, SampleSource, Unit, Weight};
 use crate::error::{Error, Result};
@@ -331,12 +331,12 @@ impl Pools {
 
 // Options of recordings: event types, weight, time.
 
-/// What is read of a recording in addition to its samples.
+/// The events to read from a recording in addition to its samples.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct RecordingOptions {
-    /// Events that are no samples of time, such as allocations, to be read as
-    /// well. All others are only counted. Default: none.
+    /// Event types that are not samples of time, such as allocations, to read as well. Others are only counted.
+    /// Default: none.
     pub events: Vec<SampleSource>,
     /// By what events are counted. Default: nanoseconds or bytes.
     pub weight: Weight,
@@ -417,8 +417,7 @@ fn parse_span(text: &str) -> Option<u64> {
     nanos_of(whole.parse().ok()?, fraction, unit)
 }
 
-/// So many units and a decimal fraction of one, in nanoseconds; no sign, and no
-/// more than nine digits of fraction.
+/// Returns a number of units and a decimal fraction in nanoseconds. No sign, and at most nine digits in the fraction.
 fn nanos_of(whole: u64, fraction: &str, unit: u64) -> Option<u64> {
     if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

@@ -1,7 +1,7 @@
-//! The metadata event: which types there are, and the order of their fields.
+//! The metadata event: the types, and the order of their fields.
 //!
-//! After the event's own fields come a list of texts and a tree of elements
-//! whose names, attributes and values are numbers in that list:
+//! After the event's own fields come a list of strings and a tree of elements. The names, attributes and values of
+//! elements are indexes into the list:
 //!
 //! ```text
 //! root
@@ -279,12 +279,12 @@ impl Types {
         self.classes.iter().position(|class| class.name == name)
     }
 
-    /// Prepares passing over values of a class and of its fields; must come
-    /// before [`skip_value`](Self::skip_value) and [`skip_field`](Self::skip_field).
+    /// Prepares skipping values of a class and its fields. Call it before [`skip_value`](Self::skip_value) and
+    /// [`skip_field`](Self::skip_field).
     ///
     /// # Errors
     ///
-    /// Malformed when the class contains itself or a class that is not described.
+    /// Malformed if the class contains itself, or a class without a description.
     pub(super) fn prepare(&mut self, class: ClassIndex) -> Result<()> {
         self.plan(class, MAX_NESTING)?;
         for position in 0..self.classes[class].fields.len() {

@@ -13,13 +13,11 @@
 //! | 2.0 | JDK 9 to 13, OpenJDK 8 from update 262, async-profiler |
 //! | 2.1 | JDK 14 and later, GraalVM Native Image |
 //!
-//! Only events that are samples are decoded (`jdk.ExecutionSample`,
-//! `jdk.NativeMethodSample`, `jdk.CPUTimeSample`, `profiler.WallClockSample`),
-//! and those of [`RecordingOptions::events`]: allocations, locks, waiting, reads
-//! and writes, of which nothing but stack, thread, time and weight is read. A
-//! recording may hold environment variables, system properties and process
-//! lists, and none of that is read. Field order and type numbers come from the
-//! metadata. A number in one chunk says nothing about another chunk.
+//! Only samples are decoded (`jdk.ExecutionSample`, `jdk.NativeMethodSample`, `jdk.CPUTimeSample`,
+//! `profiler.WallClockSample`), and the event types of [`RecordingOptions::events`]: allocations, locks, waits, reads
+//! and writes, of which only stack, thread, time and weight are read. A recording may contain environment variables,
+//! system properties and process lists; none of these are read. The metadata determines the field order and the type
+//! numbers. Numbers are valid only within one chunk.
 
 mod chunk;
 mod events;

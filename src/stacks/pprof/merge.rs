@@ -1,9 +1,8 @@
-//! Profiles added up by whole stack and labels.
+//! Merges of profiles by whole stack and labels.
 //!
-//! What two profiles call the same is made the same: texts by their bytes,
-//! functions by all they say (the line on which they begin included, which Go's
-//! compiler needs), mappings by size and build, locations relative to their
-//! mapping, since programs are loaded at other addresses each time.
+//! Equal items of the profiles are unified: strings by their bytes; functions by all their data, including the start
+//! line, which Go's compiler needs; mappings by size and build; locations by their offset in the mapping, because
+//! programs are loaded at different addresses.
 
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
@@ -183,8 +182,7 @@ impl Merger {
         format!("{}/{}", text(of.kind), text(of.unit))
     }
 
-    /// What stands beside the samples: the first profile that says something
-    /// is believed; times add up.
+    /// Adds the other data of a profile. Values come from the first profile that has them; durations are added.
     fn add_head(&mut self, other: &Profile, places: &mut Places) {
         let is_first = self.inputs == 0;
         let mut string = |id| self.strings_of(other, id, places);

@@ -1,9 +1,8 @@
-//! pprof in.
+//! The reader of pprof.
 //!
-//! The top level is walked several times, and what others refer to is read
-//! first: texts, then mappings and functions, then locations, then samples. So
-//! every reference is checked where it stands, and nothing is kept twice.
-//! Memory grows with the bytes that are there; no number in the file is a size.
+//! The top level is read several times, so that referenced items come first: strings, then mappings and functions, then
+//! locations, then samples. So every reference is checked immediately, and no data is stored twice. Memory grows with
+//! the number of bytes in the file, because no number in the file is a size.
 
 use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Endian};
@@ -19,10 +18,9 @@ pub const FORMAT: &str = "pprof profile";
 ///
 /// # Errors
 ///
-/// Truncated and malformed, with the byte offset: fields that end behind their
-/// message, texts and ids that are not there, ids given twice, samples with
-/// another number of values than there are types. Limit exceeded for texts
-/// longer than [`Limits::name_bytes`] and stacks deeper than [`Limits::context_depth`].
+/// Truncated and malformed, with the byte offset: fields that exceed their message, missing strings and ids, duplicate
+/// ids, samples with a wrong number of values. Limit exceeded for strings longer than [`Limits::name_bytes`] and stacks
+/// deeper than [`Limits::context_depth`].
 pub fn read(data: &[u8], limits: &Limits) -> Result<(Profile, Vec<Warning>)> {
     let mut reader = Reader::new(data, limits);
     reader.read().map_err(|error| error.in_format(FORMAT))?;
@@ -376,10 +374,9 @@ impl Scratch {
 
 // Whether bytes are a pprof profile.
 
-/// Whether `data`, perhaps cut, is a protocol buffer that begins as writers of
-/// pprof begin, with the types of values, before which only single numbers stand:
-/// a type is a message of at most two numbers. What follows has a tag of the schema.
-/// A profile without values consists of the first string, which is empty.
+/// Returns true if `data`, which may be truncated, is a protocol buffer that begins like a pprof: with sample types,
+/// before which there are only single numbers. A type is a message of at most two numbers. The next field must have a
+/// tag of the schema. A profile without values consists of the first string, which is empty.
 pub fn is_pprof(data: &[u8]) -> bool {
     if data == [0x32, 0] {
         return true;

@@ -20,8 +20,8 @@ use regex::Regex;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ValueChoice {
-    /// Kind, or kind and unit: `cpu`, `cpu/nanoseconds`. Default: the sorts of
-    /// samples that this library itself writes, else [`Profile::main_value`].
+    /// Kind, or kind and unit: `cpu`, `cpu/nanoseconds`. Default: the event types that this library itself writes,
+    /// otherwise [`Profile::main_value`].
     pub name: Option<String>,
 }
 
@@ -85,13 +85,12 @@ fn unit_name(unit: Unit) -> &'static str {
 /// Marks the `system_name` of a Java method.
 const JAVA: &str = "java:";
 
-/// Adds the stacks of a profile to a table. Frames that its `drop_frames` names
-/// are left out with all they call, as viewers of pprof do.
+/// Adds the stacks of a profile to a table. Frames that match its `drop_frames` are dropped with their callees, as in
+/// pprof viewers.
 ///
 /// # Errors
 ///
-/// Usage for a value that is not there; malformed when `drop_frames` or
-/// `keep_frames` is no regular expression.
+/// Usage for a value that does not exist; malformed if `drop_frames` or `keep_frames` is not a regular expression.
 pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTable) -> Result<Vec<Warning>> {
     let columns = choice.columns(profile)?;
     let mut adder = Adder {

@@ -158,10 +158,10 @@ fn each_fault_is_named_with_its_place() {
             sample(vec![(1, P(vec![3])), (2, P(vec![1, 1]))]),
             "section sample, byte 0xe: malformed: location 3 does not exist, there are 2",
         ),
-        (sample(vec![(1, N(u64::MAX)), (2, P(vec![1, 1]))]), "location 18446744073709551615 is not there"),
+        (sample(vec![(1, N(u64::MAX)), (2, P(vec![1, 1]))]), "location 18446744073709551615 does not exist"),
         (sample(vec![(2, P(vec![1]))]), "a sample has 1 values, expected 2"),
         (sample(vec![]), "a sample has 0 values, expected 2"),
-        (sample(vec![(3, M(vec![(1, N(99))]))]), "section label, byte 0x10: malformed: text 99 is not there"),
+        (sample(vec![(3, M(vec![(1, N(99))]))]), "section label, byte 0x10: malformed: string 99 does not exist"),
     ] {
         let error = read(&data, &Limits::default()).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}\nexpected {expected}");
@@ -352,7 +352,7 @@ fn stacks_have_inlined_frames_one_by_one() {
     assert_eq!(by_time.total_hits(), 30);
     let error = add_to_table(&profile(), &ValueChoice::named("heap"), &mut by_time).unwrap_err();
     assert_eq!(error.to_string(), "the profile has no sample type heap");
-    assert_eq!(error.hint(), Some(&"values: samples/count, cpu/nanoseconds".into()));
+    assert_eq!(error.hint(), Some(&"choose one of samples/count, cpu/nanoseconds".into()));
 }
 
 #[test]
@@ -380,7 +380,7 @@ fn negative_samples_are_dropped() {
     let mut table = StackTable::new();
     let warnings = add_to_table(&profile, &ValueChoice::default(), &mut table).unwrap();
     assert_eq!(table.total_hits(), 3);
-    assert!(warnings[0].message.starts_with("1 sample below zero"), "{warnings:?}");
+    assert!(warnings[0].message.starts_with("1 sample with a negative value"), "{warnings:?}");
     assert!(warnings[1].message.starts_with("1 sample with labels"), "{warnings:?}");
 }
 
@@ -400,7 +400,7 @@ fn java_stacks_survive_the_way_there_and_back() {
     let mut table_of_text = StackTable::new();
     read_stacks(text.as_bytes(), &TextOptions::default(), &Limits::default(), &mut table_of_text).unwrap();
     let (profile, losses) = from_table(&table_of_text);
-    // Text calls what is no Java method native.
+    // In text, functions that are not Java methods are native.
     assert_eq!((losses.kinds, losses.words().len()), (1, 1));
     assert_eq!(profile.text(profile.functions[0].name), "memcpy");
     assert_eq!(profile.text(profile.functions[1].name), "app.Main.loop(int)");
