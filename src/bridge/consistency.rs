@@ -9,7 +9,7 @@ use super::content::{ContextCounts, TypeCounts, gather};
 use super::decode::own_records;
 use super::demangle::method_of_pgo_name;
 use super::extension::{self, Extension};
-use super::foreign::{METHOD_TARGETS, MethodTargets, foreign};
+use super::sections::{METHOD_TARGETS, MethodTargets, foreign};
 use super::spelling::{EncodedNames, identity};
 use super::to_iprof::{ToIprofOptions, find_method, sections};
 use crate::error::{Error, Result};

@@ -3,12 +3,12 @@
 use super::decode::{BridgeRecord, add_records, own_records};
 use super::demangle::method_of_pgo_name;
 use super::extension::{self, Extension};
-use super::foreign::{
-    ForeignOptions, ForeignParts, LLVM_NAME, METHOD_TARGETS, MethodTargets, add_foreign, foreign, is_plain,
-};
 use super::notation::MethodIdentity;
 use super::records::PROFILE_KIND;
 use super::resolve_branches::resolve_branches;
+use super::sections::{
+    ForeignOptions, ForeignParts, LLVM_NAME, METHOD_TARGETS, MethodTargets, add_foreign, foreign, is_plain,
+};
 use crate::error::Result;
 use crate::iprof::{BranchClash, Document, MethodHandle, Table, Tables};
 use crate::model::{FunctionTable, Loss, LossKind, Losses, Profile, ProfileKind, RecordId, TemporalProfile, ValueKind};

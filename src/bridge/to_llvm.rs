@@ -3,8 +3,8 @@
 use super::consistency::{Ownership, Trust};
 use super::content::gather;
 use super::extension;
-use super::foreign::{LLVM_NAME, METHOD_TARGETS};
 use super::records::{NamedRecord, PROFILE_KIND, RecordForm, RecordMaker};
+use super::sections::{LLVM_NAME, METHOD_TARGETS};
 use super::spelling::EncodedNames;
 use crate::error::{Error, Result};
 use crate::iprof::document::EntryMember;

@@ -1,17 +1,17 @@
 //! The module that knows every format: it opens inputs with the right reader,
 //! hands files to workers, drives merging and chooses the writer.
 
-mod ask;
 pub(crate) mod check;
 pub(crate) mod describe;
 pub mod diff;
+pub mod directories;
+mod dispatch;
+pub mod drawings;
 #[cfg(feature = "correlate")]
 pub mod fit;
-pub mod folders;
 pub mod input_totals;
 pub mod merge;
 pub mod partial;
-pub mod pictures;
 pub mod plan;
 #[cfg(feature = "correlate")]
 pub mod probes;
@@ -28,8 +28,8 @@ pub use crate::driver::trace::{WorkerTrace, predicted, take_traces};
 pub use crate::instr::encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
 pub use crate::instr::open::{ReadOptions, open_reader};
 pub use crate::instr::target::{Evidence, Reason, Target, TargetRequest, TargetSource};
-pub use ask::{check_file, describe, diff_files};
 pub use diff::FileDiff;
+pub use dispatch::{check_file, describe, diff_files};
 pub use merge::{
     Facts, FactsRequest, FailureMode, InputOutcome, InputReport, InputVersion, MergeOptions, MergeReport, Minimums,
     RecordError, Silent, merge_files, merge_for_output,

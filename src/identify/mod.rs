@@ -4,8 +4,8 @@
 //! all identified here, from equally many bytes. Each family evaluates the evidence for its formats, and the strongest
 //! evidence wins. Text without evidence is text of an unsupported format.
 
-mod foreign;
 mod format;
+mod other_formats;
 pub(crate) mod sample_profiles;
 
 pub use format::{Family, Format};
@@ -35,7 +35,7 @@ impl Identity {
 type Evidence = fn(&Head<'_>) -> Option<(Format, Confidence)>;
 
 /// All evaluations. If two have the same confidence, the first wins: formats with a magic number precede line formats.
-const EVIDENCE: [Evidence; 6] = [instr, sample_profiles::evidence, memprof, iprof, foreign::evidence, stacks];
+const EVIDENCE: [Evidence; 6] = [instr, sample_profiles::evidence, memprof, iprof, other_formats::evidence, stacks];
 
 /// Identifies an input by its beginning.
 ///

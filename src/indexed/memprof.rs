@@ -52,9 +52,11 @@ const SUMMARY_SINCE: usize = 4;
 /// Fields that LLVM 22 knows; it takes the id 0 for one as well.
 const FIELDS: u64 = 28;
 
-/// Checks a section as far as llvm-profdata 22 does whenever it opens a file: the version, the schema, and the names of static data. The section begins at byte `offset` of the file, and may reach into the next one.
+/// Checks a section as far as llvm-profdata 22 does whenever it opens a file: the version, the schema, and the names of
+/// static data. The section begins at byte `offset` of the file, and may reach into the next one.
 ///
-/// The header of versions 0 and 1, which llvm-profdata 22 does not read, is checked too, unless they are rejected (`newest_only`).
+/// The header of versions 0 and 1, which llvm-profdata 22 does not read, is checked too, unless they are rejected
+/// (`newest_only`).
 ///
 /// # Errors
 ///

@@ -1,6 +1,6 @@
 //! Output files that are replaced atomically.
 
-use super::steps::{Step, step, writing};
+use super::system_calls::{Step, step, writing};
 use super::temporary::{self, Temporary};
 use crate::compression::Compression;
 use crate::error::{Error, Result};

@@ -1,9 +1,9 @@
 //! Changes to whole documents: dropping parts, the canonical form, and repairs.
 //!
 //! The canonical form is equal for files of equal content. Types are in order of name, methods of identity, contexts of
-//! their frames, all numbered from 0. Equal contexts are merged, branch rows are in order of (index, BCI), types of a site
-//! in order of name. Empty sections and members that are not part of the format are dropped. The version is the lowest
-//! that has every section used.
+//! their frames, all numbered from 0. Equal contexts are merged, branch rows are in order of (index, BCI), types of a
+//! site in order of name. Empty sections and members that are not part of the format are dropped. The version is the
+//! lowest that has every section used.
 //!
 //! A repair starts with reading, which drops damaged entries. Then it removes what strict or careless readers reject:
 //! entries without rows, impossible receivers, sections of packed counts, repeated declarations and entries.
@@ -116,7 +116,9 @@ impl Document {
     /// when there are instance-of profiles.
     pub fn convert_to(&mut self, version: Version) -> Result<()> {
         if version < Version::V1_0 || version.major > 1 || version.minor > 1 {
-            return Err(Error::usage(format!("cannot write version {version}; supported versions are 1.0.0 and 1.1.0")));
+            return Err(Error::usage(format!(
+                "cannot write version {version}; supported versions are 1.0.0 and 1.1.0"
+            )));
         }
         if version < Version::V1_1 && self.has_instanceof() {
             if !self.sections.instanceofs.is_empty() {

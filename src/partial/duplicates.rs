@@ -24,7 +24,8 @@ struct Source {
 }
 
 impl Duplicates {
-    /// Creates it for one input of a merge: a partial merge with the inputs that it holds, or a profile as its only one.
+    /// Creates it for one input of a merge: a partial merge with the inputs that it holds, or a profile as its only
+    /// one.
     pub fn of<'i>(path: &Path, is_partial: bool, inputs: impl IntoIterator<Item = &'i PartialInput>) -> Self {
         let keys = inputs.into_iter().filter_map(|input| Some((input.path.file_name()?.to_os_string(), input.digest?)));
         Self { seen: keys.map(|key| (key, Source { path: path.to_path_buf(), is_partial })).collect() }

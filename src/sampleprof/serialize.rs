@@ -1,7 +1,7 @@
 //! Serializes sample profiles with serde (feature `serde`).
 //!
-//! All records are in one list. An inlined callee follows its function and is one level deeper, as in the text format, so
-//! deep inlining does not nest the serialized form.
+//! All records are in one list. An inlined callee follows its function and is one level deeper, as in the text format,
+//! so deep inlining does not nest the serialized form.
 
 use super::{
     BodyEntry, CallSite, CallTarget, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, NameId,

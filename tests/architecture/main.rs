@@ -1,8 +1,8 @@
 //! Keeps the order of the house: which module may use which (see `src/lib.rs`), that no files of a module use each
 //! other in a circle, and that the program takes from the library only what others may take.
 
+mod fixtures;
 mod graph;
-mod made_up;
 mod public_api;
 mod rules;
 mod sources;

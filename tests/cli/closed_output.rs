@@ -142,7 +142,7 @@ fn a_report_whose_reader_leaves_after_the_first_line_keeps_the_exit_code() {
 }
 
 #[test]
-fn a_standard_error_that_nobody_reads_does_not_change_the_exit_code() {
+fn a_closed_standard_error_does_not_change_the_exit_code() {
     let folder = folder();
     for (code, line) in [
         (0, "merge -o out.profdata a.proftext"),

@@ -38,7 +38,7 @@ fn document(folder: &Folder, line: &str, code: i32) -> Value {
 }
 
 #[test]
-fn message_document_and_gates_count_what_is_written() {
+fn message_document_and_thresholds_count_the_output() {
     let folder = folder();
     for (line, functions) in [
         ("run.profraw -o x.profdata", 9),

@@ -194,7 +194,7 @@ fn a_partial_merge_keeps_the_properties_of_its_inputs() {
 }
 
 #[test]
-fn files_without_a_record_are_no_evidence_and_do_not_count() {
+fn files_without_records_do_not_affect_the_target() {
     let folder = Folder::new();
     let tables = r#"{"version":"1.0.0","types":[{"id":0,"name":"int"}],"methods":[]}"#;
     let blank = [
@@ -385,7 +385,11 @@ fn a_named_pipe_is_not_drained() {
 fn unknown_targets_are_errors_and_nothing_is_written() {
     let folder = Folder::new();
     for (target, options, words) in [
-        (None, "--for llvm-99", vec!["LLVM 99 is newer than LLVM 23", "--for llvm-N", "the newest known release is llvm-23"]),
+        (
+            None,
+            "--for llvm-99",
+            vec!["LLVM 99 is newer than LLVM 23", "--for llvm-N", "the newest known release is llvm-23"],
+        ),
         (None, "--for rustc-1.101", vec!["rustc 1.101 is newer than rustc 1.100", "--for llvm-N"]),
         (None, "--for llvm16", vec!["unknown toolchain \"llvm16\"", "use llvm-16"]),
         (None, "--for rustc", vec!["unknown toolchain \"rustc\"", "rustc-1.75"]),
@@ -411,7 +415,7 @@ fn unknown_targets_are_errors_and_nothing_is_written() {
 }
 
 #[test]
-fn rustc_1_99_reads_what_llvm_23_writes() {
+fn rustc_1_99_reads_profiles_of_llvm_23() {
     let folder = Folder::new();
     for (toolchain, version) in [("rustc-1.98", 13), ("rustc-1.99", 14), ("rustc-1.100", 14), ("xcode-26.4", 12)] {
         let finished = run(&folder, None, &format!("merge -o out --for {toolchain}"), &["raw/clang-22-ir.profraw"]);

@@ -2,7 +2,7 @@
 //! such a compiler, merged by the command line of each client, read by the
 //! compiler and the coverage tool of the same release.
 
-use super::desk::{available, find};
+use super::workspace::{available, find};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

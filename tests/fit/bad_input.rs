@@ -96,7 +96,10 @@ fn a_small_program_is_read_as_it_is() {
 
 #[test]
 fn programs_without_instrumentation_are_refused_with_advice() {
-    refusal(&elf(&[part(".text", vec![0; 16])]), "the program has no data records (__llvm_prf_data) and no coverage map");
+    refusal(
+        &elf(&[part(".text", vec![0; 16])]),
+        "the program has no data records (__llvm_prf_data) and no coverage map",
+    );
     refusal(&elf(&[]), "hint: the program is stripped, or was never instrumented");
 }
 

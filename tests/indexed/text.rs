@@ -84,7 +84,7 @@ fn as_llvm_such_names_break_as_there() {
 }
 
 #[test]
-fn every_name_round_trips_and_llvm_reads_what_it_supports() {
+fn every_name_round_trips_and_llvm_reads_supported_names() {
     let odd: Vec<&[u8]> =
         vec![b"", b"#c", b"12", b"34", b":x", b"a\nb", b"z\r", b"n\0ul", b"% %", b"$d", b"plain", b"\xff\xfe"];
     for first in 0..odd.len() {

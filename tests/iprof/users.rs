@@ -148,7 +148,10 @@ fn branches_alone_are_not_a_flame_graph() {
     for baseline in [&[][..], &["--baseline", "b.iprof"]] {
         let arguments = [&["flamegraph", "b.iprof", "-o", "b.svg"], baseline].concat();
         let said = fail(1, folder.path(), &arguments);
-        assert!(said.contains("no stacks to draw") && said.contains("use `profbridge report` to show branches"), "{said}");
+        assert!(
+            said.contains("no stacks to draw") && said.contains("use `profbridge report` to show branches"),
+            "{said}"
+        );
         assert!(!folder.path().join("b.svg").exists());
     }
     succeed(folder.path(), &["report", "b.iprof", "-o", "b.html"]);

@@ -6,8 +6,8 @@ use profbridge::call_chains::Selection;
 use profbridge::call_chains::{statistics, write_statistics};
 use profbridge::driver::diff::DiffOptions;
 use profbridge::families::diff::stacks::diff_stacks;
+use profbridge::families::drawings::{View, read_content};
 use profbridge::families::fit::{FitOptions, fit_files};
-use profbridge::families::pictures::{View, read_content};
 use profbridge::families::read::stacks::{StackOptions, read_stacks};
 use profbridge::families::{
     ReadOptions, check_file, describe, diff_files, iprof_statistics, order_file, overlap_files, show_file,

@@ -228,8 +228,8 @@ fn a_stripped_program_is_refused_with_the_reason() {
     let raw = RawMemProf::read(&dump, &Limits::default()).unwrap();
     let program = Program::new(Path::new("stripped"), bytes, &Limits::default()).unwrap();
     let error = raw::resolve(&raw, &[Arc::new(program)], Release::DEFAULT).unwrap_err();
-    assert!(error.to_string().contains("is in a function that the program's debug info names"), "{error}");
-    assert!(error.hint().unwrap().to_string().contains("must not be stripped"));
+    assert!(error.to_string().contains("the program's debug info has no function"), "{error}");
+    assert!(error.hint().unwrap().to_string().contains("pass the unstripped program"));
     assert_eq!(
         error.llvm_message(),
         "malformed instrumentation profile data: no entries in callstack map after symbolization"
@@ -239,8 +239,8 @@ fn a_stripped_program_is_refused_with_the_reason() {
 #[test]
 fn pictures_have_the_totals_of_the_report() {
     use profbridge::call_chains::Selection;
-    use profbridge::families::pictures::memprof::AllocationUnit;
-    use profbridge::families::pictures::{Content, read_content};
+    use profbridge::families::drawings::memprof::AllocationUnit;
+    use profbridge::families::drawings::{Content, read_content};
     use profbridge::families::read::stacks::StackOptions;
     use profbridge::memprof::report::{MemoryReport, ReportOptions};
     for stem in stems(22) {

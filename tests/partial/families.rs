@@ -229,7 +229,7 @@ proptest! {
         let mut expected_heard = Heard::default();
         let expected = iprof_outcome(merge_iprof_files(&inputs, &options.iprof, &mut expected_heard));
         let Partial::Iprof(kept) = in_parts(&inputs, Family::Iprof, &options, &mut cuts.into_iter()) else { panic!() };
-        let inputs = profbridge::families::partial::kept_inputs(&kept, &options.iprof.read.limits).expect("sound");
+        let inputs = profbridge::families::partial::stored_inputs_inputs(&kept, &options.iprof.read.limits).expect("sound");
         let mut heard = Heard::default();
         let found = iprof_outcome(merge_iprof_files(&inputs, &options.iprof, &mut heard));
         let plain = |heard: &Heard| heard.0.iter().map(|line| line.split(" Failed(").next().unwrap_or_default().to_string()).collect::<Vec<_>>();

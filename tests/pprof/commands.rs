@@ -33,13 +33,13 @@ fn check_reports_whether_go_accepts_a_profile() {
     );
     assert!(said.contains("hint: take a CPU profile"), "{said}");
     // What is called as the compiler wants it is meant for it.
-    folder.says("convert heap.pprof -o default.pgo");
+    folder.stderr_of("convert heap.pprof -o default.pgo");
     let (said, _) = folder.ends(3, "check default.pgo");
     assert!(said.contains("unusable") && said.contains("error: pprof.go-value"), "{said}");
     let (report, _) = folder.ends(3, "check squares.pprof default.pgo --json");
     assert_has_schema(&serde_json::from_str(&report).unwrap(), "check-2.json");
     // Damage is named where it is, not taken for another format.
-    folder.says("convert squares.pprof -o plain.pb");
+    folder.stderr_of("convert squares.pprof -o plain.pb");
     let mut damaged = folder.read("plain.pb");
     let last = damaged.len() - 1;
     damaged[last] ^= 0x80;
@@ -79,11 +79,11 @@ fn show_counts_samples_or_the_requested_value() {
 #[test]
 fn a_profile_merged_alone_keeps_everything() {
     let folder = Folder::new("alone");
-    folder.says("merge squares.pprof -o once.pprof");
-    folder.says("merge once.pprof -o twice.pprof");
+    folder.stderr_of("merge squares.pprof -o once.pprof");
+    folder.stderr_of("merge once.pprof -o twice.pprof");
     assert_eq!(folder.read("once.pprof"), folder.read("twice.pprof"));
     let collapsed = |name: &str| {
-        folder.says(&format!("convert {name} -o {name}.collapsed"));
+        folder.stderr_of(&format!("convert {name} -o {name}.collapsed"));
         folder.text(&format!("{name}.collapsed"))
     };
     assert_eq!(collapsed("squares.pprof"), collapsed("once.pprof"));
@@ -155,12 +155,12 @@ fn inflated_size_is_bounded() {
 #[test]
 fn a_sum_is_trimmed_to_stacks_or_bytes() {
     let folder = Folder::new("trim");
-    let said = folder.says("merge squares.pprof circles.pprof --max-stacks=7 -o few.pgo");
+    let said = folder.stderr_of("merge squares.pprof circles.pprof --max-stacks=7 -o few.pgo");
     assert!(
         said.contains("those with the lowest values") && said.contains("few.pgo: 7 stacks from 2 inputs"),
         "{said}"
     );
-    folder.says("merge squares.pprof circles.pprof --max-bytes=1000 -o small.pgo");
+    folder.stderr_of("merge squares.pprof circles.pprof --max-bytes=1000 -o small.pgo");
     let size = folder.read("small.pgo").len();
     assert!((800..=1000).contains(&size), "{size}");
     assert!(folder.shows("check few.pgo small.pgo").matches("pprof.go-takes").count() == 2);
@@ -173,13 +173,13 @@ fn a_sum_is_trimmed_to_stacks_or_bytes() {
 #[test]
 fn losses_of_other_formats_are_reported() {
     let folder = Folder::new("losses");
-    let said = folder.says("convert squares.pprof -o a.collapsed");
+    let said = folder.stderr_of("convert squares.pprof -o a.collapsed");
     assert!(said.contains("samples with labels, which were dropped"), "{said}");
     assert!(said.contains("dropped start lines, source files, addresses and mappings of pprof profiles"), "{said}");
     assert!(folder.text("a.collapsed").contains("main.main;main.work;main.sum;main.square.area;main.mix "));
     let said = folder.fails("convert squares.pprof -o a.iprof");
     assert!(said.contains("no stacks are left to write"), "{said}");
-    let said = folder.says("convert squares.pprof a.collapsed -o both.pprof");
+    let said = folder.stderr_of("convert squares.pprof a.collapsed -o both.pprof");
     assert!(said.contains("start lines"), "{said}");
 }
 
@@ -192,17 +192,17 @@ fn boxes(svg: &str) -> Vec<&str> {
 #[test]
 fn pictures_are_drawn_as_they_are_called() {
     let folder = Folder::new("pictures");
-    folder.says("flamegraph squares.pprof --baseline circles.pprof -o a.svg");
+    folder.stderr_of("flamegraph squares.pprof --baseline circles.pprof -o a.svg");
     let svg = folder.text("a.svg");
     assert!(svg.starts_with("<?xml") && svg.contains("main.square.area"), "{svg}");
     assert!(svg.contains("no significant change") && svg.contains("+10 points or more"), "the legend");
-    folder.says("report squares.pprof --baseline circles.pprof -o a.html");
+    folder.stderr_of("report squares.pprof --baseline circles.pprof -o a.html");
     assert!(folder.text("a.html").starts_with("<!doctype html>"));
-    folder.says("flamegraph squares.pprof -o only.html");
+    folder.stderr_of("flamegraph squares.pprof -o only.html");
     let page = folder.text("only.html");
     assert!(page.starts_with("<!doctype html>") && !page.contains("Hottest methods"));
-    folder.says("report squares.pprof -o whole.svg");
-    folder.says("flamegraph squares.pprof --title squares.pprof -o same.svg");
+    folder.stderr_of("report squares.pprof -o whole.svg");
+    folder.stderr_of("flamegraph squares.pprof --title squares.pprof -o same.svg");
     assert_eq!(folder.read("whole.svg"), folder.read("same.svg"));
 }
 
@@ -210,16 +210,16 @@ fn pictures_are_drawn_as_they_are_called() {
 fn flame_graphs_show_the_requested_samples() {
     let folder = Folder::new("chosen");
     folder.write("a.collapsed", "a.B.main;a.B.f;a.B.g 6\na.B.main;a.B.g 3\na.B.main;a.B.h 1\n");
-    folder.says("flamegraph a.collapsed -o a.svg");
+    folder.stderr_of("flamegraph a.collapsed -o a.svg");
     let first = "a.B.main: 10 hits, 100.000 %";
     assert_eq!(boxes(&folder.text("a.svg"))[0], first);
-    folder.says("flamegraph a.collapsed --include g --exclude f -o chosen.svg");
+    folder.stderr_of("flamegraph a.collapsed --include g --exclude f -o chosen.svg");
     assert_eq!(boxes(&folder.text("chosen.svg")), ["a.B.main: 3 hits, 100.000 %", "a.B.g: 3 hits, 100.000 %"]);
-    folder.says("flamegraph a.collapsed --reverse -o reversed.svg");
+    folder.stderr_of("flamegraph a.collapsed --reverse -o reversed.svg");
     let reversed = folder.text("reversed.svg");
     assert_eq!(boxes(&reversed)[0], "a.B.g: 9 hits, 90.000 %");
     assert_eq!(boxes(&reversed)[1..3], ["a.B.f: 6 hits, 60.000 %", "a.B.main: 6 hits, 60.000 %"]);
-    folder.says("flamegraph a.collapsed --upright -o upright.svg");
+    folder.stderr_of("flamegraph a.collapsed --upright -o upright.svg");
     let y = |svg: &str| -> u32 {
         let of_first = svg.split(first).nth(1).unwrap();
         of_first.split(" y=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
@@ -237,12 +237,12 @@ fn java_stacks_take_every_road() {
     let folder = Folder::new("roads");
     let text = "app/Main.main([Ljava/lang/String|)V@3;app/Main.loop(I)V@0 42\napp/Main.main([Ljava/lang/String|)V@3;app/Main.loop(I)V@12 2\n";
     folder.write("a.collapsed", text);
-    folder.says("convert a.collapsed -o a.pprof");
-    folder.says("convert a.pprof -o b.iprof");
-    folder.says("convert b.iprof -o c.pb");
-    folder.says("convert c.pb -o d.collapsed");
+    folder.stderr_of("convert a.collapsed -o a.pprof");
+    folder.stderr_of("convert a.pprof -o b.iprof");
+    folder.stderr_of("convert b.iprof -o c.pb");
+    folder.stderr_of("convert c.pb -o d.collapsed");
     assert_eq!(folder.text("d.collapsed"), text);
-    folder.says("merge a.collapsed a.pprof b.iprof --weighted-input=2,c.pb -o sum.collapsed");
+    folder.stderr_of("merge a.collapsed a.pprof b.iprof --weighted-input=2,c.pb -o sum.collapsed");
     assert!(folder.text("sum.collapsed").contains("app/Main.loop(I)V@0 210\n"));
 }
 
@@ -251,7 +251,7 @@ fn forms(folder: &Folder) -> [&'static str; 4] {
     let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/java/shapes-jdk17.jfr.gz");
     std::fs::copy(recording, folder.0.join("a.jfr")).unwrap();
     for name in ["a.collapsed", "a.pprof", "a.iprof"] {
-        folder.says(&format!("convert a.jfr --events execution -o {name}"));
+        folder.stderr_of(&format!("convert a.jfr --events execution -o {name}"));
     }
     ["a.jfr", "a.collapsed", "a.pprof", "a.iprof"]
 }

@@ -1,7 +1,7 @@
 //! Dumps of every release, written for every release, and used by its compiler.
 
 use crate::compilers::releases;
-use crate::desk::{Case, Desk, Optimised};
+use crate::workspace::{Case, Desk, Optimised};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// From here on a large hash of the front end has no bits above the sixtieth.

@@ -4,12 +4,12 @@
 mod bad_files;
 mod clang;
 mod damaged;
+mod flame_graphs;
 mod generate;
 mod genuine;
 mod golden;
 mod laws;
 mod own;
-mod pictures;
 mod profgen;
 mod reports;
 #[path = "../compat/schema.rs"]

@@ -3,9 +3,9 @@
 mod commands;
 mod dialects;
 mod events;
+mod flame_graphs;
 mod gates;
 mod outline;
 mod perf;
-mod pictures;
 mod recordings;
 mod webdriver;

@@ -39,7 +39,7 @@ fn labelled(label: &str, colour: &str, text: &str) {
 }
 
 /// Prints a line without a label on standard error.
-pub(crate) fn say(text: &str) {
+pub(crate) fn status(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", escape(text));
 }
 

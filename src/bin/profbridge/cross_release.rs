@@ -2,7 +2,7 @@
 
 use crate::console;
 use crate::hints::hint_text;
-use crate::refuse::refuse;
+use crate::validate::refuse;
 use clap::{Args, ValueEnum};
 use profbridge::input::{Family, Input};
 use profbridge::instr::cross_release::{Finding, Followed, HashPolicy};

@@ -1,6 +1,6 @@
 //! `flamegraph`: stacks as an SVG or HTML flame graph.
 
-use crate::pictures::{PictureArgs, PictureFormat};
+use crate::drawing::{PictureArgs, PictureFormat};
 use clap::Args;
 use profbridge::Result;
 use profbridge::render::{FlameGraph, Report, Section, SvgOptions, write_html, write_svg};

@@ -86,7 +86,7 @@ pub(crate) fn run(
     if !interprets && !write.pretty && copy(input, output, reported)? {
         return Ok(());
     }
-    let mut say = |text: &str| {
+    let mut note_loss = |text: &str| {
         let warning = Warning::new(text).in_file(&input.path);
         console::warning(&warning);
         reported.warn([&warning]);
@@ -96,7 +96,7 @@ pub(crate) fn run(
     let (mut document, findings) = match read {
         Ok(read) => read,
         Err(error) if !interprets && is_unsupported_major(&error) => {
-            say("unknown version: only the text layout changes");
+            note_loss("unknown version: only the text layout changes");
             return reformat(input, output, write);
         }
         Err(error) => return Err(error.in_file(path)),
@@ -117,27 +117,27 @@ pub(crate) fn run(
             let error = Error::nothing_found(text).in_file(path);
             return Err(error.with_hint("use --allow-empty to write the tables without entries"));
         }
-        say(text);
+        note_loss(text);
     }
     for name in dropped {
         let text = format!("dropped the member \"{name}\", which may refer to dropped entries");
-        say(&text);
+        note_loss(&text);
     }
     if write.canonical {
         for (name, _) in document.members() {
             let text = format!("dropped the member \"{}\", which is not part of the format", iprof::display_name(name));
-            say(&text);
+            note_loss(&text);
         }
         document = iprof::canonical_with(&document, BranchClash::Keep);
     }
     if let Some(version) = arguments.to_version {
         document.convert_to(version)?;
     }
-    tell(reported, &findings);
+    record_findings(reported, &findings);
     write.write(&document, output, None)
 }
 
-fn tell(reported: &mut MergeDocument, findings: &Findings) {
+fn record_findings(reported: &mut MergeDocument, findings: &Findings) {
     reported.warn_of(0, findings.iter().filter(|finding| finding.level != Level::Info).map(ToString::to_string));
 }
 
@@ -156,7 +156,7 @@ fn copy(input: &Input, output: &Path, reported: &mut MergeDocument) -> Result<bo
     let Some(findings) = copied else { return Ok(false) };
     written?;
     print_findings(&input.path, &findings);
-    tell(reported, &findings);
+    record_findings(reported, &findings);
     Ok(true)
 }
 

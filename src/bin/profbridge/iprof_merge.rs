@@ -6,7 +6,7 @@ use crate::iprof_files::{IprofWriteArgs, print_findings};
 use crate::merge_document::{ClashesJson, MergeDocument, SectionCounts};
 use crate::merge_gates::Sum;
 use crate::merge_inputs::warn_of_nothing_shared;
-use crate::words::{PARTIAL_SUFFIX, inputs_of};
+use crate::plural::{PARTIAL_SUFFIX, inputs_of};
 use clap::{Args, ValueEnum};
 use profbridge::families::merge::iprof::{
     IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files,
@@ -208,7 +208,7 @@ impl IprofMerge<'_> {
             skipped.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
         let skipped = if skipped.is_empty() { String::new() } else { format!(", skipped {}", skipped.join(" and ")) };
         let part = if self.partial.is_some() { PARTIAL_SUFFIX } else { "" };
-        console::say(&format!("{}: {list} from {of}{skipped}{part}", self.output.display()));
+        console::status(&format!("{}: {list} from {of}{skipped}{part}", self.output.display()));
     }
 }
 

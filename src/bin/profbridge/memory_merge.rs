@@ -5,7 +5,7 @@ use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::merge_inputs::warn_of_nothing_shared;
 use crate::merge_report::{note, print_warnings, summary};
-use crate::words::number_of;
+use crate::plural::number_of;
 use profbridge::families::merge::memprof::{merge_memory_files, write_yaml_file};
 use profbridge::families::{Facts, FactsRequest, MergeOptions, MergeReport, input_totals};
 use profbridge::input::output::is_standard_output;
@@ -68,7 +68,7 @@ impl Sum for MemorySum<'_> {
         write_yaml_file(&self.memory, run.output)?;
         document.wrote(run.output, Family::MemProf.name());
         if !run.quiet && !run.json && !is_standard_output(run.output) {
-            console::say(&summary(facts, report, run.output, self.options.salvage));
+            console::status(&summary(facts, report, run.output, self.options.salvage));
         }
         Ok(())
     }

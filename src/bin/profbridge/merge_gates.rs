@@ -139,13 +139,13 @@ mod tests {
     use std::cell::Cell;
 
     /// Two inputs, one of which counts three times as much as the other.
-    struct MadeUp<'a> {
+    struct TwoInputs<'a> {
         inputs: [Input; 2],
         lacks: Option<&'static str>,
         written: &'a Cell<bool>,
     }
 
-    impl Sum for MadeUp<'_> {
+    impl Sum for TwoInputs<'_> {
         fn inputs(&self) -> &[Input] {
             &self.inputs
         }
@@ -171,7 +171,7 @@ mod tests {
     fn judged(gates: &MergeGateArgs, lacks: Option<&'static str>) -> (Option<String>, bool) {
         let written = Cell::new(false);
         let inputs = ["light", "heavy"].map(Input::new);
-        let sum = Box::new(MadeUp { inputs, lacks, written: &written });
+        let sum = Box::new(TwoInputs { inputs, lacks, written: &written });
         let error = gates.write(sum, &mut MergeDocument::new(&[])).err();
         (error.map(|error| error.to_string()), written.get())
     }

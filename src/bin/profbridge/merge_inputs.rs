@@ -2,8 +2,8 @@
 
 use crate::console;
 use crate::merge_document::MergeDocument;
-use crate::words::number_of;
-use profbridge::families::folders::skip_foreign_files;
+use crate::plural::number_of;
+use profbridge::families::directories::skip_foreign_files;
 use profbridge::input::{Format, Input, InputList};
 use profbridge::system::is_same_file;
 use profbridge::{Error, ErrorKind, Result, Warning};

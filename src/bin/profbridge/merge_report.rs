@@ -2,7 +2,7 @@
 
 use crate::console;
 use crate::merge_document::MergeDocument;
-use crate::words::{inputs_of, number_of};
+use crate::plural::{inputs_of, number_of};
 use profbridge::families::{Facts, InputOutcome, InputReport, MergeOptions, MergeReport};
 use profbridge::input::output::is_standard_output;
 use profbridge::{Error, Warning};

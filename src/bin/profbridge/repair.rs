@@ -120,10 +120,10 @@ impl RepairArgs {
     fn print(&self, repaired: &Repaired) {
         let entries = entries_by_section(repaired);
         if repaired.findings.repairs().next().is_none() {
-            console::say(&format!("{}: nothing to repair", self.input.display()));
+            console::status(&format!("{}: nothing to repair", self.input.display()));
         }
         for (repair, count) in repaired.findings.repairs() {
-            console::say(&format!(
+            console::status(&format!(
                 "{}: {}: {} {count} ({})",
                 self.input.display(),
                 repair.code,
@@ -135,7 +135,7 @@ impl RepairArgs {
         let left =
             if left.is_empty() { "no profile is left".to_string() } else { format!("left: {}", left.join(", ")) };
         let verdict = if entries.is_empty() { Verdict::TablesOnly } else { repaired.verdict };
-        console::say(&format!("{}: {}; {left}", self.input.display(), verdict.name()));
+        console::status(&format!("{}: {}; {left}", self.input.display(), verdict.name()));
     }
 
     fn print_json(&self, repaired: &Repaired) -> Result<()> {

@@ -1,7 +1,7 @@
 //! `report`: a profile as one HTML page.
 
 use crate::console;
-use crate::pictures::{PictureArgs, PictureFormat};
+use crate::drawing::{PictureArgs, PictureFormat};
 use clap::Args;
 use profbridge::families::fit::{FitOptions, fit_files};
 use profbridge::fit::draw_report;

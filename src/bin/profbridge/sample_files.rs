@@ -5,9 +5,9 @@ use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
-use crate::refuse::refuse;
+use crate::plural::{PARTIAL_SUFFIX, inputs_of, number_of};
 use crate::target::JsonTarget;
-use crate::words::{PARTIAL_SUFFIX, inputs_of, number_of};
+use crate::validate::refuse;
 use clap::{Args, ValueEnum};
 use profbridge::driver::OnProgress;
 use profbridge::families::{Facts, FactsRequest, FailureMode, OutputForm};
@@ -254,7 +254,7 @@ impl Sum for SampleSum<'_> {
             let functions = number_of(facts.functions.unwrap_or_default(), "function");
             let inputs = inputs_of(report.inputs.used(), report.inputs.reports.len());
             let part = if self.part.is_some() { PARTIAL_SUFFIX } else { "" };
-            console::say(&format!("{}: {functions} from {inputs}{part}", run.output.display()));
+            console::status(&format!("{}: {functions} from {inputs}{part}", run.output.display()));
         }
         // The process ends here, so freeing the memory would only cost time.
         std::mem::forget(self);

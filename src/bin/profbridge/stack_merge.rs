@@ -4,9 +4,9 @@ use crate::console;
 use crate::iprof_files::compressed;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
+use crate::plural::{PARTIAL_SUFFIX, inputs_of, number_of};
 use crate::stack_write::{WriteStackArgs, add_types};
 use crate::stacks::{StackArgs, why_nothing_to_write};
-use crate::words::{PARTIAL_SUFFIX, inputs_of, number_of};
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
 use profbridge::call_chains::{StackTable, Unit};
 use profbridge::compression::Compression;
@@ -148,7 +148,7 @@ impl Sum for StackMerge<'_> {
 
     fn write(self: Box<Self>, _: &Facts, document: &mut MergeDocument) -> Result<()> {
         let Self { job, encoded, used, warnings, .. } = *self;
-        document.warn(&job.say(warnings, &encoded.losses)?);
+        document.warn(&job.warn(warnings, &encoded.losses)?);
         job.replace(encoded.bytes)?;
         let family = if job.format == StackOutput::Iprof { Family::Iprof } else { Family::Stacks };
         document.wrote(job.output, family.name());
@@ -156,7 +156,7 @@ impl Sum for StackMerge<'_> {
             let inputs = inputs_of(used, job.inputs.len());
             let part = if job.partial.is_some() { PARTIAL_SUFFIX } else { "" };
             let stacks = number_of(encoded.stacks, "stack");
-            console::say(&format!("{}: {stacks} from {inputs}{part}", job.output.display()));
+            console::status(&format!("{}: {stacks} from {inputs}{part}", job.output.display()));
         }
         Ok(())
     }
@@ -201,7 +201,7 @@ impl StackJob<'_> {
     }
 
     /// Prints warnings about inputs and losses. Fails if losses are forbidden.
-    fn say(&self, mut warnings: Vec<Warning>, losses: &[String]) -> Result<Vec<Warning>> {
+    fn warn(&self, mut warnings: Vec<Warning>, losses: &[String]) -> Result<Vec<Warning>> {
         if self.strict && !losses.is_empty() {
             return Err(Error::new(ErrorKind::WouldLose { detail: losses.join("; ") }).in_file(self.output));
         }

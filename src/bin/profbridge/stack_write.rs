@@ -1,7 +1,7 @@
 //! Options for writing stacks.
 
-use crate::refuse::refuse;
-use crate::words::number_of;
+use crate::plural::number_of;
+use crate::validate::refuse;
 use clap::{Args, ValueEnum};
 use profbridge::Result;
 use profbridge::call_chains::StackTable;

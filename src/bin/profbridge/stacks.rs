@@ -1,7 +1,7 @@
 //! Options of every command that reads stacks.
 
 use crate::hints::hint_text;
-use crate::words::number_of;
+use crate::plural::number_of;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use profbridge::bridge::stacks::IprofHits;
@@ -195,7 +195,7 @@ impl StackArgs {
     /// Rejects options that select samples if the inputs have none, or are only iprof files.
     pub(crate) fn refuse_for_others(&self) -> Result<()> {
         let hint = "omit it: only recordings, collapsed stacks and pprof have samples to select";
-        crate::refuse::refuse(&self.given(), "for stacks", hint)
+        crate::validate::refuse(&self.given(), "for stacks", hint)
     }
 
     /// Returns true if the form of text is given.

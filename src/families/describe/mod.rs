@@ -1,7 +1,7 @@
 //! What files of each format are made of.
 
-pub(super) mod foreign;
 pub(super) mod instr;
+pub(super) mod other_formats;
 pub(super) mod stacks;
 
 use crate::compat::Compat;

@@ -4,7 +4,7 @@ use crate::bridge::stacks::{IprofHits, add_reference, stacks_from_iprof};
 use crate::call_chains::{Frame, Function, StackTable, Unit};
 use crate::compression::open;
 use crate::error::{Error, ErrorKind, Result, Warning};
-use crate::families::pictures::memprof::MemoryOptions;
+use crate::families::drawings::memprof::MemoryOptions;
 use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Input, detect};
 use crate::iprof::{self, Document};

@@ -2,8 +2,8 @@
 
 use crate::families::describe::instr::describe;
 use crate::families::diff::FileDiff;
-use crate::families::pictures::instr::draw;
-use crate::families::pictures::memprof::draws_memory;
+use crate::families::drawings::instr::draw;
+use crate::families::drawings::memprof::draws_memory;
 use crate::families::table::driver::Driver;
 use crate::input::{Access, Family};
 use crate::instr::check::check_llvm;

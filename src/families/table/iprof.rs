@@ -3,7 +3,7 @@
 use crate::families::check::iprof::check_iprof;
 use crate::families::describe::describe_iprof;
 use crate::families::diff::iprof::diff_iprof;
-use crate::families::pictures::iprof::draw;
+use crate::families::drawings::iprof::draw;
 use crate::families::table::driver::Driver;
 use crate::input::Family;
 

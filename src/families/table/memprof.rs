@@ -1,7 +1,7 @@
 //! LLVM memory profiles that are files of their own.
 
-use crate::families::describe::foreign;
-use crate::families::pictures::memprof::draw;
+use crate::families::describe::other_formats;
+use crate::families::drawings::memprof::draw;
 use crate::families::table::driver::Driver;
 use crate::input::Family;
 
@@ -9,7 +9,7 @@ use crate::input::Family;
 /// by the same code.
 pub(super) const DRIVER: Driver = Driver {
     family: Family::MemProf,
-    describe: foreign::describe,
+    describe: other_formats::describe,
     compared_with: &[],
     draws_memory: |_, _, _| Ok(true),
     draw: |inputs, options, _| draw(inputs, &options.memory, &options.limits),

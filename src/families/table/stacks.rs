@@ -2,9 +2,9 @@
 
 use crate::call_chains::Selection;
 use crate::families::check::stacks::check_stacks;
-use crate::families::describe::{foreign, stacks};
+use crate::families::describe::{other_formats, stacks};
 use crate::families::diff::stacks::diff_stacks;
-use crate::families::pictures::stacks::draw;
+use crate::families::drawings::stacks::draw;
 use crate::families::read::stacks::StackOptions;
 use crate::families::table::driver::Driver;
 use crate::input::{Family, Format};
@@ -14,7 +14,7 @@ pub(super) const DRIVER: Driver = Driver {
     check: |input, options| Ok(check_stacks(&input, input.format()?, options.limits)),
     describe: |data, format, limits| match format {
         Format::Pprof => stacks::describe_pprof(data, limits),
-        _ => stacks::add_samples(foreign::describe(data, format, limits), data, limits),
+        _ => stacks::add_samples(other_formats::describe(data, format, limits), data, limits),
     },
     // An iprof may have samples.
     compared_with: &[Family::Iprof],

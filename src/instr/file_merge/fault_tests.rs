@@ -10,8 +10,8 @@ use crate::families::merge::{FailureMode, InputOutcome, MergeOptions, Silent, me
 use crate::families::partial;
 use crate::input::WeightedInput;
 use crate::input::output;
-use crate::input::steps::Step;
-use crate::input::steps::faults::{self, Fault};
+use crate::input::system_calls::Step;
+use crate::input::system_calls::faults::{self, Fault};
 use crate::instr::encode::{OutputFormat, WriteOptions, write_file};
 use crate::iprof;
 use crate::limits::Limits;

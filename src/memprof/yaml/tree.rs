@@ -59,7 +59,8 @@ impl<'a> Documents<'a> {
     }
 
     /// Returns the next document that is not empty. Its records go to `take_record`, and its list of them is empty.
-    /// `is_strict` also rejects what LLVM does not look at: what follows a document, and a text that it gives up silently.
+    /// `is_strict` also rejects what LLVM does not look at: what follows a document, and a text that it gives up
+    /// silently.
     pub(super) fn next_root(&mut self, is_strict: bool, take_record: TakeRecord<'_, 'a>) -> Result<Option<Node<'a>>> {
         loop {
             let is_marked = self.before.is_some() && self.skip_document_end();

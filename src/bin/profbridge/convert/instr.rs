@@ -7,8 +7,8 @@ use crate::cross_release;
 use crate::iprof_files::holds_nothing_of;
 use crate::memory_merge::MemoryRun;
 use crate::merge_document::MergeDocument;
-use crate::refuse::refuse;
 use crate::target::ResolvedTarget;
+use crate::validate::refuse;
 use profbridge::bridge;
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::families::merge::iprof;
@@ -105,7 +105,7 @@ impl ConvertArgs {
         write.filter = filter;
         let is_asked = form == OutputForm::Raw && self.raw_version.is_some();
         if !self.quiet && !is_asked {
-            target.say(write.format, &self.output);
+            target.announce(write.format, &self.output);
         }
         Ok(write)
     }

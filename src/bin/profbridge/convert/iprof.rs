@@ -3,7 +3,7 @@
 use super::arguments::{ConvertArgs, ConvertWork};
 use crate::iprof_convert;
 use crate::merge_document::MergeDocument;
-use crate::refuse::refuse;
+use crate::validate::refuse;
 use profbridge::Result;
 use profbridge::input::Family;
 

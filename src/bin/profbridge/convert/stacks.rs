@@ -2,8 +2,8 @@
 
 use super::arguments::{ConvertArgs, ConvertWork};
 use crate::merge_document::MergeDocument;
-use crate::refuse::refuse;
 use crate::stack_merge::StackJob;
+use crate::validate::refuse;
 use profbridge::families::plan::StackOutput;
 use profbridge::families::{FailureMode, OutputForm};
 use profbridge::input::{Family, Input};

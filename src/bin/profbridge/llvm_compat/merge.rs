@@ -1,6 +1,6 @@
 //! `llvm-profdata merge`.
 
-use super::conduct::CompatMode;
+use super::compat_mode::CompatMode;
 use super::failure::Failure;
 use super::messages;
 use super::options::{FORMATS, KINDS};

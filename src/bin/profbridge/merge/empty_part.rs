@@ -7,7 +7,7 @@ use super::arguments::MergeArgs;
 use crate::console;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
-use crate::words::{PARTIAL_SUFFIX, inputs_of};
+use crate::plural::{PARTIAL_SUFFIX, inputs_of};
 use profbridge::families::plan::MergePlan;
 use profbridge::families::{Facts, FactsRequest, InputOutcome};
 use profbridge::input::output::{self, is_standard_output};
@@ -59,7 +59,7 @@ impl Sum for EmptyPart<'_> {
         document.wrote(output, self.family.name());
         if !arguments.quiet && !arguments.json && !is_standard_output(output) {
             let inputs = inputs_of(0, self.inputs.len());
-            console::say(&format!("{}: no records from {inputs}{PARTIAL_SUFFIX}", output.display()));
+            console::status(&format!("{}: no records from {inputs}{PARTIAL_SUFFIX}", output.display()));
         }
         Ok(())
     }

@@ -8,9 +8,9 @@ use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::merge_inputs::warn_of_nothing_shared;
 use crate::merge_report::{note, print_warnings, summary};
-use crate::refuse::refuse;
+use crate::plural::PARTIAL_SUFFIX;
 use crate::target::ResolvedTarget;
-use crate::words::PARTIAL_SUFFIX;
+use crate::validate::refuse;
 use profbridge::Result;
 use profbridge::families::{
     self, Facts, FactsRequest, MergeOptions, MergeReport, OutputForm, WriteOptions, input_totals, partial,
@@ -165,7 +165,7 @@ impl Sum for LlvmSum<'_> {
             warn_of_nothing_shared(arguments.quiet);
         }
         if !arguments.quiet {
-            self.target.say(self.write.format, output);
+            self.target.announce(self.write.format, output);
         }
         let saved = match &self.part {
             Some(part) => partial::write_file(part, &self.report.profile, &self.write, output)?,
@@ -184,7 +184,7 @@ impl Sum for LlvmSum<'_> {
         document.wrote(output, Family::Instr.name());
         if !arguments.quiet && !arguments.json {
             let addition = if self.part.is_some() { PARTIAL_SUFFIX } else { "" };
-            console::say(&format!("{}{addition}", summary(facts, &self.report, output, self.options.salvage)));
+            console::status(&format!("{}{addition}", summary(facts, &self.report, output, self.options.salvage)));
         }
         Ok(())
     }

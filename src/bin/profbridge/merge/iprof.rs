@@ -5,7 +5,7 @@ use super::option::MergeOption;
 use crate::iprof_merge::IprofMerge;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
-use crate::refuse::refuse;
+use crate::validate::refuse;
 use profbridge::Result;
 use profbridge::families::OutputForm;
 use profbridge::families::merge::iprof::IprofMergeOptions;

@@ -7,8 +7,8 @@ use crate::cross_release;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::merge_report::{note_input, print_warnings};
+use crate::plural::number_of;
 use crate::target::ResolvedTarget;
-use crate::words::number_of;
 use profbridge::families::merge::mixed::{MixedOptions, MixedSum, is_document, merge_mixed};
 use profbridge::families::{self, Facts, FactsRequest, InputOutcome, WriteOptions, input_totals};
 use profbridge::input::{Family, Input, WeightedInput};
@@ -41,7 +41,7 @@ impl MergeArgs {
         options.llvm.keep_vtable_names |= family == Family::Iprof;
         options.trust = self.bridge.trust();
         if !self.quiet {
-            console::say(&announcement(inputs, family));
+            console::status(&announcement(inputs, family));
         }
         let progress = console::Progress::new("merging", self.quiet);
         let sum = merge_mixed(inputs, &options, &mut |done, total| progress.update(done, total))?;
@@ -159,7 +159,7 @@ impl MergeArgs {
     fn write_crossed(&self, crossed: &CrossedProfile, document: &mut MergeDocument) -> Result<()> {
         let CrossedProfile { profile, findings, write, target } = crossed;
         if !self.quiet {
-            target.say(write.format, &self.output);
+            target.announce(write.format, &self.output);
         }
         let saved = families::write_file(profile, write, &self.output)?;
         if !self.quiet {

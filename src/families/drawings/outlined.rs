@@ -12,7 +12,8 @@ use crate::stacks::graph_of_outline;
 const OUTLINED_BYTES: u64 = 8 << 20;
 
 /// The flame graph of a large collapsed text as far as a drawing shows it, in much
-/// less time and memory than [`read_content`](crate::families::pictures::read_content) takes. `None` for everything else.
+/// less time and memory than [`read_content`](crate::families::drawings::read_content) takes. `None` for everything
+/// else.
 ///
 /// # Errors
 ///

@@ -3,8 +3,8 @@
 use crate::call_chains::Selection;
 use crate::error::{Error, ErrorKind, Result};
 use crate::families::describe::instr::describe;
+use crate::families::drawings::content::{Content, Drawn};
 use crate::families::merge::{InputOutcome, MergeOptions, merge_files};
-use crate::families::pictures::content::{Content, Drawn};
 use crate::families::read::stacks::StackOptions;
 use crate::input::{Access, Format, Input};
 pub use crate::instr::InstrContent;

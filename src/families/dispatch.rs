@@ -4,7 +4,7 @@ use crate::compression::{Compression, decompress};
 use crate::driver::check::{FileCheck, failed};
 use crate::driver::diff::DiffOptions;
 use crate::error::{Error, Result};
-use crate::families::describe::foreign;
+use crate::families::describe::other_formats;
 use crate::families::diff::FileDiff;
 use crate::families::partial;
 use crate::families::table::{comparing, driver};
@@ -77,7 +77,7 @@ pub fn describe(data: &[u8], limits: &Limits) -> Description {
     let format = detect(data);
     match format.family().and_then(|family| driver(family).ok()) {
         Some(driver) => (driver.describe)(data, format, limits),
-        None => foreign::describe(data, format, limits),
+        None => other_formats::describe(data, format, limits),
     }
 }
 

@@ -38,8 +38,8 @@ impl StoredFamily {
 ///
 /// # Errors
 ///
-/// Usage for a partial merge of another family, or with a weight, and for a profile that occurs in a partial merge and in
-/// another input, unless duplicates are allowed.
+/// Usage for a partial merge of another family, or with a weight, and for a profile that occurs in a partial merge and
+/// in another input, unless duplicates are allowed.
 pub fn keep_inputs(
     inputs: &[WeightedInput],
     family: StoredFamily,
