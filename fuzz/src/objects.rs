@@ -1,6 +1,7 @@
 //! Programs and classes that `fit` reads must survive any bytes.
 
 use profbridge::Limits;
+use profbridge::families::report_program;
 use profbridge::fit::{CodeSites, JavaProgram, read_program, read_sampled_program};
 use std::path::Path;
 
@@ -15,6 +16,7 @@ pub fn objects(data: &[u8]) {
     if let Ok(program) = read_sampled_program(data, &limits) {
         assert!(!program.functions.is_empty());
     }
+    let _ = report_program(data, &limits);
     let mut classes = JavaProgram::of_classes();
     let _ = classes.add_classes(data, &limits);
     if let Some(sites) = CodeSites::of(data) {

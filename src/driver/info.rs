@@ -115,14 +115,14 @@ fn line(out: &mut dyn Write, label: &str, value: &str) -> io::Result<()> {
 ///
 /// The errors of `out`.
 pub fn write_versions(out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{:<6} {:>3} {:>8}  {:<14} {:<12} Xcode*", "LLVM", "raw", "indexed", "rustc", "Swift*")?;
+    writeln!(out, "{:<6} {:>3} {:>8}  {:<15} {:<12} Xcode*", "LLVM", "raw", "indexed", "rustc", "Swift*")?;
     for row in &RELEASES {
         let row: &ReleaseRow = row;
-        let rustc = row.rustc_words().unwrap_or_default();
-        let mark = if row.inferred { "*" } else { "" };
-        let (raw, indexed) = (row.raw_version, format!("{}{mark}", row.indexed_version));
+        let mark = |inferred: bool| if inferred { "*" } else { "" };
+        let rustc = row.rustc_words().unwrap_or_default() + mark(row.rustc_is_inferred());
+        let (raw, indexed) = (row.raw_version, format!("{}{}", row.indexed_version, mark(row.inferred)));
         let text = format!(
-            "{:<6} {raw:>3} {indexed:>8}  {rustc:<14} {:<12} {}",
+            "{:<6} {raw:>3} {indexed:>8}  {rustc:<15} {:<12} {}",
             row.llvm,
             row.swift.join(", "),
             row.xcode.join(", ")
@@ -184,9 +184,9 @@ a.profraw: LLVM raw profile, version 8
         let mut out = Vec::new();
         write_versions(&mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert!(text.contains("\n13       7        7  1.56 to 1.59   5.6          13.3\n"), "{text}");
-        assert!(text.contains("\n12       5       7*  1.52 to 1.55   5.5          13.0\n"), "{text}");
+        assert!(text.contains("\n13       7        7  1.56 to 1.59    5.6          13.3\n"), "{text}");
+        assert!(text.contains("\n12       5       7*  1.52 to 1.55    5.5          13.0\n"), "{text}");
         assert!(text.contains("\n18       9       11  1.78 to 1.81\n"), "{text}");
-        assert!(text.contains("\n23      11       14  1.99 to 1.100\n"), "{text}");
+        assert!(text.contains("\n23      11       14  1.99 to 1.102*\n"), "{text}");
     }
 }

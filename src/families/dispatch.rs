@@ -77,8 +77,18 @@ pub fn describe(data: &[u8], limits: &Limits) -> Description {
     let format = detect(data);
     match format.family().and_then(|family| driver(family).ok()) {
         Some(driver) => (driver.describe)(data, format, limits),
-        None => other_formats::describe(data, format, limits),
+        None => describe_program(data, limits).unwrap_or_else(|| other_formats::describe(data, format, limits)),
     }
+}
+
+#[cfg(feature = "correlate")]
+fn describe_program(data: &[u8], limits: &Limits) -> Option<Description> {
+    crate::families::describe::program::describe(data, limits)
+}
+
+#[cfg(not(feature = "correlate"))]
+fn describe_program(_: &[u8], _: &Limits) -> Option<Description> {
+    None
 }
 
 fn describe_compressed(data: &[u8], compression: Compression, limits: &Limits) -> Description {

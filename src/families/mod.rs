@@ -28,6 +28,8 @@ pub use crate::driver::trace::{WorkerTrace, predicted, take_traces};
 pub use crate::instr::encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
 pub use crate::instr::open::{ReadOptions, open_reader};
 pub use crate::instr::target::{Evidence, Reason, Target, TargetRequest, TargetSource};
+#[cfg(feature = "correlate")]
+pub use describe::program::{ProgramReport, report_program};
 pub use diff::FileDiff;
 pub use dispatch::{check_file, describe, diff_files};
 pub use merge::{

@@ -33,6 +33,7 @@ pub use methods::CodeSites;
 pub use methods::{JavaProgram, MethodBody, MethodKey};
 pub use methods::{MethodsFit, compare_methods};
 pub use names::{RemappingFile, write_remapping};
+pub(crate) use objects::{ProgramFacts, fat_architectures, readers};
 pub use objects::{read_program, read_sampled_program};
 pub use program::{Program, ProgramFunction, ProgramSource};
 pub use report::{Class, ProgramClass};

@@ -3,9 +3,11 @@
 //!
 //! The raw versions are from `InstrProfData.inc` of each release, the indexed versions from `InstrProf.h`. For releases
 //! since 13, files of the release's compiler and llvm-profdata confirm the versions, and the output for the release is
-//! compared with that of its tool. Older rows are marked as inferred. The LLVM version of a rustc is that of `rustc
-//! -vV`. The LLVM version of a Swift or an Xcode is inferred from the branches of Apple's compilers, because it does
-//! not follow from their own version numbers.
+//! compared with that of its tool. Older rows are marked as inferred. The LLVM version of a rustc is that of
+//! `rustc -vV`; since [`FIRST_INFERRED_RUSTC`] it is inferred from the pull requests that changed it (the nightly of
+//! 2026-08-06, 1.99, was the first with LLVM 23, and rust-lang/rust#162476 made it 23.1.1). The LLVM version of a Swift
+//! or an Xcode is inferred from the branches of Apple's compilers, because it does not follow from their own version
+//! numbers.
 
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -82,7 +84,7 @@ pub struct ReleaseRow {
     pub indexed_version: u32,
     /// Whether a version above is inferred rather than seen in a file or tool.
     pub inferred: bool,
-    /// First and last minor number of rustc 1.x that bundles it.
+    /// First and last minor number of rustc 1.x that bundles it; see [`FIRST_INFERRED_RUSTC`].
     pub rustc: Option<(u32, u32)>,
     /// Releases of Swift on swift.org that contain it; inferred.
     pub swift: &'static [&'static str],
@@ -100,6 +102,11 @@ impl ReleaseRow {
     pub fn rustc_words(&self) -> Option<String> {
         self.rustc.map(|(first, last)| range_words(first, last))
     }
+
+    /// Returns true if the LLVM of a rustc of the row is inferred.
+    pub fn rustc_is_inferred(&self) -> bool {
+        self.rustc.is_some_and(|(_, last)| last >= FIRST_INFERRED_RUSTC)
+    }
 }
 
 const fn row(
@@ -113,6 +120,9 @@ const fn row(
 ) -> ReleaseRow {
     ReleaseRow { llvm, major, raw_version, indexed_version, inferred, rustc, swift, xcode }
 }
+
+/// The first rustc 1.x whose LLVM is inferred: no program of it was at hand.
+const FIRST_INFERRED_RUSTC: u32 = 98;
 
 const SEEN: bool = false;
 const INFERRED: bool = true;
@@ -143,7 +153,7 @@ pub const RELEASES: [ReleaseRow; 25] = [
     row("20", 20, (10, 12), SEEN, Some((87, 90)), &[], &[]),
     row("21", 21, (10, 12), SEEN, Some((91, 94)), &["6.3", "6.4"], &["26.4", "27.0", "27.1"]),
     row("22", 22, (10, 13), SEEN, Some((95, 98)), &[], &[]),
-    row("23", 23, (11, 14), SEEN, Some((99, 100)), &[], &[]),
+    row("23", 23, (11, 14), SEEN, Some((99, 102)), &[], &[]),
 ];
 
 /// The row of a toolchain: `llvm-14`, `clang-3.9`, `rustc-1.75`, `rust-1.75.0`,
@@ -376,7 +386,7 @@ mod tests {
             ("xcode-16.3", "19"),
             ("rustc-1.98", "22"),
             ("rustc-1.99", "23"),
-            ("rustc-1.100.0-nightly", "23"),
+            ("rustc-1.102.0-nightly", "23"),
             ("swift-6.3.1", "21"),
             ("swift-6.4", "21"),
             ("xcode-26.3", "19"),
@@ -400,8 +410,8 @@ mod tests {
             ("llvm16", "unknown toolchain \"llvm16\"", spellings),
             ("rustc", "unknown toolchain \"rustc\"", spellings),
             ("gcc-12", "unknown toolchain \"gcc-12\"", spellings),
-            ("rustc-1.101", "rustc 1.101 is newer than rustc 1.100, the newest known release", newer),
-            ("rustc-2.0", "rustc 2.0 is newer than rustc 1.100, the newest known release", newer),
+            ("rustc-1.103", "rustc 1.103 is newer than rustc 1.102, the newest known release", newer),
+            ("rustc-2.0", "rustc 2.0 is newer than rustc 1.102, the newest known release", newer),
             ("llvm-24.1", "LLVM 24 is newer than LLVM 23, the newest known release", newer),
             ("swift-6.5", "Swift 6.5 is newer than Swift 6.4, the newest known release", newer),
             ("xcode-28", "Xcode 28.0 is newer than Xcode 27.1, the newest known release", newer),

@@ -24,6 +24,11 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<object::File<'_>> {
     object::File::parse(bytes).map_err(|error| Error::new(ErrorKind::NotAnObject { detail: error.to_string() }))
 }
 
+/// Returns true if pointers have 64 bits. The header of a COFF object does not say it, its machine does.
+pub(crate) fn is_64(file: &object::File<'_>) -> bool {
+    file.architecture().address_size().map_or(file.is_64(), |size| size.bytes() == 8)
+}
+
 /// A profile and an image do not go together.
 pub(crate) fn unable(detail: impl Into<String>) -> Error {
     Error::new(ErrorKind::UnableToCorrelate { detail: detail.into() })

@@ -81,6 +81,7 @@ fn finding_of(error: &Error) -> CheckFinding {
         ErrorKind::UncompressFailed { .. } => "uncompress-failed",
         ErrorKind::LimitExceeded { .. } => "limit-exceeded",
         ErrorKind::UnrecognizedFormat => "unrecognized",
+        ErrorKind::Unsupported { .. } => "unsupported",
         _ => "malformed",
     };
     CheckFinding {
@@ -89,7 +90,7 @@ fn finding_of(error: &Error) -> CheckFinding {
         path: error.section().unwrap_or("$").to_string(),
         offset: error.offset(),
         message: error.kind().to_string(),
-        hint: None,
+        hint: error.hint().cloned(),
         more: 0,
     }
 }

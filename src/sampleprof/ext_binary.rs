@@ -40,6 +40,7 @@ pub(super) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfi
     let header = read_table(file, options)?;
     let mut reader = Reader { options, profile, table: RecordTable::default(), tables: Tables::default() };
     for section in header.sections.iter().filter(|section| section.size > 0) {
+        section.check_flags(options)?;
         let bytes = content(file, section, &options.limits)?;
         reader.section(section, &mut section.cursor(&bytes))?;
     }
@@ -323,6 +324,7 @@ impl<'data> Index<'data> {
             if matches!(section.kind, SectionKind::Symbols | SectionKind::Other(_)) {
                 continue;
             }
+            section.check_flags(options)?;
             let found = Content { bytes: content(file, &section, &options.limits)?, section };
             match section.kind {
                 SectionKind::Records => index.records.push(found),
@@ -470,6 +472,20 @@ impl SectionKind {
         }
     }
 
+    /// Returns the flags that a section of the kind can have.
+    fn known_flags(self) -> u64 {
+        use flags::*;
+        let of_kind = match self {
+            Self::Summary => PARTIAL | CONTEXTS | FLOW_SENSITIVE | PREINLINED | VTABLES,
+            Self::Names => MD5 | FIXED_MD5 | UNIQUE_SUFFIX,
+            Self::Offsets => ORDERED,
+            Self::Metadata => PROBES | ATTRIBUTES,
+            Self::Symbols | Self::Contexts | Self::Records => 0,
+            Self::Other(_) => return u64::MAX,
+        };
+        COMPRESSED | FLAT | of_kind
+    }
+
     /// Returns LLVM's name of the kind.
     pub fn name(self) -> &'static str {
         match self {
@@ -500,8 +516,14 @@ pub(super) mod flags {
     pub(in super::super) const MD5: u64 = 1 << 32;
     pub(in super::super) const FIXED_MD5: u64 = 1 << 33;
     pub(in super::super) const UNIQUE_SUFFIX: u64 = 1 << 34;
+    /// LLVM 24: the names are three arrays of hashes in the order of a search tree.
+    pub(in super::super) const SEARCH_TREES: u64 = 1 << 35;
     /// For the offsets.
     pub(in super::super) const ORDERED: u64 = 1 << 32;
+    /// LLVM 24: the offsets are an array of 32-bit numbers in the order of the names.
+    pub(in super::super) const PARALLEL: u64 = 1 << 33;
+    /// For the symbols. LLVM 24: they are hashes in the order of a search tree.
+    pub(in super::super) const HASHED_SYMBOLS: u64 = 1 << 32;
     /// For the metadata.
     pub(in super::super) const PROBES: u64 = 1 << 32;
     pub(in super::super) const ATTRIBUTES: u64 = 1 << 33;
@@ -524,6 +546,39 @@ pub struct Section {
 impl Section {
     pub(super) fn has(&self, flag: u64) -> bool {
         self.flags & flag != 0
+    }
+
+    /// Checks that this program knows every flag: an unknown flag changes the layout of the section. Sections of unknown
+    /// kinds are skipped, so their flags do not matter.
+    fn check_flags(&self, options: &ReadOptions) -> Result<()> {
+        if !options.every_release {
+            // llvm-profdata ignores them.
+            return Ok(());
+        }
+        let newer = match self.kind {
+            SectionKind::Names => (flags::SEARCH_TREES, "LLVM 24's name table of MD5 search trees"),
+            SectionKind::Offsets => (flags::PARALLEL, "LLVM 24's offset table for MD5 search trees"),
+            SectionKind::Symbols => (flags::HASHED_SYMBOLS, "LLVM 24's symbol list of MD5 hashes"),
+            _ => (0, ""),
+        };
+        let unknown = self.flags & !self.kind.known_flags();
+        if unknown == 0 {
+            return Ok(());
+        }
+        let is_newer = unknown == newer.0;
+        let what = if is_newer {
+            format!("reading {}", newer.1)
+        } else {
+            format!("reading a section with the unknown flags {unknown:#x}")
+        };
+        let hint = if is_newer {
+            "write the profile without the MD5 tables of LLVM 24"
+        } else {
+            "write the profile with LLVM 23 or earlier"
+        };
+        let error = Error::from(ErrorKind::Unsupported { what }).with_hint(hint);
+        // In llvm-profdata mode, a newer layout is reported like a newer version.
+        Err(error.with_llvm_detail("Unsupported sample profile format version").at(self.kind.name(), self.offset))
     }
 
     /// Returns a cursor over the content. Its positions are offsets in the file unless the section is compressed.

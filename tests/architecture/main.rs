@@ -82,6 +82,7 @@ const MODULES: &[Row] = &[
             "iprof",
             "memprof",
             "model",
+            "objects",
             "partial",
             "raw",
             "render",

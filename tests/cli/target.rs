@@ -390,7 +390,7 @@ fn unknown_targets_are_errors_and_nothing_is_written() {
             "--for llvm-99",
             vec!["LLVM 99 is newer than LLVM 23", "--for llvm-N", "the newest known release is llvm-23"],
         ),
-        (None, "--for rustc-1.101", vec!["rustc 1.101 is newer than rustc 1.100", "--for llvm-N"]),
+        (None, "--for rustc-1.103", vec!["rustc 1.103 is newer than rustc 1.102", "--for llvm-N"]),
         (None, "--for llvm16", vec!["unknown toolchain \"llvm16\"", "use llvm-16"]),
         (None, "--for rustc", vec!["unknown toolchain \"rustc\"", "rustc-1.75"]),
         (None, "--for ndk-r26", vec!["unknown toolchain \"ndk-r26\"", "its clang reports"]),
@@ -417,7 +417,7 @@ fn unknown_targets_are_errors_and_nothing_is_written() {
 #[test]
 fn rustc_1_99_reads_profiles_of_llvm_23() {
     let folder = Folder::new();
-    for (toolchain, version) in [("rustc-1.98", 13), ("rustc-1.99", 14), ("rustc-1.100", 14), ("xcode-26.4", 12)] {
+    for (toolchain, version) in [("rustc-1.98", 13), ("rustc-1.99", 14), ("rustc-1.102", 14), ("xcode-26.4", 12)] {
         let finished = run(&folder, None, &format!("merge -o out --for {toolchain}"), &["raw/clang-22-ir.profraw"]);
         assert_eq!(written_version(&folder, &finished, "out"), version, "{toolchain}");
     }

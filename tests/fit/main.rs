@@ -6,6 +6,7 @@ mod schema;
 mod bad_input;
 mod commands;
 mod java;
+mod programs;
 mod samples;
 mod support;
 mod truth;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Command lines that go well, `--json` left out.
-const GOOD: [&str; 70] = [
+const GOOD: [&str; 71] = [
     "show a.profraw --all-functions --counts --ic-targets --memop-sizes --show-vtables --topn=3 --hot-func-list \
      --detailed-summary --binary-ids --profile-version",
     "show b.profraw --all-functions --counts --ic-targets --memop-sizes --show-vtables",
@@ -78,6 +78,7 @@ const GOOD: [&str; 70] = [
     "convert a.jfr -o out.collapsed",
     "check --strict a.profraw",
     "doctor",
+    "doctor program.o",
 ];
 
 /// Command lines that fail, and how.

@@ -34,7 +34,7 @@ impl Run {
 pub struct Folder(tempfile::TempDir);
 
 /// Files of the folder, and what of `testdata` they are.
-const FILES: [(&str, &str); 19] = [
+const FILES: [(&str, &str); 20] = [
     ("a.profraw", "raw/clang-14-ir.profraw"),
     ("b.profraw", "raw/clang-14-cxx.profraw"),
     ("old.proftext", "raw/clang-14-ir.proftext"),
@@ -54,6 +54,7 @@ const FILES: [(&str, &str); 19] = [
     ("cut.iprof", "iprof/bad/bad-json.iprof"),
     ("a.pprof", "pprof/squares.pprof"),
     ("b.pprof", "pprof/circles.pprof"),
+    ("program.o", "correlate/clang-22-binary.binary"),
 ];
 
 impl Folder {

@@ -394,3 +394,43 @@ fn each_file_has_its_row() {
     found.sort();
     assert_eq!(found, known);
 }
+
+/// Sets flags of the first section of a kind in an extensible binary: the number of sections is at byte 10, their rows follow.
+fn with_flags(file: &[u8], kind: u64, flags: u64) -> Vec<u8> {
+    let mut bytes = file.to_vec();
+    let word = |bytes: &[u8], at: usize| u64::from_le_bytes(*bytes[at..].first_chunk().expect("eight bytes are left"));
+    let count = word(&bytes, 10) as usize;
+    let rows = (0..count).map(|row| 18 + 32 * row);
+    let at = rows.into_iter().find(|at| word(&bytes, *at) == kind && word(&bytes, at + 24) > 0);
+    let at = at.expect("the file has the section") + 8;
+    let flags = word(&bytes, at) | flags;
+    bytes[at..at + 8].copy_from_slice(&flags.to_le_bytes());
+    bytes
+}
+
+/// A flag that this program does not know changes the layout of a section: its bytes must not be read as names.
+#[test]
+fn unknown_flags_of_sections_are_errors() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/sampleprof");
+    let plain = std::fs::read(folder.join("plain-22.ext")).expect("the profile is there");
+    let cases = [
+        (2, 35, "reading LLVM 24's name table of MD5 search trees is not supported"),
+        (2, 40, "reading a section with the unknown flags 0x10000000000 is not supported"),
+        (4, 33, "reading LLVM 24's offset table for MD5 search trees is not supported"),
+        (32, 32, "reading a section with the unknown flags 0x100000000 is not supported"),
+        (3, 32, "reading LLVM 24's symbol list of MD5 hashes is not supported"),
+        (1, 2, "reading a section with the unknown flags 0x4 is not supported"),
+    ];
+    for (kind, bit, message) in cases {
+        let bytes = with_flags(&plain, kind, 1 << bit);
+        let error = read(&bytes, &ReadOptions::default()).expect_err(message);
+        assert!(error.to_string().ends_with(message), "{error}");
+        assert_eq!(llvm_message(&error), VERSION);
+        // The view of single functions does not read symbols.
+        assert_eq!(SampleProfileView::open(&bytes, &ReadOptions::default()).is_err(), kind != 3, "{message}");
+        // llvm-profdata 22 ignores the flags.
+        let mut as_llvm = ReadOptions::default();
+        as_llvm.every_release = false;
+        assert!(read(&bytes, &as_llvm).is_ok(), "{message}");
+    }
+}

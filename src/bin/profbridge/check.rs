@@ -17,7 +17,7 @@ use std::process::ExitCode;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit code: 0 if the files are valid, perhaps with warnings; 1 if a file cannot be read; 2 for usage
-    errors; 3 for errors in a file, or warnings with --strict.
+errors; 3 for errors in a file, or warnings with --strict.
 
 Examples:
   profbridge check default.iprof

@@ -40,7 +40,8 @@ Thresholds: --fail-below checks the overlap of all sections, each weighted by it
   iprof                          call-counts, conditionals, virtual-invokes, monitors, samples, instanceofs
   sampled stacks                 stacks, methods
 
-Exit code: 0 for success; 1 if the files cannot be compared; 2 for usage errors; 3 if an overlap is below --fail-below.
+Exit code: 0 for success; 1 if the files cannot be compared; 2 for usage errors; 3 if an overlap is below
+--fail-below.
 
 Examples:
   profbridge diff before.iprof after.iprof

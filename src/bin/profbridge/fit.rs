@@ -23,12 +23,12 @@ use std::process::ExitCode;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Compilers ignore records that no longer match the code. NEW is the new build: a program or shared
-    library compiled with the same instrumentation as the profile, a raw or indexed profile that it
-    wrote, or a file with a coverage map. For sample profiles it is a program with symbols, debug info
-    or pseudo-probes, or another sample profile; for iprof a newer iprof, a jar, or a directory of classes.
+library compiled with the same instrumentation as the profile, a raw or indexed profile that it
+wrote, or a file with a coverage map. For sample profiles it is a program with symbols, debug info
+or pseudo-probes, or another sample profile; for iprof a newer iprof, a jar, or a directory of classes.
 
-    Exit code: 0 for success; 1 if a file cannot be read or compared; 2 for usage errors; 3 if a share is
-    below --fail-below.
+Exit code: 0 for success; 1 if a file cannot be read or compared; 2 for usage errors; 3 if a share is
+below --fail-below.
 
 Examples:
   profbridge fit app.profdata --against build/app-instrumented

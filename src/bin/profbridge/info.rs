@@ -19,6 +19,7 @@ use std::process::ExitCode;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   profbridge info default.profraw
+  profbridge info build/app libapp.a
   profbridge info --json app.profdata
   profbridge info --versions
 

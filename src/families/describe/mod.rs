@@ -2,6 +2,8 @@
 
 pub(super) mod instr;
 pub(super) mod other_formats;
+#[cfg(feature = "correlate")]
+pub(super) mod program;
 pub(super) mod stacks;
 
 use crate::compat::Compat;

@@ -16,7 +16,10 @@ use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+mod instrumentation;
 mod records;
+
+pub(crate) use instrumentation::{ProgramFacts, readers};
 
 /// Reads the functions of a program from its data records, its debug info or
 /// its coverage map, whichever it has.
@@ -60,9 +63,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<object::File<'_>> {
     objects::parse(bytes).map_err(|error| error.with_hint(hint))
 }
 
-/// The number of architectures in a fat file. Class files begin with the same
+/// Returns the number of architectures in a fat file. Class files begin with the same
 /// bytes, followed by a version of at least 45.
-fn fat_architectures(bytes: &[u8]) -> Option<u32> {
+pub(crate) fn fat_architectures(bytes: &[u8]) -> Option<u32> {
     const FAT: [u32; 2] = [0xcafe_babe, 0xcafe_babf];
     const FIRST_CLASS_VERSION: u32 = 45;
     let word = |at: usize| bytes.get(at..)?.first_chunk::<4>().map(|word| u32::from_be_bytes(*word));

@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fit::program::ProgramFunction;
 use crate::limits::Limits;
 use crate::model::{ProfileKind, SymbolTable};
-use crate::objects::contents;
+use crate::objects::{self, contents};
 use crate::raw::{RawNames, RecordLayout};
 use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol};
 
@@ -30,6 +30,10 @@ const NAMES: SectionName = SectionName("__llvm_prf_names", ".lprfn");
 const VTABLE_NAMES: SectionName = SectionName("__llvm_prf_vns", ".lprfvn");
 const CORRELATION_DATA: SectionName = SectionName("__llvm_covdata", ".lcovd");
 const CORRELATION_NAMES: SectionName = SectionName("__llvm_covnames", ".lcovn");
+
+/// The sections with records, and those with their names.
+pub(super) const RECORD_SECTIONS: [(SectionName, SectionName); 2] =
+    [(DATA, NAMES), (CORRELATION_DATA, CORRELATION_NAMES)];
 
 /// The variable of an instrumented image that holds the version of its profiles.
 const VERSION_VARIABLE: &[u8] = b"__llvm_profile_raw_version";
@@ -60,7 +64,7 @@ impl DataRecords {
 ///
 /// Malformed where the section has no known layout or the names are damaged.
 pub(super) fn read_data_records(file: &object::File<'_>, limits: &Limits) -> Result<Option<DataRecords>> {
-    for (data_name, names_name) in [(DATA, NAMES), (CORRELATION_DATA, CORRELATION_NAMES)] {
+    for (data_name, names_name) in RECORD_SECTIONS {
         let parts = sections(file, data_name, limits)?;
         if parts.iter().all(Vec::is_empty) {
             continue;
@@ -105,7 +109,7 @@ pub(super) fn sections(file: &object::File<'_>, name: SectionName, limits: &Limi
     file.sections().filter(is_it).map(|section| contents(&section, limits)).collect()
 }
 
-fn read_names(file: &object::File<'_>, name: SectionName, limits: &Limits) -> Result<SymbolTable> {
+pub(super) fn read_names(file: &object::File<'_>, name: SectionName, limits: &Limits) -> Result<SymbolTable> {
     let mut symbols = SymbolTable::new();
     for part in sections(file, name, limits)? {
         let names = RawNames::read_section(&part, limits).map_err(|error| error.in_section(name.of(file)))?;
@@ -115,7 +119,7 @@ fn read_names(file: &object::File<'_>, name: SectionName, limits: &Limits) -> Re
 }
 
 /// The value of the variable with the version, unless symbols were stripped.
-fn version_word(file: &object::File<'_>) -> Option<u64> {
+pub(super) fn version_word(file: &object::File<'_>) -> Option<u64> {
     let is_it = |name: &[u8]| name == VERSION_VARIABLE || name.strip_prefix(b"_") == Some(VERSION_VARIABLE);
     let symbol = file.symbols().chain(file.dynamic_symbols()).find(|symbol| symbol.name_bytes().is_ok_and(is_it))?;
     let section = file.section_by_index(symbol.section_index()?).ok()?;
@@ -136,7 +140,7 @@ fn choose_layout(
     version_word: Option<u64>,
 ) -> Result<RecordLayout> {
     let endian = if file.is_little_endian() { Endian::Little } else { Endian::Big };
-    let pointer = if file.is_64() { PointerWidth::Bits64 } else { PointerWidth::Bits32 };
+    let pointer = if objects::is_64(file) { PointerWidth::Bits64 } else { PointerWidth::Bits32 };
     let of_version = |version| RecordLayout::new(Encoding { endian, pointer, version });
     let score = |layout: &RecordLayout| {
         let all = parts.iter().flat_map(|part| records(layout, part));

@@ -2,10 +2,13 @@
 
 use super::advice::{self, Advice};
 use super::machine::{self, Machine, Tool};
+use super::program;
 use super::versions::Kind;
+use profbridge::Result;
 use profbridge::instr::release::RELEASES;
 use serde::Serialize;
 use std::fmt;
+use std::path::PathBuf;
 
 /// The output of `--json`; see `docs/json-schema/doctor-1.json`.
 #[derive(Serialize)]
@@ -14,6 +17,9 @@ pub(super) struct Report {
     #[serde(flatten)]
     machine: Machine,
     advice: Vec<Advice>,
+    /// The given programs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) programs: Vec<program::Program>,
 }
 
 /// This program.
@@ -26,10 +32,26 @@ struct Program {
 }
 
 impl Report {
-    /// Creates the report of this machine.
-    pub(super) fn of_this_machine() -> Self {
+    /// Creates the report of this machine and the given programs.
+    pub(super) fn of_this_machine(programs: &[PathBuf]) -> Result<Self> {
         let machine = Machine::look();
-        Self { program: Program::this(), advice: advice::on(&machine), machine }
+        let programs = programs.iter().map(|path| program::Program::look(path, &machine)).collect::<Result<_>>()?;
+        Ok(Self { program: Program::this(), advice: advice::on(&machine), machine, programs })
+    }
+
+    /// Returns the text about the given programs; without programs, about the machine.
+    pub(super) fn text(&self, programs: &[PathBuf]) -> Result<String> {
+        if programs.is_empty() {
+            return Ok(self.to_string());
+        }
+        let mut out = Vec::new();
+        for (at, (path, program)) in programs.iter().zip(&self.programs).enumerate() {
+            if at != 0 {
+                out.push(b'\n');
+            }
+            program.write(path, &mut out)?;
+        }
+        Ok(String::from_utf8_lossy(&out).into_owned())
     }
 }
 

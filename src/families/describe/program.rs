@@ -1,0 +1,336 @@
+//! Programs, libraries, object files and archives: which profiles they write, and which they can use.
+
+use crate::digits::number_of;
+use crate::fit::{ProgramFacts, fat_architectures, readers};
+use crate::limits::Limits;
+use crate::model::description::{Description, PartDescription, hex};
+use crate::objects;
+use object::read::archive::ArchiveFile;
+use object::read::macho::{MachOFatFile32, MachOFatFile64};
+use object::{FileKind, Object, ObjectKind};
+use serde::Serialize;
+
+/// A program: its description, and what to do about it.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+pub struct ProgramReport {
+    /// What `info` prints.
+    #[serde(flatten)]
+    pub description: Description,
+    /// The raw version of the profiles that the program writes, if there is one.
+    pub raw_version: Option<u32>,
+    /// Instructions for the user.
+    pub advice: Vec<String>,
+}
+
+/// Describes a program, a library, an object file or an archive of them; `None` for all other files.
+pub(crate) fn describe(data: &[u8], limits: &Limits) -> Option<Description> {
+    read(data, limits).map(|(description, _)| description)
+}
+
+/// Describes a program, and says what to do about it.
+pub fn report_program(data: &[u8], limits: &Limits) -> ProgramReport {
+    let Some((description, facts)) = read(data, limits) else {
+        let mut description = Description::new("not a program", data.len() as u64);
+        let error = crate::error::Error::usage("the file is not a program, a library, an object file or an archive");
+        description.set_error(&error);
+        return ProgramReport { description, raw_version: None, advice: Vec::new() };
+    };
+    let raw_version = facts.iter().find_map(|facts| match facts.raw_versions().as_slice() {
+        [only] if only.0 == only.1 => Some(only.0),
+        _ => None,
+    });
+    let mut advice: Vec<String> = Vec::new();
+    for line in facts.iter().flat_map(advice_on) {
+        if !advice.contains(&line) {
+            advice.push(line);
+        }
+    }
+    ProgramReport { description, raw_version, advice }
+}
+
+fn read(data: &[u8], limits: &Limits) -> Option<(Description, Vec<ProgramFacts>)> {
+    // Class files of Java begin like Mach-O files of several architectures.
+    const CLASS_FILE: &[u8] = &[0xca, 0xfe, 0xba, 0xbe];
+    if data.starts_with(CLASS_FILE) && fat_architectures(data).is_none() {
+        return None;
+    }
+    let kind = FileKind::parse(data).ok()?;
+    match kind {
+        FileKind::Archive => Some(of_archive(data, limits)),
+        FileKind::MachOFat32 | FileKind::MachOFat64 => Some(of_fat_file(data, kind, limits)),
+        // The magic number of COFF is two bytes, which other files can begin with.
+        FileKind::Coff | FileKind::CoffBig if objects::parse(data).is_err() => None,
+        FileKind::Coff
+        | FileKind::CoffBig
+        | FileKind::Elf32
+        | FileKind::Elf64
+        | FileKind::MachO32
+        | FileKind::MachO64
+        | FileKind::Pe32
+        | FileKind::Pe64 => Some(of_object(data, limits)),
+        _ => None,
+    }
+}
+
+fn of_object(data: &[u8], limits: &Limits) -> (Description, Vec<ProgramFacts>) {
+    let mut description = Description::new("program", data.len() as u64);
+    let file = match objects::parse(data) {
+        Ok(file) => file,
+        Err(error) => {
+            description.set_error(&error);
+            return (description, Vec::new());
+        }
+    };
+    description.format = words_of(&file);
+    description.supported = true;
+    let mut facts = ProgramFacts::default();
+    facts.add(&file, limits);
+    push_part(&mut description, Some(&file), &facts, 0);
+    (description, vec![facts])
+}
+
+/// All object files of an archive together; other members, such as the metadata of rustc, have no part in it.
+fn of_archive(data: &[u8], limits: &Limits) -> (Description, Vec<ProgramFacts>) {
+    let mut description = Description::new("archive", data.len() as u64);
+    let (mut facts, mut others) = (ProgramFacts::default(), 0u64);
+    let mut machine = None;
+    let added = ArchiveFile::parse(data).and_then(|archive| {
+        for member in archive.members() {
+            let bytes = member?.data(data)?;
+            match object::File::parse(bytes) {
+                Ok(file) => {
+                    facts.add(&file, limits);
+                    machine.get_or_insert_with(|| format!("{:?}", file.architecture()));
+                }
+                Err(_) => others += 1,
+            }
+        }
+        Ok(())
+    });
+    description.supported = true;
+    description.format = match &machine {
+        Some(machine) => format!("archive of {}, {machine}", number_of(facts.objects, "object file")),
+        None => "archive without object files".to_string(),
+    };
+    push_part(&mut description, None, &facts, 0);
+    if others > 0
+        && let Some(part) = description.parts.last_mut()
+    {
+        part.fact("other members", others.to_string());
+    }
+    if let Err(error) = added {
+        description.set_error(&damaged(error));
+    }
+    (description, vec![facts])
+}
+
+fn of_fat_file(data: &[u8], kind: FileKind, limits: &Limits) -> (Description, Vec<ProgramFacts>) {
+    use object::read::macho::FatArch;
+    let mut description = Description::new("Mach-O file of several architectures", data.len() as u64);
+    description.supported = true;
+    let places: object::Result<Vec<(u64, u64)>> = if kind == FileKind::MachOFat32 {
+        MachOFatFile32::parse(data).map(|fat| fat.arches().iter().map(FatArch::file_range).collect())
+    } else {
+        MachOFatFile64::parse(data).map(|fat| fat.arches().iter().map(FatArch::file_range).collect())
+    };
+    let mut all = Vec::new();
+    match places {
+        Ok(places) => {
+            for (offset, size) in places {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX);
+                let end = start.saturating_add(usize::try_from(size).unwrap_or(usize::MAX));
+                let Some(bytes) = data.get(start..end) else {
+                    let left = (data.len() as u64).saturating_sub(offset);
+                    description.set_error(&crate::error::Error::truncated("an architecture", size, left));
+                    break;
+                };
+                match objects::parse(bytes) {
+                    Ok(file) => {
+                        let mut facts = ProgramFacts::default();
+                        facts.add(&file, limits);
+                        push_part(&mut description, Some(&file), &facts, offset);
+                        if let Some(part) = description.parts.last_mut() {
+                            part.variant.insert(0, format!("{:?}", file.architecture()));
+                        }
+                        all.push(facts);
+                    }
+                    Err(error) => description.set_error(&error),
+                }
+            }
+        }
+        Err(error) => description.set_error(&damaged(error)),
+    }
+    (description, all)
+}
+
+fn damaged(error: object::Error) -> crate::error::Error {
+    crate::error::Error::malformed(error.to_string())
+}
+
+/// Returns the words for a file: `ELF executable, X86_64`.
+fn words_of(file: &object::File<'_>) -> String {
+    let kind = match file.kind() {
+        ObjectKind::Relocatable => "object file",
+        ObjectKind::Executable => "executable",
+        ObjectKind::Dynamic if file.entry() != 0 => "executable",
+        ObjectKind::Dynamic => "shared library",
+        _ => "file",
+    };
+    let format = match file.format() {
+        object::BinaryFormat::Elf => "ELF",
+        object::BinaryFormat::MachO => "Mach-O",
+        object::BinaryFormat::Pe => "PE",
+        object::BinaryFormat::Coff => "COFF",
+        _ => "object",
+    };
+    format!("{format} {kind}, {:?}", file.architecture())
+}
+
+fn push_part(description: &mut Description, file: Option<&object::File<'_>>, facts: &ProgramFacts, offset: u64) {
+    let mut part = PartDescription { offset, ..PartDescription::default() };
+    if let Some(file) = file {
+        part.pointer_bits = Some(if objects::is_64(file) { 64 } else { 32 });
+        part.byte_order = Some(if file.is_little_endian() { "little-endian" } else { "big-endian" }.to_string());
+        part.binary_ids.extend(objects::build_id(file).map(|id| hex(&id)));
+    }
+    for compiler in &facts.compilers {
+        part.fact("compiler", compiler);
+    }
+    if facts.is_instrumented() {
+        push_instrumentation(&mut part, facts);
+    } else if facts.has_gcov {
+        part.fact("instrumented", "by GCC; it writes .gcda files, which gcov reads");
+    } else {
+        part.fact("instrumented", "no");
+    }
+    if facts.has_memprof {
+        part.fact("memory profile", "yes (-fmemory-profile)");
+    }
+    part.fact("debug info", debug_words(facts));
+    part.fact("sample profile", sample_words(facts));
+    description.parts.push(part);
+    description.warnings.extend(
+        facts.conflicts().into_iter().map(|conflict| format!("parts were built by different releases: {conflict}")),
+    );
+    if facts.lacks_runtime() {
+        description.warnings.push("no profile runtime is linked in, so no profile is written".to_string());
+    }
+    description.warnings.extend(facts.faults.iter().cloned());
+}
+
+fn push_instrumentation(part: &mut PartDescription, facts: &ProgramFacts) {
+    part.variant.extend(facts.kinds());
+    let versions = facts.raw_versions();
+    let words = |words: Vec<String>| words.join(" and ");
+    let mut raw = words(versions.iter().map(|versions| versions.words()).collect());
+    if facts.version_words.is_empty() && !raw.is_empty() {
+        raw += " (from the size of its records)";
+    }
+    let objects = match facts.objects {
+        0 | 1 => "yes".to_string(),
+        all => format!("{} of {all} object files", facts.instrumented),
+    };
+    part.fact("instrumented", objects);
+    if !raw.is_empty() {
+        part.fact("raw version", raw);
+    }
+    part.read_by = match versions.as_slice() {
+        [only] => readers(*only),
+        _ => None,
+    };
+    let functions: u64 = facts.records.values().sum();
+    if functions > 0 {
+        part.fact("functions", functions.to_string());
+    }
+    let counters = facts.bytes_of(["_cnts", ".lprfc"]);
+    let size = if facts.has_byte_counters() { 1 } else { 8 };
+    part.fact("counters", (counters / size).to_string());
+    let bitmaps = facts.bytes_of(["_bits", ".lprfb"]);
+    if bitmaps > 0 {
+        part.fact("mc/dc", format!("yes, {}", number_of(bitmaps, "bitmap byte")));
+    }
+    if !facts.coverage_maps.is_empty() {
+        let versions = words(facts.coverage_maps.iter().map(u32::to_string).collect());
+        part.fact("coverage map", format!("version {versions}"));
+    }
+    for pattern in &facts.patterns {
+        part.fact("writes to", pattern);
+    }
+    if facts.is_linked {
+        part.fact(
+            "runtime",
+            match (facts.runtime, facts.has_symbols) {
+                (Some(_), _) => "linked in",
+                (None, true) => "none",
+                (None, false) => "unknown: the program is stripped",
+            },
+        );
+    }
+    let added: u64 = facts.sections.values().sum();
+    part.fact("adds", number_of(added, "byte"));
+    for (name, size) in &facts.sections {
+        part.section(name, None, *size, None);
+    }
+}
+
+fn debug_words(facts: &ProgramFacts) -> &'static str {
+    match (facts.has_lines, facts.has_debug_link, facts.has_symbols) {
+        (true, ..) => "line tables",
+        (false, true, _) => "in a file of its own",
+        (false, false, true) => "none, symbols only",
+        (false, false, false) => "none, stripped",
+    }
+}
+
+fn sample_words(facts: &ProgramFacts) -> &'static str {
+    match (facts.has_probes, facts.has_lines || facts.has_debug_link) {
+        (true, true) => "usable, by pseudo-probes and lines",
+        (true, false) => "usable, by pseudo-probes",
+        (false, true) => "usable, by lines, for functions that have them",
+        (false, false) => "not usable: neither line tables nor pseudo-probes",
+    }
+}
+
+/// Returns instructions for the user of a program.
+fn advice_on(facts: &ProgramFacts) -> Vec<String> {
+    let mut advice = Vec::new();
+    if !facts.conflicts().is_empty() {
+        advice.push(
+            "compile and link all parts with one release of LLVM: rebuild the objects of the other compiler, or build \
+             them without profiling (cc-rs and CMake pass the profiling flags of the main build on to C and C++ code)"
+                .to_string(),
+        );
+    }
+    if facts.lacks_runtime() {
+        advice.push(
+            "link with the flag that the objects were compiled with, -fprofile-generate or -fprofile-instr-generate"
+                .to_string(),
+        );
+    }
+    if facts.is_instrumented() {
+        if !facts.is_linked {
+            advice.push(
+                "link it with the clang or rustc that compiled it: the runtime decides the version of its profiles"
+                    .to_string(),
+            );
+        } else if facts.patterns.is_empty() {
+            advice.push("set LLVM_PROFILE_FILE when it runs, such as app-%p-%m.profraw: without it, processes overwrite one file".to_string());
+        }
+        return advice;
+    }
+    if facts.has_gcov {
+        advice.push(
+            "GCC's instrumentation is not LLVM's: use gcov, or compile with clang -fprofile-generate".to_string(),
+        );
+        return advice;
+    }
+    if !facts.has_lines && !facts.has_probes && !facts.has_debug_link {
+        advice.push(
+            "for sample profiles, compile with -gline-tables-only -fdebug-info-for-profiling (rustc: -C debuginfo=1), \
+             or with -fpseudo-probe-for-profiling; for instrumentation, with -fprofile-generate (rustc: -C profile-generate)"
+                .to_string(),
+        );
+    }
+    advice
+}

@@ -1,0 +1,388 @@
+//! How a program was built: which profiles it writes, and which it can use.
+//!
+//! The version of raw profiles is in a variable that every instrumented object defines; a linker keeps the first. The
+//! records of the other objects keep the size that their own compiler gave them. So records of several sizes, or a
+//! runtime that is newer than the variable, show that parts of a program were built by different releases.
+
+use super::records::{self, SectionName, sections};
+use super::release_of;
+use crate::bytes::{Encoding, Endian, PointerWidth};
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::model::release::{self, RELEASES};
+use crate::model::{ProfileKind, SymbolTable};
+use crate::objects::{self, contents};
+use crate::raw::RecordLayout;
+use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The facts about a program, or about all object files of an archive.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ProgramFacts {
+    /// The object files, of which an archive has any number.
+    pub(crate) objects: u64,
+    /// The object files with records or counters.
+    pub(crate) instrumented: u64,
+    /// Whether it is linked: the runtime is part of it, or it has none.
+    pub(crate) is_linked: bool,
+    /// The variables with version and kind.
+    pub(crate) version_words: BTreeSet<u64>,
+    /// The records, by the raw versions whose records have that size.
+    pub(crate) records: BTreeMap<RawVersions, u64>,
+    /// The profile sections and their bytes.
+    pub(crate) sections: BTreeMap<String, u64>,
+    /// The versions of the coverage maps, from 1 up.
+    pub(crate) coverage_maps: BTreeSet<u32>,
+    /// The output patterns that were set at build time.
+    pub(crate) patterns: BTreeSet<String>,
+    /// Whether a profile runtime is linked in, and the lowest raw version that it can have.
+    pub(crate) runtime: Option<u32>,
+    /// The compilers that the objects name.
+    pub(crate) compilers: BTreeSet<String>,
+    /// Whether allocations are profiled (`-fmemory-profile`).
+    pub(crate) has_memprof: bool,
+    /// Whether GCC instrumented it, which writes `.gcda` files.
+    pub(crate) has_gcov: bool,
+    /// Whether debug info has line tables.
+    pub(crate) has_lines: bool,
+    /// Whether debug info is in a file of its own.
+    pub(crate) has_debug_link: bool,
+    /// Whether it has descriptors of pseudo-probes.
+    pub(crate) has_probes: bool,
+    /// Whether it has symbols.
+    pub(crate) has_symbols: bool,
+    /// Sections that could not be read.
+    pub(crate) faults: Vec<String>,
+}
+
+/// The first and last raw version of one size of records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RawVersions(pub(crate) u32, pub(crate) u32);
+
+impl RawVersions {
+    pub(crate) fn words(self) -> String {
+        if self.0 == self.1 { self.0.to_string() } else { format!("{} to {}", self.0, self.1) }
+    }
+
+    fn contains(self, version: u32) -> bool {
+        (self.0..=self.1).contains(&version)
+    }
+}
+
+/// The oldest raw version whose records are told apart by their size.
+const OLDEST_RAW_VERSION: u32 = 4;
+const NEWEST_RAW_VERSION: u32 = 11;
+
+/// Functions of the runtime, and the raw version that brought them.
+const RUNTIME_FUNCTIONS: [(&[u8], u32); 3] = [
+    (b"__llvm_profile_get_num_vtable", 10),
+    (b"__llvm_profile_get_num_bitmap_bytes", 9),
+    (b"__llvm_profile_write_file", OLDEST_RAW_VERSION),
+];
+
+const PATTERN_VARIABLE: &[u8] = b"__llvm_profile_filename";
+/// No path is longer.
+const MAX_PATTERN: usize = 4096;
+
+const COVERAGE_MAP: SectionName = SectionName("__llvm_covmap", ".lcovmap");
+
+impl ProgramFacts {
+    /// Adds the facts about an object file. Parts of it that cannot be read are noted.
+    pub(crate) fn add(&mut self, file: &object::File<'_>, limits: &Limits) {
+        self.objects += 1;
+        self.is_linked |= file.kind() != object::ObjectKind::Relocatable;
+        self.version_words.extend(records::version_word(file));
+        let before = self.sections.len();
+        let had: u64 = self.sections.values().sum();
+        self.add_sections(file);
+        if self.sections.len() > before || self.sections.values().sum::<u64>() > had {
+            self.instrumented += 1;
+        }
+        self.add_symbols(file);
+        for added in [self.add_records(file, limits), self.add_coverage(file, limits), self.add_compilers(file, limits)]
+        {
+            if let Err(error) = added {
+                self.faults.push(error.to_string());
+            }
+        }
+    }
+
+    fn add_sections(&mut self, file: &object::File<'_>) {
+        for section in file.sections() {
+            let (Ok(name), size) = (section.name(), section.size()) else { continue };
+            let name = name.split('$').next().unwrap_or(name);
+            if is_profile_section(name) && size > 0 {
+                let bytes = self.sections.entry(name.to_string()).or_default();
+                *bytes = bytes.saturating_add(size);
+            }
+            self.has_probes |= name == ".pseudo_probe_desc" && size > 0;
+            self.has_debug_link |= name == ".gnu_debuglink";
+            self.has_lines |= matches!(name, ".debug_line" | ".zdebug_line" | "__debug_line" | ".debug") && size > 0;
+        }
+    }
+
+    fn add_symbols(&mut self, file: &object::File<'_>) {
+        let is_mach = file.format() == BinaryFormat::MachO;
+        for symbol in file.symbols().chain(file.dynamic_symbols()) {
+            let Ok(name) = symbol.name_bytes() else { continue };
+            let name = if is_mach { name.strip_prefix(b"_").unwrap_or(name) } else { name };
+            self.has_symbols |= !name.is_empty() && symbol.is_definition();
+            self.has_gcov |= name.starts_with(b"__gcov_");
+            self.has_memprof |= name.starts_with(b"__memprof_");
+            if symbol.is_undefined() {
+                continue;
+            }
+            if let Some((_, version)) = RUNTIME_FUNCTIONS.iter().find(|(function, _)| *function == name) {
+                self.runtime = self.runtime.max(Some(*version));
+            }
+            if name == PATTERN_VARIABLE {
+                self.patterns.extend(text_of(file, &symbol));
+            }
+        }
+    }
+
+    /// Counts the records by their size. A record begins with the hash of a name, so the next known hash is the start of
+    /// the next record.
+    fn add_records(&mut self, file: &object::File<'_>, limits: &Limits) -> Result<()> {
+        let layouts = layouts(file);
+        for (data, names) in records::RECORD_SECTIONS {
+            let parts = sections(file, data, limits)?;
+            if parts.iter().all(Vec::is_empty) {
+                continue;
+            }
+            let names = records::read_names(file, names, limits)?;
+            for part in &parts {
+                let starts = starts(part, &names, file.is_little_endian());
+                let ends = starts.iter().skip(1).copied().chain([part.len()]);
+                for (start, end) in starts.iter().zip(ends) {
+                    // Padding can follow the last record of an object file.
+                    let size = end - start;
+                    let found = layouts.iter().find(|(_, layout)| {
+                        size == layout.size() || (end == part.len() && size == layout.size_without_padding())
+                    });
+                    if let Some((versions, _)) = found {
+                        *self.records.entry(*versions).or_default() += 1;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_coverage(&mut self, file: &object::File<'_>, limits: &Limits) -> Result<()> {
+        for map in sections(file, COVERAGE_MAP, limits)? {
+            // Each header stores the version minus one in its fourth word; the first header is enough.
+            let Some(word) = map.get(12..16).and_then(|bytes| bytes.first_chunk::<4>()) else { continue };
+            let version = if file.is_little_endian() { u32::from_le_bytes(*word) } else { u32::from_be_bytes(*word) };
+            self.coverage_maps.insert(version.saturating_add(1));
+        }
+        Ok(())
+    }
+
+    fn add_compilers(&mut self, file: &object::File<'_>, limits: &Limits) -> Result<()> {
+        let Some(section) = file.section_by_name(".comment") else { return Ok(()) };
+        let text = contents(&section, limits)?;
+        let lines = text.split(|byte| *byte == 0).filter(|line| !line.is_empty());
+        self.compilers.extend(lines.map(|line| String::from_utf8_lossy(line).trim().to_string()));
+        Ok(())
+    }
+
+    /// Returns true if LLVM instrumented a part of it.
+    pub(crate) fn is_instrumented(&self) -> bool {
+        self.instrumented > 0 || !self.version_words.is_empty()
+    }
+
+    /// Returns the raw versions that the variables state. Without a variable, those of the records, narrowed by the
+    /// compilers.
+    pub(crate) fn raw_versions(&self) -> Vec<RawVersions> {
+        let stated: BTreeSet<u32> = self.version_words.iter().map(|word| *word as u32).collect();
+        if stated.is_empty() {
+            let of_compilers: BTreeSet<u32> = self.compilers.iter().filter_map(|line| raw_version_of(line)).collect();
+            let narrowed = |versions: &RawVersions| {
+                let mut known = of_compilers.iter().copied().filter(|version| versions.contains(*version));
+                match (known.next(), known.next()) {
+                    (Some(only), None) => RawVersions(only, only),
+                    _ => *versions,
+                }
+            };
+            return self.records.keys().map(narrowed).collect();
+        }
+        stated.into_iter().map(|version| RawVersions(version, version)).collect()
+    }
+
+    /// Returns the words for the kinds that the variables state.
+    pub(crate) fn kinds(&self) -> BTreeSet<String> {
+        self.version_words.iter().flat_map(|word| ProfileKind::from_version_word(*word).sentence_words()).collect()
+    }
+
+    /// Returns true if a counter has one byte.
+    pub(crate) fn has_byte_counters(&self) -> bool {
+        self.version_words
+            .iter()
+            .any(|word| ProfileKind::from_version_word(*word).intersects(ProfileKind::BYTE_COVERAGE))
+    }
+
+    /// Returns the bytes of all sections whose names end so.
+    pub(crate) fn bytes_of(&self, ends: [&str; 2]) -> u64 {
+        let is_it = |name: &str| ends.iter().any(|end| name.ends_with(end));
+        self.sections.iter().filter(|(name, _)| is_it(name)).map(|(_, bytes)| *bytes).sum()
+    }
+
+    /// Describes how parts were built by different releases; empty if nothing shows it.
+    pub(crate) fn conflicts(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let stated = self.raw_versions();
+        if let [first, rest @ ..] = stated.as_slice()
+            && !rest.is_empty()
+        {
+            let others: Vec<String> = rest.iter().map(|versions| versions.words()).collect();
+            found.push(format!("parts have raw version {}, others {}", first.words(), others.join(" and ")));
+        }
+        if self.version_words.is_empty() {
+            return found;
+        }
+        for (versions, count) in &self.records {
+            if !stated.iter().any(|known| versions.contains(known.0)) {
+                let stated = stated.iter().map(|known| known.words()).collect::<Vec<_>>().join(" and ");
+                let records = if *count == 1 { "1 record has".to_string() } else { format!("{count} records have") };
+                let versions = versions.words();
+                found.push(format!(
+                    "{records} the size of raw version {versions}, but the program states version {stated}"
+                ));
+            }
+        }
+        if let (true, [stated], Some(runtime)) = (self.is_linked, stated.as_slice(), self.runtime)
+            && runtime > stated.1
+        {
+            let stated = stated.words();
+            found.push(format!(
+                "the profile runtime is that of raw version {runtime} or later, but the program states version {stated}: \
+                 its profiles have the wrong version (\"expected {runtime}, but get {stated}\")"
+            ));
+        }
+        found.extend(self.compilers_of_one_size());
+        found
+    }
+
+    /// Compilers whose raw versions differ, but not the sizes of their records.
+    fn compilers_of_one_size(&self) -> Option<String> {
+        let versions: BTreeSet<u32> = self.compilers.iter().filter_map(|line| raw_version_of(line)).collect();
+        let is_hidden = |versions: &RawVersions| {
+            self.records.contains_key(versions) && self.version_words.iter().all(|word| versions.contains(*word as u32))
+        };
+        let within = self
+            .records
+            .keys()
+            .filter(|known| is_hidden(known))
+            .find(|known| versions.iter().filter(|version| known.contains(**version)).count() > 1)?;
+        let of_it: Vec<u32> = versions.into_iter().filter(|version| within.contains(*version)).collect();
+        let words = of_it.iter().map(u32::to_string).collect::<Vec<_>>().join(" and ");
+        Some(format!("its compilers write raw versions {words}, whose records have one size"))
+    }
+
+    /// Returns true if the linked program has no runtime, so that it writes no profile.
+    pub(crate) fn lacks_runtime(&self) -> bool {
+        self.is_linked && self.is_instrumented() && self.has_symbols && self.runtime.is_none()
+    }
+}
+
+/// Returns the raw version that the compiler of a line of `.comment` writes.
+fn raw_version_of(line: &str) -> Option<u32> {
+    let rustc = line.split("rustc version ").nth(1).and_then(|rest| rest.split([' ', '(']).next());
+    if let Some(version) = rustc {
+        return release::parse(&format!("rustc-{version}")).ok().map(|row| row.raw_version);
+    }
+    release_of(line.as_bytes())?.raw_version()
+}
+
+/// Returns the words for the releases whose tools read profiles of the versions.
+pub(crate) fn readers(versions: RawVersions) -> Option<String> {
+    let reads = |version: u32| RELEASES.iter().filter(move |row| row.raw_version == version);
+    let all: Vec<_> = (versions.0..=versions.1).flat_map(reads).collect();
+    let (first, last) = (all.first()?, all.last()?);
+    if versions.0 == versions.1 {
+        return release::raw_readers(versions.0.into());
+    }
+    Some(format!("LLVM {} to {}, depending on the version", first.llvm, last.llvm))
+}
+
+fn is_profile_section(name: &str) -> bool {
+    ["__llvm_prf_", "__llvm_cov", ".lprf", ".lcov"].iter().any(|start| name.starts_with(start))
+}
+
+/// The layouts of records of the file's machine, one per size.
+fn layouts(file: &object::File<'_>) -> Vec<(RawVersions, RecordLayout)> {
+    let endian = if file.is_little_endian() { Endian::Little } else { Endian::Big };
+    let pointer = if objects::is_64(file) { PointerWidth::Bits64 } else { PointerWidth::Bits32 };
+    let mut found: Vec<(RawVersions, RecordLayout)> = Vec::new();
+    for version in OLDEST_RAW_VERSION..=NEWEST_RAW_VERSION {
+        let layout = RecordLayout::new(Encoding { endian, pointer, version });
+        match found.last_mut().filter(|(_, last)| last.size() == layout.size()) {
+            Some((versions, last)) => (versions.1, *last) = (version, layout),
+            None => found.push((RawVersions(version, version), layout)),
+        }
+    }
+    found
+}
+
+/// The offsets at which records begin: those of hashes of known names.
+fn starts(part: &[u8], names: &SymbolTable, is_little_endian: bool) -> Vec<usize> {
+    const ALIGNMENT: usize = 4;
+    let hash = |at: &usize| {
+        let bytes = part.get(*at..)?.first_chunk::<8>()?;
+        let hash = if is_little_endian { u64::from_le_bytes(*bytes) } else { u64::from_be_bytes(*bytes) };
+        names.find(hash)
+    };
+    (0..part.len()).step_by(ALIGNMENT).filter(|at| hash(at).is_some()).collect()
+}
+
+/// The text of a variable; `None` if it is empty.
+fn text_of<'a>(file: &object::File<'a>, symbol: &object::Symbol<'a, '_>) -> Option<String> {
+    let section = file.section_by_index(symbol.section_index()?).ok()?;
+    let at = usize::try_from(symbol.address().checked_sub(section.address())?).ok()?;
+    let bytes = section.data().ok()?.get(at..)?;
+    let bytes = &bytes[..bytes.len().min(MAX_PATTERN)];
+    let end = bytes.iter().position(|byte| *byte == 0)?;
+    Some(String::from_utf8_lossy(&bytes[..end]).into_owned()).filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compilers_are_known_by_their_lines() {
+        assert_eq!(raw_version_of("Debian clang version 16.0.6 (15~deb12u1)"), Some(8));
+        assert_eq!(raw_version_of("rustc version 1.95.0 (59807616e 2026-04-14)"), Some(10));
+        assert_eq!(raw_version_of("rustc version 1.97.0-nightly (e50aa6fba 2026-05-19)"), Some(10));
+        assert_eq!(raw_version_of("GCC: (Debian 12.2.0-14) 12.2.0"), None);
+    }
+
+    #[test]
+    fn compilers_conflict_if_their_records_have_one_size() {
+        let facts = |lines: &[&str]| ProgramFacts {
+            is_linked: true,
+            version_words: [10].into(),
+            records: [(RawVersions(9, 10), 3)].into(),
+            compilers: lines.iter().map(ToString::to_string).collect(),
+            ..ProgramFacts::default()
+        };
+        let conflicts = facts(&["clang version 18.1.8", "clang version 19.1.7"]).conflicts();
+        assert_eq!(conflicts, ["its compilers write raw versions 9 and 10, whose records have one size"]);
+        assert!(facts(&["clang version 16.0.6", "clang version 19.1.7"]).conflicts().is_empty());
+    }
+
+    #[test]
+    fn a_newer_runtime_and_records_of_other_sizes_are_conflicts() {
+        let facts = ProgramFacts {
+            is_linked: true,
+            version_words: [8].into(),
+            records: [(RawVersions(5, 8), 1), (RawVersions(9, 10), 2)].into(),
+            runtime: Some(10),
+            ..ProgramFacts::default()
+        };
+        let conflicts = facts.conflicts();
+        assert_eq!(conflicts[0], "2 records have the size of raw version 9 to 10, but the program states version 8");
+        assert!(conflicts[1].contains("expected 10, but get 8"), "{conflicts:?}");
+    }
+}

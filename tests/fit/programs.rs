@@ -1,0 +1,203 @@
+//! What `info` and `doctor` say of programs that real compilers built.
+
+use crate::support::{Folder, available, errors, testdata};
+use serde_json::Value;
+
+const MAIN: &str = "#include <stdio.h>\nint helper(int);\nint square(int x) { if (x > 3) return x * x; return x; }\n\
+                    int main(int c, char **v) { printf(\"%d\\n\", square(c) + helper(c)); return 0; }\n";
+const HELPER: &str = "int helper(int x) { for (int i = 0; i < x; i++) if (i & 1) x += i; return x; }\n";
+
+fn sources() -> Folder {
+    let folder = Folder::new();
+    folder.write("main.c", MAIN);
+    folder.write("helper.c", HELPER);
+    folder
+}
+
+/// The description of one file in JSON.
+#[track_caller]
+fn info(folder: &Folder, file: &str) -> Value {
+    let output = folder.run(&format!("profbridge info --json {file}"));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    document["files"][0].clone()
+}
+
+/// The values of a label.
+fn facts(file: &Value, label: &str) -> Vec<String> {
+    let all = file["parts"][0]["facts"].as_array().expect("a list").iter();
+    all.filter(|fact| fact["label"] == label).map(|fact| fact["value"].as_str().expect("text").to_string()).collect()
+}
+
+fn warnings(file: &Value) -> String {
+    file["warnings"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|text| text.as_str().expect("text"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn instrumented_programs_of_each_release_state_their_raw_version() {
+    for (release, version) in [(14, "8"), (16, "8"), (19, "10"), (22, "10")] {
+        let clang = format!("clang-{release}");
+        if !available("instrumented_programs_of_each_release_state_their_raw_version", &[&clang]) {
+            continue;
+        }
+        let folder = sources();
+        folder.run(&format!("{clang} -O1 -fprofile-generate=/data/out-%p main.c helper.c -o ir"));
+        let ir = info(&folder, "ir");
+        assert_eq!(ir["parts"][0]["variant"][0], "IR instrumentation");
+        assert_eq!((facts(&ir, "raw version"), facts(&ir, "functions")), (vec![version.into()], vec!["3".into()]));
+        assert_eq!(facts(&ir, "counters"), ["7"]);
+        assert_eq!(facts(&ir, "writes to"), ["/data/out-%p/default_%m.profraw"]);
+        assert_eq!((facts(&ir, "runtime"), warnings(&ir)), (vec!["linked in".into()], String::new()));
+
+        folder.run(&format!("{clang} -g -fprofile-instr-generate -fcoverage-mapping main.c helper.c -o fe"));
+        let fe = info(&folder, "fe");
+        assert_eq!(fe["parts"][0]["variant"][0], "front-end instrumentation");
+        assert_eq!(
+            (facts(&fe, "raw version"), facts(&fe, "debug info")),
+            (vec![version.into()], vec!["line tables".into()])
+        );
+        assert_eq!((facts(&fe, "coverage map").len(), warnings(&fe)), (1, String::new()));
+
+        // The profile of the program has the version that was told.
+        std::process::Command::new(folder.path("fe"))
+            .env("LLVM_PROFILE_FILE", folder.path("fe.profraw"))
+            .output()
+            .expect("it runs");
+        assert_eq!(info(&folder, "fe.profraw")["version"], version);
+    }
+}
+
+#[test]
+fn plain_programs_say_whether_sample_profiles_can_be_used() {
+    if !available("plain_programs_say_whether_sample_profiles_can_be_used", &["clang-22", "gcc"]) {
+        return;
+    }
+    let folder = sources();
+    for (command, expected) in [
+        ("clang-22", "not usable: neither line tables nor pseudo-probes"),
+        ("clang-22 -gline-tables-only", "usable, by lines, for functions that have them"),
+        ("clang-22 -fpseudo-probe-for-profiling", "usable, by pseudo-probes"),
+        ("gcc -g", "usable, by lines, for functions that have them"),
+    ] {
+        folder.run(&format!("{command} -O1 main.c helper.c -o app"));
+        let app = info(&folder, "app");
+        assert_eq!(
+            (facts(&app, "instrumented"), facts(&app, "sample profile")),
+            (vec!["no".into()], vec![expected.into()])
+        );
+    }
+    folder.run("clang-22 -g -fmemory-profile main.c helper.c -o app");
+    assert_eq!(facts(&info(&folder, "app"), "memory profile"), ["yes (-fmemory-profile)"]);
+    folder.run("gcc --coverage main.c helper.c -o app");
+    assert!(facts(&info(&folder, "app"), "instrumented")[0].starts_with("by GCC"));
+}
+
+/// Linkers keep the first variable with the version, whatever the other objects and the runtime are.
+#[test]
+fn parts_of_different_releases_are_found() {
+    if !available("parts_of_different_releases_are_found", &["clang-16", "clang-22", "ar"]) {
+        return;
+    }
+    let folder = sources();
+    for flag in ["-fprofile-generate", "-fprofile-instr-generate"] {
+        folder.run(&format!("clang-16 -O1 {flag} -c helper.c -o helper.o"));
+        folder.run(&format!("clang-22 -O1 {flag} -c main.c -o main.o"));
+        folder.run(&format!("clang-22 {flag} main.o helper.o -o app"));
+        let app = warnings(&info(&folder, "app"));
+        assert!(
+            app.contains("1 record has the size of raw version 4 to 8, but the program states version 10"),
+            "{app}"
+        );
+    }
+    folder.run("clang-16 -O1 -fprofile-generate -c helper.c -o helper.o");
+    folder.run("clang-22 -O1 -fprofile-generate -c main.c -o main.o");
+    folder.run("clang-22 -fprofile-generate helper.o main.o -o app");
+    let app = warnings(&info(&folder, "app"));
+    assert!(app.contains("expected 10, but get 8"), "{app}");
+    folder.run("ar rcs libapp.a main.o helper.o");
+    let archive = info(&folder, "libapp.a");
+    assert_eq!(
+        (facts(&archive, "instrumented"), facts(&archive, "raw version")),
+        (vec!["2 of 2 object files".into()], vec!["8 and 10".into()])
+    );
+    assert!(warnings(&archive).contains("parts have raw version 8, others 10"));
+
+    let doctor = folder.run("profbridge doctor app");
+    let text = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(text.contains("- compile and link all parts with one release of LLVM"), "{text}");
+}
+
+#[test]
+fn rust_programs_and_libraries_are_described() {
+    if !available("rust_programs_and_libraries_are_described", &["rustc"]) {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("app.rs", "pub fn main() { println!(\"{}\", std::env::args().count()); }\n");
+    folder.run("rustc -C profile-generate -C opt-level=1 app.rs -o app");
+    let app = info(&folder, "app");
+    assert_eq!((app["parts"][0]["variant"][0].as_str(), warnings(&app)), (Some("IR instrumentation"), String::new()));
+    assert!(facts(&app, "compiler").iter().any(|line| line.starts_with("rustc version")), "{app}");
+    folder.run("rustc --crate-type rlib -C instrument-coverage app.rs -o libapp.rlib");
+    let library = info(&folder, "libapp.rlib");
+    assert!(library["description"].as_str().expect("text").starts_with("archive of 2 object files"), "{library}");
+    assert_eq!(facts(&library, "coverage map").len(), 1);
+}
+
+/// Objects for other systems need no linker.
+#[test]
+fn objects_of_other_systems_are_described() {
+    if !available("objects_of_other_systems_are_described", &["clang-22"]) {
+        return;
+    }
+    let folder = sources();
+    for (target, words, functions) in [
+        ("x86_64-pc-windows-msvc", "COFF object file, X86_64", "1"),
+        ("arm64-apple-macos", "Mach-O object file, Aarch64", "1"),
+        ("i386-unknown-linux-gnu", "ELF object file, I386", "1"),
+    ] {
+        folder.run(&format!("clang-22 --target={target} -O1 -fprofile-generate -c helper.c -o helper.o"));
+        let object = info(&folder, "helper.o");
+        assert_eq!(object["description"], words);
+        assert_eq!(
+            (facts(&object, "raw version"), facts(&object, "functions")),
+            (vec!["10".into()], vec![functions.into()]),
+            "{target}"
+        );
+        assert_eq!(facts(&object, "counters"), ["3"], "{target}");
+    }
+}
+
+#[test]
+fn damaged_programs_are_errors() {
+    let folder = Folder::new();
+    let whole = std::fs::read(testdata("correlate/clang-22-binary.binary")).expect("the program is there");
+    for len in [8, 64, 400, whole.len() / 2, whole.len() - 1] {
+        folder.write("cut", &whole[..len]);
+        let output = folder.try_run("profbridge info cut");
+        assert_eq!(output.status.code(), Some(1), "{len}: {}", errors(&output));
+    }
+    // A PE header without sections.
+    let mut pe = vec![0; 0x40];
+    pe[..2].copy_from_slice(b"MZ");
+    pe[0x3c] = 0x40;
+    pe.extend(b"PE\0\0\x64\x86\0\0");
+    pe.extend([0; 12]);
+    pe.extend([0xf0, 0, 0x22, 0, 0x0b, 2]);
+    pe.resize(pe.len() + 0xee, 0);
+    folder.write("empty.exe", &pe);
+    let output = folder.try_run("profbridge info empty.exe");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.starts_with("empty.exe: PE executable, X86_64") || output.status.code() == Some(1), "{text}");
+    // A class file begins like a Mach-O file of several architectures.
+    folder.write("A.class", [0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 61, 0, 1]);
+    assert_eq!(folder.try_run("profbridge info A.class").status.code(), Some(1));
+    folder.write("notes.txt", "It was a dark night\n");
+    let output = folder.try_run("profbridge doctor notes.txt");
+    assert_eq!(output.status.code(), Some(1));
+}
