@@ -1,7 +1,5 @@
-//! What a document counts, taken apart into sites and added up.
-//!
-//! Entries of one context and site add; branch lists of different shapes stay
-//! side by side. The result does not depend on the order of entries, nor on ids.
+//! The counts of a document by site, added. Entries of one context and site are added; branch lists of different shapes
+//! stay separate. The result does not depend on the order of entries, nor on ids.
 
 use super::record_name::{NamedFrame, push_context, push_stack};
 use super::shape::Branch;
@@ -27,7 +25,7 @@ pub(super) struct ContextCounts {
     pub(super) instanceofs: BTreeMap<i32, TypeCounts>,
 }
 
-/// What a document counts.
+/// The counts of a document.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Content {
     /// By the name of the context, see [`push_context`].
@@ -38,7 +36,7 @@ pub(super) struct Content {
     pub(super) monitors: Option<TypeCounts>,
     /// Hashes of the types that occur as values.
     pub(super) value_types: BTreeSet<u64>,
-    /// Methods of the document that stand in some name.
+    /// Methods of the document that occur in a name.
     pub(super) named_methods: BTreeSet<MethodHandle>,
     /// Sums that exceeded the largest count.
     pub(super) saturated: u64,
@@ -48,7 +46,7 @@ pub(super) struct Content {
 ///
 /// # Errors
 ///
-/// Malformed when an entry stands at a place that its section cannot have.
+/// Malformed if an entry has a position that its section does not allow.
 pub(super) fn gather(
     document: &Document,
     spelling: &EncodedNames,

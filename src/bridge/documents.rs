@@ -1,7 +1,7 @@
 //! Documents that carry an LLVM profile, taken apart for merging and joined again.
 //!
-//! What is LLVM's own merges as LLVM merges profiles, the rest as iprof files
-//! do; the standard sections of LLVM's records are made anew afterwards.
+//! LLVM's records are merged like LLVM profiles, the rest like iprof files. Then the standard sections of LLVM's
+//! records are written again.
 
 use super::consistency::{Ownership, Trust};
 use super::decode::{add_records as add_to_document, own_records};
@@ -18,7 +18,7 @@ use std::collections::HashSet;
 /// A document in two parts.
 #[derive(Debug, Clone)]
 pub struct Parts {
-    /// What LLVM's records do not explain, in no particular order.
+    /// The entries that LLVM's records do not explain, in any order.
     pub rest: Document,
     /// LLVM's own part; for a document without any, an empty profile of the
     /// kind that the bridge makes.
@@ -55,7 +55,7 @@ pub fn split(document: &Document, trust: Option<Trust>) -> Result<(Parts, Vec<Lo
         let profile = Profile { kind: PROFILE_KIND, ..Profile::default() };
         return Ok((Parts { rest, profile }, losses.into_vec()));
     };
-    // Records of the bridge stand in the extension only to tell sums apart.
+    // The extension contains records of the bridge only to distinguish sums.
     let profile = move_own_records(profile, &mut rest, &mut losses);
     Ok((Parts { rest, profile }, losses.into_vec()))
 }
@@ -68,7 +68,7 @@ pub fn split(document: &Document, trust: Option<Trust>) -> Result<(Parts, Vec<Lo
 pub fn join(parts: Parts, options: &ToIprofOptions) -> Result<(Document, Vec<Loss>)> {
     let mut losses = Losses::new();
     let Parts { mut rest, profile } = parts;
-    // The profile may have records of the bridge, too: each must stand once.
+    // The profile may also have records of the bridge: each must occur once.
     let mut profile = move_own_records(profile, &mut rest, &mut losses);
     let all = |_, _| true;
     let records = document_records(&rest, &Ownership::none(), RecordForm::in_memory(), &all, &mut losses)?;

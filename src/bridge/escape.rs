@@ -1,11 +1,10 @@
 //! Percent-encoding of names, byte by byte and one to one.
 //!
-//! Names are bytes: UTF-8, where a lone surrogate of a Java string stands as
-//! the three bytes that UTF-8 would have given it. What no text can carry
-//! (bytes that are not UTF-8, control characters, line separators) and the
-//! escape character itself become `%` and two hexadecimal digits.
+//! Names are bytes: UTF-8, with lone surrogates of Java strings encoded like other characters, in three bytes. Bytes
+//! that text cannot store (invalid UTF-8, control characters, line separators) and the escape character itself become
+//! `%` and two hexadecimal digits.
 
-/// What is encoded beside that which always is.
+/// Additional characters to encode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Escapes {
     /// The characters of the bridge's own notation, and spaces at either end.
@@ -58,8 +57,8 @@ pub(super) fn escaped(name: &[u8], escapes: Escapes) -> Vec<u8> {
 
 /// Undoes the encoding; `None` where a `%` is not followed by two digits.
 ///
-/// More texts decode than the encoder makes; who needs one to one encodes the
-/// result again and compares.
+/// More strings can be decoded than the encoder writes. To check that a string is canonical, encode the result and
+/// compare.
 pub(super) fn unescape(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;

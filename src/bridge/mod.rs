@@ -9,9 +9,8 @@
 //!   └────── to_llvm ◀──┘
 //! ```
 //!
-//! It is judged by laws (tests/bridge): both round trips give back what went
-//! in; merging by LLVM gives what merging as iprof gives; what cannot cross is
-//! counted, never dropped in silence.
+//! Tests (tests/bridge) check its laws: both round trips return the input; a merge by LLVM equals a merge as iprof;
+//! data that cannot be converted is counted, and never dropped silently.
 //!
 //! ```
 //! use profbridge::bridge::{ToIprofOptions, ToLlvmOptions, to_iprof, to_llvm};
@@ -39,7 +38,7 @@
 //! | `record_name`, `shape` | names and hashes of the bridge's records |
 //! | `content`, `records` | what a document counts; the records for it |
 //! | `decode` | records of the bridge become iprof again |
-//! | `demangle`, `foreign` | LLVM's own functions as methods; what of them is true in iprof |
+//! | `demangle`, `sections` | LLVM's own functions as methods; their data as iprof sections |
 //! | `extension`, `consistency` | the member `llvm`; whether the sections still agree with it |
 //! | `documents` | merging documents that carry an LLVM profile |
 //! | [`stacks`] | sampled stacks of other profilers |

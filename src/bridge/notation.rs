@@ -6,13 +6,13 @@
 //!                                                  app.Main#loop(int,long[])void
 //! ```
 //!
-//! Identities and texts correspond one to one: the parts are percent-encoded,
-//! and a text that the writer would not have made is no text of this notation.
+//! Identities and strings correspond one to one: the parts are percent-encoded, and a string that the writer would not
+//! write is invalid.
 
 use super::escape::{Escapes, push_encoded, push_escaped, unescape};
 use crate::java;
 
-/// What a method is known by across files.
+/// The identity of a method across files.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct MethodIdentity {
     /// Name of the declaring type, as in `types[].name`.
@@ -25,8 +25,8 @@ pub struct MethodIdentity {
     pub returns: Vec<u8>,
 }
 
-/// Splits the name of an array into its dimensions and the element's spelling;
-/// no dimensions for what is no well-formed array.
+/// Splits the name of an array into its dimensions and the element's spelling. A name that is not a well-formed array
+/// has no dimensions.
 fn split_array(name: &[u8]) -> (usize, Element<'_>) {
     let dimensions = name.iter().take_while(|byte| **byte == b'[').count();
     let element = match &name[dimensions..] {
@@ -41,7 +41,7 @@ fn split_array(name: &[u8]) -> (usize, Element<'_>) {
     }
 }
 
-/// What is left of a type's name without its dimensions.
+/// A type's name without its dimensions.
 enum Element<'a> {
     Primitive(&'static [u8]),
     Class(&'a [u8]),
@@ -147,7 +147,7 @@ impl MethodIdentity {
     }
 }
 
-/// What stands before and after the first `separator`.
+/// Returns the text before and after the first `separator`.
 pub(super) fn split_once(text: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
     let at = text.iter().position(|byte| *byte == separator)?;
     Some((&text[..at], &text[at + 1..]))

@@ -26,7 +26,7 @@ pub struct NamedFrame<'a> {
     pub bci: i32,
 }
 
-/// What a record of the bridge is about.
+/// The subject of a record of the bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordName<'a> {
     /// Counts of one method in one chain of callers.
@@ -35,7 +35,7 @@ pub enum RecordName<'a> {
         callers: Vec<NamedFrame<'a>>,
         /// The method.
         method: &'a [u8],
-        /// What the counters and sites are.
+        /// The meaning of the counters and sites.
         shape: Shape,
     },
     /// A sampled stack, the root first.
@@ -52,8 +52,8 @@ impl<'a> RecordName<'a> {
         Self::parse_with(name, &mut |method| MethodIdentity::parse(method).is_some())
     }
 
-    /// As [`parse`](Self::parse), asking `is_method` whether a text is a method
-    /// in the notation: many names share few methods.
+    /// Like [`parse`](Self::parse), but calls `is_method` to find out whether a string is a method in the notation,
+    /// because many names share a few methods.
     pub(super) fn parse_with(name: &'a [u8], is_method: &mut dyn FnMut(&'a [u8]) -> bool) -> Option<Self> {
         if name == MONITORS {
             return Some(Self::Monitors);
@@ -82,8 +82,8 @@ impl<'a> RecordName<'a> {
         (bare && parse_type(name).is_some()).then_some(Self::Type(name))
     }
 
-    /// Whether such records are context-sensitive ones to LLVM, so that its
-    /// lists and summaries of counts pass over them.
+    /// Returns true if LLVM treats these records as context-sensitive, so that its lists and summaries of counts skip
+    /// them.
     pub fn is_context_sensitive(&self) -> bool {
         !matches!(self, Self::Context { .. })
     }

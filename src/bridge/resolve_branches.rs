@@ -8,7 +8,7 @@ use crate::model::{LossKind, Losses};
 ///
 /// # Errors
 ///
-/// When branch lists clash and that is to be an error.
+/// A clash of branch lists, if clashes are errors.
 pub(super) fn resolve_branches(
     document: &Document,
     branch_clash: BranchClash,

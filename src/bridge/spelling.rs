@@ -41,7 +41,7 @@ impl EncodedNames {
     }
 }
 
-/// What a method of a document is known by in any other.
+/// Returns the identity of a method, which is the same in all documents.
 pub(super) fn identity(tables: &Tables, handle: MethodHandle) -> MethodIdentity {
     let mut types = tables.signature(handle).iter().map(|part| tables.type_name(*part).to_vec());
     MethodIdentity {

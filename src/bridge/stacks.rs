@@ -36,7 +36,7 @@ impl Default for SampleOptions {
     }
 }
 
-/// What became of the stacks. Numbers are hits unless they say otherwise.
+/// The losses and approximations of the conversion. Numbers are hits unless stated otherwise.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SampleReport {
@@ -44,7 +44,7 @@ pub struct SampleReport {
     pub hits: u128,
     /// Distinct stacks written.
     pub stacks: u64,
-    /// Left out: samples of sorts that were not asked for.
+    /// Dropped samples of other event types.
     pub other_sources: u128,
     /// Left out: of other threads.
     pub other_threads: u128,
@@ -62,19 +62,18 @@ pub struct SampleReport {
     pub hidden_methods: u64,
     /// Distinct frames without BCI.
     pub unknown_bci_frames: u64,
-    /// Stacks that became one since what told them apart is not written.
+    /// Stacks that were merged because they differ only in data that is not written.
     pub merged_stacks: u64,
     /// Threads whose names are not written.
     pub threads: u64,
     /// Additions that stopped at 2^63 − 1.
     pub saturated: u64,
-    /// Names that were mended: not UTF-8 (reading an iprof), or empty or with a
-    /// line terminator (writing one).
+    /// Names that were changed: not UTF-8 (reading an iprof), empty, or with a line terminator (writing one).
     pub mended_names: u64,
 }
 
 impl SampleReport {
-    /// What was lost or approximated, in words; nothing for what is zero.
+    /// Returns a message for each loss and approximation that occurred.
     pub fn losses(&self) -> Vec<String> {
         let rows = [
             (self.other_sources, "sample", "of other event types, dropped"),
@@ -244,8 +243,8 @@ impl Writer<'_> {
     }
 }
 
-/// A name as an iprof can hold it: with a replacement character for each line
-/// terminator, or for nothing. Damaged recordings have such.
+/// Returns a name that iprof can store: with a replacement character for each line terminator, and for an empty name.
+/// Damaged recordings have such names.
 fn fixed<'n>(name: &'n str, report: &mut SampleReport) -> Cow<'n, str> {
     const TERMINATORS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
     const REPLACEMENT: &str = "\u{fffd}";
@@ -256,7 +255,7 @@ fn fixed<'n>(name: &'n str, report: &mut SampleReport) -> Cow<'n, str> {
     Cow::Owned(if name.is_empty() { REPLACEMENT.to_string() } else { name.replace(TERMINATORS, REPLACEMENT) })
 }
 
-/// Which counts of an iprof are taken for hits.
+/// The counts of an iprof to use as hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum IprofHits {

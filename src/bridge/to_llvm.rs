@@ -34,13 +34,12 @@ impl Default for ToLlvmOptions {
     }
 }
 
-/// Makes an LLVM profile of a document, and says what could not cross.
+/// Converts a document to an LLVM profile, and returns the losses.
 ///
 /// # Errors
 ///
-/// Malformed when the member `llvm` cannot be read or contradicts the standard
-/// sections (see [`ToLlvmOptions::trust`]), or when an entry stands at a place
-/// that its section cannot have.
+/// Malformed if the member `llvm` cannot be read or contradicts the standard sections (see [`ToLlvmOptions::trust`]),
+/// or if an entry has a position that its section does not allow.
 pub fn to_llvm(document: &Document, options: &ToLlvmOptions) -> Result<(Profile, Vec<Loss>)> {
     let mut losses = Losses::new();
     let ownership = Ownership::of(document, options.trust)?;

@@ -1,22 +1,21 @@
-//! What folders hold beside profiles.
+//! The files in directories that are not profiles.
 
 use crate::compression::uncompressed_name;
 use crate::input::{Format, Input, InputList};
 use std::path::{Path, PathBuf};
 
-/// The inputs of a run, and what of the folders is none.
+/// The inputs of a run, and the skipped files of directories.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct DirectoryScan {
-    /// What was named, and what of the folders is a profile, empty, or called like a profile.
+    /// The given files, and those files of directories that are profiles, are empty, or have a profile extension.
     pub inputs: Vec<Input>,
     /// Files of the folders that are something else, in order.
     pub skipped: Vec<PathBuf>,
 }
 
-/// Tells profiles in folders from what lies beside them: logs, programs, JSON of something else.
-/// What was named is left to whoever reads it, and so is a file with a profile's name, since it
-/// is one that was damaged.
+/// Skips files in directories that are not profiles: logs, programs, other JSON files. Keeps given files and files with
+/// a profile extension, which may be damaged profiles.
 pub fn skip_foreign_files(list: InputList) -> DirectoryScan {
     let found = list.found().clone();
     let (mut inputs, mut skipped) = (Vec::new(), Vec::new());
@@ -31,7 +30,7 @@ pub fn skip_foreign_files(list: InputList) -> DirectoryScan {
 }
 
 fn is_foreign(input: &Input) -> bool {
-    // What cannot be opened is reported by whoever reads it.
+    // The reader reports files that cannot be opened.
     let is_something_else = input.format().is_ok_and(|format| format != Format::Empty && format.family().is_none());
     is_something_else && !has_profile_extension(&input.path)
 }

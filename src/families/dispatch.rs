@@ -17,8 +17,8 @@ use crate::partial::document_len;
 
 /// Checks an input.
 ///
-/// Formats are recognised by content; where that shows no other profile, a file
-/// called `.iprof` is judged as one, since that is what somebody took it for.
+/// The content determines the format. A file that is not another profile and has the extension `.iprof` is checked as a
+/// damaged iprof.
 pub fn check_file(input: impl Into<Input>, options: &iprof::ReadOptions) -> FileCheck {
     let input = input.into();
     let path = input.path.display().to_string();
@@ -59,8 +59,7 @@ fn ask_check(input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
     }
 }
 
-/// Describes the content of a file. Damage is told in the description, and
-/// whatever stands before it is described.
+/// Describes the content of a file. The description of a damaged file has the error, and the content before it.
 pub fn describe(data: &[u8], limits: &Limits) -> Description {
     if let Some(description) = partial::describe_bare(data, limits) {
         return description;
@@ -108,14 +107,13 @@ fn describe_compressed(data: &[u8], compression: Compression, limits: &Limits) -
     description
 }
 
-/// Compares two profiles of one family, or of two that can be compared: an
-/// iprof with a source of stacks by its samples, with an LLVM profile as the
-/// iprof that the bridge makes of it.
+/// Compares two profiles of one family, or of two that can be compared: an iprof and a source of stacks by their
+/// samples; an iprof and an LLVM profile, which is converted to an iprof.
 ///
 /// # Errors
 ///
-/// Those of the readers, with the path; usage when standard input should be
-/// both, and for families that have nothing in common.
+/// The errors of the readers, with the path; usage if both are standard input, and for families that cannot be
+/// compared.
 pub fn diff_files(first: impl Into<Input>, second: impl Into<Input>, options: &DiffOptions) -> Result<FileDiff> {
     let (first, second) = (&first.into(), &second.into());
     if first.path == second.path && first.path.as_os_str() == "-" {

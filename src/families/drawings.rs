@@ -26,11 +26,11 @@ use crate::input::{Family, Input};
 use crate::render::{Cell, FlameGraph, Report, Table};
 use std::collections::HashSet;
 
-/// Reads inputs for a picture. Several inputs of one family add up, but an iprof is read alone.
+/// Reads inputs for a drawing. Several inputs of one family are added, but an iprof is read alone.
 ///
 /// # Errors
 ///
-/// What the readers find wrong; usage errors for inputs that do not add up.
+/// The errors of the readers; usage for inputs that cannot be added.
 pub fn read_content(
     inputs: &[Input],
     options: &StackOptions,
@@ -48,8 +48,7 @@ pub fn read_content(
     draw(inputs, options, selection)
 }
 
-/// The family as which an input is drawn. What is no profile is left to the readers of LLVM's, who
-/// say what is wrong with it.
+/// Returns the family as which an input is drawn. LLVM's readers report files that are not profiles.
 fn drawn_as(input: &Input, options: &StackOptions) -> Result<Option<Family>> {
     let family = input.family()?;
     let draws_memory = driver(family.unwrap_or(Family::Instr))?.draws_memory;
@@ -144,11 +143,11 @@ impl View {
     }
 }
 
-/// How much two profiles overlap, section by section, as `diff` says it.
+/// Returns the overlap of two profiles per section, like `diff`.
 ///
 /// # Errors
 ///
-/// Those of the readers, with the path.
+/// The errors of the readers, with the path.
 pub fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection: &Selection) -> Result<Table> {
     let mut options = DiffOptions::default();
     (options.limits, options.topn) = (read.limits, 0);

@@ -21,7 +21,7 @@ pub use options::FitOptions;
 pub struct Fit {
     /// The comparison.
     pub report: FitReport,
-    /// What is worth saying about the inputs.
+    /// Warnings about the inputs.
     pub warnings: Vec<Warning>,
     content: Content,
 }
@@ -52,7 +52,7 @@ impl Content {
 /// I/O, what is wrong with either file, with its path; nothing to compare where
 /// the two are of different families or programs.
 pub fn fit_files(profile: &Path, against: &Path, options: &FitOptions) -> Result<Fit> {
-    // Carried, since what comes through a pipe comes once.
+    // Reuse the input, because a pipe can be read only once.
     let input = Input::from(profile);
     let bytes = input.bytes(Access::Read, &options.limits)?;
     match detect(&bytes) {
@@ -107,14 +107,12 @@ impl Fit {
         }
     }
 
-    /// Writes the profile without what no longer fits, in the form that the name
-    /// ends in, else as it was read, compressed as the name says. With `keep_renamed`,
-    /// functions stay that [`remapping`](Self::remapping) gives their new names.
+    /// Writes the profile without stale records, in the format of the file extension, otherwise in that of the input.
+    /// With `keep_renamed`, functions with a new name in [`remapping`](Self::remapping) are kept.
     ///
     /// # Errors
     ///
-    /// Usage where the name ends as profiles of another family do; I/O; what the
-    /// writer of the format says.
+    /// Usage if the file extension is that of another family; I/O; the errors of the writer.
     pub fn write_pruned(&self, path: &Path, keep_renamed: bool) -> Result<Pruned> {
         let named = OutputForm::of_name(path)?;
         if let Some(other) = named.filter(|form| !self.content.becomes(*form)) {

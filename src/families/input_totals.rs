@@ -1,5 +1,4 @@
-//! How much each input of a merge counts, family by family: one input should
-//! rarely be most of the result.
+//! The total count of each input of a merge, per family. A single input should rarely dominate the result.
 
 use crate::error::Result;
 use crate::families::read::stacks::{StackOptions, read_stacks};
@@ -9,13 +8,12 @@ use crate::instr::open::{ReadOptions, open_reader};
 use crate::iprof::{self, SectionKind, SectionTotals};
 use crate::memprof::report::total_bytes;
 
-/// The sum of an LLVM profile's counters, pseudo counts left out; of a memory
-/// profile, or an indexed profile that holds nothing else, the bytes of all
-/// allocations.
+/// Returns the sum of an LLVM profile's counters, without pseudo counts; for a memory profile, or an indexed profile
+/// that contains only a memory profile, the bytes of all allocations.
 ///
 /// # Errors
 ///
-/// Those of the readers.
+/// The errors of the readers.
 pub fn instr_total(input: &Input, options: &ReadOptions) -> Result<u128> {
     let is_memory = input.family()? == Some(Family::MemProf);
     let total = if is_memory { 0 } else { sum_of_counters(input, options)? };
@@ -46,7 +44,7 @@ fn sum_of_counters(input: &Input, options: &ReadOptions) -> Result<u128> {
 ///
 /// # Errors
 ///
-/// Those of the reader.
+/// The errors of the reader.
 pub fn iprof_total(input: &Input, options: &iprof::ReadOptions) -> Result<u128> {
     let totals = SectionTotals::read_from(input.stream()?, options)?;
     Ok(SectionKind::ALL.into_iter().map(|kind| totals.of(kind)).sum())
@@ -56,7 +54,7 @@ pub fn iprof_total(input: &Input, options: &iprof::ReadOptions) -> Result<u128> 
 ///
 /// # Errors
 ///
-/// Those of the readers.
+/// The errors of the readers.
 pub fn stack_total(input: &Input, options: &StackOptions) -> Result<u128> {
     Ok(read_stacks(std::slice::from_ref(input), options)?.0.total_hits())
 }

@@ -49,18 +49,17 @@ impl ReadReport {
 ///
 /// # Errors
 ///
-/// The first finding that is an error, unless
-/// [`accept_errors`](ReadOptions::accept_errors) is set; then only files
-/// which nothing can be had are errors.
+/// The first finding that is an error, unless [`accept_errors`](ReadOptions::accept_errors) is set; then only files
+/// without any usable content are errors.
 pub fn read(data: &[u8], options: &ReadOptions) -> Result<(Document, Findings)> {
     strict(examine(data, options), options)
 }
 
-/// As [`read`], from a stream that is never in memory as a whole.
+/// Like [`read`], but from a stream that is never in memory as a whole.
 ///
 /// # Errors
 ///
-/// As [`read`].
+/// Like [`read`].
 pub fn read_from(stream: impl Read, options: &ReadOptions) -> Result<(Document, Findings)> {
     strict(examine_from(stream, options), options)
 }
@@ -70,7 +69,7 @@ pub fn examine(data: &[u8], options: &ReadOptions) -> ReadReport {
     examine_window(Window::from_slice(data, &options.limits), options)
 }
 
-/// As [`examine`], from a stream that is never in memory as a whole.
+/// Like [`examine`], but from a stream that is never in memory as a whole.
 pub fn examine_from(stream: impl Read, options: &ReadOptions) -> ReadReport {
     examine_window(Window::from_reader(stream, &options.limits), options)
 }
@@ -163,14 +162,14 @@ pub fn check_from(stream: impl Read, options: &ReadOptions) -> CheckReport {
     CheckReport { version: reading.version_text, findings: reading.findings, verdict, parts: reading.parts }
 }
 
-/// Copies a file without the white space between its tokens, if that is what [`write()`](crate::iprof::write()) would write: the
-/// file is valid, has entries, and spells everything as usual. Only the tables are kept in memory.
+/// Copies a file without the white space between its tokens, if that is what [`write()`](crate::iprof::write()) would
+/// write: the file is valid, has entries, and spells everything as usual. Only the tables are kept in memory.
 ///
 /// Returns `None` for any other file. Part of it may have been copied, which is of no use.
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn copy_from(stream: impl Read, options: &ReadOptions, out: &mut dyn Write) -> io::Result<Option<Findings>> {
     let options = ReadOptions { only_as_written: true, drop_unknown: true, ..options.clone() };
     let mut window = Window::from_reader(stream, &options.limits).copying_to(out);
@@ -213,8 +212,8 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
-/// Walks over the names of an object's members, as far as the text goes. Values are skipped by their brackets and strings
-/// alone.
+/// Walks over the names of an object's members, as far as the text goes. Values are skipped by their brackets and
+/// strings alone.
 struct Keys<'a> {
     rest: &'a [u8],
 }

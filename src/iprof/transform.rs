@@ -97,7 +97,7 @@ impl Document {
         used
     }
 
-    /// Rebuilds tables and contexts from what is kept; everything referred to must be.
+    /// Rebuilds tables and contexts with the given items, which must include all referenced items.
     fn keep_tables(&mut self, types: &[bool], methods: &[bool], contexts: &[bool]) {
         let (tables, mapping) = self.tables.selected(types, methods);
         move_extras(&mut self.extras, Table::Types, types);
@@ -155,14 +155,14 @@ impl MethodFilter {
         self.only.is_empty() && self.exclude.is_empty()
     }
 
-    /// Whether a method is wanted, by its name as people write it.
+    /// Returns true if a method is selected, given its readable name.
     pub fn matches(&self, method: &str) -> bool {
         (self.only.is_empty() || self.only.iter().any(|pattern| pattern.matches(method)))
             && !self.exclude.iter().any(|pattern| pattern.matches(method))
     }
 
-    /// Keeps entries whose innermost method is wanted. Monitors belong to no
-    /// method and stay only if nothing is restricted to some methods.
+    /// Keeps entries whose innermost method is selected. Monitors belong to no method, and stay only if methods are not
+    /// restricted.
     pub fn apply(&self, document: &mut Document) {
         let wanted: BTreeSet<MethodHandle> =
             document.tables.methods().filter(|method| self.matches(&document.tables.human_name(*method))).collect();

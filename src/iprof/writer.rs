@@ -36,11 +36,11 @@ pub fn write(document: &Document, options: &WriteOptions) -> Vec<u8> {
     bytes
 }
 
-/// Writes the file to a stream, in large pieces.
+/// Writes the file to a stream, in large chunks.
 ///
 /// # Errors
 ///
-/// Those of the stream.
+/// The errors of the stream.
 pub fn write_to(document: &Document, options: &WriteOptions, out: &mut (dyn Write + Send)) -> io::Result<()> {
     Writer::new(document, options, out).document()
 }
@@ -240,14 +240,14 @@ struct Entries<'a, K> {
     document: &'a Document,
     table: Table,
     layout: Layout,
-    /// How many there are.
+    /// The number of items.
     count: usize,
     /// Writes one of the members that all entries have: which, and of which entry.
     known: K,
 }
 
 impl<K: Fn(&mut Vec<u8>, usize, usize) + Sync> Entries<'_, K> {
-    /// Writes all of them in order, formatted by so many threads.
+    /// Writes all items in order, formatted by the given number of threads.
     fn write_to(&self, out: &mut (dyn Write + Send), threads: impl FnOnce() -> usize) -> io::Result<()> {
         let threads = if self.count < ALONE_ENTRIES { 1 } else { threads() };
         let make = |block: usize, text: &mut Vec<u8>| {
@@ -344,10 +344,10 @@ fn write_signed(out: &mut Vec<u8>, number: i32) {
 struct FrameTexts(Vec<[u8; FrameTexts::BYTES]>);
 
 impl FrameTexts {
-    /// Bracket, ten digits, colon, and last how many bytes of these are used; so many as are quickly copied.
+    /// The size of a text: a bracket, ten digits, a colon, and the number of used bytes. This size is copied quickly.
     const BYTES: usize = 16;
 
-    /// Makes the texts unless they are there or nothing needs them.
+    /// Creates the texts unless they exist or are not needed.
     fn ready(mut self, document: &Document) -> Self {
         if !self.0.is_empty() || document.contexts.is_empty() {
             return self;

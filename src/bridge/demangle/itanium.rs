@@ -49,7 +49,7 @@ const BUILTINS: [(u8, &str); 21] = [
 
 struct Parser<'a> {
     rest: &'a [u8],
-    /// What may be substituted, in the order of the ABI.
+    /// The components that can be substituted, in the order of the ABI.
     seen: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A type that is no reference.
+    /// Parses a type that is not a reference.
     fn pointed(&mut self) -> Option<String> {
         if self.take(b'P') {
             let target = self.pointed()?;

@@ -10,7 +10,7 @@ pub(super) struct LocalName<'a> {
     pub(super) file: &'a [u8],
     /// The linker symbol.
     pub(super) symbol: &'a [u8],
-    /// What stood between them.
+    /// The separator.
     separator: u8,
 }
 
@@ -33,7 +33,7 @@ impl<'a> LocalName<'a> {
     }
 }
 
-/// Where the older separator stands.
+/// Returns the position of the older separator.
 fn colon(name: &[u8]) -> Option<usize> {
     if OBJECTIVE_C.iter().any(|start| name.starts_with(start)) {
         return None;

@@ -1,7 +1,6 @@
 //! From JSON to a profile.
 //!
-//! Members that this layout does not have are refused: dropping them would
-//! change the profile in silence.
+//! Unknown members are rejected, because dropping them would change the profile silently.
 
 use super::super::escape::from_hex;
 use super::layout::{Approximations, Extension, VERSION};

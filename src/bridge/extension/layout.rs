@@ -1,4 +1,4 @@
-//! What the member holds.
+//! The content of the member.
 
 use crate::model::Profile;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ pub(super) const VERSION: u32 = 1;
 /// Section of the file → why its numbers are not quite what the format says.
 pub type Approximations = BTreeMap<String, String>;
 
-/// What the member holds.
+/// The content of the member.
 #[derive(Debug, Clone, Default)]
 pub struct Extension {
     /// Standard sections whose numbers are approximate, and why.

@@ -77,8 +77,8 @@ fn check_pprof(input: &Input, limits: Limits) -> FileCheck {
     }
 }
 
-/// Says what Go's compiler makes of a profile. What it refuses is an error for
-/// a file that is called as it wants, else a warning.
+/// Reports how Go's compiler treats a profile. A rejected profile is an error if it is named for the compiler,
+/// otherwise a warning.
 fn add_go_findings(profile: &Profile, is_for_go: bool, findings: &mut Vec<CheckFinding>) -> Option<Hint> {
     let (verdict, found) = pprof::judge_for_go(profile);
     let refused = if is_for_go { Level::Error } else { Level::Warning };

@@ -1,4 +1,4 @@
-//! What an LLVM instrumentation profile is made of.
+//! Descriptions of LLVM instrumentation profiles.
 
 use crate::families::describe::describe_text;
 use crate::families::partial;

@@ -1,4 +1,4 @@
-//! What files of each format are made of.
+//! Descriptions of files of each format.
 
 pub(super) mod instr;
 pub(super) mod other_formats;

@@ -11,7 +11,7 @@ use crate::model::description::{Description, PartDescription};
 use crate::model::release;
 use crate::sampleprof;
 
-/// Describes a file whose header says what there is to say.
+/// Describes a file whose header has all that is described.
 pub(crate) fn describe(data: &[u8], format: Format, limits: &Limits) -> Description {
     let mut description = Description::new(format.to_string(), data.len() as u64);
     let part = match format {

@@ -52,7 +52,7 @@ fn part(profile: &Profile) -> PartDescription {
         ("mappings", profile.mappings.len()),
         ("locations", profile.locations.len()),
         ("functions", profile.functions.len()),
-        ("texts", profile.strings.len()),
+        ("strings", profile.strings.len()),
     ] {
         part.fact(label, count.to_string());
     }

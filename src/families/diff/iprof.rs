@@ -32,7 +32,7 @@ pub(crate) fn diff_iprof(first: &Input, second: &Input, options: &DiffOptions) -
     Ok(FileDiff { fit: Some(fit), ..FileDiff::new(report) })
 }
 
-/// What methods are compared by: calls, unless only samples are in both. Samples are no calls.
+/// Returns the unit by which methods are compared: calls, unless the only section in both profiles is that of samples.
 fn basis(first: &Events, second: &Events) -> ChainsBy {
     let calls = [first, second].map(Events::has_calls);
     let samples = [first, second].map(Events::has_samples);

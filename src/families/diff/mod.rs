@@ -10,7 +10,7 @@ use crate::iprof::compare::Fit;
 use serde::Serialize;
 use std::fmt;
 
-/// What comparing two files gave.
+/// The result of a comparison of two files.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct FileDiff {
@@ -33,7 +33,7 @@ impl FileDiff {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write_text(&self, out: &mut impl fmt::Write) -> fmt::Result {
         write_text(out, &self.report)?;
         self.fit.as_ref().map_or(Ok(()), |found| compare::write_text(out, found))

@@ -29,7 +29,7 @@ pub fn are_stacks(first: &Input, second: &Input) -> Result<bool> {
 ///
 /// # Errors
 ///
-/// Those of the readers, with the path; usage where nothing is left to compare.
+/// The errors of the readers, with the path; usage if nothing is left to compare.
 pub fn diff_stacks(
     first: &Input,
     second: &Input,
@@ -73,8 +73,7 @@ pub fn diff_stacks(
     Ok((FileDiff::new(diff(first, second, &space, &options)), warnings))
 }
 
-/// Whether samples are told apart by sort, as in recordings; those of other
-/// sources were chosen when they were made.
+/// Returns true if the samples have event types, as in recordings. Other sources have only one type.
 fn has_event_types(table: &StackTable) -> bool {
     table.samples().any(|sample| sample.key.source != SampleSource::Unknown)
 }

@@ -30,7 +30,7 @@ pub(crate) fn draw(inputs: &[Input], options: &StackOptions, _: &Selection) -> R
     Ok((Content::Instr(InstrContent { source, profile: report.profile }), warnings))
 }
 
-/// What an LLVM profile is, with its version.
+/// Returns the format of an LLVM profile, with its version.
 fn words_of(data: &[u8], format: Format, limits: &Limits) -> String {
     let words = format.to_string();
     let described = describe(data, format, limits);

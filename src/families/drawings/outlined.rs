@@ -1,4 +1,4 @@
-//! The quick way for large collapsed texts.
+//! The fast path for large collapsed stacks.
 
 use crate::call_chains::Unit;
 use crate::error::{Result, Warning};

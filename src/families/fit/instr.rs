@@ -63,7 +63,7 @@ fn merged(file: &Input, release: Release, options: &FitOptions) -> Result<MergeR
         match std::mem::replace(&mut input.outcome, InputOutcome::Used) {
             InputOutcome::Failed(error) => return Err(error),
             InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(&file.path)),
-            // Only what is found in folders is passed over.
+            // Only files of directories are skipped.
             InputOutcome::Used | InputOutcome::NotAProfile | InputOutcome::NotReached => {}
         }
     }

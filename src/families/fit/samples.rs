@@ -44,7 +44,7 @@ fn read_against(path: &Path, options: &FitOptions) -> Result<SampledProgram> {
     }
 }
 
-/// The encoding that a name asks for, else the profile's own.
+/// Returns the encoding that the file extension selects, otherwise that of the profile.
 pub(super) fn named(encoding: Encoding, form: Option<OutputForm>) -> Encoding {
     match form {
         Some(OutputForm::Text) => Encoding::Text,

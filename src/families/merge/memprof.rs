@@ -16,8 +16,8 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// Usage when no input that could be read has a memory profile; inputs that are all empty have an empty one. What is wrong
-/// with single inputs is in the report.
+/// Usage when no input that could be read has a memory profile; inputs that are all empty have an empty one. What is
+/// wrong with single inputs is in the report.
 pub fn merge_memory_files(
     inputs: &[WeightedInput],
     options: &MergeOptions,
@@ -47,7 +47,7 @@ pub fn merge_memory_files(
 ///
 /// # Errors
 ///
-/// Those of the file.
+/// The errors of the file.
 pub fn write_yaml_file(profile: &MemoryProfile, path: &Path) -> Result<()> {
     output::replace_by_name_with(path, |out| {
         // It is written word by word.

@@ -22,8 +22,8 @@ pub struct StackMergeOptions {
     pub pprof: pprof::MergeOptions,
     /// When bad inputs make the merge fail. Default: one is enough.
     pub failure_mode: FailureMode,
-    /// Keep the stacks before the fault of a bad input when the merge goes on; a pprof has none.
-    /// Default: `false`.
+    /// Whether to keep the stacks before the fault of a damaged input, if the merge continues. This does not apply to
+    /// pprof. Default: `false`.
     pub salvage: bool,
     /// Inputs that are all empty give an empty sum. Default: `false`, they are an error.
     pub accepts_nothing: bool,
@@ -31,15 +31,15 @@ pub struct StackMergeOptions {
     pub allow_duplicates: bool,
 }
 
-/// A sum, and what is worth saying about it.
+/// A merged profile, and warnings about it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct StackSum<T> {
     /// The sum.
     pub sum: T,
-    /// What was odd, failed inputs included where they do not end the merge.
+    /// Warnings, including those about failed inputs that do not end the merge.
     pub warnings: Vec<Warning>,
-    /// What became of each input, in order.
+    /// The outcome of each input, in order.
     pub outcomes: Vec<InputOutcome>,
     /// There are several inputs with functions, and no function is in two of them.
     pub shares_nothing: bool,
@@ -54,7 +54,7 @@ impl<T> StackSum<T> {
     }
 }
 
-/// What a table holds of the stacks that a selection takes: their functions and hits.
+/// Returns the facts about the selected stacks of a table: their functions and hits.
 pub fn facts_of(table: &StackTable, selection: &Selection, wanted: FactsRequest) -> Facts {
     let mut facts = Facts::default();
     if wanted == FactsRequest::default() {
@@ -70,7 +70,7 @@ pub fn facts_of(table: &StackTable, selection: &Selection, wanted: FactsRequest)
     facts.with_total(Some(hits))
 }
 
-/// The same of a pprof profile and one of its values.
+/// Returns the facts about a pprof profile and one of its values.
 ///
 /// # Errors
 ///
@@ -86,7 +86,7 @@ pub fn facts_of_pprof(profile: &pprof::Profile, value: &pprof::ValueChoice, want
 /// Whether [`merge_pprof`] takes the inputs: there are pprof profiles, and no
 /// other sources of stacks. What is empty or damaged is left to the merge.
 pub fn are_pprof(inputs: &[WeightedInput]) -> bool {
-    // What is wrong with a partial merge is told when it is opened.
+    // Faults of a partial merge are reported when it is opened.
     let opened = partial::open_kept(inputs, StoredFamily::Stacks, true, &Limits::default()).ok().flatten();
     let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
     let mut formats =
@@ -167,7 +167,7 @@ pub fn merge_tables(inputs: &[WeightedInput], options: &StackMergeOptions) -> Re
     let (mut place, mut salvaged) = (0, Vec::new());
     let salvages = options.salvage && options.failure_mode != FailureMode::Any;
     let mut add = |input: &WeightedInput| {
-        // What a bad input leaves behind is not added unless that is asked for.
+        // The stacks before a fault are only added on request.
         let mut table = StackTable::new();
         let added = add_file(input, &options.read, &mut table);
         if added.is_ok() || salvages {

@@ -17,8 +17,7 @@ use crate::sampleprof::partial::PartialSamples;
 use crate::sampleprof::{self, finish_partial};
 use crate::stacks::pprof;
 
-/// A merge that goes on: the sums of a run of inputs, and what is needed beside
-/// them.
+/// A merge that can be continued: the sums of a run of inputs, and the merge state.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "there is one for a merge")]
@@ -33,7 +32,7 @@ pub enum Partial {
     Stacks(StoredInputs),
 }
 
-/// What a merge gives when it ends.
+/// The result of a finished merge.
 #[derive(Debug)]
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "there is one for a merge")]
@@ -72,13 +71,11 @@ impl Partial {
         }
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) gave, or a file that
-    /// `merge --partial` wrote.
+    /// Reads the output of [`to_bytes`](Self::to_bytes), or a file of `merge --partial`.
     ///
     /// # Errors
     ///
-    /// Usage for what is no partial merge; those of [`Frame::find`], and of a
-    /// damaged state.
+    /// Usage for a file that is not a partial merge; the errors of [`Frame::find`], and of a damaged state.
     pub fn from_bytes(bytes: &[u8], options: &PartialOptions) -> Result<Self> {
         let limits = options.limits();
         let frame = Frame::find(bytes, limits)?.ok_or_else(not_a_part)?;
@@ -143,7 +140,7 @@ impl Partial {
         Ok(())
     }
 
-    /// The inputs, in order, and what became of each so far.
+    /// Returns the inputs so far, in order, with their outcomes.
     pub fn inputs(&self) -> Vec<&PartialInput> {
         match self {
             Self::Instr(sums) => sums.inputs().iter().collect(),
@@ -152,7 +149,7 @@ impl Partial {
         }
     }
 
-    /// What the inputs say about the target release, for
+    /// Returns the evidence of the inputs about the target release, for
     /// [`Target::of_inputs`](crate::families::Target::of_inputs).
     pub fn evidence(&self) -> Evidence {
         files::evidence(self.inputs())
@@ -190,7 +187,7 @@ impl Partial {
     ///
     /// # Errors
     ///
-    /// Those of the merge of the family.
+    /// The errors of the family's merge.
     pub fn finish(&self, options: &PartialOptions) -> Result<Finished> {
         match self {
             Self::Instr(sums) => finish(sums, &options.instr).map(Finished::Instr),

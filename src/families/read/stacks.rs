@@ -29,14 +29,13 @@ pub struct StackOptions {
     pub iprof: IprofHits,
     /// Which value of a pprof profile is hits.
     pub value: ValueChoice,
-    /// How pictures show memory profiles.
+    /// How to draw memory profiles.
     pub memory: MemoryOptions,
     /// Bounds on hostile input.
     pub limits: Limits,
 }
 
-/// Whether files of a format may hold stacks: recordings, texts and pprof hold
-/// nothing else, an iprof may have samples.
+/// Returns true if files of a format may have stacks: recordings, text and pprof always, iprof if it has samples.
 pub fn holds_stacks(format: Format) -> bool {
     matches!(format.family(), Some(Family::Stacks | Family::Iprof))
 }
@@ -58,8 +57,7 @@ pub fn read_stacks(inputs: &[Input], options: &StackOptions) -> Result<(StackTab
     Ok((table, warnings))
 }
 
-/// Says no to a table whose sources count different things under one name, such
-/// as bytes and samples.
+/// Returns an error for a table whose sources count different things under one name, such as bytes and samples.
 pub(crate) fn check_units(table: &StackTable) -> Result<()> {
     let units = &table.observed.units;
     for (position, (source, unit)) in units.iter().enumerate() {
@@ -72,11 +70,11 @@ pub(crate) fn check_units(table: &StackTable) -> Result<()> {
     Ok(())
 }
 
-/// What the selected samples of a table count.
+/// Returns the unit of the selected samples of a table.
 ///
 /// # Errors
 ///
-/// Usage when they count different things.
+/// Usage if they have different units.
 pub fn unit_of(selected: &StackTable) -> Result<Unit> {
     selected.unit().ok_or_else(|| {
         let there = selected.hits_by_source();

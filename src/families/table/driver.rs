@@ -1,4 +1,4 @@
-//! What a family has to answer.
+//! The operations of a family.
 
 use crate::call_chains::Selection;
 use crate::driver::check::FileCheck;
@@ -13,13 +13,13 @@ use crate::iprof::ReadOptions;
 use crate::limits::Limits;
 use crate::model::description::Description;
 
-/// What there is to do with the files of one family.
+/// The operations on the files of one family.
 pub(crate) struct Driver {
     /// The family.
     pub(crate) family: Family,
     /// Finds what is wrong with a file; the input is read for the last time.
     pub(crate) check: fn(Input, &ReadOptions) -> Result<FileCheck>,
-    /// Says what inflated bytes of one of the family's formats are made of.
+    /// Describes inflated bytes of a format of the family.
     pub(crate) describe: fn(&[u8], Format, &Limits) -> Description,
     /// Other families whose files can be compared with one of this family.
     pub(crate) compared_with: &'static [Family],

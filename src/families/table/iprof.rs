@@ -11,7 +11,7 @@ pub(super) const DRIVER: Driver = Driver {
     family: Family::Iprof,
     check: |input, options| Ok(check_iprof(input.into_stream()?, options)),
     describe: |data, _, limits| describe_iprof(data, limits),
-    // The bridge makes an iprof of them first.
+    // LLVM profiles are converted to iprof first.
     compared_with: &[Family::Instr],
     diff: diff_iprof,
     draws_memory: |_, options, _| Ok(options.asked_for),

@@ -1,7 +1,5 @@
-//! One driver a family: what there is to do with a file of it.
-//!
-//! `check`, `info`, `diff` and the pictures ask the table, and know no formats of their own. To
-//! add a family is to add its column of modules, a file here, and a row to [`DRIVERS`].
+//! One driver per family: the operations on a file of the family. `check`, `info`, `diff` and the drawings use the
+//! table, and know no formats themselves. To add a family, add its modules, a file here, and a row to [`DRIVERS`].
 
 mod driver;
 mod instr;
@@ -22,19 +20,18 @@ const DRIVERS: [&Driver; Family::ALL.len()] =
 ///
 /// # Errors
 ///
-/// Unsupported for a family without a driver, of which there is none.
+/// Unsupported for a family without a driver, which does not exist.
 pub(super) fn driver(family: Family) -> Result<&'static Driver> {
     let found = DRIVERS.into_iter().find(|driver| driver.family == family);
     found.ok_or_else(|| Error::usage(format!("{} are not supported", family.words())))
 }
 
-/// The driver that compares two files: that of their family, or of one of two
-/// that takes the other.
+/// Returns the driver that compares two files: that of their family, or of one family that can be compared with the
+/// other.
 ///
 /// # Errors
 ///
-/// I/O errors; usage for two that have nothing in common. What is no profile is
-/// left to the other's reader, which says what is wrong with it.
+/// I/O; usage for families that cannot be compared. The other file's reader reports a file that is not a profile.
 pub(super) fn comparing(first: &Input, second: &Input) -> Result<&'static Driver> {
     let (one, other) = match (first.family()?, second.family()?) {
         (Some(one), Some(other)) => (one, other),

@@ -1,9 +1,10 @@
 //! Merging profiles.
 //!
 //! Ids mean nothing across files: types are equal by name, methods by declaring type, name, return type and parameters,
-//! contexts by their frames. *Adding* is commutative and associative: counts add, saturating, and branch lists of different
-//! shape stay separate. *Resolving*, once at the end, joins the shapes of each site (see [`branches`]). So the result does
-//! not depend on the order of inputs, apart from the order of entries and ids, for every clash policy but
+//! contexts by their frames. *Adding* is commutative and associative: counts add, saturating, and branch lists of
+//! different shape stay separate. *Resolving*, once at the end, joins the shapes of each site (see [`branches`]). So
+//! the result does not depend on the order of inputs, apart from the order of entries and ids, for every clash policy
+//! but
 //! [`First`](BranchClash::First). Merging in stages gives the same as merging at once as long as nothing was resolved
 //! ([`Keep`](BranchClash::Keep)).
 
@@ -32,7 +33,7 @@ mod weight;
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct MergeOptions {
-    /// What happens when two inputs disagree about a branch. Default: [`BranchClash::Heavier`].
+    /// The treatment of inputs that disagree about a branch. Default: [`BranchClash::Heavier`].
     pub branch_clash: BranchClash,
 }
 
@@ -352,7 +353,7 @@ impl Sink for Adding<'_> {
     }
 
     fn entry(&mut self, _: &Tables, entry: Entry<'_>) {
-        let mapping = self.mapping.as_ref().expect("tables are told before entries");
+        let mapping = self.mapping.as_ref().expect("tables come before entries");
         let context = if mapping.same {
             self.merger.context(entry.kind, entry.frames, |frame| *frame)
         } else {
@@ -402,7 +403,7 @@ pub struct MergeReport {
     pub clashed_lists: u64,
     /// The first site that clashed, as text.
     pub clash_example: Option<String>,
-    /// How many counts were cut at [`MAX_COUNT`](crate::iprof::MAX_COUNT), by section.
+    /// The number of counts that were limited to [`MAX_COUNT`](crate::iprof::MAX_COUNT), by section.
     pub saturated: Vec<(SectionKind, u64)>,
     /// Members that are not part of the format and could not be kept.
     pub dropped_members: Vec<String>,

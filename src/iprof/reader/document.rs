@@ -66,7 +66,7 @@ pub(crate) fn read_stream<S: Sink>(stream: impl Read, options: &ReadOptions, sin
     read_with(&mut Window::from_reader(stream, &options.limits), options, sink)
 }
 
-/// As [`read_stream`], from what is in a window.
+/// Like [`read_stream`], but from a window.
 pub(crate) fn read_with<S: Sink>(window: &mut Window<'_>, options: &ReadOptions, sink: &mut S) -> Reading {
     let known = sink.known_tables().map(KnownTables::new);
     let reading = Reading::default();
@@ -94,9 +94,9 @@ struct Reader<'r, S> {
     known: Option<KnownTables>,
     /// Types and methods, once they came.
     tables_read: BTreeSet<Table>,
-    /// How many of the two are one entry of id -1.
+    /// The number of tables that are one entry of id -1.
     placeholders: usize,
-    /// Parts that came before the tables they need: their text and where it stood.
+    /// Parts that came before the tables they need: their text and its position.
     early: Vec<(Part, Vec<u8>, u64)>,
     names_seen: HashSet<Vec<u8>>,
     /// With the offset of the section's name.
@@ -354,7 +354,7 @@ impl<S: Sink> Reader<'_, S> {
         result
     }
 
-    /// Goes on with tables of its own, of which those that were known are the beginning.
+    /// Continues with its own tables, which begin with the known entries.
     fn leave_known(&mut self) {
         if let Some(known) = self.known.take() {
             self.reading.tables = known.into_tables();
@@ -388,7 +388,7 @@ impl<S: Sink> Reader<'_, S> {
         let offset = window.offset();
         let mut keep = Keep { keep: !self.options.drop_unknown, ..Keep::default() };
         if window.step(|scan, _| scan.shape())? == Shape::Array {
-            // Element by element, so that only what is kept needs memory.
+            // Element by element, so that only stored elements need memory.
             keep.value.push(b'[');
             window.elements(&mut keep)?;
             keep.value.push(b']');
@@ -469,13 +469,13 @@ impl<S: Sink> Reader<'_, S> {
         if complete {
             self.check_whole();
         } else if self.reading.version.is_none() && !self.reading.unreadable {
-            // Cut before its version: what is there is read as what every producer writes.
+            // The file is truncated before its version: read it in the form of all producers.
             self.reading.version = Some(self.options.assume_version.unwrap_or_default());
         }
         self.reading
     }
 
-    /// How much was read before the text ended, by table and section.
+    /// Returns the amount of data that was read before the text ended, by table and section.
     fn recovered(&self) -> String {
         let listed = self.reading.parts.iter().filter(|(name, _)| *name != "version");
         let parts: Vec<String> = listed.map(|(name, part)| format!("{} of {name}", part.entries)).collect();
@@ -490,7 +490,7 @@ impl<S: Sink> Reader<'_, S> {
         self.reading
     }
 
-    /// How many entries the sections have.
+    /// Returns the number of entries of the sections.
     fn counted(&self) -> String {
         match self.reading.entries() {
             0 => "anything".to_string(),
@@ -507,7 +507,7 @@ impl<S: Sink> Reader<'_, S> {
         self.reading.findings.iter().any(is_other) && !self.reading.layout.iter().any(is_known)
     }
 
-    /// What can be said only once the document has ended.
+    /// Checks conditions that are known only at the end of the document.
     fn check_whole(&mut self) {
         let reading = &mut self.reading;
         let present = [

@@ -99,7 +99,7 @@ pub(super) struct EntryReader<'r, S> {
     rules: Rules<'r>,
     reading: &'r mut Reading,
     sink: &'r mut S,
-    /// The entry that is read by itself, where its frames begin, and where its text stands.
+    /// The text, the frames and the position of an entry that is read separately.
     text: EntryText,
     mark: Mark,
     base: u64,
@@ -142,7 +142,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
         }
     }
 
-    /// What parses batches for this reader.
+    /// Returns a parser of batches for this reader.
     pub(super) fn parser(&self) -> BatchParser<'r> {
         BatchParser(self.rules)
     }

@@ -1,8 +1,8 @@
 //! The text of one entry: its members in any order, its context and its numbers.
 //!
-//! GraalVM always spells entries in one way, and a parser for just that comes first: without it a check took 1.6 times as
-//! long. The general grammar takes any white space and order of members. Both say whether a writer would write the same
-//! tokens: then a copy of the text is what would be written.
+//! GraalVM always spells entries in one way, and a parser for just that comes first: without it a check took 1.6 times
+//! as long. The general grammar takes any white space and order of members. Both say whether a writer would write the
+//! same tokens: then a copy of the text is what would be written.
 
 use crate::iprof::context::{Frame, bci};
 use crate::iprof::document::EntryMember;
@@ -142,7 +142,7 @@ fn find_member(known: &KnownMembers, key: &[u8]) -> Option<(usize, bool)> {
     today.map(|at| (at, false)).or_else(|| old().map(|at| (at, true)))
 }
 
-/// The members met so far.
+/// The members read so far.
 #[derive(Default)]
 struct MemberOrder {
     /// Number of known members that came in their usual order.
@@ -248,7 +248,7 @@ impl ContextText {
         if !position.is_present {
             return Err(rest);
         }
-        // Nobody writes a zero with a sign.
+        // No known producer writes a zero with a sign.
         self.leading_zeros |= method.leading_zero | position.leading_zero | (negative && bci == 0);
         if bci::is_odd(bci) {
             self.odd = Some(bci);
@@ -322,7 +322,7 @@ const BARE_MEMBERS: &KnownMembers = &[("records", "records")];
 pub(super) struct TextOptions<'r> {
     pub(super) methods: &'r IdMap,
     pub(super) keep_others: bool,
-    /// Whether keys of contexts are wanted.
+    /// Whether keys of contexts are needed.
     pub(super) identities: bool,
     /// A 2022 monitor section: records without a context.
     pub(super) bare: bool,
@@ -464,7 +464,7 @@ impl EntryText {
     }
 }
 
-/// Parses the numbers of an entry. Returns the fault because of which there are none.
+/// Parses the numbers of an entry, or returns the fault.
 #[inline]
 fn parse_records(
     scan: &mut Scan<'_>,

@@ -64,7 +64,7 @@ pub(super) struct Batch {
     pub(super) counts: Vec<u64>,
     pub(super) rows: Vec<BranchRow>,
     pub(super) pairs: Vec<TypeCount>,
-    /// A key of each entry's context, if keys are wanted.
+    /// A key of each entry's context, if keys are needed.
     pub(super) identities: Vec<u128>,
     pub(super) notes: Vec<Note>,
     /// Members of entries that have others than the known ones in their usual order.
