@@ -50,7 +50,7 @@ pub(crate) fn summary_fields<'py>(
     Ok(fields)
 }
 
-/// Gives warnings of the package's own category, told to be where the package was called.
+/// Gives warnings of the package's own category, attributed to the caller of the package.
 ///
 /// # Errors
 ///

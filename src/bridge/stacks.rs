@@ -244,7 +244,7 @@ impl Writer<'_> {
 }
 
 /// Returns a name that iprof can store: with a replacement character for each line terminator, and for an empty name.
-/// Damaged recordings have such names.
+/// Damaged recordings have these names.
 fn fixed<'n>(name: &'n str, report: &mut SampleReport) -> Cow<'n, str> {
     const TERMINATORS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
     const REPLACEMENT: &str = "\u{fffd}";

@@ -181,7 +181,7 @@ pub struct ReadStats {
     pub names_mended: u64,
     /// Samples that the sampler itself says it lost.
     pub samples_lost: u64,
-    /// Frames without package, from a profiler told to shorten names.
+    /// Frames without package, from a profiler that shortens names.
     pub simple_names: bool,
 }
 

@@ -571,7 +571,7 @@ mod tests {
         ] {
             assert_eq!(CodeSites::of(code), None, "{code:x?}");
         }
-        // So many targets that their bytes do not fit.
+        // More targets than bytes.
         let huge = [&[TABLESWITCH, 0, 0, 0][..], &[0; 4], &i32::MIN.to_be_bytes(), &i32::MAX.to_be_bytes()].concat();
         assert_eq!(CodeSites::of(&huge), None);
     }

@@ -148,7 +148,7 @@ pub(super) type Lost<'a> = (RecordId, &'a [u8], RecordView<'a>);
 
 /// Names less alike than this are of different functions.
 const LEAST_SIMILARITY: f64 = 0.5;
-/// The minimum similarity of names of simple functions, whose shapes are all the same.
+/// The minimum similarity of names of simple functions, which have equal shapes.
 const LEAST_SIMILARITY_OF_SIMPLE: f64 = 0.75;
 /// Functions with at most this many counters are simple.
 const SIMPLE_COUNTERS: usize = 1;

@@ -297,7 +297,7 @@ struct Piece {
     end: u64,
 }
 
-/// The sizes and summaries that a first pass over the records computes.
+/// The sizes and summaries that are computed from the records first.
 struct Measured {
     /// Bytes of the records of each function.
     data_sizes: Vec<u64>,

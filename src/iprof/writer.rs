@@ -347,7 +347,7 @@ impl FrameTexts {
     /// The size of a text: a bracket, ten digits, a colon, and the number of used bytes. This size is copied quickly.
     const BYTES: usize = 16;
 
-    /// Creates the texts unless they exist or are not needed.
+    /// Creates the strings unless they exist or are not needed.
     fn ready(mut self, document: &Document) -> Self {
         if !self.0.is_empty() || document.contexts.is_empty() {
             return self;

@@ -20,7 +20,7 @@ use std::str::FromStr;
 pub struct Release(pub u32);
 
 impl Release {
-    /// The release that this program writes for unless told otherwise.
+    /// The release that this program targets by default.
     pub const DEFAULT: Self = Self(22);
 
     /// The raw version that the release writes; `None` for a release that is
@@ -121,7 +121,7 @@ const fn row(
     ReleaseRow { llvm, major, raw_version, indexed_version, inferred, rustc, swift, xcode }
 }
 
-/// The first rustc 1.x whose LLVM is inferred: no program of it was at hand.
+/// The first rustc 1.x whose LLVM is inferred: no program of it was available.
 const FIRST_INFERRED_RUSTC: u32 = 98;
 
 const SEEN: bool = false;

@@ -4,7 +4,7 @@
 //!
 //! | what | in formats for people | in others |
 //! |---|---|---|
-//! | a name | text if it is UTF-8, else its bytes as numbers | bytes |
+//! | a name | text if it is UTF-8, otherwise its bytes as numbers | bytes |
 //! | [`ProfileKind`] | what it displays as, `ir\|entry-first` | the bits |
 //! | [`FunctionTable`] | a list of `{name, records}` in the table's order | the same |
 //! | [`FunctionRecord`] | its fields; what it has nothing of is left out | all fields |

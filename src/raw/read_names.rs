@@ -151,7 +151,7 @@ impl ChunkReader<'_> {
             let stored = if !compressed {
                 cursor.take("names chunk", text_len)?
             } else {
-                // zlib stops at the end of its stream, wherever the chunk is said to end.
+                // zlib stops at the end of its stream, independent of the declared size.
                 let rest = cursor.rest();
                 let stored = rest.get(..usize::try_from(stored_len).unwrap_or(usize::MAX)).unwrap_or(rest);
                 // A chunk that ends after the file ends after the section, too.

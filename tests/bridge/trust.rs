@@ -1,4 +1,4 @@
-//! What happens when somebody changed the sections and not the extension.
+//! Documents whose sections were changed, but not the extension.
 
 use super::helpers::{j, l, parse, text_of};
 use profbridge::bridge::{ToLlvmOptions, Trust, to_llvm};

@@ -1,4 +1,4 @@
-//! Standard output that nobody reads, or that has no room: exit codes and reasons stay.
+//! Standard output that is closed or full: exit codes and reasons stay.
 
 use crate::program::{Finished, Folder, testdata};
 use std::fs::{self, File};

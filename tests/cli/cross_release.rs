@@ -147,7 +147,7 @@ fn text_keeps_the_release_of_names() {
     assert_eq!(counts(&folder, "old.proftext"), expected);
     assert_done(&folder.run(&["convert", "old.proftext", "-o", "again.proftext", "--for", "llvm-14"]));
     assert_eq!(counts(&folder, "again.proftext"), expected);
-    // Where no name is in doubt nothing is said.
+    // There is no message if all names are clear.
     let plain = both_releases().run(&["convert", "new.proftext", "-o", "-", "--to", "text", "--for", "llvm-16"]);
     assert!(!String::from_utf8_lossy(&plain.stdout).contains("#!"));
 }

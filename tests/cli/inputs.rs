@@ -50,8 +50,8 @@ fn merge_skips_other_files_in_directories() {
         let said = done(&folder, &format!("merge in -o {output}"));
         assert!(said.contains("skipped 3 files that are not profiles: in/run.log"), "{family}: {said}");
         assert_eq!(fs::read(folder.path(output)).unwrap(), expected, "{family}");
-        assert!(!done(&folder, &format!("merge in -o {output} --quiet")).contains("passed over"), "{family}");
-        // Named, or where nothing may be passed over, it is a mistake; so is a damaged profile.
+        assert!(!done(&folder, &format!("merge in -o {output} --quiet")).contains("skipped"), "{family}");
+        // A given file, and with --strict any other file, is an error; so is a damaged profile.
         refused(1, &folder, &format!("merge in in/run.log -o {output}"));
         refused(1, &folder, &format!("merge in --strict -o {output}"));
         fs::write(folder.path("in/cut.profraw"), [0; 16]).unwrap();
@@ -183,7 +183,7 @@ fn pprof_and_memory_profiles_without_a_function_in_common_are_noted_too() {
     }
 }
 
-/// The merge waits for a pipe; meanwhile somebody writes to another input.
+/// The merge waits for a pipe; another input is written during the wait.
 #[cfg(unix)]
 #[test]
 fn a_growing_input_is_reported_for_other_families() {
@@ -351,9 +351,9 @@ fn a_result_with_nothing_in_it_is_written_on_demand_only() {
         ("a.proftext", NEVER_RAN, "convert a.proftext --sparse -o x.proftext"),
         ("a.proftext", NEVER_RAN, "convert a.proftext --sparse -o x.profraw"),
         ("a.proftext", ":ir\n", "convert a.proftext -o x.iprof"),
-        ("c", FAMILIES[2].1[0], "merge c --thread nobody -o x.collapsed"),
-        ("c", FAMILIES[2].1[0], "merge c --thread nobody -o x.pprof"),
-        ("c", FAMILIES[2].1[0], "convert c --thread nobody -o x.iprof"),
+        ("c", FAMILIES[2].1[0], "merge c --thread missing -o x.collapsed"),
+        ("c", FAMILIES[2].1[0], "merge c --thread missing -o x.pprof"),
+        ("c", FAMILIES[2].1[0], "convert c --thread missing -o x.iprof"),
         ("c", FAMILIES[2].1[0], "convert c --max-stacks 0 -o x.pprof"),
     ] {
         let folder = Folder::new();
@@ -417,7 +417,7 @@ fn nothing_to_compare_or_draw_is_an_error() {
         ("diff a.proftext a.proftext --fail-below 0.1", "nothing to compare"),
         ("overlap a.proftext a.proftext", "nothing to compare"),
         ("report c --include nowhere -o x.html", "no stacks to draw"),
-        ("report c --thread nobody -o x.html", "no stacks to draw"),
+        ("report c --thread missing -o x.html", "no stacks to draw"),
         ("report f.iprof --include nowhere -o x.html", "no stacks to draw"),
         ("flamegraph c --include nowhere -o x.svg", "no stacks to draw"),
     ] {
@@ -443,14 +443,14 @@ fn files_that_are_not_profiles_are_named_for_every_output() {
 fn show_prints_nothing_for_a_function_that_is_not_there() {
     let folder = Folder::new();
     fs::write(folder.path("a.proftext"), NEVER_RAN).unwrap();
-    let json = run(&folder, "show a.proftext --function=nobody --json");
+    let json = run(&folder, "show a.proftext --function=missing --json");
     assert_eq!(json.code, Some(1), "{}", json.stderr);
     for options in ["", " --covered", " --text", " --topn=3", " --list-below-cutoff --value-cutoff=9"] {
-        let line = format!("show a.proftext --function=nobody{options}");
-        run(&folder, &line).assert_refused(1, &["a.proftext: no function name contains \"nobody\""]);
-        done(&folder, &line.replace("nobody", "mai"));
+        let line = format!("show a.proftext --function=missing{options}");
+        run(&folder, &line).assert_refused(1, &["a.proftext: no function name contains \"missing\""]);
+        done(&folder, &line.replace("missing", "mai"));
     }
-    done(&folder, "llvm-profdata show a.proftext --function=nobody");
+    done(&folder, "llvm-profdata show a.proftext --function=missing");
 }
 
 #[test]

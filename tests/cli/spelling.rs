@@ -81,7 +81,7 @@ fn lists_are_shortened_and_filtered_alike_in_every_command() {
     assert!(std::fs::read_to_string(folder.path("c.html")).unwrap().contains("more rows are not shown"));
 }
 
-/// A number and its noun agree, wherever one is said: `1 function` and `2 functions`.
+/// A number and its noun agree, in all messages: `1 function` and `2 functions`.
 #[test]
 fn counts_of_one_use_the_singular() {
     let folder = Folder::new();

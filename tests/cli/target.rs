@@ -1,4 +1,4 @@
-//! For whom `merge` and `convert` write; the table of docs/reference/target.md.
+//! The targets of `merge` and `convert`; the table of docs/reference/target.md.
 
 use crate::program::{Finished, Folder, testdata};
 use std::ffi::OsString;
@@ -450,7 +450,7 @@ fn help_states_the_rule() {
     }
 }
 
-/// Compilers of LLVM 16 have binary ids, those of 14 never had; nobody asked for either.
+/// Compilers of LLVM 16 have binary ids, those of 14 never had; neither was requested.
 #[test]
 fn data_that_no_target_stores_is_not_a_strict_error() {
     let folder = Folder::new();

@@ -155,7 +155,7 @@ fn old_and_new_files_are_shown_compared_and_ordered() {
     }
 }
 
-/// A version that nobody knows, and damage, are no mere matter of the version.
+/// Unknown versions and damage are not just old versions.
 #[test]
 fn unreadable_files_of_any_version_are_errors() {
     let folder = Folder::new();

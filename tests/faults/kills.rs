@@ -1,4 +1,4 @@
-//! Killed at many moments, or after so many bytes: the output is the old one or the new one.
+//! Killed at many moments, or after a number of bytes: the output is the old one or the new one.
 
 use super::program::{Finished, command, indexed_bytes, large_profile, names_in, profile, run, run_after};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Files that a comparison cannot use: what is said, and that nothing breaks.
+//! Files that a comparison cannot use: the messages, and that nothing breaks.
 
 use crate::support::{Folder, available, testdata};
 

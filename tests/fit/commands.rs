@@ -124,8 +124,8 @@ fn names_can_be_given_back_and_misfits_left_out() {
     assert_eq!(pairs, ["a.c;moved lib/b.c;moved", "b.c;to_global to_global", "parse_the_header parse_the_headers"]);
     assert!(remapping.find("# Guesses") > remapping.find("to_global"), "{remapping}");
     // What the remapping saves was kept.
-    folder.run("profbridge merge pruned.proftext -r names.txt --text -o mended.proftext");
-    let report = folder.fit("mended.proftext --against new.proftext");
+    folder.run("profbridge merge pruned.proftext -r names.txt --text -o fixed.proftext");
+    let report = folder.fit("fixed.proftext --against new.proftext");
     assert_eq!((functions(&report, "used"), &report["used_counts"]), (4, &1.0.into()));
     // Without it only what is used as it is stays.
     folder.run("profbridge fit old.proftext --against new.proftext --prune -o pruned.proftext");

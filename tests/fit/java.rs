@@ -1,5 +1,5 @@
 //! iprof files against the classes of a newer build: the jar of `testdata`,
-//! edited and compiled anew.
+//! edited and compiled again.
 
 use crate::support::{Folder, available, functions, lost, names, testdata};
 use std::collections::BTreeSet;

@@ -102,7 +102,7 @@ fn a_newer_sample_profile_gives_names_and_checksums() {
     let profile = testdata("sampleprof/context-probes-22.ext");
     let report = folder.fit(&format!("{0} --against {0}", profile.display()));
     assert_eq!((&report["used_functions"], &report["used_counts"]), (&1.0.into(), &1.0.into()), "{report:#}");
-    // Names as hashes are found all the same.
+    // Names that are hashes are also found.
     let hashed = testdata("sampleprof/context-probes-22.md5");
     let report = folder.fit(&format!("{} --against {}", profile.display(), hashed.display()));
     assert_eq!(report["used_functions"], 1.0, "{report:#}");

@@ -1,4 +1,4 @@
-//! Text: round trips, and what is mended in our own compat.
+//! Text: round trips, and the fixes of profbridge mode.
 
 use crate::generate::{Knows, profile};
 use crate::oracle::{self, difference};
@@ -112,7 +112,7 @@ fn an_empty_name_ends_llvms_text_after_the_flags() {
     assert_eq!(stopped, "malformed instrumentation profile data: symbol name is empty");
 }
 
-/// A call to `known` (which a filter drops), one to a name nobody knows, one
+/// A call to `known` (which a filter drops), one to an unknown name, one
 /// to an external symbol.
 fn with_targets() -> Profile {
     let mut record = FunctionRecord::new(1, vec![5]);
@@ -283,7 +283,7 @@ fn every_fault_has_its_place_and_its_words() {
     }
 }
 
-/// Enough functions for several blocks, with names that have to be mended.
+/// Enough functions for several blocks, with names that must be fixed.
 #[test]
 fn text_is_the_same_for_any_number_of_threads() {
     let name = |index: u32| match index % 7 {

@@ -1,5 +1,5 @@
 //! What people expect who do not know the program: advice that helps, nothing
-//! lost or passed over in silence.
+//! lost or skipped silently.
 
 use crate::program::{json, path, run, succeed};
 use crate::schema::assert_has_schema;

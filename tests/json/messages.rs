@@ -1,5 +1,4 @@
-//! What people read after the most common mistakes. `PROFBRIDGE_RENEW=1` writes `messages.txt` anew: read it as
-//! somebody who sees the program for the first time.
+//! The messages for common mistakes. `PROFBRIDGE_RENEW=1` writes `messages.txt`: read it like a new user.
 
 use crate::program::Folder;
 use std::fmt::Write;
@@ -50,7 +49,7 @@ const MISTAKES: [(&str, &str); 46] = [
     ("an LLVM profile repaired", "repair cut.profraw -o out.profraw"),
     ("an order without traces", "order old.proftext"),
     ("counters that add up to nothing", "overlap never-ran.proftext old.proftext"),
-    ("a method that is in no stack", "show a.collapsed --callers nobody"),
+    ("a method that is in no stack", "show a.collapsed --callers missing"),
     ("a picture of counters", "flamegraph a.profraw -o out.svg"),
     ("a limit that does not exist", "show a.profraw --limit depth=5"),
 ];

@@ -220,7 +220,7 @@ fn a_program_that_does_not_fit_is_refused_with_the_reason() {
 fn a_stripped_program_is_refused_with_the_reason() {
     let stem = stems(22).into_iter().find(|stem| stem.ends_with("clang-22-plain")).unwrap();
     let mut bytes = std::fs::read(file(&stem, "binary")).unwrap();
-    // Without their names nobody finds the sections of debug info.
+    // Without their names, the sections of debug info cannot be found.
     while let Some(at) = bytes.windows(7).position(|part| part == b".debug_") {
         bytes[at + 1] = b'x';
     }

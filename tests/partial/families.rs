@@ -61,7 +61,7 @@ fn title(line: &str) -> Option<&str> {
 }
 
 /// With which of several inputs a sum became too large is not known any more,
-/// and that it stays so is told once.
+/// and the limit is reported once.
 fn titles_that_overflowed(heard: &[&Heard]) -> HashSet<String> {
     let words = RecordFault::CounterOverflow.to_string();
     let lines = heard.iter().flat_map(|heard| &heard.0).filter(|line| line.ends_with(&words));

@@ -165,7 +165,7 @@ fn parts_of_compressed_and_of_tiny_inputs_may_be_larger() {
     assert!((together..together + 1000).contains(&size), "{size} bytes of {together}");
 }
 
-/// An iprof of so many methods, whose counts depend on the run.
+/// An iprof with that number of methods, whose counts depend on the run.
 fn iprof(methods: usize, run: usize) -> String {
     let list = |line: &dyn Fn(usize) -> String| (0..methods).map(line).collect::<Vec<_>>().join(",");
     format!(
@@ -358,7 +358,7 @@ fn check_info_and_show_know_a_part() {
     let mut bytes = read();
     bytes.extend_from_slice(b"more");
     assert!(changed(bytes).contains("belong to nothing"), "foreign bytes");
-    // Through a pipe it is said, not merged as an ordinary profile.
+    // A pipe is an error; it is not merged as an ordinary profile.
     let script = format!("cat part.profdata | {} merge - -o x.profdata", env!("CARGO_BIN_EXE_profbridge"));
     let piped = Command::new("sh").current_dir(folder.path()).args(["-c", &script]).output().expect("a shell");
     assert!(!piped.status.success());

@@ -1,4 +1,4 @@
-//! One file for each way in which a pprof profile can be broken, and what is said of it.
+//! One file for each way in which a pprof profile can be broken, with its message.
 
 use crate::support::{Folder, data};
 

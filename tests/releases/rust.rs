@@ -1,4 +1,4 @@
-//! Coverage of Rust programs: the hashes are rustc's own, whoever reads them.
+//! Coverage of Rust programs: the hashes are rustc's own for every reader.
 
 use crate::compilers::{ALL, skip};
 use crate::toolchain::program;

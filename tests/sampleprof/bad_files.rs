@@ -1,5 +1,5 @@
 //! Every file of `testdata/bad/sampleprof` (see `bad.py` beside the sound ones)
-//! has one defect, and this is what is said of it.
+//! has one defect, and an expected message.
 
 use profbridge::sampleprof::{ReadOptions, SampleProfileView, llvm_message, read};
 use std::path::{Path, PathBuf};

@@ -194,6 +194,6 @@ fn show_prints_hot_methods_and_json_by_sort_and_thread() {
     let json: serde_json::Value = serde_json::from_str(&show("show a.jfr --callees Shapes.step --json")).unwrap();
     assert_eq!(json["callees"][0]["method"], "Shapes.step(Shapes$Shape,int)");
     assert!(folder.fails(1, "show a.jfr --callers nothing").contains("no stack contains the method nothing"));
-    let error = folder.fails(1, "show a.jfr --thread nobody");
+    let error = folder.fails(1, "show a.jfr --thread missing");
     assert!(error.contains("check --events and --thread"), "{error}");
 }

@@ -93,7 +93,7 @@ pub(crate) fn report_losses(losses: &[Loss], path: &Path, strict: bool) -> Resul
 }
 
 /// Reads an iprof and converts it to a profile, with the losses. `change` can modify the document first and returns its
-/// own losses. `told` gets the findings.
+/// own losses. Prints the findings.
 pub(crate) fn read_profile(
     input: &Input,
     options: &ToLlvmOptions,

@@ -80,8 +80,8 @@ pub(crate) fn holds_nothing_of(document: &Document, is_wanted: impl Fn(&SectionK
 /// Prints warnings that affect the interpretation of the whole file. `check` and `info` report that a version is old
 /// but readable.
 pub(crate) fn print_findings<'f>(path: &Path, findings: impl IntoIterator<Item = &'f Finding>) {
-    const TOLD: [Code; 3] = [Code::NewerMinor, Code::BothInstanceofSpellings, Code::PackedCounts];
-    for finding in findings.into_iter().filter(|finding| TOLD.contains(&finding.code)) {
+    const REPORTED: [Code; 3] = [Code::NewerMinor, Code::BothInstanceofSpellings, Code::PackedCounts];
+    for finding in findings.into_iter().filter(|finding| REPORTED.contains(&finding.code)) {
         console::warning(&Warning::new(format!("{}: {}", finding.code, finding.message)).in_file(path));
     }
 }

@@ -36,7 +36,7 @@ pub fn written_versions(release: Release) -> Option<RangeInclusive<u32>> {
     }
 }
 
-/// The version that the merge of a release writes unless told otherwise.
+/// The version that the merge of a release writes by default.
 pub fn default_version(release: Release) -> Option<u32> {
     match release.0 {
         0..15 => None,

@@ -397,5 +397,5 @@ fn names_can_be_shared_between_files_of_one_image() {
     profile.functions.push_record(g, &FunctionRecord::new(1, vec![4]));
     let other = File::of(&profile, V10);
     let third = RawReader::new(&other.bytes, options).unwrap();
-    assert!(!Arc::ptr_eq(first.names(), third.names()), "other names are read anew");
+    assert!(!Arc::ptr_eq(first.names(), third.names()), "other names are read again");
 }

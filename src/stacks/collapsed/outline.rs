@@ -207,7 +207,7 @@ fn frame_len(rest: &[u8]) -> usize {
     if rest[..read].ends_with(b";") { read - 1 } else { read }
 }
 
-/// Numbers of names, by the text of frames. Different texts can have the same name.
+/// Numbers of names, by the text of frames. Different strings can have the same name.
 #[derive(Default)]
 struct Resolver<'t> {
     table: StackTable,

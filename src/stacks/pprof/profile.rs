@@ -200,7 +200,7 @@ pub struct Profile {
     pub period: i64,
     /// Free text, line by line.
     pub comments: Vec<StringId>,
-    /// Kind of the value that viewers show unless told otherwise.
+    /// Kind of the value that viewers show by default.
     pub default_sample_type: StringId,
     /// Where the kinds of values are explained.
     pub doc_url: StringId,
