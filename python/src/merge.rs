@@ -111,7 +111,7 @@ fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettin
         }
         Some(Family::Stacks) => {
             let opened = opened(inputs, StoredFamily::Stacks, settings)?;
-            stacks::merge(opened.as_ref().map_or(inputs, |(inputs, _)| inputs), settings).map(Merged::Stacks)
+            stacks::merge(opened.as_ref().map_or(inputs, |(inputs, _)| inputs), settings, &watch).map(Merged::Stacks)
         }
         // The readers of instrumentation profiles report files that are not profiles.
         _ => instr::merge(inputs, settings, watch).map(Merged::Instr),

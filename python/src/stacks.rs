@@ -1,6 +1,6 @@
 //! `Stacks`: sampled stacks of recordings, collapsed text, pprof.
 
-use crate::detached;
+use crate::detached::{self, Watch};
 use crate::error::OrRaise;
 use crate::options::MergeSettings;
 use crate::table::{Table, internal, numbers};
@@ -13,10 +13,8 @@ use profbridge::call_chains::statistics;
 use profbridge::call_chains::{FrameId, Selection, StackTable};
 use profbridge::compression::Compression;
 use profbridge::families::OutputForm;
-use profbridge::families::merge::stacks::{
-    StackMergeOptions, StackSum, are_pprof, facts_of, merge_pprof, merge_tables,
-};
 use profbridge::families::plan::StackOutput;
+use profbridge::families::stack_files::{StackMergeOptions, StackSum, are_pprof, facts_of, merge_pprof, merge_tables};
 use profbridge::input::{Family, Input};
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use profbridge::stacks::pprof;
@@ -51,12 +49,14 @@ pub(crate) fn options(settings: &MergeSettings) -> Result<StackMergeOptions> {
 /// # Errors
 ///
 /// The errors of the merge.
-pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings) -> Result<Merged> {
-    let options = options(settings)?;
+pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
+    let mut options = options(settings)?;
+    options.cancel = watch.cancel();
+    let mut progress = |done, total| watch.progress(done, total);
     if are_pprof(inputs) {
-        of_pprof(merge_pprof(inputs, &options)?, settings)
+        of_pprof(merge_pprof(inputs, &options, &mut progress)?, settings)
     } else {
-        of_tables(merge_tables(inputs, &options)?, settings)
+        of_tables(merge_tables(inputs, &options, &mut progress)?, settings)
     }
 }
 
@@ -70,9 +70,9 @@ pub(crate) fn of_pprof(
     settings: &MergeSettings,
 ) -> Result<Merged> {
     let used = sum.used();
+    let mut warnings: Vec<String> = sum.warnings().iter().map(ToString::to_string).collect();
     let (profile, report) = sum.sum;
     let mut table = StackTable::new();
-    let mut warnings: Vec<String> = sum.warnings.iter().map(ToString::to_string).collect();
     pprof::add_to_table(&profile, &pprof::ValueChoice::default(), &mut table)?;
     settings.check(|wanted| Ok(facts_of(&table, &Selection::default(), wanted).of_inputs(used)))?;
     warnings.extend(report.warnings());
@@ -86,7 +86,7 @@ pub(crate) fn of_pprof(
 /// Gate failed if a threshold fails.
 pub(crate) fn of_tables(sum: StackSum<StackTable>, settings: &MergeSettings) -> Result<Merged> {
     settings.check(|wanted| Ok(facts_of(&sum.sum, &Selection::default(), wanted).of_inputs(sum.used())))?;
-    let warnings = sum.warnings.iter().map(ToString::to_string).collect();
+    let warnings = sum.warnings().iter().map(ToString::to_string).collect();
     Ok(Merged { table: sum.sum, pprof: None, warnings })
 }
 

@@ -76,7 +76,7 @@ pub(crate) fn failed(error: &Error) -> FileCheck {
         path: String::new(),
         format: "unknown",
         version: None,
-        verdict: Verdict::Unusable.name(),
+        verdict: Verdict::Unreadable.name(),
         findings: vec![finding],
         hint: None,
         failed: true,

@@ -73,6 +73,28 @@ impl InputReport {
     }
 }
 
+/// A merge that failed, and the outcome of each input.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct FailedMerge {
+    /// The error that ended the merge.
+    pub error: Error,
+    /// The inputs and their outcomes, in order; empty if none was read.
+    pub inputs: Vec<InputReport>,
+}
+
+impl From<Error> for FailedMerge {
+    fn from(error: Error) -> Self {
+        Self { error, inputs: Vec::new() }
+    }
+}
+
+impl From<FailedMerge> for Error {
+    fn from(failed: FailedMerge) -> Self {
+        failed.error
+    }
+}
+
 // Options of a run that all families share.
 
 /// When damaged inputs make the whole merge fail (`--failure-mode`).

@@ -23,6 +23,12 @@ pub enum ErrorKind {
     /// The first bytes belong to no known format (LLVM: `unrecognized_format`).
     #[error("not a profile: unrecognized format")]
     UnrecognizedFormat,
+    /// A file of a known format that is not a profile.
+    #[error("not a profile: {what}")]
+    NotAProfile {
+        /// The format.
+        what: &'static str,
+    },
     /// The magic number is wrong (LLVM: `bad_magic`).
     #[error("bad magic: {detail}")]
     BadMagic {
@@ -220,6 +226,7 @@ impl ErrorKind {
             Self::Io { .. } => "io",
             Self::EmptyProfile => "empty-profile",
             Self::UnrecognizedFormat => "unrecognized-format",
+            Self::NotAProfile { .. } => "not-a-profile",
             Self::BadMagic { .. } => "bad-magic",
             Self::BadHeader { .. } => "bad-header",
             Self::UnsupportedVersion { .. } => "unsupported-version",

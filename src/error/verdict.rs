@@ -41,6 +41,10 @@ pub enum Verdict {
     Empty,
     /// No data can be recovered.
     Unusable,
+    /// Not a file of a format that is read.
+    NotAProfile,
+    /// The file cannot be opened.
+    Unreadable,
 }
 
 impl Verdict {
@@ -52,6 +56,8 @@ impl Verdict {
             Self::TablesOnly => "tables only: record again",
             Self::Empty => "empty",
             Self::Unusable => "unusable: record again",
+            Self::NotAProfile => "not a profile",
+            Self::Unreadable => "unreadable",
         }
     }
 }

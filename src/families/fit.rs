@@ -80,6 +80,9 @@ fn unsupported(format: Format) -> Error {
     match format {
         Format::Empty => Error::new(ErrorKind::EmptyProfile),
         Format::Unknown => Error::new(ErrorKind::UnrecognizedFormat).with_hint(Hint::ProfileComesFirst),
+        Format::Other(other) => {
+            Error::new(ErrorKind::NotAProfile { what: other.words() }).with_hint(Hint::ProfileComesFirst)
+        }
         Format::Jfr | Format::Pprof => {
             let what = format!("comparing a {format} with a new build");
             Error::new(ErrorKind::Unsupported { what }).with_hint(Hint::CompareAsIprof)

@@ -6,9 +6,7 @@
 
 pub mod iprof;
 mod iprof_inputs;
-pub mod memprof;
 pub mod mixed;
-pub mod stacks;
 
 pub use crate::driver::{Facts, FactsRequest, Minimums};
 pub use crate::instr::file_merge::MergeOptions;

@@ -1,23 +1,31 @@
-//! The module that knows every format: it opens inputs with the right reader,
-//! hands files to workers, drives merging and chooses the writer.
+//! The commands on files of any family.
+//!
+//! The file of each family (`instr.rs`, `sampleprof.rs`, `memprof.rs`, `iprof.rs`, `stacks.rs`) implements the trait in
+//! `commands.rs` by calling the family's folder; `table.rs` lists the five.
 
-pub(crate) mod check;
-pub(crate) mod describe;
-pub mod diff;
-pub mod directories;
-mod dispatch;
-pub mod drawings;
+mod commands;
+mod content;
+mod describe;
+pub mod draw;
+mod files;
 #[cfg(feature = "correlate")]
 pub mod fit;
-pub mod input_totals;
+pub mod inputs;
+mod instr;
+mod iprof;
+pub mod memory;
+pub mod memprof;
 pub mod merge;
 pub mod partial;
 pub mod plan;
 #[cfg(feature = "correlate")]
 pub mod probes;
-pub mod read;
+#[cfg(feature = "correlate")]
+mod program;
 pub mod report;
-pub mod same_program;
+mod sampleprof;
+pub mod stack_files;
+pub mod stacks;
 mod table;
 
 pub use crate::driver::check::{CheckFinding, FileCheck};
@@ -28,16 +36,16 @@ pub use crate::driver::trace::{WorkerTrace, predicted, take_traces};
 pub use crate::instr::encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
 pub use crate::instr::open::{ReadOptions, open_reader};
 pub use crate::instr::target::{Evidence, Reason, Target, TargetRequest, TargetSource};
-#[cfg(feature = "correlate")]
-pub use describe::program::{ProgramReport, report_program};
-pub use diff::FileDiff;
-pub use dispatch::{check_file, describe, diff_files};
+pub use commands::FileDiff;
+pub use files::{check_file, describe, diff_files};
 pub use merge::{
     Facts, FactsRequest, FailureMode, InputOutcome, InputReport, InputVersion, MergeOptions, MergeReport, Minimums,
     RecordError, Silent, merge_files, merge_for_output,
 };
 #[cfg(feature = "correlate")]
 pub use probes::{ProbeOptions, list_probes};
+#[cfg(feature = "correlate")]
+pub use program::{ProgramReport, report_program};
 pub use report::{
     Comparison, ReportWithWarnings, collect_file, iprof_statistics, order_file, overlap_files, show_file,
 };

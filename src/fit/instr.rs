@@ -225,7 +225,7 @@ impl InstrFit {
     /// [remapping](Self::remapping) gives their new names.
     pub fn pruned(&self, keep_renamed: bool) -> (Profile, Pruned) {
         let stays = |class: Class| match class {
-            Class::Used | Class::OtherRelease | Class::NotCompared => true,
+            Class::Used | Class::OtherRelease | Class::Unusable | Class::NotCompared => true,
             Class::Renamed | Class::Moved => keep_renamed,
             Class::Changed | Class::Gone => false,
         };

@@ -330,7 +330,7 @@ impl Gate {
         for part in text.split(',') {
             let (name, value) = part.split_once('=').ok_or_else(|| {
                 Error::usage(format!("{part:?} is not a threshold"))
-                    .with_hint("write thresholds such as used-counts=0.9,used-functions=0.8")
+                    .with_hint("such as used-counts=0.9,used-functions=0.8")
             })?;
             let share = GateShare::ALL.into_iter().find(|share| share.name() == name.trim()).ok_or_else(|| {
                 Error::usage(format!("unknown share {name:?}")).with_hint(format!("shares: {}", known()))
@@ -361,7 +361,7 @@ fn parse_share(text: &str) -> Result<f64> {
 pub enum Class {
     /// It is found and used as it is.
     Used,
-    /// It is the same function, under the name or the hash of another release of
+    /// It is the same function, under the name or the hash from another release of
     /// LLVM; `merge --for` makes it one that is used.
     OtherRelease,
     /// A function of that name is there and has changed.
@@ -373,14 +373,24 @@ pub enum Class {
     Moved,
     /// Nothing of the new build is like it.
     Gone,
+    /// The function is there, but without line tables or pseudo-probes, so its samples have no place in it.
+    Unusable,
     /// Unknown, because the new build has no such records.
     NotCompared,
 }
 
 impl Class {
     /// All of them, in the order of reports.
-    pub const ALL: [Self; 7] =
-        [Self::Used, Self::OtherRelease, Self::Changed, Self::Renamed, Self::Moved, Self::Gone, Self::NotCompared];
+    pub const ALL: [Self; 8] = [
+        Self::Used,
+        Self::OtherRelease,
+        Self::Changed,
+        Self::Renamed,
+        Self::Moved,
+        Self::Gone,
+        Self::Unusable,
+        Self::NotCompared,
+    ];
 
     /// The class in words.
     pub fn words(self) -> &'static str {
@@ -391,6 +401,7 @@ impl Class {
             Self::Renamed => "renamed (a guess)",
             Self::Moved => "moved",
             Self::Gone => "gone",
+            Self::Unusable => "without lines or probes",
             Self::NotCompared => "not compared",
         }
     }
@@ -408,7 +419,7 @@ impl Class {
 pub enum ProgramClass {
     /// Counts that are used.
     Used,
-    /// Counts under the name or the hash of another release.
+    /// Counts under the name or the hash from another release.
     OtherRelease,
     /// Counts of a function of its name that was another one.
     Changed,

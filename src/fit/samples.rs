@@ -63,7 +63,7 @@ pub fn compare_samples(profile: SampleProfile, description: String, program: Sam
     let mut verdicts = HashMap::new();
     for (name, seen) in &seen {
         let verdict = match find(&program, profile.name(*name)) {
-            Some((now, function)) => verdict(profile.name(*name), seen, now, function, has_probes),
+            Some((now, function)) => verdict(profile.name(*name), seen, now, function, has_probes, program.places),
             None => Verdict { class: Class::Gone, now: None, detail: None },
         };
         verdicts.insert(*name, verdict);
@@ -111,16 +111,31 @@ fn without_parts(name: &[u8]) -> &[u8] {
     cut.filter(|at| *at > 0).map_or(name, |at| &name[..at])
 }
 
-fn verdict(name: FunctionName<'_>, seen: &Seen, now: &[u8], function: SampledFunction, has_probes: bool) -> Verdict {
+fn verdict(
+    name: FunctionName<'_>,
+    seen: &Seen,
+    now: &[u8],
+    function: SampledFunction,
+    has_probes: bool,
+    places: Places,
+) -> Verdict {
     let is_same_name = name.hash() == FunctionName::Text(now).hash();
     let now = (!is_same_name).then(|| now.to_vec());
+    let unusable =
+        |detail: &str| Verdict { class: Class::Unusable, now: now.clone(), detail: Some(detail.to_string()) };
     if has_probes {
         let Some(checksum) = function.checksum else {
+            if places.are_of_program {
+                return unusable("no probes in the new build");
+            }
             return Verdict { class: Class::NotCompared, now, detail: Some("no probes in the new build".to_string()) };
         };
         let differs = !seen.checksums.is_empty() && !seen.checksums.contains(&checksum);
         let class = if differs { Class::Changed } else { Class::Used };
         return Verdict { class, now, detail: differs.then(|| "another checksum".to_string()) };
+    }
+    if places.needs_lines && !function.has_lines {
+        return unusable("no line table in the new build");
     }
     match function.last_line {
         Some(last) if seen.last_line > last && seen.last_line <= MOST_LINES => {
@@ -215,7 +230,7 @@ impl SamplesFit {
                 Class::Renamed => ProgramClass::Renamed,
                 Class::Moved => ProgramClass::Moved,
                 Class::OtherRelease => ProgramClass::OtherRelease,
-                Class::Gone => continue,
+                Class::Gone | Class::Unusable => continue,
             };
             let name = self.profile.name(*id);
             let hash = verdict.now.as_ref().map_or(name.hash(), |now| FunctionName::Text(now).hash());
@@ -231,9 +246,19 @@ impl SamplesFit {
         let mut notes = Vec::new();
         let has_lines = self.program.functions.values().any(|function| function.last_line.is_some());
         let has_probes = self.profile.kind().probe_based;
-        if has_probes && !self.program.has_checksums {
+        let is_unusable = self.verdicts.values().any(|verdict| verdict.class == Class::Unusable);
+        if has_probes && !self.program.has_checksums && self.program.places.are_of_program {
             notes.push(
-                "the new build has no probe checksums; build it with -fpseudo-probe-for-profiling to find changes"
+                "the compiler ignores the profile: it has pseudo-probes and the new build has none; build it with \
+                 -fpseudo-probe-for-profiling"
+                    .to_string(),
+            );
+        } else if has_probes && !self.program.has_checksums {
+            notes.push("the new build has no checksums of probes, so changed functions do not show".to_string());
+        } else if !has_probes && is_unusable {
+            notes.push(
+                "the compiler ignores samples of functions without a line table: build with debug info \
+                 (rustc -C debuginfo=1, clang -gline-tables-only)"
                     .to_string(),
             );
         } else if !has_probes && !has_lines {
@@ -243,8 +268,7 @@ impl SamplesFit {
             );
         } else if !has_probes {
             notes.push(
-                "without probes, only edits that make functions shorter are found; samples at moved lines are still \
-                 used"
+                "without probes, only edits that make functions shorter are found; samples at moved lines are still used"
                     .to_string(),
             );
         }
@@ -269,7 +293,7 @@ impl SamplesFit {
     /// [remapping](Self::remapping) gives their new names.
     pub fn pruned(&self, keep_renamed: bool) -> (SampleProfile, Pruned) {
         let stays = |id: NameId| match self.verdicts.get(&id).map(|verdict| verdict.class) {
-            Some(Class::Gone | Class::Changed) => false,
+            Some(Class::Gone | Class::Changed | Class::Unusable) => false,
             Some(Class::Renamed | Class::Moved) => keep_renamed,
             _ => true,
         };
@@ -309,7 +333,7 @@ pub fn program_of_samples(profile: &SampleProfile) -> SampledProgram {
     profile.functions.iter().for_each(|record| look(record, &mut seen));
     let row = |(id, seen): (NameId, Seen)| {
         let checksum = seen.checksums.first().copied();
-        (profile.name(id).to_bytes(), SampledFunction { checksum, last_line: None })
+        (profile.name(id).to_bytes(), SampledFunction { checksum, last_line: None, has_lines: false })
     };
     let functions: BTreeMap<Vec<u8>, SampledFunction> = seen.into_iter().map(row).collect();
     let mut program = SampledProgram::new("sample profile of the new build".to_string(), functions);
@@ -328,6 +352,18 @@ pub struct SampledFunction {
     pub checksum: Option<u64>,
     /// Its largest line, counted from its declaration, where debug info tells.
     pub last_line: Option<u32>,
+    /// Whether a line table covers it.
+    pub has_lines: bool,
+}
+
+/// The data that a compiler needs to find the places of samples in the new build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Places {
+    /// The functions are those of a program, which shows its pseudo-probes.
+    pub(super) are_of_program: bool,
+    /// A function without a line table cannot use samples by line. Not so where line tables are in another file, and
+    /// where the compiler makes its own: clang does when it reads a sample profile.
+    pub(super) needs_lines: bool,
 }
 
 /// The functions of a new build by name.
@@ -342,6 +378,7 @@ pub struct SampledProgram {
     pub has_checksums: bool,
     /// The release of LLVM that built it, where the program tells.
     pub release: Option<Release>,
+    pub(super) places: Places,
     by_hash: HashMap<NameRef, Vec<u8>>,
 }
 
@@ -349,7 +386,7 @@ impl SampledProgram {
     /// A program with these functions.
     pub fn new(source: String, functions: BTreeMap<Vec<u8>, SampledFunction>) -> Self {
         let by_hash = functions.keys().map(|name| (name_ref(name), name.clone())).collect();
-        Self { source, functions, has_checksums: false, release: None, by_hash }
+        Self { source, functions, has_checksums: false, release: None, places: Places::default(), by_hash }
     }
 
     /// Sets the hash of a name, because profiles may contain only hashes.

@@ -1,7 +1,9 @@
 //! The known formats and their families.
 
+use super::other_formats::OtherFormat;
 use crate::bytes::{Endian, PointerWidth};
 use crate::compression::Compression;
+use crate::error::{Error, ErrorKind};
 use std::fmt;
 
 /// A family of profiles: formats with a common model, which can be merged with each other.
@@ -86,12 +88,8 @@ pub enum Format {
     SampleText,
     /// Sample profile of GCC's AutoFDO.
     SampleGcc,
-    /// GCC coverage counts (`.gcda`).
-    Gcda,
-    /// BOLT profile as text (`.fdata`).
-    BoltText,
-    /// BOLT profile as YAML.
-    BoltYaml,
+    /// A format of another tool, which is not read.
+    Other(OtherFormat),
     /// Linux perf recording.
     PerfData,
     /// pprof profile (`profile.proto`), decompressed.
@@ -141,9 +139,7 @@ impl Format {
             Self::SampleCompactBinary => "sample-compact",
             Self::SampleText => "sample-text",
             Self::SampleGcc => "sample-gcc",
-            Self::Gcda => "gcda",
-            Self::BoltText => "bolt-text",
-            Self::BoltYaml => "bolt-yaml",
+            Self::Other(other) => other.name(),
             Self::PerfData => "perf-data",
             Self::Pprof => "pprof",
             Self::Partial => "partial",
@@ -161,6 +157,28 @@ impl Format {
     /// Returns true for text or JSON that is not a profile of any family.
     pub fn is_no_profile(self) -> bool {
         matches!(self, Self::OtherText | Self::OtherJson)
+    }
+
+    /// Returns true for a file that no family reads, whether its format is known or not.
+    pub fn is_unread(self) -> bool {
+        matches!(self, Self::Other(_) | Self::OtherText | Self::OtherJson | Self::Unknown)
+    }
+
+    /// Returns the error for a file that is not a profile, with advice; `None` for formats that are read.
+    pub fn not_a_profile(self) -> Option<Error> {
+        let hint = match self {
+            Self::Other(other) => {
+                let error = Error::new(ErrorKind::NotAProfile { what: other.words() });
+                return Some(error.with_hint(other.advice()));
+            }
+            Self::OtherText => {
+                "the file is text, but not a profile: expected a function hash on the line after a function name"
+            }
+            Self::OtherJson => "the file is JSON, but not an iprof",
+            Self::Unknown => "pass a profile; its first bytes identify the format",
+            _ => return None,
+        };
+        Some(Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint))
     }
 }
 
@@ -184,9 +202,7 @@ impl fmt::Display for Format {
             Self::SampleCompactBinary => "LLVM sample profile, compact binary",
             Self::SampleText => "LLVM sample profile, text",
             Self::SampleGcc => "GCC sample profile",
-            Self::Gcda => "GCC coverage counts",
-            Self::BoltText => "BOLT profile",
-            Self::BoltYaml => "BOLT profile in YAML",
+            Self::Other(other) => other.words(),
             Self::PerfData => "Linux perf recording",
             Self::Pprof => "pprof profile",
             Self::Partial => "partial merge",

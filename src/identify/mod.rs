@@ -9,6 +9,7 @@ mod other_formats;
 pub(crate) mod sample_profiles;
 
 pub use format::{Family, Format};
+pub use other_formats::OtherFormat;
 
 use crate::bytes::{Confidence, Head};
 use crate::compression::Compression;
@@ -35,7 +36,7 @@ impl Identity {
 type Evidence = fn(&Head<'_>) -> Option<(Format, Confidence)>;
 
 /// All evaluations. If two have the same confidence, the first wins: formats with a magic number precede line formats.
-const EVIDENCE: [Evidence; 6] = [instr, sample_profiles::evidence, memprof, iprof, other_formats::evidence, stacks];
+const EVIDENCE: [Evidence; 6] = [instr, sample_profiles::evidence, memprof, iprof, other, stacks];
 
 /// Identifies an input by its beginning.
 ///
@@ -103,6 +104,13 @@ fn iprof(head: &Head<'_>) -> Option<(Format, Confidence)> {
     iprof::evidence(head).map(|confidence| (Format::Iprof, confidence))
 }
 
+fn other(head: &Head<'_>) -> Option<(Format, Confidence)> {
+    if head.begins(b"PERFILE2") {
+        return Some((Format::PerfData, Confidence::Certain));
+    }
+    other_formats::detect(head).map(|format| (Format::Other(format), Confidence::Certain))
+}
+
 fn stacks(head: &Head<'_>) -> Option<(Format, Confidence)> {
     use stacks::StackFormat;
     let (format, confidence) = stacks::evidence(head)?;
@@ -168,7 +176,7 @@ mod tests {
             ("{\"name\":\"x\"}", Format::OtherJson, None),
             ("public class Demo {\n  int a = 1;\n}\n", Format::OtherText, None),
             ("int main(void) { return 0; }\n", Format::OtherText, None),
-            ("1 main 3d 1 foo 0 0 17\n", Format::BoltText, None),
+            ("1 main 3d 1 foo 0 0 17\n", Format::Other(OtherFormat::BoltText), None),
         ];
         for (text, format, family) in cases {
             let found = identify(&Head::new(text.as_bytes()));
@@ -193,7 +201,7 @@ mod tests {
 
     #[test]
     fn unrecognized_binaries_are_unknown() {
-        for bytes in [&b"\x7fELF\x02\x01\x01\0"[..], b"\n\x04main\n", b"\0\0\0", b"a\x01b"] {
+        for bytes in [&b"\x7fELG\x02\x01\x01\0"[..], b"\n\x04main\n", b"\0\0\0", b"a\x01b"] {
             assert_eq!(detect(bytes), Format::Unknown, "{}", bytes.escape_ascii());
         }
         assert_eq!(detect(b"\x1f\x8b\x08\0"), Format::Compressed(Compression::Gzip));

@@ -1,20 +1,203 @@
-//! Formats that are detected but not read, so that messages can name them.
+//! Formats that are detected but not read, so that every command names them and says what to do instead.
 
-use super::format::Format;
-use crate::bytes::{Confidence, Head};
+use crate::bytes::Head;
 
-/// Returns the evidence for profiles of other tools.
-pub(super) fn evidence(head: &Head<'_>) -> Option<(Format, Confidence)> {
-    let magics: [(&[u8], Format); 3] =
-        [(b"adcg", Format::Gcda), (b"gcda", Format::Gcda), (b"PERFILE2", Format::PerfData)];
-    if let Some((_, format)) = magics.into_iter().find(|(magic, _)| head.begins(magic)) {
-        return Some((format, Confidence::Certain));
+/// A format that profbridge does not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OtherFormat {
+    /// An ELF program, library or object file.
+    Elf,
+    /// A Mach-O program, library or object file.
+    MachO,
+    /// A Windows program or library.
+    Pe,
+    /// An archive of object files.
+    Archive,
+    /// LLVM bitcode.
+    Bitcode,
+    /// LLVM IR as text.
+    LlvmIr,
+    /// A Java class file.
+    JavaClass,
+    /// A stream of bzip2.
+    Bzip2,
+    /// A stream of lz4.
+    Lz4,
+    /// A zip or jar archive.
+    Zip,
+    /// A tar archive.
+    Tar,
+    /// An HTML page.
+    Html,
+    /// XML, such as a coverage report of Cobertura.
+    Xml,
+    /// A PDF document.
+    Pdf,
+    /// A PNG image.
+    Png,
+    /// A pointer of Git LFS instead of the file.
+    LfsPointer,
+    /// A coverage report of lcov.
+    Lcov,
+    /// GCC's notes for coverage (`.gcno`).
+    Gcno,
+    /// GCC's coverage counts (`.gcda`).
+    Gcda,
+    /// A profile of speedscope.
+    Speedscope,
+    /// A profile or a trace of Chrome.
+    Chrome,
+    /// A profile of Firefox.
+    Firefox,
+    /// BOLT's profile as text (`.fdata`).
+    BoltText,
+    /// BOLT's profile as YAML.
+    BoltYaml,
+    /// The output of `go tool preprofile`.
+    GoPreprofile,
+    /// Zero bytes only.
+    Zeros,
+}
+
+impl OtherFormat {
+    /// Returns the stable name for programs, the words for people, and one sentence of advice.
+    fn row(self) -> (&'static str, &'static str, &'static str) {
+        const PROGRAM: &str = "run the instrumented program, and give the profile that it writes";
+        const UNPACK: &str = "unpack it, and give the profiles in it";
+        const COVERAGE: &str =
+            "a coverage report cannot become a profile again; give the profile that it was made from";
+        const JAVA: &str = "it contains the types of methods; give it as a reference for stacks";
+        const BROWSER: &str = "export it as collapsed stacks or pprof";
+        match self {
+            Self::Elf => ("elf", "ELF program or object file", PROGRAM),
+            Self::MachO => ("mach-o", "Mach-O program or object file", PROGRAM),
+            Self::Pe => ("pe", "Windows program", PROGRAM),
+            Self::Archive => ("archive", "archive of object files", PROGRAM),
+            Self::Bitcode => ("bitcode", "LLVM bitcode", PROGRAM),
+            Self::LlvmIr => ("llvm-ir", "LLVM IR", PROGRAM),
+            Self::JavaClass => ("java-class", "Java class file", JAVA),
+            Self::Bzip2 => ("bzip2", "bzip2 stream", "decompress it; gzip, zstd and xz streams are read as they are"),
+            Self::Lz4 => ("lz4", "lz4 stream", "decompress it; gzip, zstd and xz streams are read as they are"),
+            Self::Zip => ("zip", "zip or jar archive", UNPACK),
+            Self::Tar => ("tar", "tar archive", UNPACK),
+            Self::Html => ("html", "HTML page", "download the profile itself, not the page about it"),
+            Self::Xml => ("xml", "XML", COVERAGE),
+            Self::Pdf => ("pdf", "PDF document", "check the path of the profile"),
+            Self::Png => ("png", "PNG image", "check the path of the profile"),
+            Self::LfsPointer => ("git-lfs-pointer", "Git LFS pointer", "fetch the file itself with `git lfs pull`"),
+            Self::Lcov => ("lcov", "lcov report", COVERAGE),
+            Self::Gcno => ("gcno", "GCC coverage notes", "use `gcov` of the GCC that wrote it"),
+            Self::Gcda => ("gcda", "GCC coverage counts", "use `gcov-tool` from the GCC that wrote it"),
+            Self::Speedscope => ("speedscope", "speedscope profile", BROWSER),
+            Self::Chrome => ("chrome", "Chrome profile", BROWSER),
+            Self::Firefox => ("firefox", "Firefox profile", BROWSER),
+            Self::BoltText => ("bolt-text", "BOLT profile", "use `merge-fdata` and `llvm-bolt`"),
+            Self::BoltYaml => ("bolt-yaml", "BOLT profile in YAML", "use `llvm-bolt`"),
+            Self::GoPreprofile => {
+                ("go-preprofile", "output of `go tool preprofile`", "give the pprof profile that it was made from")
+            }
+            Self::Zeros => (
+                "zeros",
+                "file of zero bytes",
+                "the disk was full, or the process was killed before it wrote the profile",
+            ),
+        }
+    }
+
+    /// Returns the stable name for programs: `elf`, `git-lfs-pointer`.
+    pub fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Returns the name for people: `ELF program or object file`.
+    pub fn words(self) -> &'static str {
+        self.row().1
+    }
+
+    /// Returns what to do with such a file, as an instruction.
+    pub fn advice(self) -> &'static str {
+        self.row().2
+    }
+}
+
+/// Formats by the bytes at the beginning.
+const MAGICS: [(&[u8], OtherFormat); 26] = [
+    (b"\x7fELF", OtherFormat::Elf),
+    (b"\xfe\xed\xfa\xce", OtherFormat::MachO),
+    (b"\xfe\xed\xfa\xcf", OtherFormat::MachO),
+    (b"\xce\xfa\xed\xfe", OtherFormat::MachO),
+    (b"\xcf\xfa\xed\xfe", OtherFormat::MachO),
+    (b"!<arch>\n", OtherFormat::Archive),
+    (b"!<thin>\n", OtherFormat::Archive),
+    (b"BC\xc0\xde", OtherFormat::Bitcode),
+    (b"\xde\xc0\x17\x0b", OtherFormat::Bitcode),
+    (b"; ModuleID = ", OtherFormat::LlvmIr),
+    (b"source_filename = ", OtherFormat::LlvmIr),
+    (b"BZh", OtherFormat::Bzip2),
+    (b"\x04\x22\x4d\x18", OtherFormat::Lz4),
+    (b"PK\x03\x04", OtherFormat::Zip),
+    (b"PK\x05\x06", OtherFormat::Zip),
+    (b"%PDF-", OtherFormat::Pdf),
+    (b"\x89PNG", OtherFormat::Png),
+    (b"version https://git-lfs.github.com/spec/", OtherFormat::LfsPointer),
+    (b"TN:", OtherFormat::Lcov),
+    (b"SF:", OtherFormat::Lcov),
+    (b"oncg", OtherFormat::Gcno),
+    (b"gcno", OtherFormat::Gcno),
+    (b"adcg", OtherFormat::Gcda),
+    (b"gcda", OtherFormat::Gcda),
+    (b"GO PREPROFILE V", OtherFormat::GoPreprofile),
+    (b"<?xml", OtherFormat::Xml),
+];
+
+/// Members of JSON documents that only one format has.
+const JSON_MEMBERS: [(&[&[u8]], OtherFormat); 4] = [
+    (&[b"https://www.speedscope.app/file-format-schema.json"], OtherFormat::Speedscope),
+    (&[b"\"traceEvents\""], OtherFormat::Chrome),
+    (&[b"\"nodes\"", b"\"callFrame\""], OtherFormat::Chrome),
+    (&[b"\"preprocessedProfileVersion\""], OtherFormat::Firefox),
+];
+
+/// The first major version of Java class files. A fat Mach-O file has the same magic number, and fewer architectures.
+const FIRST_CLASS_VERSION: u16 = 45;
+
+/// Returns the format of a file that no family reads.
+pub(super) fn detect(head: &Head<'_>) -> Option<OtherFormat> {
+    let bytes = head.bytes();
+    if let Some((_, format)) = MAGICS.into_iter().find(|(magic, _)| head.begins(magic)) {
+        return Some(format);
+    }
+    if bytes.starts_with(b"\xca\xfe\xba\xbe") {
+        let version = bytes.get(6..8).map_or(0, |word| u16::from_be_bytes([word[0], word[1]]));
+        return Some(if version >= FIRST_CLASS_VERSION { OtherFormat::JavaClass } else { OtherFormat::MachO });
+    }
+    if bytes.starts_with(b"MZ") && bytes.len() > 64 && bytes.contains(&0) {
+        return Some(OtherFormat::Pe);
+    }
+    if bytes.get(257..262) == Some(b"ustar") {
+        return Some(OtherFormat::Tar);
     }
     if head.begins(b"---") && head.has(b"profile-version") {
-        return Some((Format::BoltYaml, Confidence::Certain));
+        return Some(OtherFormat::BoltYaml);
+    }
+    if bytes.len() >= 8 && bytes.iter().all(|byte| *byte == 0) {
+        return Some(OtherFormat::Zeros);
+    }
+    let text = bytes.trim_ascii_start();
+    if text.starts_with(b"{") {
+        let has_all = |members: &[&[u8]]| members.iter().all(|member| head.has(member));
+        return JSON_MEMBERS.into_iter().find(|(members, _)| has_all(members)).map(|(_, format)| format);
+    }
+    if [&b"<!doctype html"[..], b"<html"].iter().any(|tag| starts_with_ignoring_case(text, tag)) {
+        return Some(OtherFormat::Html);
     }
     let first = head.lines().find(|line| !line.is_empty() && line[0] != b'#')?;
-    is_bolt_line(first).then_some((Format::BoltText, Confidence::Certain))
+    is_bolt_line(first).then_some(OtherFormat::BoltText)
+}
+
+fn starts_with_ignoring_case(text: &[u8], tag: &[u8]) -> bool {
+    text.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag))
 }
 
 /// Returns true for `1 FROM OFFSET 1 TO OFFSET MISPREDICTED COUNT`, or one of its headings.
@@ -37,12 +220,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn profiles_of_other_tools_are_named() {
-        let of = |bytes: &[u8]| evidence(&Head::new(bytes)).map(|(format, _)| format);
-        assert_eq!(of(b"1 main 3d 1 foo 0 0 17\n"), Some(Format::BoltText));
-        assert_eq!(of(b"# comment\nno_lbr cycles\n1 main 3d 17\n"), Some(Format::BoltText));
-        assert_eq!(of(b"---\nheader:\n  profile-version: 1\n"), Some(Format::BoltYaml));
-        assert_eq!(of(b"adcg*704\0\0\0\0\0\0\0\x01"), Some(Format::Gcda));
-        assert_eq!(of(b"a;b;c 12\na;d 3\n"), None);
+    fn files_of_other_tools_are_named() {
+        let mut tar = vec![b'a'; 300];
+        tar[257..262].copy_from_slice(b"ustar");
+        let mut program = b"MZ".to_vec();
+        program.resize(100, 0);
+        let cases: [(&[u8], Option<OtherFormat>); 20] = [
+            (b"1 main 3d 1 foo 0 0 17\n", Some(OtherFormat::BoltText)),
+            (b"# comment\nno_lbr cycles\n1 main 3d 17\n", Some(OtherFormat::BoltText)),
+            (b"---\nheader:\n  profile-version: 1\n", Some(OtherFormat::BoltYaml)),
+            (b"adcg*704\0\0\0\0\0\0\0\x01", Some(OtherFormat::Gcda)),
+            (b"a;b;c 12\na;d 3\n", None),
+            (b"\x7fELF\x02\x01\x01\0\0", Some(OtherFormat::Elf)),
+            (b"\xca\xfe\xba\xbe\0\0\0\x34", Some(OtherFormat::JavaClass)),
+            (b"\xca\xfe\xba\xbe\0\0\0\x02", Some(OtherFormat::MachO)),
+            (&program, Some(OtherFormat::Pe)),
+            (b"MZ;main 3\n", None),
+            (&tar, Some(OtherFormat::Tar)),
+            (b"  <!DOCTYPE html>\n", Some(OtherFormat::Html)),
+            (b"<?xml version=\"1.0\"?>\n<coverage/>", Some(OtherFormat::Xml)),
+            (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", Some(OtherFormat::LfsPointer)),
+            (b"TN:\nSF:/a.c\n", Some(OtherFormat::Lcov)),
+            (b"{\"traceEvents\":[]}", Some(OtherFormat::Chrome)),
+            (b"{\"version\":\"1.0.0\"}", None),
+            (b"\0\0\0\0\0\0\0\0", Some(OtherFormat::Zeros)),
+            (b"", None),
+            (b"GO PREPROFILE V1\nmain.main\n", Some(OtherFormat::GoPreprofile)),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(detect(&Head::new(bytes)), expected, "{}", bytes.escape_ascii());
+        }
     }
 }

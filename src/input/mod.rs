@@ -16,7 +16,7 @@ pub(crate) mod system_calls;
 mod temporary;
 mod version;
 
-pub use crate::identify::{Family, Format, Identity, detect};
+pub use crate::identify::{Family, Format, Identity, OtherFormat, detect};
 pub use buffer::ReadBuffer;
 pub use bytes::{Access, InputBytes, read_into, read_stream};
 pub use list::InputList;

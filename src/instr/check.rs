@@ -64,6 +64,7 @@ pub(crate) fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCh
         (false, 0) if is_empty => Verdict::Empty,
         (false, _) => Verdict::Usable,
         (true, 1..) => Verdict::PartlyUsable,
+        (true, 0) if format.is_unread() => Verdict::NotAProfile,
         (true, 0) => Verdict::Unusable,
     };
     FileCheck {
@@ -183,6 +184,7 @@ impl LlvmCheck {
         let code = match error.kind() {
             ErrorKind::EmptyProfile => "empty-file",
             ErrorKind::UnrecognizedFormat => "unrecognized-format",
+            ErrorKind::NotAProfile { .. } => "not-a-profile",
             ErrorKind::BadMagic { .. } => "bad-magic",
             ErrorKind::BadHeader { .. } => "bad-header",
             ErrorKind::UnsupportedVersion { .. } => "unsupported-version",

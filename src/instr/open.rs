@@ -171,22 +171,16 @@ fn unreadable(format: Format, compat: Compat) -> Error {
     if compat.is_llvm() {
         return Error::new(ErrorKind::UnrecognizedFormat);
     }
-    let error = Error::new(match format {
-        Format::Unknown | Format::OtherText | Format::OtherJson => ErrorKind::UnrecognizedFormat,
-        known => ErrorKind::Unsupported { what: format!("{known} as an LLVM instrumentation profile") },
-    });
+    if let Some(error) = format.not_a_profile() {
+        return error;
+    }
+    let error = Error::new(ErrorKind::Unsupported { what: format!("{format} as an LLVM instrumentation profile") });
     match format {
         sample if sample.is_sample_profile() => error.with_hint("pass a sample profile first, and no other profiles"),
         Format::RawMemProf | Format::YamlMemProf => error.with_hint(Hint::ShowOrMergeMemory),
-        Format::Gcda => error.with_hint("use `gcov-tool` from the GCC that wrote it"),
         Format::Iprof => error.with_hint(Hint::ConvertToLlvm),
         Format::Jfr => error.with_hint(Hint::ConvertToIprof),
         Format::Pprof | Format::Collapsed => error.with_hint(Hint::ShowStacks),
-        Format::OtherText => error.with_hint(
-            "the file is text, but not a profile: expected a function hash on the line after a function name",
-        ),
-        Format::OtherJson => error.with_hint("the file is JSON, but not an iprof"),
-        Format::Unknown => error.with_hint("pass a profile; its first bytes identify the format"),
         _ => error,
     }
 }

@@ -159,6 +159,9 @@ pub(crate) fn check_format(bytes: &[u8], compat: Compat) -> Result<()> {
         return Ok(());
     }
     let kind = match format {
+        Format::Other(_) => {
+            return Err(format.not_a_profile().unwrap_or_else(|| ErrorKind::UnrecognizedFormat.into()));
+        }
         Format::Empty => return Err(ErrorKind::EmptyProfile.into()),
         Format::OtherText => {
             // The text may be written by hand.

@@ -32,11 +32,13 @@
 //!
 //! Numbers are those that LLVM's `StringRef::getAsInteger` accepts.
 
+pub(crate) use describe::describe;
 pub(crate) use parser::{evidence, is_blank};
 pub use reader::TextReader;
 pub(crate) use write::{Functions, Source, is_plain_name, write_source};
 pub use write::{TextOptions, Written, losses, write, write_record, write_to};
 
+mod describe;
 mod lines;
 mod parser;
 mod reader;

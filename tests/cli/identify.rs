@@ -72,3 +72,49 @@ fn merge_does_the_same_for_either_order_of_inputs() {
         }
     }
 }
+
+/// Files that no command reads, and their name in messages.
+const OTHER_FILES: [(&str, &str, &str); 7] = [
+    ("page.profdata", "<!DOCTYPE html>\n<html></html>\n", "HTML page"),
+    ("pointer.profraw", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "Git LFS pointer"),
+    ("paper.prof", "%PDF-1.7\n%\n", "PDF document"),
+    ("coverage.info", "TN:\nSF:/a.c\nDA:1,1\nend_of_record\n", "lcov report"),
+    ("trace.json", "{\"traceEvents\":[]}", "Chrome profile"),
+    ("bolt.fdata", "1 main 3d 1 foo 0 0 17\n", "BOLT profile"),
+    ("zeros.profraw", "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", "file of zero bytes"),
+];
+
+#[test]
+fn every_command_prints_the_same_error_for_an_unreadable_file() {
+    let folder = folder(&[("good.proftext", INSTR)]);
+    for (name, content, words) in OTHER_FILES {
+        std::fs::write(folder.path(name), content).expect("written");
+        let expected = format!("not a profile: {words}");
+        for line in [
+            format!("merge {name} -o out.profdata"),
+            format!("merge {name} -o out.folded"),
+            format!("merge {name} -o out.afdo"),
+            format!("merge {name} good.proftext -o out.profdata"),
+            format!("show {name}"),
+            format!("diff {name} good.proftext"),
+            format!("overlap {name} good.proftext"),
+            format!("order {name}"),
+            format!("report {name} -o out.html"),
+            format!("flamegraph {name} -o out.svg"),
+            format!("convert {name} -o out.proftext"),
+            format!("repair {name} -o out.iprof"),
+            format!("fit {name} --against good.proftext"),
+        ] {
+            let finished = run(&folder, &line);
+            assert!(finished.stderr.contains(&expected), "{line}: {}", finished.stderr);
+            assert!(finished.stderr.contains("hint: "), "{line}: {}", finished.stderr);
+            assert_eq!(finished.code, Some(1), "{line}: {}", finished.stderr);
+        }
+        let info = run(&folder, &format!("info {name}"));
+        assert!(printed(&info).contains(&expected) && info.code == Some(1), "{name}: {}", printed(&info));
+        let check = run(&folder, &format!("check {name}"));
+        assert!(printed(&check).contains("not a profile") && check.code == Some(3), "{name}: {}", printed(&check));
+        assert!(!printed(&check).contains("record again"), "{name}: {}", printed(&check));
+    }
+    assert!(!folder.names().iter().any(|name| name.starts_with("out")), "{:?}", folder.names());
+}

@@ -50,6 +50,7 @@ fn every_function_has_its_class() {
         ("renamed", 1),
         ("moved", 2),
         ("gone", 1),
+        ("unusable", 0),
         ("not-compared", 0),
     ] {
         assert_eq!(functions(&report, class), count, "{class}");

@@ -126,3 +126,78 @@ fn stale_functions_are_pruned_with_their_inlinees() {
     assert!(pruned.contains("main:20:1") && !pruned.contains("changes"), "{pruned}");
     assert_eq!(folder.fit("pruned.prof --against new.prof")["used_counts"], 1.0);
 }
+
+const RUST: &str = "#[inline(never)]\npub fn square(x: u64) -> u64 {\n    if x > 3 { x * x } else { x }\n}\n\
+                    fn main() {\n    println!(\"{}\", square(std::env::args().count() as u64));\n}\n";
+
+/// Without debug info rustc reads the profile and uses nothing of it, whatever names match. clang makes line tables of
+/// its own when it reads a sample profile.
+#[test]
+fn builds_without_line_tables_use_no_samples() {
+    if !available("builds_without_line_tables_use_no_samples", &["rustc", "clang-22"]) {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("app.rs", RUST);
+    let name = |ir: &str| {
+        let line =
+            ir.lines().find(|line| line.starts_with("define") && line.contains("square")).expect("it is defined");
+        let from = line.find('@').expect("a name") + 1;
+        line[from..].split('(').next().expect("an end").trim_matches('"').to_string()
+    };
+    let rustc = |arguments: &str| {
+        let mut command = std::process::Command::new("rustc");
+        command.env("RUSTC_BOOTSTRAP", "1").current_dir(folder.path("."));
+        let output = command.args(arguments.split(' ')).output().expect("rustc runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    rustc("-O -C symbol-mangling-version=v0 --emit=llvm-ir app.rs -o first.ll");
+    let function = name(&std::fs::read_to_string(folder.path("first.ll")).expect("IR"));
+    folder.write("app.prof", format!("{function}:1000:100\n 0: 100\n 1: 900\n"));
+    for (debug, used) in [(0, false), (1, true)] {
+        let common = format!("-O -C symbol-mangling-version=v0 -C debuginfo={debug} app.rs");
+        rustc(&format!("{common} -o app"));
+        rustc(&format!("-Zprofile-sample-use=app.prof --emit=llvm-ir {common} -o used.ll"));
+        let ir = std::fs::read_to_string(folder.path("used.ll")).expect("IR");
+        assert_eq!(ir.contains("\"function_entry_count\", i64 10"), used, "rustc with debuginfo={debug}");
+        let report = folder.fit("app.prof --against app");
+        assert_eq!(
+            (functions(&report, "used"), functions(&report, "unusable")),
+            (used.into(), (!used).into()),
+            "{report:#}"
+        );
+        let gate = folder.try_run("profbridge fit app.prof --against app --fail-below used-counts=1%");
+        assert_eq!(gate.status.code(), Some(if used { 0 } else { 3 }));
+    }
+    folder.write(
+        "app.c",
+        "int square(int x) { if (x > 3) return x * x; return x; }\nint main(int c, char **v) { return square(c); }\n",
+    );
+    folder.write("c.prof", "square:1000:100\n 0: 100\n");
+    folder.run("clang-22 -O1 app.c -o app");
+    folder.run("clang-22 -O1 -fprofile-sample-use=c.prof -S -emit-llvm app.c -o used.ll");
+    assert!(std::fs::read_to_string(folder.path("used.ll")).expect("IR").contains("\"function_entry_count\", i64 10"));
+    assert_eq!(functions(&folder.fit("c.prof --against app"), "used"), 1);
+}
+
+#[test]
+fn a_build_without_probes_uses_nothing_of_a_profile_with_probes() {
+    if !available("a_build_without_probes_uses_nothing_of_a_profile_with_probes", &["clang-22"]) {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write(
+        "app.c",
+        "int square(int x) { if (x > 3) return x * x; return x; }\nint main(int c, char **v) { return square(c); }\n",
+    );
+    folder.write("app.prof", "square:1000:100\n 1: 100\n 2: 900\n !CFGChecksum: 111\n");
+    let use_it = "clang-22 -O1 -g -fprofile-sample-use=app.prof -c app.c -o /dev/null";
+    assert!(errors(&folder.run(use_it)).contains("Pseudo-probe-based profile requires"));
+    folder.run("clang-22 -O1 -g app.c -o app");
+    let report = folder.fit("app.prof --against app");
+    assert_eq!((functions(&report, "used"), functions(&report, "unusable")), (0, 1), "{report:#}");
+    let gate = folder.try_run("profbridge fit app.prof --against app --fail-below used-counts=1%");
+    assert_eq!(gate.status.code(), Some(3));
+    let text = folder.run("profbridge fit app.prof --against app");
+    assert!(String::from_utf8_lossy(&text.stdout).contains("the compiler ignores the profile: it has pseudo-probes"));
+}

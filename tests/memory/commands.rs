@@ -5,10 +5,10 @@ use super::{ONE, out, programs};
 use profbridge::call_chains::Selection;
 use profbridge::call_chains::{statistics, write_statistics};
 use profbridge::driver::diff::DiffOptions;
-use profbridge::families::diff::stacks::diff_stacks;
-use profbridge::families::drawings::{View, read_content};
+use profbridge::families::draw::{View, read_content};
 use profbridge::families::fit::{FitOptions, fit_files};
-use profbridge::families::read::stacks::{StackOptions, read_stacks};
+use profbridge::families::stack_files::{StackOptions, read_stacks};
+use profbridge::families::stacks::diff_stacks;
 use profbridge::families::{
     ReadOptions, check_file, describe, diff_files, iprof_statistics, order_file, overlap_files, show_file,
 };

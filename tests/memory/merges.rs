@@ -2,10 +2,10 @@
 
 use super::{ONE, PROGRAM, out};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::families::memprof::{merge_memory_files, write_yaml_file};
 use profbridge::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
-use profbridge::families::merge::memprof::{merge_memory_files, write_yaml_file};
-use profbridge::families::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
 use profbridge::families::partial::{Partial, PartialOptions};
+use profbridge::families::stack_files::{StackMergeOptions, merge_pprof, merge_tables};
 use profbridge::families::{MergeOptions, OutputFormat, ReadOptions, Silent, WriteOptions, merge_files, write_file};
 use profbridge::input::{Family, Input, WeightedInput, output};
 use profbridge::instr::Release;
@@ -62,11 +62,13 @@ pub fn merge_iprof(input: &Path) -> Result<()> {
 }
 
 pub fn merge_stacks(input: &Path) -> Result<()> {
-    merge_tables(&[WeightedInput::new(input)], &StackMergeOptions::default()).map(drop)
+    merge_tables(&[WeightedInput::new(input)], &StackMergeOptions::default(), &mut |_, _| {})?;
+    Ok(())
 }
 
 pub fn merge_pprof_profile(input: &Path) -> Result<()> {
-    merge_pprof(&[WeightedInput::new(input)], &StackMergeOptions::default()).map(drop)
+    merge_pprof(&[WeightedInput::new(input)], &StackMergeOptions::default(), &mut |_, _| {})?;
+    Ok(())
 }
 
 fn part(family: Family, input: &Path) -> Result<()> {
@@ -109,12 +111,12 @@ pub fn convert_to_raw(input: &Path) -> Result<()> {
 }
 
 pub fn convert_to_pprof(input: &Path) -> Result<()> {
-    let sum = merge_tables(&[WeightedInput::new(input)], &StackMergeOptions::default())?.sum;
+    let sum = merge_tables(&[WeightedInput::new(input)], &StackMergeOptions::default(), &mut |_, _| {})?.sum;
     output::replace(&out(input), &pprof::write(&pprof::from_table(&sum).0)?)
 }
 
 pub fn convert_to_collapsed(input: &Path) -> Result<()> {
-    let sum = merge_tables(&[WeightedInput::new(input)], &StackMergeOptions::default())?.sum;
+    let sum = merge_tables(&[WeightedInput::new(input)], &StackMergeOptions::default(), &mut |_, _| {})?.sum;
     output::replace(&out(input), write_collapsed(&sum, &CollapsedOptions::default()).0.as_bytes())
 }
 

@@ -239,9 +239,9 @@ fn a_stripped_program_is_refused_with_the_reason() {
 #[test]
 fn pictures_have_the_totals_of_the_report() {
     use profbridge::call_chains::Selection;
-    use profbridge::families::drawings::memprof::AllocationUnit;
-    use profbridge::families::drawings::{Content, read_content};
-    use profbridge::families::read::stacks::StackOptions;
+    use profbridge::families::draw::{Content, read_content};
+    use profbridge::families::memory::AllocationUnit;
+    use profbridge::families::stack_files::StackOptions;
     use profbridge::memprof::report::{MemoryReport, ReportOptions};
     for stem in stems(22) {
         let wanted = MemoryReport::new(&resolved(&stem).1.profile, &ReportOptions::default());

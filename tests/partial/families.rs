@@ -4,8 +4,8 @@
 use crate::sample_text::{Shape, text};
 use profbridge::families::FailureMode;
 use profbridge::families::merge::iprof::{IprofInputReport, IprofMergeObserver, IprofMergeReport, merge_iprof_files};
-use profbridge::families::merge::stacks::{are_pprof, merge_pprof, merge_tables};
 use profbridge::families::partial::{Finished, Partial, PartialOptions};
+use profbridge::families::stack_files::{are_pprof, merge_pprof, merge_tables};
 use profbridge::input::{Family, Input};
 use profbridge::instr::Release;
 use profbridge::instr::Remapping;
@@ -229,7 +229,7 @@ proptest! {
         let mut expected_heard = Heard::default();
         let expected = iprof_outcome(merge_iprof_files(&inputs, &options.iprof, &mut expected_heard));
         let Partial::Iprof(kept) = in_parts(&inputs, Family::Iprof, &options, &mut cuts.into_iter()) else { panic!() };
-        let inputs = profbridge::families::partial::stored_inputs_inputs(&kept, &options.iprof.read.limits).expect("sound");
+        let inputs = profbridge::families::partial::kept_inputs(&kept, &options.iprof.read.limits).expect("sound");
         let mut heard = Heard::default();
         let found = iprof_outcome(merge_iprof_files(&inputs, &options.iprof, &mut heard));
         let plain = |heard: &Heard| heard.0.iter().map(|line| line.split(" Failed(").next().unwrap_or_default().to_string()).collect::<Vec<_>>();
@@ -256,13 +256,13 @@ fn stack_outcome(finished: Result<Finished>) -> std::result::Result<(Vec<u8>, Ve
     match finished.map_err(said)? {
         Finished::Pprof(sum) => {
             let bytes = pprof::write(&sum.sum.0).map_err(said)?;
-            let mut said = words(&sum.warnings);
+            let mut said = words(&sum.warnings());
             said.extend(sum.sum.1.warnings());
             Ok((bytes, said, sum.used()))
         }
         Finished::Stacks(sum) => {
             let (text, _) = write_collapsed(&sum.sum, &CollapsedOptions::default());
-            Ok((text.into_bytes(), words(&sum.warnings), sum.used()))
+            Ok((text.into_bytes(), words(&sum.warnings()), sum.used()))
         }
         other => panic!("{other:?}"),
     }
@@ -270,8 +270,8 @@ fn stack_outcome(finished: Result<Finished>) -> std::result::Result<(Vec<u8>, Ve
 
 fn same_stacks(inputs: &[Input], options: &PartialOptions, cuts: Vec<usize>) {
     let whole = match are_pprof(inputs) {
-        true => merge_pprof(inputs, &options.stacks).map(Finished::Pprof),
-        false => merge_tables(inputs, &options.stacks).map(Finished::Stacks),
+        true => merge_pprof(inputs, &options.stacks, &mut |_, _| {}).map(Finished::Pprof).map_err(Into::into),
+        false => merge_tables(inputs, &options.stacks, &mut |_, _| {}).map(Finished::Stacks).map_err(Into::into),
     };
     let parts = in_parts(inputs, Family::Stacks, options, &mut cuts.into_iter());
     assert_eq!(stack_outcome(parts.finish(options)), stack_outcome(whole));

@@ -4,7 +4,7 @@
 mod bad_files;
 mod clang;
 mod damaged;
-mod flame_graphs;
+mod drawing;
 mod generate;
 mod genuine;
 mod golden;

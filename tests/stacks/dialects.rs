@@ -5,7 +5,7 @@
 
 use crate::recordings::unpack;
 use profbridge::call_chains::StackTable;
-use profbridge::families::read::stacks::{StackOptions, read_stacks};
+use profbridge::families::stack_files::{StackOptions, read_stacks};
 use profbridge::input::Input;
 use profbridge::stacks::jfr;
 use std::io::Write;

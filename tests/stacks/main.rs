@@ -2,8 +2,8 @@
 
 mod commands;
 mod dialects;
-mod events;
-mod flame_graphs;
+mod drawing;
+mod drawing;
 mod gates;
 mod outline;
 mod perf;

@@ -2,7 +2,7 @@
 
 use profbridge::Limits;
 use profbridge::call_chains::StackTable;
-use profbridge::families::read::stacks::without_addresses;
+use profbridge::families::stack_files::without_addresses;
 use profbridge::render::{FlameGraph, SvgOptions, least_hits, write_svg};
 use profbridge::stacks::collapsed::{TextOptions, outline, read_stacks};
 use profbridge::stacks::graph_of_outline;

@@ -9,7 +9,7 @@ use crate::stacks::StackArgs;
 use clap::Args;
 use profbridge::driver::diff::DiffOptions;
 use profbridge::driver::diff_gates::DiffGates;
-use profbridge::families::diff::stacks::{are_stacks, diff_stacks};
+use profbridge::families::stacks::{are_stacks, diff_stacks};
 use profbridge::families::{self, FileDiff};
 use profbridge::gates::{self, GateOutcome};
 use profbridge::input::Input;

@@ -8,7 +8,7 @@ use clap::Args;
 use profbridge::call_chains::{MethodPattern, samples_with_methods};
 use profbridge::compression::{Compression, uncompressed_name};
 use profbridge::families::OutputForm;
-use profbridge::families::drawings::{Content, View, outlined_graph, overlap_table, read_content};
+use profbridge::families::draw::{Content, View, outlined_graph, overlap_table, read_content};
 use profbridge::input::{Input, output};
 use profbridge::render::{FlameGraph, SvgOptions, Table};
 use profbridge::{Error, Result};

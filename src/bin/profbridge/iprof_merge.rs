@@ -12,7 +12,7 @@ use profbridge::families::merge::iprof::{
     IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files,
 };
 use profbridge::families::partial::{StoredFamily, encode_kept, keep_inputs};
-use profbridge::families::{Facts, FactsRequest, InputOutcome, input_totals};
+use profbridge::families::{Facts, FactsRequest, InputOutcome, inputs};
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::iprof::{self, BranchClash, Level, Weight};
@@ -142,7 +142,7 @@ impl Sum for IprofSum<'_> {
     }
 
     fn total_of(&self, input: &Input) -> Result<u128> {
-        input_totals::iprof_total(input, &self.merge.options.read)
+        inputs::iprof_total(input, &self.merge.options.read)
     }
 
     fn facts(&self, wanted: FactsRequest) -> Result<Facts> {

@@ -6,8 +6,8 @@ use crate::merge_gates::Sum;
 use crate::merge_inputs::warn_of_nothing_shared;
 use crate::merge_report::{note, print_warnings, summary};
 use crate::plural::number_of;
-use profbridge::families::merge::memprof::{merge_memory_files, write_yaml_file};
-use profbridge::families::{Facts, FactsRequest, MergeOptions, MergeReport, input_totals};
+use profbridge::families::memprof::{merge_memory_files, write_yaml_file};
+use profbridge::families::{Facts, FactsRequest, MergeOptions, MergeReport, inputs};
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::instr::encode::facts_of_memory;
@@ -52,7 +52,7 @@ impl Sum for MemorySum<'_> {
     }
 
     fn total_of(&self, input: &Input) -> Result<u128> {
-        input_totals::instr_total(input, &self.options.read)
+        inputs::instr_total(input, &self.options.read)
     }
 
     fn facts(&self, wanted: FactsRequest) -> Result<Facts> {

@@ -4,7 +4,7 @@ use crate::console::write_output;
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, Described, FileJson};
 use clap::{Args, ValueEnum};
-use profbridge::families::drawings::memprof::{AllocationUnit, MemoryOptions};
+use profbridge::families::memory::{AllocationUnit, MemoryOptions};
 use profbridge::input::Input;
 use profbridge::instr::memory_profiles::{self, MemProfOptions};
 use profbridge::memprof::Hotness;

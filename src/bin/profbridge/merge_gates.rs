@@ -3,7 +3,7 @@
 use crate::hints::format_error_with_hint;
 use crate::merge_document::MergeDocument;
 use clap::Args;
-use profbridge::families::input_totals::largest_share;
+use profbridge::families::inputs::largest_share;
 use profbridge::families::{Facts, FactsRequest, Minimums};
 use profbridge::gates::{Bound, GateOutcome, parse_share};
 use profbridge::input::Input;

@@ -3,7 +3,7 @@
 use crate::console;
 use crate::merge_document::MergeDocument;
 use crate::plural::number_of;
-use profbridge::families::directories::skip_foreign_files;
+use profbridge::families::inputs::skip_foreign_files;
 use profbridge::input::{Format, Input, InputList};
 use profbridge::system::is_same_file;
 use profbridge::{Error, ErrorKind, Result, Warning};

@@ -11,7 +11,7 @@ use crate::stacks::StackArgs;
 use crate::validate::{refuse, refuse_both_standard_input};
 use clap::Args;
 use profbridge::driver::diff::{DiffOptions, SectionDiff};
-use profbridge::families::diff::stacks::{are_stacks, diff_stacks};
+use profbridge::families::stacks::{are_stacks, diff_stacks};
 use profbridge::families::{self, Comparison};
 use profbridge::input::{Family, Input};
 use profbridge::instr::cross_release::Followed;

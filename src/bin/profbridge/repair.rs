@@ -69,6 +69,9 @@ impl RepairArgs {
         }
         let input = Input::from(&self.input);
         let format = input.format()?;
+        if let (Format::Other(_), Some(error)) = (format, format.not_a_profile()) {
+            return Err(error.in_file(&self.input));
+        }
         if matches!(format, Format::Raw { .. } | Format::Indexed) {
             let what = format!("repairing an {format}");
             return Err(Error::new(profbridge::ErrorKind::Unsupported { what })

@@ -8,7 +8,7 @@ use profbridge::call_chains::{
     CallChain, ChainOptions, Direction, MethodPattern, SampleStatistics, call_chains, statistics, write_chains,
     write_statistics,
 };
-use profbridge::families::read::stacks::{read_stacks, unit_of, without_addresses};
+use profbridge::families::stack_files::{read_stacks, unit_of, without_addresses};
 use profbridge::input::Input;
 use profbridge::{Error, Result};
 use serde::Serialize;

@@ -10,14 +10,15 @@ use crate::stacks::{StackArgs, why_nothing_to_write};
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
 use profbridge::call_chains::{StackTable, Unit};
 use profbridge::compression::Compression;
+use profbridge::driver::{FailedMerge, OnProgress};
 use profbridge::families::merge::iprof::facts_of as iprof_facts;
-use profbridge::families::merge::stacks::{
-    StackMergeOptions, StackSum, are_pprof, facts_of, facts_of_pprof, merge_pprof, merge_tables,
-};
 use profbridge::families::partial::{StoredFamily, encode_kept, keep_inputs};
 use profbridge::families::plan::StackOutput;
-use profbridge::families::read::stacks::{StackOptions, unit_of};
-use profbridge::families::{Facts, FactsRequest, FailureMode, InputOutcome, input_totals};
+use profbridge::families::stack_files::{
+    StackMergeOptions, StackSum, are_pprof, facts_of, facts_of_pprof, merge_pprof, merge_tables,
+};
+use profbridge::families::stack_files::{StackOptions, unit_of};
+use profbridge::families::{Facts, FactsRequest, FailureMode, InputOutcome, InputReport, inputs};
 use profbridge::input::output::{self, is_standard_output};
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::iprof::{self, Document};
@@ -92,31 +93,34 @@ impl<'a> StackJob<'a> {
         let (all_pprof, to_pprof) = (are_pprof(&self.inputs), self.format == StackOutput::Pprof);
         self.write.refuse_for(self.format)?;
         if all_pprof && to_pprof && self.read.takes_all() {
-            let merged = merge_pprof(&self.inputs, &options);
+            let merged = with_progress(self.quiet, |progress| merge_pprof(&self.inputs, &options, progress));
             return self.added(merged, options.read, document, |job, (profile, report)| {
                 job.encode_pprof(&profile, report.warnings())
             });
         }
-        let merged = merge_tables(&self.inputs, &options);
+        let merged = with_progress(self.quiet, |progress| merge_tables(&self.inputs, &options, progress));
         self.added(merged, options.read, document, |job, table| job.encode_table(table))
     }
 
     fn added<T>(
         self,
-        merged: Result<StackSum<T>>,
+        merged: Result<StackSum<T>, FailedMerge>,
         read: StackOptions,
         document: &mut MergeDocument,
         encode: impl FnOnce(&Self, T) -> Result<Encoded>,
     ) -> Result<Box<dyn Sum + 'a>> {
-        let merged = merged.inspect_err(|error| document.note_until(error))?;
-        note(document, &merged.outcomes);
-        merged.salvaged.iter().for_each(|at| document.note_salvaged(*at));
+        let inputs = merged.as_ref().map_or_else(|failed| &failed.inputs, |merged| &merged.inputs);
+        note(document, inputs);
+        if let Err(failed) = &merged {
+            print_failures(failed);
+        }
+        let merged = merged?;
         if merged.shares_nothing {
             crate::merge_inputs::warn_of_nothing_shared(self.quiet);
         }
-        let used = merged.used();
+        let (used, warnings) = (merged.used(), merged.warnings());
         let encoded = encode(&self, merged.sum)?;
-        Ok(Box::new(StackMerge { job: self, read, encoded, used, warnings: merged.warnings }))
+        Ok(Box::new(StackMerge { job: self, read, encoded, used, warnings }))
     }
 }
 
@@ -126,7 +130,7 @@ impl Sum for StackMerge<'_> {
     }
 
     fn total_of(&self, input: &Input) -> Result<u128> {
-        input_totals::stack_total(input, &self.read)
+        inputs::stack_total(input, &self.read)
     }
 
     fn facts(&self, wanted: FactsRequest) -> Result<Facts> {
@@ -303,7 +307,29 @@ impl StackJob<'_> {
     }
 }
 
+/// Merges with a progress bar.
+fn with_progress<T>(quiet: bool, merge: impl FnOnce(OnProgress<'_>) -> T) -> T {
+    let progress = console::Progress::new("merging", quiet);
+    let merged = merge(&mut |done, total| progress.update(done, total));
+    progress.finish();
+    merged
+}
+
 /// Records the outcomes of the inputs.
-fn note(document: &mut MergeDocument, outcomes: &[InputOutcome]) {
-    outcomes.iter().enumerate().for_each(|(at, outcome)| document.note_outcome(at, outcome));
+fn note(document: &mut MergeDocument, inputs: &[InputReport]) {
+    for (at, report) in inputs.iter().enumerate() {
+        document.note_outcome(at, &report.outcome);
+        if matches!(report.outcome, InputOutcome::Failed(_)) && report.records > 0 {
+            document.note_salvaged(at);
+        }
+    }
+}
+
+/// Prints the errors of unreadable inputs other than the one that ended the merge.
+fn print_failures(failed: &FailedMerge) {
+    for report in &failed.inputs {
+        if let InputOutcome::Failed(error) = &report.outcome {
+            console::error_as_warning(error);
+        }
+    }
 }

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use profbridge::Result;
 use profbridge::call_chains::StackTable;
 use profbridge::families::plan::StackOutput;
-use profbridge::families::read::stacks::read_reference;
+use profbridge::families::stack_files::read_reference;
 use profbridge::stacks::classes::Overload;
 use std::path::PathBuf;
 

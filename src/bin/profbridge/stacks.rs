@@ -6,7 +6,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use profbridge::bridge::stacks::IprofHits;
 use profbridge::call_chains::{SampleSource, Selection, StackTable, Weight};
-use profbridge::families::read::stacks::StackOptions;
+use profbridge::families::stack_files::StackOptions;
 use profbridge::input::{Family, Input};
 use profbridge::stacks::collapsed::Dialect;
 use profbridge::stacks::jfr::TimeBound;

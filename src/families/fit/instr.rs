@@ -80,8 +80,12 @@ fn read_against(file: &Input, options: &FitOptions) -> Result<Program> {
             Ok(program_of_profile(merged(file, Release::DEFAULT, options)?))
         }
         Format::Empty => Err(Error::new(ErrorKind::EmptyProfile).in_file(path)),
-        Format::Unknown if !is_native(&bytes) => Err(not_a_program(path, "class file or archive of classes")),
-        Format::Unknown => read_program(path, &bytes, &options.limits).map_err(|error| error.in_file(path)),
+        Format::Unknown | Format::Other(_) if !is_native(&bytes) => {
+            Err(not_a_program(path, "class file or archive of classes"))
+        }
+        Format::Unknown | Format::Other(_) => {
+            read_program(path, &bytes, &options.limits).map_err(|error| error.in_file(path))
+        }
         other => Err(not_a_program(path, &other.to_string())),
     }
 }

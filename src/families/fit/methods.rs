@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::families::fit::options::FitOptions;
-use crate::families::read::stacks::read_iprof;
+use crate::families::stack_files::read_iprof;
 use crate::fit::{JavaProgram, MethodsFit, compare_methods};
 use crate::input::{self, Access, Format, detect, output};
 use crate::iprof;

@@ -35,7 +35,7 @@ pub struct IprofMergeOptions {
     pub failure_mode: FailureMode,
     /// Keep what is sound of bad inputs when the merge goes on. Default: `false`.
     pub salvage: bool,
-    /// Inputs that were found in a folder: those that hold JSON of something else are passed over.
+    /// Inputs that were found in a directory: other JSON files among them are skipped.
     pub found: BTreeSet<PathBuf>,
     /// How LLVM's records in inputs are merged.
     pub llvm: MergeOptions,
@@ -47,10 +47,10 @@ pub struct IprofMergeOptions {
 
 /// Hears what happens during a merge, in the order of the inputs.
 pub trait IprofMergeObserver {
-    /// An input was read; told once for each.
+    /// Called once after each input.
     fn input_done(&mut self, report: &IprofInputReport);
 
-    /// So many inputs are added.
+    /// Called when `done` inputs were added.
     fn progress(&mut self, done: usize, total: usize);
 }
 
@@ -292,7 +292,7 @@ impl Merge<'_> {
             let total = match total {
                 Ok(total) => total,
                 Err(error) => {
-                    // What became of it is told when it is read to be added.
+                    // The outcome is reported when the input is read for adding.
                     self.tolerance.judge(&input.path, error)?;
                     SectionTotals::default()
                 }

@@ -29,7 +29,8 @@ pub(crate) struct ErrorPolicy {
     pub(crate) failure_mode: FailureMode,
     /// Keep what is sound of bad inputs.
     pub(crate) salvage: bool,
-    /// Inputs that nobody named; see [`IprofMergeOptions::found`](crate::families::merge::iprof_merge::IprofMergeOptions::found).
+    /// Inputs that were found in directories; see
+    /// [`IprofMergeOptions::found`](crate::families::merge::iprof_merge::IprofMergeOptions::found).
     pub(crate) found: BTreeSet<PathBuf>,
 }
 
@@ -39,7 +40,7 @@ impl ErrorPolicy {
         self.failure_mode != FailureMode::Any
     }
 
-    /// What becomes of an input that is refused.
+    /// Returns the outcome of a rejected input.
     ///
     /// # Errors
     ///

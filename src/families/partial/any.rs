@@ -3,10 +3,11 @@
 use crate::call_chains::StackTable;
 use crate::error::{Error, Result};
 use crate::families::merge::iprof::{IprofMergeReport, merge_iprof_files};
-use crate::families::merge::stacks::{self, StackSum};
 use crate::families::merge::{MergeReport, Silent};
 use crate::families::partial::options::PartialOptions;
 use crate::families::partial::stored_inputs::{StoredFamily, found_of, keep_inputs, kept_inputs};
+use crate::families::stack_files;
+use crate::families::stack_files::StackSum;
 use crate::input::{Family, Input};
 use crate::instr::partial::PartialMerge;
 use crate::instr::partial::files::{self, finish, merge_partially};
@@ -200,10 +201,10 @@ impl Partial {
             }
             Self::Stacks(kept) => {
                 let inputs = kept_inputs(kept, options.limits())?;
-                if stacks::are_pprof(&inputs) {
-                    return stacks::merge_pprof(&inputs, &options.stacks).map(Finished::Pprof);
+                if stack_files::are_pprof(&inputs) {
+                    return Ok(Finished::Pprof(stack_files::merge_pprof(&inputs, &options.stacks, &mut |_, _| {})?));
                 }
-                stacks::merge_tables(&inputs, &options.stacks).map(Finished::Stacks)
+                Ok(Finished::Stacks(stack_files::merge_tables(&inputs, &options.stacks, &mut |_, _| {})?))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::families::merge::MergeOptions;
 use crate::families::merge::iprof::IprofMergeOptions;
-use crate::families::merge::stacks::StackMergeOptions;
+use crate::families::stack_files::StackMergeOptions;
 use crate::limits::Limits;
 use crate::sampleprof::FileMergeOptions;
 

@@ -5,7 +5,7 @@
 //! in which a function is declared.
 
 use super::program::{Program, ProgramFunction, ProgramSource};
-use super::samples::{SampledFunction, SampledProgram};
+use super::samples::{Places, SampledFunction, SampledProgram};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::model::{ProfileKind, Release, SymbolTable};
@@ -141,16 +141,19 @@ pub fn read_sampled_program(bytes: &[u8], limits: &Limits) -> Result<SampledProg
     let lines = read_source_lines(&file, limits)?;
     let symbols = file.symbols().chain(file.dynamic_symbols());
     let defined = symbols.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
-    for name in defined.filter_map(|symbol| symbol.name_bytes().ok().map(<[u8]>::to_vec)) {
-        functions.entry(name).or_default();
+    for symbol in defined {
+        let Ok(name) = symbol.name_bytes() else { continue };
+        let function = functions.entry(name.to_vec()).or_default();
+        function.has_lines |= lines.cover(symbol.address());
     }
     let has_symbols = !functions.is_empty();
-    let (has_checksums, has_lines) = (!probes.is_empty(), !lines.is_empty());
+    let (has_checksums, has_lines) = (!probes.is_empty(), !lines.last_lines.is_empty());
     for probe in probes {
         functions.entry(probe.name).or_default().checksum = Some(probe.checksum);
     }
-    for (name, last_line) in lines {
-        functions.entry(name).or_default().last_line = Some(last_line);
+    for (name, last_line) in lines.last_lines {
+        let function = functions.entry(name).or_default();
+        (function.last_line, function.has_lines) = (Some(last_line), true);
     }
     if functions.is_empty() {
         let detail = "the program has no symbols, probes or debug info".to_string();
@@ -163,7 +166,53 @@ pub fn read_sampled_program(bytes: &[u8], limits: &Limits) -> Result<SampledProg
     let mut program = SampledProgram::new(format!("{} of the program", words.join(", ")), functions);
     program.has_checksums = has_checksums;
     program.release = release(&file, limits);
+    // Addresses of object files count from the start of each section.
+    let is_linked = file.kind() != object::ObjectKind::Relocatable;
+    let has_own_lines = file.format() == object::BinaryFormat::Elf && file.section_by_name(".gnu_debuglink").is_none();
+    let needs_lines = is_linked && has_own_lines && !makes_its_own_lines(&file, limits);
+    program.places = Places { are_of_program: true, needs_lines };
     Ok(program)
+}
+
+/// Returns true if clang alone built a program: it makes line tables for sample profiles even without debug info.
+fn makes_its_own_lines(file: &object::File<'_>, limits: &Limits) -> bool {
+    let Some(section) = file.section_by_name(".comment") else { return false };
+    let Ok(text) = contents(&section, limits) else { return false };
+    let names = |word: &[u8]| text.windows(word.len()).any(|window| window == word);
+    names(b"clang version ") && !names(b"rustc version ")
+}
+
+/// The lines of a program.
+struct SourceLines {
+    /// The largest line of each function.
+    last_lines: BTreeMap<Vec<u8>, u32>,
+    /// The addresses of rows of line tables, sorted: from, to.
+    covered: Vec<(u64, u64)>,
+}
+
+impl SourceLines {
+    /// Returns true if a line table covers an address.
+    fn cover(&self, address: u64) -> bool {
+        let after = self.covered.partition_point(|(from, _)| *from <= address);
+        after.checked_sub(1).is_some_and(|at| address < self.covered[at].1)
+    }
+}
+
+/// Reads the addresses that the line tables cover, one range per sequence of rows.
+fn covered(unit: &Unit<Slice<'_>>, found: &mut Vec<(u64, u64)>) -> Result<()> {
+    let Some(program) = unit.line_program.clone() else { return Ok(()) };
+    let (mut steps, mut first) = (program.rows(), None);
+    while let Some((_, row)) = steps.next_row().map_err(damaged)? {
+        let from = *first.get_or_insert(row.address());
+        if row.end_sequence() {
+            // The linker gives sequences of functions that it dropped the address 0.
+            if from != 0 && from < row.address() {
+                found.push((from, row.address()));
+            }
+            first = None;
+        }
+    }
+    Ok(())
 }
 
 /// The largest line of each function by its linkage name, counted from its
@@ -172,15 +221,17 @@ pub fn read_sampled_program(bytes: &[u8], limits: &Limits) -> Result<SampledProg
 /// # Errors
 ///
 /// Unable to correlate when debug info is damaged.
-fn read_source_lines(file: &object::File<'_>, limits: &Limits) -> Result<BTreeMap<Vec<u8>, u32>> {
+fn read_source_lines(file: &object::File<'_>, limits: &Limits) -> Result<SourceLines> {
     let (sections, endian) = load_sections(file, limits)?;
     let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
-    let mut found = BTreeMap::new();
+    let mut found = SourceLines { last_lines: BTreeMap::new(), covered: Vec::new() };
     let mut units = dwarf.units();
     while let Some(header) = units.next().map_err(damaged)? {
         let unit = dwarf.unit(header).map_err(damaged)?;
-        UnitLines::read(&dwarf, &unit)?.add_to(&mut found);
+        UnitLines::read(&dwarf, &unit)?.add_to(&mut found.last_lines);
+        covered(&unit, &mut found.covered)?;
     }
+    found.covered.sort_unstable();
     Ok(found)
 }
 

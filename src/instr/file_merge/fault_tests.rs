@@ -3,11 +3,11 @@
 
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::error::Result;
+use crate::families::memprof::{merge_memory_files, write_yaml_file};
 use crate::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
-use crate::families::merge::memprof::{merge_memory_files, write_yaml_file};
-use crate::families::merge::stacks::{StackMergeOptions, merge_pprof, merge_tables};
 use crate::families::merge::{FailureMode, InputOutcome, MergeOptions, Silent, merge_files};
 use crate::families::partial;
+use crate::families::stack_files::{StackMergeOptions, merge_pprof, merge_tables};
 use crate::input::WeightedInput;
 use crate::input::output;
 use crate::input::system_calls::Step;
@@ -103,13 +103,17 @@ fn merge_memory(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     write_yaml_file(&memory, out)
 }
 
+fn stack_options() -> StackMergeOptions {
+    StackMergeOptions { threads: ONE_THREAD, ..StackMergeOptions::default() }
+}
+
 fn merge_pprof_files(inputs: &[WeightedInput], out: &Path) -> Result<()> {
-    let sum = merge_pprof(inputs, &StackMergeOptions::default())?.sum.0;
+    let sum = merge_pprof(inputs, &stack_options(), &mut |_, _| {})?.sum.0;
     output::replace(out, &pprof::write(&sum)?)
 }
 
 fn merge_collapsed(inputs: &[WeightedInput], out: &Path) -> Result<()> {
-    let sum = merge_tables(inputs, &StackMergeOptions::default())?.sum;
+    let sum = merge_tables(inputs, &stack_options(), &mut |_, _| {})?.sum;
     output::replace(out, write_collapsed(&sum, &CollapsedOptions::default()).0.as_bytes())
 }
 

@@ -12,9 +12,8 @@ use crate::plural::PARTIAL_SUFFIX;
 use crate::target::ResolvedTarget;
 use crate::validate::refuse;
 use profbridge::Result;
-use profbridge::families::{
-    self, Facts, FactsRequest, MergeOptions, MergeReport, OutputForm, WriteOptions, input_totals, partial,
-};
+use profbridge::families;
+use profbridge::families::{Facts, FactsRequest, MergeOptions, MergeReport, OutputForm, WriteOptions, inputs, partial};
 use profbridge::input::{Family, Input};
 use profbridge::instr::cross_release::Finding;
 use profbridge::instr::partial::PartialMerge;
@@ -152,7 +151,7 @@ impl Sum for LlvmSum<'_> {
     }
 
     fn total_of(&self, input: &Input) -> Result<u128> {
-        input_totals::instr_total(input, &self.options.read)
+        inputs::instr_total(input, &self.options.read)
     }
 
     fn facts(&self, wanted: FactsRequest) -> Result<Facts> {

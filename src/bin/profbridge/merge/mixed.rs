@@ -9,8 +9,9 @@ use crate::merge_gates::Sum;
 use crate::merge_report::{note_input, print_warnings};
 use crate::plural::number_of;
 use crate::target::ResolvedTarget;
+use profbridge::families;
 use profbridge::families::merge::mixed::{MixedOptions, MixedSum, is_document, merge_mixed};
-use profbridge::families::{self, Facts, FactsRequest, InputOutcome, WriteOptions, input_totals};
+use profbridge::families::{Facts, FactsRequest, InputOutcome, WriteOptions, inputs};
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::instr::cross_release::Finding;
 use profbridge::instr::encode::facts_of;
@@ -120,8 +121,8 @@ impl Sum for BridgedSum<'_> {
 
     fn total_of(&self, input: &Input) -> Result<u128> {
         match is_document(input) {
-            true => input_totals::iprof_total(input, &self.options.iprof),
-            false => input_totals::instr_total(input, &self.options.llvm.read),
+            true => inputs::iprof_total(input, &self.options.iprof),
+            false => inputs::instr_total(input, &self.options.llvm.read),
         }
     }
 

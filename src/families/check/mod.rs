@@ -1,4 +1,0 @@
-//! How the files of each family are checked.
-
-pub(crate) mod iprof;
-pub(crate) mod stacks;

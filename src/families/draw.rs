@@ -1,0 +1,198 @@
+//! The report and the flame graph of any input.
+
+use crate::call_chains::{FunctionId, MethodPattern, Selection, StackTable, Unit, functions_meant};
+use crate::driver::diff::{DiffOptions, SectionDiff};
+use crate::error::{Error, Result, Warning};
+pub use crate::families::content::Content;
+use crate::families::files::diff_files;
+use crate::families::stack_files::StackOptions;
+use crate::families::stacks::{are_stacks, diff_stacks};
+use crate::families::table::commands;
+use crate::hint::Hint;
+use crate::input::{Access, Family, Format, Input};
+pub use crate::instr::InstrContent;
+pub use crate::iprof::IprofContent;
+use crate::render::{Cell, FlameGraph, Report, SvgOptions, Table, least_hits};
+use crate::stacks::collapsed::{SIMPLE_NAMES, outline};
+use crate::stacks::graph_of_outline;
+use std::collections::HashSet;
+
+/// Reads inputs for a drawing. Several inputs of one family are added, but an iprof is read alone.
+///
+/// # Errors
+///
+/// The errors of the readers; usage for inputs that cannot be added.
+pub fn read_content(
+    inputs: &[Input],
+    options: &StackOptions,
+    selection: &Selection,
+) -> Result<(Content, Vec<Warning>)> {
+    let [first, others @ ..] = inputs else { return Err(Error::usage("no input files")) };
+    let family = drawn_as(first, options)?;
+    for other in others {
+        if drawn_as(other, options)? != family {
+            let detail = format!("cannot draw {} and {} together", words_of(first)?, words_of(other)?);
+            return Err(Error::kind_conflict(detail).in_file(&other.path));
+        }
+    }
+    commands(family.unwrap_or(Family::Instr)).draw(inputs, options, selection)
+}
+
+/// Returns the family as which an input is drawn. LLVM's readers report files that are not profiles.
+fn drawn_as(input: &Input, options: &StackOptions) -> Result<Option<Family>> {
+    let family = input.family()?;
+    let commands = commands(family.unwrap_or(Family::Instr));
+    Ok(if commands.draws_memory(input, &options.memory, &options.limits)? { Some(Family::MemProf) } else { family })
+}
+
+fn words_of(input: &Input) -> Result<String> {
+    Ok(match input.family()? {
+        Some(family) => family.words().to_string(),
+        None => input.format()?.to_string(),
+    })
+}
+
+impl Content {
+    /// Whether there are stacks to draw; `None` for what never has any.
+    pub fn has_stacks(&self) -> Option<bool> {
+        self.stacks().map(|(table, _)| !table.is_empty())
+    }
+
+    /// The report, perhaps compared with another content of the same kind.
+    ///
+    /// # Errors
+    ///
+    /// A usage error when the two are of different kinds.
+    pub fn report(&self, title: &str, baseline: Option<&Self>) -> Result<Report> {
+        self.report_with(title, baseline).ok_or_else(different_kinds)
+    }
+
+    /// The flame graph: of stacks, of allocations, of an iprof's samples, or of its calls where
+    /// it has no samples.
+    ///
+    /// # Errors
+    ///
+    /// Nothing found for LLVM profiles, which have no stacks, and when there is
+    /// nothing to draw; kind conflict when the two are of different kinds.
+    pub fn flame_graph(&self, baseline: Option<&Self>, view: &View) -> Result<FlameGraph> {
+        let (table, unit) = self.drawn_stacks()?;
+        let old = baseline.map(Self::drawn_stacks).transpose()?;
+        if table.is_empty() && old.is_none_or(|(old, _)| old.is_empty()) {
+            return Err(Error::nothing_found("there are no stacks to draw").with_hint(self.hint()));
+        }
+        if old.is_some_and(|(_, old_unit)| old_unit != unit) {
+            return Err(different_kinds());
+        }
+        let (table, old) = (view.of(table), old.map(|(old, _)| view.of(old)));
+        if table.is_empty() && old.as_ref().is_none_or(StackTable::is_empty) {
+            return Err(Error::nothing_found("no stack contains the method"));
+        }
+        Ok(FlameGraph::new(view.title(), "", unit, &table, old.as_ref()))
+    }
+
+    fn drawn_stacks(&self) -> Result<(&StackTable, &'static str)> {
+        self.stacks().ok_or_else(|| {
+            Error::nothing_found("an LLVM profile has no stacks to draw").with_hint(Hint::ReportFunctions)
+        })
+    }
+}
+
+/// From where stacks are drawn.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct View {
+    /// Begin with what ran and follow its callers. Default: `false`.
+    pub reversed: bool,
+    /// Draw the stacks of each thread by themselves. Default: `false`.
+    pub by_thread: bool,
+    /// Draw what this method calls, wherever it is called from, or with
+    /// `reversed` what calls it. Default: the whole stacks.
+    pub method: Option<MethodPattern>,
+}
+
+impl View {
+    fn of(&self, table: &StackTable) -> StackTable {
+        let turned = match &self.method {
+            Some(method) => {
+                let meant: HashSet<FunctionId> = functions_meant(method, table).into_iter().collect();
+                table.of_method(self.reversed, |id| meant.contains(&id))
+            }
+            None if self.reversed => table.reversed(),
+            None => table.clone(),
+        };
+        if self.by_thread { turned.by_thread() } else { turned }
+    }
+
+    fn title(&self) -> &'static str {
+        match (self.reversed, self.by_thread) {
+            (true, true) => "Flame graph by thread, with callers below",
+            (true, false) => "Flame graph with callers below",
+            (false, true) => "Flame graph by thread",
+            (false, false) => "Flame graph",
+        }
+    }
+}
+
+/// Returns the overlap of two profiles per section, like `diff`.
+///
+/// # Errors
+///
+/// The errors of the readers, with the path.
+pub fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection: &Selection) -> Result<Table> {
+    let mut options = DiffOptions::default();
+    (options.limits, options.topn) = (read.limits, 0);
+    let found = if are_stacks(before, now)? {
+        diff_stacks(before, now, read, selection, &options)?.0
+    } else {
+        diff_files(before, now, &options)?
+    };
+    let row = |section: &SectionDiff| {
+        vec![
+            Cell::Text(section.section.to_string()),
+            Cell::Percent(section.overlap * 100.0),
+            Cell::Count(section.common.into()),
+            Cell::Count(section.only_first.into()),
+            Cell::Count(section.only_second.into()),
+        ]
+    };
+    let mut text = "The sum of the smaller share of each item in the two profiles. Equal distributions have 100 %, also with different totals.".to_string();
+    found.followed.iter().for_each(|followed| text.push_str(&format!(" {followed}.")));
+    let columns = ["Section", "Overlap %", "In both", "Only before", "Only now"];
+    Ok(Table::new("Overlap", &text, &columns, found.report.sections.iter().map(row).collect()))
+}
+
+fn different_kinds() -> Error {
+    Error::kind_conflict("the profile and its baseline are of different kinds")
+        .with_hint("compare profiles of the same kind: stacks, iprof files or LLVM profiles")
+}
+
+/// Bytes from which a text is outlined, where that is enough.
+const OUTLINED_BYTES: u64 = 8 << 20;
+
+/// The flame graph of a large collapsed text as far as a drawing shows it, in much
+/// less time and memory than [`read_content`](crate::families::draw::read_content) takes. `None` for everything else.
+///
+/// # Errors
+///
+/// I/O errors with the path.
+pub fn outlined_graph(
+    input: &Input,
+    options: &StackOptions,
+    svg: &SvgOptions,
+) -> Result<Option<(FlameGraph, Vec<Warning>)>> {
+    let path = &input.path;
+    let is_large = std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() >= OUTLINED_BYTES);
+    let has_time = options.recording.from.is_some() || options.recording.to.is_some();
+    if !is_large || has_time || svg.min_width < LEAST_WIDTH || input.format()? != Format::Collapsed {
+        return Ok(None);
+    }
+    let data = input.bytes(Access::Read, &options.limits)?;
+    let Some(found) = outline(&data, &options.text, &options.limits, |total| least_hits(total, svg)) else {
+        return Ok(None);
+    };
+    let warning = found.simple_names.then(|| Warning::new(SIMPLE_NAMES).in_file(path));
+    Ok(Some((graph_of_outline(&found, Unit::Hits.word()), warning.into_iter().collect())))
+}
+
+/// Width in pixels below which too much is drawn for an outline to help.
+const LEAST_WIDTH: f64 = 0.02;

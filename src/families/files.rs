@@ -1,0 +1,281 @@
+//! Questions about any file, which its family answers.
+
+use crate::compression::{Compression, decompress};
+use crate::driver::check::{FileCheck, failed};
+use crate::driver::diff::DiffOptions;
+use crate::error::{Error, Result};
+use crate::families::commands::FileDiff;
+use crate::families::describe::describe as describe_foreign;
+use crate::families::partial;
+use crate::families::table::commands;
+use crate::input::{Access, Family, Format, Input, detect};
+use crate::instr::check::check_llvm;
+use crate::iprof;
+use crate::limits::Limits;
+use crate::model::description::Description;
+use crate::partial::document_len;
+
+/// Checks an input.
+///
+/// The content decides the format. A file without a known format is checked as an iprof if its name ends in `.iprof`.
+pub fn check_file(input: impl Into<Input>, options: &iprof::ReadOptions) -> FileCheck {
+    let input = input.into();
+    let path = input.path.display().to_string();
+    if let Some(check) = check_bare_part(&input, &options.limits) {
+        return FileCheck { path, ..check };
+    }
+    let probe = input.look().ok().copied();
+    let mut check = ask_check(input, options).unwrap_or_else(|error| failed(&error));
+    check.path = path;
+    // A file named .iprof is checked as an iprof, whatever its content.
+    if let Some(probe) = probe.filter(|_| check.format != Format::Iprof.name()) {
+        check.format = probe.identity.format.name();
+        check.version = check.version.or_else(|| probe.version.map(|version| version.to_string()));
+    }
+    check
+}
+
+fn check_bare_part(input: &Input, limits: &Limits) -> Option<FileCheck> {
+    if !input.is_partial() {
+        return None;
+    }
+    partial::check_bare(&input.stored_bytes(Access::Read, limits).ok()?, limits)
+}
+
+fn ask_check(input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
+    match input.family()? {
+        Some(family) => {
+            let mut check = commands(family).check(input.clone(), options)?;
+            if input.is_partial() && family != Family::Instr {
+                partial::check(&input.stored_bytes(Access::Read, &options.limits)?, &options.limits, &mut check);
+            }
+            Ok(check)
+        }
+        None => {
+            let format = input.format()?;
+            Ok(check_llvm(&input.bytes(Access::Read, &options.limits)?, format, options.limits))
+        }
+    }
+}
+
+/// Describes the content of a file. The description includes faults and everything before them.
+pub fn describe(data: &[u8], limits: &Limits) -> Description {
+    if let Some(description) = partial::describe_bare(data, limits) {
+        return description;
+    }
+    if let Some(document) = document_len(data, data.len() as u64) {
+        let mut description = describe(&data[..document as usize], limits);
+        description.size = data.len() as u64;
+        partial::describe_any(data, limits, &mut description);
+        return description;
+    }
+    if let Some(compression) = Compression::of(data) {
+        return describe_compressed(data, compression, limits);
+    }
+    let format = detect(data);
+    match format.family() {
+        Some(family) => commands(family).describe(data, format, limits),
+        None => describe_program(data, limits).unwrap_or_else(|| describe_foreign(data, format, limits)),
+    }
+}
+
+#[cfg(feature = "correlate")]
+fn describe_program(data: &[u8], limits: &Limits) -> Option<Description> {
+    crate::families::program::describe(data, limits)
+}
+
+#[cfg(not(feature = "correlate"))]
+fn describe_program(_: &[u8], _: &Limits) -> Option<Description> {
+    None
+}
+
+fn describe_compressed(data: &[u8], compression: Compression, limits: &Limits) -> Description {
+    let content = decompress(data, limits);
+    let mut description = match &content {
+        Ok(content) => describe(content, limits),
+        Err(_) => Description::new(compression.to_string(), 0),
+    };
+    description.size = data.len() as u64;
+    match content {
+        Ok(content) => {
+            description.compression = Some(compression.name());
+            description.inflated_size = Some(content.len() as u64);
+        }
+        Err(error) => description.set_error(&error),
+    }
+    description
+}
+
+/// Compares two profiles of one family, or of two families with common content: an iprof and stacks by their samples, an
+/// iprof and an LLVM profile as iprof.
+///
+/// # Errors
+///
+/// The errors of the readers, with the path; usage if both are standard input, and for families without common content.
+pub fn diff_files(first: impl Into<Input>, second: impl Into<Input>, options: &DiffOptions) -> Result<FileDiff> {
+    let (first, second) = (&first.into(), &second.into());
+    if first.path == second.path && first.path.as_os_str() == "-" {
+        return Err(Error::usage("`-` is given twice, but standard input can be read only once")
+            .with_hint("pass a file for one of them"));
+    }
+    commands(comparing(first, second)?).diff(first, second, options)
+}
+
+/// Returns the family that compares two files: their own, or one of two that accepts the other.
+///
+/// # Errors
+///
+/// I/O errors; kind conflict for families without common content. A file that is not a profile is left to the reader of
+/// the other file's family, which reports the fault.
+fn comparing(first: &Input, second: &Input) -> Result<Family> {
+    let (one, other) = match (first.family()?, second.family()?) {
+        (Some(one), Some(other)) => (one, other),
+        (Some(one), None) | (None, Some(one)) => (one, one),
+        (None, None) => (Family::Instr, Family::Instr),
+    };
+    let accepts = |one: Family, other: Family| one == other || commands(one).compares_with().contains(&other);
+    if accepts(one, other) {
+        return Ok(one);
+    }
+    if accepts(other, one) {
+        return Ok(other);
+    }
+    Err(Error::kind_conflict(format!("cannot compare {} with {}", one.words(), other.words()))
+        .in_file(&second.path)
+        .with_hint("compare profiles of one family, or an iprof with LLVM profiles or stacks"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::{self, ToIprofOptions};
+    use crate::driver::diff::DiffReport;
+    use crate::instr::file_merge::files::read_profile;
+    use crate::iprof::Level;
+
+    fn check(name: &str, bytes: &[u8]) -> FileCheck {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        check_file(&path, &iprof::ReadOptions::default())
+    }
+
+    #[test]
+    fn each_format_has_codes_of_its_own() {
+        for (name, bytes, format, code) in [
+            ("a.iprof", &b"{\"version\":\"1.0.0\""[..], "iprof", "truncated"),
+            ("a.iprof", b"hello", "iprof", "bad-json"),
+            ("a.iprof", b"", "iprof", "empty-file"),
+            ("a.profraw", b"", "empty", "unknown.empty-file"),
+            ("a.profdata", b"\xfflprofi\x81\x0a", "indexed", "indexed.truncated"),
+            ("a.proftext", b"main\n1\n2\n5\n", "text", "text.truncated"),
+            ("a.bin", b"\x7fELF\x02\x01\x01\0\0", "elf", "unknown.not-a-profile"),
+            ("b.bin", b"\x01\x02\x03\x04", "unknown", "unknown.unrecognized-format"),
+        ] {
+            let check = check(name, bytes);
+            let codes: Vec<_> = check.findings.iter().map(|finding| finding.code.as_str()).collect();
+            assert_eq!((check.format, codes.first()), (format, Some(&code)), "{name}: {codes:?}");
+        }
+    }
+
+    #[test]
+    fn a_profile_without_counts_gets_a_warning() {
+        let check = check("a.proftext", b"main\n1\n1\n0\n");
+        assert_eq!(check.findings[0].code, "text.never-executed");
+        assert_eq!((check.count(Level::Error), check.verdict), (0, "usable"));
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_a_failure() {
+        let check = check_file("/no/such/file.iprof", &iprof::ReadOptions::default());
+        assert!(check.failed && check.findings[0].code == "unreadable");
+    }
+
+    fn diff_texts(name: &str, first: &str, second: &str) -> Result<DiffReport> {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b] = [first, second].map(|text| {
+            let path = folder.path().join(format!("{}-{name}", text.len()));
+            std::fs::write(&path, text).unwrap();
+            path
+        });
+        diff_files(&a, &b, &DiffOptions::default()).map(|found| found.report)
+    }
+
+    #[test]
+    fn llvm_profiles_are_compared_by_name_and_hash() {
+        let a = "main\n1\n2\n10\n30\n1\n0\n1\n2\nfoo:9\nbar:1\n\nold\n1\n1\n60\n";
+        let b = "main\n1\n2\n10\n30\n1\n0\n1\n2\nfoo:1\nbar:99\n\nnewer\n1\n1\n60\n";
+        let report = diff_texts("a.proftext", a, b).unwrap();
+        let overlaps: Vec<_> = report.sections.iter().map(|section| (section.section, section.overlap)).collect();
+        assert_eq!(overlaps[1].0, "counters");
+        assert!((overlaps[1].1 - 0.4).abs() < 1e-12, "{overlaps:?}");
+        let change = &report.changed_receivers.sites[0];
+        assert_eq!(
+            (change.site.as_str(), change.first.as_str(), change.second.as_str()),
+            ("main site 0", "foo", "bar")
+        );
+        assert_eq!(
+            (report.new_functions.functions, report.lost_functions.functions),
+            (vec!["newer".into()], vec!["old".into()])
+        );
+    }
+
+    #[test]
+    fn iprofs_are_compared_by_identity() {
+        let head = r#"{"version":"1.0.0","types":[{"id":0,"name":"A"}],"methods":[{"id":0,"name":"m","signature":[0,0]}],"conditionalProfiles":[{"ctx":"0:3","records":"#;
+        let report =
+            diff_texts("a.iprof", &format!("{head}[5,0,9,8,1,1]}}]}}"), &format!("{head}[5,0,1,8,1,99]}}]}}")).unwrap();
+        let change = &report.flipped_branches.sites[0];
+        assert_eq!((change.site.as_str(), change.first.as_str(), change.second.as_str()), ("A.m():3", "5", "8"));
+        assert!((report.overlap - 0.11).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_profile_overlaps_with_its_iprof_conversion() {
+        let folder = tempfile::tempdir().unwrap();
+        let (text, iprof) = (folder.path().join("a.proftext"), folder.path().join("a.iprof"));
+        std::fs::write(&text, ":fe\nmain\n1\n1\n30\n\nfoo\n2\n1\n10\n").unwrap();
+        let (document, _) = bridge::to_iprof(
+            &read_profile(&Input::new(&text), &Limits::default()).unwrap(),
+            &ToIprofOptions::default(),
+        )
+        .unwrap();
+        std::fs::write(&iprof, iprof::write(&document, &iprof::WriteOptions::default())).unwrap();
+        let FileDiff { report, fit, .. } = diff_files(&text, &iprof, &DiffOptions::default()).unwrap();
+        let fit = fit.unwrap();
+        assert_eq!((fit.relevance, fit.applicability.exact), (Some(1.0), Some(1.0)));
+        assert_eq!((report.overlap, report.sections[0].common), (1.0, 2));
+        assert_eq!(report.sections[0].section, "callCountProfiles");
+    }
+
+    /// The same family compares two files in either order.
+    #[test]
+    fn the_order_of_two_files_does_not_choose_how_they_are_compared() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, content: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, content).unwrap();
+            Input::new(path)
+        };
+        let files = [
+            file("instr", ":ir\nmain\n1\n1\n5\n"),
+            file("sample", "foo:10:1\n 1: 5\n"),
+            file("memory", "---\nHeapProfileRecords:\n"),
+            file("iprof", "{\"version\":\"1.0.0\",\"types\":[]}"),
+            file("stacks", "a;b 1\nc;d 2\n"),
+            file("prose", "It was\na dark night\n"),
+        ];
+        for first in &files {
+            for second in &files {
+                let family = |one: &Input, other: &Input| comparing(one, other).ok();
+                assert_eq!(family(first, second), family(second, first), "{first:?} {second:?}");
+            }
+        }
+        let family = |one: usize, other: usize| comparing(&files[one], &files[other]).ok();
+        assert_eq!(family(0, 3), Some(Family::Iprof));
+        assert_eq!(family(3, 4), Some(Family::Stacks));
+        assert_eq!(family(0, 2), Some(Family::Instr));
+        assert_eq!(family(0, 4), None);
+        assert_eq!(family(5, 5), Some(Family::Instr));
+    }
+}

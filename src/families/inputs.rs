@@ -1,0 +1,248 @@
+//! The inputs of a command: profiles and other files in directories, their programs, and their totals.
+
+use crate::bytes::Confidence;
+use crate::compression::uncompressed_name;
+use crate::error::{Error, ErrorKind, Result};
+use crate::families::stack_files::{StackOptions, read_stacks};
+use crate::hint::Hint;
+use crate::input::{Access, Family, Format, Identity, Input, InputList};
+use crate::instr::memory_profiles;
+use crate::instr::open::{ReadOptions, open_reader};
+use crate::iprof;
+use crate::iprof::{SectionKind, SectionTotals};
+use crate::memprof::raw::RawMemProf;
+use crate::memprof::report::total_bytes;
+use crate::model::description::hex;
+use crate::stacks::pprof;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// The inputs of a run, and the skipped files of directories.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct DirectoryScan {
+    /// The given files, and those files of directories that are profiles, are empty, or have a profile extension.
+    pub inputs: Vec<Input>,
+    /// Files of the folders that are something else, in order.
+    pub skipped: Vec<PathBuf>,
+}
+
+/// Skips files in directories that are not profiles: logs, programs, other JSON files. Keeps given files and files with
+/// a profile extension, which may be damaged profiles.
+pub fn skip_foreign_files(list: InputList) -> DirectoryScan {
+    let found = list.found().clone();
+    let (mut inputs, mut skipped) = (Vec::new(), Vec::new());
+    for input in list.into_inputs() {
+        if found.contains(&input.path) && is_foreign(&input) {
+            skipped.push(input.path);
+        } else {
+            inputs.push(input);
+        }
+    }
+    DirectoryScan { inputs, skipped }
+}
+
+fn is_foreign(input: &Input) -> bool {
+    // The reader reports files that cannot be opened.
+    let is_something_else = input.look().is_ok_and(|probe| {
+        let Identity { format, confidence } = probe.identity;
+        // An empty JSON object can be anything.
+        let is_any_json = format == Format::Iprof && confidence == Confidence::Possible;
+        is_any_json || (format != Format::Empty && format.family().is_none())
+    });
+    is_something_else && !has_profile_extension(&input.path)
+}
+
+/// Whether a name has the file extension of a profile and of nothing else, followed by that of a compression or not.
+fn has_profile_extension(path: &Path) -> bool {
+    const EXTENSIONS: [&str; 14] = [
+        "profraw",
+        "profdata",
+        "proftext",
+        "memprofraw",
+        "memprofyaml",
+        "prof",
+        "afdo",
+        "iprof",
+        "jfr",
+        "collapsed",
+        "folded",
+        "pprof",
+        "pgo",
+        "gcda",
+    ];
+    let extension = uncompressed_name(path).and_then(|name| name.rsplit_once('.')).map(|(_, extension)| extension);
+    extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+}
+
+/// The identities of the images that ran, in hexadecimal.
+type BinaryIds = BTreeSet<String>;
+
+/// Refuses inputs of different programs: each has to name the images that the first one names, or
+/// some of them, or these and more (libraries that only some runs load). Different programs are
+/// normal where the tests of a whole workspace ran, so that this is for callers to ask for.
+///
+/// # Errors
+///
+/// Kind conflict for two inputs of different programs, unable to compare for one that does not say
+/// which program wrote it; those of the readers.
+pub fn require_same_program(inputs: &[Input], options: &ReadOptions) -> Result<()> {
+    let mut first: Option<(&Input, BinaryIds)> = None;
+    for input in inputs.iter().filter(|input| input.format().is_ok_and(|format| format != Format::Empty)) {
+        let ids = binary_ids(input, options).map_err(|error| error.in_file(&input.path))?;
+        if ids.is_empty() {
+            let detail = "the profile has no binary id".to_string();
+            return Err(Error::new(ErrorKind::UnableToCompare { detail })
+                .in_file(&input.path)
+                .with_hint(Hint::LinkWithBuildId));
+        }
+        match &first {
+            None => first = Some((input, ids)),
+            Some((_, known)) if known.is_subset(&ids) || ids.is_subset(known) => {}
+            Some((other, known)) => {
+                let detail = format!(
+                    "not from the same program as {}: the binary ids are {} and {}",
+                    other.path.display(),
+                    words(&ids),
+                    words(known)
+                );
+                return Err(Error::kind_conflict(detail).in_file(&input.path));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn binary_ids(input: &Input, options: &ReadOptions) -> Result<BinaryIds> {
+    let data = input.bytes(Access::Read, &options.limits)?;
+    Ok(match input.format()? {
+        Format::RawMemProf => {
+            let raw = RawMemProf::read(&data, &options.limits)?;
+            raw.build_ids().into_iter().map(hex).collect()
+        }
+        Format::Pprof => {
+            let (profile, _) = pprof::read(&data, &options.limits)?;
+            let id = |mapping: &pprof::Mapping| profile.text(mapping.build_id).into_owned();
+            profile.mappings.iter().map(id).filter(|id| !id.is_empty()).collect()
+        }
+        format if format.family() == Some(Family::Instr) => {
+            let mut reader = open_reader(&data, options)?;
+            reader.binary_ids()?.iter().map(|id| hex(id)).collect()
+        }
+        _ => BinaryIds::new(),
+    })
+}
+
+fn words(ids: &BinaryIds) -> String {
+    let shown: Vec<&str> = ids.iter().take(3).map(String::as_str).collect();
+    let more = if ids.len() > 3 { format!(" and {} more", ids.len() - 3) } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// Returns the sum of an LLVM profile's counters, without pseudo counts; for a memory profile, or an indexed profile
+/// that contains only a memory profile, the bytes of all allocations.
+///
+/// # Errors
+///
+/// The errors of the readers.
+pub fn instr_total(input: &Input, options: &ReadOptions) -> Result<u128> {
+    let is_memory = input.family()? == Some(Family::MemProf);
+    let total = if is_memory { 0 } else { sum_of_counters(input, options)? };
+    if is_memory || (total == 0 && input.format()? == Format::Indexed) {
+        return match memory_profiles::load(input, options) {
+            Ok(profile) => Ok(total_bytes(&profile)),
+            Err(error) if is_memory => Err(error),
+            // It has none.
+            Err(_) => Ok(0),
+        };
+    }
+    Ok(total)
+}
+
+fn sum_of_counters(input: &Input, options: &ReadOptions) -> Result<u128> {
+    let bytes = input.bytes(Access::Read, &options.limits)?;
+    let mut reader = open_reader(&bytes, options)?;
+    let mut total = 0u128;
+    while let Some(read) = reader.next_record()? {
+        if read.record.pseudo_count().is_none() {
+            total += read.record.counters.iter().map(u128::from).sum::<u128>();
+        }
+    }
+    Ok(total)
+}
+
+/// The sum of an iprof's counts in all sections.
+///
+/// # Errors
+///
+/// The errors of the reader.
+pub fn iprof_total(input: &Input, options: &iprof::ReadOptions) -> Result<u128> {
+    let totals = SectionTotals::read_from(input.stream()?, options)?;
+    Ok(SectionKind::ALL.into_iter().map(|kind| totals.of(kind)).sum())
+}
+
+/// The hits of a source of stacks.
+///
+/// # Errors
+///
+/// The errors of the readers.
+pub fn stack_total(input: &Input, options: &StackOptions) -> Result<u128> {
+    Ok(read_stacks(std::slice::from_ref(input), options)?.0.total_hits())
+}
+
+/// The input that counts most, as its place, and its share of all; weights
+/// count. `None` where there is nothing to count. What cannot be read counts
+/// nothing: the merge says what is wrong with it.
+pub fn largest_share(inputs: &[Input], total: &dyn Fn(&Input) -> Result<u128>) -> Option<(usize, f64)> {
+    let weigh = |input: &Input| total(input).unwrap_or(0).saturating_mul(u128::from(input.weight.get()));
+    let totals: Vec<u128> = inputs.iter().map(weigh).collect();
+    let all = totals.iter().fold(0u128, |sum, total| sum.saturating_add(*total));
+    let (at, largest) = totals.iter().enumerate().rev().max_by_key(|(_, total)| **total)?;
+    (all > 0).then(|| (at, *largest as f64 / all as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compat::Compat;
+    use crate::error::Error;
+
+    #[test]
+    fn other_files_in_a_directory_are_skipped() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, content) in [
+            ("a.proftext", &b":ir\nmain\n1\n1\n5\n"[..]),
+            ("b.log", b"It was\na dark night\n"),
+            ("c.profraw", b"\0\0\0\0\0\0\0\0\0\0\0\0"),
+            ("d.json", b"{\"event\":1}"),
+            ("d2.json", b"{}"),
+            ("e", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0"),
+            ("f.txt", b""),
+        ] {
+            std::fs::write(folder.path().join(name), content).unwrap();
+        }
+        let mut list = InputList::new(Compat::Profbridge);
+        list.push(folder.path()).unwrap();
+        let filter_inputs = skip_foreign_files(list);
+        let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_string();
+        let kept: Vec<String> = filter_inputs.inputs.iter().map(|input| name(&input.path)).collect();
+        let skipped: Vec<String> = filter_inputs.skipped.iter().map(|path| name(path)).collect();
+        assert_eq!(
+            (kept.join(" "), skipped.join(" ")),
+            ("a.proftext c.profraw f.txt".into(), "b.log d.json d2.json e".into())
+        );
+        let mut named = InputList::new(Compat::Profbridge);
+        named.push(folder.path().join("b.log")).unwrap();
+        assert_eq!(skip_foreign_files(named).inputs.len(), 1);
+    }
+
+    #[test]
+    fn weights_count_and_the_first_of_equal_inputs_is_the_largest() {
+        let inputs: Vec<Input> = ["1,a", "3,b", "3,c"].iter().map(|text| text.parse().unwrap()).collect();
+        let shares = |total: &dyn Fn(&Input) -> Result<u128>| largest_share(&inputs, total);
+        assert_eq!(shares(&|_| Ok(5)), Some((1, 3.0 / 7.0)));
+        assert_eq!(shares(&|_| Ok(0)), None);
+        let only_a = |input: &Input| if input.path.ends_with("a") { Ok(1) } else { Err(Error::usage("bad")) };
+        assert_eq!(shares(&only_a), Some((0, 1.0)));
+    }
+}

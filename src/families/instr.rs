@@ -1,0 +1,84 @@
+//! LLVM instrumentation profiles.
+
+use crate::call_chains::Selection;
+use crate::driver::check::FileCheck;
+use crate::driver::diff::DiffOptions;
+use crate::error::{Error, ErrorKind, Result};
+use crate::families::commands::{Commands, FileDiff};
+use crate::families::content::{Content, Drawn};
+use crate::families::memory::{MemoryOptions, draws_memory};
+use crate::families::merge::{InputOutcome, MergeOptions, merge_files};
+use crate::families::partial;
+use crate::families::stack_files::StackOptions;
+use crate::input::{Access, Family, Format, Input};
+use crate::instr::InstrContent;
+use crate::instr::check::check_llvm;
+use crate::instr::diff::diff_llvm;
+use crate::limits::Limits;
+use crate::model::description::Description;
+use crate::{indexed, iprof, raw, text};
+
+/// LLVM instrumentation profiles: raw, indexed and text.
+pub(super) struct Instr;
+
+impl Commands for Instr {
+    fn check(&self, input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
+        let (format, limits) = (input.format()?, options.limits);
+        Ok(check_llvm(&input.bytes(Access::Read, &limits)?, format, limits))
+    }
+
+    fn describe(&self, data: &[u8], format: Format, limits: &Limits) -> Description {
+        match format {
+            Format::Raw { .. } => raw::describe(data, limits),
+            Format::Indexed => {
+                let mut description = indexed::describe(data, limits);
+                partial::describe_any(data, limits, &mut description);
+                description
+            }
+            _ => text::describe(data),
+        }
+    }
+
+    /// An indexed profile can also contain a memory profile.
+    fn compares_with(&self) -> &'static [Family] {
+        &[Family::MemProf]
+    }
+
+    fn diff(&self, first: &Input, second: &Input, options: &DiffOptions) -> Result<FileDiff> {
+        let (report, followed) = diff_llvm(first, second, options)?;
+        Ok(FileDiff { followed, ..FileDiff::new(report) })
+    }
+
+    fn draws_memory(&self, input: &Input, options: &MemoryOptions, limits: &Limits) -> Result<bool> {
+        draws_memory(input, options, limits)
+    }
+
+    fn draw(&self, inputs: &[Input], options: &StackOptions, _: &Selection) -> Result<Drawn> {
+        let source = match inputs.first() {
+            Some(first) => words_of(&first.bytes(Access::Read, &options.limits)?, first.format()?, &options.limits),
+            None => return Err(Error::usage("no input files")),
+        };
+        let mut merge = MergeOptions { keep_vtable_names: true, ..MergeOptions::default() };
+        merge.read.limits = options.limits;
+        let report = merge_files(inputs, &merge, &mut |_, _| {})?;
+        let mut warnings = Vec::new();
+        for input in report.inputs {
+            match input.outcome {
+                InputOutcome::Failed(error) => return Err(error),
+                InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(&input.input.path)),
+                _ => warnings.extend(input.warnings),
+            }
+        }
+        Ok((Content::Instr(InstrContent { source, profile: report.profile }), warnings))
+    }
+}
+
+/// Returns the format of a profile and its version.
+fn words_of(data: &[u8], format: Format, limits: &Limits) -> String {
+    let words = format.to_string();
+    let described = Instr.describe(data, format, limits);
+    match described.parts.iter().find_map(|part| part.version.clone()) {
+        Some(version) if !words.contains(&version) => format!("{words}, version {version}"),
+        _ => words,
+    }
+}

@@ -1,0 +1,106 @@
+//! LLVM memory profiles that are files of their own.
+
+use crate::call_chains::Selection;
+use crate::driver::check::FileCheck;
+use crate::driver::diff::DiffOptions;
+use crate::driver::{Merged, OnProgress};
+use crate::error::{Error, Result};
+use crate::families::commands::{Commands, FileDiff};
+use crate::families::content::{Content, Drawn};
+use crate::families::describe;
+use crate::families::instr::Instr;
+use crate::families::memory::MemoryOptions;
+use crate::families::merge::{InputOutcome, MergeOptions, MergeReport};
+use crate::families::stack_files::StackOptions;
+use crate::input::{Access, Format, Input, WeightedInput, output};
+use crate::instr::file_merge::files::run_merge;
+use crate::instr::memory_profiles::load_bytes;
+use crate::iprof;
+use crate::limits::Limits;
+use crate::memprof;
+use crate::memprof::MemoryContent;
+use crate::memprof::yaml::Comments;
+use crate::memprof::{MemoryProfile, yaml};
+use crate::model::description::Description;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// LLVM memory profiles. An indexed profile can hold an instrumentation profile, a memory profile or both, so files of
+/// both families are checked and compared by the same code.
+pub(super) struct MemProf;
+
+impl Commands for MemProf {
+    fn check(&self, input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
+        Instr.check(input, options)
+    }
+
+    fn describe(&self, data: &[u8], format: Format, limits: &Limits) -> Description {
+        describe::describe(data, format, limits)
+    }
+
+    fn diff(&self, first: &Input, second: &Input, options: &DiffOptions) -> Result<FileDiff> {
+        Instr.diff(first, second, options)
+    }
+
+    fn draws_memory(&self, _: &Input, _: &MemoryOptions, _: &Limits) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn draw(&self, inputs: &[Input], options: &StackOptions, _: &Selection) -> Result<Drawn> {
+        let (memory, limits) = (&options.memory, &options.limits);
+        let mut content = MemoryContent { unit: memory.unit, ..MemoryContent::default() };
+        for input in inputs {
+            let data = input.bytes(Access::Read, limits)?;
+            let profile =
+                load_bytes(&data, &memory.read_options(limits)).map_err(|error| error.in_file(&input.path))?;
+            content.add(&profile);
+        }
+        Ok((Content::Memory(content), Vec::new()))
+    }
+}
+
+/// Merges the memory profiles of inputs in order. The profile of the report
+/// holds what else is in them, which a memory profile has no place for.
+///
+/// # Errors
+///
+/// Usage when no input that could be read has a memory profile; inputs that are all empty have an empty one. What is
+/// wrong with single inputs is in the report.
+pub fn merge_memory_files(
+    inputs: &[WeightedInput],
+    options: &MergeOptions,
+    progress: OnProgress<'_>,
+) -> Result<(MemoryProfile, MergeReport)> {
+    let (Merged { output: mut merger, inputs: reports }, soft_errors) = run_merge(inputs, options, false, progress)?;
+    let memory_shares_nothing = merger.memory_shares_nothing();
+    let memory = merger.take_memory();
+    let mut report = MergeReport::of(merger.finish(), reports);
+    (report.memory_shares_nothing, report.soft_errors) = (memory_shares_nothing, soft_errors);
+    report.verdict(options)?;
+    let are_empty = report.inputs.iter().all(|input| matches!(input.outcome, InputOutcome::Empty));
+    let mut memory = match memory {
+        Some(memory) => memory.profile,
+        None if are_empty => MemoryProfile::default(),
+        None => return Err(Error::usage("the inputs have no memory profile")),
+    };
+    for function in report.profile.functions.iter() {
+        let name = memprof::canonical_name(function.name());
+        memory.names.entry(memprof::guid(name)).or_insert_with(|| name.to_vec());
+    }
+    Ok((memory, report))
+}
+
+/// Replaces a file by a memory profile in YAML, which LLVM 20 and later read;
+/// compressed as its name says.
+///
+/// # Errors
+///
+/// The errors of the file.
+pub fn write_yaml_file(profile: &MemoryProfile, path: &Path) -> Result<()> {
+    output::replace_by_name_with(path, |out| {
+        // It is written word by word.
+        let mut out = BufWriter::new(out);
+        yaml::write(profile, Comments::None, &mut out)?;
+        out.flush()
+    })
+}

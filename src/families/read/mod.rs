@@ -1,3 +1,0 @@
-//! Files of one family read whole, whichever of its formats they have.
-
-pub mod stacks;

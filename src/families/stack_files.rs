@@ -1,0 +1,532 @@
+//! Sampled stacks from any number of inputs of any kind.
+
+use crate::bridge::stacks::{IprofHits, add_reference, stacks_from_iprof};
+use crate::call_chains::{Frame, Function, Selection, StackTable, Unit};
+use crate::cancel::Cancel;
+use crate::compression::open;
+use crate::driver::{
+    self, Facts, FactsRequest, FailedMerge, FailureMode, InputOutcome, InputReport, InputTurn, Merge, MergeJob, Merged,
+    OnProgress, RunOptions,
+};
+use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::families::memory::MemoryOptions;
+use crate::families::partial;
+use crate::families::partial::StoredFamily;
+use crate::hint::Hint;
+use crate::input::{Access, Family, Format, Input, WeightedInput, detect};
+use crate::iprof::Document;
+use crate::limits::Limits;
+use crate::stacks::classes::Reference;
+use crate::stacks::collapsed::{TextOptions, read_stacks as read_text};
+use crate::stacks::jfr::RecordingOptions;
+use crate::stacks::pprof::ValueChoice;
+use crate::stacks::{jfr, pprof};
+use crate::{iprof, java};
+use std::collections::HashSet;
+use std::io::BufReader;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+/// How stacks are read.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct StackOptions {
+    /// Recordings.
+    pub recording: RecordingOptions,
+    /// Collapsed and folded text.
+    pub text: TextOptions,
+    /// Which counts of an iprof are hits.
+    pub iprof: IprofHits,
+    /// Which value of a pprof profile is hits.
+    pub value: ValueChoice,
+    /// How to draw memory profiles.
+    pub memory: MemoryOptions,
+    /// Bounds on hostile input.
+    pub limits: Limits,
+}
+
+/// Returns true if files of a format may have stacks: recordings, text and pprof always, iprof if it has samples.
+pub fn holds_stacks(format: Format) -> bool {
+    matches!(format.family(), Some(Family::Stacks | Family::Iprof))
+}
+
+/// The stacks of all inputs together, compressed or not; `-` is standard input.
+///
+/// # Errors
+///
+/// I/O errors; what the readers find wrong; unrecognized format for inputs
+/// that hold no stacks.
+pub fn read_stacks(inputs: &[Input], options: &StackOptions) -> Result<(StackTable, Vec<Warning>)> {
+    let mut table = StackTable::new();
+    let mut warnings = Vec::new();
+    for input in inputs {
+        let read = add_file(input, options, &mut table).map_err(|error| error.in_file(&input.path))?;
+        warnings.extend(read.into_iter().map(|warning| warning.in_file(&input.path)));
+    }
+    check_units(&table)?;
+    Ok((table, warnings))
+}
+
+/// Returns an error for a table whose sources count different things under one name, such as bytes and samples.
+pub(crate) fn check_units(table: &StackTable) -> Result<()> {
+    let units = &table.observed.units;
+    for (position, (source, unit)) in units.iter().enumerate() {
+        if let Some((_, other)) = units[..position].iter().find(|(of, _)| of == source) {
+            let (first, second) = (other.word(), unit.word());
+            let detail = format!("one input counts {first} and another {second}, which cannot be added");
+            return Err(Error::usage(detail).with_hint(Hint::ChooseValue));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the unit of the selected samples of a table.
+///
+/// # Errors
+///
+/// Usage if they have different units.
+pub fn unit_of(selected: &StackTable) -> Result<Unit> {
+    selected.unit().ok_or_else(|| {
+        let there = selected.hits_by_source();
+        let units = selected.observed.units.iter().filter(|(source, _)| there.iter().any(|(of, _)| of == source));
+        let units: Vec<String> = units.map(|(source, unit)| format!("{} {}", source.word(), unit.word())).collect();
+        Error::usage(format!("the selected events count different things: {}", units.join(", ")))
+            .with_hint(Hint::ChooseSort)
+    })
+}
+
+/// Adds the stacks of one file to `table`; a recording chunk by chunk, so that
+/// it is never in memory as a whole.
+pub(crate) fn add_file(input: &Input, options: &StackOptions, table: &mut StackTable) -> Result<Vec<Warning>> {
+    let probe = input.look()?;
+    if probe.identity.format != Format::Jfr {
+        if options.recording.from.is_some() || options.recording.to.is_some() {
+            return Err(Error::usage("only recordings can be filtered by time"));
+        }
+        let data = input.bytes(Access::Read, &options.limits)?;
+        return add_input(&data, options, table);
+    }
+    let mut limits = options.limits;
+    if probe.compression.is_some() {
+        // How long a pipe is shows at its end.
+        if let Some(size) = std::fs::metadata(&input.path).ok().filter(|found| found.is_file()).map(|found| found.len())
+        {
+            limits.stream_bytes = limits.stream_bytes.min(size.saturating_mul(limits.inflate_ratio));
+        }
+    }
+    let opened = open(input.stream()?, &limits).map_err(|source| Error::io("cannot read", source))?;
+    let stream = BufReader::with_capacity(1 << 16, opened.stream);
+    jfr::read_recording_from(stream, &options.recording, &limits, table)
+}
+
+/// Adds the stacks of one input to `table`.
+///
+/// # Errors
+///
+/// As [`read_stacks`].
+pub fn add_input(data: &[u8], options: &StackOptions, table: &mut StackTable) -> Result<Vec<Warning>> {
+    match detect(data) {
+        Format::Jfr => jfr::read_recording(data, &options.recording, &options.limits, table),
+        Format::Collapsed => read_text(data, &options.text, &options.limits, table),
+        Format::Iprof => {
+            let (document, warnings) = read_iprof(data, &options.limits)?;
+            let (stacks, _) = stacks_from_iprof(&document, options.iprof)?;
+            table.absorb(&stacks);
+            Ok(warnings)
+        }
+        Format::Pprof => {
+            let (profile, mut warnings) = pprof::read(data, &options.limits)?;
+            warnings.extend(pprof::add_to_table(&profile, &options.value, table)?);
+            Ok(warnings)
+        }
+        other => Err(no_stacks(other)),
+    }
+}
+
+pub(crate) fn no_stacks(format: Format) -> Error {
+    let hint = "pass a recording (.jfr), collapsed or folded stacks, a pprof or an iprof";
+    match format {
+        Format::Empty => Error::new(ErrorKind::EmptyProfile),
+        Format::Other(_) => format.not_a_profile().unwrap_or_else(|| ErrorKind::UnrecognizedFormat.into()),
+        unread if unread.is_unread() => Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint),
+        Format::PerfData => Error::new(ErrorKind::Unsupported { what: "a perf recording".to_string() })
+            .with_hint("fold it with: perf script | stackcollapse-perf.pl"),
+        known => Error::new(ErrorKind::Unsupported { what: format!("{known} as a source of stacks") }).with_hint(hint),
+    }
+}
+
+/// The same samples with hidden classes without their addresses, which differ
+/// from run to run: for people, and for comparing runs.
+pub fn without_addresses(table: &StackTable) -> StackTable {
+    let (joined, _) = table.map_frames(|out, frame| {
+        let Function::Java { class, name, signature } = out.function(frame.function) else { return Some(frame) };
+        let Some(short) = java::without_address(out.name(class)) else { return Some(frame) };
+        let class = out.intern_name(&short);
+        let function = out.intern_function(Function::Java { class, name, signature });
+        Some(Frame { function, ..frame })
+    });
+    joined
+}
+
+/// Reads an iprof with its findings as warnings.
+pub(crate) fn read_iprof(data: &[u8], limits: &Limits) -> Result<(Document, Vec<Warning>)> {
+    let options = iprof::ReadOptions { limits: *limits, ..Default::default() };
+    let (document, findings) = iprof::read(data, &options)?;
+    let warnings = findings
+        .iter()
+        .filter(|finding| !finding.code.is_about_age())
+        .map(|finding| Warning::new(finding.to_string()))
+        .collect();
+    Ok((document, warnings))
+}
+
+/// Folders inside folders that are searched for classes.
+const MAX_FOLDERS: usize = 64;
+
+/// Methods with their types from class files, jars, folders of them, iprof
+/// files and recordings.
+///
+/// # Errors
+///
+/// I/O errors; what is wrong with a file, with its path.
+pub fn read_reference(paths: &[PathBuf], limits: &Limits) -> Result<Reference> {
+    let mut reference = Reference::new();
+    for path in paths {
+        add_to_reference(path, limits, &mut reference, MAX_FOLDERS)?;
+    }
+    Ok(reference)
+}
+
+fn add_to_reference(path: &Path, limits: &Limits, reference: &mut Reference, depth: usize) -> Result<()> {
+    if path.is_dir() {
+        return add_folder(path, limits, reference, depth);
+    }
+    let data = Input::new(path).bytes(Access::Read, limits)?;
+    let added = match detect(&data) {
+        _ if Reference::takes(&data) => reference.add_classes(&data, limits),
+        Format::Iprof => read_iprof(&data, limits).map(|(document, _)| add_reference(&document, reference)),
+        Format::Jfr => {
+            let mut table = StackTable::new();
+            jfr::read_recording(&data, &RecordingOptions::default(), limits, &mut table)
+                .map(|_| reference.add_table(&table))
+        }
+        _ => reference.add_classes(&data, limits),
+    };
+    added.map_err(|error| error.in_file(path))
+}
+
+/// Class files and jars below a folder, in order of name.
+fn add_folder(folder: &Path, limits: &Limits, reference: &mut Reference, depth: usize) -> Result<()> {
+    if depth == 0 {
+        return Err(Error::usage(format!("directories are nested more than {MAX_FOLDERS} levels deep")).in_file(folder));
+    }
+    let unreadable = |source| Error::io("cannot read", source).in_file(folder);
+    let entries = std::fs::read_dir(folder).map_err(unreadable)?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        paths.push(entry.map_err(unreadable)?.path());
+    }
+    paths.sort();
+    for path in paths {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        if path.is_dir() || matches!(extension, Some("class" | "jar" | "jmod")) {
+            add_to_reference(&path, limits, reference, depth - 1)?;
+        }
+    }
+    Ok(())
+}
+
+/// Options for merging sources of stacks.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct StackMergeOptions {
+    /// Options of the readers.
+    pub read: StackOptions,
+    /// Options for merging pprof profiles.
+    pub pprof: pprof::MergeOptions,
+    /// When unreadable inputs make the merge fail. Default: one is enough.
+    pub failure_mode: FailureMode,
+    /// Keep the stacks before the fault of an unreadable input, if the merge continues. A pprof has none. Default:
+    /// `false`.
+    pub salvage: bool,
+    /// Accept inputs that are all empty. Default: `false`, they are an error.
+    pub accepts_nothing: bool,
+    /// Count a profile twice that occurs in a partial merge and in another input. Default: `false`, an error.
+    pub allow_duplicates: bool,
+    /// Threads; `None` uses the number of processors. The result does not depend on it.
+    pub threads: Option<NonZeroUsize>,
+    /// Cancels the merge.
+    pub cancel: Cancel,
+}
+
+impl StackMergeOptions {
+    fn run(&self) -> RunOptions {
+        RunOptions { threads: self.threads, whole_inputs: false, cancel: self.cancel.clone() }
+    }
+
+    /// Returns the result of a merge, unless too many inputs failed.
+    fn check<T>(&self, sum: StackSum<T>) -> Result<StackSum<T>, FailedMerge> {
+        let failed = |report: &InputReport| matches!(report.outcome, InputOutcome::Failed(_));
+        let failures = sum.inputs.iter().filter(|report| failed(report)).count();
+        let fails = match self.failure_mode {
+            FailureMode::Any => failures > 0 || (sum.used() == 0 && !self.accepts_nothing),
+            _ => sum.used() == 0 && (failures > 0 || !self.accepts_nothing),
+        };
+        if !fails {
+            return Ok(sum);
+        }
+        let mut inputs = sum.inputs;
+        let is_counted = self.failure_mode == FailureMode::Warn && failures > 0;
+        let of_input = inputs.iter_mut().find(|report| failed(report)).filter(|_| !is_counted);
+        let error = match of_input {
+            Some(report) => match std::mem::replace(&mut report.outcome, InputOutcome::NotReached) {
+                InputOutcome::Failed(error) => error,
+                _ => ErrorKind::EmptyProfile.into(),
+            },
+            None if is_counted => {
+                Error::new(ErrorKind::InputsFailed { failed: failures as u64, inputs: inputs.len() as u64 })
+            }
+            None => match inputs.first() {
+                Some(report) => Error::new(ErrorKind::EmptyProfile).in_file(&report.input.path),
+                None => ErrorKind::EmptyProfile.into(),
+            },
+        };
+        Err(FailedMerge { error, inputs })
+    }
+}
+
+/// Merged stacks, and the outcome of each input.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct StackSum<T> {
+    /// The merged stacks.
+    pub sum: T,
+    /// The inputs and their outcomes, in order. A failed input with records was salvaged.
+    pub inputs: Vec<InputReport>,
+    /// There are several inputs with functions, and no function is in two of them.
+    pub shares_nothing: bool,
+}
+
+impl<T> StackSum<T> {
+    /// Returns the number of used inputs.
+    pub fn used(&self) -> usize {
+        self.inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Used)).count()
+    }
+
+    /// Returns the warnings about the inputs, skipped ones included, in order.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        for report in &self.inputs {
+            let skipped = match &report.outcome {
+                InputOutcome::Failed(error) => Some(error.kind().to_string()),
+                InputOutcome::Empty => Some(ErrorKind::EmptyProfile.to_string()),
+                _ => None,
+            };
+            warnings
+                .extend(skipped.map(|reason| Warning::new(format!("skipped: {reason}")).in_file(&report.input.path)));
+            warnings.extend(report.warnings.iter().cloned());
+        }
+        warnings
+    }
+}
+
+/// Returns the facts about the selected stacks of a table: their functions and hits.
+pub fn facts_of(table: &StackTable, selection: &Selection, wanted: FactsRequest) -> Facts {
+    let mut facts = Facts::default();
+    if wanted == FactsRequest::default() {
+        return facts;
+    }
+    let is_selected = table.chooser(selection);
+    let (mut is_there, mut hits) = (vec![false; table.functions().len()], 0);
+    for sample in table.samples().filter(is_selected) {
+        hits += u128::from(sample.hits);
+        table.frames(sample.key.stack).for_each(|frame| is_there[table.frame(frame).function.index()] = true);
+    }
+    facts.functions = Some(is_there.iter().filter(|is_there| **is_there).count() as u64);
+    facts.with_total(Some(hits))
+}
+
+/// Returns the facts about a pprof profile and one of its values.
+///
+/// # Errors
+///
+/// Usage for a value that the profile does not have.
+pub fn facts_of_pprof(profile: &pprof::Profile, value: &ValueChoice, wanted: FactsRequest) -> Result<Facts> {
+    let mut table = StackTable::new();
+    if wanted != FactsRequest::default() {
+        pprof::add_to_table(profile, value, &mut table)?;
+    }
+    Ok(facts_of(&table, &Selection::default(), wanted))
+}
+
+/// Whether [`merge_pprof`] takes the inputs: there are pprof profiles, and no
+/// other sources of stacks. What is empty or damaged is left to the merge.
+pub fn are_pprof(inputs: &[WeightedInput]) -> bool {
+    // Faults of a partial merge are reported when it is opened.
+    let opened = partial::open_kept(inputs, StoredFamily::Stacks, true, &Limits::default()).ok().flatten();
+    let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
+    let mut formats =
+        inputs.iter().filter_map(|input| input.format().ok()).filter(|format| holds_stacks(*format)).peekable();
+    formats.peek().is_some() && formats.all(|format| format == Format::Pprof)
+}
+
+/// Merges pprof profiles by whole stack and labels.
+///
+/// # Errors
+///
+/// The errors of the readers, as [`FailureMode`] allows; kind conflict for profiles without a common value; cancelled.
+pub fn merge_pprof(
+    inputs: &[WeightedInput],
+    options: &StackMergeOptions,
+    progress: OnProgress<'_>,
+) -> Result<StackSum<(pprof::Profile, pprof::MergeReport)>, FailedMerge> {
+    let opened = partial::open_kept(inputs, StoredFamily::Stacks, options.allow_duplicates, &options.read.limits)?;
+    let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
+    let start = |_: &MergeJob<'_>| PprofMerge(options);
+    let Merged { output: (merger, names), inputs } = driver::merge(inputs, &options.run(), start, progress)?;
+    let shares_nothing = names.inputs > 1 && !names.are_shared;
+    options.check(StackSum { sum: merger.finish(), inputs, shares_nothing })
+}
+
+/// The merge of pprof profiles in the merge loop.
+struct PprofMerge<'a>(&'a StackMergeOptions);
+
+impl Merge for PprofMerge<'_> {
+    type Merger = (pprof::Merger, SharedNames);
+    type Worker = ();
+    type Output = Self::Merger;
+
+    /// Reading an input takes longer than adding it.
+    const INPUTS_PER_THREAD: usize = 1;
+
+    fn merger(&self) -> Self::Merger {
+        (pprof::Merger::new(self.0.pprof), SharedNames::default())
+    }
+
+    fn add_input(
+        &self,
+        (): &mut (),
+        input: &Input,
+        turn: &mut InputTurn<'_, Self::Merger>,
+        report: &mut InputReport,
+    ) -> Result<()> {
+        let limits = &self.0.read.limits;
+        let data = input.bytes(Access::Read, limits)?;
+        match detect(&data) {
+            Format::Pprof => {}
+            other => return Err(no_stacks(other)),
+        }
+        let (profile, warnings) = pprof::read(&data, limits)?;
+        let (merger, names) = turn.wait()?;
+        merger.add(&profile, input.weight.get())?;
+        names.add(&profile);
+        report.warnings = in_file(warnings, input);
+        Ok(())
+    }
+
+    fn needs_restart(&self, _: &Self::Merger) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn finish(self, merger: Self::Merger) -> Result<Self::Merger> {
+        Ok(merger)
+    }
+}
+
+fn in_file(warnings: Vec<Warning>, input: &Input) -> Vec<Warning> {
+    warnings.into_iter().map(|warning| warning.in_file(&input.path)).collect()
+}
+
+/// Names of functions, until two profiles have one in common.
+#[derive(Default)]
+struct SharedNames {
+    seen: HashSet<Vec<u8>>,
+    are_shared: bool,
+    /// Profiles with functions.
+    inputs: usize,
+}
+
+impl SharedNames {
+    fn add(&mut self, profile: &pprof::Profile) {
+        if profile.functions.is_empty() {
+            return;
+        }
+        self.inputs += 1;
+        // What has no name is the same function nowhere.
+        let names = || profile.functions.iter().map(|of| profile.strings.get(of.name)).filter(|name| !name.is_empty());
+        self.are_shared = self.are_shared || names().any(|name| self.seen.contains(name));
+        if !self.are_shared {
+            for of in &profile.functions {
+                let name = profile.strings.get(of.name);
+                if !name.is_empty() && !self.seen.contains(name) {
+                    self.seen.insert(name.to_vec());
+                }
+            }
+        }
+    }
+}
+
+/// Merges sources of stacks of any kind.
+///
+/// # Errors
+///
+/// The errors of the readers, as [`FailureMode`] allows; usage for inputs that count different things; cancelled.
+pub fn merge_tables(
+    inputs: &[WeightedInput],
+    options: &StackMergeOptions,
+    progress: OnProgress<'_>,
+) -> Result<StackSum<StackTable>, FailedMerge> {
+    let opened = partial::open_kept(inputs, StoredFamily::Stacks, options.allow_duplicates, &options.read.limits)?;
+    let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
+    let start = |_: &MergeJob<'_>| TableMerge(options);
+    let Merged { output: (sum, functions), inputs } = driver::merge(inputs, &options.run(), start, progress)?;
+    let shares_nothing = functions.len() > 1 && functions.iter().sum::<usize>() == sum.functions().len();
+    let merged = options.check(StackSum { sum, inputs, shares_nothing })?;
+    check_units(&merged.sum)?;
+    Ok(merged)
+}
+
+/// The merge of stacks as tables in the merge loop.
+struct TableMerge<'a>(&'a StackMergeOptions);
+
+impl Merge for TableMerge<'_> {
+    /// The stacks, and the number of functions of each input that has any.
+    type Merger = (StackTable, Vec<usize>);
+    type Worker = ();
+    type Output = Self::Merger;
+
+    /// Reading an input takes longer than adding it.
+    const INPUTS_PER_THREAD: usize = 1;
+
+    fn merger(&self) -> Self::Merger {
+        (StackTable::new(), Vec::new())
+    }
+
+    fn add_input(
+        &self,
+        (): &mut (),
+        input: &Input,
+        turn: &mut InputTurn<'_, Self::Merger>,
+        report: &mut InputReport,
+    ) -> Result<()> {
+        let mut table = StackTable::new();
+        let read = add_file(input, &self.0.read, &mut table);
+        let (sum, functions) = turn.wait()?;
+        let salvages = self.0.salvage && self.0.failure_mode != FailureMode::Any;
+        if read.is_ok() || salvages {
+            report.records = table.samples().count() as u64;
+            functions.extend(Some(table.functions().len()).filter(|len| *len > 0));
+            sum.absorb_times(&table, input.weight.get());
+        }
+        report.warnings = in_file(read?, input);
+        Ok(())
+    }
+
+    fn needs_restart(&self, _: &Self::Merger) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn finish(self, merger: Self::Merger) -> Result<Self::Merger> {
+        Ok(merger)
+    }
+}
