@@ -10,12 +10,11 @@ use arrow_array::builder::LargeStringBuilder;
 use arrow_array::types::{Int32Type, UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
 use profbridge::Result;
-use profbridge::families::merge::iprof::{
-    IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files,
-};
+use profbridge::families::FailedMerge;
+use profbridge::families::merge::iprof::{IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files};
 use profbridge::input::{Family, Input};
 use profbridge::iprof::statistics::{StatisticsOptions, statistics};
-use profbridge::iprof::{self, Code, ContextHandle, Document, Records, SectionKind, Weight};
+use profbridge::iprof::{self, ContextHandle, Document, Records, SectionKind, Weight};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
@@ -27,9 +26,6 @@ pub(crate) struct Merged {
     warnings: Vec<String>,
 }
 
-/// Findings that affect a merge; `check` reports the others.
-const REPORTED: [Code; 3] = [Code::NewerMinor, Code::BothInstanceofSpellings, Code::PackedCounts];
-
 /// Options for a merge of iprof files.
 ///
 /// # Errors
@@ -37,6 +33,7 @@ const REPORTED: [Code; 3] = [Code::NewerMinor, Code::BothInstanceofSpellings, Co
 /// Usage for what does not exist; those of the files that are named.
 pub(crate) fn options(settings: &MergeSettings) -> Result<IprofMergeOptions> {
     let mut options = IprofMergeOptions::default();
+    options.read.threads = settings.threads();
     options.scale = Weight::ONE;
     options.failure_mode = settings.failure_mode()?;
     options.salvage = settings.salvage;
@@ -50,13 +47,11 @@ pub(crate) fn options(settings: &MergeSettings) -> Result<IprofMergeOptions> {
 /// # Errors
 ///
 /// The errors of the merge.
-pub(crate) fn merge(
-    inputs: &[Input],
-    options: &IprofMergeOptions,
-    settings: &MergeSettings,
-    watch: &Watch,
-) -> Result<Merged> {
-    of_report(merge_iprof_files(inputs, options, &mut Listener(watch))?, options, settings)
+pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
+    let mut options = options(settings)?;
+    options.read.cancel = watch.cancel();
+    let report = merge_iprof_files(inputs, &options, &mut |done, total| watch.progress(done, total));
+    of_report(report.map_err(FailedMerge::into_first_failure)?, settings)
 }
 
 /// Returns the merged profile.
@@ -64,33 +59,19 @@ pub(crate) fn merge(
 /// # Errors
 ///
 /// Like [`merge`]; gate failed if a threshold fails.
-pub(crate) fn of_report(
-    report: IprofMergeReport,
-    options: &IprofMergeOptions,
-    settings: &MergeSettings,
-) -> Result<Merged> {
-    report.verdict(options)?;
+pub(crate) fn of_report(report: IprofMergeReport, settings: &MergeSettings) -> Result<Merged> {
     settings.check(|wanted| Ok(facts_of(&report.document, wanted).of_inputs(report.used())))?;
     let mut warnings = Vec::new();
-    for input in &report.inputs {
+    for (at, input) in report.inputs.iter().enumerate() {
         warnings.extend(skipped(&input.input, &input.outcome));
         let path = input.input.path.display();
-        let reported = input.findings.iter().filter(|finding| REPORTED.contains(&finding.code));
-        warnings.extend(reported.map(|finding| format!("{path}: {finding}")));
+        let reported =
+            report.findings.iter().filter(|(place, finding)| *place == at && finding.code.is_about_content());
+        warnings.extend(reported.map(|(_, finding)| format!("{path}: {finding}")));
     }
-    warnings.extend(report.warnings(options).iter().map(ToString::to_string));
+    warnings.extend(report.warnings().iter().map(ToString::to_string));
     warnings.extend(report.losses.iter().map(|loss| format!("dropped {loss}")));
     Ok(Merged { document: report.document, warnings })
-}
-
-struct Listener<'a>(&'a Watch);
-
-impl IprofMergeObserver for Listener<'_> {
-    fn input_done(&mut self, _: &IprofInputReport) {}
-
-    fn progress(&mut self, done: usize, total: usize) {
-        self.0.progress(done, total);
-    }
 }
 
 /// A profile that GraalVM's native-image takes.

@@ -100,15 +100,7 @@ fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettin
     refuse_filters(family, settings)?;
     match family {
         Some(Family::SampleProf) => sample::merge(inputs, settings, &watch).map(Merged::Sample),
-        Some(Family::Iprof) => {
-            let mut options = iprof::options(settings)?;
-            let opened = opened(inputs, StoredFamily::Iprof, settings)?;
-            let inputs = opened.as_ref().map_or(inputs, |(inputs, found)| {
-                options.found.extend(found.iter().cloned());
-                inputs
-            });
-            iprof::merge(inputs, &options, settings, &watch).map(Merged::Iprof)
-        }
+        Some(Family::Iprof) => iprof::merge(inputs, settings, &watch).map(Merged::Iprof),
         Some(Family::Stacks) => {
             let opened = opened(inputs, StoredFamily::Stacks, settings)?;
             stacks::merge(opened.as_ref().map_or(inputs, |(inputs, _)| inputs), settings, &watch).map(Merged::Stacks)

@@ -1,6 +1,6 @@
 //! `Part`: a merge that can be continued, behind the package's `Merger`.
 
-use crate::detached;
+use crate::detached::{self, Watch};
 use crate::error::{OrRaise, raise, usage};
 use crate::instr;
 use crate::iprof;
@@ -143,7 +143,7 @@ impl Part {
     fn finish(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let Some(sum) = py.detach(|| self.sum().clone()) else { return Err(usage(py, "no input")) };
         let settings = self.settings.clone();
-        match detached::run(py, None, move |_| finish(&sum, &settings))? {
+        match detached::run(py, None, move |watch| finish(&sum, &settings, &watch))? {
             Ok(merged) => merged.into_object(py),
             Err(error) => Err(raise(py, &error)),
         }
@@ -211,17 +211,18 @@ fn partial_options(settings: &MergeSettings, target: &Target) -> Result<PartialO
 }
 
 /// Ends the merge.
-fn finish(sum: &Partial, settings: &MergeSettings) -> Result<Merged> {
+fn finish(sum: &Partial, settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
     let target = match asked_target(settings.target.as_deref())? {
         Some(target) => target,
         None => Target::of_inputs(&sum.evidence()),
     };
-    let options = partial_options(settings, &target)?;
+    let mut options = partial_options(settings, &target)?;
+    (options.instr.cancel, options.iprof.read.cancel) = (watch.cancel(), watch.cancel());
     match sum {
         Partial::Instr(sums) => instr::finish(sums, options.instr, target, settings).map(Merged::Instr),
         Partial::SampleProf(sums) => sample::finish(sums, settings).map(Merged::Sample),
         _ => match sum.finish(&options)? {
-            Finished::Iprof(report) => iprof::of_report(report, &options.iprof, settings).map(Merged::Iprof),
+            Finished::Iprof(report) => iprof::of_report(report, settings).map(Merged::Iprof),
             Finished::Pprof(sum) => stacks::of_pprof(sum, settings).map(Merged::Stacks),
             Finished::Stacks(sum) => stacks::of_tables(sum, settings).map(Merged::Stacks),
             _ => Err(Error::usage("the family of the merge is unknown")),

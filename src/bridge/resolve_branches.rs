@@ -14,8 +14,8 @@ pub(super) fn resolve_branches(
     branch_clash: BranchClash,
     losses: &mut Losses,
 ) -> Result<Document> {
-    let mut merger = Merger::new(MergeOptions { branch_clash });
-    merger.add(document, &SectionWeights::uniform(Weight::ONE));
+    let mut merger = Merger::new(MergeOptions::resolving(branch_clash));
+    merger.add(document, &SectionWeights::uniform(Weight::ONE))?;
     let (resolved, report) = merger.finish()?;
     losses.add(LossKind::SaturatedCounts, report.saturated.iter().map(|(_, count)| count).sum());
     if branch_clash != BranchClash::Keep {

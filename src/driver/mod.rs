@@ -19,8 +19,7 @@ mod turn;
 
 pub use facts::{Facts, FactsRequest, Minimums};
 pub use overwrite::require_earlier_output;
-pub use report::FailureMode;
-pub use report::{FailedMerge, InputOutcome, InputReport, InputVersion};
+pub use report::{FailedMerge, FailureMode, InputOutcome, InputReport, InputVersion};
 
 #[cfg(test)]
 pub(crate) use merge::run_once;

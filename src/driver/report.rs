@@ -83,6 +83,17 @@ pub struct FailedMerge {
     pub inputs: Vec<InputReport>,
 }
 
+impl FailedMerge {
+    /// Returns the error of the first input that failed; otherwise the error of the merge.
+    pub fn into_first_failure(self) -> Error {
+        let failed = self.inputs.into_iter().find_map(|report| match report.outcome {
+            InputOutcome::Failed(error) => Some(error),
+            _ => None,
+        });
+        failed.unwrap_or(self.error)
+    }
+}
+
 impl From<Error> for FailedMerge {
     fn from(error: Error) -> Self {
         Self { error, inputs: Vec::new() }
@@ -93,6 +104,19 @@ impl From<FailedMerge> for Error {
     fn from(failed: FailedMerge) -> Self {
         failed.error
     }
+}
+
+/// Returns the error of the first input whose kind conflicts with earlier ones.
+pub(crate) fn kind_conflict<'r>(inputs: impl IntoIterator<Item = &'r InputReport>) -> Option<Error> {
+    inputs.into_iter().find_map(|report| {
+        let InputOutcome::Failed(error) = &report.outcome else { return None };
+        let ErrorKind::KindConflict { detail } = error.kind() else { return None };
+        let conflict = Error::kind_conflict(detail.clone()).in_file(&report.input.path);
+        Some(match error.hint() {
+            Some(hint) => conflict.with_hint(hint.clone()),
+            None => conflict,
+        })
+    })
 }
 
 // Options of a run that all families share.
@@ -111,6 +135,22 @@ pub enum FailureMode {
 }
 
 impl FailureMode {
+    /// Checks that a merge can use its result despite failed inputs.
+    ///
+    /// # Errors
+    ///
+    /// The first kind conflict if one failed input is too many; otherwise [`ErrorKind::InputsFailed`].
+    pub(crate) fn judge<'r>(self, inputs: impl IntoIterator<Item = &'r InputReport>) -> Result<()> {
+        let inputs: Vec<&InputReport> = inputs.into_iter().collect();
+        match kind_conflict(inputs.iter().copied()).filter(|_| self == Self::Any) {
+            Some(conflict) => Err(conflict),
+            None => {
+                let failed = inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Failed(_))).count();
+                self.verdict(failed, inputs.len())
+            }
+        }
+    }
+
     /// Checks that a merge may continue after `failures` of its `inputs` failed.
     ///
     /// # Errors

@@ -39,8 +39,8 @@ pub use crate::instr::target::{Evidence, Reason, Target, TargetRequest, TargetSo
 pub use commands::FileDiff;
 pub use files::{check_file, describe, diff_files};
 pub use merge::{
-    Facts, FactsRequest, FailureMode, InputOutcome, InputReport, InputVersion, MergeOptions, MergeReport, Minimums,
-    RecordError, Silent, merge_files, merge_for_output,
+    Facts, FactsRequest, FailedMerge, FailureMode, InputOutcome, InputReport, InputVersion, MergeOptions, MergeReport,
+    Minimums, RecordError, merge_files, merge_for_output,
 };
 #[cfg(feature = "correlate")]
 pub use probes::{ProbeOptions, list_probes};

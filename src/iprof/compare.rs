@@ -13,6 +13,7 @@
 //! and parameters, frames by method and bytecode index. Monitors belong to no method and are ignored. Only trends of
 //! these figures are meaningful: a compiler looks up other sites than those that a run left in a profile.
 
+use crate::cancel::Cancel;
 use crate::error::Result;
 use crate::iprof::context::{ContextHandle, ContextTree, Frame, describe};
 use crate::iprof::document::Document;
@@ -104,7 +105,8 @@ impl CommonSpace {
     /// The events of a document.
     pub fn add(&mut self, document: &Document) -> Events {
         let mut collector = Collector { space: self, mapping: None, events: Events::default() };
-        replay(document, &mut collector);
+        // Nothing cancels this.
+        let _ = replay(document, &mut collector, &Cancel::default());
         collector.declare(&document.tables);
         collector.events
     }

@@ -36,6 +36,12 @@ macro_rules! codes {
                 matches!(self, Self::PreReleaseVersion | Self::LegacyLayout)
             }
 
+            /// Returns true if it affects the interpretation of the whole file, so commands other than `check`
+            /// print it.
+            pub fn is_about_content(self) -> bool {
+                matches!(self, Self::NewerMinor | Self::BothInstanceofSpellings | Self::PackedCounts)
+            }
+
             /// For which finding a file was refused.
             pub fn of(error: &Error) -> Option<Self> {
                 let ErrorKind::IprofFinding { code: name, .. } = error.kind() else { return None };

@@ -1,6 +1,7 @@
 //! Reading whole files: into a [`Document`], for a check, for a copy, or only far enough to recognize the format.
 
 use crate::bytes::{Confidence, Head};
+use crate::cancel::Cancel;
 use crate::error::{Error, Result};
 use crate::iprof::document::{Document, Table, TopMember};
 use crate::iprof::findings::{Findings, Verdict, refusal};
@@ -65,6 +66,8 @@ pub fn read_from(stream: impl Read, options: &ReadOptions) -> Result<(Document, 
 }
 
 /// Reads all valid content of a file in memory, and reports its faults.
+///
+/// If [`ReadOptions::cancel`] ends the reading, the report is of no use.
 pub fn examine(data: &[u8], options: &ReadOptions) -> ReadReport {
     examine_window(Window::from_slice(data, &options.limits), options)
 }
@@ -104,6 +107,7 @@ fn examine_window(mut window: Window<'_>, options: &ReadOptions) -> ReadReport {
 }
 
 fn strict(examination: ReadReport, options: &ReadOptions) -> Result<(Document, Findings)> {
+    options.cancel.check()?;
     let refused = examination.refusal();
     match (examination.document, refused) {
         (Some(document), refused) if refused.is_none() || options.accept_errors => Ok((document, examination.findings)),
@@ -112,16 +116,22 @@ fn strict(examination: ReadReport, options: &ReadOptions) -> Result<(Document, F
 }
 
 /// Hands the entries of a document to a sink, as reading its file would.
-pub(crate) fn replay(document: &Document, sink: &mut impl Sink) {
+///
+/// # Errors
+///
+/// Cancelled.
+pub(crate) fn replay(document: &Document, sink: &mut impl Sink, cancel: &Cancel) -> Result<()> {
     let mut frames = Vec::new();
     for kind in SectionKind::ALL {
         for (at, (context, records)) in document.sections.entries(kind).enumerate() {
+            cancel.check()?;
             frames.clear();
             frames.extend(document.contexts.frames(context));
             let members = document.extras.get(&(Table::Section(kind), at)).cloned();
             sink.entry(&document.tables, Entry { kind, frames: &frames, records, identity: None, members });
         }
     }
+    Ok(())
 }
 
 /// A document that keeps every entry.

@@ -187,8 +187,9 @@ pub fn canonical_with(document: &Document, branch_clash: BranchClash) -> Documen
     // Failing is for merges of several files.
     options.branch_clash = if branch_clash == BranchClash::Error { BranchClash::Heavier } else { branch_clash };
     let mut merger = Merger::new(options);
-    merger.add(document, &SectionWeights::uniform(Weight::ONE));
-    let (sum, _) = merger.finish().expect("one document merges, and no clash is an error");
+    let added = merger.add(document, &SectionWeights::uniform(Weight::ONE));
+    let sum = added.and_then(|()| merger.finish());
+    let (sum, _) = sum.expect("one document merges, no clash is an error, and nothing cancels it");
     sorted(&sum)
 }
 
@@ -330,7 +331,7 @@ fn unify(document: &Document, findings: &mut Findings) -> Result<(Document, Vec<
     // Contradictory branch lists are not damage.
     options.branch_clash = BranchClash::Keep;
     let mut merger = Merger::new(options);
-    merger.add(document, &SectionWeights::default());
+    merger.add(document, &SectionWeights::default())?;
     let (sum, report) = merger.finish()?;
     let gone = |before: usize, after: usize| before.saturating_sub(after) as u64;
     let types = gone(document.tables.types_count(), sum.tables.types_count());

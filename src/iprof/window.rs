@@ -2,6 +2,7 @@
 
 use crate::bytes;
 use crate::bytes::window::ByteSource;
+use crate::cancel::Cancel;
 use crate::compression::{Compression, Opened, open};
 use crate::error::{Error, ErrorKind, io_message};
 use crate::iprof::json::{self, Scan, Stop};
@@ -28,6 +29,8 @@ pub(crate) enum StopReason {
     Refused,
     /// A copy of a part did not fit into memory.
     OutOfMemory,
+    /// The reading was cancelled.
+    Cancelled,
 }
 
 /// Text that comes from a stream.
@@ -77,6 +80,8 @@ pub(crate) struct Window<'a> {
     max_depth: u32,
     /// The error of the system or the decompressor that ended the input.
     pub(crate) failure: Option<String>,
+    /// Ends the text early.
+    pub(crate) cancel: Cancel,
     /// Takes the tokens that were parsed.
     copy: Option<TokenCopy<'a>>,
     /// Whether a byte order mark was skipped.
@@ -169,8 +174,8 @@ impl<'a> Window<'a> {
     }
 
     fn new(text: Text<'a>, max_depth: u32) -> Self {
-        let (checked, bad_encoding, failure, copy, byte_order_mark) = Default::default();
-        Self { text, checked, bad_encoding, max_depth, failure, copy, byte_order_mark }
+        let (checked, bad_encoding, failure, cancel, copy, byte_order_mark) = Default::default();
+        Self { text, checked, bad_encoding, max_depth, failure, cancel, copy, byte_order_mark }
     }
 
     /// Writes all tokens that are parsed from now on to `out`, without the white space between them.
@@ -228,7 +233,7 @@ impl<'a> Window<'a> {
 
     /// Drops what was parsed and reads on; false when there is nothing more.
     fn more(&mut self) -> bool {
-        if self.bad_encoding || self.failure.is_some() || self.text.is_last() {
+        if self.bad_encoding || self.failure.is_some() || self.text.is_last() || self.cancel.is_cancelled() {
             return false;
         }
         // The rest is moved only if it is the smaller part, so moving costs no more than reading.
@@ -273,7 +278,11 @@ impl<'a> Window<'a> {
 
     fn end(&self) -> StopReason {
         let offset = self.text_len();
-        if self.bad_encoding { StopReason::Encoding(offset) } else { StopReason::Truncated(offset) }
+        match self.bad_encoding {
+            _ if self.cancel.is_cancelled() => StopReason::Cancelled,
+            true => StopReason::Encoding(offset),
+            false => StopReason::Truncated(offset),
+        }
     }
 
     /// Parses a value that stands alone.
@@ -310,6 +319,9 @@ impl<'a> Window<'a> {
         elements: &mut impl Elements,
         index: &mut usize,
     ) -> Result<bool, StopReason> {
+        if self.cancel.is_cancelled() {
+            return Err(StopReason::Cancelled);
+        }
         let (count, next) = elements.run(self.data(), self.text.passed(), self.text.base(), *index);
         *index += count;
         self.pass(next - self.text.passed());

@@ -74,7 +74,7 @@ pub fn of_kind<const N: usize>(kind: ProfileKind, profiles: [Profile; N]) -> [Pr
 pub fn merge_documents<'a>(documents: impl IntoIterator<Item = &'a Document>) -> Document {
     let mut merger = iprof::Merger::new(iprof::MergeOptions::default());
     for document in documents {
-        merger.add(document, &iprof::SectionWeights::uniform(iprof::Weight::ONE));
+        merger.add(document, &iprof::SectionWeights::default()).expect("nothing cancels it");
     }
     merger.finish().expect("documents that can be merged").0
 }

@@ -4,7 +4,8 @@ use super::documents::any_document;
 use super::helpers::{indexed_bytes, j, l, merge_profiles, of_kind, of_one_kind, text_of, without_extension};
 use super::profiles::any_profile;
 use profbridge::bridge::{ToIprofOptions, ToLlvmOptions};
-use profbridge::families::merge::mixed::{MixedOptions, MixedSum, merge_mixed};
+use profbridge::families::merge::iprof::IprofMergeOptions;
+use profbridge::families::merge::mixed::{MixedSum, merge_mixed};
 use profbridge::input::WeightedInput;
 use profbridge::instr::{Profile, ProfileKind};
 use profbridge::iprof::Document;
@@ -21,7 +22,7 @@ fn merge_both(folder: &Path, profile: &Profile, documents: &[Document], weight: 
         inputs.push(WeightedInput::new(path));
     }
     inputs.iter_mut().for_each(|input| input.weight = weight.try_into().expect("no test multiplies by 0"));
-    let mut options = MixedOptions::default();
+    let mut options = IprofMergeOptions::default();
     options.llvm.keep_vtable_names = true;
     merge_mixed(&inputs, &options, &mut |_, _| {}).expect("inputs that go together")
 }

@@ -3,6 +3,11 @@
 use crate::program::{json, path, run, succeed};
 use crate::schema::assert_has_schema;
 use profbridge::bridge::extension::MEMBER;
+use profbridge::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
+use profbridge::families::merge::mixed::merge_mixed;
+use profbridge::families::partial::{Partial, PartialOptions};
+use profbridge::input::{Family, Input};
+use profbridge::{Cancel, Error, ErrorKind};
 use std::path::Path;
 use std::process::Output;
 
@@ -78,6 +83,47 @@ fn a_bad_input_ends_the_merge_by_failure_mode() {
     let all = stderr_of(&run(folder, &["merge", "c.iprof", "c.iprof", "-o", "y.iprof", "--failure-mode", "all"]), 1);
     assert!(all.contains("no input can be read"), "{all}");
     assert!(!folder.join("y.iprof").exists());
+}
+
+#[test]
+fn every_damaged_input_is_reported() {
+    let runs = runs();
+    let folder = runs.path();
+    std::fs::copy(folder.join("c.iprof"), folder.join("e.iprof")).expect("copied");
+    for threads in ["1", "4"] {
+        let merge = ["merge", "c.iprof", "a.iprof", "e.iprof", "b.iprof", "-o", "x.iprof", "-j", threads];
+        let said = said(&run(folder, &merge), 1);
+        for words in ["warning: c.iprof: ", "warning: e.iprof: ", "2 of 4 inputs cannot be read"] {
+            assert!(said.contains(words), "{said}");
+        }
+        assert!(!folder.join("x.iprof").exists());
+    }
+}
+
+#[test]
+fn cancelling_ends_a_merge_at_the_next_input() {
+    let documents = [Input::new(path("even-or-odd.iprof")), Input::new(path("fibonacci.iprof"))];
+    let llvm = Input::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/raw/clang-22-ir.profraw"));
+    let parts = documents.each_ref().map(|input| {
+        let part = Partial::of(std::slice::from_ref(input), Family::Iprof, &PartialOptions::default());
+        Input::from_bytes(&input.path, part.and_then(|part| part.to_bytes()).expect("a partial merge"))
+    });
+    let mixed = [&documents[..1], &[llvm], &documents[1..]].concat();
+    for (inputs, is_mixed) in [(&documents[..], false), (&parts, false), (&mixed, true)] {
+        let (cancel, mut options) = (Cancel::default(), IprofMergeOptions::default());
+        options.read.cancel = cancel.clone();
+        let mut seen = Vec::new();
+        let progress = &mut |done, all| {
+            seen.push((done, all));
+            cancel.cancel();
+        };
+        let error: Error = match is_mixed {
+            true => merge_mixed(inputs, &options, progress).expect_err("it was cancelled").into(),
+            false => merge_iprof_files(inputs, &options, progress).expect_err("it was cancelled").into(),
+        };
+        assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
+        assert_eq!(seen[0], (1, inputs.len()));
+    }
 }
 
 #[test]

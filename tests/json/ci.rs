@@ -97,7 +97,9 @@ fn a_ci_job_for_iprof_reports_failed_thresholds() {
     assert_eq!(documents[0]["used"], 2, "{}", documents[0]);
     assert_eq!(documents[2]["gates"][0]["gate"], "call-counts");
     assert_eq!(documents[4]["error"]["kind"], "unable-to-compare", "{}", documents[4]);
-    assert_eq!(documents[5]["error"]["path"], "cut.iprof", "{}", documents[5]);
+    assert_eq!(documents[5]["error"]["kind"], "inputs-failed", "{}", documents[5]);
+    let bad = documents[5]["inputs"].as_array().expect("inputs").iter().find(|input| input["outcome"] == "failed");
+    assert_eq!(bad.expect("a bad input")["error"]["path"], "cut.iprof");
     assert_eq!(documents[9]["error"]["kind"], "nothing-found", "{}", documents[9]);
     for name in ["small.iprof", "bad.iprof", "none.iprof"] {
         assert!(!folder.path(name).exists(), "{name} was written");

@@ -6,7 +6,7 @@ use profbridge::families::memprof::{merge_memory_files, write_yaml_file};
 use profbridge::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
 use profbridge::families::partial::{Partial, PartialOptions};
 use profbridge::families::stack_files::{StackMergeOptions, merge_pprof, merge_tables};
-use profbridge::families::{MergeOptions, OutputFormat, ReadOptions, Silent, WriteOptions, merge_files, write_file};
+use profbridge::families::{MergeOptions, OutputFormat, ReadOptions, WriteOptions, merge_files, write_file};
 use profbridge::input::{Family, Input, WeightedInput, output};
 use profbridge::instr::Release;
 use profbridge::memprof::raw::Programs;
@@ -55,7 +55,7 @@ pub fn merge_samples(input: &Path) -> Result<()> {
 pub fn merge_iprof(input: &Path) -> Result<()> {
     let mut options = IprofMergeOptions::default();
     options.read.threads = ONE;
-    let report = merge_iprof_files(&[WeightedInput::new(input)], &options, &mut Silent)?;
+    let report = merge_iprof_files(&[WeightedInput::new(input)], &options, &mut |_, _| {})?;
     let mut write = iprof::WriteOptions::default();
     write.threads = ONE;
     output::replace_with(&out(input), |out| iprof::write_to(&report.document, &write, out))

@@ -2,10 +2,10 @@
 //! iprof files, stacks, memory profiles.
 
 use crate::sample_text::{Shape, text};
-use profbridge::families::FailureMode;
-use profbridge::families::merge::iprof::{IprofInputReport, IprofMergeObserver, IprofMergeReport, merge_iprof_files};
+use profbridge::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
 use profbridge::families::partial::{Finished, Partial, PartialOptions};
 use profbridge::families::stack_files::{are_pprof, merge_pprof, merge_tables};
+use profbridge::families::{FailureMode, InputReport};
 use profbridge::input::{Family, Input};
 use profbridge::instr::Release;
 use profbridge::instr::Remapping;
@@ -96,12 +96,25 @@ impl Heard {
     }
 }
 
-impl IprofMergeObserver for Heard {
-    fn input_done(&mut self, report: &IprofInputReport) {
+/// The result of a merge of iprof files, and its inputs.
+type IprofOutcome = (std::result::Result<(String, String), String>, Vec<String>);
+
+fn iprof_outcome(inputs: &[Input], options: &IprofMergeOptions) -> IprofOutcome {
+    let merged = merge_iprof_files(inputs, options, &mut |_, _| {});
+    let inputs = merged.as_ref().map_or_else(|failed| &failed.inputs, |report| &report.inputs);
+    let line = |report: &InputReport| {
         let (path, weight) = (report.input.path.display(), report.input.weight);
-        self.0.push(format!("{path} x{weight}: {:?} {:?}", report.outcome, report.findings));
-    }
-    fn progress(&mut self, _: usize, _: usize) {}
+        let outcome = format!("{:?}", report.outcome);
+        // Kept inputs know only the message of an error.
+        let outcome = outcome.split("Failed(").next().unwrap_or_default();
+        format!("{path} x{weight}: {outcome} {} {:?}", report.records, report.warnings)
+    };
+    let lines = inputs.iter().map(line).collect();
+    let merged = merged.map_err(|failed| failed.error.to_string()).map(|report| {
+        let bytes = iprof::write(&report.document, &iprof::WriteOptions::default());
+        (String::from_utf8_lossy(&bytes).into_owned(), format!("{:?} {:?}", report.merged, report.findings))
+    });
+    (merged, lines)
 }
 
 /// Everything that a merge of sample profiles gives.
@@ -226,27 +239,16 @@ proptest! {
         options.iprof.failure_mode = FailureMode::Warn;
         options.iprof.normalize = normalize;
         let inputs = of_files(&files, &chosen);
-        let mut expected_heard = Heard::default();
-        let expected = iprof_outcome(merge_iprof_files(&inputs, &options.iprof, &mut expected_heard));
+        let expected = iprof_outcome(&inputs, &options.iprof);
         let Partial::Iprof(kept) = in_parts(&inputs, Family::Iprof, &options, &mut cuts.into_iter()) else { panic!() };
         let inputs = profbridge::families::partial::kept_inputs(&kept, &options.iprof.read.limits).expect("sound");
-        let mut heard = Heard::default();
-        let found = iprof_outcome(merge_iprof_files(&inputs, &options.iprof, &mut heard));
-        let plain = |heard: &Heard| heard.0.iter().map(|line| line.split(" Failed(").next().unwrap_or_default().to_string()).collect::<Vec<_>>();
-        prop_assert_eq!(plain(&heard), plain(&expected_heard));
-        prop_assert_eq!(found, expected);
+        prop_assert_eq!(iprof_outcome(&inputs, &options.iprof), expected);
     }
 }
 
 fn of_files(files: &[&str], chosen: &[(usize, u64)]) -> Vec<Input> {
     let weigh = |weight: u64| NonZeroU64::new(weight).expect("a weight is 1 at least");
     chosen.iter().map(|(at, weight)| Input::with_weight(testdata(files[*at]), weigh(*weight))).collect()
-}
-
-fn iprof_outcome(report: Result<IprofMergeReport>) -> std::result::Result<(String, String), String> {
-    let report = report.map_err(|error| error.to_string())?;
-    let bytes = iprof::write(&report.document, &iprof::WriteOptions::default());
-    Ok((String::from_utf8_lossy(&bytes).into_owned(), format!("{:?}", report.merged)))
 }
 
 /// Bytes and warnings of a merge of stacks.

@@ -5,7 +5,7 @@ use clap::Args;
 use profbridge::bridge::extension::MEMBER;
 use profbridge::compression::Compression;
 use profbridge::input;
-use profbridge::iprof::{self, Code, Document, Finding, InstanceofSpelling, Layout, SectionKind, WriteOptions};
+use profbridge::iprof::{self, Document, Finding, InstanceofSpelling, Layout, SectionKind, WriteOptions};
 use profbridge::{Error, Result, Warning};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -80,8 +80,7 @@ pub(crate) fn holds_nothing_of(document: &Document, is_wanted: impl Fn(&SectionK
 /// Prints warnings that affect the interpretation of the whole file. `check` and `info` report that a version is old
 /// but readable.
 pub(crate) fn print_findings<'f>(path: &Path, findings: impl IntoIterator<Item = &'f Finding>) {
-    const REPORTED: [Code; 3] = [Code::NewerMinor, Code::BothInstanceofSpellings, Code::PackedCounts];
-    for finding in findings.into_iter().filter(|finding| REPORTED.contains(&finding.code)) {
+    for finding in findings.into_iter().filter(|finding| finding.code.is_about_content()) {
         console::warning(&Warning::new(format!("{}: {}", finding.code, finding.message)).in_file(path));
     }
 }

@@ -8,16 +8,13 @@ use crate::merge_gates::Sum;
 use crate::merge_inputs::warn_of_nothing_shared;
 use crate::plural::{PARTIAL_SUFFIX, inputs_of};
 use clap::{Args, ValueEnum};
-use profbridge::families::merge::iprof::{
-    IprofInputReport, IprofMergeObserver, IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files,
-};
+use profbridge::families::merge::iprof::{IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files};
 use profbridge::families::partial::{StoredFamily, encode_kept, keep_inputs};
-use profbridge::families::{Facts, FactsRequest, InputOutcome, inputs};
+use profbridge::families::{Facts, FactsRequest, FailedMerge, InputOutcome, InputReport, inputs};
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input, WeightedInput};
-use profbridge::iprof::{self, BranchClash, Level, Weight};
+use profbridge::iprof::{self, BranchClash, Finding, Weight};
 use profbridge::{Error, ErrorKind, Result, Warning};
-use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -98,10 +95,9 @@ fn parse_ratio(text: &str) -> std::result::Result<Weight, String> {
 
 /// A merge of iprof files.
 pub(crate) struct IprofMerge<'a> {
-    /// The inputs, with partial merges replaced by their own inputs.
-    pub(crate) inputs: Cow<'a, [WeightedInput]>,
-    /// The inputs as given, which a partial merge stores after its result.
-    pub(crate) partial: Option<&'a [WeightedInput]>,
+    pub(crate) inputs: &'a [WeightedInput],
+    /// Whether the inputs are stored after the result.
+    pub(crate) partial: bool,
     pub(crate) output: &'a Path,
     pub(crate) options: IprofMergeOptions,
     pub(crate) write: &'a IprofWriteArgs,
@@ -117,28 +113,34 @@ impl<'a> IprofMerge<'a> {
     pub(crate) fn add_up(mut self, document: &mut MergeDocument) -> Result<Box<dyn Sum + 'a>> {
         self.options.read.threads = self.threads;
         let progress = console::Progress::new("merging", self.quiet);
-        let salvage = self.options.salvage;
-        let mut console = IprofConsole { quiet: self.quiet, progress, salvage, reported: 0, document: &mut *document };
-        let mut report = merge_iprof_files(&self.inputs, &self.options, &mut console)?;
-        console.progress.finish();
+        let merged = merge_iprof_files(self.inputs, &self.options, &mut |done, total| progress.update(done, total));
+        progress.finish();
+        let mut report = merged.map_err(|failed| report_failure(failed, &self.options, document))?;
+        document.name_inputs(report.inputs.iter().map(|report| &report.input));
+        for (at, input) in report.inputs.iter().enumerate() {
+            note_input(document, at, input, self.options.salvage);
+            print_input(input, findings_of(&report.findings, at), self.quiet);
+        }
         note(document, &report);
-        report.verdict(&self.options)?;
         if self.write.canonical {
             report.document = iprof::canonical_with(&report.document, self.options.to_iprof.branch_clash);
         }
-        Ok(Box::new(IprofSum { merge: self, report }))
+        let inputs = report.inputs.iter().map(|report| report.input.clone()).collect();
+        Ok(Box::new(IprofSum { merge: self, inputs, report }))
     }
 }
 
 /// The merged files.
 struct IprofSum<'a> {
     merge: IprofMerge<'a>,
+    /// The inputs, with partial merges replaced by their own inputs.
+    inputs: Vec<Input>,
     report: IprofMergeReport,
 }
 
 impl Sum for IprofSum<'_> {
     fn inputs(&self) -> &[Input] {
-        &self.merge.inputs
+        &self.inputs
     }
 
     fn total_of(&self, input: &Input) -> Result<u128> {
@@ -152,10 +154,11 @@ impl Sum for IprofSum<'_> {
     fn write(self: Box<Self>, facts: &Facts, document: &mut MergeDocument) -> Result<()> {
         let (merge, report) = (&self.merge, &self.report);
         merge.report_losses(report)?;
-        document.warn(&report.warnings(&merge.options));
-        if let Some(given) = merge.partial {
+        document.warn(&report.warnings());
+        if merge.partial {
             let (found, limits) = (&merge.options.found, &merge.options.read.limits);
-            let kept = keep_inputs(given, StoredFamily::Iprof, found, merge.options.llvm.allow_duplicates, limits)?;
+            let allow_duplicates = merge.options.llvm.allow_duplicates;
+            let kept = keep_inputs(merge.inputs, StoredFamily::Iprof, found, allow_duplicates, limits)?;
             let part = |document| encode_kept(&kept, StoredFamily::Iprof, document);
             merge.write.write_part(&report.document, part, merge.output)?;
         } else {
@@ -185,7 +188,7 @@ impl IprofMerge<'_> {
             console::note("inputs contain LLVM records, which are merged like LLVM profiles");
         }
         if !self.quiet {
-            report.warnings(&self.options).iter().for_each(console::warning);
+            report.warnings().iter().for_each(console::warning);
         }
         if report.merged.shares_no_method {
             warn_of_nothing_shared(self.quiet);
@@ -198,16 +201,16 @@ impl IprofMerge<'_> {
         let entries: Vec<String> = entries.map(|(section, count)| format!("{count} of {section}")).collect();
         let list = if entries.is_empty() { "no profiles".to_string() } else { entries.join(", ") };
         let of = inputs_of(report.used(), report.inputs.len());
-        let skipped = report.count(|outcome| matches!(outcome, InputOutcome::NotAProfile));
+        let count = |is_meant: fn(&&InputReport) -> bool| report.inputs.iter().filter(is_meant).count();
         let skipped = [
-            (report.inputs.iter().filter(|input| input.is_empty).count(), "empty"),
-            (report.count(|outcome| matches!(outcome, InputOutcome::Failed(_))), "unreadable"),
-            (skipped, "of other formats"),
+            (count(|input| input.is_empty()), "empty"),
+            (count(|input| matches!(input.outcome, InputOutcome::Failed(_))), "unreadable"),
+            (count(|input| matches!(input.outcome, InputOutcome::NotAProfile)), "of other formats"),
         ];
         let skipped: Vec<String> =
             skipped.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
         let skipped = if skipped.is_empty() { String::new() } else { format!(", skipped {}", skipped.join(" and ")) };
-        let part = if self.partial.is_some() { PARTIAL_SUFFIX } else { "" };
+        let part = if self.partial { PARTIAL_SUFFIX } else { "" };
         console::status(&format!("{}: {list} from {of}{skipped}{part}", self.output.display()));
     }
 }
@@ -223,43 +226,53 @@ fn note(document: &mut MergeDocument, report: &IprofMergeReport) {
     document.lose(&report.losses);
 }
 
-/// Reports the outcome of each input, and shows progress on a terminal.
-struct IprofConsole<'a> {
-    quiet: bool,
-    progress: console::Progress,
-    salvage: bool,
-    /// The number of reported inputs.
-    reported: usize,
-    document: &'a mut MergeDocument,
-}
-
-impl IprofMergeObserver for IprofConsole<'_> {
-    fn input_done(&mut self, report: &IprofInputReport) {
-        let path = &report.input.path;
-        let outcome = if report.is_empty { &InputOutcome::Empty } else { &report.outcome };
-        self.document.note_outcome(self.reported, outcome);
-        if self.salvage {
-            self.document.note_salvaged(self.reported);
-        }
-        let findings = report.findings.iter().filter(|finding| finding.level != Level::Info);
-        self.document.warn_of(self.reported, findings.map(ToString::to_string));
-        self.reported += 1;
-        match &report.outcome {
-            InputOutcome::Failed(error) => console::error_as_warning(error),
-            InputOutcome::Empty if !self.quiet => {
-                console::warning(&Warning::new("the file is empty; skipped").in_file(path));
-            }
-            InputOutcome::Used if report.is_empty && !self.quiet => {
-                console::warning(&Warning::new("the file has no entries; skipped").in_file(path));
-            }
-            _ => {}
-        }
-        if !self.quiet {
-            print_findings(path, &report.findings);
+/// Records and prints why inputs failed. Returns the error of the merge.
+pub(crate) fn report_failure(failed: FailedMerge, options: &IprofMergeOptions, document: &mut MergeDocument) -> Error {
+    let FailedMerge { error, inputs, .. } = failed;
+    if !inputs.is_empty() {
+        document.name_inputs(inputs.iter().map(|report| &report.input));
+    }
+    for (at, input) in inputs.iter().enumerate() {
+        note_input(document, at, input, options.salvage);
+        // A kind conflict can be the error of the merge.
+        let is_the_error = |found: &Error| error.is_kind_conflict() && found.is_kind_conflict();
+        if let InputOutcome::Failed(found) = &input.outcome
+            && !is_the_error(found)
+        {
+            console::error_as_warning(found);
         }
     }
+    error
+}
 
-    fn progress(&mut self, done: usize, total: usize) {
-        self.progress.update(done, total);
+/// Records the outcome and the findings of an input.
+pub(crate) fn note_input(document: &mut MergeDocument, at: usize, input: &InputReport, salvage: bool) {
+    document.note_outcome(at, if input.is_empty() { &InputOutcome::Empty } else { &input.outcome });
+    if salvage && input.records > 0 {
+        document.note_salvaged(at);
+    }
+    document.warn_of(at, input.warnings.iter().map(|warning| warning.message.clone()));
+}
+
+/// Returns the findings of the input at a position.
+pub(crate) fn findings_of(findings: &[(usize, Finding)], at: usize) -> impl Iterator<Item = &Finding> {
+    findings.iter().filter(move |(place, _)| *place == at).map(|(_, finding)| finding)
+}
+
+/// Prints the outcome of an input, and the findings that affect all of it.
+pub(crate) fn print_input<'f>(input: &InputReport, findings: impl Iterator<Item = &'f Finding>, quiet: bool) {
+    let path = &input.input.path;
+    match &input.outcome {
+        InputOutcome::Failed(error) => console::error_as_warning(error),
+        InputOutcome::Empty if !quiet => {
+            console::warning(&Warning::new("the file is empty; skipped").in_file(path));
+        }
+        InputOutcome::Used if input.is_empty() && !quiet => {
+            console::warning(&Warning::new("the file has no entries; skipped").in_file(path));
+        }
+        _ => {}
+    }
+    if !quiet {
+        print_findings(path, findings);
     }
 }

@@ -1,110 +1,56 @@
-//! Merging iprof files.
-//!
-//! Files are added as they are read and never in memory as a whole. Two things
-//! need more: where a bad input may be left out, each is read to its end before
-//! it is added; and where inputs carry LLVM's records (the member `llvm`), these
-//! merge as LLVM merges, so everything goes through the bridge. That shows only
-//! at the end of an input: those read so far are read once more then.
+//! Merging iprof files into one document.
 
-use crate::bridge::{self, ToIprofOptions, Trust};
+use super::documents::{DocumentMerge, PartsMerger, State, Sum};
+use crate::bridge::{self, ToIprofOptions};
+use crate::driver::{self, Facts, FactsRequest, FailedMerge, InputOutcome, InputReport, MergeJob, OnProgress};
 use crate::error::{Error, ErrorKind, Result, Warning};
-use crate::families::merge::iprof_inputs::{ErrorPolicy, open_iprof};
-use crate::families::merge::mixed::{MixedMerge, MixedOptions};
-use crate::families::merge::{Facts, FactsRequest, FailureMode, InputOutcome, MergeOptions, Silent};
 use crate::families::partial;
-use crate::hint::Hint;
-use crate::input::WeightedInput;
-use crate::iprof::{self, Document, Merger, SectionKind, SectionTotals, SectionWeights, Weight};
+use crate::input::Input;
+use crate::iprof::{self, BranchClash, Document, Finding, SectionKind, Weight};
 use crate::model::Loss;
-use std::collections::{BTreeSet, HashSet};
-use std::path::PathBuf;
+use std::collections::HashSet;
 
-pub use crate::families::merge::iprof_inputs::IprofInputReport;
+pub use super::documents::IprofMergeOptions;
 
-/// How iprof files are merged.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct IprofMergeOptions {
-    /// How inputs are read.
-    pub read: iprof::ReadOptions,
-    /// What all counts are multiplied by, beside the weights of inputs. Default: 1.
-    pub scale: Weight,
-    /// Scale every input to equal totals of each section first. Default: `false`.
-    pub normalize: bool,
-    /// When bad inputs make the merge fail. Default: one is enough.
-    pub failure_mode: FailureMode,
-    /// Keep what is sound of bad inputs when the merge goes on. Default: `false`.
-    pub salvage: bool,
-    /// Inputs that were found in a directory: other JSON files among them are skipped.
-    pub found: BTreeSet<PathBuf>,
-    /// How LLVM's records in inputs are merged.
-    pub llvm: MergeOptions,
-    /// What to believe where an input contradicts LLVM's records in it.
-    pub trust: Option<Trust>,
-    /// How branch lists that contradict each other are resolved, and how LLVM's records are written.
-    pub to_iprof: ToIprofOptions,
-}
-
-/// Hears what happens during a merge, in the order of the inputs.
-pub trait IprofMergeObserver {
-    /// Called once after each input.
-    fn input_done(&mut self, report: &IprofInputReport);
-
-    /// Called when `done` inputs were added.
-    fn progress(&mut self, done: usize, total: usize);
-}
-
-impl IprofMergeObserver for Silent {
-    fn input_done(&mut self, _: &IprofInputReport) {}
-    fn progress(&mut self, _: usize, _: usize) {}
-}
-
-/// What came of a merge.
+/// The result of a merge of iprof files.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct IprofMergeReport {
-    /// The sum.
+    /// The merged document.
     pub document: Document,
-    /// What could not be added up.
+    /// Content that could not be merged.
     pub merged: iprof::MergeReport,
-    /// One entry an input, in order.
-    pub inputs: Vec<IprofInputReport>,
-    /// Inputs carry LLVM's records, so that all of them went through the bridge.
+    /// One report per input, in order; a partial merge is replaced by its inputs. The records of an input are its
+    /// entries and the members that are not part of the format.
+    pub inputs: Vec<InputReport>,
+    /// The findings of the inputs, each with the position of its input.
+    pub findings: Vec<(usize, Finding)>,
+    /// Whether inputs contain LLVM records, which are merged like LLVM profiles.
     pub bridged: bool,
-    /// What the bridge could not carry over.
+    /// Content that the bridge could not convert.
     pub losses: Vec<Loss>,
+    branch_clash: BranchClash,
 }
 
 impl IprofMergeReport {
-    /// Inputs that were used; those in which nothing was counted are left out.
+    /// Returns the number of used inputs; inputs that count nothing are left out.
     pub fn used(&self) -> usize {
-        let is_used = |report: &&IprofInputReport| matches!(report.outcome, InputOutcome::Used) && !report.is_empty;
-        self.inputs.iter().filter(is_used).count()
+        used(&self.inputs)
     }
 
-    /// Inputs with this outcome.
-    pub fn count(&self, is_meant: impl Fn(&InputOutcome) -> bool) -> usize {
-        self.inputs.iter().filter(|report| is_meant(&report.outcome)).count()
-    }
-
-    /// What is worth saying about the sum.
-    pub fn warnings(&self, options: &IprofMergeOptions) -> Vec<Warning> {
-        self.merged.warnings(options.to_iprof.branch_clash)
-    }
-
-    /// Whether enough inputs could be read.
-    ///
-    /// # Errors
-    ///
-    /// Inputs failed when there are too many of them for `options.failure_mode`.
-    pub fn verdict(&self, options: &IprofMergeOptions) -> Result<()> {
-        let failures = self.count(|outcome| matches!(outcome, InputOutcome::Failed(_)));
-        options.failure_mode.verdict(failures, self.inputs.len())
+    /// Returns warnings about the result.
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.merged.warnings(self.branch_clash)
     }
 }
 
-/// What of a document is written; its functions are methods with an entry of their own, its total count is the sum of
-/// all sections.
+/// Returns the number of inputs with content that were used.
+pub(super) fn used(inputs: &[InputReport]) -> usize {
+    inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Used) && !report.is_empty()).count()
+}
+
+/// Returns the facts about a document. Its functions are the methods with an entry of their own, its total count is the
+/// sum of all sections.
 pub fn facts_of(document: &Document, wanted: FactsRequest) -> Facts {
     let entries = SectionKind::ALL.map(|kind| (kind, document.sections.entries_count(kind) as u64));
     let mut facts = Facts::default();
@@ -140,165 +86,76 @@ fn carries_records(document: &Document) -> bool {
     })
 }
 
-/// Merges iprof files in order. What is empty is skipped.
+/// Merges iprof files in order. Empty files are skipped, and partial merges are replaced by their inputs.
 ///
 /// # Errors
 ///
-/// Those of the first bad input, unless the failure mode allows it; usage when no
-/// input is left, or when weights do not fit; branch lists that clash, if that is
-/// to be an error; what [`split`](bridge::split) refuses.
+/// Unreadable inputs, if the failure mode does not allow them; nothing found if no input has content; usage for weights
+/// that cannot be used; contradictory branch lists, if the policy rejects them; the errors of [`bridge::join`];
+/// cancelled.
 pub fn merge_iprof_files(
-    inputs: &[WeightedInput],
+    inputs: &[Input],
     options: &IprofMergeOptions,
-    observer: &mut dyn IprofMergeObserver,
-) -> Result<IprofMergeReport> {
-    let opened =
-        partial::open_kept(inputs, partial::StoredFamily::Iprof, options.llvm.allow_duplicates, &options.read.limits)?;
-    let (inputs, more_found) = opened.as_ref().map_or((inputs, &[][..]), |(inputs, found)| (&inputs[..], &found[..]));
-    let mut found = options.found.clone();
-    found.extend(more_found.iter().cloned());
-    let tolerance = ErrorPolicy { failure_mode: options.failure_mode, salvage: options.salvage, found };
-    let changes = inputs.len() > 1 || options.scale != Weight::ONE || inputs.iter().any(|one| one.weight.get() > 1);
-    let mut merge = Merge { inputs, options, tolerance, observer, reports: Vec::new() };
-    match merge.stream(changes)? {
-        Some((document, merged)) => {
-            Ok(IprofMergeReport { document, merged, inputs: merge.reports, bridged: false, losses: Vec::new() })
+    progress: OnProgress<'_>,
+) -> Result<IprofMergeReport, FailedMerge> {
+    let (stored, allow_duplicates) = (partial::StoredFamily::Iprof, options.llvm.allow_duplicates);
+    let Some((inputs, found)) = partial::open_kept(inputs, stored, allow_duplicates, &options.read.limits)? else {
+        return merge_inputs(inputs, options, progress);
+    };
+    let mut options = options.clone();
+    options.found.extend(found);
+    merge_inputs(&inputs, &options, progress)
+}
+
+/// Merges inputs that are not partial merges.
+fn merge_inputs(
+    inputs: &[Input],
+    options: &IprofMergeOptions,
+    progress: OnProgress<'_>,
+) -> Result<IprofMergeReport, FailedMerge> {
+    // A single input that does not change keeps its records of LLVM unchanged.
+    let restarts = inputs.len() > 1 || options.scale != Weight::ONE || inputs.iter().any(|one| one.weight.get() > 1);
+    let weights = options.weights(inputs)?;
+    let start = |job: &MergeJob<'_>| match job.attempt {
+        driver::Attempt::Fast => DocumentMerge::of_documents(options, &weights, restarts, job),
+        driver::Attempt::Exact => {
+            DocumentMerge::of_parts(options, PartsMerger::new(&options.llvm, &options.read.cancel), job)
         }
-        None => merge.bridge(),
+    };
+    let driver::Merged { output, inputs } = driver::merge(inputs, &options.run(), start, progress)?;
+    match finish(output, &inputs, options) {
+        Ok(report) => Ok(IprofMergeReport { inputs, ..report }),
+        Err(error) => Err(FailedMerge { error, inputs }),
     }
 }
 
-struct Merge<'a> {
-    inputs: &'a [WeightedInput],
-    options: &'a IprofMergeOptions,
-    tolerance: ErrorPolicy,
-    observer: &'a mut dyn IprofMergeObserver,
-    /// Of the inputs read so far.
-    reports: Vec<IprofInputReport>,
+/// Ends a merge; the result has no inputs yet.
+fn finish(state: State, inputs: &[InputReport], options: &IprofMergeOptions) -> Result<IprofMergeReport> {
+    options.failure_mode.judge(inputs)?;
+    let is_added = |report: &InputReport| matches!(report.outcome, InputOutcome::Used) || report.records > 0;
+    if !inputs.iter().any(is_added) {
+        let failed = inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Failed(_))).count();
+        return Err(match failed {
+            0 => Error::nothing_found("there is nothing to merge: every input is empty or not an iprof"),
+            _ => ErrorKind::InputsFailed { failed: failed as u64, inputs: inputs.len() as u64 }.into(),
+        });
+    }
+    let bridged = matches!(state.sum, Sum::Parts(_));
+    let (document, merged, losses) = match state.sum {
+        Sum::Documents(merger) => {
+            let (document, merged) = merger.finish()?;
+            (document, merged, Vec::new())
+        }
+        Sum::Parts(parts) => join(*parts, &options.to_iprof)?,
+    };
+    let (findings, branch_clash) = (state.findings, options.to_iprof.branch_clash);
+    Ok(IprofMergeReport { document, merged, inputs: Vec::new(), findings, bridged, losses, branch_clash })
 }
 
-impl Merge<'_> {
-    /// Adds input after input; `None` when one carries LLVM's records and counts change.
-    fn stream(&mut self, changes: bool) -> Result<Option<(Document, iprof::MergeReport)>> {
-        let weights = self.weights()?;
-        let mut options = iprof::MergeOptions::default();
-        options.branch_clash = self.options.to_iprof.branch_clash;
-        let mut merger = Merger::new(options);
-        for (at, weights) in weights.iter().enumerate() {
-            let report = self.add(&mut merger, at, weights)?;
-            if changes && merger.has_seen_member(bridge::extension::MEMBER) {
-                return Ok(None);
-            }
-            self.reported(at, report);
-            self.observer.progress(at + 1, self.inputs.len());
-        }
-        self.reject_empty_result()?;
-        merger.finish().map(Some)
-    }
-
-    fn add(&self, merger: &mut Merger, at: usize, weights: &SectionWeights) -> Result<IprofInputReport> {
-        let input = &self.inputs[at];
-        if self.tolerance.continues_after_error() {
-            let (document, report) = self.tolerance.read(input, &self.options.read)?;
-            document.iter().for_each(|document| merger.add(document, weights));
-            Ok(report)
-        } else {
-            let stream = open_iprof(input)?;
-            let (outcome, findings, is_empty) = match merger.add_from(stream, &self.options.read, weights) {
-                Ok(added) => (InputOutcome::Used, added.findings.iter().cloned().collect(), added.is_empty),
-                // Of an empty or foreign input nothing was added.
-                Err(error) => {
-                    let outcome = self.tolerance.judge(&input.path, error)?;
-                    let is_empty = matches!(outcome, InputOutcome::Empty);
-                    (outcome, Vec::new(), is_empty)
-                }
-            };
-            Ok(IprofInputReport { input: input.clone(), outcome, findings, is_empty })
-        }
-    }
-
-    fn reported(&mut self, at: usize, report: IprofInputReport) {
-        if at == self.reports.len() {
-            self.observer.input_done(&report);
-            self.reports.push(report);
-        }
-    }
-
-    /// Begins again, and takes LLVM's records apart from what GraalVM counted.
-    fn bridge(mut self) -> Result<IprofMergeReport> {
-        if self.options.normalize || self.options.scale != Weight::ONE {
-            // The first input that is not reported yet carries them.
-            let carrier = self.inputs.get(self.reports.len()).map(|input| input.path.clone()).unwrap_or_default();
-            return Err(Error::usage("it contains LLVM records, which require integer weights")
-                .in_file(carrier)
-                .with_hint(Hint::WholeWeights));
-        }
-        let mut options = MixedOptions::default();
-        options.llvm = self.options.llvm.clone();
-        options.trust = self.options.trust;
-        let mut sum = MixedMerge::new(&options);
-        for at in 0..self.inputs.len() {
-            let input = &self.inputs[at];
-            let (document, mut report) = self.tolerance.read(input, &self.options.read)?;
-            if let Some(Err(error)) = document.map(|document| sum.add_document(&document, input)) {
-                report.outcome = match error.is_kind_conflict() {
-                    true => self.tolerance.judge(&input.path, error)?,
-                    false => return Err(error),
-                };
-            }
-            self.reported(at, report);
-            self.observer.progress(at + 1, self.inputs.len());
-        }
-        self.reject_empty_result()?;
-        let (parts, merged, mut losses) = sum.finish()?;
-        let (document, lost) = bridge::join(parts, &self.options.to_iprof)?;
-        lost.iter().for_each(|loss| losses.add(loss.kind, loss.count));
-        Ok(IprofMergeReport { document, merged, inputs: self.reports, bridged: true, losses: losses.into_vec() })
-    }
-
-    /// Refuses to make a profile of nothing.
-    fn reject_empty_result(&mut self) -> Result<()> {
-        let salvaged = self.options.salvage && self.tolerance.continues_after_error();
-        let is_added = |outcome: &InputOutcome| {
-            matches!(outcome, InputOutcome::Used) || (salvaged && matches!(outcome, InputOutcome::Failed(_)))
-        };
-        if self.reports.iter().any(|report| is_added(&report.outcome)) {
-            return Ok(());
-        }
-        let failed = self.reports.iter().filter(|report| matches!(report.outcome, InputOutcome::Failed(_))).count();
-        if failed > 0 {
-            let (failed, inputs) = (failed as u64, self.reports.len() as u64);
-            return Err(Error::new(ErrorKind::InputsFailed { failed, inputs }));
-        }
-        Err(Error::nothing_found("there is nothing to merge: every input is empty or not an iprof"))
-    }
-
-    fn weights(&mut self) -> Result<Vec<SectionWeights>> {
-        let scale = self.options.scale;
-        let weight = |input: &WeightedInput| {
-            let own = Weight::ratio(input.weight.get(), 1).unwrap_or_default();
-            scale.times(own).ok_or_else(|| Error::usage("the weight times the scale is too large").in_file(&input.path))
-        };
-        let weights = self.inputs.iter().map(weight).collect::<Result<Vec<Weight>>>()?;
-        if !self.options.normalize {
-            return Ok(weights.into_iter().map(SectionWeights::uniform).collect());
-        }
-        let mut read = self.options.read.clone();
-        read.accept_errors |= self.tolerance.continues_after_error();
-        read.salvage |= self.options.salvage && self.tolerance.continues_after_error();
-        let mut totals = Vec::new();
-        for (input, weight) in self.inputs.iter().zip(weights) {
-            let total = open_iprof(input).and_then(|stream| SectionTotals::read_from(stream, &read));
-            let total = match total {
-                Ok(total) => total,
-                Err(error) => {
-                    // The outcome is reported when the input is read for adding.
-                    self.tolerance.judge(&input.path, error)?;
-                    SectionTotals::default()
-                }
-            };
-            totals.push((weight, total));
-        }
-        Ok(SectionWeights::normalized(&totals))
-    }
+/// Joins the merged parts to one document.
+fn join(parts: PartsMerger, options: &ToIprofOptions) -> Result<(Document, iprof::MergeReport, Vec<Loss>)> {
+    let (parts, merged, mut losses) = parts.finish()?;
+    let (document, lost) = bridge::join(parts, options)?;
+    lost.iter().for_each(|loss| losses.add(loss.kind, loss.count));
+    Ok((document, merged, losses.into_vec()))
 }

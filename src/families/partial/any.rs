@@ -1,9 +1,10 @@
 //! A partial merge of any family.
 
 use crate::call_chains::StackTable;
+use crate::driver::FailedMerge;
 use crate::error::{Error, Result};
+use crate::families::merge::MergeReport;
 use crate::families::merge::iprof::{IprofMergeReport, merge_iprof_files};
-use crate::families::merge::{MergeReport, Silent};
 use crate::families::partial::options::PartialOptions;
 use crate::families::partial::stored_inputs::{StoredFamily, found_of, keep_inputs, kept_inputs};
 use crate::families::stack_files;
@@ -188,7 +189,7 @@ impl Partial {
     ///
     /// # Errors
     ///
-    /// The errors of the family's merge.
+    /// The errors of the merge of the family; for iprof files, that of the first input that failed.
     pub fn finish(&self, options: &PartialOptions) -> Result<Finished> {
         match self {
             Self::Instr(sums) => finish(sums, &options.instr).map(Finished::Instr),
@@ -197,7 +198,8 @@ impl Partial {
                 let mut iprof = options.iprof.clone();
                 iprof.found.extend(found_of(kept));
                 let inputs = kept_inputs(kept, options.limits())?;
-                merge_iprof_files(&inputs, &iprof, &mut Silent).map(Finished::Iprof)
+                let report = merge_iprof_files(&inputs, &iprof, &mut |_, _| {});
+                report.map(Finished::Iprof).map_err(FailedMerge::into_first_failure)
             }
             Self::Stacks(kept) => {
                 let inputs = kept_inputs(kept, options.limits())?;

@@ -5,7 +5,7 @@ use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::error::Result;
 use crate::families::memprof::{merge_memory_files, write_yaml_file};
 use crate::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
-use crate::families::merge::{FailureMode, InputOutcome, MergeOptions, Silent, merge_files};
+use crate::families::merge::{FailedMerge, FailureMode, InputOutcome, MergeOptions, merge_files};
 use crate::families::partial;
 use crate::families::stack_files::{StackMergeOptions, merge_pprof, merge_tables};
 use crate::input::WeightedInput;
@@ -145,7 +145,7 @@ fn merge_samples(inputs: &[WeightedInput], out: &Path) -> Result<()> {
 fn merge_iprof(inputs: &[WeightedInput], out: &Path) -> Result<()> {
     let mut options = IprofMergeOptions::default();
     options.read.threads = ONE_THREAD;
-    let report = merge_iprof_files(inputs, &options, &mut Silent)?;
+    let report = merge_iprof_files(inputs, &options, &mut |_, _| {}).map_err(FailedMerge::into_first_failure)?;
     let mut write = iprof::WriteOptions::default();
     write.threads = ONE_THREAD;
     output::replace_with(out, |out| iprof::write_to(&report.document, &write, out))

@@ -1,8 +1,8 @@
 //! The outcome of a merge and of each input.
 
-use crate::driver::{Facts, FactsRequest};
-use crate::driver::{InputOutcome, InputReport, InputVersion};
-use crate::error::{Error, ErrorKind, Result};
+use crate::driver::report::kind_conflict;
+use crate::driver::{Facts, FactsRequest, InputOutcome, InputReport, InputVersion};
+use crate::error::{Error, Result};
 use crate::instr::SharedKind;
 use crate::instr::SoftError;
 use crate::instr::cross_release::Origins;
@@ -113,22 +113,10 @@ impl MergeReport {
     /// The first kind conflict if [`MergeOptions::reports_kind_conflict`]; an error for failed inputs if
     /// `options.failure_mode` does not allow them.
     pub fn verdict(&self, options: &MergeOptions) -> Result<()> {
-        match self.kind_conflict().filter(|_| options.reports_kind_conflict()) {
+        match kind_conflict(&self.inputs).filter(|_| options.reports_kind_conflict()) {
             Some(conflict) => Err(conflict),
             None => options.failure_mode.verdict(self.failures().count(), self.inputs.len()),
         }
-    }
-
-    /// Returns the error of the first input whose kind conflicts with earlier ones.
-    fn kind_conflict(&self) -> Option<Error> {
-        self.failures().find_map(|(input, error)| {
-            let ErrorKind::KindConflict { detail } = error.kind() else { return None };
-            let conflict = Error::kind_conflict(detail.clone()).in_file(&input.input.path);
-            Some(match error.hint() {
-                Some(hint) => conflict.with_hint(hint.clone()),
-                None => conflict,
-            })
-        })
     }
 
     /// Returns the facts about the records that are written.

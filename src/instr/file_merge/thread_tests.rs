@@ -2,7 +2,7 @@
 //! ThreadSanitizer and Miri run this module too (see docs/internals/testing.md).
 
 use crate::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
-use crate::families::merge::{MergeOptions, Silent, merge_files};
+use crate::families::merge::{MergeOptions, merge_files};
 use crate::families::partial::{Finished, Partial, PartialOptions};
 use crate::input::{Family, Input, WeightedInput};
 use crate::instr::encode::{OutputFormat, WriteOptions, encode};
@@ -125,7 +125,7 @@ fn iprof_files() {
     assert_alike("iprof", |threads| {
         let mut options = IprofMergeOptions::default();
         options.read.threads = threads;
-        written(&merge_iprof_files(&inputs, &options, &mut Silent).unwrap().document, threads)
+        written(&merge_iprof_files(&inputs, &options, &mut |_, _| {}).unwrap().document, threads)
     });
 }
 

@@ -8,6 +8,7 @@
 //! [`First`](BranchClash::First). Merging in stages gives the same as merging at once as long as nothing was resolved
 //! ([`Keep`](BranchClash::Keep)).
 
+use crate::cancel::Cancel;
 use crate::digits::number_of;
 use crate::error::{Error, Result, Warning};
 use crate::hint::Hint;
@@ -30,11 +31,20 @@ mod sites;
 mod weight;
 
 /// How profiles are combined.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct MergeOptions {
     /// The treatment of inputs that disagree about a branch. Default: [`BranchClash::Heavier`].
     pub branch_clash: BranchClash,
+    /// Cancels the merge.
+    pub cancel: Cancel,
+}
+
+impl MergeOptions {
+    /// Returns options with this policy for inputs that disagree about a branch.
+    pub(crate) fn resolving(branch_clash: BranchClash) -> Self {
+        Self { branch_clash, ..Self::default() }
+    }
 }
 
 /// The weights of an input: one factor a section.
@@ -108,13 +118,19 @@ impl Merger {
     }
 
     /// Adds a document.
-    pub fn add(&mut self, document: &Document, weights: &SectionWeights) {
+    ///
+    /// # Errors
+    ///
+    /// Cancelled; part of the document was added then.
+    pub fn add(&mut self, document: &Document, weights: &SectionWeights) -> Result<()> {
+        let cancel = self.options.cancel.clone();
         let mapping = self.map_tables(&document.tables, None);
         let mut adding = Adding { merger: self, weights: *weights, mapping: Some(mapping) };
-        replay(document, &mut adding);
+        replay(document, &mut adding, &cancel)?;
         let mapping = adding.mapping.take().unwrap_or_default();
         let extras = document.extras.iter().map(|(place, members)| (*place, members.clone()));
         self.add_frame(document.version, document.instanceof_spelling, &document.layout, extras, &mapping);
+        Ok(())
     }
 
     /// Adds a file from a stream, which is never in memory as a whole.
@@ -127,9 +143,9 @@ impl Merger {
         let mut adding = Adding::new(self, *weights);
         let mut reading = read_stream(stream, options, &mut adding).accepted(options)?;
         adding.finish(&mut reading);
-        let has_members = reading.layout.iter().any(|member| matches!(member, TopMember::Other(..)));
-        let is_empty = reading.valid_entries() == 0 && !has_members;
-        Ok(Added { findings: reading.findings, is_empty })
+        let members = reading.layout.iter().filter(|member| matches!(member, TopMember::Other(..))).count();
+        let records = reading.valid_entries() + members as u64;
+        Ok(Added { findings: reading.findings, records })
     }
 
     /// Types and methods of an input. The first one keeps its ids; later ones
@@ -242,10 +258,10 @@ impl Merger {
     /// # Errors
     ///
     /// When branch lists clash and the policy is [`BranchClash::Error`]; when
-    /// nothing was added.
+    /// nothing was added; cancelled.
     pub fn finish(self) -> Result<(Document, MergeReport)> {
         let Some(version) = self.version else { return Err(Error::nothing_found("there are no profiles to merge")) };
-        let policy = self.options.branch_clash;
+        let (policy, cancel) = (self.options.branch_clash, self.options.cancel);
         let mut report = MergeReport { dropped_entry_members: self.dropped_entry_members, ..MergeReport::default() };
         let (contexts, tables) = (self.contexts, Arc::unwrap_or_clone(self.tables));
         report.shares_no_method = self.declaring > 1 && tables.methods().count() == self.declared;
@@ -256,6 +272,9 @@ impl Merger {
         });
         let branch_sites = self.branches.len();
         let conditionals = self.branches.into_entries(|context, lists, push| {
+            if cancel.is_cancelled() {
+                return;
+            }
             let resolved = branches::resolve(lists, policy);
             saturated[SectionKind::Conditional.index()] += resolved.saturated;
             if resolved.clashes > 0 {
@@ -265,6 +284,7 @@ impl Merger {
             }
             resolved.lists.iter().for_each(|rows| push(rows));
         });
+        cancel.check()?;
         if policy == BranchClash::Error && report.clashed_sites > 0 {
             let example = report.clash_example.unwrap_or_default();
             let detail = format!("branch lists clash at {}, first {example}", number_of(report.clashed_sites, "site"));
@@ -279,6 +299,7 @@ impl Merger {
         sections.conditionals = conditionals;
         [sections.call_counts, sections.samples] = self.counts.map(counts);
         [sections.virtual_invokes, sections.monitors, sections.instanceofs] = self.types.map(types);
+        cancel.check()?;
         document.instanceof_spelling = self.spelling;
         document.extras = self.extras;
         if document.sections.conditionals.len() != branch_sites {
@@ -370,8 +391,8 @@ impl Sink for Adding<'_> {
 pub struct Added {
     /// Faults and unusual content.
     pub findings: Findings,
-    /// Whether the file counts nothing: it has no entry, and no member that the format does not know.
-    pub is_empty: bool,
+    /// The number of entries, and of members that are not part of the format. A file without any counts nothing.
+    pub records: u64,
 }
 
 /// Merges documents in memory, each with its weight.
@@ -385,7 +406,7 @@ pub fn merge<'d>(
 ) -> Result<(Document, MergeReport)> {
     let mut merger = Merger::new(options);
     for (document, weight) in documents {
-        merger.add(document, &SectionWeights::uniform(weight));
+        merger.add(document, &SectionWeights::uniform(weight))?;
     }
     merger.finish()
 }

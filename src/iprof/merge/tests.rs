@@ -1,6 +1,9 @@
+use crate::error::ErrorKind;
 use crate::iprof::merge::*;
 use crate::iprof::{BranchRow, TypeHandle, WriteOptions, canonical, canonical_with, read, write};
 use proptest::prelude::*;
+use std::cell::Cell;
+use std::num::NonZeroUsize;
 
 fn document(text: &str) -> Document {
     read(text.as_bytes(), &ReadOptions::default()).unwrap().0
@@ -61,7 +64,7 @@ fn clashes_are_counted_and_may_fail_the_merge() {
     let (merged, report) = merge([(&one, Weight::ONE), (&other, Weight::ONE)], MergeOptions::default()).unwrap();
     assert_eq!((report.clashed_sites, report.clash_example.as_deref()), (1, Some("A.m():4")));
     assert_eq!(merged.sections.conditionals.entry(0).1[0].count, 5);
-    let strict = MergeOptions { branch_clash: BranchClash::Error };
+    let strict = MergeOptions::resolving(BranchClash::Error);
     let error = merge([(&one, Weight::ONE), (&other, Weight::ONE)], strict).unwrap_err();
     assert!(error.to_string().contains("A.m():4"), "{error}");
 }
@@ -81,6 +84,45 @@ fn normalizing_lets_a_short_run_count_as_much_as_a_long_one() {
         merger.add_from(input.as_bytes(), &ReadOptions::default(), &weights).unwrap();
     }
     assert_eq!(merger.finish().unwrap().0.sections.call_counts[0].count, 2000);
+}
+
+/// A text that cancels the merge once its beginning was read.
+struct CancelsEarly<'a> {
+    text: &'a [u8],
+    left: &'a Cell<usize>,
+    cancel: Cancel,
+}
+
+impl Read for CancelsEarly<'_> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.text.read(out)?;
+        self.left.set(self.text.len());
+        if self.text.len() < 2_800_000 {
+            self.cancel.cancel();
+        }
+        Ok(read)
+    }
+}
+
+#[test]
+fn cancelling_ends_the_reading_of_a_large_file() {
+    let entries: Vec<String> = (0..80_000).map(|at| format!(r#"{{"ctx":"3:0<3:{at}","records":[{at}]}}"#)).collect();
+    let text = format!(r#"{{"version":"1.0.0",{HEAD},"callCountProfiles":[{}]}}"#, entries.join(",\n"));
+    assert!(text.len() > 3_000_000, "{}", text.len());
+    for threads in [1, 2] {
+        let (left, mut options) = (Cell::new(0), ReadOptions::default());
+        options.threads = NonZeroUsize::new(threads);
+        let stream = CancelsEarly { text: text.as_bytes(), left: &left, cancel: options.cancel.clone() };
+        let mut merger = Merger::new(MergeOptions::default());
+        let error = merger.add_from(stream, &options, &SectionWeights::default()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
+        assert!(left.get() > 1_000_000, "only {} bytes were not read", left.get());
+    }
+    let document = document(&text);
+    let options = MergeOptions::default();
+    options.cancel.cancel();
+    let error = Merger::new(options).add(&document, &SectionWeights::default()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
 }
 
 prop_compose! {
@@ -134,7 +176,7 @@ prop_compose! {
 }
 
 fn merged(documents: &[&Document], branch_clash: BranchClash) -> Document {
-    let options = MergeOptions { branch_clash };
+    let options = MergeOptions::resolving(branch_clash);
     merge(documents.iter().map(|document| (*document, Weight::ONE)), options).unwrap().0
 }
 
@@ -236,7 +278,7 @@ proptest! {
 
     #[test]
     fn a_weight_equals_that_number_of_copies(a in any_document(), b in any_document(), weight in 1u64..4) {
-        let keep = MergeOptions { branch_clash: BranchClash::Keep };
+        let keep = MergeOptions::resolving(BranchClash::Keep);
         let weighted = merge([(&a, Weight::ratio(weight, 1).unwrap()), (&b, Weight::ONE)], keep).unwrap().0;
         let mut copies = vec![&a; weight as usize];
         copies.push(&b);

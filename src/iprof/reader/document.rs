@@ -68,6 +68,7 @@ pub(crate) fn read_stream<S: Sink>(stream: impl Read, options: &ReadOptions, sin
 
 /// Like [`read_stream`], but from a window.
 pub(crate) fn read_with<S: Sink>(window: &mut Window<'_>, options: &ReadOptions, sink: &mut S) -> Reading {
+    window.cancel = options.cancel.clone();
     let known = sink.known_tables().map(KnownTables::new);
     let reading = Reading::default();
     let mut reader = Reader {
@@ -378,6 +379,7 @@ impl<S: Sink> Reader<'_, S> {
                 continue;
             }
             let mut window = Window::from_part(&text, base, self.options.limits.json_depth);
+            window.cancel = self.options.cancel.clone();
             self.parse_value(&part, &[], &mut window)?;
         }
         Ok(())
@@ -413,6 +415,10 @@ impl<S: Sink> Reader<'_, S> {
 impl<S: Sink> Reader<'_, S> {
     /// Reads what waits for its tables, and reports how the text ended.
     fn conclude(mut self, window: &Window<'_>, mut end: Result<(), StopReason>) -> Reading {
+        if end == Err(StopReason::Cancelled) {
+            self.reading.unreadable = true;
+            return self.reading;
+        }
         if !matches!(end, Err(StopReason::Refused | StopReason::OutOfMemory)) {
             let early = self.read_early();
             end = end.and(early);
@@ -439,6 +445,7 @@ impl<S: Sink> Reader<'_, S> {
         }
         match end {
             Ok(()) | Err(StopReason::Refused) => {}
+            Err(StopReason::Cancelled) => self.reading.unreadable = true,
             Err(StopReason::OutOfMemory) => {
                 self.report(Code::Unreadable, "$", window.offset(), "$", "reading stopped: out of memory");
                 self.reading.unreadable = true;

@@ -309,6 +309,9 @@ fn read_in_pieces<S: Sink>(
     std::thread::scope(|scope| {
         let mut line = Line::new(scope, parser, threads, window.offset());
         loop {
+            if window.cancel.is_cancelled() {
+                return Err(StopReason::Cancelled);
+            }
             line.fill(window);
             let whole = match line.turns.take() {
                 Some(mut piece) => {

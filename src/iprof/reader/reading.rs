@@ -1,5 +1,6 @@
 //! The options of reading, and its result apart from the entries.
 
+use crate::cancel::Cancel;
 use crate::error::Result;
 use crate::iprof::document::{Extras, InstanceofSpelling, TopMember, Version};
 use crate::iprof::findings::{Findings, Verdict, refusal};
@@ -34,6 +35,8 @@ pub struct ReadOptions {
     pub join_sections: bool,
     /// Stop at the first member after something that a writer would spell in another way. Default: `false`.
     pub(crate) only_as_written: bool,
+    /// Ends the reading early.
+    pub cancel: Cancel,
     /// Threads that parse a large section; `None` asks the machine. The result does not depend on it.
     pub threads: Option<NonZeroUsize>,
 }
@@ -105,8 +108,9 @@ impl Reading {
     ///
     /// # Errors
     ///
-    /// The first finding that is an error.
+    /// The first finding that is an error; cancelled.
     pub(crate) fn accepted(self, options: &ReadOptions) -> Result<Self> {
+        options.cancel.check()?;
         let refused = self.findings.first_error();
         if self.unreadable || (refused.is_some() && !options.accept_errors) {
             return Err(refusal(refused, self.version_text.as_deref()));

@@ -62,7 +62,7 @@ pub fn read_statistics<R: Read>(
         return Ok(statistics.of_file(reading));
     }
     drop(collector);
-    let mut merger = Merger::new(MergeOptions { branch_clash: BranchClash::Union });
+    let mut merger = Merger::new(MergeOptions::resolving(BranchClash::Union));
     let mut joiner = Joiner {
         collector: Collector::new(options)?,
         adding: Adding::new(&mut merger, SectionWeights::default()),
@@ -155,11 +155,11 @@ impl Sink for Joiner<'_, '_> {
 ///
 /// Usage when no method matches `callers` or `callees`.
 pub fn statistics(document: &Document, options: &StatisticsOptions) -> Result<Statistics> {
-    let mut merger = Merger::new(MergeOptions { branch_clash: BranchClash::Union });
-    merger.add(document, &SectionWeights::default());
+    let mut merger = Merger::new(MergeOptions::resolving(BranchClash::Union));
+    merger.add(document, &SectionWeights::default())?;
     let (joined, _) = merger.finish()?;
     let mut collector = Collector::new(options)?;
-    replay(&joined, &mut collector);
+    replay(&joined, &mut collector, &options.read.cancel)?;
     let mut statistics = collector.finish(&joined.tables)?;
     statistics.version = Some(document.version.to_string());
     Ok(statistics)

@@ -9,7 +9,6 @@ use crate::validate::refuse;
 use profbridge::Result;
 use profbridge::families::OutputForm;
 use profbridge::families::merge::iprof::IprofMergeOptions;
-use profbridge::families::partial::{StoredFamily, open_kept};
 use profbridge::instr::Release;
 use std::num::NonZeroUsize;
 
@@ -38,14 +37,9 @@ impl MergeArgs {
         if self.partial {
             refuse(&later, "not for partial merges", "use it when you finish the merge")?;
         }
-        let opened = open_kept(work.inputs, StoredFamily::Iprof, self.allow_duplicates, &options.read.limits)?;
-        if let Some((inputs, found)) = &opened {
-            document.name_inputs(inputs);
-            options.found.extend(found.iter().cloned());
-        }
         let merge = IprofMerge {
-            inputs: opened.map_or(work.inputs.into(), |(inputs, _)| inputs.into()),
-            partial: self.partial.then_some(work.inputs),
+            inputs: work.inputs,
+            partial: self.partial,
             output: &self.output,
             options,
             write: &self.iprof_write,

@@ -4,14 +4,15 @@ use super::arguments::{MergeArgs, MergeWork};
 use crate::bridged;
 use crate::console;
 use crate::cross_release;
+use crate::iprof_merge::{self, findings_of, print_input, report_failure};
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::merge_report::{note_input, print_warnings};
 use crate::plural::number_of;
 use crate::target::ResolvedTarget;
-use profbridge::families;
-use profbridge::families::merge::mixed::{MixedOptions, MixedSum, is_document, merge_mixed};
-use profbridge::families::{Facts, FactsRequest, InputOutcome, WriteOptions, inputs};
+use profbridge::families::merge::iprof::IprofMergeOptions;
+use profbridge::families::merge::mixed::{MixedSum, is_document, merge_mixed};
+use profbridge::families::{self, Facts, FactsRequest, WriteOptions, inputs};
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::instr::cross_release::Finding;
 use profbridge::instr::encode::facts_of;
@@ -36,25 +37,26 @@ impl MergeArgs {
             self.refuse_filters_of_iprof()?;
         }
         let mut target = self.target(inputs)?;
-        let mut options = MixedOptions::default();
+        let mut options = IprofMergeOptions::default();
         options.llvm = self.merge_options(target.target.release, form)?;
-        options.iprof = crate::limits::iprof_options();
+        options.read = crate::limits::iprof_options();
+        options.read.threads = NonZeroUsize::new(self.num_threads);
+        options.failure_mode = self.failure_mode.into();
+        options.salvage = self.salvage;
         options.llvm.keep_vtable_names |= family == Family::Iprof;
         options.trust = self.bridge.trust();
         if !self.quiet {
             console::status(&announcement(inputs, family));
         }
         let progress = console::Progress::new("merging", self.quiet);
-        let sum = merge_mixed(inputs, &options, &mut |done, total| progress.update(done, total))?;
+        let sum = merge_mixed(inputs, &options, &mut |done, total| progress.update(done, total));
         progress.finish();
+        let sum = sum.map_err(|failed| report_failure(failed, &options, document))?;
         print_warnings(&sum.llvm, &options.llvm, self.quiet);
-        for outcome in &sum.documents {
-            if let InputOutcome::Failed(error) = outcome {
-                console::error_as_warning(error);
-            }
+        for (at, report) in sum.documents.iter().enumerate() {
+            print_input(report, findings_of(&sum.findings, at), self.quiet);
         }
-        note_all(document, inputs, &sum, options.llvm.salvage);
-        sum.llvm.verdict(&options.llvm)?;
+        note_all(document, inputs, &sum, options.salvage);
         let mut origins = sum.llvm.origins();
         if sum.documents_used() > 0 {
             origins.add_unknown();
@@ -106,8 +108,8 @@ struct CrossedProfile {
 struct BridgedSum<'a> {
     arguments: &'a MergeArgs,
     work: &'a MergeWork<'a>,
-    options: MixedOptions,
-    /// The number of used inputs.
+    options: IprofMergeOptions,
+    /// Inputs that were used.
     used: usize,
     result: AdaptedProfile,
     /// Data that could not be converted.
@@ -121,7 +123,7 @@ impl Sum for BridgedSum<'_> {
 
     fn total_of(&self, input: &Input) -> Result<u128> {
         match is_document(input) {
-            true => inputs::iprof_total(input, &self.options.iprof),
+            true => inputs::iprof_total(input, &self.options.read),
             false => inputs::instr_total(input, &self.options.llvm.read),
         }
     }
@@ -186,14 +188,14 @@ fn announcement(inputs: &[WeightedInput], target: Family) -> String {
     format!("converting {llvm} and {iprof} to {result}")
 }
 
-/// Records the outcomes of the inputs. A document that cannot be read ends the merge.
+/// Records the outcome of the inputs.
 fn note_all(document: &mut MergeDocument, inputs: &[WeightedInput], sum: &MixedSum, salvage: bool) {
-    let (mut reports, mut documents) = (sum.llvm.inputs.iter(), sum.documents.iter());
-    for (at, input) in inputs.iter().enumerate() {
-        if is_document(input) {
-            documents.next().into_iter().for_each(|outcome| document.note_outcome(at, outcome));
-        } else if let Some(report) = reports.next() {
-            note_input(document, at, report, salvage);
+    let reports = sum.inputs(inputs);
+    document.name_inputs(reports.iter().map(|report| &report.input));
+    for (at, report) in reports.into_iter().enumerate() {
+        match is_document(&report.input) {
+            true => iprof_merge::note_input(document, at, report, salvage),
+            false => note_input(document, at, report, salvage),
         }
     }
     document.warn(&sum.warnings);
