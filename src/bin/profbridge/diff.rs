@@ -29,19 +29,19 @@ numbers only to follow a trend.
 Sampled stacks, and an iprof with sampled stacks, are compared by whole stack and by running
 method.
 
-Sample profiles are compared by place (a line location in its calling context), by entry count, by
-function wherever it was inlined, and by call target.
+Sample profiles are compared by place (a line location in its calling context), by entry count,
+by function wherever it was inlined, and by call target.
 
-Thresholds: --fail-below checks the overlap of all sections, each weighted by its share of the events
-(total); the smallest overlap of a section (smallest); or the overlap of a section:
+Thresholds: --fail-below checks the overlap of all sections, each weighted by its share of the
+events (total); the smallest overlap of a section (smallest); or the overlap of a section:
   LLVM instrumentation profiles  counters, indirect-call-targets, memop-sizes, vtables
   LLVM memory profiles           memory-bytes, allocations
   LLVM sample profiles           places, entries, functions, call-targets, virtual-tables
   iprof                          call-counts, conditionals, virtual-invokes, monitors, samples, instanceofs
   sampled stacks                 stacks, methods
 
-Exit code: 0 for success; 1 if the files cannot be compared; 2 for usage errors; 3 if an overlap is below
---fail-below.
+Exit code: 0 for success; 1 if the files cannot be compared; 2 for usage errors; 3 if an overlap
+is below --fail-below.
 
 Examples:
   profbridge diff before.iprof after.iprof

@@ -21,21 +21,20 @@ use std::process::ExitCode;
 
 /// Report how much of a profile a new build can still use
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Compilers ignore records that no longer match the code. NEW is the new build: a program or shared
-library compiled with the same instrumentation as the profile, a raw or indexed profile that it
-wrote, or a file with a coverage map. For sample profiles it is a program with symbols, debug info
-or pseudo-probes, or another sample profile; for iprof a newer iprof, a jar, or a directory of classes.
+#[command(after_help = "Compilers ignore records that no longer match the code. NEW is the new build: a program or
+shared library compiled with the same instrumentation as the profile, a raw or indexed profile
+that it wrote, or a file with a coverage map. For sample profiles it is a program with symbols,
+debug info or pseudo-probes, or another sample profile; for iprof a newer iprof, a jar, or a
+directory of classes.
 
-Exit code: 0 for success; 1 if a file cannot be read or compared; 2 for usage errors; 3 if a share is
-below --fail-below.
+Exit code: 0 for success; 1 if a file cannot be read or compared; 2 for usage errors; 3 if a
+share is below --fail-below.
 
 Examples:
   profbridge fit app.profdata --against build/app-instrumented
   profbridge fit app.profdata --against new.profraw --fail-below used-counts=0.9,used-functions=0.8
   profbridge fit app.profdata --against build/app --write-remapping names.txt
-  profbridge fit default.iprof --against app.jar --prune -o pruned.iprof"
-)]
+  profbridge fit default.iprof --against app.jar --prune -o pruned.iprof")]
 pub(crate) struct FitArgs {
     /// The profile
     #[arg(value_name = "PROFILE")]

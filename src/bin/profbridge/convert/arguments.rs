@@ -36,10 +36,10 @@ use std::path::PathBuf;
 A coverage map in a binary has its own version, which converting the profile does not change:
 llvm-cov must be new enough for the binary.
 
-Without --for, --format-version and PROFBRIDGE_FOR, the target is the compiler that wrote the input,
-as far as its version shows it: raw version 8 means LLVM 14, 9 LLVM 18, 10 LLVM 19, 11 LLVM 23; an
-indexed version means the first release that writes it; text and iprof mean LLVM 22. Of several
-inputs the newest counts.")]
+Without --for, --format-version and PROFBRIDGE_FOR, the target is the compiler that wrote the
+input, as far as its version shows it: raw version 8 means LLVM 14, 9 LLVM 18, 10 LLVM 19, 11
+LLVM 23; an indexed version means the first release that writes it; text and iprof mean LLVM 22.
+Of several inputs the newest counts.")]
 pub(crate) struct ConvertArgs {
     /// The profile to convert, or several sources of stacks to add; `-` is standard input
     #[arg(value_name = "FILE", required = true)]

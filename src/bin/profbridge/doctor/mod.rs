@@ -24,8 +24,8 @@ use std::process::ExitCode;
 directory of rustc, and in the places given by LLVM_PROFDATA, RUST_LLVM_PROFDATA, JAVA_HOME and
 GRAALVM_HOME, and runs each to get its version. No other command starts programs.
 
-For programs, libraries, object files or archives, prints the profiles that each writes and can use,
-the installed tools that read them, and advice.
+For programs, libraries, object files or archives, prints the profiles that each writes and can
+use, the installed tools that read them, and advice.
 
 Exit code: 0 for success, also if something should be changed; 1 for failure; 2 for usage errors.
 

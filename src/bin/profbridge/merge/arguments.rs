@@ -35,13 +35,13 @@ use std::path::{Path, PathBuf};
   profbridge merge -o default.pgo --drop-addresses --max-bytes=2000000 week/*.pprof
   find . -name '*.profraw' | profbridge merge --sparse -f - -o app.profdata
 
-Without --for, --format-version and PROFBRIDGE_FOR, the target is the compiler that wrote the inputs,
-as far as their versions show it: raw version 8 means LLVM 14, 9 LLVM 18, 10 LLVM 19, 11 LLVM 23; an
-indexed version means the first release that writes it; text and iprof mean LLVM 22. Of several
-inputs the newest counts.
+Without --for, --format-version and PROFBRIDGE_FOR, the target is the compiler that wrote the
+inputs, as far as their versions show it: raw version 8 means LLVM 14, 9 LLVM 18, 10 LLVM 19, 11
+LLVM 23; an indexed version means the first release that writes it; text and iprof mean LLVM 22.
+Of several inputs the newest counts.
 
-Exit code: 0 for success; 1 if inputs cannot be read or there is nothing to write; 2 for usage errors;
-3 if a threshold fails. Nothing is written unless the exit code is 0.")]
+Exit code: 0 for success; 1 if inputs cannot be read or there is nothing to write; 2 for usage
+errors; 3 if a threshold fails. Nothing is written unless the exit code is 0.")]
 pub(crate) struct MergeArgs {
     /// Profiles, directories, or `-` for standard input
     #[arg(value_name = "FILE")]
