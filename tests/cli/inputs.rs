@@ -425,7 +425,7 @@ fn nothing_to_compare_or_draw_is_an_error() {
         assert_eq!(folder.names(), ["a.proftext", "c", "f.iprof"], "{line}");
     }
     let said = refused(2, &folder, "overlap f.iprof f.iprof");
-    assert!(said.contains("`profbridge diff` compares iprof files"), "{said}");
+    assert!(said.contains("use `profbridge diff` to compare iprof files"), "{said}");
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn programs_without_instrumentation_are_refused_with_advice() {
         &elf(&[part(".text", vec![0; 16])]),
         "the program has no data records (__llvm_prf_data) and no coverage map",
     );
-    refusal(&elf(&[]), "hint: the program is stripped, or was never instrumented");
+    refusal(&elf(&[]), "hint: compile the new build with -fprofile-generate");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn records_of_no_known_layout_are_refused() {
         "names chunk needs 100 bytes",
     );
     let bomb = [0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0].to_vec();
-    refusal(&elf(&[part("__llvm_prf_data", data), part("__llvm_prf_names", bomb)]), "cannot hold the promised");
+    refusal(&elf(&[part("__llvm_prf_data", data), part("__llvm_prf_names", bomb)]), "cannot contain the declared");
 }
 
 #[test]

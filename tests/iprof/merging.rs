@@ -92,7 +92,7 @@ fn every_damaged_input_is_reported() {
     std::fs::copy(folder.join("c.iprof"), folder.join("e.iprof")).expect("copied");
     for threads in ["1", "4"] {
         let merge = ["merge", "c.iprof", "a.iprof", "e.iprof", "b.iprof", "-o", "x.iprof", "-j", threads];
-        let said = said(&run(folder, &merge), 1);
+        let said = stderr_of(&run(folder, &merge), 1);
         for words in ["warning: c.iprof: ", "warning: e.iprof: ", "2 of 4 inputs cannot be read"] {
             assert!(said.contains(words), "{said}");
         }

@@ -357,7 +357,7 @@ fn check_info_and_show_know_a_part() {
     assert!(changed(bytes).contains("checksum"), "damage");
     let mut bytes = read();
     bytes.extend_from_slice(b"more");
-    assert!(changed(bytes).contains("belong to nothing"), "foreign bytes");
+    assert!(changed(bytes).contains("follow the profile and are ignored"), "foreign bytes");
     // A pipe is an error; it is not merged as an ordinary profile.
     let script = format!("cat part.profdata | {} merge - -o x.profdata", env!("CARGO_BIN_EXE_profbridge"));
     let piped = Command::new("sh").current_dir(folder.path()).args(["-c", &script]).output().expect("a shell");
@@ -482,7 +482,7 @@ fn a_profile_in_a_partial_merge_and_in_another_input_is_an_error() {
             let said = refused(folder, &[partial, &[first, second]].concat());
             let error = format!("error: {second} and {first} both contain {name}, which would be counted twice\n");
             assert!(said.starts_with(&error), "{said}");
-            assert!(said.contains("--allow-duplicates counts it twice"), "{said}");
+            assert!(said.contains("use --allow-duplicates to count it twice"), "{said}");
             succeed(folder, &[partial, &["--allow-duplicates", first, second, "-o", "yes.profdata"]].concat());
         }
     }

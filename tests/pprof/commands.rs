@@ -31,7 +31,7 @@ fn check_reports_whether_go_accepts_a_profile() {
         said.contains("expected a sample type samples/count or cpu/nanoseconds, found alloc_objects/count"),
         "{said}"
     );
-    assert!(said.contains("hint: take a CPU profile"), "{said}");
+    assert!(said.contains("hint: record a CPU profile"), "{said}");
     // What is called as the compiler wants it is meant for it.
     folder.stderr_of("convert heap.pprof -o default.pgo");
     let (said, _) = folder.ends(3, "check default.pgo");
@@ -165,7 +165,7 @@ fn a_sum_is_trimmed_to_stacks_or_bytes() {
     assert!((800..=1000).contains(&size), "{size}");
     assert!(folder.shows("check few.pgo small.pgo").matches("pprof.go-takes").count() == 2);
     let said = folder.refuses("convert squares.pprof --max-stacks=3 -o few.collapsed");
-    assert!(said.contains("--max-stacks is for writing a pprof"), "{said}");
+    assert!(said.contains("--max-stacks is only for writing a pprof"), "{said}");
     let said = folder.fails("merge squares.pprof --max-stacks=3 --strict -o few.pprof");
     assert!(said.contains("those with the lowest values"), "{said}");
 }
@@ -229,7 +229,7 @@ fn flame_graphs_show_the_requested_samples() {
     assert!(said.contains("there are no stacks to draw"), "{said}");
     assert!(!folder.0.join("none.svg").exists());
     let said = folder.refuses("report a.collapsed --reverse -o a.html");
-    assert!(said.contains("are for flame graphs, not for the whole report"), "{said}");
+    assert!(said.contains("cannot be used for a full report"), "{said}");
 }
 
 #[test]

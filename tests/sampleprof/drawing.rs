@@ -126,7 +126,7 @@ fn check_follows_the_table_of_offsets_and_knows_the_program() {
     workspace.write("names.list", "main\n");
     workspace.run("profbridge convert inlined.prof --prof-sym-list names.list -o inlined.afdo");
     let valid = text(&workspace.run("profbridge check inlined.afdo").stdout);
-    assert!(valid.contains("sample.unlisted-function: foo: the list of the program's symbols"), "{valid}");
+    assert!(valid.contains("sample.unlisted-function: foo: the function is not in the profile symbol list"), "{valid}");
     let mut bytes = workspace.bytes("inlined.afdo");
     // The fourth row of the table of sections is that of the offsets: a number
     // of functions, then for each its name and where its record begins.

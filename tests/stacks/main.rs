@@ -3,7 +3,6 @@
 mod commands;
 mod dialects;
 mod drawing;
-mod drawing;
 mod gates;
 mod outline;
 mod perf;
