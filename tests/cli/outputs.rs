@@ -62,7 +62,9 @@ fn flame_graphs_reject_other_extensions() {
     }
     fs::write(folder.path("a.proftext"), ":ir\nmain\n1\n1\n5\n").unwrap();
     for name in ["c", "a.proftext"] {
-        folder.run(&["repair", name, "-o", "x.iprof"]).assert_refused(1, &["use `profbridge merge --failure-mode=warn --salvage`"]);
+        folder
+            .run(&["repair", name, "-o", "x.iprof"])
+            .assert_refused(1, &["use `profbridge merge --failure-mode=warn --salvage`"]);
     }
     // A document is all that standard output holds.
     let both = folder.run(&["merge", "a.proftext", "-o", "x.profdata", "--show", "--json"]);

@@ -149,7 +149,11 @@ const BINARIES: &[Row] = &[
         MALFORMED,
     ),
     ("target-out-of-range.binary", "section records, byte 0x1e: malformed: name 9 of 1", NAMES),
-    ("version-102.binary", "section header, byte 0xa: version 102 is not supported: supported versions are 103 and 104", VERSION),
+    (
+        "version-102.binary",
+        "section header, byte 0xa: version 102 is not supported: supported versions are 103 and 104",
+        VERSION,
+    ),
     (
         "version-105.binary",
         "section header, byte 0xa: version 105 is not supported: it was written by a release after LLVM 23; supported versions are 103 and 104",
