@@ -18,7 +18,7 @@ use std::num::NonZeroUsize;
 
 const FUNCTIONS: u64 = 20_000;
 const COUNTERS: u64 = 12;
-/// Every so many functions call through a pointer.
+/// The interval of functions that call through a pointer.
 const CALLERS: u64 = 8;
 /// Raw files of one program in the bench of the pipeline.
 const FILES: u64 = 20;

@@ -9,7 +9,7 @@
 //! give the same bytes.
 
 use profbridge::iprof::{
-    BranchRow, CountEntry, Document, Frame, MethodHandle, TypeCount, TypeHandle, WriteOptions, write_to,
+    BranchRow, CountEntry, Document, Frame, MethodHandle, TypeCount, TypeHandle, WriteOptions, Writer,
 };
 use std::fs::File;
 use std::io::BufWriter;

@@ -19,14 +19,14 @@ fn main() -> Result<()> {
         let WeightedInput { path, weight, .. } = argument.parse()?;
         let file = input::open(&path, input::Access::Read, &Limits::default())?;
         let mut reader = open_reader(&file, &options).map_err(|error| error.in_file(&path))?;
-        // Records that do not fit to those before are left out, and told here.
-        let mut tell = |record: RecordRef<'_>, outcome: AddOutcome| {
+        // Report records that do not match earlier records and are dropped.
+        let mut report = |record: RecordRef<'_>, outcome: AddOutcome| {
             if let Some(error) = outcome.error {
                 eprintln!("{}: {}: {error}", path.display(), record.name.escape_ascii());
             }
         };
         merger
-            .add_reader(reader.as_mut(), &InputOptions::weighted(weight.get()), &mut tell)
+            .add_reader(reader.as_mut(), &InputOptions::weighted(weight.get()), &mut report)
             .map_err(|error| error.in_file(&path))?;
     }
     let profile = merger.finish();

@@ -106,7 +106,7 @@ impl fmt::Display for GateOutcome {
         let name = self.words.as_deref().unwrap_or(&self.gate);
         let Some(found) = self.found else {
             let wanted = self.wanted;
-            return write!(f, "{name} cannot be told, and has to be {wanted}: there is nothing to count");
+            return write!(f, "cannot compute {name} (required: {wanted}): there is nothing to count");
         };
         match found {
             Amount::Share(share) => write!(f, "{name} is {}", self.rounded(share))?,
@@ -115,8 +115,8 @@ impl fmt::Display for GateOutcome {
         match (self.bound, self.passed) {
             (Bound::AtLeast, false) => write!(f, ", below {}", self.wanted),
             (Bound::AtMost, false) => write!(f, ", above {}", self.wanted),
-            (Bound::AtLeast, true) => write!(f, ", at least {} was asked for", self.wanted),
-            (Bound::AtMost, true) => write!(f, ", at most {} was asked for", self.wanted),
+            (Bound::AtLeast, true) => write!(f, " (minimum: {})", self.wanted),
+            (Bound::AtMost, true) => write!(f, " (maximum: {})", self.wanted),
         }
     }
 }
@@ -150,10 +150,7 @@ mod tests {
         let share = |bound, wanted, found| GateOutcome::share("total", bound, wanted, found).to_string();
         assert_eq!(share(Bound::AtLeast, 0.9, Some(0.89999)), "total is 0.8999, below 0.9");
         assert_eq!(share(Bound::AtMost, 0.5, Some(0.50001)), "total is 0.5001, above 0.5");
-        assert_eq!(
-            share(Bound::AtLeast, 0.9, None),
-            "total cannot be told, and has to be 0.9: there is nothing to count"
-        );
+        assert_eq!(share(Bound::AtLeast, 0.9, None), "cannot compute total (required: 0.9): there is nothing to count");
         let inputs = GateOutcome::count("inputs", 3, 1).hint_text("the number of inputs used");
         assert_eq!(inputs.to_string(), "the number of inputs used is 1, below 3");
         assert!(GateOutcome::count("inputs", 3, 3).passed && !inputs.passed);

@@ -132,7 +132,7 @@ impl Hint {
     pub fn image(build_id: Option<&str>) -> String {
         match build_id {
             Some(id) => format!("the unstripped image with build id {id}"),
-            None => "the unstripped image that ran".to_string(),
+            None => "the unstripped image that wrote the profile".to_string(),
         }
     }
 }
@@ -141,75 +141,76 @@ impl fmt::Display for Hint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Text(text) => text,
-            Self::RecordTime => "record CPU or wall-clock samples, or take the numbers as hits all the same",
-            Self::ReadPerfScript => "read it as what perf script prints, which glues them together",
-            Self::ChooseValue => "choose the value that is counted, or what each sample weighs",
-            Self::ChooseSort => "choose one sort of events, or let each sample weigh one",
-            Self::Check => "a check tells what a file is worth",
-            Self::CheckForMore => "a check tells more",
-            Self::ShowOrMergeMemory => "memory profiles are shown and merged as such",
-            Self::ConvertToLlvm => "it can be converted to an LLVM profile",
-            Self::ConvertToIprof => "it can be converted to an iprof",
+            Self::RecordTime => "record CPU or wall-clock samples, or treat these values as sample counts",
+            Self::ReadPerfScript => "read it as perf script output, which joins them",
+            Self::ChooseValue => "choose the sample type, or the weight of a sample",
+            Self::ChooseSort => "choose one event type, or give each sample the weight 1",
+            Self::Check => "check the file to list its problems",
+            Self::CheckForMore => "check the file for details",
+            Self::ShowOrMergeMemory => "use the operations for memory profiles",
+            Self::ConvertToLlvm => "convert it to an LLVM profile",
+            Self::ConvertToIprof => "convert it to an iprof",
             Self::ConvertToIprofFirst => "convert it to an iprof first",
-            Self::CompareAsIprof => "convert it to an iprof, which can be",
-            Self::ShowStacks => "its stacks can be shown and drawn",
-            Self::AllowFailures => "the others can be merged without them, and what is sound of these be kept",
-            Self::AllowEmpty => "it can be written all the same where an empty result is allowed",
-            Self::MergeOneKind => "merge inputs of one kind at a time",
-            Self::AllowLosses => "it can be written all the same where losses are allowed, which are then listed",
-            Self::AllowLeavingOut => "where losses are allowed these are left out and listed",
-            Self::AllowUnused => "it can be written all the same where losses are allowed",
-            Self::WholeWeights => "do not scale or normalize it, or drop the records by a canonical conversion",
-            Self::ProfileComesFirst => "the profile comes first, the new build second",
+            Self::CompareAsIprof => "convert it to an iprof, and compare that",
+            Self::ShowStacks => "show or draw its stacks",
+            Self::AllowFailures => "allow failures to merge the other inputs, or salvage the valid records of these",
+            Self::AllowEmpty => "allow an empty result to write it anyway",
+            Self::MergeOneKind => "merge each kind separately",
+            Self::AllowLosses => "allow losses to write it anyway and list the losses",
+            Self::AllowLeavingOut => "allow losses to drop and list these",
+            Self::AllowUnused => "allow losses to write it with a warning",
+            Self::WholeWeights => "do not scale or normalize it, or drop the records with a canonical conversion",
+            Self::ProfileComesFirst => "pass the profile first and the new build second",
             Self::UniteHashes => {
-                "for optimizing, hashes as the reading compiler has them unite them; coverage needs them as they are"
+                "for optimization, use the hashes of the target to merge them; for coverage, keep them unchanged"
             }
-            Self::ChooseNoVersion => "the compiler drops them: ask for no version of the format, or for 12",
-            Self::LinkWithBuildId => "link the program with a build id, or do without knowing that it is the same",
-            Self::AllowDuplicates => "leave one of them out, or allow duplicates to count it twice",
+            Self::ChooseNoVersion => "the compiler ignores these records; choose no format version, or 12",
+            Self::LinkWithBuildId => "link the program with a build id, or do not require one program",
+            Self::AllowDuplicates => "remove one of them, or allow duplicates to count it twice",
             Self::ReplaceFile => "choose another path, or force the replacement",
-            Self::DrawIt => "stacks can be drawn as one",
-            Self::ReportIt => "a report is one",
-            Self::MakeIprofOrShow => "name the output .iprof to make one; what is in a profile can be shown as JSON",
-            Self::ListReleases => "the table of releases has all that are known",
+            Self::DrawIt => "draw a flame graph instead",
+            Self::ReportIt => "write a report instead",
+            Self::MakeIprofOrShow => "name the output .iprof to write an iprof, or show the profile as JSON",
+            Self::ListReleases => "choose a toolchain from the release table",
             Self::NameLlvmRelease { newest } => {
-                return write!(f, "name its release of LLVM; llvm-{newest} is the newest that is known");
+                return write!(f, "use its LLVM release; the newest known release is llvm-{newest}");
             }
-            Self::ChooseFamily => "say which family to write, or name the output by it",
-            Self::MergeFirst => "merge several first",
-            Self::ReportFunctions => "a report shows its functions, and its memory profile where that is asked for",
+            Self::ChooseFamily => "choose the family of the output, or its file extension",
+            Self::MergeFirst => "merge the inputs first",
+            Self::ReportFunctions => "write a report of its functions, or of its memory profile",
             Self::ReportBranches => {
-                "the input holds neither samples nor call counts; a report shows branches and receivers"
+                "the input has no samples and no call counts; write a report of its branches and receivers"
             }
-            Self::Repair => "a check lists all findings, a repair keeps what is sound",
-            Self::RepairSalvage => "a repair that salvages keeps what stands before the error",
-            Self::RepairAssumeVersion => "a repair can take the file for version 1.0.0",
-            Self::RepairJoinSections => "a repair can join sections of one name",
-            Self::LayOutAnew => "only a conversion to iprof takes such a file, and lays its text out anew",
+            Self::Repair => "check the file to list all findings, or repair it to keep the valid entries",
+            Self::RepairSalvage => "repair the file with salvaging to keep the entries before the error",
+            Self::RepairAssumeVersion => "repair the file as version 1.0.0",
+            Self::RepairJoinSections => "repair the file to join sections with the same name",
+            Self::LayOutAnew => "convert it to iprof, which only rewrites the text layout of such a file",
             Self::ChooseSections => "choose the sections to write",
             Self::ResolveClashes => {
-                "say what becomes of lists that clash: the heavier, the first, their union, all, or none"
+                "choose a treatment of lists that clash: the heavier, the first, their union, all, or none"
             }
-            Self::ChooseTrusted => "somebody changed one and not the other: say which is right",
+            Self::ChooseTrusted => "they were edited separately; choose one of them",
             Self::NameProgram { build_ids } => {
-                return write!(f, "name the program; its build id is one of {}", build_ids.join(", "));
+                return write!(f, "pass the program; its build id is one of {}", build_ids.join(", "));
             }
-            Self::AllowDepth => "the limit of the depth of contexts can be raised",
-            Self::AllowFrames => "a fourth of the limit of inflated bytes is allowed, which can be raised",
+            Self::AllowDepth => "raise the limit of the context depth",
+            Self::AllowFrames => "raise the limit of inflated bytes, which allows a quarter as many frames",
             Self::GiveImage { part, build_id } => {
                 let image = Self::image(build_id.as_deref());
                 return match part {
-                    ImagePart::DebugInfo => write!(f, "give {image}, with debug info"),
-                    ImagePart::Sections => write!(f, "give {image}"),
+                    ImagePart::DebugInfo => write!(f, "pass {image}, with debug info"),
+                    ImagePart::Sections => write!(f, "pass {image}"),
                 };
             }
-            Self::GiveImageAsWell(_) => "give that image as well",
+            Self::GiveImageAsWell(_) => "pass that image also",
             Self::BuildForPart(ImagePart::DebugInfo) => {
-                "the image needs debug info and -profile-correlate=debug-info; with -profile-correlate=binary it tells \
-                 by its sections"
+                "build the image with debug info and -profile-correlate=debug-info; for -profile-correlate=binary, correlate \
+                 by sections"
             }
             Self::BuildForPart(ImagePart::Sections) => {
-                "the image needs -profile-correlate=binary; with -profile-correlate=debug-info it tells by its debug info"
+                "build the image with -profile-correlate=binary; for -profile-correlate=debug-info, correlate by \
+                 debug info"
             }
         })
     }

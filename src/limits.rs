@@ -42,23 +42,22 @@ impl Limits {
     ///
     /// A usage error for an unknown name, and for a number outside the range of the limit.
     pub fn set(&mut self, name: &str, value: u64) -> Result<()> {
-        let small = || {
-            u32::try_from(value).map_err(|_| Error::usage(format!("the limit {name} cannot be more than {}", u32::MAX)))
-        };
+        let small =
+            || u32::try_from(value).map_err(|_| Error::usage(format!("the limit {name} must be at most {}", u32::MAX)));
         match name {
             "inflated-bytes" => self.inflated_bytes = value,
             "inflate-ratio" => self.inflate_ratio = value,
             "stream-bytes" => self.stream_bytes = value,
             "window-bytes" => self.window_bytes = value,
             "name-bytes" if value > MOST_NAME_BYTES => {
-                return Err(Error::usage(format!("the limit {name} cannot be more than {MOST_NAME_BYTES}")));
+                return Err(Error::usage(format!("the limit {name} must be at most {MOST_NAME_BYTES}")));
             }
             "name-bytes" => self.name_bytes = value,
             "json-depth" => self.json_depth = small()?,
             "context-depth" => self.context_depth = small()?,
             _ => {
                 let known = Self::NAMES.join(", ");
-                return Err(Error::usage(format!("there is no limit {name:?}")).with_hint(format!("limits: {known}")));
+                return Err(Error::usage(format!("unknown limit {name:?}")).with_hint(format!("choose one of {known}")));
             }
         }
         Ok(())
@@ -107,7 +106,7 @@ mod tests {
     #[test]
     fn unknown_names_and_impossible_values_are_refused() {
         let mut limits = Limits::default();
-        assert_eq!(limits.set("bytes", 1).unwrap_err().to_string(), "there is no limit \"bytes\"");
+        assert_eq!(limits.set("bytes", 1).unwrap_err().to_string(), "unknown limit \"bytes\"");
         for name in ["name-bytes", "json-depth", "context-depth"] {
             assert!(limits.set(name, 1 << 32).is_err(), "{name}");
         }

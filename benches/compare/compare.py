@@ -20,7 +20,7 @@ import workloads as make
 
 ROOT = make.PACKAGE / "target" / "compare"
 # Where outputs are written: in memory where there is such a folder, since a disk that still writes the last
-# output takes a core from whoever runs next.
+# output takes a core from the next run.
 OUTPUTS = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else ROOT
 PEER = [make.PROFDATA]
 # Called by its other name the program takes exactly the same arguments.
@@ -164,7 +164,7 @@ def workloads(scale):
     }
 
 
-# Nobody else's tool checks, shows, merges or converts iprof files: what it is measured
+# No other tool checks, shows, merges or converts iprof files: what it is measured
 # against is reading the file into memory at all.
 IPROF_PEER = ["python3", "-c", "import json, sys\nfor name in sys.argv[1:]: json.load(open(name, 'rb'))"]
 

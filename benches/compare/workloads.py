@@ -168,7 +168,7 @@ def deep_program(root):
 
 @once
 def memory_dump(folder, root, contexts):
-    """A raw memory profile of about so many contexts."""
+    """A raw memory profile with about that number of contexts."""
     source, program = root / "deep.cpp", deep_program(root)
     source.write_text(DEEP_SOURCE)
     quiet([CLANG, "-O1", "-gmlt", "-fdebug-info-for-profiling", "-fno-optimize-sibling-calls", "-fno-omit-frame-pointer",

@@ -37,7 +37,7 @@ pub fn laws(data: &[u8]) {
     let (mut weighted, mut repeated) = (Merger::new(options(release)), Merger::new(options(release)));
     let all_fit = add(&mut weighted, first, 3) & (0..3).all(|_| add(&mut repeated, first, 1));
     if all_fit {
-        assert_eq!(said(&weighted.finish()), said(&repeated.finish()), "three times is not thrice");
+        assert_eq!(without_traces(&weighted.finish()), without_traces(&repeated.finish()), "three times is not thrice");
     }
 }
 
@@ -110,8 +110,8 @@ fn add(merger: &mut Merger, profile: &Profile, weight: u64) -> bool {
     all_fit
 }
 
-/// What a merged profile says but for its traces: a weight is not a repetition for them.
-fn said(profile: &Profile) -> Content {
+/// The content of a merged profile without its traces, for which a weight is not a repetition.
+fn without_traces(profile: &Profile) -> Content {
     let mut without_traces = profile.clone();
     without_traces.temporal = Default::default();
     content(&without_traces, |_, value| value)

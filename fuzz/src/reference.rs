@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 const TOOL: &str = "llvm-profdata-22";
 
 /// Both merge the bytes to text: where both accept them the text is the same,
-/// and what it refuses we refuse. Its crashes are passed over, and so are
+/// and what it refuses we refuse. Its crashes are skipped, and so are
 /// binary files that it accepts and we do not: it reads beyond its buffers, and
 /// what it finds there depends on luck.
 pub fn same_as_llvm(data: &[u8]) {

@@ -84,7 +84,7 @@ pub fn write(data: &[u8]) {
     let beginning = BEGINNINGS[usize::from(*first) % BEGINNINGS.len()];
     let read_options = options(22, true);
     let Ok(profile) = sampleprof::read(&[beginning, rest].concat(), &read_options) else { return };
-    // Nobody can say names with line ends and the like in text; the others hold
+    // Text cannot store names with line ends and similar characters; the others hold
     // no more than a name and numbers.
     let binary = |encoding| {
         let mut options = WriteOptions::default();

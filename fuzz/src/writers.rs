@@ -44,7 +44,7 @@ pub fn indexed(data: &[u8]) {
     }
 }
 
-/// Text, where names that cannot stand there are mended.
+/// Text, where names that it cannot store are fixed.
 pub fn text(data: &[u8]) {
     let mut feed = ByteSource::new(data);
     let mut profile = without_uniform_counts(&feed.profile());

@@ -13,7 +13,7 @@ import profbridge
 
 
 def hot_functions(source: str, share: float = 0.9) -> pd.DataFrame:
-    """The functions that hold most of all counts: so many that together they have the share."""
+    """Return the hottest functions that together have the given share of all counts."""
     table = profbridge.read(source).functions()
     frame = pd.DataFrame({name: table[name].to_pylist() for name in ("name", "entry_count", "total_count")})
     frame = frame.sort_values("total_count", ascending=False, ignore_index=True)

@@ -16,7 +16,7 @@ import profbridge
 
 
 def merge_run(paths: list[Path]) -> profbridge.Merger:
-    """What a worker does; its merger is pickled on the way back."""
+    """Run in a worker, which returns the merger pickled."""
     return profbridge.Merger().add_all(paths)
 
 

@@ -1,4 +1,4 @@
-"""Profiles that optimizing compilers are fed: read, merge, look at as tables, write.
+"""Read, merge, analyze and write compiler profiles.
 
 >>> import profbridge
 >>> profile = profbridge.merge([b":ir\\nmain\\n1\\n2\\n5\\n3\\n", b":ir\\nmain\\n1\\n2\\n1\\n0\\n"], weights=[1, 10])
@@ -8,12 +8,12 @@ main 15 [15, 3]
 >>> profile.to_bytes(target="llvm-16")[:8]
 b'\\xfflprofi\\x81'
 
-Five families of profiles, each with its class: :class:`Profile` (LLVM instrumentation, for PGO and coverage),
+Each of the five profile families has a class: :class:`Profile` (LLVM instrumentation, for PGO and coverage),
 :class:`SampleProfile` (LLVM samples), :class:`MemoryProfile` (LLVM heap profiles), :class:`Iprof` (GraalVM) and
 :class:`Stacks` (Flight Recorder, collapsed stacks, pprof).
 
-Tables (:class:`Table`) are Arrow's: ``pandas.DataFrame.from_arrow(table)``, ``polars.DataFrame(table)``,
-``pyarrow.table(table)`` and ``duckdb`` take them, and no such library is needed to make them.
+A :class:`Table` is an Arrow table: pass it to ``pandas.DataFrame.from_arrow(table)``, ``polars.DataFrame(table)``,
+``pyarrow.table(table)`` or ``duckdb``. The package itself needs none of these libraries.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __version__ = _profbridge.VERSION
 
 #: A profile of any family.
 AnyProfile = Union[Profile, SampleProfile, MemoryProfile, Iprof, Stacks]
-#: Is called with the number of inputs that are done and of all. What it raises ends the work.
+#: A callback for the number of finished inputs and of all inputs. An exception from it ends the work.
 Progress = Callable[[int, int], object]
 
 __all__ = [
@@ -91,12 +91,12 @@ def read(
     debug_info: Sequence[Path] = (),
     profiled_binaries: Sequence[Path] = (),
 ) -> Any:
-    """Read a profile of any family, whatever its format and version.
+    """Read a profile of any family, format and version.
 
-    ``source`` is a path or the bytes of a file, compressed with gzip, zstd or xz or not; ``name`` is what messages call
-    bytes, and says that damaged ones are meant as an iprof if it ends in ``.iprof``. Profiles without names and
-    records of their own need the image that wrote them: ``binary_files`` or ``debug_info``; raw
-    memory profiles need ``profiled_binaries``.
+    ``source`` is a path or the bytes of a file, which may be compressed with gzip, zstd or xz. ``name`` is the name of
+    bytes in messages; if it ends in ``.iprof``, damaged bytes are read as an iprof. Profiles without names and
+    records need the image that wrote them (``binary_files`` or ``debug_info``), and raw memory profiles need
+    ``profiled_binaries``.
 
     Returns a :class:`Profile`, :class:`SampleProfile`, :class:`MemoryProfile`, :class:`Iprof` or :class:`Stacks`.
 
@@ -122,13 +122,13 @@ def merge(
     progress: Optional[Progress] = None,
     **settings: Unpack[MergeSettings],
 ) -> Any:
-    """Merge profiles of one family, in order; what is written has the bytes that ``profbridge merge`` writes.
+    """Merge profiles of one family, in order. The output has the same bytes as that of ``profbridge merge``.
 
-    ``sources`` are paths, folders of profiles, or bytes. ``weights`` has a whole number for each of them.
-    ``progress`` is called with the number of inputs that are done and of all.
+    ``sources`` are paths, directories, or bytes. ``weights`` has an integer for each of them.
+    ``progress`` is called with the number of finished inputs and of all inputs.
 
-    The settings (``target``, ``failure_mode``, ``function``, ``min_inputs``, ``threads`` and others) are those of
-    :class:`MergeSettings`, as keywords.
+    The keywords (``target``, ``failure_mode``, ``function``, ``min_inputs``, ``threads`` and others) are described in
+    :class:`MergeSettings`.
 
     >>> import profbridge
     >>> merged = profbridge.merge([b":ir\\nmain\\n1\\n1\\n5\\n", b"\\x81rforpl\\xff"], failure_mode="warn")
@@ -139,7 +139,7 @@ def merge(
 
 
 def check(source: Source, *, name: Optional[str] = None) -> dict[str, Any]:
-    """What is wrong with a file, whatever it is; never raises for what a file holds.
+    """Check a file of any format. Faults of the file are part of the result and raise no exception.
 
     >>> import profbridge
     >>> found = profbridge.check(b":ir\\nmain\\n1\\n2\\n5\\n", name="cut.proftext")
@@ -150,7 +150,7 @@ def check(source: Source, *, name: Optional[str] = None) -> dict[str, Any]:
 
 
 def describe(source: Source, *, name: Optional[str] = None) -> dict[str, Any]:
-    """What a file is, section by section: what ``profbridge info --json`` prints.
+    """Describe a file and its sections, like ``profbridge info --json``.
 
     >>> import profbridge
     >>> profbridge.describe(b":ir\\nmain\\n1\\n1\\n5\\n")["description"]
@@ -160,9 +160,9 @@ def describe(source: Source, *, name: Optional[str] = None) -> dict[str, Any]:
 
 
 def diff(first: Source, second: Source, *, topn: int = 10, exact_names: bool = False) -> dict[str, Any]:
-    """How two profiles differ: what ``profbridge diff --json`` prints.
+    """Compare two profiles, like ``profbridge diff --json``.
 
-    Functions of LLVM profiles are followed from release to release unless ``exact_names`` is true.
+    Functions whose names or hashes differ between LLVM releases are matched unless ``exact_names`` is true.
 
     >>> import profbridge
     >>> found = profbridge.diff(b":ir\\nmain\\n1\\n1\\n5\\n", b":ir\\nmain\\n1\\n1\\n5\\n\\nf\\n1\\n1\\n5\\n")
@@ -173,7 +173,7 @@ def diff(first: Source, second: Source, *, topn: int = 10, exact_names: bool = F
 
 
 def family_of(source: Source, *, name: Optional[str] = None) -> Optional[Family]:
-    """The family of profiles that a file belongs to, by its content; ``None`` for what is no profile.
+    """Return the profile family of a file, detected from its content; ``None`` if it is not a profile.
 
     >>> import profbridge
     >>> profbridge.family_of(b"main;f 3\\nmain;g 4\\n")

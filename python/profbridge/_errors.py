@@ -8,19 +8,18 @@ from typing import Any, Optional
 
 
 class Error(Exception):
-    """Something is wrong with an input, an output or a request.
+    """An error of an input, an output or a request.
 
-    Every error says what is wrong and, as far as it is known, where and what to do about it:
+    The attributes describe the error. Unknown attributes are ``None``:
 
     ``kind``
-        what is wrong, in one word that does not change: ``"truncated"``, ``"bad-header"``, ...
+        the kind of error, as a stable identifier: ``"truncated"``, ``"bad-header"``, ...
     ``path``, ``format``, ``section``, ``offset``
-        the file, its format and version in words, the section, and the byte from the start of
-        the file; ``line`` for texts
+        the file, its format and version, the section, and the byte offset in the file; ``line`` for text formats
     ``expected``, ``found``
-        the two numbers that disagree
+        the two contradictory numbers
     ``hint``
-        what to do about it
+        an instruction that solves the problem
 
     >>> import profbridge
     >>> try:
@@ -60,48 +59,48 @@ class Error(Exception):
         return self.message if self.hint is None else f"{self.message}\n  hint: {self.hint}"
 
     def __reduce__(self) -> Any:
-        # Errors cross from one process to another, as workers of a cluster send them.
+        # Workers of a cluster send errors to other processes.
         return (_restore, (type(self), self.message, dict(vars(self))))
 
 
 class FormatError(Error, ValueError):
-    """The file is damaged, or is no profile."""
+    """The file is damaged, or is not a profile."""
 
 
 class UnsupportedError(Error):
-    """The format or its version is known, but this is not done with it."""
+    """The operation does not support the format or its version."""
 
 
 class UsageError(Error, ValueError):
-    """What was asked cannot be done with these arguments."""
+    """The arguments are invalid or contradictory."""
 
 
 class MergeError(Error):
-    """The profiles cannot be added up, or too many inputs are bad."""
+    """The profiles cannot be merged, or too many inputs are damaged."""
 
 
 class GateError(Error):
-    """The result is not as it has to be: too few inputs, functions or counts."""
+    """The result is below a threshold: too few inputs, functions or counts."""
 
 
 class LossError(Error):
-    """The format asked for cannot hold everything, and ``strict`` forbids to leave it out."""
+    """The output format cannot store some data, and ``strict`` forbids dropping it."""
 
 
 class LimitError(Error):
-    """The input would expand to more than the limits allow."""
+    """The input exceeds a resource limit."""
 
 
 class ProgramError(Error):
-    """The program that ran is needed, or does not tell what the profile lacks."""
+    """The profiled program is missing, or lacks data that the profile needs."""
 
 
 class IoError(Error, OSError):
-    """The operating system refused; ``errno`` and ``filename`` say what and why."""
+    """The operating system reported an error; see ``errno`` and ``filename``."""
 
 
 class ProfileWarning(UserWarning):
-    """Something about an input or a result that is worth knowing and ends nothing."""
+    """A problem of an input or a result that does not end the operation."""
 
 
 def _restore(cls: type[Error], message: str, fields: dict[str, Any]) -> Error:
@@ -112,7 +111,7 @@ def _restore(cls: type[Error], message: str, fields: dict[str, Any]) -> Error:
 
 
 def _warn(message: str) -> None:
-    # The line that is named is the caller's, outside the package.
+    # Report the line of the caller, outside the package.
     level = 2
     frame = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "profbridge":

@@ -1,4 +1,4 @@
-"""Merging in parts: on other machines, in other processes, later."""
+"""Merges that are distributed over machines or processes, or continued later."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ if TYPE_CHECKING:
 
 
 class Merger:
-    """A merge that can go on elsewhere.
+    """A merge that can be continued in another process.
 
-    Inputs are added in order, one by one, and mergers are joined with those of the inputs that follow. However
-    the inputs are split into runs, and in whatever tree their mergers are joined: as long as the order stays,
-    the result has the bytes, and the warnings, of one merge of all of them.
+    Add inputs in order, and merge mergers with those of later inputs. If the order is preserved, the result has the
+    same bytes and warnings as one merge of all inputs, however they were grouped.
 
-    A merger is pickled as a *partial merge*: sums, and what is needed to go on exactly. Its bytes
-    (:meth:`to_bytes`) are what ``profbridge merge --partial`` writes, without the profile in front of them; the
-    program and :meth:`add` take them as an input.
+    A pickled merger is a *partial merge*: sums and the state of the merge. Its bytes (:meth:`to_bytes`) are those that
+    ``profbridge merge --partial`` writes after the profile. The program and :meth:`add` accept them as an input.
 
-    The settings are those of :class:`profbridge.MergeSettings`. Filters, weights and renamings apply as inputs are
-    added, ``failure_mode`` then and at the end: with ``"any"`` a bad input raises and is not added, else it is
-    remembered. ``target`` and the minimums apply at the end. All inputs are of one family, which the first that is
-    a profile decides; empty files go with any. A file that is no profile and comes before it goes with ``family``.
+    The settings are those of :class:`profbridge.MergeSettings`. Filters, weights and renamings apply when an input is
+    added. With the ``failure_mode`` ``"any"``, a damaged input raises an error and is not added; otherwise it is
+    recorded, and the mode applies in :meth:`finish`, like ``target`` and the thresholds. All inputs must be of the
+    family of the first profile. Empty files belong to every family. A file before the first profile that is not a
+    profile belongs to ``family``.
 
     >>> import pickle, profbridge
     >>> first = profbridge.Merger().add(b":ir\\nmain\\n1\\n1\\n5\\n")
@@ -42,10 +41,10 @@ class Merger:
         self._part = _profbridge.Part(self._settings)
 
     def add(self, source: Source, *, weight: int = 1, name: Optional[str] = None) -> Merger:
-        """Add a profile, or a partial merge, that comes after those that were added; returns the merger.
+        """Add a profile or a partial merge after the other inputs. Return the merger.
 
-        A profile that is in a partial merge and was added, too, is an error unless ``allow_duplicates`` is set.
-        ``name`` is what messages call bytes. When it raises, the merger is as it was before.
+        An input that is also in a partial merge is an error unless ``allow_duplicates`` is set.
+        ``name`` is the name of bytes in messages. An error leaves the merger unchanged.
         """
         self._part.add(source, weight, name)
         return self
@@ -57,29 +56,29 @@ class Merger:
         return self
 
     def merge(self, later: Merger) -> Merger:
-        """Add the inputs of another merger, which come after those of this one; returns the merger."""
+        """Add the inputs of another merger after those of this one. Return this merger."""
         self._part.append(later._part)
         return self
 
     def finish(self) -> Any:
-        """The result for all inputs so far, as :func:`profbridge.merge` gives it. More can be added after it."""
+        """Return the merged profile of all inputs so far, like :func:`profbridge.merge`. More inputs can be added."""
         return self._part.finish()
 
     @property
     def inputs(self) -> list[dict[str, Any]]:
-        """The inputs so far, and what became of each."""
+        """The inputs so far, with the outcome of each."""
         return self._part.inputs()
 
     def __len__(self) -> int:
         return len(self._part)
 
     def to_bytes(self) -> bytes:
-        """The merger as a partial merge."""
+        """Return the merger as a partial merge."""
         return self._part.to_bytes()
 
     @classmethod
     def from_bytes(cls, part: bytes, **settings: Unpack[MergeSettings]) -> Merger:
-        """The merger that goes on from a partial merge; ``settings`` are those of the constructor."""
+        """Return a merger that continues a partial merge; ``settings`` are those of the constructor."""
         merger = cls(**settings)
         merger._part.restore(part, True)
         return merger

@@ -17,35 +17,35 @@ Family = Literal["instr", "sampleprof", "memprof", "iprof", "stacks"]
 
 
 class MergeSettings(TypedDict, total=False):
-    """The settings of a merge, each of which may be left out.
+    """The settings of a merge. All of them are optional.
 
     ``target``
-        The toolchain that the result is for (``"llvm-16"``, ``"rustc-1.75"``, ``"swift-5.9"``); without it, what
-        ``PROFBRIDGE_FOR`` says, or whoever may have written the inputs.
+        The target toolchain, such as ``"llvm-16"``, ``"rustc-1.75"`` or ``"swift-5.9"``. By default that of
+        ``PROFBRIDGE_FOR``, otherwise the oldest release that can have written the newest input.
     ``failure_mode``
-        When bad inputs end the merge: ``"any"`` (the first one's error is raised), ``"all"`` or ``"warn"``; what is
-        skipped is given as a :class:`profbridge.ProfileWarning`.
+        When unreadable inputs end the merge: ``"any"`` (raises the first error), ``"all"`` or ``"warn"``. Each skipped
+        input is reported as a :class:`profbridge.ProfileWarning`.
     ``salvage``
-        Whether the good records of bad inputs count.
+        Whether to keep the valid records of damaged inputs.
     ``allow_duplicates``
-        Whether a profile counts twice that occurs in a partial merge and in another input; else this is an error.
+        Whether to count inputs twice that are also in a partial merge; otherwise they are an error.
     ``function``, ``no_function``
-        Patterns of the functions that are kept, and of those that are not.
+        Regular expressions for the names of functions to keep and to drop.
     ``remapping_file``
-        Functions that are renamed while reading, a line each.
+        A file with functions to rename, one ``OLD NEW`` per line.
     ``keep_vtable_symbols``
-        Whether the names of vtables are kept.
+        Whether to keep the names of vtables.
     ``min_inputs``, ``min_functions``, ``min_total_count``
-        The least that has to be in the result; else a :class:`profbridge.GateError` is raised.
+        Thresholds for the result. A lower value raises a :class:`profbridge.GateError`.
     ``binary_files``, ``debug_info``
-        Images that wrote raw profiles which have neither names nor records, or files with their debug info.
+        Images that wrote raw profiles without names and records, or files with their debug info.
     ``profiled_binaries``
         Programs that wrote raw memory profiles.
     ``threads``
-        Worker threads; by default the machine is asked. The result is the same for any number.
+        Worker threads, by default one per processor. The result is the same for any number.
     ``family``
-        What inputs belong to that are no profile at all (damaged from their first byte on) where no other input
-        tells: it decides what is said of them.
+        The family of inputs that are not profiles, such as damaged files, if no other input determines it. It
+        selects the error messages.
     """
 
     target: Optional[str]
@@ -87,10 +87,10 @@ _DEFAULTS: MergeSettings = {
 
 
 def settings(**given: Unpack[MergeSettings]) -> dict[str, Any]:
-    """All settings as the extension takes them; a name that is not known is a ``TypeError``."""
+    """Return all settings for the extension; an unknown name is a ``TypeError``."""
     for name in given:
         if name not in _DEFAULTS:
-            raise TypeError(f"{name!r} is no setting of a merge; there are {', '.join(_DEFAULTS)}")
+            raise TypeError(f"{name!r} is not a setting of a merge; settings: {', '.join(_DEFAULTS)}")
     chosen: dict[str, Any] = {**_DEFAULTS, **given}
     if chosen["remapping_file"] is not None:
         chosen["remapping_file"] = os.fspath(chosen["remapping_file"])

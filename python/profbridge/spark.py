@@ -1,10 +1,10 @@
-"""Merging with Spark: the engine reads, partitions merge, a tree of tasks joins the parts.
+"""Merges with Spark: Spark reads the files, partitions merge them, and a tree of tasks merges the results.
 
-:func:`merge` gives the bytes that one merge of all files, in the order of their paths, gives on one machine. Tasks
-that fail are repeated by Spark and change nothing about the result; bad files never fail a
-task: each is remembered by the part that read it, and judged when the merge ends.
+:func:`merge` writes the same bytes as a merge of all files on one machine, in the order of their paths. Spark repeats
+failed tasks, which does not change the result. Damaged files do not fail a task: the partial merge records them, and
+the failure mode applies when the merge ends.
 
-PySpark is needed when this module's functions are called, not to import it. The workers need this package.
+The functions of this module need PySpark; importing it does not. The workers need this package.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["collect", "merge"]
 
-#: Parts that one task joins, and that the driver joins at the end.
+#: The maximum number of partial merges that one task, or the driver at the end, merges.
 FAN_IN = 8
 
-#: What is done with the bytes of a file before they are merged: called with its path and them.
+#: A function that changes the bytes of a file before the merge. It gets the path and the bytes.
 Prepare = Callable[[str, bytes], bytes]
 
 
@@ -41,10 +41,10 @@ def merge(
 ) -> Optional[bytes]:
     """Merge the files that Spark finds under ``paths``; write ``out``, or return the bytes.
 
-    ``paths`` are what Spark's readers take: globs and folders of any file system it knows, ``"s3a://..."`` among
-    them. ``out`` is a path of the driver's machine. The settings are those of :func:`profbridge.merge`. ``partitions`` is the number of runs of files that are merged at a time (default: two for
-    each core that Spark has); ``prepare`` is called with the path and the bytes of each file before they are
-    merged, to decrypt them, for example.
+    ``paths`` are globs and directories of any file system that Spark supports, such as ``"s3a://..."``. ``out`` is a
+    path on the driver's machine. ``partitions`` is the number of groups of files (default: two per core).
+    ``prepare`` gets the path and the bytes of each file and returns the bytes to merge, for example decrypted. The
+    settings are those of :func:`profbridge.merge`.
     """
     profile = collect(spark, paths, partitions=partitions, prepare=prepare, **settings).finish()
     if out is None:
@@ -61,14 +61,14 @@ def collect(
     prepare: Optional[Prepare] = None,
     **settings: Unpack[MergeSettings],
 ) -> Merger:
-    """The same as a :class:`profbridge.Merger`, to be joined with others, looked at or finished."""
+    """Like :func:`merge`, but return a :class:`profbridge.Merger`."""
     context = _context(spark)
     files = _list(spark, paths)
     if not files:
         raise UsageError(f"no file: {paths}", kind="usage")
     wanted = 2 * context.defaultParallelism if partitions is None else partitions
-    # What is wrong with a file is judged at the end: a task that raises is only repeated.
-    # Runs of one program may have written the same bytes in several tasks.
+    # The failure mode applies at the end, because Spark would only repeat a task that raises.
+    # Different tasks may read files with the same bytes.
     in_tasks: MergeSettings = {**settings, "failure_mode": "warn", "allow_duplicates": True}
     runs = _runs(files, max(1, wanted))
     parts = context.union([_read(context, number, run, in_tasks, prepare) for number, run in enumerate(runs)])
@@ -82,7 +82,7 @@ def collect(
     for _, part in sorted(parts.collect()):
         whole.merge(Merger.from_bytes(part, **in_tasks))
     if len(whole) != len(files):
-        raise MergeError(f"{len(files)} files were listed and {len(whole)} came back", kind="other")
+        raise MergeError(f"Spark listed {len(files)} files, but returned {len(whole)}", kind="other")
     return whole
 
 
@@ -90,14 +90,14 @@ def _context(spark: SparkSession) -> Any:
     try:
         return spark.sparkContext
     except Exception as error:
-        # Spark Connect has no RDDs, of which the parts are made.
-        raise UsageError("a session with a SparkContext is needed, which Spark Connect has not") from error
+        # Spark Connect has no RDDs.
+        raise UsageError("the session has no SparkContext; Spark Connect is not supported") from error
 
 
 def _list(spark: SparkSession, paths: Union[str, Sequence[str]]) -> list[tuple[str, int]]:
-    """Paths and sizes, in the order of the paths. No content is read."""
+    """Return paths and sizes, ordered by path. Reads no content."""
     given = [paths] if isinstance(paths, str) else list(paths)
-    # Spark lists the files of a glob with a task for each, unless it is told to take fewer.
+    # By default Spark lists the files of a glob with one task per file.
     option, tasks = "spark.sql.sources.parallelPartitionDiscovery.parallelism", _context(spark).defaultParallelism
     before = spark.conf.get(option)
     spark.conf.set(option, str(4 * tasks))
@@ -109,8 +109,8 @@ def _list(spark: SparkSession, paths: Union[str, Sequence[str]]) -> list[tuple[s
 
 
 def _runs(files: Sequence[tuple[str, int]], wanted: int) -> list[list[str]]:
-    """Cut the files into runs of neighbours that weigh about the same."""
-    # A file costs something however small it is.
+    """Split the files into runs of similar size."""
+    # Small files have a fixed cost.
     weights = [size + (64 << 10) for _, size in files]
     total, wanted = sum(weights), min(wanted, len(files))
     runs: list[list[str]] = [[] for _ in range(wanted)]
@@ -122,18 +122,18 @@ def _runs(files: Sequence[tuple[str, int]], wanted: int) -> list[list[str]]:
 
 
 def _read(context: Any, number: int, run: Sequence[str], settings: MergeSettings, prepare: Optional[Prepare]) -> Any:
-    """One task: reads a run of files and gives ``(number, part)``."""
+    """Return a task that reads a run of files and yields ``(number, partial merge)``."""
     files = context.binaryFiles(",".join(map(_escape, run)), 1).coalesce(1)
     return files.mapPartitions(_MergeRun(number, list(run), settings, prepare))
 
 
 def _escape(path: str) -> str:
-    """A path as a pattern that matches it and perhaps others; a comma cannot be said, since it ends a pattern."""
+    """Return a pattern that matches a path, and perhaps others: a comma cannot be escaped."""
     return re.sub(r"([{}\[\]*?\\])", r"\\\1", path).replace(",", "?")
 
 
 class _MergeRun:
-    """Merges the files of a run, in whatever order they come."""
+    """Merges the files of a run, which arrive in any order."""
 
     def __init__(self, number: int, run: list[str], settings: MergeSettings, prepare: Optional[Prepare]) -> None:
         self.number, self.run, self.settings, self.prepare = number, run, settings, prepare
@@ -144,20 +144,20 @@ class _MergeRun:
         for path, content in files:
             name = _plain(path)
             if name not in places:
-                continue  # Another that matches, or one that matches twice.
+                continue  # Another file that matches the pattern, or the same file again.
             content = content if self.prepare is None else self.prepare(name, content)
             sums.add(places.pop(name), content, name)
         yield self.number, sums.whole(len(self.run)).to_bytes()
 
 
 class _Runs:
-    """Sums of neighbours, which are joined as soon as nothing is missing between them."""
+    """Mergers of consecutive files, merged when they become adjacent."""
 
     def __init__(self, settings: MergeSettings) -> None:
         self.settings = settings
-        #: First place → place behind the last, sum.
+        #: First place → (place after the last, merger).
         self.sums: dict[int, tuple[int, Merger]] = {}
-        #: Place behind the last → first place.
+        #: Place after the last → first place.
         self.starts: dict[int, int] = {}
 
     def add(self, place: int, content: bytes, name: str) -> None:
@@ -172,7 +172,7 @@ class _Runs:
 
     def whole(self, files: int) -> Merger:
         if list(self.starts.items()) != [(files, 0)]:
-            raise MergeError(f"not all of {files} files came, as if some were gone", kind="other")
+            raise MergeError(f"some of the {files} files are missing", kind="other")
         return self.sums[0][1]
 
 
@@ -181,7 +181,7 @@ def _to_group(part: tuple[int, bytes]) -> tuple[int, tuple[int, bytes]]:
 
 
 class _Join:
-    """Joins parts in their order."""
+    """Merges partial merges in order."""
 
     def __init__(self, settings: MergeSettings) -> None:
         self.settings = settings
@@ -195,5 +195,5 @@ class _Join:
 
 
 def _plain(path: str) -> str:
-    """Local files by their path; Spark writes ``file:`` with one slash or three."""
+    """Return the path of a local file; Spark writes ``file:`` with one slash or three."""
     return re.sub(r"^file:/+", "/", path)

@@ -1,9 +1,8 @@
 //! Work without the interpreter's lock, that Ctrl-C ends.
 //!
-//! The work goes on in a thread of its own, which touches no Python object, while the
-//! calling thread waits, looks for signals and tells of progress. When a signal
-//! or a callback raises, the caller gets the exception at once; the thread sees that it was
-//! cancelled, ends at the next input and its result is dropped.
+//! A separate thread does the work and uses no Python objects. Meanwhile the calling thread handles signals and reports
+//! progress. If a signal handler or a callback raises, the caller gets the exception at once. The thread is cancelled,
+//! ends at the next input, and its result is dropped.
 
 use profbridge::Cancel;
 use pyo3::exceptions::PyRuntimeError;
@@ -22,19 +21,19 @@ enum Event<T> {
     Done(T),
 }
 
-/// What the work tells the caller, and hears from it.
+/// The connection between the work and the caller.
 pub(crate) struct Watch {
     cancel: Cancel,
     tell: Box<dyn Fn(Progress) + Send + Sync>,
 }
 
 impl Watch {
-    /// Tells how far the work is.
+    /// Reports the progress of the work.
     pub(crate) fn progress(&self, done: usize, total: usize) {
         (self.tell)((done, total));
     }
 
-    /// Returns the token that ends the work once nobody waits for its result.
+    /// Returns the token that cancels the work when its result is no longer needed.
     pub(crate) fn cancel(&self) -> Cancel {
         self.cancel.clone()
     }
@@ -51,7 +50,7 @@ pub(crate) fn run<T: Send + 'static>(
     let watch = Watch { cancel: cancel.clone(), tell: teller(&sender, progress.is_some()) };
     let done = move || {
         let result = work(watch);
-        // Nobody may be listening any more.
+        // The caller may have left.
         let _ = sender.send(Event::Done(result));
     };
     std::thread::Builder::new().name("profbridge".into()).spawn(done)?;
@@ -64,8 +63,8 @@ pub(crate) fn run<T: Send + 'static>(
         let reported = match received {
             Ok(Event::Done(result)) => return Ok(result),
             Ok(Event::Progress(reached)) => match newest(&receiver, reached) {
-                (reached, None) => tell(progress, reached),
-                (reached, Some(result)) => return tell(progress, reached).map(|()| result),
+                (reached, None) => report(progress, reached),
+                (reached, Some(result)) => return report(progress, reached).map(|()| result),
             },
             Err(RecvTimeoutError::Timeout) => Ok(()),
             Err(RecvTimeoutError::Disconnected) => {
@@ -89,7 +88,7 @@ fn teller<T: Send + 'static>(sender: &Sender<Event<T>>, is_wanted: bool) -> Box<
     })
 }
 
-/// The last progress that was told, and the result if it is there.
+/// Returns the latest progress, and the result if there is one.
 fn newest<T>(receiver: &Receiver<Event<T>>, mut reached: Progress) -> (Progress, Option<T>) {
     loop {
         match receiver.try_recv() {
@@ -100,6 +99,6 @@ fn newest<T>(receiver: &Receiver<Event<T>>, mut reached: Progress) -> (Progress,
     }
 }
 
-fn tell(progress: Option<&Bound<'_, PyAny>>, (done, total): Progress) -> PyResult<()> {
+fn report(progress: Option<&Bound<'_, PyAny>>, (done, total): Progress) -> PyResult<()> {
     progress.map_or(Ok(()), |progress| progress.call1((done, total)).map(drop))
 }

@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 /// that extends an exception cannot be made by an extension for every Python from 3.9.
 const MODULE: &str = "profbridge._errors";
 
-/// A result whose error is to be raised.
+/// Converts the error of a result to a Python exception.
 pub(crate) trait OrRaise<T> {
     /// Turns an error into the exception for it.
     fn or_raise(self, py: Python<'_>) -> PyResult<T>;

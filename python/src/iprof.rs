@@ -46,7 +46,7 @@ pub(crate) fn options(settings: &MergeSettings) -> Result<IprofMergeOptions> {
 ///
 /// # Errors
 ///
-/// Those of the merge.
+/// The errors of the merge.
 pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
     let mut options = options(settings)?;
     options.read.cancel = watch.cancel();
@@ -54,11 +54,11 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -
     of_report(report.map_err(FailedMerge::into_first_failure)?, settings)
 }
 
-/// What a merge gave, unless too little is in it.
+/// Returns the merged profile.
 ///
 /// # Errors
 ///
-/// As [`merge`].
+/// Like [`merge`]; gate failed if a threshold fails.
 pub(crate) fn of_report(report: IprofMergeReport, settings: &MergeSettings) -> Result<Merged> {
     settings.check(|wanted| Ok(facts_of(&report.document, wanted).of_inputs(report.used())))?;
     let mut warnings = Vec::new();
@@ -70,7 +70,7 @@ pub(crate) fn of_report(report: IprofMergeReport, settings: &MergeSettings) -> R
         warnings.extend(reported.map(|(_, finding)| format!("{path}: {finding}")));
     }
     warnings.extend(report.warnings().iter().map(ToString::to_string));
-    warnings.extend(report.losses.iter().map(|loss| format!("left out: {loss}")));
+    warnings.extend(report.losses.iter().map(|loss| format!("dropped {loss}")));
     Ok(Merged { document: report.document, warnings })
 }
 
@@ -104,7 +104,7 @@ impl Iprof {
         self.merged.document.version.to_string()
     }
 
-    /// What was given as warnings when the profile was made.
+    /// The warnings that were issued when the profile was created.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.merged.warnings.clone()
@@ -144,8 +144,8 @@ impl Iprof {
         Ok(PyBytes::new(py, &self.encode(py)?))
     }
 
-    /// Writes a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that is
-    /// not an earlier output is replaced only with `force`.
+    /// Writes a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that
+    /// is not an earlier output is replaced only with `force`.
     #[pyo3(signature = (path, *, force=false))]
     fn write(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
         let bytes = self.encode(py)?;

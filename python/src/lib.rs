@@ -1,12 +1,11 @@
 //! The extension module behind the Python package `profbridge`.
 //!
-//! It turns arguments into the library's options and results into Python objects, and
-//! does nothing else: whatever it gives is what the library and the program give. Work goes on
-//! [without the interpreter's lock](detached); tables are [Arrow's](table).
+//! It only converts arguments to the library's options, and results to Python objects. Results are those of the library
+//! and the program. The work runs [without the interpreter's lock](detached); tables are [Arrow tables](table).
 
-mod ask;
 mod detached;
 mod error;
+mod files;
 mod instr;
 mod iprof;
 mod memory;
@@ -25,7 +24,7 @@ mod text;
 #[pyo3::pymodule]
 mod _profbridge {
     #[pymodule_export]
-    use crate::ask::{check, describe, diff, family_of};
+    use crate::files::{check, describe, diff, family_of};
     #[pymodule_export]
     use crate::instr::{Profile, Record};
     #[pymodule_export]

@@ -28,8 +28,7 @@ pub(crate) struct Read(memprof::MemoryProfile);
 ///
 /// # Errors
 ///
-/// Those of the readers; missing program for raw ones without the program that ran; gate failed for less than was asked
-/// for.
+/// The errors of the readers; missing program for raw profiles without their program; gate failed if a threshold fails.
 pub(crate) fn read(input: &Input, settings: &MergeSettings) -> Result<Read> {
     let target = Target::default_release(profbridge::families::TargetSource::Inputs);
     let profile = memory_profiles::load(input, &settings.instr(&target)?.read)?;
@@ -89,8 +88,8 @@ impl MemoryProfile {
         Ok(PyBytes::new(py, &self.yaml(py)?))
     }
 
-    /// Writes it in YAML to a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that is not an earlier output is
-    /// replaced only with `force`.
+    /// Writes it in YAML to a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all.
+    /// A file that is not an earlier output is replaced only with `force`.
     #[pyo3(signature = (path, *, force=false))]
     fn write(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
         let text = self.yaml(py)?;

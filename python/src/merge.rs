@@ -83,7 +83,7 @@ fn family_of(inputs: &[Input], settings: &MergeSettings) -> Result<Option<Family
         return Ok(Some(Family::Stacks));
     }
     let family = MergeRequest::new(Path::new("-")).plan(inputs)?.family();
-    let several = || Error::usage("the inputs are of several families, which the program can merge");
+    let several = || Error::usage("the inputs are of several families; use the program to merge them");
     family.map(Some).ok_or_else(several)
 }
 
@@ -105,7 +105,7 @@ fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettin
             let opened = opened(inputs, StoredFamily::Stacks, settings)?;
             stacks::merge(opened.as_ref().map_or(inputs, |(inputs, _)| inputs), settings, &watch).map(Merged::Stacks)
         }
-        // What is no profile is said by the readers of these.
+        // The readers of instrumentation profiles report files that are not profiles.
         _ => instr::merge(inputs, settings, watch).map(Merged::Instr),
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct MergeSettings {
     pub(crate) debug_info: Vec<PathBuf>,
     pub(crate) profiled_binaries: Vec<PathBuf>,
     pub(crate) threads: Option<usize>,
-    /// What inputs belong to that are no profile at all, where no other input tells.
+    /// The family of inputs that are not profiles, if no other input determines it.
     pub(crate) family: Option<String>,
 }
 
@@ -48,7 +48,7 @@ impl MergeSettings {
             "any" => Ok(FailureMode::Any),
             "all" => Ok(FailureMode::All),
             "warn" => Ok(FailureMode::Warn),
-            other => Err(Error::usage(format!("failure_mode is \"any\", \"all\" or \"warn\", not {other:?}"))),
+            other => Err(Error::usage(format!("failure_mode must be \"any\", \"all\" or \"warn\", not {other:?}"))),
         }
     }
 
@@ -63,7 +63,7 @@ impl MergeSettings {
         words
     }
 
-    /// The family of inputs that do not tell.
+    /// Returns the family of inputs that are not profiles.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl MergeSettings {
         let found = Family::ALL.into_iter().find(|family| family.name() == name);
         found.map(Some).ok_or_else(|| {
             let known = Family::ALL.map(Family::name).join(", ");
-            Error::usage(format!("there is no family {name:?}; there are {known}"))
+            Error::usage(format!("unknown family {name:?}; known families are {known}"))
         })
     }
 
@@ -82,11 +82,11 @@ impl MergeSettings {
         self.threads.and_then(NonZeroUsize::new)
     }
 
-    /// Checks whether a result holds enough; what takes time to count is counted only if something was asked of it.
+    /// Checks the thresholds. Figures that take time to compute are only requested if they have a threshold.
     ///
     /// # Errors
     ///
-    /// Gate failed when it is below a minimum; those of `facts`.
+    /// Gate failed if a value is below its threshold; the errors of `facts`.
     pub(crate) fn check(&self, facts: impl FnOnce(FactsRequest) -> Result<Facts>) -> Result<Facts> {
         let minimums = Minimums::new(self.min_inputs, self.min_functions, self.min_total_count);
         let facts = facts(minimums.wanted())?;
@@ -102,16 +102,16 @@ impl MergeSettings {
     pub(crate) fn refuse_filters(&self, meant: &str) -> Result<()> {
         let given = [(self.function.is_some(), "function"), (self.no_function.is_some(), "no_function")];
         match given.iter().find(|(given, _)| *given) {
-            Some((_, setting)) => Err(Error::usage(format!("{setting} is not for {meant}"))),
+            Some((_, setting)) => Err(Error::usage(format!("{setting} cannot be used for {meant}"))),
             None => Ok(()),
         }
     }
 
-    /// Functions that are renamed while reading.
+    /// Returns the functions that are renamed during the read.
     ///
     /// # Errors
     ///
-    /// Those of the file.
+    /// The errors of the file.
     pub(crate) fn remapping(&self) -> Result<Remapping> {
         let Some(path) = &self.remapping_file else { return Ok(Remapping::default()) };
         let mut text = Vec::new();
@@ -146,7 +146,7 @@ impl MergeSettings {
             ([], []) => return Ok(None),
             ([], files) => (CorrelationKind::Binary, files),
             (files, []) => (CorrelationKind::DebugInfo, files),
-            _ => return Err(Error::usage("binary_files or debug_info, not both")),
+            _ => return Err(Error::usage("pass binary_files or debug_info, but not both")),
         };
         let mut images = Images::new(kind, Compat::Profbridge, Limits::default());
         files.iter().try_for_each(|file| images.add(file))?;
@@ -154,8 +154,8 @@ impl MergeSettings {
     }
 }
 
-/// For whom a result is: what was asked for, else what the environment says, else whoever
-/// may have written the inputs.
+/// Returns the target: the requested one, otherwise that of the environment, otherwise the oldest release that can have
+/// written the newest input.
 ///
 /// # Errors
 ///
@@ -167,11 +167,11 @@ pub(crate) fn target(asked: Option<&str>, inputs: &[Input]) -> Result<Target> {
     }
 }
 
-/// The same, without inputs that could tell.
+/// Like [`target`], but without inputs.
 ///
 /// # Errors
 ///
-/// As [`target`].
+/// Like [`target`].
 pub(crate) fn asked_target(asked: Option<&str>) -> Result<Option<Target>> {
     let environment = std::env::var_os(ENVIRONMENT);
     let mut request = TargetRequest::default();
@@ -180,25 +180,25 @@ pub(crate) fn asked_target(asked: Option<&str>) -> Result<Option<Target>> {
     request.target()
 }
 
-/// What may become of hashes that compilers of one release compute in another way.
+/// Parses the treatment of hashes that releases compute differently.
 ///
 /// # Errors
 ///
-/// Usage for another word.
+/// Usage for an unknown word.
 pub(crate) fn hash_policy(py: Python<'_>, word: &str) -> PyResult<profbridge::instr::cross_release::HashPolicy> {
     use profbridge::instr::cross_release::HashPolicy;
     match word {
         "keep" => Ok(HashPolicy::Keep),
         "reader" => Ok(HashPolicy::Reader),
-        other => Err(usage(py, format!("hashes is \"keep\" or \"reader\", not {other:?}"))),
+        other => Err(usage(py, format!("hashes must be \"keep\" or \"reader\", not {other:?}"))),
     }
 }
 
-/// Whether a toolchain exists, so that a wrong name is said before any work is done.
+/// Checks that a toolchain exists, so that a wrong name is reported before any work is done.
 ///
 /// # Errors
 ///
-/// Usage, with the names that are known.
+/// Usage, with the known names.
 pub(crate) fn check_toolchain(py: Python<'_>, name: Option<&str>) -> PyResult<()> {
     name.map_or(Ok(()), |name| release::parse(name).map(drop).or_raise(py))
 }

@@ -7,11 +7,11 @@ use profbridge::input::Family;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// Writes a profile of a family, compressed as its name says; without `force` an existing file is replaced only if it is an earlier output.
+/// Writes a profile, compressed according to the file extension. Without `force`, only an earlier output is replaced.
 ///
 /// # Errors
 ///
-/// Those of the file system; usage for an existing file of another kind.
+/// The errors of the file system; usage for an existing file of another kind.
 pub(crate) fn replace(py: Python<'_>, path: PathBuf, bytes: Vec<u8>, family: Family, force: bool) -> PyResult<()> {
     let written = detached::run(py, None, move |_| {
         if !force {

@@ -1,4 +1,4 @@
-//! `Part`: a merge that goes on, behind the package's `Merger`.
+//! `Part`: a merge that can be continued, behind the package's `Merger`.
 
 use crate::detached::{self, Watch};
 use crate::error::{OrRaise, raise, usage};
@@ -20,9 +20,9 @@ use pyo3::types::PyBytes;
 use std::num::NonZeroU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-const NAME_THE_FAMILY: &str = "a file that is no profile was taken for an instrumentation profile: say family=";
+const NAME_THE_FAMILY: &str = "a file that is not a profile was read as an instrumentation profile; set family=";
 
-/// A merge that goes on. It is changed by whole inputs only: what was cancelled leaves nothing behind.
+/// A merge that can be continued. It changes only by whole inputs: a cancelled input leaves no trace.
 #[pyclass(frozen, module = "profbridge._profbridge", name = "Part")]
 pub(crate) struct Part {
     settings: MergeSettings,
@@ -130,10 +130,10 @@ impl Part {
     /// The partial merge.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| self.sum().as_ref().map(Partial::to_bytes).transpose()).or_raise(py)?;
-        bytes.map(|bytes| PyBytes::new(py, &bytes)).ok_or_else(|| usage(py, "nothing was added yet"))
+        bytes.map(|bytes| PyBytes::new(py, &bytes)).ok_or_else(|| usage(py, "no inputs were added"))
     }
 
-    /// The inputs and what became of each.
+    /// Returns the inputs and their outcomes.
     fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let inputs = py.detach(|| self.sum().as_ref().map(inputs_json).unwrap_or_default());
         to_python(py, &inputs)
@@ -150,10 +150,10 @@ impl Part {
     }
 }
 
-/// A part of one input; what is no profile goes with the `known` family. With the failure mode that one bad
-/// input is enough for, that is its error.
+/// Returns the partial merge of one input. A file that is not a profile belongs to the `known` family. If the failure
+/// mode is `any`, a damaged input is an error.
 fn of_input(input: &Input, known: Option<partial::Family>, settings: &MergeSettings) -> Result<Partial> {
-    // What cannot be opened is told by the readers of the family.
+    // The readers of the family report files that cannot be opened.
     let family = match input.family().ok().flatten() {
         Some(family) => family,
         None => known.map(Family::from).or(settings.family()?).unwrap_or(Family::Instr),
@@ -225,7 +225,7 @@ fn finish(sum: &Partial, settings: &MergeSettings, watch: &Watch) -> Result<Merg
             Finished::Iprof(report) => iprof::of_report(report, settings).map(Merged::Iprof),
             Finished::Pprof(sum) => stacks::of_pprof(sum, settings).map(Merged::Stacks),
             Finished::Stacks(sum) => stacks::of_tables(sum, settings).map(Merged::Stacks),
-            _ => Err(Error::usage("a merge of a family that is not known here")),
+            _ => Err(Error::usage("the family of the merge is unknown")),
         },
     }
 }

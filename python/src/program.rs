@@ -11,7 +11,7 @@ use std::process::ExitCode;
 pub(crate) fn run_program(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| {
         let code = profbridge_program::run(arguments);
-        // What the end of a Rust program does. A closed pipe is no failure.
+        // As at the end of a Rust program. Ignore a closed pipe.
         let _ = std::io::stdout().flush();
         (0..=u8::MAX).find(|number| ExitCode::from(*number) == code).unwrap_or(1)
     })

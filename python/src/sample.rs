@@ -28,7 +28,7 @@ pub(crate) struct Merged {
     warnings: Vec<String>,
 }
 
-/// The rules of the release that was asked for.
+/// Returns the rules of the requested release.
 fn rules(settings: &MergeSettings) -> Result<Rules> {
     let release = asked_target(settings.target.as_deref())?.map_or(Release::DEFAULT, |target| target.release);
     Ok(Rules::of(release))
@@ -54,7 +54,7 @@ pub(crate) fn options(settings: &MergeSettings) -> Result<FileMergeOptions> {
 ///
 /// # Errors
 ///
-/// Those of the merge.
+/// The errors of the merge.
 pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
     let mut options = options(settings)?;
     options.cancel = watch.cancel();
@@ -104,7 +104,7 @@ impl SampleProfile {
             if strict {
                 refuse_losses(&losses)?;
             }
-            let losses: Vec<String> = losses.iter().map(|loss| format!("left out: {loss}")).collect();
+            let losses: Vec<String> = losses.iter().map(|loss| format!("dropped {loss}")).collect();
             Ok::<_, Error>((sampleprof::write(&merged.profile, &options)?, losses))
         })?
         .or_raise(py)?;
@@ -126,7 +126,7 @@ impl SampleProfile {
             Some("extbinary") => Encoding::ExtBinary,
             Some("text") => Encoding::Text,
             Some(other) => {
-                let detail = format!("encoding is \"extbinary\", \"binary\" or \"text\", not {other:?}");
+                let detail = format!("encoding must be \"extbinary\", \"binary\" or \"text\", not {other:?}");
                 return Err(Error::usage(detail));
             }
         };
@@ -134,7 +134,7 @@ impl SampleProfile {
     }
 }
 
-/// What callers say of how a profile is written.
+/// The caller's settings for the output.
 struct Asked<'a> {
     target: Option<&'a str>,
     encoding: Option<&'a str>,
@@ -154,7 +154,7 @@ impl SampleProfile {
         self.merged.profile.functions.len()
     }
 
-    /// What was given as warnings when the profile was made.
+    /// The warnings that were issued when the profile was created.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.merged.warnings.clone()
@@ -166,7 +166,7 @@ impl SampleProfile {
         detached::run(py, None, move |_| functions(&merged.profile))?.map_err(internal)
     }
 
-    /// One row a line of a function, lines of what was inlined among them.
+    /// One row per line of a function, including the lines of inlined functions.
     fn lines(&self, py: Python<'_>) -> PyResult<Table> {
         let merged = self.merged.clone();
         detached::run(py, None, move |_| lines(&merged.profile))?.map_err(internal)
@@ -201,8 +201,8 @@ impl SampleProfile {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Writes a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that is
-    /// not an earlier output is replaced only with `force`.
+    /// Writes a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that
+    /// is not an earlier output is replaced only with `force`.
     #[pyo3(signature = (path, *, target=None, encoding=None, use_md5=false, compress=false, strict=false, force=false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn write(

@@ -1,4 +1,4 @@
-//! What a caller names as an input: a path, or bytes.
+//! The caller's inputs: paths or bytes.
 
 use crate::error::{OrRaise, usage};
 use profbridge::Compat;
@@ -9,7 +9,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
-/// What messages call an input that is given as bytes and not named.
+/// The name of unnamed bytes in messages.
 pub(crate) const UNNAMED: &str = "<bytes>";
 
 /// One input.
@@ -63,15 +63,16 @@ pub(crate) fn inputs(sources: &Bound<'_, PyAny>, weights: Option<&Bound<'_, PyAn
 ///
 /// Usage for any other number.
 pub(crate) fn weight_of(weight: &Bound<'_, PyAny>) -> PyResult<NonZeroU64> {
-    let number: u64 =
-        weight.extract().map_err(|_| usage(weight.py(), format!("a weight is a whole number from 1, not {weight}")))?;
-    NonZeroU64::new(number).ok_or_else(|| usage(weight.py(), "a weight is a whole number from 1, not 0"))
+    let number: u64 = weight
+        .extract()
+        .map_err(|_| usage(weight.py(), format!("a weight must be an integer of at least 1, not {weight}")))?;
+    NonZeroU64::new(number).ok_or_else(|| usage(weight.py(), "a weight must be an integer of at least 1, not 0"))
 }
 
 fn path(source: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
     source.extract().map_err(|_| {
         let found = source.get_type().name().map_or_else(|_| "object".into(), |name| name.to_string());
-        PyTypeError::new_err(format!("a path or bytes are expected, not {found}"))
+        PyTypeError::new_err(format!("expected a path or bytes, not {found}"))
     })
 }
 

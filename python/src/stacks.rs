@@ -44,11 +44,11 @@ pub(crate) fn options(settings: &MergeSettings) -> Result<StackMergeOptions> {
     Ok(options)
 }
 
-/// Adds up sources of stacks: pprof as pprof, everything else as tables.
+/// Merges sources of stacks: pprof profiles as pprof, all others as tables.
 ///
 /// # Errors
 ///
-/// Those of the merge.
+/// The errors of the merge.
 pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
     let mut options = options(settings)?;
     options.cancel = watch.cancel();
@@ -60,11 +60,11 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -
     }
 }
 
-/// What a merge of pprof profiles gave.
+/// Returns the result of a merge of pprof profiles.
 ///
 /// # Errors
 ///
-/// Gate failed for less than was asked for; those of the profile's stacks.
+/// Gate failed if a threshold fails; the errors of the profile's stacks.
 pub(crate) fn of_pprof(
     sum: StackSum<(pprof::Profile, pprof::MergeReport)>,
     settings: &MergeSettings,
@@ -79,11 +79,11 @@ pub(crate) fn of_pprof(
     Ok(Merged { table, pprof: Some(profile), warnings })
 }
 
-/// What a merge of other sources gave.
+/// Returns the result of a merge of other sources.
 ///
 /// # Errors
 ///
-/// Gate failed for less than was asked for.
+/// Gate failed if a threshold fails.
 pub(crate) fn of_tables(sum: StackSum<StackTable>, settings: &MergeSettings) -> Result<Merged> {
     settings.check(|wanted| Ok(facts_of(&sum.sum, &Selection::default(), wanted).of_inputs(sum.used())))?;
     let warnings = sum.warnings().iter().map(ToString::to_string).collect();
@@ -116,13 +116,13 @@ impl Stacks {
     #[classattr]
     const FAMILY: &'static str = "stacks";
 
-    /// What was given as warnings when the profile was made.
+    /// The warnings that were issued when the profile was created.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.merged.warnings.clone()
     }
 
-    /// Number of samples that differ in stack, thread or sort of event.
+    /// The number of samples with different stacks, threads or event types.
     fn __len__(&self) -> usize {
         self.merged.table.samples().len()
     }
@@ -133,7 +133,7 @@ impl Stacks {
         detached::run(py, None, move |_| functions(&merged.table))?.map_err(internal)
     }
 
-    /// One row a sample: its stack from the innermost frame out, thread, sort of event and hits.
+    /// One row per sample: its stack from the innermost frame outwards, thread, event type and hits.
     fn samples(&self, py: Python<'_>) -> PyResult<Table> {
         let merged = self.merged.clone();
         detached::run(py, None, move |_| samples(&merged.table))?.map_err(internal)
@@ -153,8 +153,8 @@ impl Stacks {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Writes a file in the format that its name or `format` says, compressed if the name ends in `.gz` or `.zst`; it is
-    /// replaced whole or not at all. A file that is not an earlier output is replaced only with `force`.
+    /// Writes a file in the format that its name or `format` says, compressed if the name ends in `.gz` or `.zst`; it
+    /// is replaced whole or not at all. A file that is not an earlier output is replaced only with `force`.
     #[pyo3(signature = (path, *, format=None, force=false))]
     fn write(&self, py: Python<'_>, path: PathBuf, format: Option<&str>, force: bool) -> PyResult<()> {
         let format = match format {
@@ -164,7 +164,7 @@ impl Stacks {
                 form.and_then(StackOutput::of_form).unwrap_or(StackOutput::Collapsed)
             }
         };
-        // The name of any other pprof file says nothing of the gzip that it is in.
+        // Other file extensions of pprof files do not show whether the file is compressed.
         let is_plain = path.extension().is_some_and(|extension| extension == "pb");
         let is_pprof =
             format == StackOutput::Pprof && !is_plain && Compression::of_output(&path).or_raise(py)?.is_none();
@@ -183,7 +183,7 @@ fn format_of(word: &str) -> Result<StackOutput> {
         "collapsed" => Ok(StackOutput::Collapsed),
         "pprof" => Ok(StackOutput::Pprof),
         "iprof" => Ok(StackOutput::Iprof),
-        other => Err(Error::usage(format!("format is \"collapsed\", \"pprof\" or \"iprof\", not {other:?}"))),
+        other => Err(Error::usage(format!("format must be \"collapsed\", \"pprof\" or \"iprof\", not {other:?}"))),
     }
 }
 

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PySlice, PyTuple};
 use std::sync::Arc;
 
-/// Calls a function for the type of a column's numbers; `None` where they are none.
+/// Calls a function for the type of a column's numbers; `None` for other columns.
 macro_rules! of_numbers {
     ($kind:expr, $function:ident($($argument:expr),*)) => {
         match $kind {
@@ -49,9 +49,9 @@ impl Table {
     }
 }
 
-/// Something that is asked for in one piece of memory, and is in several.
+/// Returns the error for data that is not contiguous in memory.
 fn in_pieces(what: &str, pieces: usize, instead: &str) -> PyErr {
-    PyBufferError::new_err(format!("the {what} has {pieces} pieces of memory: use {instead}"))
+    PyBufferError::new_err(format!("the {what} has {pieces} chunks; use {instead}"))
 }
 
 /// An error of Arrow, which only a fault of ours can cause.
@@ -85,7 +85,7 @@ impl Table {
 
     fn __getitem__(&self, name: &str) -> PyResult<Column> {
         let Ok(at) = self.schema.index_of(name) else {
-            return Err(PyKeyError::new_err(format!("{name}; there are {}", self.column_names().join(", "))));
+            return Err(PyKeyError::new_err(format!("{name}; columns: {}", self.column_names().join(", "))));
         };
         let chunks: Vec<ArrayRef> = self.batches.iter().map(|batch| batch.column(at).clone()).collect();
         Ok(Column { kind: self.schema.field(at).data_type().clone(), chunks })
@@ -234,7 +234,7 @@ impl Column {
         if let Ok(slice) = index.cast::<PySlice>() {
             let bounds = slice.indices(self.len() as isize)?;
             if bounds.step != 1 {
-                return Err(usage(py, "a column is sliced without a step"));
+                return Err(usage(py, "columns cannot be sliced with a step"));
             }
             let mut skip = bounds.start as usize;
             let mut left = bounds.slicelength;
@@ -341,7 +341,7 @@ fn place(index: isize, pieces: impl Iterator<Item = usize> + Clone) -> PyResult<
             _ => at = at.and_then(|at| at.checked_sub(rows)),
         }
     }
-    Err(PyIndexError::new_err(format!("{index} of {len} rows")))
+    Err(PyIndexError::new_err(format!("row {index} does not exist, there are {len}")))
 }
 
 fn row<'py>(py: Python<'py>, batch: &RecordBatch, at: usize) -> PyResult<Bound<'py, PyDict>> {
@@ -379,7 +379,7 @@ fn value<'py>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResult<Bound<'p
     }
 }
 
-/// A column of texts, of which some may be missing.
+/// Returns a column of strings, some of which may be missing.
 pub(crate) fn texts<T: AsRef<str>>(texts: impl IntoIterator<Item = Option<T>>) -> ArrayRef {
     Arc::new(texts.into_iter().collect::<arrow_array::LargeStringArray>())
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// A name from a file as text: bytes that are no UTF-8 stand as `\xNN`.
+/// Returns a name from a file as text. Bytes that are not UTF-8 become `\xNN`.
 pub(crate) fn printable(name: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(name) {
         return Cow::Borrowed(text);
@@ -21,23 +21,23 @@ pub(crate) fn printable(name: &[u8]) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// A report as dictionaries and lists.
+/// Converts a report to dictionaries and lists.
 ///
 /// # Errors
 ///
-/// Those of the interpreter.
+/// The errors of the interpreter.
 pub(crate) fn to_python<'py>(py: Python<'py>, report: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     let text =
         serde_json::to_string(report).map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))?;
     py.import("json")?.call_method1("loads", (text,))
 }
 
-/// A summary as a dictionary: its totals, and as `cutoffs` how few counts reach a share of them. A row is that share in
-/// millionths, the smallest of these counts, and how many they are.
+/// Returns a summary as a dictionary: its totals, and in `cutoffs` the number of counts that make up a share of the
+/// total. Each row is that share in millionths, the smallest of these counts, and their number.
 ///
 /// # Errors
 ///
-/// Those of the interpreter.
+/// The errors of the interpreter.
 pub(crate) fn summary_fields<'py>(
     py: Python<'py>,
     totals: &[(&str, u64)],
@@ -50,7 +50,7 @@ pub(crate) fn summary_fields<'py>(
     Ok(fields)
 }
 
-/// Gives warnings of the package's own category, told to be where the package was called.
+/// Gives warnings of the package's own category, attributed to the caller of the package.
 ///
 /// # Errors
 ///

@@ -104,7 +104,7 @@ class SameForEveryTree(TestCase):
         with self.assertRaisesRegex(profbridge.UsageError, "family=") as caught:
             merger.add(self.samples()[0])
         self.assertEqual((caught.exception.kind, len(merger)), ("usage", 1))
-        with self.assertRaisesRegex(profbridge.UsageError, "there is no family \"none\""):
+        with self.assertRaisesRegex(profbridge.UsageError, "unknown family \"none\""):
             profbridge.Merger(family="none").add(bad)  # type: ignore[typeddict-item]
 
     def test_weights_apply_as_inputs_are_added(self) -> None:
@@ -212,7 +212,7 @@ class Parts(TestCase):
             profbridge.Merger().add(b":ir\nmain\n1\n1\n5\n").merge(profbridge.Merger().add(b"foo:10:1\n 1: 5\n"))
         with self.assertRaises(profbridge.UsageError):
             profbridge.Merger(target="llvm-99")
-        with self.assertRaisesRegex(TypeError, "'tresholds' is no setting"):
+        with self.assertRaisesRegex(TypeError, "'tresholds' is not a setting"):
             profbridge.Merger(tresholds=1)  # type: ignore[call-arg]
 
     def test_processes_of_one_machine(self) -> None:

@@ -72,7 +72,7 @@ class Tables(TestCase):
         self.assertEqual(table["counters"].to_pylist(), [[5, 0, 9], [0, 0], [4]])
         [chunk] = table["counters"].chunks
         self.assertEqual(chunk.values.buffers()[1].address, address(self.profile.find("main")[0].counters))
-        # Records stand in one block of memory, one behind the other.
+        # Records are consecutive in one block of memory.
         self.assertEqual(address(self.profile.find("f")[0].counters), chunk.values.buffers()[1].address + 40)
         del self.profile, self.table, chunk
         gc.collect()

@@ -1,14 +1,11 @@
-//! Which entries of a document the member `llvm` explains, and whether they
-//! still say what it says.
-//!
-//! The extension is the authority on the way back to LLVM. The standard
-//! sections of LLVM's functions were made from it; if somebody changed one and
-//! not the other, nobody knows which is meant.
+//! Compares the member `llvm` of a document with the entries that it explains. The extension determines the conversion
+//! back to LLVM. The standard sections of LLVM's functions were made from it. If only one of the two was edited, the
+//! caller must choose one.
 
 use crate::bridge::decode::own_records;
 use crate::bridge::demangle::method_of_pgo_name;
 use crate::bridge::extension::{self, Extension};
-use crate::bridge::foreign::{METHOD_TARGETS, MethodTargets, foreign};
+use crate::bridge::sections::{METHOD_TARGETS, MethodTargets, foreign};
 use crate::bridge::names::{EncodedNames, identity};
 use crate::bridge::records::{ContextCounts, TypeCounts, gather};
 use crate::bridge::to_iprof::{ToIprofOptions, find_method, sections};
@@ -19,7 +16,7 @@ use crate::model::{Losses, Profile, RecordId};
 use std::collections::HashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What to believe when the member `llvm` and the standard sections differ.
+/// The trusted side if the member `llvm` and the standard sections contradict each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Trust {
@@ -30,7 +27,7 @@ pub enum Trust {
     Extension,
 }
 
-/// At most so many differences are named.
+/// The maximum number of differences in a message.
 const NAMED_DIFFERENCES: usize = 3;
 
 /// The part of a document that its extension explains.
@@ -51,13 +48,12 @@ impl Ownership {
         Self::default()
     }
 
-    /// What the document's extension explains, if it has one and that is
-    /// trusted or agrees with the sections.
+    /// Returns the explained data of the document's extension, if it has one that is trusted or agrees with the
+    /// sections.
     ///
     /// # Errors
     ///
-    /// Malformed when the extension cannot be read, or contradicts the sections
-    /// and nobody says which to trust.
+    /// Malformed if the extension cannot be read, or contradicts the sections and neither is trusted.
     pub(super) fn of(document: &Document, trust: Option<Trust>) -> Result<Self> {
         match document.member(extension::MEMBER) {
             Some(json) if trust != Some(Trust::Standard) => Self::establish(document, Extension::read(json)?, trust),
@@ -65,11 +61,11 @@ impl Ownership {
         }
     }
 
-    /// What `extension` explains of the document it stands in.
+    /// Returns the data of the document that `extension` explains.
     ///
     /// # Errors
     ///
-    /// Malformed when the sections contradict it, unless it is to be trusted.
+    /// Malformed if the sections contradict it, unless it is trusted.
     fn establish(document: &Document, extension: Extension, trust: Option<Trust>) -> Result<Self> {
         let Some(profile) = extension.profile else { return Ok(Self::none()) };
         let counters_as_branches = extension.approximate.contains_key(SectionKind::Conditional.name());
@@ -145,7 +141,7 @@ impl Ownership {
     }
 }
 
-/// What the sections should say.
+/// The expected content of the sections.
 struct Expected {
     document: Document,
     functions: HashSet<MethodHandle>,
@@ -157,7 +153,7 @@ impl Expected {
         let own = own_records(profile);
         let own_ids: HashSet<RecordId> = own.iter().map(|record| record.id).collect();
         let options = ToIprofOptions { counters_as_branches, ..ToIprofOptions::default() };
-        // What is lost here was reported when the file was made.
+        // The losses were reported when the file was written.
         let (document, parts) = sections(profile, &own, &options, &mut Losses::new())?;
         let functions = foreign(profile, &own_ids)
             .filter_map(|function| find_method(&document.tables, &method_of_pgo_name(function.name()).identity))
@@ -195,7 +191,7 @@ fn read_targets(document: &Document, json: &[u8]) -> Result<MethodTargets> {
         let site = targets.entry((method(id)?, bci)).or_default();
         let (pairs, rest) = entry.records.as_chunks::<2>();
         if !rest.is_empty() {
-            return Err(bad(format!("{} numbers at {}, expected pairs", entry.records.len(), entry.ctx)));
+            return Err(bad(format!("{} values at {}, expected pairs", entry.records.len(), entry.ctx)));
         }
         for [target, count] in pairs {
             let sum: &mut u64 = site.entry(method(*target)?).or_default();
@@ -217,8 +213,8 @@ impl Differences {
         self.count += 1;
         if self.named.len() < NAMED_DIFFERENCES {
             let method = String::from_utf8_lossy(method);
-            let wanted = if found == wanted { "the same numbers for others" } else { wanted };
-            self.named.push(format!("{section} at {method}:{bci} says {found}, the extension {wanted}"));
+            let wanted = if found == wanted { "the same counts for other targets" } else { wanted };
+            self.named.push(format!("{section} at {method}:{bci} has {found}, the extension has {wanted}"));
         }
     }
 
@@ -278,7 +274,7 @@ impl Differences {
     }
 }
 
-/// Counts as they stand, or, where the numbers agree, their places do not.
+/// Formats counts; if the counts agree, their places do not.
 fn counts_text<'a>(counts: impl Iterator<Item = &'a u64>) -> String {
     let list: Vec<String> = counts.map(u64::to_string).collect();
     format!("({})", list.join(","))

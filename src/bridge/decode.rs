@@ -92,7 +92,7 @@ pub(super) fn add_records<'p>(document: &mut Document, records: &[BridgeRecord<'
     for record in records {
         builder.declare(&record.name);
     }
-    // Names of types are known only now: a record's values may be declared behind it.
+    // All names of types are known only now: the types of values may be declared after the record.
     builder.index_types();
     for record in records {
         builder.add(record, losses);

@@ -9,9 +9,8 @@
 //!   └────── to_llvm ◀──┘
 //! ```
 //!
-//! It is judged by laws (tests/bridge): both round trips give back what went
-//! in; merging by LLVM gives what merging as iprof gives; what cannot cross is
-//! counted, never dropped in silence.
+//! Tests (tests/bridge) check its laws: both round trips return the input; a merge by LLVM equals a merge as iprof;
+//! data that cannot be converted is counted, and never dropped silently.
 //!
 //! ```
 //! use profbridge::bridge::{ToIprofOptions, ToLlvmOptions, to_iprof, to_llvm};
@@ -38,7 +37,7 @@
 //! | `names`, `shape` | names and hashes of the bridge's records: types and methods, percent-encoded one to one |
 //! | `records` | the counts of a document, and the records for them |
 //! | `decode` | records of the bridge become iprof again |
-//! | `demangle`, `foreign` | LLVM's own functions as methods, and what of them is true in iprof |
+//! | `demangle`, `sections` | LLVM's own functions as methods, and what of them is true in iprof |
 //! | `extension`, `consistency` | the member `llvm`, and whether the sections still agree with it |
 //! | `to_llvm`, `to_iprof` | both directions, and documents split for a merge and joined again |
 //! | [`stacks`] | sampled stacks of other profilers |
@@ -47,9 +46,9 @@ mod consistency;
 mod decode;
 mod demangle;
 mod extension;
-mod foreign;
 mod names;
 mod records;
+mod sections;
 mod shape;
 pub mod stacks;
 mod to_iprof;

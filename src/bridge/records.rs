@@ -221,12 +221,12 @@ pub(super) struct RecordForm {
     pub(super) receivers: ValueKind,
     /// Whether records have the bitmap byte that carries zeros through `-sparse`.
     pub(super) bitmap: bool,
-    /// How many values a site may have.
+    /// The maximum number of values of a site.
     pub(super) values_per_site: usize,
 }
 
 impl RecordForm {
-    /// What the readers of an indexed version take.
+    /// Returns the limits of the readers of an indexed version.
     pub(super) fn for_indexed_version(version: u32) -> Self {
         Self {
             receivers: if version < 12 { ValueKind::IndirectCallTarget } else { ValueKind::VTableTarget },
@@ -335,7 +335,7 @@ impl<'l> RecordMaker<'l> {
         self.push(MONITORS.to_vec(), vec![0], sites, true);
     }
 
-    /// Adds a site as LLVM keeps it: the heaviest first, so many of them.
+    /// Adds a site in LLVM's form: the values with the highest counts, in descending order.
     fn site(&mut self, sites: &mut ValueSites, types: impl Iterator<Item = (u64, u64)>) {
         let mut values: Vec<ValueCount> = types.map(|(value, count)| ValueCount { value, count }).collect();
         values.sort_by(|a, b| b.count.cmp(&a.count).then(a.value.cmp(&b.value)));

@@ -1,5 +1,4 @@
-//! What the counters and value sites of a record stand for, as text that ends
-//! the record's name.
+//! The meaning of the counters and value sites of a record, as a suffix of the record's name.
 //!
 //! ```text
 //! {calls 2?20,-5/0,40 9v 30i}
@@ -7,8 +6,8 @@
 //!
 //! a call count; at BCI 2 a conditional with branches to 20 (index 0), -5
 //! (index 0) and 40 (index 1); a virtual invoke at BCI 9; an instanceof at 30.
-//! An index is written where it is not one more than that of the row before
-//! (at first, not 0). Nothing at all is `{}`, and a call count alone is no text.
+//! An index is written if it is not one more than that of the previous row (for the first row: if it is not 0). An
+//! empty record is `{}`, and a call count alone has no suffix.
 
 /// A branch of a conditional: what the row's counter is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -36,7 +36,7 @@ impl Default for SampleOptions {
     }
 }
 
-/// What became of the stacks. Numbers are hits unless they say otherwise.
+/// The losses and approximations of the conversion. Numbers are hits unless stated otherwise.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SampleReport {
@@ -44,7 +44,7 @@ pub struct SampleReport {
     pub hits: u128,
     /// Distinct stacks written.
     pub stacks: u64,
-    /// Left out: samples of sorts that were not asked for.
+    /// Dropped samples of other event types.
     pub other_sources: u128,
     /// Left out: of other threads.
     pub other_threads: u128,
@@ -62,42 +62,42 @@ pub struct SampleReport {
     pub hidden_methods: u64,
     /// Distinct frames without BCI.
     pub unknown_bci_frames: u64,
-    /// Stacks that became one since what told them apart is not written.
+    /// Stacks that were merged because they differ only in data that is not written.
     pub merged_stacks: u64,
     /// Threads whose names are not written.
     pub threads: u64,
     /// Additions that stopped at 2^63 − 1.
     pub saturated: u64,
-    /// Names that were mended: not UTF-8 (reading an iprof), or empty or with a
-    /// line terminator (writing one).
+    /// Names that were changed: not UTF-8 (reading an iprof), empty, or with a line terminator (writing one).
     pub mended_names: u64,
 }
 
 impl SampleReport {
-    /// What was lost or approximated, in words; nothing for what is zero.
+    /// Returns a message for each loss and approximation that occurred.
     pub fn losses(&self) -> Vec<String> {
         let rows = [
-            (self.other_sources, "sample", "of sorts that were not asked for: left out"),
-            (self.other_threads, "sample", "of other threads: left out"),
-            (self.truncated_dropped, "sample", "with truncated stacks: left out"),
-            (self.truncated_kept, "sample", "with truncated stacks, whose outermost frames are missing"),
-            (self.native_leaf, "sample", "in native code, charged to its Java caller"),
-            (self.without_java, "sample", "without a Java frame: left out"),
+            (self.other_sources, "sample", "of other event types, dropped"),
+            (self.other_threads, "sample", "of other threads, dropped"),
+            (self.truncated_dropped, "sample", "with truncated stacks, dropped"),
+            (self.truncated_kept, "sample", "with truncated stacks, which lack outermost frames"),
+            (self.native_leaf, "sample", "in native code, counted for the Java caller"),
+            (self.without_java, "sample", "without a Java frame, dropped"),
             (
                 self.names_only_methods.into(),
                 "method",
-                "without known types, written as void without parameters: for viewing only; a reference would give the types",
+                "without known types, written as void without parameters, which compilers cannot use; pass a \
+                 reference to add the types",
             ),
-            (self.hidden_methods.into(), "method", "of hidden classes: left out of stacks"),
+            (self.hidden_methods.into(), "method", "of hidden classes, dropped from stacks"),
             (self.unknown_bci_frames.into(), "frame", "without a known BCI"),
             (
                 self.merged_stacks.into(),
                 "stack",
-                "joined with another that differs only in what iprof has no place for",
+                "merged with another that differs only in data that iprof cannot store",
             ),
             (self.threads.into(), "thread name", "not written"),
             (self.saturated.into(), "sum", "stopped at 2^63-1"),
-            (self.mended_names.into(), "name", "mended, not being UTF-8 or not for an iprof"),
+            (self.mended_names.into(), "name", "changed, because iprof cannot store it"),
         ];
         let found = rows.into_iter().filter(|(count, ..)| *count > 0);
         found.map(|(count, what, words)| format!("{} {words}", number_of(count, what))).collect()
@@ -243,8 +243,8 @@ impl Writer<'_> {
     }
 }
 
-/// A name as an iprof can hold it: with a replacement character for each line
-/// terminator, or for nothing. Damaged recordings have such.
+/// Returns a name that iprof can store: with a replacement character for each line terminator, and for an empty name.
+/// Damaged recordings have these names.
 fn fixed<'n>(name: &'n str, report: &mut SampleReport) -> Cow<'n, str> {
     const TERMINATORS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
     const REPLACEMENT: &str = "\u{fffd}";
@@ -255,7 +255,7 @@ fn fixed<'n>(name: &'n str, report: &mut SampleReport) -> Cow<'n, str> {
     Cow::Owned(if name.is_empty() { REPLACEMENT.to_string() } else { name.replace(TERMINATORS, REPLACEMENT) })
 }
 
-/// Which counts of an iprof are taken for hits.
+/// The counts of an iprof to use as hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum IprofHits {
@@ -420,13 +420,15 @@ mod tests {
 
     #[test]
     fn iprof_to_collapsed_and_back_is_the_identity() {
-        let text = "a/B.main([Ljava/lang/String|)V@3;p/L$$X.0x7f.run%28()I@-6 2\na/B.main([Ljava/lang/String|)V@3;a/B.f()[[J@-5 9\n";
+        let text = "a/B.main([Ljava/lang/String|)V@3;p/L$$X.0x7f.run%28()I@-6 \
+                    2\na/B.main([Ljava/lang/String|)V@3;a/B.f()[[J@-5 9\n";
         let (document, _) = iprof_from_stacks(&stacks(text), &SampleOptions::default());
         let (table, report) = stacks_from_iprof(&document, IprofHits::Samples).unwrap();
         assert_eq!(report.losses(), [""; 0]);
         assert_eq!(
             exact(&table),
-            "a/B.main([Ljava/lang/String|)V@3;a/B.f()[[J@-5 9\na/B.main([Ljava/lang/String|)V@3;p/L$$X.0x7f.run%28()I@-6 2\n"
+            "a/B.main([Ljava/lang/String|)V@3;a/B.f()[[J@-5 \
+             9\na/B.main([Ljava/lang/String|)V@3;p/L$$X.0x7f.run%28()I@-6 2\n"
         );
         let (again, _) = iprof_from_stacks(&stacks(&exact(&table)), &SampleOptions::default());
         let (once_more, _) = stacks_from_iprof(&again, IprofHits::Samples).unwrap();

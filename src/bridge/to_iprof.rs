@@ -4,7 +4,7 @@ use crate::bridge::decode::{BridgeRecord, add_records, own_records};
 use crate::bridge::demangle::method_of_pgo_name;
 use crate::bridge::extension;
 use crate::bridge::extension::Extension;
-use crate::bridge::foreign::{
+use crate::bridge::sections::{
     ForeignOptions, ForeignParts, LLVM_NAME, METHOD_TARGETS, MethodTargets, add_foreign, foreign, is_plain,
 };
 use crate::bridge::names::MethodIdentity;
@@ -18,13 +18,13 @@ use std::collections::{BTreeMap, HashSet};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToIprofOptions {
-    /// Carry LLVM's own records exactly in the member `llvm`. Default: `true`.
-    /// Without it the way back gives another profile.
+    /// Whether to store LLVM's own records unchanged in the member `llvm`. Default: `true`. Without it the reverse
+    /// conversion returns another profile.
     pub extension: bool,
-    /// Also write LLVM's further counters, as one conditional per function.
-    /// Default: `false`; they are no branches.
+    /// Whether to also write LLVM's further counters, as one conditional per function. Default: `false`, because they
+    /// are not branches.
     pub counters_as_branches: bool,
-    /// What happens to branch lists of one site that contradict each other.
+    /// The treatment of branch lists of one site that contradict each other.
     pub branch_clash: BranchClash,
 }
 
@@ -34,15 +34,14 @@ impl Default for ToIprofOptions {
     }
 }
 
-/// Makes an iprof document of a profile, and says what could not cross.
+/// Converts a profile to an iprof document, and returns the losses.
 ///
-/// The document is in canonical form. Records that the bridge made become what
-/// they were made of; LLVM's own stand in the member `llvm`, and in the
-/// standard sections as far as that is true.
+/// The document is in canonical form. Records of the bridge become their original entries. LLVM's own records are
+/// stored in the member `llvm`, and in the standard sections as far as these can represent them.
 ///
 /// # Errors
 ///
-/// Those of settling branch lists, when a clash is to be an error.
+/// A clash of branch lists, if clashes are errors.
 pub fn to_iprof(profile: &Profile, options: &ToIprofOptions) -> Result<(Document, Vec<Loss>)> {
     let mut losses = Losses::new();
     let own = own_records(profile);
@@ -80,11 +79,10 @@ pub(super) fn sections(
     Ok((document, parts))
 }
 
-/// What the extension carries: all that is LLVM's own. `None` when there is nothing.
+/// Returns the part of a profile that the extension stores: LLVM's own records; `None` if there are none.
 ///
-/// A record of the bridge stays in it when its context is one that LLVM's own
-/// records fill, too: the standard sections then hold the sum, which could not
-/// be taken apart again.
+/// The extension also stores a record of the bridge if LLVM's own records have the same context: the standard sections
+/// then contain the sum, which cannot be separated again.
 fn foreign_part(profile: &Profile, own: &[BridgeRecord<'_>]) -> Option<Profile> {
     let own_ids: HashSet<RecordId> = own.iter().map(|record| record.id).collect();
     let methods: HashSet<Vec<u8>> =
@@ -177,7 +175,7 @@ fn method_targets_json(tables: &Tables, targets: &MethodTargets) -> String {
     format!("[{}]", entries.iter().map(entry).collect::<Vec<_>>().join(","))
 }
 
-/// Counts what is lost when the extension is left out.
+/// Counts the losses without the extension.
 fn extension_losses(foreign: &Profile, options: &ToIprofOptions, losses: &mut Losses) {
     for record in foreign.functions.iter().flat_map(|function| function.records()) {
         let plain = is_plain(record, foreign.kind);

@@ -4,7 +4,7 @@
 use crate::bridge::consistency::{Ownership, Trust};
 use crate::bridge::decode::{add_records as add_to_document, own_records};
 use crate::bridge::extension;
-use crate::bridge::foreign::{LLVM_NAME, METHOD_TARGETS};
+use crate::bridge::sections::{LLVM_NAME, METHOD_TARGETS};
 use crate::bridge::names::EncodedNames;
 use crate::bridge::records::gather;
 use crate::bridge::records::{NamedRecord, PROFILE_KIND, RecordForm, RecordMaker};
@@ -37,13 +37,12 @@ impl Default for ToLlvmOptions {
     }
 }
 
-/// Makes an LLVM profile of a document, and says what could not cross.
+/// Converts a document to an LLVM profile, and returns the losses.
 ///
 /// # Errors
 ///
-/// Malformed when the member `llvm` cannot be read or contradicts the standard
-/// sections (see [`ToLlvmOptions::trust`]), or when an entry stands at a place
-/// that its section cannot have.
+/// Malformed if the member `llvm` cannot be read or contradicts the standard sections (see [`ToLlvmOptions::trust`]),
+/// or if an entry has a position that its section does not allow.
 pub fn to_llvm(document: &Document, options: &ToLlvmOptions) -> Result<(Profile, Vec<Loss>)> {
     let mut losses = Losses::new();
     let ownership = Ownership::of(document, options.trust)?;
@@ -96,7 +95,7 @@ pub(super) fn add_records(profile: &mut Profile, records: Vec<NamedRecord>) -> R
     for (name, record) in records {
         let id = profile.functions.intern(&name);
         if profile.functions.find_record(id, record.func_hash).is_some() {
-            let detail = format!("the extension repeats what the sections say of {}", name.escape_ascii());
+            let detail = format!("the extension repeats the sections' data of {}", name.escape_ascii());
             return Err(Error::malformed(detail).in_section("llvm").in_format("iprof"));
         }
         profile.functions.push_record(id, &record);

@@ -80,7 +80,7 @@ impl<'data> Chunks<'data> {
         }
         if compressed {
             if text_len > compressed_len.saturating_mul(self.limits.inflate_ratio) {
-                let detail = format!("{compressed_len} compressed bytes cannot hold the promised {text_len}");
+                let detail = format!("{compressed_len} compressed bytes cannot contain the declared {text_len} bytes");
                 return Err(Error::malformed(detail).at("names", offset));
             }
             self.inflated = self.inflated.saturating_add(text_len);
@@ -116,7 +116,7 @@ impl<'data> Chunk<'data> {
         match inflater.decompress_vec(self.stored, &mut text, FlushDecompress::Finish) {
             Ok(Status::StreamEnd) => {}
             // A stream longer than promised stops with the output full.
-            Ok(_) => return failed(format!("inflates to another size than the promised {len} bytes")),
+            Ok(_) => return failed(format!("does not inflate to the declared {len} bytes")),
             Err(error) => return failed(error.to_string()),
         }
         if text.len() != len {
@@ -130,8 +130,8 @@ impl<'data> Chunk<'data> {
     }
 }
 
-/// An empty buffer with room for `len` bytes, or an error where the machine has
-/// not so much memory: an allocation that fails would end the process.
+/// Returns an empty buffer with capacity for `len` bytes, or an error if there is not enough memory, because a failed
+/// allocation would end the process.
 ///
 /// # Errors
 ///
@@ -288,7 +288,7 @@ mod tests {
         leb128::write_uleb128(&mut sink, 1 << 60);
         leb128::write_uleb128(&mut sink, 4);
         sink.bytes(&[0x78, 0xda, 0, 0]);
-        assert!(read_all(sink.as_slice()).unwrap_err().to_string().contains("cannot hold the promised"));
+        assert!(read_all(sink.as_slice()).unwrap_err().to_string().contains("cannot contain the declared"));
     }
 
     #[test]

@@ -118,8 +118,8 @@ impl<'data, F: ByteSource> Window<'data, F> {
         Self { source: Source::Slice(data), base, passed: 0 }
     }
 
-    /// Over what comes from somewhere from byte `base` on, of which nothing is in view yet; so many bytes are read
-    /// at a time.
+    /// Creates a window over a source whose first byte is `base`, and which is read `chunk` bytes at a time. Nothing is
+    /// read yet.
     pub(crate) fn fed(feed: F, base: u64, chunk: usize) -> Self {
         Self { source: Source::Fed(Pieces { feed, buffer: Vec::new(), filled: 0, chunk }), base, passed: 0 }
     }

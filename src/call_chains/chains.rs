@@ -41,8 +41,8 @@ pub struct CallChain {
     pub next: Vec<CallChain>,
 }
 
-/// The functions that a pattern means: those whose name begins so, or else those
-/// whose name or class ends so.
+/// Returns the functions that match a pattern: those whose name begins with it, otherwise those whose name or class
+/// ends with it.
 pub fn functions_meant(pattern: &MethodPattern, table: &StackTable) -> Vec<FunctionId> {
     let name = |id| (table.display_function(id), matches!(table.function(id), Function::Java { .. }));
     pattern.find(table.functions(), name)
@@ -106,7 +106,7 @@ pub enum Direction {
     Callees,
 }
 
-/// A function, and where in it, if positions are told apart.
+/// A function, and the position in it if positions are distinguished.
 type Place<F> = (F, Option<i32>);
 
 /// Chains that begin at the functions asked for, as one tree.
@@ -115,7 +115,7 @@ pub(crate) struct ChainTree<F> {
     direction: Direction,
     /// Levels below the functions asked for.
     depth: usize,
-    /// What is above the functions asked for comes first.
+    /// The children of the root are the matching functions.
     nodes: Vec<Node<F>>,
     children: HashMap<(usize, Place<F>), usize>,
     stacks: u64,

@@ -23,19 +23,19 @@ impl MethodPattern {
     ///
     /// # Errors
     ///
-    /// Usage for what is no regular expression, and for wildcards elsewhere than at the end.
+    /// Usage for an invalid regular expression, and for wildcards that are not at the end.
     pub fn parse(text: &str) -> Result<Self> {
         let inner = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|inner| !inner.is_empty());
         if let Some(inner) = inner {
-            let no_regex = |error| Error::usage(format!("{text} is no regular expression: {error}"));
+            let no_regex = |error| Error::usage(format!("{text} is not a regular expression: {error}"));
             return Ok(Self(Pattern::Regex(Regex::new(inner).map_err(no_regex)?)));
         }
         let name = text.strip_suffix(".**").or_else(|| text.strip_suffix(".*")).unwrap_or(text);
         // C++ has stars in parameters and operators.
         let begins_with_star = name.split(['.', ':']).any(|part| part.starts_with('*'));
         if name.is_empty() || begins_with_star {
-            let hint = "give a package, a class, a method, or /a regular expression/";
-            return Err(Error::usage(format!("\"{text}\" is no package or pattern")).with_hint(hint));
+            let hint = "pass a package, a class, a method, or /a regular expression/";
+            return Err(Error::usage(format!("\"{text}\" is not a package or pattern")).with_hint(hint));
         }
         Ok(Self(Pattern::Name(name.to_string())))
     }
@@ -73,9 +73,8 @@ impl MethodPattern {
         symbol.strip_suffix(wanted.as_str()).is_some_and(|rest| rest.ends_with(['.', ':', '/']))
     }
 
-    /// The functions that are meant: those whose name begins so, or else those
-    /// whose name or class ends so. `name` gives a function's name as people
-    /// write it, and whether it is a Java method.
+    /// Returns the matching functions: those whose name begins with the pattern, otherwise those whose name or class
+    /// ends with it. `name` returns a function's readable name, and whether it is a Java method.
     pub(crate) fn find<T: Copy>(
         &self,
         functions: impl Iterator<Item = T>,

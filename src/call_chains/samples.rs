@@ -81,13 +81,13 @@ impl SampleSource {
         }
     }
 
-    /// Whether samples of this sort are taken at intervals, so that their number
-    /// measures time. All others are events that happened, which weigh.
+    /// Returns true for event types that are sampled at intervals, so that the number of samples measures time. Other
+    /// events have a weight.
     pub fn is_timed(self) -> bool {
         matches!(self, Self::Unknown | Self::Execution | Self::Native | Self::CpuTime | Self::WallClock)
     }
 
-    /// What a weight counts of this sort; `None` where it has no such thing.
+    /// Returns the unit of a weight for this event type; `None` if its events do not have it.
     pub fn unit(self, weight: Weight) -> Option<Unit> {
         let (bytes, time) = match self {
             Self::Allocation | Self::Tlab => (Some(Unit::Bytes), None),
@@ -110,8 +110,7 @@ impl SampleSource {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Weight {
-    /// Nanoseconds where something took time, else bytes where something was
-    /// allocated, else the number of samples.
+    /// Nanoseconds for events with a duration, bytes for allocations, otherwise the number of samples.
     #[default]
     Usual,
     /// The number of events.
@@ -157,8 +156,7 @@ impl Unit {
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ReadStats {
-    /// What wrote the samples, in words, each once: `Flight Recorder 2.1`,
-    /// `collapsed stacks`, `iprof`.
+    /// The producers of the samples without duplicates: `Flight Recorder 2.1`, `collapsed stacks`, `iprof`.
     pub sources: Vec<String>,
     /// Self-contained parts of the source: chunks of a recording, files of text.
     pub parts: u64,
@@ -167,25 +165,23 @@ pub struct ReadStats {
     /// Samples that had no stack at all (`failed` CPU-time samples, events
     /// whose stack is null).
     pub samples_without_stack: u64,
-    /// What the numbers of each sort of sample count; a sort has several units
-    /// where sources that do not add up were read into one table.
+    /// The units of each event type. There are several if sources with different units were read into one table.
     pub units: Vec<(SampleSource, Unit)>,
-    /// Events of a recording that the reader was not asked for.
+    /// Events of a recording whose type was not requested.
     pub skipped_events: BTreeMap<SampleSource, u64>,
     /// Samples and events before or after the time asked for.
     pub samples_out_of_time: u64,
-    /// Lines of text that are no stack.
+    /// Lines of text that are not stacks.
     pub lines_skipped: u64,
     /// Parts at the end that were cut off.
     pub parts_cut: u64,
-    /// Bytecode indexes that the source did not know although it tells them
-    /// elsewhere.
+    /// Bytecode indexes that are unknown, although the source has others.
     pub unknown_bci_frames: u64,
-    /// Stacks whose names were not UTF-8 and were mended.
+    /// Stacks with names that were not UTF-8 and were changed.
     pub names_mended: u64,
     /// Samples that the sampler itself says it lost.
     pub samples_lost: u64,
-    /// Frames without package, from a profiler told to shorten names.
+    /// Frames without package, from a profiler that shortens names.
     pub simple_names: bool,
 }
 
@@ -218,7 +214,7 @@ impl ReadStats {
         }
     }
 
-    /// Says what the numbers of a sort of sample count.
+    /// Adds a unit of an event type.
     pub fn add_unit(&mut self, source: SampleSource, unit: Unit) {
         if !self.units.contains(&(source, unit)) {
             self.units.push((source, unit));

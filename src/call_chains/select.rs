@@ -8,10 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Selection {
-    /// Sorts of samples; empty takes the one sort that
-    /// [`StackTable::main_source`] names. Sorts measure different things (time
-    /// on a CPU, time in native code, waiting), so they are not added up
-    /// unless asked for. Default: empty.
+    /// The event types to use. Empty for the one type that [`StackTable::main_source`] returns: event types measure
+    /// different things (time on a CPU, time in native code, waiting), so they are only added on request. Default:
+    /// empty.
     pub sources: Vec<SampleSource>,
     /// Leave out stacks whose outermost frames are missing. Default: `false`.
     pub drop_truncated: bool,
@@ -32,9 +31,8 @@ pub struct NotSelected {
 }
 
 impl StackTable {
-    /// The sort of samples that a table is mostly for: samples without a
-    /// source, else execution, CPU time, wall clock, native, whichever comes
-    /// first in this order; events, such as allocations, where there is nothing else.
+    /// Returns the main event type of a table: samples of unknown type, otherwise the first of execution, CPU time,
+    /// wall clock and native; other events, such as allocations, only if there are no samples.
     pub fn main_source(&self) -> Option<SampleSource> {
         let timed = [
             SampleSource::Unknown,

@@ -109,11 +109,11 @@ impl Lists {
 }
 
 fn there(what: &str, index: usize, len: usize) -> Result<(), String> {
-    if index < len { Ok(()) } else { Err(format!("there is no {what} {index}, only {len}")) }
+    if index < len { Ok(()) } else { Err(format!("{what} {index} does not exist, there are {len}")) }
 }
 
 fn once(what: &str, at: usize, index: usize) -> Result<(), String> {
-    if index == at { Ok(()) } else { Err(format!("{what} {at} stands twice")) }
+    if index == at { Ok(()) } else { Err(format!("{what} {at} occurs twice")) }
 }
 
 #[cfg(test)]
@@ -161,12 +161,12 @@ mod tests {
     fn unknown_ids_and_duplicates_are_errors() {
         let text = serde_json::to_string(&table()).unwrap();
         for (valid, bad, fault) in [
-            ("[[2,3]]", "[[2,5]]", "there is no name 5, only 5"),
-            ("[[null,0],[0,1]]", "[[null,0],[1,1]]", "there is no stack 1, only 1"),
-            ("[[null,0],[0,1]]", "[[null,0],[null,0]]", "stack 1 stands twice"),
-            (r#""memcpy""#, r#""main""#, "name 4 stands twice"),
-            (r#""function":1"#, r#""function":2"#, "there is no function 2, only 2"),
-            (r#""thread":0"#, r#""thread":1"#, "there is no thread 1, only 1"),
+            ("[[2,3]]", "[[2,5]]", "name 5 does not exist, there are 5"),
+            ("[[null,0],[0,1]]", "[[null,0],[1,1]]", "stack 1 does not exist, there are 1"),
+            ("[[null,0],[0,1]]", "[[null,0],[null,0]]", "stack 1 occurs twice"),
+            (r#""memcpy""#, r#""main""#, "name 4 occurs twice"),
+            (r#""function":1"#, r#""function":2"#, "function 2 does not exist, there are 2"),
+            (r#""thread":0"#, r#""thread":1"#, "thread 1 does not exist, there are 1"),
             ("9223372036854775807", "9223372036854775808", "more than 9223372036854775807"),
         ] {
             let damaged = text.replacen(valid, bad, 1);

@@ -1,9 +1,7 @@
-//! What sampled stacks say: the flat table of hot methods, threads, call
-//! chains, and how far the statistics can be trusted.
+//! Statistics of sampled stacks: hot methods, threads, call chains, and notes about their reliability.
 //!
-//! *Exclusive* hits of a method are those of stacks with it as leaf,
-//! *inclusive* ones those of stacks with it anywhere, once a stack however
-//! often it recurs. Percentages are of all hits.
+//! *Exclusive* hits of a method are those of stacks with it as leaf. *Inclusive* hits are those of stacks that contain
+//! it; recursion counts once. Percentages are relative to all hits.
 
 use super::chains::CallChain;
 use super::samples::{SampleSource, Unit, Weight};
@@ -167,23 +165,30 @@ pub fn notes(table: &StackTable) -> Vec<String> {
     let has = |source: &str| table.observed.sources.iter().any(|known| known.starts_with(source));
     if has("Flight Recorder") {
         notes.push(
-            "Flight Recorder samples a bounded number of running threads a tick; positions inside compiled code are exact only with -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints"
+            "Flight Recorder samples a limited number of running threads per interval; positions in compiled code are \
+             exact only with -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints"
                 .to_string(),
         );
     }
     if has("collapsed") {
-        notes.push("collapsed stacks do not say which sampler took them: one that waits for safepoints is blind in loops without polls and charges the next poll; one that does not loses ticks to error frames".to_string());
-    }
-    if has("iprof samples") {
         notes.push(
-            "an iprof has no sampling period, no threads and no time; hits are shares of the whole run".to_string(),
+            "collapsed stacks do not name their sampler: a sampler that waits for safepoints attributes loops \
+                    without polls to the next poll; others lose samples to error frames"
+                .to_string(),
         );
     }
+    if has("iprof samples") {
+        notes.push("an iprof has no sampling period, threads or times; hits are relative to the whole run".to_string());
+    }
     if has("iprof call counts") {
-        notes.push("these are numbers of calls, not time; chains end where compilation units do".to_string());
+        notes.push("these are call counts, not times; chains end at the borders of compilation units".to_string());
     }
     if has("folded") {
-        notes.push("stacks of perf are whole only where all code keeps frame pointers (-XX:+PreserveFramePointer); interpreted methods have no name there".to_string());
+        notes.push(
+            "stacks of perf are complete only if all code keeps frame pointers (-XX:+PreserveFramePointer); \
+                    interpreted methods have no names"
+                .to_string(),
+        );
     }
     notes.extend(events(table));
     notes.extend(measured(table, total));
@@ -196,25 +201,30 @@ fn events(table: &StackTable) -> Vec<String> {
     let has = |sources: &[SampleSource]| sources.iter().any(|source| there.contains(source));
     let mut notes = Vec::new();
     if has(&[SampleSource::Allocation]) {
-        notes.push("jdk.ObjectAllocationSample takes so many allocations a second; each stands for the bytes that its thread allocated since the one before".to_string());
+        notes.push(
+            "jdk.ObjectAllocationSample records a limited number of allocations per second; each represents \
+                    the bytes that its thread allocated since the previous one"
+                .to_string(),
+        );
     }
     if has(&[SampleSource::Tlab]) {
         notes.push(
-            "of the allocations in a thread's buffer only the first is recorded, and stands for the whole buffer"
+            "only the first allocation in a thread-local buffer is recorded; it represents the whole buffer"
                 .to_string(),
         );
     }
     if there.iter().any(|source| source.unit(Weight::Time).is_some()) {
-        notes.push("locks, waiting, reads and writes are recorded only where they took longer than the recording's threshold (20 ms in the JDK's default settings)".to_string());
+        notes.push(
+            "locks, waits, reads and writes are recorded only if they took longer than the recording's \
+                    threshold (20 ms in the JDK's default settings)"
+                .to_string(),
+        );
     }
     let skipped = &table.observed.skipped_events;
     if !skipped.is_empty() {
         let event_types: Vec<String> =
             skipped.iter().map(|(source, events)| format!("{events} {}", source.word())).collect();
-        notes.push(format!(
-            "events of other sorts are there too, and are shown where they are asked for: {}",
-            event_types.join(", ")
-        ));
+        notes.push(format!("the recording also has other event types: {}", event_types.join(", ")));
     }
     notes
 }
@@ -239,14 +249,14 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
     add(hits(&|sample| sample.key.truncated), "have truncated stacks: the outermost frames are missing");
     add(
         hits(&|sample| sample.key.certainty == Certainty::Heuristic),
-        "were moved to the next safepoint, says the source",
+        "were moved to the next safepoint, according to the source",
     );
     add(
         hits(&|sample| symbol(sample).is_some_and(|name| name.starts_with('[') && name.ends_with(']'))),
-        "end in an error frame: the sampler could not walk the stack",
+        "end in an error frame, because the sampler could not walk the stack",
     );
-    add(hits(&|sample| symbol(sample) == Some("Interpreter")), "end in the interpreter, whose methods are not named");
-    add(hits(&|sample| includes_waiting(sample.key.source)), "include waiting, not only running");
+    add(hits(&|sample| symbol(sample) == Some("Interpreter")), "end in the interpreter, whose methods have no names");
+    add(hits(&|sample| includes_waiting(sample.key.source)), "include waiting time");
     add(
         hits(&|sample| {
             leaf(sample).bci.is_none() && matches!(sample.key.source, SampleSource::Execution | SampleSource::CpuTime)
@@ -255,15 +265,15 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
     );
     let single = hits(&|sample| table.depth(sample.key.stack) == 1 && leaf(sample).kind != FrameKind::Kernel);
     if percent(single, total) >= BROKEN_STACKS {
-        add(single, "have one frame only: frame pointers are probably missing (-XX:+PreserveFramePointer)");
+        add(single, "have only one frame, probably because frame pointers are missing (-XX:+PreserveFramePointer)");
     }
     let observed = &table.observed;
     for (count, what, words) in [
         (observed.samples_without_stack, "sample", "without a stack, not counted"),
-        (observed.samples_out_of_time, "sample", "outside the time asked for, events included"),
-        (observed.samples_lost, "sample", "lost, says the source"),
+        (observed.samples_out_of_time, "sample", "outside the requested time range, including events"),
+        (observed.samples_lost, "sample", "lost, according to the source"),
         (observed.lines_skipped, "line", "without a stack, not counted"),
-        (observed.parts_cut, "part", "cut off at the end and not counted"),
+        (observed.parts_cut, "part", "truncated at the end and not counted"),
     ] {
         if count > 0 {
             notes.push(format!("{} {words}", number_of(count, what)));
@@ -294,7 +304,7 @@ pub fn write_statistics(statistics: &SampleStatistics, limit: usize) -> String {
     if statistics.hits_by_event_type.len() > 1 {
         let event_types: Vec<String> =
             statistics.hits_by_event_type.iter().map(|(sort, hits)| format!("{sort} {hits}")).collect();
-        line(format!("Sorts of samples: {}", event_types.join(", ")));
+        line(format!("Event types: {}", event_types.join(", ")));
     }
     for note in &statistics.notes {
         line(format!("Note: {note}"));

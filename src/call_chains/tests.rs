@@ -79,7 +79,7 @@ fn absorbing_is_the_same_as_adding_to_one_table() {
     let (mut one, mut other) = (StackTable::new(), StackTable::new());
     fill(&mut one, &[]);
     fill(&mut other, &["numbers", "differ"]);
-    other.intern_thread("nobody");
+    other.intern_thread("unused");
     one.absorb(&other);
     let samples: Vec<Sample> = one.samples().collect();
     assert_eq!(samples.len(), 1);

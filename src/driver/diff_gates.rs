@@ -90,8 +90,8 @@ impl DiffGates {
 
 fn gate((name, share): (&str, &str)) -> Result<(String, f64)> {
     let parsed = parse_share(share).ok_or_else(|| {
-        Error::usage(format!("{share:?} is no share: they are between 0 and 1, or 0% and 100%"))
-            .with_hint("such as 0.9, or call-counts=0.9,total=0.8")
+        Error::usage(format!("{share:?} is not a share between 0 and 1, or 0% and 100%"))
+            .with_hint("write a share such as 0.9, or call-counts=0.9,total=0.8")
     })?;
     Ok((known(name.trim())?, parsed))
 }
@@ -104,7 +104,7 @@ fn known(name: &str) -> Result<String> {
         return Ok(asked);
     }
     let families: Vec<String> = GATES.iter().map(|(family, gates)| format!("{family}: {}", gates.join(", "))).collect();
-    Err(Error::usage(format!("there is no section {name:?} to judge"))
+    Err(Error::usage(format!("unknown section {name:?}"))
         .with_hint(format!("total, smallest; {}", families.join("; "))))
 }
 

@@ -26,7 +26,7 @@ pub fn write_description(out: &mut dyn Write, name: &str, description: &Descript
     writeln!(out)?;
     line(out, "size", &number_of(description.size, "byte"))?;
     if !description.supported && description.error.is_none() {
-        line(out, "content", "recognised, not read by this program")?;
+        line(out, "content", "recognized, but not supported by this program")?;
     }
     for (at, part) in description.parts.iter().enumerate() {
         if description.parts.len() > 1 {
@@ -131,14 +131,15 @@ pub fn write_versions(out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out)?;
     writeln!(out, "A tool reads raw profiles of its own version only, and indexed profiles up to its own version.")?;
-    writeln!(out, "Raw version 3 and 6 existed in development only, before LLVM 3.9 and between 12 and 13.")?;
+    writeln!(out, "Raw versions 3 and 6 existed only in development, before LLVM 3.9 and between 12 and 13.")?;
     writeln!(
         out,
         "*  Inferred from sources and release branches; no file or tool of the release was available. The other"
     )?;
     writeln!(
         out,
-        "   versions were measured: profbridge reads what the compiler writes, and writes the bytes of its llvm-profdata."
+        "   versions were measured: profbridge reads what the compiler writes, and writes the bytes of its \
+         llvm-profdata."
     )?;
     writeln!(
         out,

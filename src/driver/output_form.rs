@@ -54,14 +54,14 @@ impl OutputForm {
             "pprof" | "pgo" | "pb" => Self::Pprof,
             "jfr" => {
                 let hint = "name the output .collapsed, .pprof or .iprof".into();
-                return refused("recordings are read, not written", hint);
+                return refused("cannot write JFR recordings", hint);
             }
             "memprofraw" => {
                 let hint = "name the output .profdata or .memprofyaml".into();
-                return refused("raw memory profiles are read, not written", hint);
+                return refused("cannot write raw memory profiles", hint);
             }
-            "svg" => return refused("a profile is no picture", Hint::DrawIt),
-            "html" | "htm" => return refused("a profile is no page", Hint::ReportIt),
+            "svg" => return refused("a profile cannot be written as a drawing", Hint::DrawIt),
+            "html" | "htm" => return refused("a profile cannot be written as an HTML page", Hint::ReportIt),
             _ => return Ok(None),
         }))
     }
@@ -75,9 +75,12 @@ impl OutputForm {
         let named = Self::of_name(path)?;
         match (asked, named) {
             (Some(asked), Some(named)) if !asked.fits(named) => {
-                let detail =
-                    format!("{} is asked for, and the output's name is that of {}", asked.words(), named.words());
-                let hint = format!("name the output {}, or ask for nothing", asked.extension());
+                let detail = format!(
+                    "{} was requested, but the file extension of the output selects {}",
+                    asked.words(),
+                    named.words()
+                );
+                let hint = format!("name the output {}, or omit the format", asked.extension());
                 Err(Error::usage(detail).in_file(path).with_hint(hint))
             }
             (Some(asked), _) => Ok(Some(asked)),
@@ -104,7 +107,7 @@ impl OutputForm {
         if inputs.iter().any(|input| input.family().is_ok_and(|family| family == Some(Family::Iprof))) {
             return Ok(Self::Iprof);
         }
-        Err(Error::usage("of all profiles only an iprof is JSON, and no input is one")
+        Err(Error::usage("only iprof profiles can be written as JSON, and no input is an iprof")
             .in_file(output)
             .with_hint(Hint::MakeIprofOrShow))
     }
@@ -123,7 +126,7 @@ impl OutputForm {
 
     /// Returns the error for inputs that cannot be written in this form.
     pub(crate) fn refuse_for(self, what: &str, output: &Path, hint: &'static str) -> Error {
-        let detail = format!("{what} do not become {}", self.words());
+        let detail = format!("{what} cannot be written as {}", self.words());
         Error::usage(detail).in_file(output).with_hint(hint)
     }
 
@@ -146,8 +149,8 @@ impl OutputForm {
     pub fn words(self) -> &'static str {
         match self {
             Self::Raw => "a raw profile",
-            Self::Indexed => "a profile for compilers",
-            Self::Text => "LLVM's text",
+            Self::Indexed => "an indexed profile",
+            Self::Text => "a text profile",
             Self::SampleProf => "a sample profile",
             Self::MemProfYaml => "a memory profile in YAML",
             Self::Iprof => "an iprof",
@@ -204,7 +207,7 @@ mod tests {
         assert_eq!(choose("-", Some(Iprof)).unwrap(), Some(Iprof));
         assert_eq!(choose("a.json", Some(Iprof)).unwrap(), Some(Iprof));
         let said = choose("a.profdata", Some(Text)).unwrap_err();
-        assert!(said.to_string().contains("LLVM's text is asked for"), "{said}");
+        assert!(said.to_string().contains("a text profile was requested"), "{said}");
         assert!(said.hint().unwrap().to_string().contains(".proftext"), "{said}");
         for (name, asked) in [("a.iprof", Indexed), ("a.proftext", Indexed), ("a.iprof", Json)] {
             assert!(choose(name, Some(asked)).is_err(), "{name}");

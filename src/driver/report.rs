@@ -200,10 +200,9 @@ pub(crate) fn remembered(state: &InputState) -> Option<Error> {
 
 /// Returns the error of an input whose message was not stored.
 pub(crate) fn unknown_failure() -> Error {
-    Error::new(ErrorKind::InputFailed { message: "it could not be read".to_string() })
+    Error::new(ErrorKind::InputFailed { message: "the input could not be read".to_string() })
 }
 
 pub(crate) fn no_weight() -> Error {
-    Error::usage("a partial merge has no weight of its own")
-        .with_hint("give weights to the inputs when the partial merge is made")
+    Error::usage("a partial merge cannot have a weight").with_hint("pass weights when you write the partial merge")
 }

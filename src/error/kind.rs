@@ -137,7 +137,7 @@ pub enum ErrorKind {
         detail: String,
     },
     /// A raw memory profile contains only addresses, which the program that ran can resolve.
-    #[error("the profile holds addresses only: the program that ran is needed")]
+    #[error("the profile contains only addresses; the program that wrote it is required")]
     MissingProgram {
         /// Build ids of the images that ran, in hexadecimal. That of the program is one of them.
         build_ids: Vec<String>,

@@ -16,7 +16,7 @@ use crate::model::description::Description;
 use serde::Serialize;
 use std::fmt;
 
-/// What commands do with the files of one family.
+/// The operations on the files of one family.
 pub(super) trait Commands: Sync {
     /// Finds the faults of a file. The input is not read again.
     fn check(&self, input: Input, options: &IprofReadOptions) -> Result<FileCheck>;

@@ -10,10 +10,10 @@ use crate::render::Report;
 use crate::sampleprof::{self, SampleContent};
 use crate::stacks;
 
-/// What was read of one family of profiles.
+/// The content of the inputs, by family.
 #[derive(Debug)]
 #[non_exhaustive]
-#[allow(clippy::large_enum_variant, reason = "there is one for a command")]
+#[allow(clippy::large_enum_variant, reason = "a command has only one")]
 pub enum Content {
     /// LLVM instrumentation profiles, which have no stacks.
     Instr(InstrContent),
@@ -27,7 +27,7 @@ pub enum Content {
     Stacks(StackTable),
 }
 
-/// A content, and what is worth saying about the inputs.
+/// A content, and warnings about the inputs.
 pub(crate) type Drawn = (Content, Vec<Warning>);
 
 impl Content {
@@ -78,11 +78,11 @@ impl Content {
         })
     }
 
-    /// What to do if no stack is left to draw.
+    /// Returns the hint for a content without stacks to draw.
     pub(crate) fn hint(&self) -> Hint {
         match self {
             Self::Iprof(iprof) if !iprof.document.sections.is_empty() => Hint::ReportBranches,
-            _ => "the input holds neither samples nor call counts, or none that was asked for".into(),
+            _ => "the input has no samples and no call counts that match the options".into(),
         }
     }
 }

@@ -16,8 +16,9 @@ pub(crate) fn describe(data: &[u8], format: Format, limits: &Limits) -> Descript
     let part = match format {
         Format::Empty => {
             description.set_error(&ErrorKind::EmptyProfile.into());
-            description.hint =
-                Some("the process that should write it was killed, or wrote elsewhere (see LLVM_PROFILE_FILE)".into());
+            description.hint = Some(
+                "check that the process ended normally, and where it writes its profile (LLVM_PROFILE_FILE)".into(),
+            );
             Ok(None)
         }
         Format::Jfr => {
@@ -51,11 +52,11 @@ pub(crate) fn describe(data: &[u8], format: Format, limits: &Limits) -> Descript
             Ok(Some(reads("flame graph tools, profbridge")))
         }
         Format::OtherText | Format::OtherJson => {
-            description.error = Some(unrecognized("it is no profile of any known format"));
+            description.error = Some(unrecognized("not a profile of any known format"));
             Ok(None)
         }
         _ => {
-            description.error = Some(unrecognized("the first bytes belong to no known format"));
+            description.error = Some(unrecognized("the first bytes match no known format"));
             Ok(None)
         }
     };
@@ -115,7 +116,7 @@ fn memprof_dumps(data: &[u8]) -> Result<PartDescription> {
         let starts = [dump.u64("SegmentOffset")?, dump.u64("MIBOffset")?, dump.u64("StackOffset")?];
         let bytes = cursor.take("dump", total.max(48))?;
         part.version.get_or_insert_with(|| version.to_string());
-        let unknown = || "an unknown release of LLVM".to_string();
+        let unknown = || "an unknown LLVM release".to_string();
         part.written_by.get_or_insert_with(|| release::raw_memory_writers(version).unwrap_or_else(unknown));
         part.section("header", Some(start), 48, None);
         let ends = [starts[1], starts[2], total];

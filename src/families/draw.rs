@@ -17,11 +17,11 @@ use crate::stacks::collapsed::{SIMPLE_NAMES, outline};
 use crate::stacks::graph_of_outline;
 use std::collections::HashSet;
 
-/// Reads inputs for a picture. Several inputs of one family add up, but an iprof is read alone.
+/// Reads inputs for a drawing. Several inputs of one family are added, but an iprof is read alone.
 ///
 /// # Errors
 ///
-/// What the readers find wrong; usage errors for inputs that do not add up.
+/// The errors of the readers; usage for inputs that cannot be added.
 pub fn read_content(
     inputs: &[Input],
     options: &StackOptions,
@@ -31,15 +31,14 @@ pub fn read_content(
     let family = drawn_as(first, options)?;
     for other in others {
         if drawn_as(other, options)? != family {
-            let detail = format!("{} and {} do not add up", words_of(first)?, words_of(other)?);
+            let detail = format!("cannot draw {} and {} together", words_of(first)?, words_of(other)?);
             return Err(Error::kind_conflict(detail).in_file(&other.path));
         }
     }
     commands(family.unwrap_or(Family::Instr)).draw(inputs, options, selection)
 }
 
-/// The family as which an input is drawn. What is no profile is left to the readers of LLVM's, who
-/// say what is wrong with it.
+/// Returns the family as which an input is drawn. LLVM's readers report files that are not profiles.
 fn drawn_as(input: &Input, options: &StackOptions) -> Result<Option<Family>> {
     let family = input.family()?;
     let commands = commands(family.unwrap_or(Family::Instr));
@@ -79,14 +78,14 @@ impl Content {
         let (table, unit) = self.drawn_stacks()?;
         let old = baseline.map(Self::drawn_stacks).transpose()?;
         if table.is_empty() && old.is_none_or(|(old, _)| old.is_empty()) {
-            return Err(Error::nothing_found("there is no stack to draw").with_hint(self.hint()));
+            return Err(Error::nothing_found("there are no stacks to draw").with_hint(self.hint()));
         }
         if old.is_some_and(|(_, old_unit)| old_unit != unit) {
             return Err(different_kinds());
         }
         let (table, old) = (view.of(table), old.map(|(old, _)| view.of(old)));
         if table.is_empty() && old.as_ref().is_none_or(StackTable::is_empty) {
-            return Err(Error::nothing_found("no stack holds the method"));
+            return Err(Error::nothing_found("no stack contains the method"));
         }
         Ok(FlameGraph::new(view.title(), "", unit, &table, old.as_ref()))
     }
@@ -126,19 +125,19 @@ impl View {
 
     fn title(&self) -> &'static str {
         match (self.reversed, self.by_thread) {
-            (true, true) => "Flame graph by thread, callers below",
-            (true, false) => "Flame graph, callers below",
+            (true, true) => "Flame graph by thread, with callers below",
+            (true, false) => "Flame graph with callers below",
             (false, true) => "Flame graph by thread",
             (false, false) => "Flame graph",
         }
     }
 }
 
-/// How much two profiles overlap, section by section, as `diff` says it.
+/// Returns the overlap of two profiles per section, like `diff`.
 ///
 /// # Errors
 ///
-/// Those of the readers, with the path.
+/// The errors of the readers, with the path.
 pub fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection: &Selection) -> Result<Table> {
     let mut options = DiffOptions::default();
     (options.limits, options.topn) = (read.limits, 0);
@@ -156,7 +155,7 @@ pub fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection
             Cell::Count(section.only_second.into()),
         ]
     };
-    let mut text = "The sum of the smaller shares of everything that is counted, as a comparison of the two says it: 100 % for the same distribution, whatever the totals.".to_string();
+    let mut text = "The sum of the smaller share of each item in the two profiles. Equal distributions have 100 %, also with different totals.".to_string();
     found.followed.iter().for_each(|followed| text.push_str(&format!(" {followed}.")));
     let columns = ["Section", "Overlap %", "In both", "Only before", "Only now"];
     Ok(Table::new("Overlap", &text, &columns, found.report.sections.iter().map(row).collect()))
@@ -164,7 +163,7 @@ pub fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection
 
 fn different_kinds() -> Error {
     Error::kind_conflict("the profile and its baseline are of different kinds")
-        .with_hint("compare stacks with stacks, iprof with iprof, LLVM profiles with LLVM profiles")
+        .with_hint("compare profiles of the same kind: stacks, iprof files or LLVM profiles")
 }
 
 /// Bytes from which a text is outlined, where that is enough.

@@ -115,7 +115,8 @@ fn describe_compressed(data: &[u8], compression: Compression, limits: &Limits) -
 pub fn diff_files(first: impl Into<Input>, second: impl Into<Input>, options: &DiffOptions) -> Result<FileDiff> {
     let (first, second) = (&first.into(), &second.into());
     if first.path == second.path && first.path.as_os_str() == "-" {
-        return Err(Error::usage("standard input cannot be both profiles").with_hint("name a file for one of them"));
+        return Err(Error::usage("`-` is given twice, but standard input can be read only once")
+            .with_hint("pass a file for one of them"));
     }
     commands(comparing(first, second)?).diff(first, second, options)
 }
@@ -139,9 +140,9 @@ fn comparing(first: &Input, second: &Input) -> Result<Family> {
     if accepts(other, one) {
         return Ok(other);
     }
-    Err(Error::kind_conflict(format!("{} and {} have nothing to compare", one.words(), other.words()))
+    Err(Error::kind_conflict(format!("cannot compare {} with {}", one.words(), other.words()))
         .in_file(&second.path)
-        .with_hint("compare profiles of one family; an iprof compares with LLVM profiles and with stacks as well"))
+        .with_hint("compare profiles of one family, or an iprof with LLVM profiles or stacks"))
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub use options::FitOptions;
 pub struct Fit {
     /// The comparison.
     pub report: FitReport,
-    /// What is worth saying about the inputs.
+    /// Warnings about the inputs.
     pub warnings: Vec<Warning>,
     content: Content,
 }
@@ -52,7 +52,7 @@ impl Content {
 /// I/O, what is wrong with either file, with its path; nothing to compare where
 /// the two are of different families or programs.
 pub fn fit_files(profile: &Path, against: &Path, options: &FitOptions) -> Result<Fit> {
-    // Carried, since what comes through a pipe comes once.
+    // Reuse the input, because a pipe can be read only once.
     let input = Input::from(profile);
     let bytes = input.bytes(Access::Read, &options.limits)?;
     match detect(&bytes) {
@@ -88,7 +88,7 @@ fn unsupported(format: Format) -> Error {
             Error::new(ErrorKind::Unsupported { what }).with_hint(Hint::CompareAsIprof)
         }
         known => Error::new(ErrorKind::Unsupported { what: format!("comparing {} with a new build", words_of(known)) })
-            .with_hint("LLVM instrumentation and sample profiles and iprof files can be compared"),
+            .with_hint("pass an LLVM instrumentation profile, a sample profile or an iprof"),
     }
 }
 
@@ -104,26 +104,23 @@ impl Fit {
             Content::Instr(fit, _) => Ok(fit.remapping()),
             Content::Samples(fit, _) => Ok(fit.remapping()),
             Content::Methods(_) => {
-                let what = "a remapping file for an iprof, whose names merging does not change,".to_string();
+                let what = "a remapping file for an iprof".to_string();
                 Err(Error::new(ErrorKind::Unsupported { what }))
             }
         }
     }
 
-    /// Writes the profile without what no longer fits, in the form that the name
-    /// ends in, else as it was read, compressed as the name says. With `keep_renamed`,
-    /// functions stay that [`remapping`](Self::remapping) gives their new names.
+    /// Writes the profile without stale records, in the format of the file extension, otherwise in that of the input.
+    /// With `keep_renamed`, functions with a new name in [`remapping`](Self::remapping) are kept.
     ///
     /// # Errors
     ///
-    /// Usage where the name ends as profiles of another family do; I/O; what the
-    /// writer of the format says.
+    /// Usage if the file extension is that of another family; I/O; the errors of the writer.
     pub fn write_pruned(&self, path: &Path, keep_renamed: bool) -> Result<Pruned> {
         let named = OutputForm::of_name(path)?;
         if let Some(other) = named.filter(|form| !self.content.becomes(*form)) {
-            let detail =
-                format!("without what no longer fits it stays what it is, and does not become {}", other.words());
-            let hint = "name the output as the profile is named";
+            let detail = format!("a pruned profile cannot be written as {}", other.words());
+            let hint = "use the file extension of the profile";
             return Err(Error::usage(detail).in_file(path).with_hint(hint));
         }
         match &self.content {

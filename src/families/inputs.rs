@@ -17,19 +17,18 @@ use crate::stacks::pprof;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The inputs of a run, and what of the folders is none.
+/// The inputs of a run, and the skipped files of directories.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct DirectoryScan {
-    /// What was named, and what of the folders is a profile, empty, or called like a profile.
+    /// The given files, and those files of directories that are profiles, are empty, or have a profile extension.
     pub inputs: Vec<Input>,
     /// Files of the folders that are something else, in order.
     pub skipped: Vec<PathBuf>,
 }
 
-/// Tells profiles in folders from what lies beside them: logs, programs, JSON of something else.
-/// What was named is left to whoever reads it, and so is a file with a profile's name, since it
-/// is one that was damaged.
+/// Skips files in directories that are not profiles: logs, programs, other JSON files. Keeps given files and files with
+/// a profile extension, which may be damaged profiles.
 pub fn skip_foreign_files(list: InputList) -> DirectoryScan {
     let found = list.found().clone();
     let (mut inputs, mut skipped) = (Vec::new(), Vec::new());
@@ -92,7 +91,7 @@ pub fn require_same_program(inputs: &[Input], options: &ReadOptions) -> Result<(
     for input in inputs.iter().filter(|input| input.format().is_ok_and(|format| format != Format::Empty)) {
         let ids = binary_ids(input, options).map_err(|error| error.in_file(&input.path))?;
         if ids.is_empty() {
-            let detail = "the profile does not say which program wrote it: it has no binary id".to_string();
+            let detail = "the profile has no binary id".to_string();
             return Err(Error::new(ErrorKind::UnableToCompare { detail })
                 .in_file(&input.path)
                 .with_hint(Hint::LinkWithBuildId));
@@ -102,7 +101,7 @@ pub fn require_same_program(inputs: &[Input], options: &ReadOptions) -> Result<(
             Some((_, known)) if known.is_subset(&ids) || ids.is_subset(known) => {}
             Some((other, known)) => {
                 let detail = format!(
-                    "of another program than {}: binary ids {} and {}",
+                    "not from the same program as {}: the binary ids are {} and {}",
                     other.path.display(),
                     words(&ids),
                     words(known)
@@ -140,13 +139,12 @@ fn words(ids: &BinaryIds) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// The sum of an LLVM profile's counters, pseudo counts left out; of a memory
-/// profile, or an indexed profile that holds nothing else, the bytes of all
-/// allocations.
+/// Returns the sum of an LLVM profile's counters, without pseudo counts; for a memory profile, or an indexed profile
+/// that contains only a memory profile, the bytes of all allocations.
 ///
 /// # Errors
 ///
-/// Those of the readers.
+/// The errors of the readers.
 pub fn instr_total(input: &Input, options: &ReadOptions) -> Result<u128> {
     let is_memory = input.family()? == Some(Family::MemProf);
     let total = if is_memory { 0 } else { sum_of_counters(input, options)? };
@@ -177,7 +175,7 @@ fn sum_of_counters(input: &Input, options: &ReadOptions) -> Result<u128> {
 ///
 /// # Errors
 ///
-/// Those of the reader.
+/// The errors of the reader.
 pub fn iprof_total(input: &Input, options: &iprof::ReadOptions) -> Result<u128> {
     let totals = SectionTotals::read_from(input.stream()?, options)?;
     Ok(SectionKind::ALL.into_iter().map(|kind| totals.of(kind)).sum())
@@ -187,7 +185,7 @@ pub fn iprof_total(input: &Input, options: &iprof::ReadOptions) -> Result<u128> 
 ///
 /// # Errors
 ///
-/// Those of the readers.
+/// The errors of the readers.
 pub fn stack_total(input: &Input, options: &StackOptions) -> Result<u128> {
     Ok(read_stacks(std::slice::from_ref(input), options)?.0.total_hits())
 }

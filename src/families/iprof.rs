@@ -106,7 +106,9 @@ impl Commands for Iprof {
     fn draw(&self, inputs: &[Input], options: &StackOptions, _: &Selection) -> Result<Drawn> {
         let [input] = inputs else {
             let path = inputs.get(1).map(|input| input.path.clone()).unwrap_or_default();
-            return Err(Error::usage("an iprof is shown alone").with_hint(Hint::MergeFirst).in_file(path));
+            return Err(Error::usage("several iprof files were given, but a report shows one")
+                .with_hint(Hint::MergeFirst)
+                .in_file(path));
         };
         let in_file = |error: Error| error.in_file(&input.path);
         let data = input.bytes(Access::Read, &options.limits)?;

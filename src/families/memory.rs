@@ -19,15 +19,15 @@ pub struct MemoryOptions {
     /// Take the memory profile of an indexed profile that has function records,
     /// too. Other files that hold a memory profile hold nothing else.
     pub asked_for: bool,
-    /// What is counted.
+    /// The unit of the drawing.
     pub unit: AllocationUnit,
     /// The programs that wrote raw memory profiles.
     #[cfg(feature = "correlate")]
     pub programs: Arc<Programs>,
 }
 
-/// Whether the memory profile is what is drawn of an LLVM profile: an indexed one can hold it
-/// beside counters, or alone.
+/// Returns true if the memory profile of an LLVM profile is drawn. An indexed profile can have a memory profile with or
+/// without counters.
 pub(crate) fn draws_memory(input: &Input, options: &MemoryOptions, limits: &Limits) -> Result<bool> {
     if options.asked_for || input.format()? != Format::Indexed {
         return Ok(options.asked_for);

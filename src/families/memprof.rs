@@ -64,8 +64,8 @@ impl Commands for MemProf {
 ///
 /// # Errors
 ///
-/// Usage when no input that could be read has a memory profile; inputs that are all empty have an empty one. What is wrong
-/// with single inputs is in the report.
+/// Usage when no input that could be read has a memory profile; inputs that are all empty have an empty one. What is
+/// wrong with single inputs is in the report.
 pub fn merge_memory_files(
     inputs: &[WeightedInput],
     options: &MergeOptions,
@@ -81,7 +81,7 @@ pub fn merge_memory_files(
     let mut memory = match memory {
         Some(memory) => memory.profile,
         None if are_empty => MemoryProfile::default(),
-        None => return Err(Error::usage("the inputs hold no memory profile")),
+        None => return Err(Error::usage("the inputs have no memory profile")),
     };
     for function in report.profile.functions.iter() {
         let name = memprof::canonical_name(function.name());
@@ -95,7 +95,7 @@ pub fn merge_memory_files(
 ///
 /// # Errors
 ///
-/// Those of the file.
+/// The errors of the file.
 pub fn write_yaml_file(profile: &MemoryProfile, path: &Path) -> Result<()> {
     output::replace_by_name_with(path, |out| {
         // It is written word by word.

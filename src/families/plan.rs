@@ -1,5 +1,5 @@
-//! What a merge makes of its inputs: which family's merge takes them, and what
-//! is written. The same for any order of the inputs.
+//! The plan of a merge: the family whose merge is used, and the output format. It does not depend on the order of the
+//! inputs.
 
 use crate::driver::output_form::OutputForm;
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use crate::hint::Hint;
 use crate::input::{Family, Format, Input};
 use std::path::Path;
 
-/// What stacks are written as.
+/// The output format of stacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StackOutput {
     /// An iprof with `samplingProfiles`.
@@ -34,8 +34,8 @@ impl StackOutput {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MergePlan {
-    /// That of the family, whose inputs stay what they are. LLVM's instrumentation and memory
-    /// profiles are both taken by that of [`Family::Instr`].
+    /// The merge of a family, which is also the family of the output. [`Family::Instr`] merges both instrumentation and
+    /// memory profiles of LLVM.
     Family(Family),
     /// Sources of stacks.
     Stacks(StackOutput),
@@ -65,7 +65,7 @@ impl MergePlan {
         }
     }
 
-    /// What is written, where `said` is what the output's name or the caller says.
+    /// Returns the output format; `said` is that of the file extension or of the caller.
     pub fn form(self, said: Option<OutputForm>) -> OutputForm {
         match self {
             Self::Family(Family::Iprof) | Self::Stacks(StackOutput::Iprof) | Self::Bridge(Family::Iprof) => {
@@ -82,9 +82,9 @@ impl MergePlan {
 /// A family whose profiles become nothing else.
 struct FixedFamily {
     family: Family,
-    /// What they are written as; the first is the one where nothing is said.
+    /// The formats of the family's profiles, the default first.
     forms: &'static [OutputForm],
-    /// What helps who asks for another form.
+    /// The hint for other formats.
     hint: &'static str,
 }
 
@@ -92,7 +92,7 @@ struct FixedFamily {
 const FIXED_FAMILIES: &[FixedFamily] = &[FixedFamily {
     family: Family::SampleProf,
     forms: &[OutputForm::Indexed, OutputForm::Text, OutputForm::SampleProf],
-    hint: "name the output .proftext for text, or .profdata",
+    hint: "name the output .proftext or .profdata",
 }];
 
 /// Whether a family's profiles become nothing else.
@@ -100,38 +100,39 @@ pub fn stays(family: Family) -> bool {
     FIXED_FAMILIES.iter().any(|settled| settled.family == family)
 }
 
-/// What a family's profiles are written as where nothing is said.
+/// Returns the default output format of a family.
 fn default_form(family: Family) -> OutputForm {
     let settled = FIXED_FAMILIES.iter().find(|settled| settled.family == family);
     settled.and_then(|settled| settled.forms.first().copied()).unwrap_or(OutputForm::Indexed)
 }
 
-/// What the caller says of the output.
+/// The caller's settings for the output.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct MergeRequest<'a> {
     /// Where to write.
     pub output: &'a Path,
-    /// What to write, if that was said; else the output's name tells.
+    /// The requested format; if there is none, the file extension selects it.
     pub form: Option<OutputForm>,
-    /// The family to write, if nothing but that was said: [`Family::Instr`] or [`Family::Iprof`].
+    /// The requested family, if no format was requested: [`Family::Instr`] or [`Family::Iprof`].
     pub to: Option<Family>,
     /// Standard input holds stacks, whatever it looks like.
     pub stdin_is_stacks: bool,
 }
 
 impl<'a> MergeRequest<'a> {
-    /// Nothing said but where to write.
+    /// Creates the settings for a path, without a requested format.
     pub fn new(output: &'a Path) -> Self {
         Self { output, form: None, to: None, stdin_is_stacks: false }
     }
 
-    /// Which merge takes the inputs. What is empty, damaged or of no family goes
-    /// with the others: whoever reads it says what is wrong with it.
+    /// Returns the merge of the inputs. Files that are empty, damaged or not profiles are passed to the readers, which
+    /// report them.
     ///
     /// # Errors
     ///
-    /// Usage for an output that the inputs cannot become, for inputs that do not add up, and where neither the inputs nor the output tell what to write.
+    /// Usage for inputs that cannot be written in the output format, for inputs that cannot be merged, and if neither
+    /// the inputs nor the output determine the format.
     pub fn plan(&self, inputs: &[Input]) -> Result<MergePlan> {
         let form = OutputForm::choose(self.output, self.form)?;
         // An empty file goes with the others, whatever its name.
@@ -173,7 +174,7 @@ impl<'a> MergeRequest<'a> {
         if self.stdin_is_stacks && input.path.as_os_str() == "-" {
             return Some(Family::Stacks);
         }
-        // What cannot be opened is reported by whoever reads it.
+        // The reader reports files that cannot be opened.
         input.family().ok().flatten()
     }
 
@@ -210,14 +211,12 @@ impl<'a> MergeRequest<'a> {
         let Some(form) = form else { return Ok(()) };
         let (words, hint) = match (form, has_iprof) {
             (OutputForm::Collapsed | OutputForm::Pprof, false) => {
-                (Family::Instr.words(), "they hold no stacks; name the output .profdata, .proftext or .iprof")
+                (Family::Instr.words(), "name the output .profdata, .proftext or .iprof")
             }
             (OutputForm::Collapsed | OutputForm::Pprof, true) => {
                 ("LLVM profiles and iprof files", "merge them to an iprof first")
             }
-            (OutputForm::SampleProf, _) => {
-                (Family::Instr.words(), "only sample profiles do; name the output .profdata or .proftext")
-            }
+            (OutputForm::SampleProf, _) => (Family::Instr.words(), "name the output .profdata or .proftext"),
             (OutputForm::MemProfYaml, true) => (Family::Iprof.words(), "name the output .iprof or .profdata"),
             _ => return Ok(()),
         };

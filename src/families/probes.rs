@@ -8,11 +8,11 @@ use crate::raw::correlate::{CorrelationKind, Image, Images, Probe};
 use std::fmt::Write;
 use std::path::Path;
 
-/// What to print of an image.
+/// The data to print about an image.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct ProbeOptions {
-    /// The names, sorted, one a line.
+    /// The names, sorted, one per line.
     pub names: bool,
     /// The size of the counters section.
     pub counters_size: bool,
@@ -24,7 +24,7 @@ pub struct ProbeOptions {
 ///
 /// # Errors
 ///
-/// Those of [`Images::add`].
+/// The errors of [`Images::add`].
 pub fn list_probes(image: &Path, options: &ProbeOptions) -> Result<Vec<u8>> {
     let mut images = Images::new(CorrelationKind::DebugInfo, Compat::Llvm22, Limits::default());
     images.add(image).map_err(|error| if options.yaml { in_words_of_yaml(error) } else { error })?;

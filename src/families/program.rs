@@ -14,7 +14,7 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct ProgramReport {
-    /// What `info` prints.
+    /// The output of `info`.
     #[serde(flatten)]
     pub description: Description,
     /// The raw version of the profiles that the program writes, if there is one.

@@ -16,7 +16,7 @@ use crate::raw::LargeCounters;
 use crate::text;
 use std::io::Write;
 
-/// A report and what is worth saying about the files it is from.
+/// A report, and warnings about its files.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ReportWithWarnings<T> {
@@ -26,12 +26,12 @@ pub struct ReportWithWarnings<T> {
     pub warnings: Vec<Warning>,
 }
 
-/// Shows a file as llvm-profdata does; what was read before a fault is written.
-/// The report is how many functions `options` choose by name.
+/// Shows a file like llvm-profdata. Output before a fault is written. The report is the number of functions that
+/// `options` select by name.
 ///
 /// # Errors
 ///
-/// Those of the file's reader, with its path; I/O when `out` fails.
+/// The errors of the file's reader, with its path; I/O if `out` fails.
 pub fn show_file(
     input: impl Into<Input>,
     read: &ReadOptions,
@@ -45,7 +45,7 @@ pub fn show_file(
 ///
 /// # Errors
 ///
-/// Those of the file's reader, with its path.
+/// The errors of the file's reader, with its path.
 pub fn collect_file(
     input: impl Into<Input>,
     read: &ReadOptions,
@@ -58,8 +58,7 @@ pub fn collect_file(
 ///
 /// # Errors
 ///
-/// I/O, what makes the file invalid, and usage when no method matches what
-/// callers or callees are asked of, all with the path.
+/// I/O; the errors of the file; usage if no method matches the options for callers or callees; all with the path.
 pub fn iprof_statistics(input: impl Into<Input>, options: &StatisticsOptions) -> Result<(Statistics, Findings)> {
     let input = input.into();
     let in_file = |error: Error| error.in_file(&input.path);
@@ -68,13 +67,11 @@ pub fn iprof_statistics(input: impl Into<Input>, options: &StatisticsOptions) ->
 
 /// Orders the functions of a file's traces.
 ///
-/// LLVM passes over a fault behind the records that it could read, and so does
-/// its rules here.
+/// In LLVM's mode, a fault after the readable records is ignored, as in LLVM.
 ///
 /// # Errors
 ///
-/// Those of the file's reader, with its path; usage when too many traces are
-/// set aside.
+/// The errors of the file's reader, with its path; usage if too many traces are held out.
 pub fn order_file(
     input: impl Into<Input>,
     read: &ReadOptions,
@@ -89,12 +86,12 @@ pub fn order_file(
     })
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Debug)]
 pub enum Comparison {
     /// The two have something to compare.
     Done {
-        /// How much they overlap.
+        /// The overlap.
         report: Box<OverlapReport>,
         /// Functions that were compared although their names or hashes differ between releases.
         followed: Vec<Followed>,
@@ -112,8 +109,7 @@ pub enum Comparison {
 ///
 /// # Errors
 ///
-/// Those of the files' readers, with the path. LLVM passes over what
-/// is found behind the header.
+/// The errors of the files' readers, with the path. LLVM ignores faults after the header.
 pub fn overlap_files(
     base: impl Into<Input>,
     test: impl Into<Input>,

@@ -42,14 +42,13 @@ pub struct StackOptions {
     pub iprof: IprofHits,
     /// Which value of a pprof profile is hits.
     pub value: ValueChoice,
-    /// How pictures show memory profiles.
+    /// How to draw memory profiles.
     pub memory: MemoryOptions,
     /// Bounds on hostile input.
     pub limits: Limits,
 }
 
-/// Whether files of a format may hold stacks: recordings, texts and pprof hold
-/// nothing else, an iprof may have samples.
+/// Returns true if files of a format may have stacks: recordings, text and pprof always, iprof if it has samples.
 pub fn holds_stacks(format: Format) -> bool {
     matches!(format.family(), Some(Family::Stacks | Family::Iprof))
 }
@@ -71,31 +70,30 @@ pub fn read_stacks(inputs: &[Input], options: &StackOptions) -> Result<(StackTab
     Ok((table, warnings))
 }
 
-/// Says no to a table whose sources count different things under one name, such
-/// as bytes and samples.
+/// Returns an error for a table whose sources count different things under one name, such as bytes and samples.
 pub(crate) fn check_units(table: &StackTable) -> Result<()> {
     let units = &table.observed.units;
     for (position, (source, unit)) in units.iter().enumerate() {
         if let Some((_, other)) = units[..position].iter().find(|(of, _)| of == source) {
             let (first, second) = (other.word(), unit.word());
-            let detail = format!("one input counts {first} and another {second}: they do not add up");
+            let detail = format!("one input counts {first} and another {second}, which cannot be added");
             return Err(Error::usage(detail).with_hint(Hint::ChooseValue));
         }
     }
     Ok(())
 }
 
-/// What the selected samples of a table count.
+/// Returns the unit of the selected samples of a table.
 ///
 /// # Errors
 ///
-/// Usage when they count different things.
+/// Usage if they have different units.
 pub fn unit_of(selected: &StackTable) -> Result<Unit> {
     selected.unit().ok_or_else(|| {
         let there = selected.hits_by_source();
         let units = selected.observed.units.iter().filter(|(source, _)| there.iter().any(|(of, _)| of == source));
         let units: Vec<String> = units.map(|(source, unit)| format!("{} {}", source.word(), unit.word())).collect();
-        Error::usage(format!("the events chosen count different things: {}", units.join(", ")))
+        Error::usage(format!("the selected events count different things: {}", units.join(", ")))
             .with_hint(Hint::ChooseSort)
     })
 }
@@ -107,7 +105,7 @@ pub(crate) fn add_file(input: &Input, options: &StackOptions, table: &mut StackT
     let format = probe.identity.format;
     if format != Format::Jfr {
         if options.recording.from.is_some() || options.recording.to.is_some() {
-            return Err(Error::usage("only recordings say when a sample was taken: there is no time to choose by"));
+            return Err(Error::usage("only recordings can be filtered by time"));
         }
         if format != Format::PerfData {
             let data = input.bytes(Access::Read, &options.limits)?;
@@ -243,7 +241,7 @@ fn add_to_reference(path: &Path, limits: &Limits, reference: &mut Reference, dep
 /// Class files and jars below a folder, in order of name.
 fn add_folder(folder: &Path, limits: &Limits, reference: &mut Reference, depth: usize) -> Result<()> {
     if depth == 0 {
-        return Err(Error::usage(format!("folders are nested more than {MAX_FOLDERS} levels deep")).in_file(folder));
+        return Err(Error::usage(format!("directories are nested more than {MAX_FOLDERS} levels deep")).in_file(folder));
     }
     let unreadable = |source| Error::io("cannot read", source).in_file(folder);
     let entries = std::fs::read_dir(folder).map_err(unreadable)?;
@@ -355,7 +353,7 @@ impl<T> StackSum<T> {
     }
 }
 
-/// What a table holds of the stacks that a selection takes: their functions and hits.
+/// Returns the facts about the selected stacks of a table: their functions and hits.
 pub fn facts_of(table: &StackTable, selection: &Selection, wanted: FactsRequest) -> Facts {
     let mut facts = Facts::default();
     if wanted == FactsRequest::default() {
@@ -371,7 +369,7 @@ pub fn facts_of(table: &StackTable, selection: &Selection, wanted: FactsRequest)
     facts.with_total(Some(hits))
 }
 
-/// The same of a pprof profile and one of its values.
+/// Returns the facts about a pprof profile and one of its values.
 ///
 /// # Errors
 ///
@@ -387,7 +385,7 @@ pub fn facts_of_pprof(profile: &pprof::Profile, value: &ValueChoice, wanted: Fac
 /// Whether [`merge_pprof`] takes the inputs: there are pprof profiles, and no
 /// other sources of stacks. What is empty or damaged is left to the merge.
 pub fn are_pprof(inputs: &[WeightedInput]) -> bool {
-    // What is wrong with a partial merge is told when it is opened.
+    // Faults of a partial merge are reported when it is opened.
     let opened = partial::open_kept(inputs, StoredFamily::Stacks, true, &Limits::default()).ok().flatten();
     let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
     let mut formats =

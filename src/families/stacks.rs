@@ -107,7 +107,7 @@ fn check_table(input: &Input, format: &'static str, limits: Limits) -> FileCheck
             let oddity = |message: String| finding(Level::Warning, format!("{format}.oddity"), message);
             let mut findings: Vec<CheckFinding> = warnings.into_iter().map(|found| oddity(found.message)).collect();
             if table.is_empty() {
-                let message = "there is no sample in it".to_string();
+                let message = "the profile has no samples".to_string();
                 findings.push(finding(Level::Warning, format!("{format}.no-samples"), message));
             }
             check(format, findings, None)
@@ -131,15 +131,15 @@ fn check_pprof(input: &Input, limits: Limits) -> FileCheck {
     }
 }
 
-/// Says what Go's compiler makes of a profile. What it refuses is an error for
-/// a file that is called as it wants, else a warning.
+/// Reports how Go's compiler treats a profile. A rejected profile is an error if it is named for the compiler,
+/// otherwise a warning.
 fn add_go_findings(profile: &Profile, is_for_go: bool, findings: &mut Vec<CheckFinding>) -> Option<Hint> {
     let (verdict, found) = pprof::judge_for_go(profile);
     let refused = if is_for_go { Level::Error } else { Level::Warning };
     let (level, words) = match verdict {
-        GoVerdict::OptionValue => (Level::Info, "Go's compiler takes it as default.pgo"),
-        GoVerdict::Ignores => (Level::Warning, "Go's compiler takes it as default.pgo and ignores it"),
-        GoVerdict::Refuses => (refused, "Go's compiler refuses it as default.pgo"),
+        GoVerdict::OptionValue => (Level::Info, "Go's compiler uses it as default.pgo"),
+        GoVerdict::Ignores => (Level::Warning, "Go's compiler accepts it as default.pgo, but ignores it"),
+        GoVerdict::Refuses => (refused, "Go's compiler rejects it as default.pgo"),
     };
     let code = match verdict {
         GoVerdict::OptionValue => "pprof.go-takes",
@@ -207,7 +207,7 @@ fn part(profile: &Profile) -> PartDescription {
         ("mappings", profile.mappings.len()),
         ("locations", profile.locations.len()),
         ("functions", profile.functions.len()),
-        ("texts", profile.strings.len()),
+        ("strings", profile.strings.len()),
     ] {
         part.fact(label, count.to_string());
     }
@@ -231,7 +231,7 @@ fn part(profile: &Profile) -> PartDescription {
     }
     let go = match pprof::judge_for_go(profile).0 {
         GoVerdict::OptionValue => "taken",
-        GoVerdict::Ignores => "taken and ignored",
+        GoVerdict::Ignores => "accepted but ignored",
         GoVerdict::Refuses => "refused",
     };
     part.fact("as default.pgo of Go", format!("{go} (see check)"));
@@ -260,7 +260,7 @@ pub fn are_stacks(first: &Input, second: &Input) -> Result<bool> {
 ///
 /// # Errors
 ///
-/// Those of the readers, with the path; usage where nothing is left to compare.
+/// The errors of the readers, with the path; usage if nothing is left to compare.
 pub fn diff_stacks(
     first: &Input,
     second: &Input,
@@ -280,7 +280,7 @@ pub fn diff_stacks(
         }
         let selected = table.select(&selection).0;
         if selected.is_empty() {
-            return Err(Error::nothing_found("no sample is left to compare").in_file(path));
+            return Err(Error::nothing_found("no samples are left to compare").in_file(path));
         }
         let unit = unit_of(&selected).map_err(|error| error.in_file(path))?;
         Ok((without_addresses(&selected), unit))
@@ -304,8 +304,7 @@ pub fn diff_stacks(
     Ok((FileDiff::new(diff(first, second, &space, &options)), warnings))
 }
 
-/// Whether samples are told apart by sort, as in recordings; those of other
-/// sources were chosen when they were made.
+/// Returns true if the samples have event types, as in recordings. Other sources have only one type.
 fn has_event_types(table: &StackTable) -> bool {
     table.samples().any(|sample| sample.key.source != SampleSource::Unknown)
 }

@@ -34,9 +34,9 @@ fn facts(fit: &FitReport) -> Vec<(String, String)> {
     ];
     if let Some(releases) = &fit.releases {
         facts.push(("Indexed version".to_string(), releases.indexed_version.to_string()));
-        let reader = releases.reader.map_or("not known".to_string(), |reader| match releases.is_readable {
+        let reader = releases.reader.map_or("unknown".to_string(), |reader| match releases.is_readable {
             true => format!("LLVM {reader}"),
-            false => format!("LLVM {reader}, which refuses that version"),
+            false => format!("LLVM {reader}, which rejects that version"),
         });
         facts.push(("Compiler".to_string(), reader));
     }
@@ -53,8 +53,8 @@ fn functions(fit: &FitReport) -> Section {
             Cell::Percent(100.0 * row.count_share),
         ]
     });
-    let text = format!("The functions of the profile by what becomes of them, and their {}.", fit.counted);
-    let columns = ["What becomes of it", "Functions", "% of functions", "Counts", "% of counts"];
+    let text = format!("Functions of the profile by status, with their {}.", fit.counted);
+    let columns = ["Status", "Functions", "% of functions", "Counts", "% of counts"];
     Section::Table(Table::new("In the profile", &text, &columns, rows.collect()))
 }
 
@@ -63,13 +63,13 @@ fn program(fit: &FitReport) -> Section {
         let words = Cell::Text(row.class.words().to_string());
         vec![words, Cell::Count(row.functions.into()), Cell::Percent(100.0 * row.share)]
     });
-    let text = "The functions of the new build by what they find in the profile.";
-    Section::Table(Table::new("In the new build", text, &["What it finds", "Functions", "%"], rows.collect()))
+    let text = "Functions of the new build by status.";
+    Section::Table(Table::new("In the new build", text, &["Status", "Functions", "%"], rows.collect()))
 }
 
 fn lost(fit: &FitReport) -> Section {
-    let text = "Functions whose counts the compiler drops, the hottest first. New names of functions that were renamed \
-                are guesses: the same hash and shape under a similar name.";
+    let text = "Functions whose counts the compiler drops, the hottest first. The new name of a renamed function is \
+                a guess: a function with the same hash and shape, and a similar name.";
     let rows = fit.lost.iter().map(|row| {
         let optional = |text: &Option<String>| text.clone().map_or(Cell::Empty, Cell::Text);
         vec![
@@ -81,7 +81,7 @@ fn lost(fit: &FitReport) -> Section {
             optional(&row.detail),
         ]
     });
-    let columns = ["Function", "What became of it", "Counts", "%", "Now", "Detail"];
+    let columns = ["Function", "Status", "Counts", "%", "Now", "Detail"];
     let mut table = Table::new("Lost profiles", text, &columns, rows.collect());
     table.left_out += usize::try_from(fit.more_lost).unwrap_or(usize::MAX);
     Section::Table(table)
@@ -89,7 +89,7 @@ fn lost(fit: &FitReport) -> Section {
 
 fn targets(targets: &TargetsFit) -> Section {
     let text = format!(
-        "Of {} targets of calls the new build has {} (seen {} of {} times); {} are not known by name.",
+        "The new build has {1} of {0} call targets ({2} of {3} calls); the names of {4} are unknown.",
         group_digits(targets.targets.into()),
         group_digits(targets.there.into()),
         group_digits(targets.there_count),
@@ -97,7 +97,7 @@ fn targets(targets: &TargetsFit) -> Section {
         group_digits(targets.unknown.into())
     );
     let rows = targets.top.iter().map(|row| vec![Cell::Text(row.target.clone()), Cell::Count(row.count)]);
-    let mut table = Table::new("Targets that are gone", &text, &["Target", "Seen"], rows.collect());
+    let mut table = Table::new("Missing call targets", &text, &["Target", "Calls"], rows.collect());
     table.left_out += usize::try_from(targets.gone).unwrap_or(usize::MAX).saturating_sub(targets.top.len());
     Section::Table(table)
 }
@@ -121,5 +121,5 @@ fn findings(releases: &Releases) -> Section {
         let words = Cell::Text(row.text.clone());
         vec![words, Cell::Count(row.functions.into()), Cell::Percent(100.0 * row.share)]
     });
-    Section::Table(Table::new("Other releases of LLVM", "", &["What", "Functions", "% of counts"], rows.collect()))
+    Section::Table(Table::new("Other releases of LLVM", "", &["Finding", "Functions", "% of counts"], rows.collect()))
 }

@@ -1,9 +1,9 @@
 //! Comparing FuncHashes of a profile with those of the new build, and counting call targets
 //! that no longer exist.
 //!
-//! IR hashes are equal or not. The front end of clang computes a hash with an algorithm that
-//! depends on the indexed version: version 3 up to 12; version 4 from 13 on, which is version 3
-//! with its four highest bits cleared. The new build has hashes of its own release.
+//! IR hashes are equal or not. The front end of clang computes a hash with an algorithm that depends on the indexed
+//! version: version 3 until indexed version 12; version 4 since 13, which is version 3 with its four highest bits
+//! cleared. The new build has hashes of its own release.
 
 use super::program::Program;
 use crate::instr::cross_release::colon_form;
@@ -17,8 +17,8 @@ const FOURTH_RELEASE: Release = Release(22);
 /// The first version for which the second algorithm is computed, which has small
 /// hashes as all later ones have them.
 const SECOND_VERSION: u32 = 5;
-/// More large hashes without the four bits than that are no chance.
-const BY_CHANCE: usize = 4;
+/// If more large hashes than this lack the four bits, that is not a coincidence.
+const COINCIDENCES: usize = 4;
 
 /// Whether a record is one that a function finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) enum HashMatch {
     OtherAlgorithm,
     /// They are of different functions.
     Different,
-    /// Nobody can tell: the profile's hashes are older than all that are known.
+    /// Unknown: the profile's hashes are older than all known algorithms.
     Unknown,
 }
 
@@ -67,7 +67,7 @@ impl HashRules {
                 if hash > FOURTH_MASK { third += 1 } else { fourth += 1 }
             }
         }
-        Self { is_ir, program_is_third, version, profile_is_fourth: third == 0 && fourth > BY_CHANCE }
+        Self { is_ir, program_is_third, version, profile_is_fourth: third == 0 && fourth > COINCIDENCES }
     }
 
     /// Whether a record with `found` is used for a function whose hash is `own`
@@ -87,7 +87,7 @@ impl HashRules {
         } else if self.program_is_third {
             found == own
         } else {
-            // The four bits are nowhere to be had, and few hashes lack them all.
+            // The four bits cannot be recovered, and few hashes lack all of them.
             found > FOURTH_MASK || is_small(found) || !self.profile_is_fourth
         };
         match equal {
@@ -99,25 +99,25 @@ impl HashRules {
     }
 }
 
-/// What became of the targets of calls, and of the vtables, that a profile saw.
+/// The status of the call targets and vtables that a profile recorded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TargetsFit {
     /// Different targets that were seen.
     pub targets: u64,
-    /// How often they were seen.
+    /// The number of times they were recorded.
     pub count: u128,
     /// Targets that the new build has.
     pub there: u64,
-    /// How often those were seen.
+    /// The number of times these were recorded.
     pub there_count: u128,
     /// Targets whose names the profile knows and that the new build lacks.
     pub gone: u64,
-    /// How often those were seen.
+    /// The number of times these were recorded.
     pub gone_count: u128,
     /// Targets that neither knows by name, such as functions of libraries.
     pub unknown: u64,
-    /// How often those were seen.
+    /// The number of times these were recorded.
     pub unknown_count: u128,
     /// The targets that are gone and were seen most often.
     pub top: Vec<MissingTarget>,
@@ -129,7 +129,7 @@ pub struct TargetsFit {
 pub struct MissingTarget {
     /// Its name, escaped.
     pub target: String,
-    /// How often it was seen.
+    /// The number of times it was recorded.
     pub count: u128,
 }
 

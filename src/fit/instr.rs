@@ -30,12 +30,12 @@ pub struct InstrInput {
     pub is_indexed: bool,
     /// The release that reads it, and who said so.
     pub reader: Option<(Release, &'static str)>,
-    /// What of it is as another release has it.
+    /// The findings about names and hashes of other releases.
     pub findings: Vec<Finding>,
     /// Names that functions had before the merge for that reader, by their
     /// names now; only those that were renamed.
     pub former_names: HashMap<Vec<u8>, Vec<u8>>,
-    /// What it is, in words.
+    /// The description of the profile.
     pub description: String,
 }
 
@@ -47,7 +47,7 @@ pub struct InstrFit {
     pub input: InstrInput,
     /// The new build.
     pub program: Program,
-    /// What becomes of each record and each function.
+    /// The status of each record and each function.
     pub records: RecordsFit,
 }
 
@@ -81,11 +81,14 @@ fn check_kinds(input: &InstrInput, program: &Program) -> Result<()> {
     if input.profile.functions.is_empty() {
         return unable(
             "the profile has no functions".to_string(),
-            "was the program that wrote it ever run to its end?",
+            "run the program to its normal end, and merge its profile again",
         );
     }
     if program.functions().is_empty() {
-        return unable(format!("the {} has no functions", program.source().words()), "is it the right file?");
+        return unable(
+            format!("the {} has no functions", program.source().words()),
+            "pass an instrumented program, or a profile that it wrote",
+        );
     }
     let words =
         |is_ir: bool| if is_ir { "in IR (-fprofile-generate)" } else { "in the front end (-fprofile-instr-generate)" };
@@ -93,7 +96,7 @@ fn check_kinds(input: &InstrInput, program: &Program) -> Result<()> {
     match program.is_ir() {
         Some(other) if other != is_ir => unable(
             format!("the profile was instrumented {}, the new build {}", words(is_ir), words(other)),
-            "their names and hashes have nothing in common: build with the kind of instrumentation that the profile has",
+            "build with the same kind of instrumentation as the profile",
         ),
         _ => Ok(()),
     }
@@ -106,8 +109,8 @@ fn nothing_in_common(profile: &Profile, program: &Program) -> Error {
         program.functions().len()
     );
     Error::new(ErrorKind::UnableToCompare { detail }).with_hint(
-        "is it another program? A profile of several images fits the one that has its functions: give that program or \
-         library; profiles of Rust programs do not survive a new compiler, whose names differ",
+        "pass the program or library that has the functions of the profile; if it is a Rust program, \
+         use the same compiler, because function names depend on it",
     )
 }
 
@@ -188,8 +191,8 @@ impl InstrFit {
         let has = |class: Class| self.records.records.iter().any(|row| row.class == class);
         if has(Class::NotCompared) && self.input.profile.kind.is_context_sensitive() {
             notes.push(
-                "records of one of the two passes of instrumentation are not compared: the new build lists those of \
-                 the other one only"
+                "records of one of the two instrumentation passes are not compared, because the new build has \
+                 only those of the other pass"
                     .to_string(),
             );
         }
@@ -197,16 +200,14 @@ impl InstrFit {
             notes.push("hashes of LLVM 10 and earlier cannot be compared with those of a newer build".to_string());
         }
         if self.program.source() == super::program::ProgramSource::Profile {
-            notes.push("a sparse profile lists only what ran: what it leaves out counts as gone".to_string());
+            notes.push("a sparse profile has only functions that ran; all others count as gone".to_string());
         }
         if self.program.is_ir().is_none() && self.program.source() != super::program::ProgramSource::Profile {
-            notes.push(
-                "the new build is stripped: whether IR or the front end was instrumented is not known".to_string(),
-            );
+            notes.push("the new build is stripped, so its kind of instrumentation is unknown".to_string());
         }
         if self.records.unguessed > 0 {
             notes.push(format!(
-                "{} groups of functions with one hash are too large to guess which of them were renamed",
+                "{} groups of functions with the same hash are too large to find renamed functions",
                 self.records.unguessed
             ));
         }
@@ -273,7 +274,7 @@ fn without(sites: &ValueSites, gone: &HashSet<NameRef>) -> (ValueSites, u64) {
     (kept, dropped)
 }
 
-/// A record of the profile and what becomes of it.
+/// A record of the profile and its status.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RecordFit {
@@ -281,7 +282,7 @@ pub struct RecordFit {
     pub record: RecordId,
     /// Its function.
     pub function: FunctionId,
-    /// What becomes of it.
+    /// The status.
     pub class: Class,
     /// The function of the new build that it is, or was, about; a position in
     /// [`Program::functions`].
@@ -296,7 +297,7 @@ pub struct RecordFit {
 pub struct RecordsFit {
     /// All records of the profile, in its order.
     pub records: Vec<RecordFit>,
-    /// What each function of the program finds, in the program's order.
+    /// The status of each function of the program, in the program's order.
     pub program: Vec<ProgramClass>,
     /// Groups of functions that are too large to guess which were renamed.
     pub unguessed: u64,

@@ -23,7 +23,7 @@ pub struct MethodsFit {
     verdicts: HashMap<MethodHandle, Verdict>,
 }
 
-/// What becomes of a method.
+/// The status of a method.
 #[derive(Debug, Clone)]
 struct Verdict {
     class: Class,
@@ -32,10 +32,10 @@ struct Verdict {
     misfits: BTreeSet<i32>,
 }
 
-/// Positions of a method that the profile has, by what has to stand there.
+/// Bytecode indexes of a method in the profile, by the instruction that they require.
 type Sites = BTreeMap<ExpectedInstruction, BTreeSet<i32>>;
 
-/// What has to stand at a position.
+/// The instruction that a bytecode index requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ExpectedInstruction {
     /// Any instruction.
@@ -108,7 +108,7 @@ pub fn compare_methods(document: Document, program: JavaProgram) -> Result<Metho
             number_of(verdicts.len(), "method"),
             program.methods.len()
         );
-        return unable(detail, "is it another program? give all of its jars in one folder".into());
+        return unable(detail, "pass the profiled program, with all of its jars in one directory".into());
     }
     let mut fit = MethodsFit { document, program, verdicts };
     fit.find_successors(&seen);
@@ -266,11 +266,11 @@ impl MethodsFit {
     fn notes(&self) -> Vec<String> {
         let has_code = self.program.methods.values().any(|body| matches!(body, MethodBody::Code(_)));
         let words = if has_code {
-            "a method whose bytecode changed and that still branches, calls and tests types at the same positions counts \
-             as unchanged; methods of the JDK count as gone unless their classes are given too"
+            "a changed method counts as unchanged if it still branches, calls and tests types at the same bytecode \
+             indexes; methods of the JDK count as gone unless their classes are given"
         } else {
-            "a run leaves out what did not happen: methods count as changed when both profiles have branches that the \
-             other lacks; classes or a jar tell more"
+            "a profile has only code that ran: a method counts as changed if each profile has branches that the \
+             other lacks; pass classes or a jar for a better comparison"
         };
         vec![words.to_string()]
     }
@@ -317,7 +317,7 @@ fn detail(misfits: &BTreeSet<i32>) -> Option<String> {
     const SHOWN: usize = 4;
     let shown: Vec<String> = misfits.iter().take(SHOWN).map(i32::to_string).collect();
     let more = if misfits.len() > SHOWN { ", …" } else { "" };
-    (!misfits.is_empty()).then(|| format!("nothing of the kind at position {}{more}", shown.join(", ")))
+    (!misfits.is_empty()).then(|| format!("no such instruction at bytecode index {}{more}", shown.join(", ")))
 }
 
 /// Positions in the bytecode of a method.
@@ -447,7 +447,7 @@ impl MethodKey {
     }
 }
 
-/// What is known of a method of the new build.
+/// The known data about a method of the new build.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum MethodBody {
@@ -571,7 +571,7 @@ mod tests {
         ] {
             assert_eq!(CodeSites::of(code), None, "{code:x?}");
         }
-        // So many targets that their bytes do not fit.
+        // More targets than bytes.
         let huge = [&[TABLESWITCH, 0, 0, 0][..], &[0; 4], &i32::MIN.to_be_bytes(), &i32::MAX.to_be_bytes()].concat();
         assert_eq!(CodeSites::of(&huge), None);
     }

@@ -10,10 +10,9 @@
 //!                                                            └─▶ remapping file, what fits alone
 //! ```
 //!
-//! A function is found by its name and its FuncHash (of a sample profile: by its
-//! name and its checksum or its lines; of an iprof: by its method and the
-//! positions in its bytecode). What is not found by name may be elsewhere or
-//! under another name: that it moved can be told, that it was renamed is a guess.
+//! A function is found by its name and its FuncHash (in a sample profile: by its name and its checksum or lines; in an
+//! iprof: by its method and its bytecode indexes). A function that is not found may have moved, which is certain, or
+//! may have been renamed, which is a guess.
 
 mod draw;
 mod hashes;

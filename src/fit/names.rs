@@ -103,8 +103,8 @@ pub fn write_remapping(names: &BTreeMap<Vec<u8>, (Vec<u8>, Class)>) -> Remapping
     let mut file = RemappingFile::default();
     let sayable = |name: &[u8]| !name.iter().any(u8::is_ascii_whitespace) && !name.starts_with(b"#");
     for (wanted, heading) in [
-        (Class::Moved, "# The same functions in another file, or made local or global.\n"),
-        (Class::Renamed, "# Guesses: the same hash and shape under a similar name. Look at them before use.\n"),
+        (Class::Moved, "# Functions that moved to another file, or became local or global.\n"),
+        (Class::Renamed, "# Guesses: the same hash and shape, and a similar name. Review them before use.\n"),
     ] {
         let mut is_first = true;
         for (old, (new, class)) in names.iter().filter(|(_, (_, class))| *class == wanted) {
@@ -132,7 +132,7 @@ pub(super) struct Candidate<'a> {
     pub(super) function: ProgramFunction,
 }
 
-/// What a function became.
+/// The status of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Successor {
     /// The same one elsewhere.
@@ -148,11 +148,11 @@ pub(super) type Lost<'a> = (RecordId, &'a [u8], RecordView<'a>);
 
 /// Names less alike than this are of different functions.
 const LEAST_SIMILARITY: f64 = 0.5;
-/// Functions of one counter all look the same: only their names tell.
+/// The minimum similarity of names of simple functions, which have equal shapes.
 const LEAST_SIMILARITY_OF_SIMPLE: f64 = 0.75;
-/// Functions with so many counters are simple.
+/// Functions with at most this many counters are simple.
 const SIMPLE_COUNTERS: usize = 1;
-/// Pairs of one hash that are compared; beyond that nobody could tell them apart.
+/// The maximum number of pairs with one hash that are compared. With more, names do not identify a pair.
 const MOST_PAIRS: usize = 1 << 20;
 
 /// Finds at most one successor for each lost record, and each at most once.

@@ -33,8 +33,8 @@ impl ProgramSource {
     }
 }
 
-/// A function of the new build with one FuncHash. A name may stand with several
-/// hashes, when several objects hold different functions of that name.
+/// A function of the new build with one FuncHash. A name has several hashes if several objects have different functions
+/// with that name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct ProgramFunction {
@@ -123,7 +123,7 @@ impl Program {
         self.by_name.keys().copied().chain(self.names.iter().map(|(hash, _)| hash))
     }
 
-    /// Whether IR was instrumented; `None` where the program does not tell.
+    /// Whether IR was instrumented; `None` if the program does not show it.
     pub fn is_ir(&self) -> Option<bool> {
         self.kind.map(ProfileKind::is_ir)
     }

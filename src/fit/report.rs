@@ -12,11 +12,11 @@ use serde::Serialize;
 pub struct FitReport {
     /// The family of the profile: `instr`, `sampleprof` or `iprof`.
     pub family: &'static str,
-    /// What the profile is, in words.
+    /// The description of the profile.
     pub profile_is: String,
     /// Where the new build's functions were read, in words.
     pub program_is: String,
-    /// What the profile counts: `counts`, `samples` or `events`.
+    /// The unit of the profile: `counts`, `samples` or `events`.
     pub counted: &'static str,
     /// Share of the profile's functions that are used as they are, from 0 to 1,
     /// of those that can be compared; `None` without any.
@@ -26,7 +26,7 @@ pub struct FitReport {
     /// Share of the new build's functions that find their profile; `None`
     /// without functions.
     pub profiled_functions: Option<f64>,
-    /// The profile's functions by what becomes of them; every class is there.
+    /// The profile's functions by status, with a row for each status.
     pub functions: Vec<ClassRow>,
     /// The new build's functions by what they find; every class is there.
     pub program: Vec<ProgramRow>,
@@ -38,14 +38,14 @@ pub struct FitReport {
     pub changed: Vec<String>,
     /// First names of the new build's functions that have no profile at all.
     pub unprofiled: Vec<String>,
-    /// What became of targets of calls; `None` where the profile saw none.
+    /// The status of call targets; `None` if the profile has none.
     pub targets: Option<TargetsFit>,
     /// Who will read the profile, and what it holds of other releases; `None`
     /// where releases do not matter.
     pub releases: Option<Releases>,
     /// The sections of an iprof; empty for other families.
     pub sections: Vec<SectionRow>,
-    /// What is worth knowing about these numbers.
+    /// Notes about the numbers.
     pub notes: Vec<String>,
 }
 
@@ -83,7 +83,7 @@ pub struct ProgramRow {
 pub struct LostFunction {
     /// Its name, escaped.
     pub function: String,
-    /// What became of it.
+    /// The status.
     pub class: Class,
     /// Its counts.
     pub count: u128,
@@ -93,7 +93,7 @@ pub struct LostFunction {
     pub now: Option<String>,
     /// Whether that name is a guess.
     pub is_guess: bool,
-    /// What no longer fits, where there is more to say.
+    /// The differences, if they are known.
     pub detail: Option<String>,
 }
 
@@ -111,7 +111,7 @@ pub struct Releases {
     pub is_indexed: bool,
     /// Whether that release reads that version at all.
     pub is_readable: bool,
-    /// What is of another release.
+    /// Findings about other releases.
     pub findings: Vec<ReleaseFinding>,
 }
 
@@ -123,7 +123,7 @@ pub struct ReleaseFinding {
     pub kind: &'static str,
     /// Whether the compiler drops them.
     pub is_loss: bool,
-    /// How many functions.
+    /// The number of functions.
     pub functions: u64,
     /// Their share of all counts, from 0 to 1.
     pub share: f64,
@@ -147,7 +147,7 @@ pub struct SectionRow {
     pub used_events: u128,
 }
 
-/// What pruning left out.
+/// The dropped data of a pruned profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Pruned {
@@ -167,7 +167,7 @@ pub(super) struct Row {
     pub(super) detail: Option<String>,
 }
 
-/// What a family says of itself.
+/// The parts of a report that depend on the family.
 #[derive(Debug, Clone)]
 pub(super) struct Head {
     pub(super) family: &'static str,
@@ -176,8 +176,8 @@ pub(super) struct Head {
     pub(super) program_is: String,
 }
 
-/// Makes the report of rows: functions of the profile, and of the new build with
-/// their names in the order in which they are to be listed.
+/// Creates the report from rows: functions of the profile, and functions of the new build with their names, in the
+/// order of the list.
 pub(super) fn summarize(
     head: Head,
     rows: Vec<Row>,
@@ -323,24 +323,24 @@ impl Gate {
     ///
     /// # Errors
     ///
-    /// Usage for a name that is not known, and for what is no share.
+    /// Usage for an unknown name, and for an invalid share.
     pub fn parse(text: &str) -> Result<Self> {
         let known = || GateShare::ALL.map(GateShare::name).join(", ");
         let mut gate = Vec::new();
         for part in text.split(',') {
             let (name, value) = part.split_once('=').ok_or_else(|| {
-                Error::usage(format!("{part:?} is no threshold"))
+                Error::usage(format!("{part:?} is not a threshold"))
                     .with_hint("such as used-counts=0.9,used-functions=0.8")
             })?;
             let share = GateShare::ALL.into_iter().find(|share| share.name() == name.trim()).ok_or_else(|| {
-                Error::usage(format!("there is no share {name:?}")).with_hint(format!("shares: {}", known()))
+                Error::usage(format!("unknown share {name:?}")).with_hint(format!("shares: {}", known()))
             })?;
             gate.push((share, parse_share(value)?));
         }
         Ok(Self(gate))
     }
 
-    /// How the shares fare, in the order of the gate.
+    /// Returns the outcomes of the shares, in the order of the gate.
     pub fn outcomes(&self, report: &FitReport) -> Vec<GateOutcome> {
         let outcome = |(share, least): &(GateShare, f64)| {
             GateOutcome::share(share.name(), Bound::AtLeast, *least, share.of(report))
@@ -351,17 +351,17 @@ impl Gate {
 
 fn parse_share(text: &str) -> Result<f64> {
     gates::parse_share(text)
-        .ok_or_else(|| Error::usage(format!("{text:?} is no share: they are between 0 and 1, or 0% and 100%")))
+        .ok_or_else(|| Error::usage(format!("{text:?} is not a share between 0 and 1, or 0% and 100%")))
 }
 
-/// What a compiler of the new build does with a function of the profile.
+/// How a compiler of the new build treats a function of the profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Class {
     /// It is found and used as it is.
     Used,
-    /// It is the same function, under the name or the hash of another release of
+    /// It is the same function, under the name or the hash from another release of
     /// LLVM; `merge --for` makes it one that is used.
     OtherRelease,
     /// A function of that name is there and has changed.
@@ -375,7 +375,7 @@ pub enum Class {
     Gone,
     /// The function is there, but without line tables or pseudo-probes, so its samples have no place in it.
     Unusable,
-    /// Nothing can be said: the new build does not tell of such records.
+    /// Unknown, because the new build has no such records.
     NotCompared,
 }
 
@@ -395,8 +395,8 @@ impl Class {
     /// The class in words.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Used => "used as it is",
-            Self::OtherRelease => "of another release",
+            Self::Used => "used unchanged",
+            Self::OtherRelease => "from another release",
             Self::Changed => "changed",
             Self::Renamed => "renamed (a guess)",
             Self::Moved => "moved",
@@ -412,14 +412,14 @@ impl Class {
     }
 }
 
-/// What a function of the new build finds in the profile.
+/// The profile data that a function of the new build gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ProgramClass {
     /// Counts that are used.
     Used,
-    /// Counts under the name or the hash of another release.
+    /// Counts under the name or the hash from another release.
     OtherRelease,
     /// Counts of a function of its name that was another one.
     Changed,
@@ -439,10 +439,10 @@ impl ProgramClass {
     /// The class in words.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Used => "have their profile",
-            Self::OtherRelease => "have one of another release",
+            Self::Used => "with a profile",
+            Self::OtherRelease => "with a profile from another release",
             Self::Changed => "changed since",
-            Self::Renamed => "renamed since (a guess)",
+            Self::Renamed => "renamed (a guess)",
             Self::Moved => "moved since",
             Self::Unprofiled => "new or never profiled",
         }

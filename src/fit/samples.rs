@@ -24,7 +24,7 @@ pub struct SamplesFit {
     verdicts: HashMap<NameId, Verdict>,
 }
 
-/// What becomes of a function.
+/// The status of a function.
 #[derive(Debug, Clone)]
 struct Verdict {
     class: Class,
@@ -33,7 +33,7 @@ struct Verdict {
     detail: Option<String>,
 }
 
-/// What the profile has of a function, wherever it stands.
+/// The profile data of a function, from all places where it was inlined.
 #[derive(Debug, Default)]
 struct Seen {
     checksums: BTreeSet<u64>,
@@ -58,7 +58,7 @@ pub fn compare_samples(profile: SampleProfile, description: String, program: Sam
     profile.functions.iter().for_each(|record| look(record, &mut seen));
     if seen.is_empty() {
         let detail = "the profile has no functions".to_string();
-        return Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint("were there any samples?"));
+        return Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint("record a longer run"));
     }
     let mut verdicts = HashMap::new();
     for (name, seen) in &seen {
@@ -76,9 +76,8 @@ pub fn compare_samples(profile: SampleProfile, description: String, program: Sam
             number_of(verdicts.len(), "function"),
             program.functions.len()
         );
-        return Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint(
-            "is it another program, or stripped? give the program or library that was sampled, newly built",
-        ));
+        return Err(Error::new(ErrorKind::UnableToCompare { detail })
+            .with_hint("pass the new build of the sampled program or library, before it is stripped"));
     }
     let mut fit = SamplesFit { profile, program, description, verdicts };
     fit.guess_renamed(&seen);
@@ -96,8 +95,7 @@ fn look(record: &FunctionRecord, seen: &mut BTreeMap<NameId, Seen>) {
     record.call_sites.iter().for_each(|site| look(&site.callee, seen));
 }
 
-/// The function of that name; without what compilers append, where it is not
-/// there as it stands.
+/// Returns the function with that name; if there is none, the function with the name without the suffixes of compilers.
 fn find<'a>(program: &'a SampledProgram, name: FunctionName<'_>) -> Option<(&'a [u8], SampledFunction)> {
     program.find_hashed(name.hash()).or_else(|| {
         let FunctionName::Text(text) = name else { return None };
@@ -141,7 +139,7 @@ fn verdict(
     }
     match function.last_line {
         Some(last) if seen.last_line > last && seen.last_line <= MOST_LINES => {
-            let detail = format!("samples at line {}, behind its last one, {last}", seen.last_line);
+            let detail = format!("samples at line {}, after the last line, {last}", seen.last_line);
             Verdict { class: Class::Changed, now, detail: Some(detail) }
         }
         _ => Verdict { class: Class::Used, now, detail: None },
@@ -265,16 +263,17 @@ impl SamplesFit {
             );
         } else if !has_probes && !has_lines {
             notes.push(
-                "names alone are compared: with debug info (-g) lines behind a function's end show too".to_string(),
+                "only names are compared; build with debug info (-g) to find samples after the end of a function"
+                    .to_string(),
             );
         } else if !has_probes {
             notes.push(
-                "without probes only edits that make functions shorter show; samples at moved lines are used all the same"
+                "without probes, only edits that make functions shorter are found; samples at moved lines are still used"
                     .to_string(),
             );
         }
         notes.push(
-            "functions that the new build only inlines, and that debug info does not name, count as gone".to_string(),
+            "functions that are always inlined in the new build, and have no debug info, count as gone".to_string(),
         );
         notes
     }
@@ -345,7 +344,7 @@ pub fn program_of_samples(profile: &SampleProfile) -> SampledProgram {
     program
 }
 
-/// What is known of a function of the new build.
+/// The known data about a function of the new build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SampledFunction {
@@ -357,7 +356,7 @@ pub struct SampledFunction {
     pub has_lines: bool,
 }
 
-/// What a compiler needs to find the places of samples in the new build.
+/// The data that a compiler needs to find the places of samples in the new build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Places {
     /// The functions are those of a program, which shows its pseudo-probes.
@@ -390,7 +389,7 @@ impl SampledProgram {
         Self { source, functions, has_checksums: false, release: None, places: Places::default(), by_hash }
     }
 
-    /// Says that a name is that hash in digits: profiles may hold hashes alone.
+    /// Sets the hash of a name, because profiles may contain only hashes.
     pub fn set_hash(&mut self, name: &[u8], hash: NameRef) {
         self.by_hash.insert(hash, name.to_vec());
     }

@@ -9,7 +9,7 @@ use std::fmt::{self, Write};
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_text(out: &mut impl Write, report: &FitReport) -> fmt::Result {
     writeln!(out, "Profile:   {}", report.profile_is)?;
     writeln!(out, "New build: {}", report.program_is)?;
@@ -37,7 +37,7 @@ pub fn write_text(out: &mut impl Write, report: &FitReport) -> fmt::Result {
     Ok(())
 }
 
-/// What functions are called in that family.
+/// Returns the unit of the family.
 fn unit(report: &FitReport) -> &'static str {
     if report.family == "iprof" { "methods" } else { "functions" }
 }
@@ -69,7 +69,7 @@ fn write_lost(out: &mut impl Write, report: &FitReport) -> fmt::Result {
     if report.lost.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nThe hottest {} that lost their profile:", unit(report))?;
+    writeln!(out, "\nHottest {} that lost their profile:", unit(report))?;
     writeln!(out, "{:>22}{:>10}  what", report.counted, "share")?;
     for row in &report.lost {
         write_lost_row(out, row)?;
@@ -113,11 +113,11 @@ fn write_names(
 }
 
 fn write_targets(out: &mut impl Write, targets: &TargetsFit) -> fmt::Result {
-    writeln!(out, "\n{:<28}{:>10}{:>32}", "Targets of calls", "targets", "seen")?;
+    writeln!(out, "\n{:<28}{:>10}{:>32}", "Call targets", "targets", "calls")?;
     for (words, number, count) in [
         ("there", targets.there, targets.there_count),
         ("gone", targets.gone, targets.gone_count),
-        ("not known by name", targets.unknown, targets.unknown_count),
+        ("unknown name", targets.unknown, targets.unknown_count),
     ] {
         writeln!(out, "{words:<28}{number:>10}{count:>32}")?;
     }
@@ -140,15 +140,15 @@ fn write_sections(out: &mut impl Write, report: &FitReport) -> fmt::Result {
 }
 
 fn write_releases(out: &mut impl Write, releases: &Releases) -> fmt::Result {
-    let made = if releases.is_indexed { "is" } else { "becomes, by merge," };
+    let made = if releases.is_indexed { "is" } else { "becomes" };
     write!(out, "\nReleases: the profile {made} an indexed file of version {}", releases.indexed_version)?;
     match releases.reader {
         Some(reader) if releases.is_readable => writeln!(out, "; the new build is of LLVM {reader}, which reads it")?,
         Some(reader) => writeln!(
             out,
-            "; the new build is of LLVM {reader}, which refuses that version, and reads what is merged for LLVM {reader}"
+            "; the new build is of LLVM {reader}, which rejects that version; merge the profile for LLVM {reader}"
         )?,
-        None => writeln!(out, "; which release the new build is of is not known, and was not said")?,
+        None => writeln!(out, "; the LLVM release of the new build is unknown")?,
     }
     for finding in &releases.findings {
         writeln!(out, "  {}", finding.text)?;

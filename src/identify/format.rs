@@ -1,6 +1,6 @@
 //! The known formats and their families.
 
-use super::foreign::OtherFormat;
+use super::other_formats::OtherFormat;
 use crate::bytes::{Endian, PointerWidth};
 use crate::compression::Compression;
 use crate::error::{Error, ErrorKind};
@@ -171,9 +171,11 @@ impl Format {
                 let error = Error::new(ErrorKind::NotAProfile { what: other.words() });
                 return Some(error.with_hint(other.advice()));
             }
-            Self::OtherText => "it is text, and no profile: below the name of a function its hash is expected",
-            Self::OtherJson => "it is JSON, and no iprof",
-            Self::Unknown => "a profile begins with a magic number; is this the right file?",
+            Self::OtherText => {
+                "the file is text, but not a profile: expected a function hash on the line after a function name"
+            }
+            Self::OtherJson => "the file is JSON, but not an iprof",
+            Self::Unknown => "pass a profile; its first bytes identify the format",
             _ => return None,
         };
         Some(Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint))
@@ -204,8 +206,8 @@ impl fmt::Display for Format {
             Self::PerfData => "Linux perf recording",
             Self::Pprof => "pprof profile",
             Self::Partial => "partial merge",
-            Self::OtherJson => "JSON, and no iprof",
-            Self::OtherText => "text, and no profile",
+            Self::OtherJson => "JSON file that is not a profile",
+            Self::OtherText => "text file that is not a profile",
             Self::Unknown => "unknown format",
         };
         f.write_str(words)

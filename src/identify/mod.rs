@@ -4,12 +4,12 @@
 //! all identified here, from equally many bytes. Each family evaluates the evidence for its formats, and the strongest
 //! evidence wins. Text without evidence is text of an unsupported format.
 
-mod foreign;
 mod format;
+mod other_formats;
 pub(crate) mod sample_profiles;
 
-pub use foreign::OtherFormat;
 pub use format::{Family, Format};
+pub use other_formats::OtherFormat;
 
 use crate::bytes::{Confidence, Head};
 use crate::compression::Compression;
@@ -105,7 +105,7 @@ fn iprof(head: &Head<'_>) -> Option<(Format, Confidence)> {
 }
 
 fn other(head: &Head<'_>) -> Option<(Format, Confidence)> {
-    foreign::detect(head).map(|format| (Format::Other(format), Confidence::Certain))
+    other_formats::detect(head).map(|format| (Format::Other(format), Confidence::Certain))
 }
 
 fn stacks(head: &Head<'_>) -> Option<(Format, Confidence)> {

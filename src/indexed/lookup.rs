@@ -80,8 +80,7 @@ impl<'data> Table<'data> {
     ///
     /// # Errors
     ///
-    /// Malformed when the number of buckets is no power of two or its offsets
-    /// do not fit the file.
+    /// Malformed if the number of buckets is not a power of two, or its offsets exceed the file.
     pub(super) fn check_index(&self) -> Result<u64> {
         let place = |error: Error| error.at("hash table index", self.index_offset);
         if !self.buckets.is_power_of_two() {
@@ -90,7 +89,7 @@ impl<'data> Table<'data> {
         }
         let have = self.index.len() as u64 / 8;
         if self.buckets > have {
-            let detail = format!("{} buckets, the file has room for {have} offsets", self.buckets);
+            let detail = format!("{} buckets, but the file has only {have} offsets", self.buckets);
             return Err(place(Error::malformed(detail)));
         }
         Ok(self.index_offset + 16 + self.buckets * 8)
@@ -196,8 +195,8 @@ impl Progress {
         Some(entry)
     }
 
-    /// Where the entry begins in `bytes` that is next, and the progress behind it; `None` at the end, and where the
-    /// next bucket is not there.
+    /// Returns the position of the next entry in `bytes`, and the progress after it; `None` at the end, or if the next
+    /// bucket is missing.
     #[inline]
     pub(super) fn quick_step(self, bytes: &[u8]) -> Option<(usize, Self)> {
         let left = self.left.checked_sub(1)?;
@@ -384,8 +383,8 @@ pub(super) struct PlainEntry {
 /// FuncHash and number of counters.
 const RECORD_HEADER: usize = 16;
 
-/// What stands behind the counters of a record that has nothing else; `None` where the number of counters is not
-/// in the file.
+/// Returns the bytes after the counters of a record without other data; `None` if the file does not store the number of
+/// counters.
 fn end_of_plain(version: u32) -> Option<&'static [u8]> {
     // No bytes of a bitmap, no bits of uniformity, and value data of 8 bytes, which are its own size and no kinds.
     const END: &[u8] = &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0];
@@ -399,7 +398,7 @@ fn end_of_plain(version: u32) -> Option<&'static [u8]> {
 }
 
 impl PlainEntry {
-    /// The entry at the beginning of `bytes`, if it is such and all of it is there; `end` is that of
+    /// Returns the entry at the beginning of `bytes`, if it is complete and has only counters; `end` is that of
     /// [`end_of_plain`] for the version.
     #[inline]
     pub(super) fn find(bytes: &[u8], end: &[u8]) -> Option<Self> {

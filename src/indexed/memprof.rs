@@ -52,13 +52,11 @@ const SUMMARY_SINCE: usize = 4;
 /// Fields that LLVM 22 knows; it takes the id 0 for one as well.
 const FIELDS: u64 = 28;
 
-/// Looks at a section as far as llvm-profdata 22 does when it opens a file,
-/// whatever the file is opened for: at the version, the schema, and the names
-/// of static data. The section begins at byte `offset` of the file; nobody asks
-/// whether it ends before the next one begins.
+/// Checks a section as far as llvm-profdata 22 does whenever it opens a file: the version, the schema, and the names of
+/// static data. The section begins at byte `offset` of the file, and may reach into the next one.
 ///
-/// Of the versions that it does not read, 0 and 1, the header is looked at too,
-/// unless they are to be refused (`newest_only`).
+/// The header of versions 0 and 1, which llvm-profdata 22 does not read, is checked too, unless they are rejected
+/// (`newest_only`).
 ///
 /// # Errors
 ///
@@ -69,7 +67,7 @@ pub(super) fn check_as_llvm(file: FileBytes<'_>, offset: u64, newest_only: bool,
     let mut cursor = Cursor::new(section, offset, Endian::Little, "memprof");
     let found = cursor.clone().u64("first word")?;
     let refused = || {
-        let detail = "memory profile versions 0 to 4 are known".to_string();
+        let detail = "supported versions of memory profiles are 0 to 4".to_string();
         let kind = ErrorKind::UnsupportedVersion { found, detail };
         let llvm = format!("MemProf version {found} not supported; requires version between 2 and 4, inclusive");
         Error::from(kind).at("memprof", offset).with_llvm_detail(llvm)
@@ -105,12 +103,12 @@ fn check_header(cursor: &mut Cursor<'_>, version: usize) -> Result<Option<u64>> 
         |detail: String| Error::malformed(detail).at("memprof", place).with_llvm_detail("memprof schema invalid");
     let count = cursor.u64("fields of the schema")?;
     if count > FIELDS {
-        return Err(invalid(format!("the schema has {count} fields, {FIELDS} at most are known")));
+        return Err(invalid(format!("the schema has {count} fields, expected at most {FIELDS}")));
     }
     for _ in 0..count {
         let id = cursor.u64("field of the schema")?;
         if id >= FIELDS {
-            return Err(invalid(format!("the schema has field {id}, which is unknown")));
+            return Err(invalid(format!("the schema has the unknown field {id}")));
         }
     }
     Ok((data_access > index).then_some(data_access))
@@ -139,7 +137,7 @@ pub(super) fn write_moved(sink: &mut Sink, section: &MemProfSection, start: u64)
     let mut cursor = Cursor::new(&section.bytes, section.offset, Endian::Little, "memprof");
     let first = cursor.clone().u64("first word")?;
     let words = section_version(first).and_then(|version| HEADERS.get(version)).ok_or_else(|| {
-        let detail = "memory profile versions 0 to 4 are known".to_string();
+        let detail = "supported versions of memory profiles are 0 to 4".to_string();
         cursor.place(Error::new(ErrorKind::UnsupportedVersion { found: first, detail }))
     })?;
     for (index, word) in words.iter().enumerate() {
@@ -212,8 +210,8 @@ const EMPTY_TABLE: [u64; 3] = [1, 0, 0];
 mod tests {
     use super::*;
 
-    /// A section of that version at `offset`: the header, then one hash table
-    /// of two buckets after which all offsets that are no table point.
+    /// Creates a section of a version at `offset`: the header, then one hash table with two buckets. All other offsets
+    /// point after it.
     fn section(version: usize, offset: u64) -> MemProfSection {
         let words = HEADERS[version];
         let table = offset + 8 * words.len() as u64;
@@ -277,7 +275,7 @@ mod tests {
         let error = moved(&unknown, 0).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "section memprof, byte 0x258: version 5 is not supported: memory profile versions 0 to 4 are known"
+            "section memprof, byte 0x258: version 5 is not supported: supported versions of memory profiles are 0 to 4"
         );
     }
 }

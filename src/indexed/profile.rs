@@ -71,10 +71,8 @@ impl<'data> IndexedProfile<'data> {
     ///
     /// # Errors
     ///
-    /// Bad magic, unsupported version or hash type; truncated or malformed
-    /// where header, summary or an always present section is damaged. Under
-    /// [`Compat::Llvm22`] faults that llvm-profdata does not look for are
-    /// passed over.
+    /// Bad magic, unsupported version or hash type; truncated or malformed if the header, the summary or a required
+    /// section is damaged. Under [`Compat::Llvm22`], faults that llvm-profdata does not detect are ignored.
     pub fn read(file: &'data [u8], options: ReadOptions) -> Result<Self> {
         Self::of(FileBytes::whole(file), options)
     }
@@ -156,7 +154,7 @@ impl<'data> IndexedProfile<'data> {
             })?;
         let first = Cursor::new(bytes, offset, Endian::Little, "memprof").u64("first word")?;
         if memprof::section_version(first).is_none() {
-            let detail = "memory profile versions 0 to 4 are known".to_string();
+            let detail = "supported versions of memory profiles are 0 to 4".to_string();
             return Err(place(ErrorKind::UnsupportedVersion { found: first, detail }.into()));
         }
         Ok((offset, bytes))
@@ -207,8 +205,7 @@ impl<'data> IndexedProfile<'data> {
         self.walk().map(move |entry| entry.map_err(|error| error.in_format(format!("indexed v{version}"))))
     }
 
-    /// The records of the entry that stands at that [place](Entry::place) of the file, and was
-    /// found there before.
+    /// Returns the records of the entry at a known [place](Entry::place) of the file.
     pub(crate) fn records_at(&self, place: u64) -> impl Iterator<Item = FunctionRecord> + use<'data> {
         self.table.records_at(place).into_iter().flatten().map_while(Result::ok)
     }
@@ -317,7 +314,7 @@ fn read_version(cursor: &mut Cursor<'_>, compat: Compat) -> Result<(u32, u64)> {
     let version = word as u32;
     let newest = if compat.reads_every_indexed_version() { NEWEST_VERSION } else { LLVM_22_INDEXED_VERSION };
     if !(1..=newest).contains(&version) {
-        let detail = format!("versions 1 to {newest} are known; {} writes {newest}", writing_release(newest));
+        let detail = format!("supported versions are 1 to {newest}; {} writes {newest}", writing_release(newest));
         let error = Error::new(ErrorKind::UnsupportedVersion { found: version.into(), detail }).at("header", offset);
         return Err(if version > NEWEST_VERSION { error.with_hint(later_release_hint()) } else { error });
     }
@@ -327,8 +324,8 @@ fn read_version(cursor: &mut Cursor<'_>, compat: Compat) -> Result<(u32, u64)> {
 fn later_release_hint() -> String {
     let newest = release::newest_words();
     format!(
-        "written by a release after {newest}, the newest that is known here; the llvm-profdata of that release makes \
-         text of it with `merge --text`, or an older version with `merge --write-prev-version`"
+        "the profile was written by a release after {newest}, the newest known release; convert it with the \
+         llvm-profdata of that release: `merge --text`, or `merge --write-prev-version`"
     )
 }
 
@@ -371,7 +368,7 @@ fn read_summary(cursor: &mut Cursor<'_>) -> Result<ProfileSummary> {
     let fields_count = cursor.u64("number of summary fields")?;
     let rows_count = cursor.u64("number of summary rows")?;
     if fields_count < 6 {
-        let detail = format!("the summary has {fields_count} fields, at least 6 are needed");
+        let detail = format!("the summary has {fields_count} fields, expected at least 6");
         return Err(Error::malformed(detail).at("summary", start));
     }
     let fields = cursor.take("summary fields", fields_count.saturating_mul(8))?;
@@ -439,9 +436,8 @@ fn read_traces(cursor: &mut Cursor<'_>) -> Result<TemporalProfile> {
 }
 
 impl IndexedProfile<'_> {
-    /// Bytes of the file that belong to the profile; what stands behind them no
-    /// reader looks at. All of a file of version 8 with a memory profile, which
-    /// reaches to the end.
+    /// Returns the number of bytes that belong to the profile. Readers ignore bytes after it. A file of version 8 with
+    /// a memory profile has no such bytes, because the memory profile extends to the end.
     ///
     /// # Errors
     ///

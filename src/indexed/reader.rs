@@ -170,8 +170,8 @@ pub(crate) struct Outline {
 const FRONT: u64 = 1 << 14;
 
 impl Outline {
-    /// Reads what stands around the records; `None` for a file that does not tell it, or has more of it
-    /// than of records.
+    /// Reads the parts of the file around the records; `None` if they cannot be located, or are larger than the
+    /// records.
     pub(crate) fn read(file: Arc<dyn StableSource>) -> Option<Self> {
         let front = bytes_of(&*file, 0, FRONT.min(file.len()))?;
         let index_offset = LittleEndian::read_u64(front.get(HASH_OFFSET_AT..)?.first_chunk::<8>()?);
@@ -189,8 +189,8 @@ impl Outline {
     ///
     /// # Errors
     ///
-    /// As [`IndexedProfile::read`], and where the summary is longer than all that was read of it: whoever
-    /// is told what is wrong should be told by a reader of the whole file.
+    /// Like [`IndexedProfile::read`], and an error if the summary is longer than the bytes that were read. Read the
+    /// whole file again for a precise error.
     pub(crate) fn reader(&self, options: ReadOptions) -> Result<IndexedReader<'_>> {
         let around = FileBytes::around_payload(&self.front, &self.back, self.index_offset);
         let profile = IndexedProfile::of(around, options)?;
@@ -220,7 +220,7 @@ impl Table<'_> {
         let mut entries = 0u64;
         for (bucket, offset) in self.bucket_offsets().enumerate().filter(|(_, offset)| *offset != 0) {
             if offset != cursor.position() {
-                let detail = format!("the index puts bucket {bucket} at {offset:#x}, it can only be here");
+                let detail = format!("bucket {bucket} begins here, but the index has {offset:#x}");
                 return Err(cursor.place(Error::malformed(detail)));
             }
             let items = cursor.u16("items of the bucket")?;
@@ -247,14 +247,12 @@ impl Table<'_> {
         let malformed = |detail: String| Err(place.place(Error::malformed(detail)));
         if item.name_ref != hash {
             let name = item.name.escape_ascii();
-            return malformed(format!("the key hash of {name} is {:#x}, its MD5 says {hash:#x}", item.name_ref));
+            return malformed(format!("the key hash of {name} is {:#x}, expected the MD5 {hash:#x}", item.name_ref));
         }
         let expected = hash & (self.bucket_offsets().len() as u64 - 1);
         if expected != bucket {
             let name = item.name.escape_ascii();
-            return malformed(format!(
-                "{name} is in bucket {bucket}, where no lookup finds it, rather than {expected}"
-            ));
+            return malformed(format!("{name} is in bucket {bucket}, expected {expected}"));
         }
         Ok(())
     }
@@ -314,7 +312,7 @@ mod tests {
         entries.flat_map(|entry| entry.records.map(move |record| (entry.name.to_vec(), record.unwrap()))).collect()
     }
 
-    /// The same of a file of which so many bytes are read at a time; `None` for one that has to be read whole.
+    /// Like `read`, but through a window of `chunk` bytes; `None` for a file that must be read as a whole.
     fn read_through_window(bytes: &[u8], chunk: usize, options: ReadOptions) -> Option<String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
@@ -368,9 +366,9 @@ mod tests {
         let outline = Outline::read(Arc::new(StableFile::open(written.path()).unwrap().unwrap())).unwrap();
         let mut reader = outline.reader(ReadOptions::default()).unwrap();
         written.as_file().set_len(bytes.len() as u64 / 4).unwrap();
-        assert!(reader.symbols().unwrap_err().to_string().contains("changed while it was read"));
+        assert!(reader.symbols().unwrap_err().to_string().contains("changed during the read"));
         let error = std::iter::from_fn(|| reader.next_record().map(|found| found.map(|_| ())).transpose()).last();
-        assert!(error.unwrap().unwrap_err().to_string().contains("changed while it was read"));
+        assert!(error.unwrap().unwrap_err().to_string().contains("changed during the read"));
         assert!(reader.next_record().unwrap().is_none());
     }
 }

@@ -230,12 +230,12 @@ fn read_value_blob<'data>(
     blob.u32("size of value data")?;
     let kinds = blob.u32("number of value kinds").map_err(as_empty)?;
     if kinds as usize > ValueKind::COUNT {
-        return Err(blob.place(malformed(format!("{kinds} value kinds, at most {} are known", ValueKind::COUNT))));
+        return Err(blob.place(malformed(format!("{kinds} value kinds, expected at most {}", ValueKind::COUNT))));
     }
     for _ in 0..kinds {
         let number = blob.u32("value kind").map_err(as_empty)?;
         let Some(kind) = ValueKind::from_number(number) else {
-            return Err(blob.place(malformed(format!("value kind {number}, kinds are 0 to {}", ValueKind::COUNT - 1))));
+            return Err(blob.place(malformed(format!("value kind {number}, expected 0 to {}", ValueKind::COUNT - 1))));
         };
         let sites = u64::from(blob.u32("number of value sites").map_err(as_empty)?);
         let counts = blob.take("values per site", sites).map_err(as_empty)?;

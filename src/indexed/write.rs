@@ -144,7 +144,7 @@ impl<'a> Encoder<'a> {
     pub fn new(profile: &'a Profile, options: &WriteOptions<'_>) -> Result<Self> {
         if !(1..=NEWEST_VERSION).contains(&options.version) {
             return Err(Error::usage(format!("there is no indexed profile version {}", options.version))
-                .with_hint(format!("versions are 1 to {NEWEST_VERSION}")));
+                .with_hint(format!("choose a version from 1 to {NEWEST_VERSION}")));
         }
         let (dialect, table, threads) = (options.dialect(), &profile.functions, options.threads.get());
         // A name that was only ever mentioned has nothing to be written.
@@ -297,7 +297,7 @@ struct Piece {
     end: u64,
 }
 
-/// The sizes and summaries that a first pass over the records computes.
+/// The sizes and summaries that are computed from the records first.
 struct Measured {
     /// Bytes of the records of each function.
     data_sizes: Vec<u64>,

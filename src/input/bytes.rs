@@ -2,7 +2,7 @@
 
 use super::file::open_file;
 use super::pages;
-use super::steps::reading;
+use super::system_calls::reading;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::memory::{self, HOLD_INPUT, Pages};

@@ -1,6 +1,6 @@
 //! Opening a file.
 
-use super::steps::{Step, step};
+use super::system_calls::{Step, step};
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::path::Path;

@@ -33,7 +33,7 @@ impl FromStr for Input {
     fn from_str(text: &str) -> Result<Self> {
         let input = parse_weighted(text.as_bytes())?;
         if input.path.as_os_str().is_empty() {
-            return Err(Error::usage("the weight has no file"));
+            return Err(Error::usage("missing file after the weight"));
         }
         Ok(input)
     }
@@ -166,15 +166,11 @@ impl InputList {
     /// A usage error if the weight is not a decimal integer above 0; the errors of [`push`](Self::push).
     pub fn push_weighted_text(&mut self, text: &OsStr) -> Result<()> {
         let form = |error: Error| {
-            if self.compat.is_llvm() {
-                error
-            } else {
-                error.with_hint("an input with a weight has the form WEIGHT,FILE")
-            }
+            if self.compat.is_llvm() { error } else { error.with_hint("write an input with a weight as WEIGHT,FILE") }
         };
         let Input { path, weight, .. } = parse_weighted(text.as_encoded_bytes()).map_err(form)?;
         if path.as_os_str().is_empty() && !self.compat.is_llvm() {
-            return Err(form(Error::usage("the weight has no file")));
+            return Err(form(Error::usage("missing file after the weight")));
         }
         self.push_weighted(&path, weight)
     }

@@ -11,8 +11,8 @@ pub mod output;
 mod pages;
 mod pipe;
 pub mod source;
-mod steady;
-pub(crate) mod steps;
+mod stable_file;
+pub(crate) mod system_calls;
 mod temporary;
 mod version;
 
@@ -21,5 +21,5 @@ pub use buffer::ReadBuffer;
 pub use bytes::{Access, InputBytes, read_into, read_stream};
 pub use list::InputList;
 pub use source::{Input, InputProbe, WeightedInput, is_iprof_name, open};
-pub(crate) use steady::StableFile;
+pub(crate) use stable_file::StableFile;
 pub use version::FormatVersion;

@@ -1,6 +1,6 @@
 //! Output files that are replaced atomically.
 
-use super::steps::{Step, step, writing};
+use super::system_calls::{Step, step, writing};
 use super::temporary::{self, Temporary};
 use crate::compression::Compression;
 use crate::error::{Error, Result};
@@ -169,9 +169,9 @@ fn replace_file(target: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io
 
 fn hint(kind: io::ErrorKind, is_replaced: bool) -> Option<&'static str> {
     match kind {
-        io::ErrorKind::NotFound if is_replaced => Some("the folder does not exist; create it first"),
-        io::ErrorKind::StorageFull if is_replaced => Some("the disk is full; the old file, if any, is untouched"),
-        io::ErrorKind::PermissionDenied => Some("choose an output that you may write to with -o"),
+        io::ErrorKind::NotFound if is_replaced => Some("create the directory first"),
+        io::ErrorKind::StorageFull if is_replaced => Some("free some disk space; the old file, if any, is unchanged"),
+        io::ErrorKind::PermissionDenied => Some("choose another output with -o"),
         _ => None,
     }
 }
@@ -189,7 +189,7 @@ mod tests {
             out.write_all(b"half of the new")?;
             Err(io::Error::from(io::ErrorKind::StorageFull))
         });
-        assert!(failed.unwrap_err().hint().unwrap().to_string().contains("disk is full"));
+        assert!(failed.unwrap_err().hint().unwrap().to_string().contains("free some disk space"));
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -224,7 +224,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_behind_a_descriptor_gets_the_bytes_between_what_others_write() {
+    fn writing_to_a_descriptor_preserves_other_bytes() {
         use std::os::fd::AsRawFd;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
@@ -265,6 +265,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = replace(&folder.path().join("no/out"), b"x").unwrap_err();
         assert!(error.to_string().contains("no/out"), "{error}");
-        assert_eq!(error.hint(), Some(&"the folder does not exist; create it first".into()));
+        assert_eq!(error.hint(), Some(&"create the directory first".into()));
     }
 }

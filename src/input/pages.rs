@@ -1,7 +1,7 @@
 //! Reading large files into large memory pages.
 
 use super::file::open_file;
-use super::steps::{Step, step};
+use super::system_calls::{Step, step};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::memory::{self, Pages, large_pages};

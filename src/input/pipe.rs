@@ -67,7 +67,7 @@ impl StoredBytes {
             return Ok(());
         };
         let failed = |error: io::Error| {
-            io::Error::new(error.kind(), format!("a temporary file for what comes through the pipe: {error}"))
+            io::Error::new(error.kind(), format!("cannot create a temporary file for the data of the pipe: {error}"))
         };
         file.seek(SeekFrom::Start(self.in_file)).and_then(|_| file.write_all(bytes)).map_err(failed)?;
         self.in_file += bytes.len() as u64;

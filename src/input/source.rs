@@ -8,7 +8,7 @@
 use super::bytes::{Access, InputBytes, read_file, read_rest};
 use super::file::open_file;
 use super::pipe::{Pipe, PipeReader, StoredBytes};
-use super::steps::reading;
+use super::system_calls::reading;
 use super::version::FormatVersion;
 use crate::bytes::HEAD_BYTES;
 use crate::bytes::{Confidence, Head};

@@ -8,7 +8,7 @@
 //! Elsewhere it has a name in the same directory from the beginning. The creator of such a name locks the file, and the
 //! system releases the lock with the process. So a later run recognizes files of killed runs and removes them.
 
-use super::steps::{Step, step};
+use super::system_calls::{Step, step};
 use crate::system::{self, HAS_LOCKS, is_at, lock};
 use std::fs::{self, File};
 use std::io;

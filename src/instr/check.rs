@@ -90,7 +90,7 @@ impl LlvmCheck {
             Ok(None) => None,
             Ok(Some(found)) => {
                 if found.contexts == 0 {
-                    self.warn("no-allocations", "$", "the memory profile holds no allocation");
+                    self.warn("no-allocations", "$", "the memory profile has no allocations");
                 }
                 found.version.map(|version| version.to_string())
             }
@@ -122,7 +122,7 @@ impl LlvmCheck {
             Ok(None) => {
                 let count = bytes.len() as u64 - end;
                 let message = format!(
-                    "{} from {end:#x} on belong to nothing: no reader looks at them, and they are no partial merge",
+                    "{} at {end:#x} follow the profile and are ignored; they are not a partial merge",
                     number_of(count, "byte"),
                 );
                 self.warn("bytes-behind-the-profile", "$", &message);
@@ -139,7 +139,7 @@ impl LlvmCheck {
                     self.records += 1;
                     self.executed += u64::from(executed);
                     if unnamed {
-                        self.warn("unnamed-function", "names", "a function's name is not in the file");
+                        self.warn("unnamed-function", "names", "the name of a function is missing");
                     }
                 }
                 Ok(None) => break,
@@ -159,9 +159,9 @@ impl LlvmCheck {
             return;
         }
         if self.records == 0 {
-            self.warn("no-functions", "$", "no function has a record");
+            self.warn("no-functions", "$", "the profile has no functions");
         } else if self.executed == 0 {
-            self.warn("never-executed", "$", "all counters are 0: nothing that was instrumented has run");
+            self.warn("never-executed", "$", "all counts are 0: no instrumented code ran");
         }
     }
 

@@ -48,7 +48,7 @@ fn report(title: &str, source: &str, profile: &Profile, symbols: &SymbolTable, b
     report.sections.push(Section::Table(hottest(&functions)));
     let counts =
         profile.functions.iter().flat_map(|function| function.records()).flat_map(|record| record.counters.iter());
-    let text = "How many counters have how large a value.";
+    let text = "Number of counters by value.";
     report.sections.push(Section::Histogram(Histogram::by_powers_of_two("Distribution of counts", text, counts)));
     report.sections.push(Section::Table(cutoffs(profile)));
     for kind in ValueKind::ALL {
@@ -166,7 +166,8 @@ fn hottest(functions: &[FunctionCounts]) -> Table {
             Cell::Count(function.counters as u128),
         ]
     });
-    let text = "Total: the sum of all counters. Entry: the first counter, which is the number of calls in profiles whose entry block is counted first.";
+    let text = "Total: the sum of all counters. Entry: the first counter, which is the call count if the profile \
+                counts entry blocks first.";
     Table::new("Hottest functions", text, &["Function", "Total", "%", "Entry", "Largest", "Counters"], rows.collect())
 }
 
@@ -183,8 +184,8 @@ fn cutoffs(profile: &Profile) -> Table {
             Cell::Count(row.num_counts.into()),
         ]
     });
-    let text = "So many counters, none smaller than the least count, make up this share of all counts.";
-    Table::new("Summary cutoffs", text, &["% of all counts", "Least count", "Counters"], rows.collect())
+    let text = "The number of counters that make up a share of all counts, and the smallest of them.";
+    Table::new("Summary cutoffs", text, &["% of all counts", "Smallest count", "Counters"], rows.collect())
 }
 
 fn value_table(profile: &Profile, symbols: &SymbolTable, kind: ValueKind) -> Option<Section> {

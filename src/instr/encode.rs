@@ -88,7 +88,7 @@ fn version(format: &str, word: &str) -> Result<u32> {
 }
 
 fn unknown(text: &str) -> Error {
-    Error::usage(format!("unknown format {text:?}: write indexed, text or raw, and for whom, as in `text for llvm-16`"))
+    Error::usage(format!("unknown format {text:?}: write indexed, text or raw, and a target, as in `text for llvm-16`"))
 }
 
 /// The format of an output.
@@ -233,7 +233,7 @@ impl WriteOptions {
         if !self.strict || refused.is_empty() {
             return Ok(());
         }
-        let kind = ErrorKind::WouldLose { detail: format!("the format asked for cannot hold {}", refused.join(", ")) };
+        let kind = ErrorKind::WouldLose { detail: format!("the requested format cannot store {}", refused.join(", ")) };
         Err(Error::new(kind).with_hint(Hint::AllowLosses))
     }
 
@@ -327,13 +327,13 @@ pub(super) fn with_the_rest(
         }
         Some(_) if !has_functions => {
             let place = options.format.words();
-            facts.lack = Some(format!("{place} has no place for a memory profile, and the inputs hold nothing else"));
+            facts.lack = Some(format!("{place} cannot store memory profiles, and the inputs have no other data"));
         }
-        _ if !has_functions => facts.lack = Some("the inputs hold no functions".into()),
+        _ if !has_functions => facts.lack = Some("the inputs have no functions".into()),
         _ if options.sparse && profile.functions.iter().any(|function| options.filter.keeps(function.name())) => {
-            facts.lack = Some("no function ran, and those that did not are left out".into());
+            facts.lack = Some("no function ran, and functions that never ran are dropped".into());
         }
-        _ => facts.lack = Some("no function is left".into()),
+        _ => facts.lack = Some("no functions are left".into()),
     }
     Ok(facts)
 }
@@ -342,7 +342,7 @@ pub(super) fn with_the_rest(
 /// allocations.
 pub fn facts_of_memory(memory: &MemoryProfile, wanted: FactsRequest) -> Facts {
     let mut facts = Facts::new(memory.records().len(), wanted.total_count.then(|| total_bytes(memory)));
-    facts.lack = memory.records().is_empty().then(|| "the inputs hold no functions".into());
+    facts.lack = memory.records().is_empty().then(|| "the inputs have no functions".into());
     facts
 }
 

@@ -136,7 +136,7 @@ pub(crate) fn read(data: &[u8], options: &ReadOptions, release: Release) -> Resu
         return Ok((profile?, Source::Yaml));
     }
     if options.compat.is_llvm() && profile.as_ref().map_or(true, MemoryProfile::is_empty) {
-        let error = profile.err().unwrap_or_else(|| Error::malformed("the document says nothing"));
+        let error = profile.err().unwrap_or_else(|| Error::malformed("the document is empty"));
         return Err(error.with_llvm_message("The profile is empty."));
     }
     Ok((profile?, Source::Yaml))
@@ -151,7 +151,7 @@ fn read_raw<'data>(
 ) -> Result<(memprof::raw::RawMemProf<'data>, MemoryProfile, usize)> {
     let raw = memprof::raw::RawMemProf::read(data, &options.limits)?;
     if raw.version < 3 && !options.compat.reads_every_raw_version() {
-        let detail = "raw memory profile versions 3 to 5 are known".to_string();
+        let detail = "supported versions of raw memory profiles are 3 to 5".to_string();
         let error = Error::new(ErrorKind::UnsupportedVersion { found: raw.version, detail });
         return Err(error.in_raw_memory_profile(raw.version));
     }
@@ -197,7 +197,7 @@ pub(crate) fn load_bytes(data: &[u8], options: &ReadOptions) -> Result<MemoryPro
         return Ok(read(data, options, Release::DEFAULT)?.0);
     }
     if detect(data) != Format::Indexed {
-        let hint = "raw memory profiles, YAML and indexed profiles can hold one";
+        let hint = "pass a raw memory profile, YAML, or an indexed profile with a memory profile";
         return Err(Error::nothing_found(format!("no memory profile: {}", detect(data))).with_hint(hint));
     }
     let indexed = open_indexed(data, options)?;
@@ -281,7 +281,7 @@ fn show_bytes(data: &[u8], options: &ReadOptions, out: &mut dyn Write) -> Result
         return memprof::yaml::write(&stored.profile, Comments::Summary(stored.summary), out).map_err(failed);
     }
     if options.compat.is_llvm() || !is_memory_profile(data, options.compat) {
-        let detail = format!("a memory profile is expected, this is: {}", detect(data));
+        let detail = format!("expected a memory profile, found: {}", detect(data));
         return Err(ErrorKind::BadMagic { detail }.into());
     }
     let (profile, _) = read(data, options, Release::DEFAULT)?;

@@ -69,7 +69,7 @@ impl ReadOptions {
 pub fn open_reader<'data>(data: &'data [u8], options: &'data ReadOptions) -> Result<Box<dyn ProfileReader + 'data>> {
     match detect(data) {
         Format::Empty => Err(Error::new(ErrorKind::EmptyProfile)
-            .with_hint("the process that should write it was killed, or wrote elsewhere (see LLVM_PROFILE_FILE)")),
+            .with_hint("check that the process ended normally, and where it writes its profile (LLVM_PROFILE_FILE)")),
         Format::Raw { .. } => Ok(Box::new(RawReader::new(data, options.raw())?)),
         Format::Indexed => Ok(Box::new(IndexedReader::new(data, options.indexed())?)),
         Format::Text => Ok(Box::new(TextReader::new(data, options.compat)?)),
@@ -176,9 +176,7 @@ fn unreadable(format: Format, compat: Compat) -> Error {
     }
     let error = Error::new(ErrorKind::Unsupported { what: format!("{format} as an LLVM instrumentation profile") });
     match format {
-        sample if sample.is_sample_profile() => {
-            error.with_hint("sample profiles are merged, shown and converted by themselves: name one first")
-        }
+        sample if sample.is_sample_profile() => error.with_hint("pass a sample profile first, and no other profiles"),
         Format::RawMemProf | Format::YamlMemProf => error.with_hint(Hint::ShowOrMergeMemory),
         Format::Iprof => error.with_hint(Hint::ConvertToLlvm),
         Format::Jfr => error.with_hint(Hint::ConvertToIprof),

@@ -112,7 +112,7 @@ impl KindConflict {
             Self::EntryOnly => "entry-only coverage and profiles that count entry blocks first",
         };
         Error::new(ErrorKind::KindConflict { detail: format!("{what} cannot be merged") })
-            .with_hint("merge profiles of one kind at a time")
+            .with_hint("merge each kind separately")
     }
 }
 
@@ -283,10 +283,10 @@ impl SoftError {
 impl fmt::Display for SoftError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::CountMismatch => "the number of counters differs from that of earlier inputs; record left out",
-            Self::BitmapMismatch => "the bitmap size differs from that of earlier inputs; bitmap and values left out",
+            Self::CountMismatch => "the number of counters differs from that of earlier inputs; record dropped",
+            Self::BitmapMismatch => "the bitmap size differs from that of earlier inputs; bitmap and values dropped",
             Self::ValueSiteCountMismatch => {
-                "the number of value sites differs from that of earlier inputs; values left out"
+                "the number of value sites differs from that of earlier inputs; values dropped"
             }
             Self::CounterOverflow => "a count reached its maximum",
         })

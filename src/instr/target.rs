@@ -93,7 +93,7 @@ impl Target {
     pub fn of_indexed_version(version: u32) -> Result<Self> {
         if !(1..=indexed::NEWEST_VERSION).contains(&version) {
             let detail = format!("there is no indexed format of version {version}");
-            let hint = format!("versions 1 to {} can be written", indexed::NEWEST_VERSION);
+            let hint = format!("choose a version from 1 to {}", indexed::NEWEST_VERSION);
             return Err(Error::usage(detail).with_hint(hint));
         }
         let release = indexed::WriteOptions::for_version(version).release;
@@ -244,7 +244,7 @@ impl TargetRequest<'_> {
             return Ok(Some(Target::default_release(TargetSource::Environment)));
         }
         let row = release::parse(&value.to_string_lossy()).map_err(|error| {
-            let named = Error::usage(format!("{ENVIRONMENT} takes a toolchain or {EXACT}: {error}"));
+            let named = Error::usage(format!("{ENVIRONMENT} must be a toolchain or {EXACT}: {error}"));
             match error.hint().cloned() {
                 Some(hint) => named.with_hint(hint),
                 None => named,
@@ -260,7 +260,7 @@ fn of_program_name(number: &str) -> Result<Target> {
         Err(_) => {
             let (first, last) = (&RELEASES[0], &RELEASES[RELEASES.len() - 1]);
             Err(Error::usage(format!(
-                "the program's name asks for LLVM {number}; known are LLVM {} to {}",
+                "the program's name selects LLVM {number}, but LLVM {} to {} are supported",
                 first.llvm, last.llvm
             )))
         }

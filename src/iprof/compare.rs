@@ -1,8 +1,8 @@
 //! Comparison of several files: their events under common keys, and how far one profile fits the program of another.
 //!
-//! *Relevance* is the share of a profile's entries whose methods are all in the program, that is, in the other profile's
-//! table of methods. *Applicability* is the share of the program's sites, the contexts of the other profile, for which
-//! the profile has an entry. It has three levels, and each includes those before:
+//! *Relevance* is the share of a profile's entries whose methods are all in the program, that is, in the other
+//! profile's table of methods. *Applicability* is the share of the program's sites, the contexts of the other profile,
+//! for which the profile has an entry. It has three levels, and each includes those before:
 //!
 //! 1. *exact*: the profile has an entry of the same context;
 //! 2. *partial*: it has one of the context without some of its outermost frames, in the extreme of the innermost frame
@@ -126,7 +126,7 @@ impl CommonSpace {
         self.tables.human_name(method)
     }
 
-    /// What a key's detail stands for in a section.
+    /// Returns the text of a key's detail in a section.
     pub fn detail(&self, kind: SectionKind, detail: i64) -> String {
         match (kind, usize::try_from(detail)) {
             (SectionKind::VirtualInvoke | SectionKind::Monitor | SectionKind::Instanceof, Ok(at)) => {
@@ -178,7 +178,7 @@ impl Sink for Collector<'_> {
                 self.count_method(entry.kind, leaf, count);
             }
             Records::Branches(rows) => section.extend(targets(rows).iter().map(|target| {
-                // Placeholders of one BCI are told apart by their index.
+                // The index distinguishes placeholders with the same BCI.
                 let index = if target.bci < 0 { i64::from(target.index) << 32 } else { 0 };
                 let bci = if target.bci < 0 { i64::from(target.bci.cast_unsigned()) } else { i64::from(target.bci) };
                 (key(index | bci), target.events)
@@ -308,7 +308,7 @@ fn section_fit(
     }
 }
 
-/// How many of the sites asked for are among the entries at each level: exact, partial, leaf.
+/// Returns how many of the requested sites are among the entries at each level: exact, partial, leaf.
 fn levels_of(contexts: &ContextTree, entries: &[ContextHandle], asked: &[ContextHandle]) -> [u64; 3] {
     let others: Vec<_> = asked.iter().filter(|site| entries.binary_search(site).is_err()).collect();
     let mut levels = [(asked.len() - others.len()) as u64; 3];
@@ -391,12 +391,12 @@ impl KnownSites {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_text(out: &mut impl Write, fit: &Fit) -> fmt::Result {
     if fit.sections.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nFit of the first profile for the program of the second (worth watching as a trend only):")?;
+    writeln!(out, "\nFit of the first profile for the program of the second (only as a trend):")?;
     writeln!(
         out,
         "{:<24}{:>10}{:>12}{:>12}{:>10}{:>12}{:>12}{:>12}",

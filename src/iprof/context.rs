@@ -47,7 +47,7 @@ struct PackedFrame([u8; 5]);
 impl PackedFrame {
     /// Marks a frame that does not fit, which is kept elsewhere.
     const WIDE: u64 = 0xff_ffff_ffff;
-    /// What makes placeholders positive.
+    /// The offset that makes placeholders positive.
     const BIAS: i32 = -bci::INVALID_FRAMESTATE;
 
     /// The highest method that fits: three bytes, of which all ones are not a method's.
@@ -111,7 +111,7 @@ pub struct ContextTree {
     wide: HashMap<u32, Frame, foldhash::fast::FixedState>,
     /// One bit a context: whether it begins a run.
     starts: Vec<u64>,
-    /// How many runs begin before each word of `starts`.
+    /// The number of runs that begin before each word of `starts`.
     starts_before: Vec<u32>,
     runs: Vec<Run>,
     /// Runs by the caller and the frame of their first contexts.
@@ -315,7 +315,7 @@ impl ContextTree {
         self.runs(context).flat_map(|run| run.rev().map(|at| self.frame(at)))
     }
 
-    /// Where the frames stand in runs, the innermost run first, each of them from its outermost frame inwards.
+    /// Returns the ranges of the frames in runs, the innermost run first. Each range begins with its outermost frame.
     pub(crate) fn runs(&self, context: ContextHandle) -> impl Iterator<Item = Range<usize>> + '_ {
         let mut last = context.index();
         std::iter::from_fn(move || {
@@ -351,12 +351,12 @@ impl ContextTree {
         rest.is_empty()
     }
 
-    /// How many frames a context has.
+    /// Returns the number of frames of a context.
     pub fn depth(&self, context: ContextHandle) -> usize {
         self.frames(context).count()
     }
 
-    /// How many contexts there are, the root and all callers included.
+    /// Returns the number of contexts, including the root and all callers.
     pub fn len(&self) -> usize {
         self.frames.len()
     }

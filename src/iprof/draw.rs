@@ -25,7 +25,7 @@ pub(crate) fn report(title: &str, view: &IprofContent, baseline: Option<&IprofCo
     let document = &view.document;
     let mut report = Report { title: title.to_string(), facts: facts(document), ..Report::default() };
     if view.calls.is_empty() && view.samples.is_empty() && document.sections.is_empty() {
-        report.notes.push("no section has an entry".to_string());
+        report.notes.push("all sections are empty".to_string());
     }
     if let Some(baseline) = baseline {
         report.sections.extend(changes(view, baseline));
@@ -42,8 +42,8 @@ pub(crate) fn report(title: &str, view: &IprofContent, baseline: Option<&IprofCo
         report.sections.push(flame(table, old.filter(|old| !old.is_empty()), unit));
         report.sections.push(Section::Table(hot_methods(&numbers.methods, numbers.hits, unit)));
         let (title, text) = match unit {
-            "calls" => ("Distribution of call counts", "How many calling contexts were entered how often."),
-            _ => ("Distribution of samples", "How many distinct stacks were seen how often."),
+            "calls" => ("Distribution of call counts", "Number of calling contexts by call count."),
+            _ => ("Distribution of samples", "Number of distinct stacks by sample count."),
         };
         let counts = table.samples().map(|sample| sample.hits);
         report.sections.push(Section::Histogram(Histogram::by_powers_of_two(title, text, counts)));
@@ -179,7 +179,7 @@ impl Branches {
         });
         Table::new(
             "Branch bias",
-            "How often a branch goes its most frequent way.",
+            "How often branches take their most frequent target.",
             &["Class", "Sites", "Events", "%"],
             rows.into(),
         )
@@ -197,7 +197,7 @@ impl Branches {
         });
         Table::new(
             "Branches",
-            "The target taken most, by its bytecode index.",
+            "The most frequent target, by its bytecode index.",
             &["Site", "Events", "Targets", "Most frequent", "%"],
             rows.collect(),
         )
@@ -317,7 +317,8 @@ mod tests {
         let content = |document| IprofContent { document, samples: StackTable::new(), calls: StackTable::new() };
         let html = write_html(&report("t", &content(now), Some(&content(before))));
         for text in [
-            "<td>app.Main.loop() @12</td><td class=\"n\" data-v=\"13\">13</td><td class=\"n\" data-v=\"2\">2</td><td>@20</td>",
+            "<td>app.Main.loop() @12</td><td class=\"n\" data-v=\"13\">13</td><td class=\"n\" \
+             data-v=\"2\">2</td><td>@20</td>",
             "<td>app.Main.loop() @12</td><td>@30</td><td class=\"n\" data-v=\"90\">90.000</td><td>@20</td>",
             "<td>mixed</td><td class=\"n\" data-v=\"1\">1</td>",
         ] {

@@ -1,4 +1,4 @@
-//! What is wrong with a file, or odd about it: codes, levels, places.
+//! Problems of a file: codes, levels, places.
 
 use crate::error::{Error, ErrorKind};
 pub use crate::error::{Level, Verdict};
@@ -9,7 +9,7 @@ use std::fmt;
 /// Declares [`Code`] with the name and level of each, in one table.
 macro_rules! codes {
     ($($(#[$doc:meta])* $code:ident $name:literal $level:ident;)*) => {
-        /// What kind of finding it is.
+        /// The kind of a finding.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -74,9 +74,9 @@ codes! {
     MissingField "missing-field" Error;
     /// A member is there twice.
     DuplicateKey "duplicate-key" Error;
-    /// The version is no version.
+    /// The version is malformed.
     BadVersion "bad-version" Error;
-    /// A version whose encoding nobody knows yet.
+    /// The encoding of the version is unknown.
     UnsupportedMajor "unsupported-major" Error;
     /// A version before 1.0.
     PreReleaseVersion "pre-release-version" Warning;
@@ -84,7 +84,7 @@ codes! {
     NewerMinor "newer-minor" Warning;
     /// The field names of 2022.
     LegacyLayout "legacy-layout" Warning;
-    /// Both tables are one entry of id -1, so that nobody knows what was counted.
+    /// Both tables have one entry of id -1, so the counted methods are unknown.
     PlaceholderTables "placeholder-tables" Error;
     /// A name with a line terminator.
     BadName "bad-name" Error;
@@ -148,7 +148,7 @@ codes! {
     RepeatedTypeInRecords "repeated-type-in-records" Warning;
     /// More types at a site than producers record.
     ManyReceivers "many-receivers" Warning;
-    /// A receiver that is no object.
+    /// A receiver that is not an object.
     PrimitiveReceiver "primitive-receiver" Warning;
     /// Counts that look like two 32-bit counters read as one.
     PackedCounts "packed-counts" Warning;
@@ -175,21 +175,20 @@ impl fmt::Display for Code {
 pub struct Finding {
     /// How bad.
     pub level: Level,
-    /// What kind.
+    /// The kind.
     pub code: Code,
     /// Where, for example `types[3].name`; `$` is the whole document.
     pub path: String,
     /// Bytes from the start of the (decompressed) text.
     pub offset: Option<u64>,
-    /// What was found and what was expected.
+    /// The values that were found and expected.
     pub message: String,
     /// Further cases in the same table or section.
     pub more: u64,
 }
 
 impl Finding {
-    /// What can be done where a plain repair is refused for this finding;
-    /// `None` where a repair takes care of it.
+    /// Returns the remedy for findings that a plain repair rejects; `None` if a repair fixes them.
     pub fn remedy(&self) -> Option<Hint> {
         Some(match (self.code, self.path.as_str()) {
             (Code::BadJson, _) => Hint::RepairSalvage,
@@ -198,13 +197,13 @@ impl Finding {
             (Code::UnsupportedMajor, _) => Hint::LayOutAnew,
             (Code::NotAnIprof, _) => "an iprof has the members version, types and methods".into(),
             (Code::PlaceholderTables, _) => {
-                "no tool can bring the names back: build again with --pgo-instrument, run the program to its normal end, \
-                 and take the file that this run writes"
+                "the names cannot be recovered: build again with --pgo-instrument, run the program to its normal end, \
+                 and use the file that this run writes"
                     .into()
             }
-            (Code::EmptyFile, _) => "the program that should write it was killed, or has not ended yet".into(),
+            (Code::EmptyFile, _) => "wait until the program that writes it ends normally, or run it again".into(),
             (Code::BadEncoding | Code::RootNotObject, _) | (Code::MissingField, "types" | "methods") => {
-                "nothing of it can be kept: record again".into()
+                "no entry can be recovered: record the profile again".into()
             }
             _ => return None,
         })
@@ -225,7 +224,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What was done about findings, by code.
+/// The repairs of findings, by code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -273,7 +272,7 @@ impl Findings {
         self.report_as(code.level(), code, group, offset, path, message);
     }
 
-    /// As [`report`](Self::report), at another level than the code's. A group has one level.
+    /// Like [`report`](Self::report), but with another level than that of the code. A group has one level.
     pub(crate) fn report_as(
         &mut self,
         level: Level,
@@ -312,7 +311,7 @@ impl Findings {
         self.list.iter()
     }
 
-    /// What was done, and to how many parts.
+    /// Returns the repairs, with the number of repaired parts.
     pub fn repairs(&self) -> impl Iterator<Item = (Repair, u64)> + '_ {
         self.repairs.iter().map(|(repair, count)| (*repair, *count))
     }
@@ -328,7 +327,7 @@ impl Findings {
         self.list.iter().rev().max_by_key(|finding| finding.level)
     }
 
-    /// How many cases there are of a level.
+    /// Returns the number of cases of a level.
     pub fn count(&self, level: Level) -> u64 {
         self.list.iter().filter(|finding| finding.level == level).map(|finding| finding.more + 1).sum()
     }
@@ -342,7 +341,7 @@ impl Findings {
 /// The error for a file that is not accepted because of a finding.
 pub(crate) fn refusal(finding: Option<&Finding>, version: Option<&str>) -> Error {
     let format = version.map_or("iprof".to_string(), |version| format!("iprof {}", version.escape_debug()));
-    let Some(finding) = finding else { return Error::malformed("nothing can be read").in_format(format) };
+    let Some(finding) = finding else { return Error::malformed("no entry can be read").in_format(format) };
     let detail = format!("{}: {}", finding.path, finding.message);
     let error = Error::new(ErrorKind::IprofFinding { code: finding.code.name(), detail }).in_format(format);
     let error = match finding.offset {

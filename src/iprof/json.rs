@@ -65,7 +65,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The next byte that is no white space; the position is on it.
+    /// Returns the next byte that is not white space, and moves to it.
     #[inline]
     pub(crate) fn peek(&mut self) -> Result<u8, Stop> {
         self.space();
@@ -94,7 +94,7 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// What kind of value is next.
+    /// Returns the kind of the next value.
     pub(crate) fn shape(&mut self) -> Result<Shape, Stop> {
         Ok(match self.peek()? {
             b'{' => Shape::Object,
@@ -105,7 +105,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// A string's text between the quotes as it stands, and whether it has escapes.
+    /// Returns a string's raw text between the quotes, and whether it has escapes.
     pub(crate) fn raw_string(&mut self) -> Result<(&'a [u8], bool), Stop> {
         self.expect(b'"', "a string")?;
         let start = self.pos;
@@ -282,7 +282,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A member's name, with the colon behind it.
+    /// Reads a member's name and the colon after it.
     pub(crate) fn key(&mut self) -> Result<Cow<'a, [u8]>, Stop> {
         let name = self.string()?;
         self.expect(b':', "a colon")?;
@@ -312,7 +312,7 @@ pub(crate) fn short_number(text: &[u8]) -> Option<(i64, &[u8])> {
     const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
     // The bytes, first one lowest, with the digits' values in place of their characters.
     let word = u64::from_le_bytes(*text.first_chunk::<8>()?) ^ 0x3030_3030_3030_3030;
-    // The first byte that is no digit sets its high bit; digits before it carry nothing over.
+    // The first byte that is not a digit sets its high bit; digits before it produce no carry.
     let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & HIGH_BITS;
     let len = others.trailing_zeros() as usize / 8;
     if !(1..8).contains(&len) || (word as u8 == 0 && len > 1) {
@@ -325,8 +325,8 @@ pub(crate) fn short_number(text: &[u8]) -> Option<(i64, &[u8])> {
     Some(((fours.wrapping_mul(42_949_672_960_001) >> 32) as i64, &text[len..]))
 }
 
-/// How many bytes of a string are known not to end it, to begin an escape or to be out of place:
-/// all up to the first that does, or nearly all.
+/// Returns the number of bytes of a string that do not end it, begin an escape, or are invalid. It may be a little less
+/// than the real number.
 #[inline]
 fn plain_len(text: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;

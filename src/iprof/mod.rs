@@ -24,7 +24,7 @@
 //! A [`Reader`] makes a [`Document`] of a file, a [`Merger`] of several, and a [`Writer`] writes it. [`Reader::check`],
 //! [`statistics::read_statistics`] and [`Merger::add_from`] work entry by entry and keep no document.
 
-/// Defines a handle of something of which there are fewer than 2^32.
+/// Defines a handle of an item of a collection with fewer than 2^32 items.
 macro_rules! handle {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
         $(#[$doc])*
@@ -37,7 +37,7 @@ macro_rules! handle {
                 Self(u32::try_from(index).expect(concat!("fewer than 2^32 ", $what)))
             }
 
-            /// The position, from 0 on.
+            /// The position, counted from 0.
             #[inline]
             pub fn index(self) -> usize {
                 self.0 as usize

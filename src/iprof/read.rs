@@ -235,8 +235,8 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
-/// Walks over the names of an object's members, as far as the text goes. Values are skipped by their brackets and strings
-/// alone.
+/// Walks over the names of an object's members, as far as the text goes. Values are skipped by their brackets and
+/// strings alone.
 struct Keys<'a> {
     rest: &'a [u8],
 }

@@ -10,7 +10,7 @@ pub const MAX_COUNT: u64 = i64::MAX as u64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum SectionKind {
-    /// How often each method was entered, by context.
+    /// The number of calls of each method, by context.
     CallCount,
     /// Which way branches went.
     Conditional,
@@ -18,7 +18,7 @@ pub enum SectionKind {
     VirtualInvoke,
     /// Which types were synchronized on, over the whole run.
     Monitor,
-    /// How often each whole stack was seen.
+    /// The number of samples of each stack.
     Sampling,
     /// Run-time classes of values that were tested (1.1).
     Instanceof,
@@ -51,7 +51,7 @@ impl SectionKind {
 pub struct CountEntry {
     /// Where.
     pub context: ContextHandle,
-    /// How often; at most [`MAX_COUNT`].
+    /// The count; at most [`MAX_COUNT`].
     pub count: u64,
 }
 
@@ -63,16 +63,16 @@ pub struct BranchRow {
     pub index: u32,
     /// Bytecode index of the target, or a placeholder.
     pub bci: i32,
-    /// How often; at most [`MAX_COUNT`].
+    /// The count; at most [`MAX_COUNT`].
     pub count: u64,
 }
 
-/// How often a type was seen.
+/// The count of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TypeCount {
     /// The exact run-time class.
     pub class: TypeHandle,
-    /// How often; at most [`MAX_COUNT`].
+    /// The count; at most [`MAX_COUNT`].
     pub count: u64,
 }
 
@@ -106,7 +106,7 @@ impl<R: Copy> RowSection<R> {
         self.contexts.push(context);
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.contexts.len()
     }
@@ -137,7 +137,7 @@ impl<R: Copy> RowSection<R> {
         &mut self.rows[start..self.ends[at]]
     }
 
-    /// The entries that are to be kept.
+    /// Returns the selected entries.
     fn selected(&self, kept: &[bool]) -> Self {
         self.iter().zip(kept).filter(|(_, kept)| **kept).map(|(entry, _)| entry).collect()
     }
@@ -152,7 +152,7 @@ impl<R: Copy> RowSection<R> {
     }
 }
 
-/// What one entry counts.
+/// The counts of one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Records<'a> {
     /// Calls or samples.
@@ -164,7 +164,7 @@ pub enum Records<'a> {
 }
 
 impl Records<'_> {
-    /// How many rows it has; a count is one.
+    /// Returns the number of rows; a count is one row.
     pub fn len(self) -> usize {
         match self {
             Self::Count(_) => 1,
@@ -191,15 +191,15 @@ impl Records<'_> {
 /// All sections of a document. A section that is absent from the file is empty here.
 #[derive(Debug, Clone, Default)]
 pub struct Sections {
-    /// How often each method was entered; leaf positions are 0.
+    /// The number of calls of each method; leaf positions are 0.
     pub call_counts: Vec<CountEntry>,
     /// Which way branches went.
     pub conditionals: RowSection<BranchRow>,
     /// Receivers of virtual calls.
     pub virtual_invokes: RowSection<TypeCount>,
-    /// What was synchronized on; the entries' context is [`ContextHandle::ROOT`].
+    /// Types used for synchronization; the entries' context is [`ContextHandle::ROOT`].
     pub monitors: RowSection<TypeCount>,
-    /// How often each whole stack was seen.
+    /// The number of samples of each stack.
     pub samples: Vec<CountEntry>,
     /// Values tested by `instanceof`.
     pub instanceofs: RowSection<TypeCount>,
@@ -228,7 +228,7 @@ impl Sections {
         (0..self.entries_count(kind)).map(move |at| self.entry(kind, at))
     }
 
-    /// Keeps the entries of a section that are wanted, and says which those are.
+    /// Keeps the selected entries of a section, and returns which they are.
     pub(crate) fn retain(
         &mut self,
         kind: SectionKind,
@@ -263,7 +263,7 @@ impl Sections {
         }
     }
 
-    /// How many entries a section has.
+    /// Returns the number of entries of a section.
     pub fn entries_count(&self, kind: SectionKind) -> usize {
         let counts = self.counts(kind).map(<[_]>::len);
         counts.or(self.types(kind).map(RowSection::len)).unwrap_or_else(|| self.conditionals.len())

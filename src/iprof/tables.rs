@@ -62,9 +62,9 @@ pub(crate) struct Mapping {
 pub(crate) enum ImportMode {
     /// Under the same ids, also what is declared twice.
     AsItIs,
-    /// What is not known yet, under its own id.
+    /// Add unknown items with their own ids.
     New,
-    /// What is not known yet, under the next free id.
+    /// Add unknown items with the next free ids.
     Renumbered,
 }
 
@@ -129,12 +129,12 @@ impl Tables {
         (tables, Mapping { types, methods, same: false, renumbered: false })
     }
 
-    /// How many types are declared.
+    /// Returns the number of declared types.
     pub fn types_count(&self) -> usize {
         self.types.len()
     }
 
-    /// How many methods are declared.
+    /// Returns the number of declared methods.
     pub fn methods_count(&self) -> usize {
         self.methods.len()
     }
@@ -154,8 +154,8 @@ impl Tables {
         self.types[handle.index()].id
     }
 
-    /// The type's name as `Class.getName()` gives it; UTF-8, except that lone
-    /// surrogates stand as three bytes each.
+    /// Returns the type's name as `Class.getName()` returns it, in UTF-8, except that lone surrogates are encoded in
+    /// three bytes.
     pub fn type_name(&self, handle: TypeHandle) -> &[u8] {
         self.names.text(self.types[handle.index()].name)
     }

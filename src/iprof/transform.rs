@@ -1,9 +1,9 @@
 //! Changes to whole documents: dropping parts, the canonical form, and repairs.
 //!
 //! The canonical form is equal for files of equal content. Types are in order of name, methods of identity, contexts of
-//! their frames, all numbered from 0. Equal contexts are merged, branch rows are in order of (index, BCI), types of a site
-//! in order of name. Empty sections and members that are not part of the format are dropped. The version is the lowest
-//! that has every section used.
+//! their frames, all numbered from 0. Equal contexts are merged, branch rows are in order of (index, BCI), types of a
+//! site in order of name. Empty sections and members that are not part of the format are dropped. The version is the
+//! lowest that has every section used.
 //!
 //! A repair starts with reading, which drops damaged entries. Then it removes what strict or careless readers reject:
 //! entries without rows, impossible receivers, sections of packed counts, repeated declarations and entries.
@@ -97,7 +97,7 @@ impl Document {
         used
     }
 
-    /// Rebuilds tables and contexts from what is kept; everything referred to must be.
+    /// Rebuilds tables and contexts with the given items, which must include all referenced items.
     fn keep_tables(&mut self, types: &[bool], methods: &[bool], contexts: &[bool]) {
         let (tables, mapping) = self.tables.selected(types, methods);
         move_extras(&mut self.extras, Table::Types, types);
@@ -116,11 +116,13 @@ impl Document {
     /// when there are instance-of profiles.
     pub fn convert_to(&mut self, version: Version) -> Result<()> {
         if version < Version::V1_0 || version.major > 1 || version.minor > 1 {
-            return Err(Error::usage(format!("version {version} cannot be written; 1.0.0 and 1.1.0 can")));
+            return Err(Error::usage(format!(
+                "cannot write version {version}; supported versions are 1.0.0 and 1.1.0"
+            )));
         }
         if version < Version::V1_1 && self.has_instanceof() {
             if !self.sections.instanceofs.is_empty() {
-                let detail = format!("version {version} has no instance-of profiles, and there are some");
+                let detail = format!("version {version} cannot store instance-of profiles");
                 return Err(Error::new(ErrorKind::WouldLose { detail }).with_hint(Hint::ChooseSections));
             }
             self.remove_section(SectionKind::Instanceof);
@@ -153,14 +155,14 @@ impl MethodFilter {
         self.only.is_empty() && self.exclude.is_empty()
     }
 
-    /// Whether a method is wanted, by its name as people write it.
+    /// Returns true if a method is selected, given its readable name.
     pub fn matches(&self, method: &str) -> bool {
         (self.only.is_empty() || self.only.iter().any(|pattern| pattern.matches(method)))
             && !self.exclude.iter().any(|pattern| pattern.matches(method))
     }
 
-    /// Keeps entries whose innermost method is wanted. Monitors belong to no
-    /// method and stay only if nothing is restricted to some methods.
+    /// Keeps entries whose innermost method is selected. Monitors belong to no method, and stay only if methods are not
+    /// restricted.
     pub fn apply(&self, document: &mut Document) {
         let wanted: BTreeSet<MethodHandle> =
             document.tables.methods().filter(|method| self.matches(&document.tables.human_name(*method))).collect();

@@ -144,7 +144,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Over text that stands at byte `base` and was checked before.
+    /// Creates a window over text that begins at byte `base` and was already checked.
     pub(crate) fn from_part(data: &'a [u8], base: u64, max_depth: u32) -> Self {
         Self { checked: data.len(), ..Self::new(Text::over(data, base), max_depth) }
     }
@@ -225,7 +225,7 @@ impl<'a> Window<'a> {
             Ok(_) => self.checked = view.len(),
             Err(error) => {
                 self.checked += error.valid_up_to();
-                // A character cut by the end of what is there may go on in what follows.
+                // A character at the end of the view may be continued in the next bytes.
                 self.bad_encoding = error.error_len().is_some();
             }
         }
@@ -346,7 +346,7 @@ impl<'a> Window<'a> {
         &text[..bytes.min(text.len())]
     }
 
-    /// Goes on at offset `to`, which is in the view; what is before it was parsed elsewhere.
+    /// Continues at offset `to`, which is in the view. The text before it was parsed elsewhere.
     pub(crate) fn advance_to(&mut self, to: u64) {
         let ahead = usize::try_from(to.saturating_sub(self.offset())).unwrap_or(usize::MAX);
         self.pass(ahead.min(self.data().len() - self.text.passed()));
@@ -361,7 +361,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// How much text was seen so far.
+    /// Returns the length of the text so far.
     pub(crate) fn text_len(&self) -> u64 {
         self.text.base() + self.data().len() as u64
     }
@@ -441,7 +441,7 @@ mod tests {
         let mut packer = GzEncoder::new(Vec::new(), Compression::none());
         packer.write_all(format!("[{}1]", "1,".repeat(200_000)).as_bytes()).unwrap();
         let mut packed = packer.finish().unwrap();
-        // Behind the header of the stream is the first block: its kind, its length, and that with all bits turned around.
+        // After the header of the stream comes the first block: its kind, its length, and the inverted length.
         let first_len = usize::from(u16::from_le_bytes([packed[11], packed[12]]));
         packed[10 + 5 + first_len + 3] ^= 1;
         let mut collect = Collect::default();

@@ -68,7 +68,7 @@ pub fn reformat(data: &[u8], options: &WriteOptions, limits: &Limits) -> Result<
     let mut scan = Scan::new(data, 0, limits.json_depth);
     let value = scan.skip().map_err(|stop| match stop {
         Stop::End => Error::malformed("the text ends inside the document").at("document", data.len() as u64),
-        Stop::Syntax(at, expected) => Error::malformed(format!("{expected} was expected")).at("document", at as u64),
+        Stop::Syntax(at, expected) => Error::malformed(format!("expected {expected}")).at("document", at as u64),
     })?;
     let mut compact = Vec::with_capacity(value.len());
     json::write_compact(&mut compact, value);
@@ -253,14 +253,14 @@ struct Entries<'a, K> {
     document: &'a Document,
     table: Table,
     layout: Layout,
-    /// How many there are.
+    /// The number of items.
     count: usize,
     /// Writes one of the members that all entries have: which, and of which entry.
     known: K,
 }
 
 impl<K: Fn(&mut Vec<u8>, usize, usize) + Sync> Entries<'_, K> {
-    /// Writes all of them in order, formatted by so many threads.
+    /// Writes all items in order, formatted by the given number of threads.
     fn write_to(&self, out: &mut (dyn Write + Send), threads: impl FnOnce() -> usize) -> io::Result<()> {
         let threads = if self.count < ALONE_ENTRIES { 1 } else { threads() };
         let make = |block: usize, text: &mut Vec<u8>| {
@@ -357,10 +357,10 @@ fn write_signed(out: &mut Vec<u8>, number: i32) {
 struct FrameTexts(Vec<[u8; FrameTexts::BYTES]>);
 
 impl FrameTexts {
-    /// Bracket, ten digits, colon, and last how many bytes of these are used; so many as are quickly copied.
+    /// The size of a text: a bracket, ten digits, a colon, and the number of used bytes. This size is copied quickly.
     const BYTES: usize = 16;
 
-    /// Makes the texts unless they are there or nothing needs them.
+    /// Creates the strings unless they exist or are not needed.
     fn ready(mut self, document: &Document) -> Self {
         if !self.0.is_empty() || document.contexts.is_empty() {
             return self;

@@ -77,15 +77,17 @@ pub(crate) fn report(title: &str, now: &MemoryContent, before: Option<&MemoryCon
         let old = statistics(&before.table);
         let label = format!("{}{} of the baseline", unit[..1].to_uppercase(), &unit[1..]);
         report.facts.push((label, group_digits(old.hits)));
-        let of = format!("{unit} that a function allocates itself");
+        let of = format!("exclusive {unit}");
         report.sections.extend(compare_shares(&own_shares(&sums), &own_shares(&old), &of));
     }
     report.sections.push(flame(table, before.map(|before| &before.table), unit));
-    let own = format!("Exclusive: {unit} that the function allocates itself. Inclusive: with those of what it calls.");
+    let own = format!(
+        "Exclusive: {unit} that the function allocates itself. Inclusive: {unit} of the function and its callees."
+    );
     report.sections.push(Section::Table(functions(&sums, &own)));
     report.sections.push(Section::Table(sites(table, &sums, unit)));
     let hits = table.samples().map(|sample| sample.hits);
-    let text = format!("How many call stacks have how many {unit}.");
+    let text = format!("Number of call stacks by {unit}.");
     report.sections.push(Section::Histogram(Histogram::by_powers_of_two(
         &format!("Distribution of {unit}"),
         &text,
@@ -96,7 +98,8 @@ pub(crate) fn report(title: &str, now: &MemoryContent, before: Option<&MemoryCon
 
 fn flame(table: &StackTable, baseline: Option<&StackTable>, unit: &'static str) -> Section {
     let mut text = format!(
-        "Each box is a function, below it what it called; its width is its share of all {unit}, from left to right by name."
+        "Each box is a function, with its callees below. The width is the share of all {unit}. Boxes are sorted by \
+         name."
     );
     if baseline.is_some() {
         text.push_str(" Orange boxes have a larger share than in the baseline, blue ones a smaller share.");

@@ -172,8 +172,8 @@ impl Schema {
     pub const BEFORE_HISTOGRAMS: Self = Self::up_to(Field::MaxLifetimeAccessDensity);
     /// The 19 fields of LLVM 15.
     pub const BEFORE_DENSITIES: Self = Self::up_to(Field::DataTypeId);
-    /// What a compiler needs to tell hot and cold apart: what LLVM 19 and later
-    /// store in section versions 2 to 4 unless told otherwise.
+    /// The fields that compilers use to distinguish hot and cold allocations. LLVM 19 and later store them by default
+    /// in the section versions 2 to 4.
     pub const HOT_COLD: Self = Self(
         1 << Field::AllocCount as u32
             | 1 << Field::TotalSize as u32
@@ -276,8 +276,7 @@ impl MemInfoBlock {
         }
     }
 
-    /// Sets a number, cut to the width of its field. The pointer to a histogram
-    /// says nothing and stays 0.
+    /// Sets a number, truncated to the width of its field. The pointer to a histogram has no meaning and stays 0.
     #[inline]
     pub fn set(&mut self, field: Field, value: u64) {
         let at = usize::from(OFFSETS[field as usize - 1]);
@@ -296,9 +295,8 @@ impl MemInfoBlock {
         self.value(Field::TotalSize)
     }
 
-    /// What was measured later in the same process, by LLVM's runtime or its
-    /// reader: sums wrap around, the later times and processors stay
-    /// (`MemInfoBlock::Merge` in `MemProfData.inc`).
+    /// Adds later values of the same process, like LLVM's runtime and reader: sums wrap around, and the later times and
+    /// processors replace the earlier ones (`MemInfoBlock::Merge` in `MemProfData.inc`).
     pub fn add_later_dump(&mut self, later: &Self) {
         use Field::{AllocCpuId, AllocTimestamp, DeallocCpuId, DeallocTimestamp};
         use Field::{NumLifetimeOverlaps, NumMigratedCpu, NumSameAllocCpu, NumSameDeallocCpu};
@@ -321,8 +319,8 @@ impl MemInfoBlock {
         }
     }
 
-    /// What another run measured. Whatever the order and grouping of runs, the
-    /// sum is the same; sums that do not fit stop at the largest number.
+    /// Adds the values of another run. The sum does not depend on the order and grouping of runs. Sums that do not fit
+    /// are limited to the maximum.
     pub fn add_run(&mut self, other: &Self) {
         for field in Field::all() {
             let (ours, theirs) = (self.value(field), other.value(field));

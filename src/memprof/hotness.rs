@@ -5,8 +5,7 @@ use crate::memprof::model::{CallStacks, Frame, FrameHandle, MemoryProfile};
 use foldhash::HashMap;
 use std::fmt;
 
-/// What a compiler takes the allocations of a context for
-/// (`getAllocType` in `MemoryProfileInfo.cpp`).
+/// The allocation type that a compiler infers for a context (`getAllocType` in `MemoryProfileInfo.cpp`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Hotness {
@@ -160,8 +159,8 @@ fn common_places(frames: &[Frame]) -> Option<Vec<FrameHandle>> {
 
 // Random lifetimes and densities, for tests of compilers.
 
-/// Makes every allocation site hot or cold by chance: the same chance as
-/// `llvm-profdata --memprof-random-hotness` on Linux, which asks the C library.
+/// Makes every allocation site hot or cold randomly, with the same random numbers as `llvm-profdata
+/// --memprof-random-hotness` on Linux, which uses the C library.
 pub fn random_hotness(profile: &mut MemoryProfile, seed: u32) {
     let mut random = Random::new(seed);
     let sites = profile.records_mut().iter_mut().flat_map(|record| &mut record.alloc_sites);

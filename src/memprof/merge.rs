@@ -1,10 +1,8 @@
-//! Adding up memory profiles.
+//! Merges of memory profiles.
 //!
-//! The sum has one entry for each function and call stack: the numbers of all
-//! inputs are added up, calls are the union of all. It does not depend on the
-//! grouping of inputs, and on their order only in which record stands where.
-//! What LLVM's merge does instead (it keeps the first input of a writer) is
-//! here too, for those who want its bytes.
+//! The merged profile has one entry for each function and call stack. Its values are the sums of all inputs, and its
+//! calls the union. It does not depend on the grouping of inputs; their order only affects the order of records. This
+//! module also implements LLVM's merge, which keeps the first input of a writer, for the same bytes.
 
 use crate::compat::Compat;
 use crate::memprof::fields::Schema;
@@ -90,10 +88,8 @@ impl MemoryMerger {
         self.add_to_sum(profile, carried);
     }
 
-    /// What LLVM 22 does with one writer. The first input stays; of a later one
-    /// its first frame is added and, for a check with its sense turned around,
-    /// nothing else. But the last YAML document says what is known of static
-    /// data.
+    /// Merges like LLVM 22 with one writer. The first input stays. Of a later input only the first frame is added,
+    /// because a check is inverted. Data access profiles come from the last YAML document.
     fn add_as_llvm(&mut self, profile: MemoryProfile, source: &Source) {
         if let Source::Indexed(_) = source {
             return;

@@ -16,10 +16,11 @@
 //! use profbridge::memprof::{Hotness, yaml};
 //! use profbridge::{Limits, Compat};
 //!
-//! let text = b"---\nHeapProfileRecords:\n  - GUID: main\n    AllocSites:\n      - Callstack:\n          - { Function: main, LineOffset: 3, Column: 5, IsInlineFrame: false }\n        MemInfoBlock: { AllocCount: 1, TotalSize: 64, TotalLifetime: 300000 }\n...\n";
-//! let profile = yaml::read(text, Compat::Profbridge, &Limits::default())?;
-//! let site = profile.alloc_sites().next().unwrap();
-//! assert_eq!((site.info.total_size(), Hotness::of(&site.info)), (64, Hotness::Cold));
+//! let text = b"---\nHeapProfileRecords:\n  - GUID: main\n    AllocSites:\n      - Callstack:\n          - { Function:
+//! main, LineOffset: 3, Column: 5, IsInlineFrame: false }\n        MemInfoBlock: { AllocCount: 1, TotalSize: 64,
+//! TotalLifetime: 300000 }\n...\n"; let profile = yaml::read(text, Compat::Profbridge, &Limits::default())?; let site =
+//! profile.alloc_sites().next().unwrap(); assert_eq!((site.info.total_size(), Hotness::of(&site.info)), (64,
+//! Hotness::Cold));
 //! # Ok::<(), profbridge::Error>(())
 //! ```
 
@@ -51,7 +52,7 @@ use crate::bytes::{Confidence, Head};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Form {
-    /// What an instrumented program writes.
+    /// A raw profile, as an instrumented program writes it.
     Raw,
     /// YAML.
     Yaml,

@@ -117,8 +117,7 @@ pub fn guid(name: &[u8]) -> u64 {
     u64::from_le_bytes(*digest.first_chunk().expect("an MD5 digest has 16 bytes"))
 }
 
-/// A function's name without what optimizations put behind it: `.llvm.` and
-/// `.part.` with the number that follows.
+/// Returns a function's name without suffixes of optimizations: `.llvm.` and `.part.` with a number.
 pub fn canonical_name(name: &[u8]) -> &[u8] {
     [b".llvm.".as_slice(), b".part."].into_iter().fold(name, |name, suffix| {
         let last = name.windows(suffix.len()).rposition(|part| part == suffix);
@@ -191,8 +190,8 @@ impl DataAccessProfile {
     }
 }
 
-/// A variable's name without what optimizations put behind it: all from the
-/// first dot on, or from the one behind `.__uniq.` and its number.
+/// Returns a variable's name without suffixes of optimizations: without all text from the first dot, or from the first
+/// dot after `.__uniq.` and its number.
 pub fn canonical_symbol(name: &[u8]) -> &[u8] {
     const UNIQUE: &[u8] = b".__uniq.";
     let unique = name.windows(UNIQUE.len()).position(|part| part == UNIQUE);

@@ -103,10 +103,8 @@ pub(crate) fn total_bytes(profile: &MemoryProfile) -> u128 {
     contexts(profile).iter().map(|(_, site)| u128::from(site.info.total_size())).sum()
 }
 
-/// Each call stack with what was allocated along it, in order of first mention.
-///
-/// A site stands in the record of its own function and in those that it is
-/// inlined into; it is counted once.
+/// Returns each call stack with its allocations, in order of first occurrence. A site that is in the records of several
+/// functions, because of inlining, is counted once.
 pub fn contexts(profile: &MemoryProfile) -> Vec<(StackHandle, AllocSite)> {
     let mut sums: Vec<(StackHandle, AllocSite)> = Vec::new();
     let mut places: HashMap<StackHandle, (usize, u64)> = HashMap::default();
@@ -252,7 +250,7 @@ INLINED
     MemInfoBlock: { AllocCount: 1, TotalSize: 4096, TotalLifetime: 250000 }
 ";
 
-    /// A site that stands in the records of both functions.
+    /// A site in the records of both functions.
     const INLINED: &str = "  - Callstack:
     - { Function: grab, LineOffset: 1, Column: 9, IsInlineFrame: true }
     - { Function: main, LineOffset: 3, Column: 5, IsInlineFrame: false }

@@ -291,8 +291,7 @@ impl ExactSizeIterator for CountersIter<'_> {}
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Uniformity {
-    /// How often each block was entered with all lanes of the wave: one number
-    /// for each counter. Only raw files have them.
+    /// For each counter, the number of times that all lanes of the wave entered the block. Only raw files have them.
     pub counts: Vec<u64>,
     /// One bit for each counter, the lowest bit of a byte first: set when the
     /// block is mostly entered with all lanes. Only indexed files have them.

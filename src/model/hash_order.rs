@@ -1,10 +1,10 @@
 //! Orders that LLVM's output depends on: of its hash maps, of its random numbers, and of
 //! names as bytes.
 //!
-//! LLVM's tools walk hash maps when they write, so the order shows in files. Both maps are
-//! open-addressing tables that grow by powers of two, with quadratic probing up to LLVM 22
-//! and linear probing from 23 on. So the order follows from the hash function, the sizes and
-//! the order of insertion (`StringMap.cpp`, `DenseMap.h`).
+//! LLVM's tools write the entries of hash maps in iteration order, so the order is visible in files. Both maps are
+//! open-addressing tables that grow by powers of two, with quadratic probing until LLVM 22 and linear probing since
+//! LLVM 23. So the hash function, the sizes and the order of insertion determine the order (`StringMap.cpp`,
+//! `DenseMap.h`).
 //!
 //! Up to LLVM 22 the map with number keys reserves the two largest numbers and loses records
 //! with these FuncHashes. Here they are ordinary keys, as in LLVM 23.
@@ -111,9 +111,8 @@ pub(crate) fn large_number_map_order(release: Release, keys: &[u64]) -> Vec<u32>
     numbers_from(release, keys, 64)
 }
 
-/// The order in which a map keyed by texts of these hashes yields them, if room
-/// for all was made before they were inserted in the order given: indexes into
-/// `hashes`.
+/// Returns the iteration order of a map with string keys of these hashes, as indexes into `hashes`. The map had the
+/// capacity for all keys before they were inserted in the given order.
 pub(crate) fn prepared_map_order(release: Release, hashes: &[u32]) -> Vec<u32> {
     let probing = Probing::of(release);
     let len = (hashes.len() * 4 / 3 + 2).next_power_of_two().max(64);

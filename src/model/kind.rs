@@ -1,4 +1,4 @@
-//! What sort of counters a profile holds: the variant bits of the version word.
+//! The kind of counters in a profile: the variant bits of the version word.
 
 use crate::error::{Error, Result};
 use crate::model::release::Release;
@@ -188,8 +188,8 @@ impl ProfileKind {
 }
 
 impl ProfileKind {
-    /// What the bits mean, for people: who placed the counters comes first.
-    /// Unknown bits are named by their number.
+    /// Returns the meanings of the bits as text, beginning with the kind of instrumentation. Unknown bits are described
+    /// by their numbers.
     pub fn sentence_words(self) -> Vec<String> {
         let placed = if self.is_ir() { "IR instrumentation" } else { "front-end instrumentation" };
         const WORDS: [(ProfileKind, &str); 7] = [

@@ -22,7 +22,7 @@ pub enum LossKind {
     BitmapBytes,
     /// Bits that say which blocks the waves of a GPU enter whole (before LLVM 23).
     UniformityBits,
-    /// How often the waves of a GPU entered blocks whole (raw files before LLVM 23).
+    /// The number of times that GPU waves entered blocks with all lanes (raw files before LLVM 23).
     UniformCounts,
     /// Identities of images (before LLVM 16).
     BinaryIds,
@@ -32,7 +32,7 @@ pub enum LossKind {
     MemProf,
     /// Functions called at call sites of a memory profile (before LLVM 21).
     MemProfCallees,
-    /// What a memory profile says of static data (before LLVM 21).
+    /// The data access profile of a memory profile (before LLVM 21).
     MemProfDataRecords,
     /// Fields of a memory profile's allocations that are not written.
     MemProfFields,
@@ -105,10 +105,12 @@ impl LossKind {
             Self::MemProf => ("memory profile", "memory profiles"),
             Self::Attributes => ("set of attributes", "sets of attributes"),
             Self::Checksums => ("checksum", "checksums"),
-            Self::VirtualTables => ("place with virtual tables", "places with virtual tables"),
-            Self::Symbols => ("symbol of the program", "symbols of the program"),
-            Self::Names => ("name, whose hash stays", "names, whose hashes stay"),
-            Self::NameHashes => ("hash of a name, which becomes digits", "hashes of names, which become digits"),
+            Self::VirtualTables => ("line location with vtables", "line locations with vtables"),
+            Self::Symbols => ("profile symbol", "profile symbols"),
+            Self::Names => ("name, of which only the hash remains", "names, of which only the hashes remain"),
+            Self::NameHashes => {
+                ("hash of a name, which is written as digits", "hashes of names, which are written as digits")
+            }
             Self::MemProfCallees => ("callee of a memory profile", "callees of a memory profile"),
             Self::MemProfDataRecords => {
                 ("record of static data of a memory profile", "records of static data of a memory profile")
@@ -126,7 +128,7 @@ impl LossKind {
             Self::ValuesBeyondLimit => ("value beyond 255 of a site", "values beyond 255 of a site"),
             Self::TraceEntries => ("entry of a temporal trace", "entries of a temporal trace"),
             Self::FuncHashes => ("function hash", "function hashes"),
-            Self::FurtherCounters => ("counter that is no call count", "counters that are no call counts"),
+            Self::FurtherCounters => ("counter that is not a call count", "counters that are not call counts"),
             Self::ContextSensitiveRecords => ("context-sensitive record", "context-sensitive records"),
             Self::PseudoCounts => ("record with a pseudo count", "records with a pseudo count"),
             Self::ProfileKinds => ("kind of the profile", "kinds of profiles"),
@@ -214,7 +216,7 @@ pub fn refuse_losses(losses: &[Loss]) -> Result<()> {
         return Ok(());
     }
     let list: Vec<String> = losses.iter().map(Loss::to_string).collect();
-    let detail = format!("not everything can be converted: {}", list.join(", "));
+    let detail = format!("some data cannot be converted: {}", list.join(", "));
     Err(Error::new(ErrorKind::WouldLose { detail }).with_hint(Hint::AllowLeavingOut))
 }
 
@@ -226,7 +228,7 @@ mod tests {
     fn losses_can_be_refused() {
         let loss = Loss::new;
         let error = refuse_losses(&[loss(LossKind::BinaryIds, 1), loss(LossKind::ValuesBeyondLimit, 2)]).unwrap_err();
-        let text = "not everything can be converted: 1 binary id, 2 values beyond 255 of a site";
+        let text = "some data cannot be converted: 1 binary id, 2 values beyond 255 of a site";
         assert_eq!(error.to_string(), text);
         assert!(refuse_losses(&[]).is_ok());
     }

@@ -12,10 +12,9 @@
 //! └── MemProfSection       carried as bytes
 //! ```
 //!
-//! Readers return records one at a time through [`ProfileReader`], merging adds them
-//! to a [`Profile`], and writers take a [`Profile`]. A single record is a
-//! [`FunctionRecord`]. Many records share memory in a [`RecordStore`], and names share
-//! the texts ([`NameText`]) that they were read from.
+//! Readers return records one at a time through [`ProfileReader`], merging adds them to a [`Profile`], and writers take
+//! a [`Profile`]. A single record is a [`FunctionRecord`]. Many records share memory in a [`RecordStore`], and names
+//! share the strings ([`NameText`]) that they were read from.
 
 mod counter_list;
 pub mod counters;

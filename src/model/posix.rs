@@ -9,8 +9,8 @@
 //! | `{n}` `{n,}` `{n,m}` | repetition up to 255; `{` before anything but a digit is itself |
 //! | `[…]` | classes, ranges, `[:alpha:]`, `[.x.]`, `[=x=]`, `[[:<:]]` and `[[:>:]]` |
 //!
-//! One thing is missing: back-references (`\1`), which no automaton can do. One
-//! is mended: LLVM never finds the end of a word (`[[:>:]]`) right before `$`.
+//! Back-references (`\1`) are not supported, because finite automata cannot match them. One fault of LLVM is fixed: it
+//! never finds the end of a word (`[[:>:]]`) before `$`.
 
 use crate::error::{Error, Result};
 use regex::bytes::{Regex, RegexBuilder};

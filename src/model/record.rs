@@ -104,8 +104,8 @@ pub struct FunctionRecord {
     sites: SitesByKind,
 }
 
-/// What was counted in one function, for one FuncHash, wherever it is kept: in
-/// a [`FunctionRecord`] or in a [`FunctionTable`](crate::model::FunctionTable).
+/// The counts of one function and FuncHash, stored in a [`FunctionRecord`] or a
+/// [`FunctionTable`](crate::model::FunctionTable).
 #[derive(Debug, Clone, Copy)]
 pub struct RecordView<'a> {
     /// See [`FunctionRecord::func_hash`].
@@ -515,8 +515,8 @@ pub type BinaryId = Vec<u8>;
 pub struct MemProfSection {
     /// The section's bytes.
     pub bytes: Vec<u8>,
-    /// Absolute offset at which they stood: the offsets inside count from the
-    /// start of the file and must be moved with the section.
+    /// The absolute offset of the section: the offsets in it are relative to the start of the file, and must be
+    /// relocated with the section.
     pub offset: u64,
     /// Indexed version of the file it came from.
     pub indexed_version: u32,
@@ -568,8 +568,8 @@ pub trait ProfileReader: Send {
     /// being read, so ask before the first record and again after the last.
     fn kind(&self) -> ProfileKind;
 
-    /// What `show --profile-version` prints: text 0, indexed the version, raw
-    /// the whole version word.
+    /// Returns the number that `show --profile-version` prints: 0 for text, the version for indexed, the whole version
+    /// word for raw profiles.
     fn version_word(&self) -> u64;
 
     /// The next record in file order, or `None` at the end.
@@ -585,9 +585,8 @@ pub trait ProfileReader: Send {
         false
     }
 
-    /// Tells the reader that the record handed out last was taken over by a
-    /// merge, as the first of its name and FuncHash, rather than added to one
-    /// that was there.
+    /// Informs the reader that a merge used its last record as the first record of its name and FuncHash, instead of
+    /// adding it to an existing one.
     ///
     /// The text reader of LLVM 19 to 22 moves the bitmap out in the first case
     /// and forgets to clear it in the second, so that later records inherit it;

@@ -1,16 +1,13 @@
 //! LLVM releases: which file versions each reads and writes, and which
 //! toolchains carry it.
 //!
-//! The raw versions are those of `InstrProfData.inc` of each release, the
-//! indexed ones those of `InstrProf.h`. From release 13 on the release's own
-//! compiler and llvm-profdata were at hand: their files confirm the versions,
-//! and what is written for the release is compared with what its tool writes.
-//! Older rows are marked as inferred. The LLVM of a rustc is what its `rustc -vV`
-//! printed; from [`FIRST_INFERRED_RUSTC`] on it is inferred from the pull requests
-//! that changed it (the nightly of 2026-08-06, 1.99, was the first with LLVM 23, and
-//! rust-lang/rust#162476 made it 23.1.1). Which LLVM is in a Swift or an Xcode is
-//! inferred from the branches that Apple's compilers are built from: their own
-//! numbers say little about it.
+//! The raw versions are from `InstrProfData.inc` of each release, the indexed versions from `InstrProf.h`. For releases
+//! since 13, files of the release's compiler and llvm-profdata confirm the versions, and the output for the release is
+//! compared with that of its tool. Older rows are marked as inferred. The LLVM version of a rustc is that of
+//! `rustc -vV`; since [`FIRST_INFERRED_RUSTC`] it is inferred from the pull requests that changed it (the nightly of
+//! 2026-08-06, 1.99, was the first with LLVM 23, and rust-lang/rust#162476 made it 23.1.1). The LLVM version of a Swift
+//! or an Xcode is inferred from the branches of Apple's compilers, because it does not follow from their own version
+//! numbers.
 
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -23,7 +20,7 @@ use std::str::FromStr;
 pub struct Release(pub u32);
 
 impl Release {
-    /// The release that this program writes for unless told otherwise.
+    /// The release that this program targets by default.
     pub const DEFAULT: Self = Self(22);
 
     /// The raw version that the release writes; `None` for a release that is
@@ -124,7 +121,7 @@ const fn row(
     ReleaseRow { llvm, major, raw_version, indexed_version, inferred, rustc, swift, xcode }
 }
 
-/// The first rustc 1.x whose LLVM is inferred: no program of it was at hand.
+/// The first rustc 1.x whose LLVM is inferred: no program of it was available.
 const FIRST_INFERRED_RUSTC: u32 = 98;
 
 const SEEN: bool = false;
@@ -195,11 +192,11 @@ pub fn parse(toolchain: &str) -> Result<&'static ReleaseRow> {
         (_, (major, minor)) => (major, minor.unwrap_or(0)),
     };
     if found > newest {
-        let detail = format!("{} is newer than {}, the newest that is known", words(found), words(newest));
+        let detail = format!("{} is newer than {}, the newest known release", words(found), words(newest));
         return Err(Error::usage(detail).with_hint(Hint::NameLlvmRelease { newest: RELEASES[RELEASES.len() - 1].llvm }));
     }
     if found < oldest {
-        let detail = format!("{} is older than {}, the oldest that is known", words(found), words(oldest));
+        let detail = format!("{} is older than {}, the oldest known release", words(found), words(oldest));
         return Err(Error::usage(detail).with_hint(Hint::ListReleases));
     }
     // The lists name the releases in which LLVM changed.
@@ -284,13 +281,11 @@ fn first_numbers(version: &str) -> Option<(u32, Option<u32>)> {
 /// How toolchains are spelled.
 const SPELLINGS: &str = "write llvm-14, rustc-1.75, swift-5.9 or xcode-16.3";
 
-/// What to write for a toolchain that has no numbered release of LLVM in it, or whose version does not tell it.
+/// Returns the hint for a toolchain without a numbered LLVM release, or whose version does not determine one.
 fn hint_for(name: &str) -> Hint {
     match name.to_ascii_lowercase().as_str() {
         "apple" => "write the version of Xcode, such as xcode-16.3".into(),
-        "ndk" | "emscripten" | "emcc" => {
-            "it is built between releases of LLVM: write the release that its clang reports, such as llvm-18".into()
-        }
+        "ndk" | "emscripten" | "emcc" => "write the LLVM release that its clang reports, such as llvm-18".into(),
         _ => SPELLINGS.into(),
     }
 }
@@ -407,22 +402,22 @@ mod tests {
     #[test]
     fn unknown_toolchains_get_an_error_and_a_hint() {
         let spellings = "write llvm-14, rustc-1.75, swift-5.9 or xcode-16.3";
-        let newer = "name its release of LLVM; llvm-23 is the newest that is known";
-        let older = "the table of releases has all that are known";
+        let newer = "use its LLVM release; the newest known release is llvm-23";
+        let older = "choose a toolchain from the release table";
         let cases = [
             ("", "unknown toolchain \"\"", spellings),
             ("llvm-", "unknown toolchain \"llvm-\"", spellings),
             ("llvm16", "unknown toolchain \"llvm16\"", spellings),
             ("rustc", "unknown toolchain \"rustc\"", spellings),
             ("gcc-12", "unknown toolchain \"gcc-12\"", spellings),
-            ("rustc-1.103", "rustc 1.103 is newer than rustc 1.102, the newest that is known", newer),
-            ("rustc-2.0", "rustc 2.0 is newer than rustc 1.102, the newest that is known", newer),
-            ("llvm-24.1", "LLVM 24 is newer than LLVM 23, the newest that is known", newer),
-            ("swift-6.5", "Swift 6.5 is newer than Swift 6.4, the newest that is known", newer),
-            ("xcode-28", "Xcode 28.0 is newer than Xcode 27.1, the newest that is known", newer),
-            ("llvm-2", "LLVM 2.0 is older than LLVM 3.5, the oldest that is known", older),
-            ("llvm-3.4", "LLVM 3.4 is older than LLVM 3.5, the oldest that is known", older),
-            ("rustc-1.3", "rustc 1.3 is older than rustc 1.38, the oldest that is known", older),
+            ("rustc-1.103", "rustc 1.103 is newer than rustc 1.102, the newest known release", newer),
+            ("rustc-2.0", "rustc 2.0 is newer than rustc 1.102, the newest known release", newer),
+            ("llvm-24.1", "LLVM 24 is newer than LLVM 23, the newest known release", newer),
+            ("swift-6.5", "Swift 6.5 is newer than Swift 6.4, the newest known release", newer),
+            ("xcode-28", "Xcode 28.0 is newer than Xcode 27.1, the newest known release", newer),
+            ("llvm-2", "LLVM 2.0 is older than LLVM 3.5, the oldest known release", older),
+            ("llvm-3.4", "LLVM 3.4 is older than LLVM 3.5, the oldest known release", older),
+            ("rustc-1.3", "rustc 1.3 is older than rustc 1.38, the oldest known release", older),
             ("xcode-20.0", "unknown toolchain \"xcode-20.0\"", older),
         ];
         for (name, message, hint) in cases {

@@ -1,10 +1,10 @@
 //! The model in serde's terms, with the feature `serde`.
 //!
-//! Where people may read the result, names and words stand for bytes and bits:
+//! Human-readable formats have names and words instead of bytes and bits:
 //!
 //! | what | in formats for people | in others |
 //! |---|---|---|
-//! | a name | text if it is UTF-8, else its bytes as numbers | bytes |
+//! | a name | text if it is UTF-8, otherwise its bytes as numbers | bytes |
 //! | [`ProfileKind`] | what it displays as, `ir\|entry-first` | the bits |
 //! | [`FunctionTable`] | a list of `{name, records}` in the table's order | the same |
 //! | [`FunctionRecord`] | its fields; what it has nothing of is left out | all fields |
@@ -215,7 +215,7 @@ impl<'de> Visitor<'de> for TableVisitor {
         let mut table = FunctionTable::new();
         while let Some(Read { name: Name(name), records }) = list.next_element()? {
             if table.find(&name).is_some() {
-                return Err(A::Error::custom(format!("{} stands twice", name.escape_ascii())));
+                return Err(A::Error::custom(format!("{} occurs twice", name.escape_ascii())));
             }
             let function = table.intern(&name);
             for record in &records {
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn duplicate_functions_and_records_are_errors() {
         for (text, fault) in [
-            (r#"[{"name":"f","records":[]},{"name":"f","records":[]}]"#, "f stands twice"),
+            (r#"[{"name":"f","records":[]},{"name":"f","records":[]}]"#, "f occurs twice"),
             (
                 r#"[{"name":"f","records":[{"func_hash":1,"counters":[]},{"func_hash":1,"counters":[]}]}]"#,
                 "f has two records of FuncHash 1",

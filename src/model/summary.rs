@@ -75,8 +75,8 @@ pub struct SummaryBuilder {
 /// Counts below this are tallied in a table instead of being sorted.
 const SMALL: u64 = 4096;
 
-/// How often each small count occurred at even and at odd places: equal counts
-/// follow each other often, and adding to one number twice in a row has to wait.
+/// Counters for small counts at even and odd positions. Equal counts are often adjacent, and adding to one number twice
+/// in a row would stall.
 #[derive(Clone)]
 struct Tally(Box<[[u32; 2]; SMALL as usize]>);
 

@@ -56,7 +56,7 @@ impl SymbolTable {
         Self::default()
     }
 
-    /// Reserves memory for `names` more names in shared texts.
+    /// Reserves memory for `names` more names in shared strings.
     pub(crate) fn reserve(&mut self, names: usize) {
         self.names.reserve(names);
         let (known, hasher) = (&self.names, &self.hasher);
@@ -106,9 +106,8 @@ impl SymbolTable {
         found.copied().map(Symbol)
     }
 
-    /// As [`find`](Self::find), and looks first at the name that was added next
-    /// after `last`, where the caller found the one before: files mostly have
-    /// names and records in the same order.
+    /// Like [`find`](Self::find), but checks the name after `last` first, which the caller found before: most files
+    /// have names and records in the same order.
     #[inline]
     pub fn find_after(&self, last: Option<Symbol>, hash: NameRef) -> Option<Symbol> {
         let next = last.map_or(0, |last| last.0.saturating_add(1));
@@ -130,7 +129,7 @@ impl SymbolTable {
         self.store.text_at(self.names[symbol.0 as usize].place)
     }
 
-    /// Returns the shared texts that contain names of the table.
+    /// Returns the shared strings that contain names of the table.
     pub fn texts(&self) -> impl Iterator<Item = &NameText> {
         self.store.texts()
     }
@@ -168,9 +167,8 @@ impl NameText {
         self.0.stays.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the text is kept to the end of the run at any rate. Others must
-    /// not be held for the sake of single names: an input may have large texts
-    /// that hardly any of its records needs, and there may be many inputs.
+    /// Whether the string stays in memory until the end of the run. Other strings must not be shared for a few names:
+    /// an input may have large strings that only a few of its records need, and there may be many inputs.
     #[inline]
     pub fn stays(&self) -> bool {
         self.0.stays.load(Ordering::Relaxed)
@@ -206,7 +204,7 @@ impl Deref for NameText {
     }
 }
 
-/// Names in shared texts, or in a text that the store owns.
+/// Names in shared strings, or in a string that the store owns.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NameStore {
     /// The last one grows until it is full.
@@ -223,7 +221,7 @@ pub(super) struct NameStore {
 pub(super) struct NamePlace {
     start: u32,
     len: u32,
-    /// Index into the shared texts, or with [`OWN`] into the owned texts.
+    /// Index into the shared strings, or with [`OWN`] into the owned strings.
     text: u32,
 }
 
@@ -245,7 +243,7 @@ impl NameStore {
         let at = self.own.len() - 1;
         let start = self.own[at].len();
         self.own[at].extend_from_slice(name);
-        let number = |number: usize| u32::try_from(number).expect("own texts and their number are small");
+        let number = |number: usize| u32::try_from(number).expect("owned strings and their number are small");
         NamePlace { start: number(start), len, text: OWN + number(at) }
     }
 
@@ -256,7 +254,7 @@ impl NameStore {
         let Self { shared, known, .. } = self;
         let at = *known.entry(Arc::as_ptr(&text.0).addr()).or_insert_with(|| {
             shared.push(text.clone());
-            u32::try_from(shared.len() - 1).expect("there are no more texts than names")
+            u32::try_from(shared.len() - 1).expect("there are at most as many strings as names")
         });
         self.last = Some(at);
         at
@@ -272,7 +270,7 @@ impl NameStore {
         &text[place.start as usize..][..place.len as usize]
     }
 
-    /// Returns all shared texts.
+    /// Returns all shared strings.
     pub(super) fn texts(&self) -> impl Iterator<Item = &NameText> {
         self.shared.iter()
     }
@@ -444,8 +442,8 @@ const HALF: usize = LANES / 2;
 
 /// Adds one block of each lane to its state.
 ///
-/// All steps of a lane, and of its partner in the other half, stand in one loop over the lanes without a loop
-/// of their own in it: that is the form in which compilers do one step of several lanes at once.
+/// All steps of a lane, and of its partner in the other half, are in one loop over the lanes without an inner loop,
+/// because compilers vectorize this form.
 fn compress(state: &mut [Words; 4], words: &[Words; 16]) {
     for lane in 0..HALF {
         let start = state.each_ref().map(|words| [words[lane], words[lane + HALF]]);

@@ -56,7 +56,7 @@ impl ProfileReader for MemoryReader {
     fn next_record(&mut self) -> Result<Option<RecordRef<'_>>> {
         let Some((name, record)) = self.records.get(self.next) else {
             return if std::mem::take(&mut self.fails) {
-                Err(Error::malformed("the last record is cut"))
+                Err(Error::malformed("the last record is truncated"))
             } else {
                 Ok(None)
             };

@@ -132,7 +132,7 @@ pub(crate) fn ranges_of<'a>(
     if let (Some(low), Some(AttributeValue::Udata(size))) = (low, entry.attr_value(constants::DW_AT_high_pc))
         && low.checked_add(size).is_none()
     {
-        return Err(unable(format!("debug info: {size} bytes at 0x{low:x} are more than there are addresses")));
+        return Err(unable(format!("debug info: {size} bytes at 0x{low:x} exceed the address space")));
     }
     dwarf.die_ranges(unit, entry).map_err(damaged)
 }
@@ -196,7 +196,7 @@ pub(crate) enum SplitSections {
     File(Box<DwarfSections<Vec<u8>>>, RunTimeEndian),
 }
 
-/// What a skeleton stands for, and the sections that it needs.
+/// The unit of a skeleton, and the sections that it needs.
 pub(crate) type SplitUnit<'a> = (Dwarf<Slice<'a>>, Unit<Slice<'a>>);
 
 impl<'i> SplitDebugInfo<'i> {
@@ -289,7 +289,7 @@ impl<'i> SplitDebugInfo<'i> {
     }
 }
 
-/// Loads the sections of an object file, and says how its numbers stand.
+/// Loads the sections of an object file, and reports its byte order.
 fn with_object<T>(
     path: &Path,
     bytes: &[u8],

@@ -18,8 +18,7 @@ use std::sync::Arc;
 /// A function at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InlineFrame {
-    /// Linkage name, or the plain one where it has no other; nothing when debug
-    /// info does not tell.
+    /// The linkage name, otherwise the plain name; `None` if debug info has no name.
     pub(crate) function: Option<Arc<[u8]>>,
     /// Line of the place in the function, 0 when unknown.
     pub(crate) line: u32,
@@ -31,12 +30,12 @@ pub(crate) struct InlineFrame {
     pub(crate) file: Option<Arc<[u8]>>,
 }
 
-/// The functions at each link-time address of the image at `path`, innermost
-/// first. The addresses rise; the chain of one that debug info does not cover
-/// is empty. Where split debug info is missing, its skeleton has to do.
+/// Returns the functions at each link-time address of the image at `path`, innermost first. The addresses are
+/// ascending. The chain of an address without debug info is empty. If split debug info is missing, its skeleton is
+/// used.
 ///
-/// All chains together have `most` functions at most: calls that are inlined
-/// into each other stand once in debug info, and in the chain of each address.
+/// All chains together have at most `most` functions, because inlined calls occur once in debug info but in the chain
+/// of each address.
 ///
 /// # Errors
 ///
@@ -80,7 +79,7 @@ pub(crate) fn inline_chains(
     Ok(found)
 }
 
-/// Positions of the addresses in a unit of which no unit before knew anything.
+/// Returns the positions of the addresses in a unit that no earlier unit had.
 fn addresses_of(
     dwarf: &Dwarf<Slice<'_>>,
     unit: &Unit<Slice<'_>>,
@@ -98,7 +97,7 @@ fn addresses_of(
     Ok(inside)
 }
 
-/// How much debug info may make of addresses.
+/// The limits for data from debug info.
 struct Bounds {
     /// Functions at one address.
     depth: u64,
@@ -282,8 +281,8 @@ impl<'a> Functions<'_, 'a> {
         declaration
     }
 
-    /// The first of some attributes that an entry has, or what it completes or
-    /// is a copy of; and the unit where it stands.
+    /// Returns the first of some attributes of an entry, of its declaration, or of its abstract origin, and the unit
+    /// that has it.
     fn find(&self, place: Place, names: &[gimli::DwAt]) -> Option<(AttributeValue<Slice<'a>>, usize)> {
         const MOST_STEPS: usize = 8; // a call, its origin, its declaration; more only in a damaged file
         let mut left = vec![place];

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// Finds inputs that occur twice, by file name and digest.
 ///
-/// Two profiles with the same bytes that are both inputs are no duplicates: two runs of a program often write the same
-/// counts. A profile that comes with a partial merge is one if another input of the merge brings it, too.
+/// Two inputs with the same bytes are not duplicates, because two runs of a program often write the same counts. A
+/// profile in a partial merge is a duplicate if another input also contains it.
 #[derive(Debug, Clone, Default)]
 pub struct Duplicates {
     seen: HashMap<(OsString, u64), Source>,
@@ -24,7 +24,8 @@ struct Source {
 }
 
 impl Duplicates {
-    /// Creates it for one input of a merge: a partial merge with the inputs that it holds, or a profile as its only one.
+    /// Creates it for one input of a merge: a partial merge with the inputs that it holds, or a profile as its only
+    /// one.
     pub fn of<'i>(path: &Path, is_partial: bool, inputs: impl IntoIterator<Item = &'i PartialInput>) -> Self {
         let keys = inputs.into_iter().filter_map(|input| Some((input.path.file_name()?.to_os_string(), input.digest?)));
         Self { seen: keys.map(|key| (key, Source { path: path.to_path_buf(), is_partial })).collect() }
@@ -51,7 +52,7 @@ impl Duplicates {
     ///
     /// # Errors
     ///
-    /// Those of [`check`](Self::check). Nothing was appended then.
+    /// The errors of [`check`](Self::check). Then nothing is appended.
     pub fn append(&mut self, later: Self) -> Result<()> {
         self.check(&later)?;
         for (key, source) in later.seen {
@@ -63,7 +64,7 @@ impl Duplicates {
 
 fn duplicate(name: &Path, earlier: &Path, later: &Path) -> Error {
     let (name, earlier, later) = (name.display(), earlier.display(), later.display());
-    Error::usage(format!("{later} and {earlier} both contain {name}, which would count twice"))
+    Error::usage(format!("{later} and {earlier} both contain {name}, which would be counted twice"))
         .with_hint(Hint::AllowDuplicates)
 }
 
@@ -88,16 +89,16 @@ mod tests {
     fn a_profile_of_a_partial_merge_occurs_once() {
         let [a, b] = [input("x/a", Some(1)), input("b", Some(2))];
         let part = [a.clone(), b.clone()];
-        let twice = "1.part and 1.part both contain a, which would count twice";
+        let twice = "1.part and 1.part both contain a, which would be counted twice";
         assert_eq!(fault(&[("1.part", &part), ("1.part", &part)]).as_deref(), Some(twice));
-        let beside = "y/a and 1.part both contain a, which would count twice";
+        let beside = "y/a and 1.part both contain a, which would be counted twice";
         assert_eq!(fault(&[("1.part", &part), ("y/a", &[input("y/a", Some(1))])]).as_deref(), Some(beside));
-        let before = "1.part and b both contain b, which would count twice";
+        let before = "1.part and b both contain b, which would be counted twice";
         assert_eq!(fault(&[("b", &[b]), ("1.part", &part)]).as_deref(), Some(before));
     }
 
     #[test]
-    fn other_names_other_bytes_and_plain_inputs_are_no_duplicates() {
+    fn other_names_and_plain_inputs_are_not_duplicates() {
         let a = input("a", Some(1));
         assert_eq!(fault(&[("a", std::slice::from_ref(&a)), ("a", std::slice::from_ref(&a))]), None);
         let other = [input("a", Some(2)), input("b", Some(1)), input("a", None)];

@@ -141,14 +141,14 @@ impl<'data> Frame<'data> {
         let family = cursor.u32("family")?;
         let version = cursor.u32("version")?;
         if !(1..=VERSION).contains(&version) {
-            let detail = format!("partial merges of versions 1 to {VERSION} are known");
+            let detail = format!("supported versions are 1 to {VERSION}");
             return Err(cursor.place(Error::new(ErrorKind::UnsupportedVersion { found: version.into(), detail })));
         }
         let known = Family::ALL.into_iter().find(|known| *known as u32 == family);
-        let family = known.ok_or_else(|| cursor.place(Error::bad_header(format!("family {family} is not known"))))?;
+        let family = known.ok_or_else(|| cursor.place(Error::bad_header(format!("unknown family {family}"))))?;
         if profile_len.checked_add(stored_len) != Some(content.len() as u64) {
             let detail = format!(
-                "a profile of {profile_len} and a state of {stored_len} bytes, the file has {} before its footer",
+                "the profile has {profile_len} and the state {stored_len} bytes, but the file has {} before its footer",
                 content.len()
             );
             return Err(cursor.place(Error::bad_header(detail)).with_hint(CUT));
@@ -170,8 +170,8 @@ impl<'data> Frame<'data> {
     }
 }
 
-const CUT: &str = "the file was cut or joined with another; make the partial merge again from its inputs";
-const CHANGED: &str = "something changed the file after it was written; make the partial merge again from its inputs";
+const CUT: &str = "the file was truncated, or appended to another file; write the partial merge again from its inputs";
+const CHANGED: &str = "the file was changed after it was written; write the partial merge again from its inputs";
 
 fn inflate(stored: &[u8], len: u64, limits: &Limits) -> Result<Vec<u8>> {
     let limit = limits.inflated_bytes.min((stored.len() as u64).saturating_mul(limits.inflate_ratio));
@@ -186,7 +186,7 @@ fn inflate(stored: &[u8], len: u64, limits: &Limits) -> Result<Vec<u8>> {
         .read_to_end(&mut state)
         .map_err(|error| memory::refused_or(error, HOLD_INFLATED, |error| fault(error.to_string())))?;
     if state.len() as u64 != len {
-        return Err(fault(format!("{} bytes came out, the footer says {len}", state.len())));
+        return Err(fault(format!("the state inflates to {} bytes, expected {len}", state.len())));
     }
     Ok(state)
 }
@@ -236,12 +236,12 @@ mod tests {
         };
         assert!(Frame::find(&changed(52, 1), &Limits::default()).is_ok_and(|frame| frame.is_some()));
         for version in [0, 3] {
-            let words = format!("version {version} is not supported: partial merges of versions 1 to 2 are known");
+            let words = format!("version {version} is not supported: supported versions are 1 to 2");
             assert!(fault(&changed(52, version)).contains(&words));
         }
-        assert!(fault(&changed(48, 9)).contains("bad header: family 9 is not known"));
-        assert!(fault(&changed(0, 1)).contains("bad header: a profile of 1 and a state of"));
-        assert!(fault(&changed(16, 1)).contains("cannot decompress: 2 bytes came out, the footer says 1"));
+        assert!(fault(&changed(48, 9)).contains("bad header: unknown family 9"));
+        assert!(fault(&changed(0, 1)).contains("bad header: the profile has 1 and the state"));
+        assert!(fault(&changed(16, 1)).contains("cannot decompress: the state inflates to 2 bytes, expected 1"));
         assert!(fault(&changed(23, 1)).contains("inflated size"));
     }
 }

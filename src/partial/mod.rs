@@ -16,18 +16,18 @@
 //! Readers of an iprof, collapsed text or pprof read to the end of the file, so opening such a file returns only the
 //! document ([`document_len`]).
 //!
-//! This module contains the frame ([`Frame`]), the inputs that every family stores ([`PartialInput`]) and the encoding of
-//! numbers ([`Encoder`], [`Decoder`]). The state itself belongs to the merge of its family. If the inputs affect the
+//! This module contains the frame ([`Frame`]), the inputs that every family stores ([`PartialInput`]) and the encoding
+//! of numbers ([`Encoder`], [`Decoder`]). The state itself belongs to the merge of its family. If the inputs affect the
 //! result in more ways than sums can represent, the inputs themselves are stored ([`StoredInputs`]).
 
 mod duplicates;
 mod frame;
 mod inputs;
-mod kept;
+mod stored_inputs;
 mod wire;
 
 pub use duplicates::Duplicates;
 pub use frame::{FOOTER_BYTES, Family, Frame, MAGIC, append, document_len};
 pub use inputs::{InputOrigin, InputState, PartialInput};
-pub use kept::{StoredInput, StoredInputs};
+pub use stored_inputs::{StoredInput, StoredInputs};
 pub use wire::{Decoder, Encoder};

@@ -98,7 +98,7 @@ impl<'data> Decoder<'data> {
         let place = self.number(field)?;
         match usize::try_from(place) {
             Ok(place) if place < limit => Ok(place),
-            _ => Err(self.malformed(format!("{field} {place}, there are {limit}"))),
+            _ => Err(self.malformed(format!("{field} {place} does not exist, there are {limit}"))),
         }
     }
 
@@ -171,7 +171,11 @@ impl<'data> Decoder<'data> {
     ///
     /// Malformed if bytes remain.
     pub fn end(self) -> Result<()> {
-        if self.0.is_empty() { Ok(()) } else { Err(self.malformed(format!("{} bytes too many", self.0.left()))) }
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            Err(self.malformed(format!("{} unexpected bytes at the end", self.0.left())))
+        }
     }
 
     /// Returns an error at this offset.

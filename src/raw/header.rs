@@ -166,13 +166,14 @@ impl Header {
 
     fn check_words(&self) -> Result<()> {
         if self.kind().contains(ProfileKind::MEMPROF) {
-            let detail = "bit 62 (memory profile) is set in the version word, which no raw profile may have";
+            let detail =
+                "bit 62 (memory profile) is set in the version word, but raw profiles cannot contain memory profiles";
             return Err(Error::malformed(detail));
         }
         let last = self.word(Word::ValueKindLast);
         let most = last_value_kind(self.version());
         if last > most {
-            let detail = format!("ValueKindLast is {last}, version {} knows kinds up to {most}", self.version());
+            let detail = format!("ValueKindLast is {last}, version {} has kinds up to {most}", self.version());
             return Err(Error::malformed(detail));
         }
         Ok(())
@@ -189,8 +190,7 @@ pub(super) fn last_value_kind(version: u32) -> u64 {
 }
 
 /// The hint for a truncated file.
-const CUT_SHORT: &str =
-    "the file is shorter than its header announces; the process may have been killed while writing it";
+const CUT_SHORT: &str = "run the program again; it may have been killed while it wrote the file";
 
 fn check_version(version: u32, compat: Compat) -> Result<()> {
     if compat.is_llvm() {
@@ -203,17 +203,18 @@ fn check_version(version: u32, compat: Compat) -> Result<()> {
     if layout::is_known_version(version) {
         return Ok(());
     }
-    let known = "known are versions 1 to 5 and 7 to 11";
+    let known = "supported versions are 1 to 5 and 7 to 11";
     let detail = match version {
-        6 => format!(
-            "{known}; version 6 existed for some weeks of 2021 between LLVM 12 and 13 and its header is not known"
-        ),
+        6 => format!("{known}; version 6 existed only in development, between LLVM 12 and 13"),
         _ => known.to_string(),
     };
     let error = Error::new(ErrorKind::UnsupportedVersion { found: version.into(), detail });
     Err(match version {
         6 => error.with_hint("run the program again, built with a released compiler"),
-        12.. => error.with_hint(format!("written by a release after {}", release::newest_words())),
+        12.. => error.with_hint(format!(
+            "update profbridge; the profile was written by a release after {}",
+            release::newest_words()
+        )),
         _ => error,
     })
 }

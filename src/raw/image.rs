@@ -108,8 +108,8 @@ impl Image {
             vtables: memory::copy_of(profile.section(Section::VTables))?,
             names: Arc::clone(names.sections()?),
             record_size: profile.layout().size(),
-            // Of what is there: the header's words may be wrapped numbers,
-            // which LLVM accepts where the sum of the sections fits the file.
+            // Use the real length: the header's words may be wrapped numbers, which LLVM accepts if the sum of the
+            // sections fits the file.
             counters_count: profile.section(Section::Counters).len() / counter_size,
             bitmap_bytes: profile.section(Section::Bitmap).len(),
             addresses: profile.layout().moving_addresses(),
@@ -142,19 +142,16 @@ impl Image {
         sections + counters * size_of::<u64>() + profile.len() * each_record
     }
 
-    /// A number that files of one image have in common, and those of others
-    /// hardly; only a fingerprint, since nobody compares what it is made of.
+    /// Returns a fingerprint that is equal for files of one image, and probably different for others. The data is not
+    /// compared.
     pub fn fingerprint(profile: &RawProfile<'_>) -> u64 {
         let header = profile.header();
         let sizes = [Word::NumData, Word::NumCounters, Word::NamesSize].map(|word| header.word(word).to_le_bytes());
         xxh3_64_with_seed(profile.section(Section::BinaryIds), xxh3_64(sizes.as_flattened()))
     }
 
-    /// How much higher `profile`'s image is loaded than that of the first
-    /// file, or `None` when it is not the same image.
-    ///
-    /// Everything that decides how a file is read was compared then: header,
-    /// binary ids, records, names, vtables.
+    /// Returns the difference of the load addresses of `profile` and the first file, or `None` if the images differ.
+    /// Compares all data that affects reading: header, binary ids, records, names and vtables.
     pub fn slide_of(&self, profile: &RawProfile<'_>) -> Option<u64> {
         let header = profile.header();
         let encoding = header.encoding();
@@ -314,8 +311,7 @@ impl ImageSum {
         Ok(Self { counters, bitmap, bound: 0 })
     }
 
-    /// The counters of a file as they are to be added, unless one of them is
-    /// so large that it has probably wrapped.
+    /// Returns the counters of a file for adding, unless one of them is so large that it has probably wrapped.
     pub fn plausible<'data>(profile: &RawProfile<'data>) -> Option<PlausibleCounters<'data>> {
         let section = profile.section(Section::Counters);
         if profile.header().counter_size() == 1 {

@@ -232,8 +232,7 @@ impl RecordLayout {
             .unwrap_or(0)
     }
 
-    /// Where FunctionPtr and ValuesPtr stand, which move with the load address;
-    /// empty before version 2.
+    /// Returns the range of FunctionPtr and ValuesPtr, which depend on the load address; empty before version 2.
     pub(super) fn moving_addresses(&self) -> Range<usize> {
         match (self.offset(Field::FunctionPtr), self.offset(Field::ValuesPtr)) {
             (Some(start), Some(last)) => start..last + self.encoding.pointer.bytes(),

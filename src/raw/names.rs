@@ -74,8 +74,8 @@ impl RawNames {
         self.source.as_ref()
     }
 
-    /// Lets tables keep the texts of the names rather than copy the names, for
-    /// whoever reads a single file and has room for all of it.
+    /// Allows tables to share the strings instead of copying the names, for callers that read a single file and have
+    /// memory for all of it.
     pub(crate) fn stay(&self) {
         self.symbols.texts().for_each(NameText::stay);
     }
@@ -91,10 +91,8 @@ impl RawNames {
     }
 }
 
-/// Remembers chunks of names between the files of a run.
-///
-/// A chunk is known when all its stored bytes are the same; a hash of them
-/// only finds the candidate. What is kept is bounded, see `MOST_BYTES`.
+/// Stores chunks of names for later files of a run. A chunk is reused if all its compressed bytes are equal; a hash
+/// finds the candidate. The size is limited, see `MOST_BYTES`.
 #[derive(Default)]
 pub(crate) struct NameChunks {
     latest: Mutex<Latest>,
@@ -141,8 +139,7 @@ pub(super) struct ChunkSource<B> {
 }
 
 impl HashedChunk {
-    /// Hashes the names at `spans` of `text`, which stand one behind the other
-    /// with a separator between them.
+    /// Hashes the names at `spans` of `text`, which are consecutive, with a separator between them.
     pub(super) fn new(source: ChunkSource<&[u8]>, text: Vec<u8>, spans: &[Range<usize>]) -> Self {
         let names: Vec<&[u8]> = spans.iter().map(|span| &text[span.clone()]).collect();
         let mut hashes = vec![0; names.len()];
@@ -181,11 +178,9 @@ impl HashedChunk {
 }
 
 impl NameChunks {
-    /// The names of those sections: those that were read last where the sections are
-    /// the same, else what `read` reads, which uses and keeps chunks.
-    ///
-    /// Who comes while the first names of all are being read waits for them:
-    /// most likely they are its own.
+    /// Returns the names of the sections: those of the previous call if the sections are equal, otherwise the result of
+    /// `read`, which uses and stores chunks. A caller that arrives during the first read waits for it, because it
+    /// probably needs the same names.
     ///
     /// # Errors
     ///
@@ -224,7 +219,7 @@ impl NameChunks {
         if bytes > MOST_BYTES {
             return;
         }
-        // Of two chunks with one hash the first stays, as what was said of its text.
+        // Of two chunks with one hash the first stays.
         if let Entry::Vacant(place) = kept.chunks.entry(xxh3_64(&chunk.source.stored)) {
             chunk.text.stay();
             place.insert(chunk);

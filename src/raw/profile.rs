@@ -64,8 +64,7 @@ impl<'data> RawProfile<'data> {
     ///
     /// # Errors
     ///
-    /// Those of [`Header::read`], and bad header when a section does not fit
-    /// the file.
+    /// The errors of [`Header::read`]; bad header if a section exceeds the file.
     pub fn read(file: &'data [u8], start: usize, compat: Compat) -> Result<Self> {
         let compat = header::compat_of(file.get(start..).unwrap_or_default(), compat);
         let header = Header::read(file, start, compat)?;
@@ -372,7 +371,7 @@ impl<'data> RawProfile<'data> {
             }
             None => {
                 let (size, have) = (record.name_size, section.len());
-                let detail = format!("a name of {size} bytes at offset {offset} leaves the section of {have} bytes");
+                let detail = format!("a name of {size} bytes at offset {offset} exceeds the section of {have} bytes");
                 Err(self.record_fault(index, record, Section::Names, detail))
             }
         }

@@ -30,8 +30,8 @@ impl RawProfile<'_> {
         self.read_names_with(limits, None, 1)
     }
 
-    /// As [`read_names`](Self::read_names); chunks in `known` are taken from
-    /// there, the others read by up to `threads` threads.
+    /// Like [`read_names`](Self::read_names), but uses the chunks in `known`, and reads the others with up to `threads`
+    /// threads.
     pub(super) fn read_names_with(
         &self,
         limits: &Limits,
@@ -151,7 +151,7 @@ impl ChunkReader<'_> {
             let stored = if !compressed {
                 cursor.take("names chunk", text_len)?
             } else {
-                // zlib stops at the end of its stream, wherever the chunk is said to end.
+                // zlib stops at the end of its stream, independent of the declared size.
                 let rest = cursor.rest();
                 let stored = rest.get(..usize::try_from(stored_len).unwrap_or(usize::MAX)).unwrap_or(rest);
                 // A chunk that ends after the file ends after the section, too.

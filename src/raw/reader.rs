@@ -114,8 +114,7 @@ impl<'data> RawReader<'data> {
     ///
     /// # Errors
     ///
-    /// Those of [`RawProfile::read`] and [`RawProfile::read_names`]; missing
-    /// or unexpected correlation.
+    /// The errors of [`RawProfile::read`] and [`RawProfile::read_names`]; missing or unexpected correlation.
     pub fn new(file: &'data [u8], mut options: RawOptions<'data>) -> Result<Self> {
         let asked = options.compat;
         options.compat = header::compat_of(file, asked);
@@ -368,7 +367,7 @@ impl<'data> RawReader<'data> {
         let left = self.file.len() - start;
         let least = if llvm { layout::header_size(LLVM_22_RAW_VERSION) } else { 16 };
         if left < least {
-            let detail = format!("{left} bytes of rubbish follow the last profile");
+            let detail = format!("{left} unexpected bytes follow the last profile");
             return Err(Error::malformed(detail).with_llvm_detail("not enough space for another header"));
         }
         let misaligned = || {
@@ -400,7 +399,7 @@ impl<'data> RawReader<'data> {
     #[cold]
     fn name_function(&self, error: Error, data: &DataRecord) -> Error {
         match self.names.symbols().name(data.name_ref) {
-            Some(name) => error.with_hint(format!("the record is that of function {}", name.escape_ascii())),
+            Some(name) => error.with_hint(format!("the record belongs to function {}", name.escape_ascii())),
             None => error,
         }
     }

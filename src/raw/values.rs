@@ -1,7 +1,6 @@
-//! Value data: which values were seen at a function's value sites.
+//! Value data: the values of a function's value sites.
 //!
-//! From version 4 on each record with sites owns one blob behind the names
-//! (`ValueProfData` in `InstrProfData.inc`):
+//! Since version 4, each record with sites has one block after the names (`ValueProfData` in `InstrProfData.inc`):
 //!
 //! | field | type |
 //! |---|---|
@@ -104,9 +103,8 @@ pub(super) struct BlobReader<'a> {
 pub(super) type DeclaredSites = [u16; ValueKind::COUNT];
 
 impl BlobReader<'_> {
-    /// Reads the blob at the cursor, of a record that announces so many sites,
-    /// into `record`, whose value sites are empty. The cursor stands behind the
-    /// blob afterwards.
+    /// Reads the block at the cursor into `record`, whose value sites are empty. The record declares the given number
+    /// of sites. Afterwards the cursor is after the block.
     pub(super) fn read(
         &self,
         cursor: &mut Cursor<'_>,
@@ -140,7 +138,7 @@ impl BlobReader<'_> {
         }
         let fault = |detail: String, llvm: &str| Err(cursor.place(Error::malformed(detail)).with_llvm_detail(llvm));
         if kinds_count as usize > self.kinds {
-            let detail = format!("NumValueKinds is {kinds_count}, the version knows {}", self.kinds);
+            let detail = format!("NumValueKinds is {kinds_count}, expected at most {}", self.kinds);
             return fault(detail, "number of value profile kinds is invalid");
         }
         if !total_size.is_multiple_of(8) {
@@ -167,7 +165,7 @@ impl BlobReader<'_> {
             previous = Some(kind);
         }
         if strict && !inner.is_empty() {
-            let detail = format!("{} bytes are left over behind the last value", inner.left());
+            let detail = format!("{} bytes are left after the last value", inner.left());
             return Err(inner.place(Error::malformed(detail).with_llvm_detail(BEYOND)));
         }
         Ok(())
@@ -180,7 +178,7 @@ impl BlobReader<'_> {
         each: &mut impl FnMut(ValueKind, &[u8], &[[u8; 16]]),
     ) -> Result<ValueKind> {
         let beyond = |inner: &Cursor<'_>, what: &str| {
-            let detail = format!("{what} leaves the value data of its function");
+            let detail = format!("{what} exceeds the value data of its function");
             inner.place(Error::malformed(detail).with_llvm_detail(BEYOND))
         };
         if inner.left() < 8 {
@@ -190,7 +188,7 @@ impl BlobReader<'_> {
         let number = inner.u32("Kind")?;
         let sites_count = inner.u32("NumValueSites")?;
         let Some(kind) = ValueKind::from_number(number).filter(|_| (number as usize) < self.kinds) else {
-            let detail = format!("value kind {number} is not known to the version");
+            let detail = format!("value kind {number} does not exist in this version");
             return Err(start.place(Error::malformed(detail).with_llvm_detail("value kind is invalid")));
         };
         let expected = u32::from(announced[kind as usize]);

@@ -93,7 +93,7 @@ fn check_version(version: u32) -> Result<()> {
     if layout::is_known_version(version) {
         return Ok(());
     }
-    Err(Error::usage(format!("raw version {version} cannot be written; versions 1 to 5 and 7 to 11 can")))
+    Err(Error::usage(format!("cannot write raw version {version}; supported versions are 1 to 5 and 7 to 11")))
 }
 
 /// Invented run-time addresses, below 2^32 so that they fit either width.

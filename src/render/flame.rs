@@ -249,10 +249,9 @@ const NOISE: f64 = 2.0;
 pub struct Totals {
     /// All hits, bytes or nanoseconds.
     pub sum: u64,
-    /// How many independent samples that is worth. Every hit is one; bytes and
-    /// nanoseconds come in lumps, so they are worth (sum)² / (sum of squares) of
-    /// what the stacks have: as many as there are stacks where all weigh alike,
-    /// and one where one stack has all.
+    /// The number of equivalent independent samples. Each sample counts as one. Bytes and nanoseconds are not
+    /// independent, so they count as (sum)² / (sum of squares) of the stacks: the number of stacks if all have the same
+    /// value, and 1 if one stack has all.
     pub samples: f64,
 }
 
@@ -270,9 +269,8 @@ impl Totals {
     }
 }
 
-/// From −1 (lost ten points or more) to 1 (gained as many); 0 for a difference
-/// within twice the standard deviation that so many samples have.
-/// The square root lets small changes be seen. `assets/flame.js` does the same.
+/// Returns −1 (ten points less, or fewer) to 1 (ten points more); 0 for a difference within two standard deviations of
+/// that number of samples. The square root makes small changes visible. `assets/flame.js` has the same function.
 pub(super) fn intensity(value: u64, all: &Totals, base: u64, base_all: &Totals) -> f64 {
     if all.sum == 0 || base_all.sum == 0 {
         return 0.0;

@@ -154,7 +154,7 @@ fn write_flame(out: &mut String, number: usize, graph: &FlameGraph) {
     }
     out.push_str("</p>\n<p class=\"legend\">");
     if graph.base_total.is_some() {
-        out.push_str("<span class=\"key less\">−10 points or more</span> <span class=\"key bit-less\">−2.5</span> <span class=\"key same\">no change beyond chance</span> <span class=\"key bit-more\">+2.5</span> <span class=\"key more\">+10 points or more</span>");
+        out.push_str("<span class=\"key less\">−10 points or more</span> <span class=\"key bit-less\">−2.5</span> <span class=\"key same\">no significant change</span> <span class=\"key bit-more\">+2.5</span> <span class=\"key more\">+10 points or more</span>");
     } else {
         for family in FrameColor::ALL {
             if graph.nodes.iter().any(|node| graph.names[node.name as usize].1 == family) {
@@ -166,7 +166,7 @@ fn write_flame(out: &mut String, number: usize, graph: &FlameGraph) {
     out.push_str("</p>\n<div class=\"view\"><canvas tabindex=\"0\" role=\"application\" aria-label=\"Flame graph: arrow keys move, Enter zooms, Backspace zooms out, Escape shows all, slash searches, N goes to the next match\"></canvas></div>\n");
     out.push_str("<p class=\"details\" aria-live=\"polite\">Point at a box, or move with the arrow keys. Enter zooms, Backspace zooms out, Escape shows all, / searches, N goes to the next match.</p>\n");
     if graph.left_out > 0 {
-        let _ = writeln!(out, "<p>The {} smallest boxes are left out.</p>", group_digits(graph.left_out as u128));
+        let _ = writeln!(out, "<p>The {} smallest boxes are not shown.</p>", group_digits(graph.left_out as u128));
     }
     let _ = write!(out, "<script type=\"application/json\" id=\"d{number}\">");
     write_data(out, graph);

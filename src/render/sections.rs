@@ -10,13 +10,16 @@ pub(crate) fn flame(table: &StackTable, baseline: Option<&StackTable>, unit: &'s
         None => (
             "Flame graph",
             format!(
-                "Each box is a method, below it what it called; its width is its share of all {unit}, from left to right by name, not by time."
+                "Each box is a method, with its callees below. The width is the share of all {unit}. Boxes are sorted \
+                 by name, not by time."
             ),
         ),
         Some(_) => (
             "Differential flame graph",
             format!(
-                "Widths are shares of all {unit}. Orange boxes have a larger share than in the baseline, blue ones a smaller share, the fuller the more percentage points; those without a colour differ by no more than chance."
+                "Widths are shares of all {unit}. Orange boxes have a larger share than in the baseline, blue boxes a \
+                 smaller share. Stronger colors mean larger changes in percentage points. Boxes without a color have \
+                 no significant change."
             ),
         ),
     };

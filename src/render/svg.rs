@@ -128,7 +128,7 @@ fn write_legend(out: &mut String, graph: &FlameGraph, boxes: &[(usize, f64, f64)
         vec![
             key(-1.0, &format!("−{FULL_POINTS} points or more")),
             key(-0.5, &format!("−{}", FULL_POINTS / 4.0)),
-            key(0.0, "no change beyond chance"),
+            key(0.0, "no significant change"),
             key(0.5, &format!("+{}", FULL_POINTS / 4.0)),
             key(1.0, &format!("+{FULL_POINTS} points or more")),
         ]
@@ -229,9 +229,9 @@ fn mix(from: [u8; 3], to: [u8; 3], share: f64) -> String {
     format!("#{:02x}{:02x}{:02x}", part(0), part(1), part(2))
 }
 
-/// As much of `name` as fits into so many letters: all, else without its
-/// parameters, else class and method, else the method, else the end of that.
-/// Nothing where fewer than three letters fit. `assets/label.js` does the same.
+/// Returns the part of `name` that fits into the given number of letters: all, otherwise without parameters, otherwise
+/// class and method, otherwise the method, otherwise its end. Empty if fewer than three letters fit. `assets/label.js`
+/// has the same function.
 fn label(name: &str, fits: usize, is_whole: bool) -> String {
     if fits < 3 {
         return String::new();

@@ -1,7 +1,7 @@
 use super::*;
 use crate::call_chains::{Frame, FrameKind, SampleKey, StackTable};
 
-/// Stacks from `a;b;c` texts; `!` marks functions that are not Java methods.
+/// Creates stacks from strings like `a;b;c`; `!` marks functions that are not Java methods.
 fn stacks(rows: &[(&str, u64)]) -> StackTable {
     let mut table = StackTable::new();
     for (text, hits) in rows {

@@ -100,9 +100,11 @@ pub(super) fn read_header(cursor: &mut Cursor<'_>, magic: u64, versions: &[u64])
     if !versions.contains(&version) {
         let known: Vec<String> = versions.iter().map(ToString::to_string).collect();
         let detail = match version {
-            NEXT_VERSION => "LLVM 23 writes it on request, and older releases do not read it".to_string(),
-            105.. => format!("a release later than LLVM 23 wrote it; known are {}", known.join(" and ")),
-            _ => format!("known are {}", known.join(" and ")),
+            NEXT_VERSION => "only LLVM 23 reads it".to_string(),
+            105.. => {
+                format!("it was written by a release after LLVM 23; supported versions are {}", known.join(" and "))
+            }
+            _ => format!("supported versions are {}", known.join(" and ")),
         };
         return Err(cursor.place(ErrorKind::UnsupportedVersion { found: version, detail }.into()));
     }

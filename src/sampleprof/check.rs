@@ -63,7 +63,7 @@ fn check_after(bytes: &[u8], options: &ReadOptions, findings: &mut Vec<CheckFind
             path: "$".to_string(),
             offset: Some(end),
             message: format!(
-                "{count} {} from {end:#x} on belong to nothing: no reader looks at them, and they are no partial merge",
+                "{count} {} at {end:#x} follow the profile and are ignored; they are not a partial merge",
                 if count == 1 { "byte" } else { "bytes" },
             ),
             hint: None,
@@ -142,7 +142,7 @@ fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &m
     let title = |record: &FunctionRecord| profile.title(record).escape_ascii().to_string();
     for record in &profile.functions {
         check_totals(record, &mut |sum, total| {
-            sums.add(|| title(record), || format!("the total is {total}, and the parts add up to {sum}"));
+            sums.add(|| title(record), || format!("the total is {total}, but the sum of its parts is {sum}"));
         });
     }
     sums.finish(Level::Warning, "total-below-sum", findings);
@@ -155,15 +155,15 @@ fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &m
     mixed.finish(Level::Warning, "mixed-contexts", findings);
     let mut hashes = Places::new();
     for name in profile.names.iter().filter(|name| matches!(name, FunctionName::Hash(_))) {
-        hashes.add(|| "names".to_string(), || format!("of the name {name:?} there is only the hash"));
+        hashes.add(|| "names".to_string(), || format!("the name {name:?} is stored only as a hash"));
     }
     hashes.finish(Level::Info, "hashed-name", findings);
     let mut unlisted = Places::new();
     for record in &profile.functions {
         let (Some(symbols), FunctionName::Text(name)) = (&profile.symbols, profile.name(record.name)) else { continue };
-        // An empty list is no evidence.
+        // Without a list, no function is unlisted.
         if !symbols.is_empty() && !symbols.contains(name) {
-            unlisted.add(|| title(record), || "the list of the program's symbols does not name it".to_string());
+            unlisted.add(|| title(record), || "the function is not in the profile symbol list".to_string());
         }
     }
     unlisted.finish(Level::Info, "unlisted-function", findings);
@@ -172,7 +172,7 @@ fn check_profile(mut profile: SampleProfile, options: &ReadOptions, findings: &m
     if let Some(stored) = stored.filter(|stored| *stored != computed) {
         let mut stale = Places::new();
         let message = format!(
-            "the summary says {} and a total of {}, the records give {} and {}",
+            "the summary has {} and a total of {}, but the records have {} and {}",
             number_of(stored.functions, "function"),
             stored.total,
             computed.functions,

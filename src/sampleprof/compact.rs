@@ -76,7 +76,9 @@ impl<'data> Index<'data> {
             let mut record = at(&self.file[..self.end], offset, "records")?;
             let head = read_uleb128(&mut record, "head of a record")?;
             if read_index(&mut record, &self.names)? != name {
-                return Err(record.place(Error::malformed("the table of functions leads to another function")));
+                return Err(
+                    record.place(Error::malformed("the offset in the function table is that of another function"))
+                );
             }
             add_body(&mut record, profile, &mut table, &bodies, options, &FunctionRecord::new(name), head)?;
         }

@@ -67,15 +67,15 @@ pub(crate) fn report(title: &str, now: &SampleContent, before: Option<&SampleCon
     if let Some(before) = before {
         let old = statistics(&before.table);
         report.facts.push(("Samples of the baseline".to_string(), group_digits(old.hits)));
-        report.sections.extend(compare_shares(&own_shares(&sums), &own_shares(&old), "samples of a function itself"));
+        report.sections.extend(compare_shares(&own_shares(&sums), &own_shares(&old), "exclusive samples"));
     }
     report.sections.push(flame(&now.table, before.map(|before| &before.table), UNIT));
-    let text = "Exclusive: samples of the function's own lines, wherever it was inlined. Inclusive: with those of what \
-                was inlined into it, or called in a calling context.";
+    let text = "Exclusive: samples of the function's own lines, also where it was inlined. Inclusive: samples of the \
+                function, its inlined callees, and its callees in calling contexts.";
     report.sections.push(Section::Table(functions(&sums, text)));
     report.sections.push(Section::Table(places(&now.places, sums.hits)));
     let counts = now.places.iter().map(|(_, samples)| *samples);
-    let text = "How many places have how many samples.";
+    let text = "Number of line locations by samples.";
     report.sections.push(Section::Histogram(Histogram::by_powers_of_two("Distribution of samples", text, counts)));
     report
 }
@@ -90,9 +90,9 @@ fn places(places: &[(String, u64)], all: u128) -> Table {
         let samples = u128::from(*samples);
         vec![Cell::Text(place.clone()), Cell::Count(samples), Cell::Percent(percent(samples, all))]
     });
-    let text = "A function and the line from its first one, with the discriminator; in profiles with pseudo-probes the \
-                number of the probe.";
-    let table = Table::new("Hottest places", text, &["Place", "Samples", "%"], rows.collect());
+    let text = "A function, the line relative to its first line, and the discriminator. In profiles with pseudo-probes, \
+                the number of the probe instead of the line.";
+    let table = Table::new("Hottest line locations", text, &["Line location", "Samples", "%"], rows.collect());
     Table { left_out, ..table }
 }
 
@@ -112,7 +112,7 @@ impl SampleContent {
             ("Density of the hot code".to_string(), density),
             ("Kind".to_string(), kind.to_string()),
             (records.to_string(), group_digits(self.records as u128)),
-            ("Hot from".to_string(), format!("{} samples of a place", group_digits(self.hot_threshold.into()))),
+            ("Hot from".to_string(), format!("{} samples of a line location", group_digits(self.hot_threshold.into()))),
         ]
     }
 }

@@ -96,7 +96,7 @@ impl Reader<'_> {
                 return Ok(());
             }
             if !cursor.rest().contains(&0) {
-                return Err(cursor.place(Error::malformed("a symbol without the NUL after it")));
+                return Err(cursor.place(Error::malformed("a symbol is not terminated by NUL")));
             }
             symbols.insert(read_string(cursor, &self.options.limits)?.to_vec());
         }
@@ -403,7 +403,7 @@ impl<'data> Index<'data> {
         let head = read_uleb128(&mut cursor, "head of a record")?;
         let wanted = self.tables.reference(&mut cursor)?;
         if wanted.name != name {
-            return Err(cursor.place(Error::malformed("an offset leads to the record of another function")));
+            return Err(cursor.place(Error::malformed("an offset is that of another function's record")));
         }
         Ok((cursor, head, wanted))
     }

@@ -26,10 +26,8 @@ pub fn merge_files(
     let has_partial = if options.compat.is_llvm() { Ok(false) } else { has_partial(inputs, &options.read.limits) };
     if matches!(has_partial, Ok(true)) {
         if options.salvage {
-            let detail = "records of unreadable inputs cannot be kept in a merge of partial merges of sample profiles";
-            return Err(Error::usage(detail)
-                .with_hint("salvage the damaged inputs first, each in a merge of its own")
-                .into());
+            let detail = "cannot salvage inputs in a merge of partial merges of sample profiles";
+            return Err(Error::usage(detail).with_hint("salvage each damaged input first, in a separate merge").into());
         }
         return finish_partial(&merge_partially(inputs, options, progress)?, options);
     }

@@ -172,7 +172,7 @@ pub(crate) fn check_format(bytes: &[u8], compat: Compat) -> Result<()> {
             });
         }
         Format::Unknown | Format::OtherJson => ErrorKind::UnrecognizedFormat,
-        other => ErrorKind::KindConflict { detail: format!("it is no sample profile: {other}") },
+        other => ErrorKind::KindConflict { detail: format!("not a sample profile: {other}") },
     };
-    Err(Error::new(kind).with_hint("sample profiles are merged, shown and converted with sample profiles alone"))
+    Err(Error::new(kind).with_hint("pass only sample profiles"))
 }

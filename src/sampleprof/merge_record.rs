@@ -30,8 +30,8 @@ impl RecordFault {
 impl fmt::Display for RecordFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::CounterOverflow => "counts are too large and stay at 2^64 - 1",
-            Self::HashMismatch => "another checksum of the control flow graph; left out",
+            Self::CounterOverflow => "counts are too large and were set to 2^64 - 1",
+            Self::HashMismatch => "the checksum of the control flow graph differs; dropped",
         })
     }
 }

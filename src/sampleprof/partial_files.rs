@@ -110,9 +110,12 @@ fn sum_of(input: &Input, options: &FileMergeOptions) -> Result<Summed> {
         }),
         Ok(Some(_)) if about.weight != 1 => return Err(no_weight().in_file(&input.path)),
         Ok(Some(part)) if part.rules().release() != rules.release() => {
-            let detail =
-                format!("a partial merge for {}, the result is for {}", part.rules().release(), rules.release());
-            let hint = "make the parts and the whole for the same release: sample profiles are read by its rules";
+            let detail = format!(
+                "the partial merge targets {}, but the result targets {}",
+                part.rules().release(),
+                rules.release()
+            );
+            let hint = "use the same target for all partial merges and the result";
             return Err(Error::usage(detail).in_file(&input.path).with_hint(hint));
         }
         Ok(Some(sums)) => return Ok(Summed { sums, is_partial: true }),
@@ -218,8 +221,8 @@ pub fn decode_partial(data: &[u8], limits: &Limits) -> Result<Option<PartialSamp
 pub fn finish_partial(sums: &PartialSamples, options: &FileMergeOptions) -> Result<MergeReport, FailedMerge> {
     let merge = options.merge_options();
     if (merge.cold.merge || merge.cold.trim || merge.layout.is_some()) && sums.has_left_out() {
-        let detail = "functions were left out of parts: layouts and cold contexts have to be treated before that";
-        let hint = "make the parts without a filter, and filter when they are merged";
+        let detail = "functions were dropped from partial merges, so layouts and cold contexts cannot be converted";
+        let hint = "write the partial merges without a filter, and filter when you finish the merge";
         return Err(Error::usage(detail).with_hint(hint).into());
     }
     let mut inputs = InputReports::default();

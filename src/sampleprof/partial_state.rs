@@ -291,7 +291,7 @@ impl Sum {
         record.context = context.into_iter().next();
         let leaf = record.context.as_ref().map(|frames| frames.last().map(|frame| frame.function));
         if leaf.is_some_and(|leaf| leaf != Some(record.name)) {
-            return Err(from.malformed("a context ends in another function"));
+            return Err(from.malformed("the last frame of a context is another function"));
         }
         Ok(Self { record, shape, is_left_out })
     }

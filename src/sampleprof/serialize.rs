@@ -1,7 +1,7 @@
 //! Serializes sample profiles with serde (feature `serde`).
 //!
-//! All records are in one list. An inlined callee follows its function and is one level deeper, as in the text format, so
-//! deep inlining does not nest the serialized form.
+//! All records are in one list. An inlined callee follows its function and is one level deeper, as in the text format,
+//! so deep inlining does not nest the serialized form.
 
 use super::{
     BodyEntry, CallSite, CallTarget, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, NameId,
@@ -147,7 +147,7 @@ impl Row {
         let called = targets.chain(tables).map(|CallTarget { callee, .. }| *callee);
         let frames = self.context.iter().flatten().map(|frame| frame.function);
         if let Some(name) = [self.name].into_iter().chain(called).chain(frames).find(|name| name.index() >= names) {
-            return Err(format!("there is no name {}, only {names}", name.index()));
+            return Err(format!("name {} does not exist, there are {names}", name.index()));
         }
         let in_order = self.body.is_sorted_by(|one, other| one.location < other.location)
             && self.vtables.is_sorted_by(|one, other| one.location < other.location);
@@ -209,7 +209,7 @@ mod tests {
             (r#"{"text":"bar"}"#, r#"{"text":"main"}"#, "occurs twice"),
             (r#""depth":2"#, r#""depth":3"#, "a record of depth 3 cannot follow one of 2"),
             (r#""depth":2"#, r#""depth":0"#, "a record of depth 0 cannot follow"),
-            (r#""callee":2"#, r#""callee":3"#, "there is no name 3, only 3"),
+            (r#""callee":2"#, r#""callee":3"#, "name 3 does not exist, there are 3"),
         ] {
             let damaged = text.replacen(valid, bad, 1);
             assert_ne!(damaged, text, "{valid}");

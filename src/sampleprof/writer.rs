@@ -143,11 +143,11 @@ fn check(kind: Kind, options: &WriteOptions) -> Result<()> {
         ),
         Encoding::ExtBinary if kind.context_sensitive && !options.rules.has_context_table() => unsupported(
             format!("writing calling contexts in an extensible binary for {release}"),
-            "write text, which that release reads",
+            "write a text profile",
         ),
         Encoding::ExtBinary if kind.context_sensitive && options.split_layout => unsupported(
             "writing calling contexts in the split layout".to_string(),
-            "omit the split layout: such a file has no table of contexts and cannot be read",
+            "omit the split layout, which has no table of contexts",
         ),
         _ => Ok(()),
     }

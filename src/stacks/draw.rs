@@ -21,8 +21,8 @@ pub fn report(title: &str, table: &StackTable, baseline: Option<&StackTable>) ->
         report.sections.push(Section::Table(threads(&now)));
     }
     let hits = table.samples().map(|sample| sample.hits);
-    let text = "How many distinct stacks were seen how often.";
-    report.sections.push(Section::Histogram(Histogram::by_powers_of_two("Distribution of hits", text, hits)));
+    let text = "Number of distinct stacks by sample count.";
+    report.sections.push(Section::Histogram(Histogram::by_powers_of_two("Distribution of sample counts", text, hits)));
     report
 }
 
@@ -52,7 +52,7 @@ fn facts(table: &StackTable, statistics: &SampleStatistics) -> Vec<(String, Stri
             .iter()
             .map(|(sort, hits)| format!("{sort} {}", group_digits(*hits)))
             .collect();
-        facts.push(("Sorts of samples".to_string(), event_types.join(", ")));
+        facts.push(("Event types".to_string(), event_types.join(", ")));
     }
     facts
 }

@@ -93,7 +93,7 @@ impl Head {
             (event, rest) = (word, after);
         }
         let rest = rest.first().map_or("", |(at, _)| line[*at..].trim_end());
-        // What a tracepoint prints stands before the address.
+        // The data of a tracepoint is before the address.
         let frame = parse_place(rest).or_else(|| Some(split_place(rest)?.1));
         Some(Self::new(line, words[thread], event, frame, true))
     }
@@ -195,7 +195,7 @@ fn is_place(text: &str) -> bool {
     parse_place(text.trim_end()).is_some()
 }
 
-/// Takes an address with its symbol off the end: it stands after two blanks, since perf aligns it.
+/// Splits the address and symbol off the end of a line. perf aligns them after two blanks.
 fn split_place(line: &str) -> Option<(&str, (String, FrameKind))> {
     let mut starts = line.rmatch_indices("  ").map(|(at, blanks)| at + blanks.len());
     starts.find_map(|at| Some((&line[..at], parse_place(line[at..].trim_end())?)))
@@ -224,7 +224,7 @@ fn parse_place(text: &str) -> Option<(String, FrameKind)> {
     Some((symbol.trim().to_string(), kind))
 }
 
-/// The kernel and its modules stand in brackets, as some memory of programs does.
+/// Returns true for the kernel and its modules, which have names in brackets, like some memory areas of programs.
 fn is_kernel(object: &str) -> bool {
     let of_programs = ["[unknown]", "[vdso]", "[vsyscall]", "[heap]", "[stack]", "[anon]"];
     object.ends_with(".ko") || object.ends_with("vmlinux") || object.starts_with('[') && !of_programs.contains(&object)
@@ -271,7 +271,7 @@ pub(crate) fn each_sample<E>(
     Ok((events, skipped))
 }
 
-/// What a symbol names; the object says what the symbol does not.
+/// Returns the frame of a symbol. The object provides data that the symbol lacks.
 pub(crate) fn name_of(symbol: &str, kind: FrameKind) -> frames::TextFrame {
     if kind == FrameKind::Kernel {
         return frames::TextFrame { name: frames::Named::Symbol(symbol.to_string()), bci: None, kind };
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_of_both_forms_are_read_with_what_stands_between_them() {
+    fn samples_of_both_forms_and_other_lines_are_read() {
         let blocks = "# comment\nprog 12024  3731.112326:     250000 cpu-clock: \n\
                       \t           1566a leaf+0x4fa (/opt/prog)\n  cpu-features.c:126\n\
                       \t           14645 main+0x25 (/opt/prog)\n  prog[113f]\n\nrubbish\n\

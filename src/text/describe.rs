@@ -31,8 +31,8 @@ pub(crate) fn describe(data: &[u8]) -> Description {
         }
     };
     part.variant = reader.kind().sentence_words();
-    part.written_by = Some("all releases of LLVM from 3.5".to_string());
-    part.read_by = Some("all releases of LLVM that know its keywords".to_string());
+    part.written_by = Some("all LLVM releases, 3.5 and later".to_string());
+    part.read_by = Some("all LLVM releases that support its keywords".to_string());
     part.section("records", None, data.len() as u64, Some(records));
     let traces = reader.temporal().traces.len();
     if traces != 0 {

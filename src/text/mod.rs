@@ -20,11 +20,11 @@
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `#!name=NAME` | a name that cannot stand on a line of its own, with `%XX` for odd bytes |
-//! | `#!\|LINE` | a line of the record with such a name: LLVM skips the record whole |
+//! | `#!name=NAME` | a name that cannot be written as a line, with `%XX` for special bytes |
+//! | `#!\|LINE` | a line of the record with that name: LLVM skips the whole record |
 //! | `#!target=HASH` | the name hash of the next value, which is written as an external symbol |
 //! | `#!functions=HASH,…` | the name hashes of the trace on the next line |
-//! | `#!names=file:function` | local functions are called as by LLVM 17 and earlier, although some name holds a `;` |
+//! | `#!names=file:function` | local functions have the names of LLVM 17 and earlier, although some name contains a `;` |
 //!
 //! and with an empty bitmap (`$0`) before a name that begins with `$`. The
 //! reader knows both forms; under [`Compat::Llvm22`](crate::Compat) such lines
@@ -56,14 +56,13 @@ mod directive {
     pub(super) const COLON_NAMES: &[u8] = b"#!names=file:function";
 }
 
-/// Whether a text says that its local functions are called `file:function`, as
-/// LLVM 17 and earlier call them: the names alone do not tell where a file's
-/// name holds a `;`.
+/// Returns true if a text says that its local functions have names `file:function`, as in LLVM 17 and earlier. The
+/// names alone are ambiguous if the name of a file contains a `;`.
 pub(crate) fn has_colon_names(text: &[u8]) -> bool {
     head_has_colon_names(text).unwrap_or(false)
 }
 
-/// As [`has_colon_names`], for the beginning of a text; `None` where the lines that tell it may go on behind it.
+/// Like [`has_colon_names`], but for the beginning of a text; `None` if more of the text is needed.
 fn head_has_colon_names(text: &[u8]) -> Option<bool> {
     let mut lines = text.split(|byte| *byte == b'\n');
     let is_head = |line: &&[u8]| line.first().is_some_and(|first| matches!(first, b'#' | b':'));

@@ -111,7 +111,8 @@ impl<'data> Parser<'data> {
 
     fn trace_line(&mut self) -> Result<Line<'data>> {
         self.lines.next_line().ok_or_else(|| {
-            let error = Error::new(ErrorKind::EndOfFile).with_hint("the file ends inside the temporal traces");
+            let error = Error::new(ErrorKind::EndOfFile)
+                .with_hint("record or copy the profile again; the file ends inside the temporal traces");
             self.at_end(error)
         })
     }
@@ -151,7 +152,7 @@ impl<'data> Parser<'data> {
                     .ok_or_else(|| self.at(line, Error::malformed("a % without two hexadecimal digits after it")))?;
             }
             LineKind::Plain => item.name.extend_from_slice(line.text),
-            _ => return Err(self.at(line, Error::malformed("a name is expected here"))),
+            _ => return Err(self.at(line, Error::malformed("expected a name"))),
         }
         let line = self.line("FuncHash")?;
         item.record.func_hash = parse_any_radix(line.text).ok_or_else(|| {
@@ -200,7 +201,7 @@ impl<'data> Parser<'data> {
         let size = trim(&line.text[1..]);
         let size = parse_any_radix(size).ok_or_else(|| {
             let llvm = "number of bitmap bytes is not a valid integer";
-            let hint = "a function name that begins with $ needs a line $0 before it";
+            let hint = "write a line $0 before a function name that begins with $";
             self.not_a_number(line, "number of bitmap bytes", size).with_llvm_detail(llvm).with_hint(hint)
         })?;
         // LLVM counts these lines in 8 bits and never arrives at more.
@@ -220,14 +221,14 @@ impl<'data> Parser<'data> {
         let Some((line, kinds)) = next.and_then(|line| Some((line, parse_u32(line.text)?))) else { return Ok(()) };
         self.lines.next_line();
         if kinds == 0 || kinds as usize > ValueKind::COUNT {
-            let detail = format!("{kinds} value kinds, 1 to {} are possible", ValueKind::COUNT);
+            let detail = format!("{kinds} value kinds, expected 1 to {}", ValueKind::COUNT);
             let error = Error::malformed(detail).with_llvm_detail("number of value kinds is invalid");
             return Err(self.at(line, error));
         }
         for _ in 0..kinds {
             let (line, number) = self.value_number("value kind")?;
             let Some(kind) = ValueKind::from_number(number) else {
-                let detail = format!("value kind {number}, kinds are 0 to {}", ValueKind::COUNT - 1);
+                let detail = format!("value kind {number}, expected 0 to {}", ValueKind::COUNT - 1);
                 return Err(self.at(line, Error::malformed(detail).with_llvm_detail("value kind is invalid")));
             };
             let (_, sites) = self.value_number("number of value sites")?;
@@ -258,7 +259,7 @@ impl<'data> Parser<'data> {
                 line = self.any_line("value")?;
             }
             if line.kind != LineKind::Plain {
-                return Err(self.at(line, Error::malformed("a value is expected here")));
+                return Err(self.at(line, Error::malformed("expected a value")));
             }
             let colon = line.text.iter().rposition(|byte| *byte == b':').unwrap_or(line.text.len());
             let (value, count) = line.text.split_at(colon);
@@ -294,7 +295,7 @@ impl<'data> Parser<'data> {
     fn line(&mut self, what: &'static str) -> Result<Line<'data>> {
         let line = self.any_line(what)?;
         if line.kind != LineKind::Plain {
-            return Err(self.at(line, Error::malformed(format!("{what} is expected here"))));
+            return Err(self.at(line, Error::malformed(format!("expected {what}"))));
         }
         Ok(line)
     }
@@ -318,7 +319,7 @@ impl<'data> Parser<'data> {
 
     fn not_a_number(&self, line: Line<'data>, what: &'static str, found: &[u8]) -> Error {
         let shown = &found[..found.len().min(60)];
-        self.at(line, Error::malformed(format!("{what} is not a number it can be: {}", shown.escape_ascii())))
+        self.at(line, Error::malformed(format!("invalid {what}: {}", shown.escape_ascii())))
     }
 }
 
@@ -334,8 +335,7 @@ pub(super) fn trim(text: &[u8]) -> &[u8] {
     &text[start..end]
 }
 
-/// Some records of a file, and the error behind them if there is one. Its
-/// memory is used again.
+/// A few records of a file, and the error after them, if there is one. Its memory is reused.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     /// Those from `len` on are spare.
@@ -442,11 +442,9 @@ impl Batch {
     }
 }
 
-/// What speaks for an instrumentation profile in text: a key word, or a name
-/// with two numbers below it, its hash and how many counters it has.
-///
-/// Against it speaks anything else in the place of a number: the lines of a
-/// sample profile, a source file, prose.
+/// Detects an instrumentation profile in text: a keyword, or a name followed by two numbers, its hash and the number of
+/// counters. Other text instead of a number means that it is not a profile: lines of a sample profile, a source file,
+/// prose.
 pub(crate) fn evidence(head: &Head<'_>) -> Option<Confidence> {
     if !head.begins_as_text() {
         return None;

@@ -396,7 +396,7 @@ mod tests {
         (said(here), ahead)
     }
 
-    /// Of a file of which so many bytes are read at a time.
+    /// Reads a file through a window of `chunk` bytes.
     fn through_a_window(text: &[u8], chunk: usize, compat: Compat, taken_over: u8) -> String {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
@@ -478,7 +478,7 @@ mod tests {
         assert!(reader.next_record().unwrap().is_some());
         file.as_file().set_len(text.len() as u64 / 2).unwrap();
         let seen = read(&mut reader, 0);
-        assert!(seen.contains("changed while it was read"), "{seen}");
+        assert!(seen.contains("changed during the read"), "{seen}");
         assert!(reader.next_record().unwrap().is_none());
     }
 
@@ -490,7 +490,7 @@ mod tests {
         assert_eq!(here, ahead);
         let hidden = (0..600).filter(|index| index % 7 == 3).count();
         assert_eq!(here.matches("FunctionRecord").count(), 600 - hidden);
-        assert!(here.contains("counter is not a number it can be: x"), "{here}");
+        assert!(here.contains("invalid counter: x"), "{here}");
     }
 
     #[test]

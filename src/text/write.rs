@@ -35,8 +35,7 @@ pub fn write(profile: &Profile, options: &TextOptions<'_>) -> Written {
     Written { bytes, stopped }
 }
 
-/// As [`write()`], block by block as the text is made; returns
-/// [`Written::stopped`].
+/// Like [`write()`], but writes block by block; returns [`Written::stopped`].
 ///
 /// # Errors
 ///

@@ -62,19 +62,19 @@ where
 /// Work that runs on a thread if one is available, and otherwise when its result is requested.
 pub(crate) enum Task<'scope, T, F> {
     Started(ScopedJoinHandle<'scope, T>),
-    Kept(F),
+    Deferred(F),
 }
 
 impl<'scope, T: Send + 'scope, F: FnOnce() -> T + Send + 'scope> Task<'scope, T, F> {
     pub(crate) fn start(scope: &'scope Scope<'scope, '_>, work: F) -> Self {
-        start(scope, work).map_or_else(Self::Kept, Self::Started)
+        start(scope, work).map_or_else(Self::Deferred, Self::Started)
     }
 
     /// Returns the result; resumes the panic of a thread that panicked.
     pub(crate) fn finish(self) -> T {
         match self {
             Self::Started(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Self::Kept(work) => work(),
+            Self::Deferred(work) => work(),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Keeps the order of the house: which module may use which (see `src/lib.rs`), that no files of a module use each
 //! other in a circle, and that the program takes from the library only what others may take.
 
+mod fixtures;
 mod graph;
-mod made_up;
 mod public_api;
 mod rules;
 mod sources;
@@ -195,10 +195,10 @@ fn the_program_takes_the_public_interface_only() {
     assert_none(&rules::faults_of_program(&program(), &library(), "profbridge", PROGRAM_USES));
 }
 
-/// The interface as it was when somebody last looked at it.
+/// The interface at the last review.
 const LISTED_INTERFACE: &str = "docs/public-api.txt";
 
-/// With `PROFBRIDGE_RENEW=1` in the environment the listing is written anew.
+/// With `PROFBRIDGE_RENEW=1` in the environment the listing is written again.
 #[test]
 fn the_public_interface_is_the_one_that_is_listed() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(LISTED_INTERFACE);

@@ -1,6 +1,6 @@
 //! The book (docs/, README.md): its commands print the output in the pages, and its links have targets.
 //!
-//! | block | what becomes of it |
+//! | block | treatment |
 //! |---|---|
 //! | `console` | each command after `$ ` (further lines after `> `) is run, in one folder for the page; what it prints is compared |
 //! | `sh` | is not run; the program accepts the command lines of its own in it |
@@ -58,6 +58,12 @@ fn links_lead_somewhere() {
 #[test]
 fn pages_use_the_terms_of_the_style_page() {
     let faults = wording::faults();
+    assert!(faults.is_empty(), "see docs/style.md\n{}", faults.join("\n"));
+}
+
+#[test]
+fn the_source_uses_the_terms_of_the_style_page() {
+    let faults = wording::faults_of_source();
     assert!(faults.is_empty(), "see docs/style.md\n{}", faults.join("\n"));
 }
 

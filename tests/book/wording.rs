@@ -1,11 +1,19 @@
-//! Words that pages do not use; docs/style.md has the terms to use instead.
+//! Words that pages and the source do not use; docs/style.md has the terms to use instead.
 
 use crate::links::{FURTHER, prose};
 use crate::pages::Page;
 use regex::Regex;
+use std::path::{Path, PathBuf};
 
 /// Private or translated words, outside of code.
 const REPLACED: &str = r"(?i)\b(whom|whoever|nobody|somebody|anew|dumps?|mend(s|ed)?|rubbish|told|stands?|stood|foretold|pass(es|ed)? over|so (many|much)|all the same|by chance|for the sake of|in silence|as (it|they) came|wrong use|what becomes of|is said|folders?|pictures?)\b";
+
+/// The words of these that no comment and no string of the source has.
+const REPLACED_IN_SOURCE: &str = r"(?i)\b(whom|whoever|nobody|somebody|anew|mend(s|ed)?|told|stood|foretold|pass(es|ed)? over|so (many|much)|all the same|by chance|for the sake of|in silence|as (it|they) came|wrong use|what becomes of|is said)\b";
+
+/// A comment, a string, or a character of Rust; a comment or a string of Python.
+const RUST: &str = r#"//[^\n]*|"(?:[^"\\]|\\(?s:.))*"|'(?:[^'\\\n]|\\.)'"#;
+const PYTHON: &str = r##"(?s)""".*?"""|(?-s:#.*)|"(?:[^"\\\n]|\\.)*""##;
 
 /// Lines of pages with such a word.
 pub fn faults() -> Vec<String> {
@@ -20,4 +28,44 @@ pub fn faults() -> Vec<String> {
         }
     }
     faults
+}
+
+/// Comments and strings of the source with such a word.
+pub fn faults_of_source() -> Vec<String> {
+    let replaced = Regex::new(REPLACED_IN_SOURCE).expect("a pattern");
+    let [rust, python] = [RUST, PYTHON].map(|pattern| Regex::new(pattern).expect("a pattern"));
+    let mut faults = Vec::new();
+    for path in ["src", "tests", "benches", "examples", "fuzz", "python"].iter().flat_map(|folder| files(folder)) {
+        // This file has the words.
+        if path.ends_with("tests/book/wording.rs") {
+            continue;
+        }
+        let parts = if path.extension().is_some_and(|extension| extension == "rs") { &rust } else { &python };
+        let text = std::fs::read_to_string(&path).expect("the file is readable");
+        for part in parts.find_iter(&text) {
+            let words = replaced.find_iter(part.as_str()).map(|found| found.as_str());
+            faults.extend(words.map(|word| format!("{}: `{word}` in: {}", path.display(), part.as_str())));
+        }
+    }
+    faults
+}
+
+/// The files of Rust and Python below a directory of the repository.
+fn files(directory: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut left = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(directory)];
+    while let Some(directory) = left.pop() {
+        for entry in std::fs::read_dir(directory).expect("the directory is readable") {
+            let path = entry.expect("an entry").path();
+            let is_skipped =
+                |name: &str| matches!(name, "target" | "corpus" | "artifacts" | "coverage") || name.starts_with('.');
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() && !is_skipped(&name) {
+                left.push(path);
+            } else if matches!(path.extension().and_then(|extension| extension.to_str()), Some("rs" | "py" | "pyi")) {
+                files.push(path);
+            }
+        }
+    }
+    files
 }

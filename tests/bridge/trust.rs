@@ -1,4 +1,4 @@
-//! What happens when somebody changed the sections and not the extension.
+//! Documents whose sections were changed, but not the extension.
 
 use super::helpers::{j, l, parse, text_of};
 use profbridge::bridge::{ToLlvmOptions, Trust, to_llvm};
@@ -30,17 +30,17 @@ fn refusal(text: &[u8]) -> String {
 #[test]
 fn a_changed_count_is_found_and_its_context_named() {
     let error = refusal(&changed(r#""records":[10]"#, r#""records":[11]"#));
-    assert!(error.contains("callCountProfiles at <global>#main()?:0 says 11, the extension 10"), "{error}");
+    assert!(error.contains("callCountProfiles at <global>#main()?:0 has 11, the extension has 10"), "{error}");
     let error = refusal(&changed(r#""records":[2,6]"#, r#""records":[2,60]"#));
-    assert!(error.contains("virtualInvokeProfiles at <global>#main()?:0 says (60), the extension (6)"), "{error}");
+    assert!(error.contains("virtualInvokeProfiles at <global>#main()?:0 has (60), the extension has (6)"), "{error}");
     let error = refusal(&changed(r#"{"ctx":"0:0","records":[3]},"#, ""));
-    assert!(error.contains("callCountProfiles at <global>#f()?:0 says nothing, the extension 3"), "{error}");
+    assert!(error.contains("callCountProfiles at <global>#f()?:0 has nothing, the extension has 3"), "{error}");
     let error = refusal(&changed(
         r#""virtualInvokeMethodProfiles":[{"ctx":"1:0","records":[0,3]}]"#,
         r#""virtualInvokeMethodProfiles":[{"ctx":"1:0","records":[1,3]}]"#,
     ));
     assert!(
-        error.contains("virtualInvokeMethodProfiles at <global>#main()?:0 says (3), the extension the same numbers"),
+        error.contains("virtualInvokeMethodProfiles at <global>#main()?:0 has (3), the extension has the same counts"),
         "{error}"
     );
 }
@@ -99,5 +99,5 @@ fn a_tool_that_dropped_the_unknown_section_did_not_contradict() {
 #[test]
 fn a_damaged_extension_has_a_location() {
     let error = refusal(&changed(r#""hash":7"#, r#""hash":-7"#));
-    assert!(error.starts_with("iprof, section llvm: malformed: the extension cannot be read"), "{error}");
+    assert!(error.starts_with("iprof, section llvm: malformed: cannot read the extension"), "{error}");
 }

@@ -64,7 +64,12 @@ fn an_unsupported_version_is_refused_with_the_known_ones() {
     assert_refused_and_old_result_untouched("bad/unsupported-version.profdata", &["version 99"]);
     assert_refused_and_old_result_untouched(
         "bad/version-15.profdata",
-        &["version 15", "versions 1 to 14 are known", "LLVM 23 writes 14", "hint: written by a release after LLVM 23"],
+        &[
+            "version 15",
+            "supported versions are 1 to 14",
+            "LLVM 23 writes 14",
+            "hint: the profile was written by a release after LLVM 23",
+        ],
     );
 }
 

@@ -1,4 +1,4 @@
-//! Standard output that nobody reads, or that has no room: exit codes and reasons stay.
+//! Standard output that is closed or full: exit codes and reasons stay.
 
 use crate::program::{Finished, Folder, testdata};
 use std::fs::{self, File};
@@ -142,7 +142,7 @@ fn a_report_whose_reader_leaves_after_the_first_line_keeps_the_exit_code() {
 }
 
 #[test]
-fn a_standard_error_that_nobody_reads_does_not_change_the_exit_code() {
+fn a_closed_standard_error_does_not_change_the_exit_code() {
     let folder = folder();
     for (code, line) in [
         (0, "merge -o out.profdata a.proftext"),

@@ -155,7 +155,7 @@ fn folder_of_profiles() -> Folder {
 }
 
 #[test]
-fn outputs_are_compressed_as_their_names_say() {
+fn file_extensions_select_the_compression_of_outputs() {
     let tools = [("gz", Compression::Gzip), ("zst", Compression::Zstd)];
     for (command, output) in OUTPUTS {
         let folder = folder_of_profiles();

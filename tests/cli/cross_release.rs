@@ -48,7 +48,7 @@ fn a_local_function_has_the_sum_under_the_name_that_the_reader_computes() {
         let finished =
             folder.run(&["merge", "old.proftext", "new.proftext", "--text", "-o", "x.proftext", "--for", release]);
         assert_done(&finished);
-        assert!(finished.stderr.contains("1 local function stood under two names"), "{}", finished.stderr);
+        assert!(finished.stderr.contains("1 local function had two names"), "{}", finished.stderr);
         counts(&folder, "x.proftext")
     };
     assert_eq!(merge("llvm-17"), rows(&[("a.c:local", 11), ("a.c:new", 8), ("a.c:old", 7), ("main", 2)]));
@@ -85,7 +85,7 @@ fn unusable_records_are_reported_and_errors_when_strict() {
     let arguments = ["merge", "new.proftext", "-o", "x.profdata", "--for", "llvm-16"];
     let finished = folder.run(&arguments);
     assert_done(&finished);
-    let words = "1 function has a hash as LLVM 22 and later compute it (75.00 % of all counts): large";
+    let words = "1 function has a hash of LLVM 22 or later (75.00 % of all counts): large";
     assert!(finished.stderr.contains(words), "{}", finished.stderr);
     std::fs::remove_file(folder.path("x.profdata")).expect("it is there");
     folder.run(&[&arguments[..], &["--strict"]].concat()).assert_refused(1, &["LLVM 16", words]);
@@ -106,7 +106,7 @@ fn hashes_of_both_versions_are_merged_only_on_request() {
     };
     let (kept, said) = merge(&["--for", "llvm-22"]);
     assert_eq!(kept, rows(&[("large", 6), ("large", 5)]));
-    assert!(said.contains("1 function stands twice") && said.contains("--hashes=reader"), "{said}");
+    assert!(said.contains("1 function has two records") && said.contains("--hashes=reader"), "{said}");
     for release in ["llvm-16", "llvm-22", "llvm-23"] {
         let (united, said) = merge(&["--for", release, "--hashes=reader"]);
         assert_eq!(united, rows(&[("large", 11)]), "{release}");
@@ -147,7 +147,7 @@ fn text_keeps_the_release_of_names() {
     assert_eq!(counts(&folder, "old.proftext"), expected);
     assert_done(&folder.run(&["convert", "old.proftext", "-o", "again.proftext", "--for", "llvm-14"]));
     assert_eq!(counts(&folder, "again.proftext"), expected);
-    // Where no name is in doubt nothing is said.
+    // There is no message if all names are clear.
     let plain = both_releases().run(&["convert", "new.proftext", "-o", "-", "--to", "text", "--for", "llvm-16"]);
     assert!(!String::from_utf8_lossy(&plain.stdout).contains("#!"));
 }

@@ -90,7 +90,7 @@ fn a_compiler_with_an_incompatible_llvm_profdata_is_named() {
 fn doctor_proposes_a_link_if_llvm_profdata_is_missing() {
     let folder = tools(&[("clang", CLANG_19)]);
     assert_eq!(advice(&report(&folder, &[])), ["no-llvm-profdata"]);
-    assert_eq!(advice(&report(&tools(&[]), &[])), [""; 0], "nobody is there who would search");
+    assert_eq!(advice(&report(&tools(&[]), &[])), [""; 0], "there is no compiler that searches");
 }
 
 #[test]
@@ -116,13 +116,13 @@ fn meaningless_variables_are_reported() {
 fn a_tool_that_fails_is_listed_with_the_reason() {
     let folder = tools(&[("clang", "exit 3"), ("go", "echo hello"), ("java", "exec 1>&- 2>&-")]);
     let found = report(&folder, &[]);
-    for (name, reason) in [("clang", "exit status: 3"), ("go", "nothing"), ("java", "nothing")] {
+    for (name, reason) in [("clang", "exit status: 3"), ("go", "prints no version"), ("java", "prints no version")] {
         let error = tool(&found, name)["error"].as_str().expect("a reason");
         assert!(error.contains(reason), "{name}: {error}");
     }
 }
 
-/// The prefix of a name is told from the release's own program, and old ones
+/// The prefix of a name is distinguished from the release's own program, and old ones
 /// that know `--version` behind a command only are asked again.
 #[test]
 fn an_old_llvm_profdata_is_asked_in_its_own_way() {

@@ -85,7 +85,7 @@ const OTHER_FILES: [(&str, &str, &str); 7] = [
 ];
 
 #[test]
-fn every_command_says_the_same_of_a_file_that_it_cannot_read() {
+fn every_command_prints_the_same_error_for_an_unreadable_file() {
     let folder = folder(&[("good.proftext", INSTR)]);
     for (name, content, words) in OTHER_FILES {
         std::fs::write(folder.path(name), content).expect("written");

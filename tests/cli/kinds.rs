@@ -45,7 +45,7 @@ fn refused(folder: &Folder, line: &str, [input, first]: [(&str, &str); 2]) {
     let error = finished.stderr.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
     let wanted = format!("{}: its kind ({}) differs from that of {} ({})", input.0, input.1, first.0, first.1);
     assert_eq!(error, format!("error: {wanted}"), "{line}: {}", finished.stderr);
-    assert!(finished.stderr.contains("hint: merge inputs of one kind at a time"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("hint: merge each kind separately"), "{}", finished.stderr);
     assert_eq!(folder.names(), before, "{line}");
 }
 

@@ -17,14 +17,13 @@ fn every_command_has_a_page_with_the_usual_sections() {
     let (folder, names) = pages();
     let help = folder.run(&["--help"]);
     let help = String::from_utf8_lossy(&help.stdout).into_owned();
-    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // What does not fit a line goes on below, further in.
-    let names_of = |line: &'_ str| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')).map(str::to_string);
-    let commands: Vec<String> = commands.filter_map(names_of).collect();
-    let commands = commands.iter().filter_map(|line| line.split_whitespace().next());
+    // Each group of commands is indented below its purpose.
+    let groups = help.split("\n\n").skip_while(|group| !group.starts_with("Create profiles:"));
+    let groups = groups.take_while(|group| !group.starts_with("Options:"));
+    let commands = groups.flat_map(|group| group.lines().skip(1)).filter_map(|line| line.split_whitespace().next());
     let commands: Vec<&str> = commands.collect();
     assert!(commands.len() > 10, "{help}");
-    for command in commands.into_iter().filter(|command| *command != "help") {
+    for command in commands {
         assert!(names.contains(&format!("profbridge-{command}.1")), "no page of {command}");
     }
     for name in ["profbridge.1", "profbridge-llvm-profdata.1"] {

@@ -38,7 +38,7 @@ fn document(folder: &Folder, line: &str, code: i32) -> Value {
 }
 
 #[test]
-fn message_document_and_gates_count_what_is_written() {
+fn message_document_and_thresholds_count_the_output() {
     let folder = folder();
     for (line, functions) in [
         ("run.profraw -o x.profdata", 9),
@@ -118,11 +118,11 @@ fn a_filter_that_has_no_meaning_for_the_output_is_refused() {
     let folder = folder();
     let before = folder.names();
     for (line, refused) in [
-        ("memory.profdata -o x.profdata --function keep", "--function is not for a memory profile"),
-        ("memory.yaml run.profraw -o x.profdata --no-function keep", "--no-function is not for a memory profile"),
-        ("memory.yaml -o y.yaml --function keep", "--function is not for a memory profile"),
-        ("memory.yaml -o x.profdata --partial --function keep", "--function is not for a memory profile"),
-        ("a.iprof memory.yaml -o x.profdata --function keep", "--function is not for a memory profile"),
+        ("memory.profdata -o x.profdata --function keep", "--function is not for memory profiles"),
+        ("memory.yaml run.profraw -o x.profdata --no-function keep", "--no-function is not for memory profiles"),
+        ("memory.yaml -o y.yaml --function keep", "--function is not for memory profiles"),
+        ("memory.yaml -o x.profdata --partial --function keep", "--function is not for memory profiles"),
+        ("a.iprof memory.yaml -o x.profdata --function keep", "--function is not for memory profiles"),
         ("run.profraw -o x.iprof --function main", "--function is for LLVM profiles"),
         ("run.profraw -o x.iprof --sparse", "--sparse is for LLVM profiles"),
     ] {

@@ -65,7 +65,7 @@ const COMMANDS: [&str; 17] = [
 ];
 
 #[test]
-fn every_command_writes_to_an_open_descriptor_between_what_others_write() {
+fn writing_to_an_open_descriptor_preserves_other_output() {
     let folder = folder();
     for command in COMMANDS {
         let plain = shell(&folder, &format!("rm -f plain; $p {command} -o plain"));
@@ -91,7 +91,7 @@ fn every_command_writes_to_an_open_descriptor_between_what_others_write() {
 }
 
 #[test]
-fn a_file_behind_standard_output_keeps_what_it_holds() {
+fn redirected_standard_output_appends_to_the_file() {
     let folder = folder();
     symlink("/dev/stdout", folder.path("link")).expect("a link");
     for output in ["/dev/stdout", "/dev/fd/1", "link"] {
@@ -167,12 +167,12 @@ fn a_descriptor_that_is_not_open_is_named() {
 }
 
 #[test]
-fn what_cannot_be_read_again_is_not_shown_and_no_document_follows_a_profile() {
+fn show_and_json_require_an_output_file() {
     let folder = folder();
     for option in ["--json", "--show"] {
         let finished = shell(&folder, &format!("$p merge a.proftext -o /dev/stdout {option}"));
         assert_eq!(finished.code, Some(2), "{}", finished.stderr);
-        assert!(finished.stderr.contains("standard output takes the profile"), "{}", finished.stderr);
+        assert!(finished.stderr.contains("standard output is already used"), "{}", finished.stderr);
     }
     shell(&folder, "mkfifo pipe; $p merge a.proftext -o pipe --show").assert_refused(2, &["pipe: ", "--show"]);
 }

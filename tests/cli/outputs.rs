@@ -54,7 +54,7 @@ fn flame_graphs_reject_other_extensions() {
     for name in ["x.png", "x.PDF", "x.jpeg"] {
         for command in ["flamegraph", "report"] {
             let finished = folder.run(&[command, "c", "-o", name]);
-            finished.assert_refused(2, &["is written", ".svg"]);
+            finished.assert_refused(2, &["cannot write", ".svg"]);
         }
     }
     for width in ["nan", "inf", "wide"] {
@@ -62,7 +62,9 @@ fn flame_graphs_reject_other_extensions() {
     }
     fs::write(folder.path("a.proftext"), ":ir\nmain\n1\n1\n5\n").unwrap();
     for name in ["c", "a.proftext"] {
-        folder.run(&["repair", name, "-o", "x.iprof"]).assert_refused(1, &["only iprof files are repaired"]);
+        folder
+            .run(&["repair", name, "-o", "x.iprof"])
+            .assert_refused(1, &["use `profbridge merge --failure-mode=warn --salvage`"]);
     }
     // A document is all that standard output holds.
     let both = folder.run(&["merge", "a.proftext", "-o", "x.profdata", "--show", "--json"]);
@@ -115,7 +117,7 @@ fn unknown_extension_selects_the_family_default() {
     assert!(written(&folder, "merge a.proftext -o x.data --to text", "x.data").starts_with(b"# IR"));
     assert!(written(&folder, "merge f.iprof -o y", "y").starts_with(b"{"));
     assert!(written(&folder, "merge c.collapsed -o z", "z").starts_with(b"a;b 1"));
-    refused(&folder, "convert a.proftext -o new.data", &["does not tell", "--to"]);
+    refused(&folder, "convert a.proftext -o new.data", &["unknown output format", "--to"]);
 }
 
 #[test]
@@ -123,15 +125,15 @@ fn a_name_and_an_option_that_contradict_each_other_are_refused() {
     let folder = folder();
     for command in ["merge", "convert"] {
         let say = |line: &str| format!("{command} {line}");
-        let both = ["--to text", ".profdata", "name the output .proftext, or leave --to text out"];
+        let both = ["--to text", ".profdata", "name the output .proftext, or omit --to text"];
         refused(&folder, &say("a.proftext --to text -o x.profdata"), &both);
         refused(&folder, &say("a.proftext --to indexed -o x.proftext.gz"), &["--to indexed"]);
         refused(&folder, &say("a.proftext --to llvm -o x.iprof"), &["--to llvm", ".profdata"]);
         refused(&folder, &say("s.afdo --sample-format text -o x.profdata"), &["--sample-format", ".proftext"]);
-        refused(&folder, &say("s.afdo --sample-format text --to indexed -o x"), &["leave one of them out"]);
+        refused(&folder, &say("s.afdo --sample-format text --to indexed -o x"), &["omit one of them"]);
     }
     refused(&folder, "merge a.proftext --text -o x.profdata", &["--text", "name the output .proftext"]);
-    refused(&folder, "merge a.proftext --text --to raw -o x", &["--to raw", "--text", "leave one of them out"]);
+    refused(&folder, "merge a.proftext --text --to raw -o x", &["--to raw", "--text", "omit one of them"]);
     refused(&folder, "merge a.proftext --partial -o x.proftext", &["--partial"]);
 }
 
@@ -140,22 +142,22 @@ fn impossible_conversions_are_errors() {
     let folder = folder();
     for command in ["merge", "convert"] {
         for (line, words) in [
-            ("a.proftext -o x.json", &["only an iprof is JSON", ".iprof"][..]),
+            ("a.proftext -o x.json", &["only iprof profiles can be written as JSON", ".iprof"][..]),
             ("a.proftext -o x.afdo", &["sample profile"]),
             ("a.proftext -o x.memprofyaml", &["no memory profile"]),
-            ("a.proftext -o x.jfr", &["recordings are read, not written"]),
+            ("a.proftext -o x.jfr", &["cannot write JFR recordings"]),
             ("a.proftext -o x.svg", &["profbridge flamegraph"]),
             ("a.proftext -o x.html", &["profbridge report"]),
-            ("s.afdo -o x.iprof", &["LLVM sample profiles do not become an iprof"]),
-            ("s.afdo -o x.collapsed", &["LLVM sample profiles do not become collapsed stacks"]),
-            ("c.collapsed -o x.profdata", &["sampled stacks do not become", ".collapsed, .pprof or .iprof"]),
-            ("c.collapsed -o x.proftext", &["sampled stacks do not become"]),
+            ("s.afdo -o x.iprof", &["LLVM sample profiles cannot be written as an iprof"]),
+            ("s.afdo -o x.collapsed", &["LLVM sample profiles cannot be written as collapsed stacks"]),
+            ("c.collapsed -o x.profdata", &["sampled stacks cannot be written as", ".collapsed, .pprof or .iprof"]),
+            ("c.collapsed -o x.proftext", &["sampled stacks cannot be written as"]),
         ] {
             refused(&folder, &format!("{command} {line}"), words);
         }
     }
-    refused(&folder, "merge a.proftext -o x.collapsed", &["do not become collapsed stacks"]);
-    refused(&folder, "flamegraph c.collapsed -o x.proftext", &["a picture is not", ".svg or .html"]);
+    refused(&folder, "merge a.proftext -o x.collapsed", &["cannot be written as collapsed stacks"]);
+    refused(&folder, "flamegraph c.collapsed -o x.proftext", &["a flame graph cannot be written as", ".svg or .html"]);
 }
 
 #[test]
@@ -177,13 +179,13 @@ fn an_input_is_not_replaced_by_another_format() {
     for name in ["in.data", "in.profraw"] {
         fs::write(folder.path(name), &raw).expect("written");
     }
-    refused(&folder, "merge in.data -o in.data", &["the output is an input", "--force"]);
+    refused(&folder, "merge in.data -o in.data", &["the output is also an input", "--force"]);
     refused(&folder, "merge a.proftext in.data -o ./in.data", &["LLVM raw profile", "--force"]);
     refused(&folder, "convert in.data --to text -o in.data", &["--force"]);
-    refused(&folder, "show in.data -o in.data", &["the output is an input"]);
-    refused(&folder, "order in.data -o in.data", &["the output is an input"]);
-    refused(&folder, "overlap in.data a.proftext -o in.data", &["the output is an input"]);
-    refused(&folder, "flamegraph c.collapsed -o c.collapsed", &["the output is an input"]);
+    refused(&folder, "show in.data -o in.data", &["the output is also an input"]);
+    refused(&folder, "order in.data -o in.data", &["the output is also an input"]);
+    refused(&folder, "overlap in.data a.proftext -o in.data", &["the output is also an input"]);
+    refused(&folder, "flamegraph c.collapsed -o c.collapsed", &["the output is also an input"]);
     assert_eq!(fs::read(folder.path("in.data")).expect("read"), raw);
     // The same format replaces itself, as sums that are carried on do.
     assert!(written(&folder, "merge in.profraw -o in.profraw", "in.profraw").starts_with(b"\x81rforpl\xff"));
@@ -277,8 +279,8 @@ fn an_earlier_output_and_an_empty_file_are_replaced() {
         "merge c.collapsed --to pprof -o z",
         "merge c.collapsed --partial -o z",
         "merge c.collapsed --partial --to pprof -o z",
-        "merge c.collapsed --thread nobody --allow-empty --to pprof -o z",
-        "merge c.collapsed --thread nobody --allow-empty -o z",
+        "merge c.collapsed --thread missing --allow-empty --to pprof -o z",
+        "merge c.collapsed --thread missing --allow-empty -o z",
         "merge f.iprof -o i",
         "merge f.iprof --partial -o i",
         "convert f.iprof --only nowhere --allow-empty --to iprof -o i",

@@ -81,7 +81,7 @@ fn lists_are_shortened_and_filtered_alike_in_every_command() {
     assert!(std::fs::read_to_string(folder.path("c.html")).unwrap().contains("more rows are not shown"));
 }
 
-/// A number and its noun agree, wherever one is said: `1 function` and `2 functions`.
+/// A number and its noun agree, in all messages: `1 function` and `2 functions`.
 #[test]
 fn counts_of_one_use_the_singular() {
     let folder = Folder::new();
@@ -185,7 +185,7 @@ fn words_that_are_not_known_get_a_suggestion() {
         ("merge a.proftext --sprase", "--sparse"),
         ("show a.proftext --sparse", "--sparse is an option of `profbridge merge`, `profbridge convert`"),
         ("merge a.proftext --to txt -o x", "text"),
-        ("merge a.proftext --for lvm-14 -o x", "did you mean llvm-14?"),
+        ("merge a.proftext --for lvm-14 -o x", "use llvm-14"),
         ("show a.proftext --all-function", "--all-functions"),
         ("diff a.proftext a.proftext --tpon 3", "--topn"),
         ("flamegraph a.proftext --evnts all -o x.svg", "--events"),

@@ -1,6 +1,6 @@
 //! Cargo's coverage tools, run for real on a small crate.
 
-use super::desk::{Desk, Tool, available, find};
+use super::workspace::{Desk, Tool, available, find};
 use std::path::Path;
 use std::process::Command;
 

@@ -1,6 +1,6 @@
 //! The command lines of clients, as they build them.
 
-use super::desk::{Desk, Tool, available};
+use super::workspace::{Desk, Tool, available};
 
 const GENUINE: &[&str] = &["llvm-profdata-22"];
 

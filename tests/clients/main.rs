@@ -8,6 +8,6 @@
 #![cfg(unix)]
 
 mod cargo;
-mod desk;
 mod lines;
 mod older;
+mod workspace;

@@ -2,7 +2,7 @@
 //! such a compiler, merged by the command line of each client, read by the
 //! compiler and the coverage tool of the same release.
 
-use super::desk::{available, find};
+use super::workspace::{available, find};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -192,7 +192,7 @@ fn flags_and_environment_choose_the_reader_of_a_mixture() {
     for release in RELEASES {
         let Some(bench) = Bench::of("flags_and_environment_choose", release) else { continue };
         bench.train("clang -fprofile-instr-generate -fcoverage-mapping conditions.c -o program", ["3", "1"]);
-        // A partial result that somebody's newer tool has written.
+        // A partial result of a newer tool.
         bench.run("profbridge merge raw/1.profraw -o raw/newer.profdata --for llvm-22", None);
         std::fs::write(bench.path("list"), "raw/0.profraw\nraw/newer.profdata\n").expect("file can be written");
         let report = |profile: &str| format!("llvm-cov export -format=lcov -instr-profile={profile} program");
@@ -208,7 +208,7 @@ fn flags_and_environment_choose_the_reader_of_a_mixture() {
             bench.run(&call, target);
             assert!(bench.run(&report("words.profdata"), None) == expected, "{call}");
         }
-        // Nobody says for whom: the newest input decides. The hashes in it may ask for version 12, which 19 reads.
+        // No target is given: the newest input determines it. The hashes in it may ask for version 12, which 19 reads.
         bench.run(&format!("profbridge {line}"), None);
         let read = bench.shell(&report("words.profdata"), None).status.success();
         assert!(release == 19 || !read, "LLVM {release} reads a newer version than its own");

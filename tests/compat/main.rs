@@ -1,4 +1,4 @@
-//! Called as llvm-profdata, the program cannot be told from it.
+//! In llvm-profdata mode, the program behaves like llvm-profdata.
 //!
 //! [`genuine`] runs both over the same command lines and compares standard
 //! output, standard error, exit status and the file written; it skips loudly

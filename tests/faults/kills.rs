@@ -1,4 +1,4 @@
-//! Killed at many moments, or after so many bytes: the output is the old one or the new one.
+//! Killed at many moments, or after a number of bytes: the output is the old one or the new one.
 
 use super::program::{Finished, command, indexed_bytes, large_profile, names_in, profile, run, run_after};
 use std::fs;
@@ -170,11 +170,7 @@ fn temporary_files_of_a_killed_run_are_removed_and_reported() {
     fs::write(&left, "half").unwrap();
     let finished = run(arguments());
     finished.assert_done();
-    assert!(
-        finished.stderr.contains(".profbridge-a1B2c3: removed, a run that was killed left it"),
-        "{}",
-        finished.stderr
-    );
+    assert!(finished.stderr.contains("removed .profbridge-a1B2c3, left behind by a killed run"), "{}", finished.stderr);
     assert_eq!(names_in(scene.folder.path()), ["in", "out"]);
     // The genuine tool has no words for that.
     fs::write(&left, "half").unwrap();

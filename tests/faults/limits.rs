@@ -32,7 +32,7 @@ fn raw_with_names(names: &[u8]) -> Vec<u8> {
     sink.into_bytes()
 }
 
-/// A chunk whose stream inflates to `len` bytes, all the same.
+/// A chunk whose stream inflates to `len` equal bytes.
 fn chunk_of(byte: u8, len: usize) -> Vec<u8> {
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
     let block = vec![byte; 1 << 20];
@@ -95,7 +95,7 @@ fn many_small_bombs_are_one_bomb() {
     run_in_little_space(&limits, &path).assert_refused(&["the limit is 20000000"]);
 }
 
-/// Writes so many MiB of blanks.
+/// Writes blanks of a size in MiB.
 fn write_blanks(mebibytes: usize, out: &mut dyn Write) -> io::Result<()> {
     let block = vec![b' '; 1 << 20];
     (0..mebibytes).try_for_each(|_| out.write_all(&block))
@@ -304,7 +304,7 @@ fn memory_stays_in_proportion_to_the_input() {
     run_after(&format!("ulimit -v {kilobytes}"), merge).assert_done();
 }
 
-/// So many things of one kind are gone through within the bound on processor seconds, by far; comparing each
+/// Large numbers of items are read well within the limit of processor seconds; comparing each
 /// with all others would take many times that.
 const MANY: usize = 150_000;
 const SECONDS: u32 = 60;
@@ -355,7 +355,7 @@ fn crowds() -> Vec<(&'static str, &'static str, String)> {
                 1,
             )
         }),
-        ("members that nobody knows", "iprof", iprof_with(&entries(&|at| format!("\"x{at}\":1")))),
+        ("unknown members", "iprof", iprof_with(&entries(&|at| format!("\"x{at}\":1")))),
     ]
 }
 
@@ -386,7 +386,7 @@ fn time_grows_with_the_input_and_not_with_its_square() {
 fn wrong_limits_are_errors() {
     for (argument, words) in [
         ("x", "NAME=NUMBER"),
-        ("no-such=1", "there is no limit"),
+        ("no-such=1", "unknown limit"),
         ("json-depth=99999999999", "cannot be more"),
         ("name-bytes=-1", "NAME=NUMBER"),
     ] {

@@ -2,7 +2,7 @@
 //! lie, and what SECURITY.md promises about each.
 #![cfg(unix)]
 
-mod folders;
+mod directories;
 mod inputs;
 mod kills;
 mod limits;

@@ -7,7 +7,7 @@ use std::fs;
 /// Granularity of [`least_space`] in KiB.
 const STEP: u64 = 4 * 1024;
 
-/// A run with so much address space. Arenas of threads would reserve it by the
+/// A run with a limit of address space. Arenas of threads would reserve it by the
 /// 64 MiB, so there is one.
 fn run_within(kilobytes: u64, arguments: &[OsString]) -> Finished {
     run_after(&format!("export MALLOC_ARENA_MAX=1; ulimit -v {kilobytes}"), arguments)

@@ -57,7 +57,7 @@ fn write_inputs(folder: &Path) {
     }
 }
 
-/// A run that may use so many KiB of address space.
+/// A run with a limit of address space in KiB.
 fn run_within(kilobytes: u64, folder: &Path, arguments: &str) -> Finished {
     run_after(&format!("cd '{}' && ulimit -v {kilobytes}", folder.display()), arguments.split_whitespace())
 }

@@ -56,7 +56,7 @@ fn a_folder_that_takes_no_files_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let input = folder.path().join("in.profdata");
     fs::write(&input, indexed_bytes(&profile(&[("f", 1)]))).unwrap();
-    // Nobody can create files there, not even root.
+    // No user can create files there, not even root.
     let output = Path::new("/proc/out.profdata");
     run([Path::new("merge"), &input, Path::new("-o"), output]).assert_refused(&["/proc/out.profdata", "error: "]);
 }

@@ -1,4 +1,4 @@
-//! Rules about the source and its dependencies that nobody may break unseen.
+//! Rules about the source and its dependencies that are always enforced.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -89,7 +89,7 @@ fn threads_are_started_in_one_place() {
 }
 
 /// Where the genuine tool would ask servers for an object, we say that we do not,
-/// and nobody hears from us.
+/// and is not used.
 #[test]
 fn debuginfod_is_refused_and_no_connection_opened() {
     let server = std::net::TcpListener::bind("127.0.0.1:0").expect("the loopback is there");
@@ -103,8 +103,8 @@ fn debuginfod_is_refused_and_no_connection_opened() {
     };
     merge(&address).assert_refused(&["-debuginfod is not supported: no connection is opened"]);
     let heard = server.accept();
-    assert!(heard.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock), "somebody asked the server");
-    // Without servers there is nobody to ask, as in the genuine tool.
+    assert!(heard.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock), "the server was contacted");
+    // Without servers nothing is contacted, as in the genuine tool.
     assert!(!merge(" ").stderr.contains("not supported"));
 }
 

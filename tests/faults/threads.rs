@@ -16,7 +16,7 @@ fn by_one_thread(script: &str, arguments: &[&str], folder: &Path) -> Finished {
     // Not every `sh` has `ulimit -u`.
     let mut command = if is_root { Command::new("setpriv") } else { Command::new("bash") };
     if is_root {
-        // A user that nobody is.
+        // A user without other processes.
         command.args(["--reuid=54321", "--clear-groups", "--", "bash"]);
     }
     command.arg("-c").arg(bounded).arg(folder.join(PROGRAM)).args(arguments);

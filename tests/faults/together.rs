@@ -55,7 +55,7 @@ fn of_ten_writers_to_one_output_one_wins_whole() {
             while !done.load(Ordering::Relaxed) {
                 // Between two writers there is always a whole file.
                 let seen = fs::read(&out).unwrap();
-                assert!(results.contains(&seen), "a reader saw {} bytes that nobody wrote", seen.len());
+                assert!(results.contains(&seen), "a reader saw {} bytes that were not written", seen.len());
                 std::thread::yield_now();
             }
         });
@@ -115,7 +115,7 @@ fn two_merges_that_read_each_others_output_stay_whole() {
     assert_eq!(names_in(folder.path()), ["a", "b"]);
 }
 
-/// What becomes of an input while it is read.
+/// Changes of an input during the read.
 type Change = fn(&Path, &[u8], &[u8]);
 
 fn while_an_input(changes: Change, may_fail: bool) {

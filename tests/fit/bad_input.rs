@@ -1,4 +1,4 @@
-//! Files that a comparison cannot use: what is said, and that nothing breaks.
+//! Files that a comparison cannot use: the messages, and that nothing breaks.
 
 use crate::support::{Folder, available, testdata};
 
@@ -96,8 +96,11 @@ fn a_small_program_is_read_as_it_is() {
 
 #[test]
 fn programs_without_instrumentation_are_refused_with_advice() {
-    refusal(&elf(&[part(".text", vec![0; 16])]), "it has neither data records (__llvm_prf_data) nor a coverage map");
-    refusal(&elf(&[]), "hint: the program is stripped, or was never instrumented");
+    refusal(
+        &elf(&[part(".text", vec![0; 16])]),
+        "the program has no data records (__llvm_prf_data) and no coverage map",
+    );
+    refusal(&elf(&[]), "hint: compile the new build with -fprofile-generate");
 }
 
 #[test]
@@ -105,7 +108,7 @@ fn another_program_has_nothing_in_common() {
     let data = [record("main", 10, 1), record("other", 20, 2)].concat();
     let program = elf(&[part("__llvm_prf_data", data), part("__llvm_prf_names", names("main other"))]);
     refusal(&program, "none of the 2 functions of the profile is among the 2 of the new build");
-    refusal(&program, "hint: is it another program?");
+    refusal(&program, "hint: pass the program or library that has");
 }
 
 #[test]
@@ -113,7 +116,7 @@ fn fat_files_and_classes_are_distinguished() {
     // Two architectures, as `lipo` makes them.
     let mut fat = [0xcafe_babeu32, 2].map(u32::to_be_bytes).concat();
     fat.extend([0; 64]);
-    refusal(&fat, "a fat Mach-O file of 2 architectures");
+    refusal(&fat, "a universal Mach-O file with 2 architectures");
     refusal(&fat, "lipo -thin");
     refusal(&std::fs::read(testdata("java/Shapes.class")).unwrap(), "class");
     refusal(&std::fs::read(testdata("java/Shapes.jar")).unwrap(), "class");
@@ -122,9 +125,9 @@ fn fat_files_and_classes_are_distinguished() {
 #[test]
 fn records_of_no_known_layout_are_refused() {
     let odd = elf(&[part("__llvm_prf_data", vec![1; 50]), part("__llvm_prf_names", names("main works"))]);
-    refusal(&odd, "50 bytes are no records of any raw version from 2 to 11 with names");
+    refusal(&odd, "50 bytes are not records of any raw version from 2 to 11 with names");
     let nameless = elf(&[part("__llvm_prf_data", record("lost", 1, 1)), part("__llvm_prf_names", names("main works"))]);
-    refusal(&nameless, "are no records");
+    refusal(&nameless, "are not records");
     let mut broken = names("main works");
     broken[0] = 100;
     let data = record("main", 10, 1);
@@ -133,7 +136,7 @@ fn records_of_no_known_layout_are_refused() {
         "names chunk needs 100 bytes",
     );
     let bomb = [0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0].to_vec();
-    refusal(&elf(&[part("__llvm_prf_data", data), part("__llvm_prf_names", bomb)]), "cannot hold the promised");
+    refusal(&elf(&[part("__llvm_prf_data", data), part("__llvm_prf_names", bomb)]), "cannot contain the declared");
 }
 
 #[test]
@@ -239,13 +242,13 @@ fn conditions() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let mut cut_names = names("main works");
     cut_names[0] = 100;
     vec![
-        ("not-instrumented.elf", elf(&[part(".text", vec![0; 16])]), "neither data records"),
+        ("not-instrumented.elf", elf(&[part(".text", vec![0; 16])]), "no data records"),
         (
             "another-program.elf",
             elf(&[part("__llvm_prf_data", other), part("__llvm_prf_names", names("main other"))]),
             "none of the 2 functions of the profile",
         ),
-        ("fat-mach-o.elf", fat, "a fat Mach-O file of 2 architectures"),
+        ("fat-mach-o.elf", fat, "a universal Mach-O file with 2 architectures"),
         ("truncated.elf", valid[..valid.len() - 70].to_vec(), "not an object file"),
         ("section-table-beyond-file.elf", overwritten(0x28, 8), "not an object file"),
         ("section-beyond-file.elf", overwritten(table + 64 + 24, 8), "__llvm_prf_data"),
@@ -253,9 +256,9 @@ fn conditions() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "records-of-no-layout.elf",
             elf(&[part("__llvm_prf_data", data[..20].to_vec()), part("__llvm_prf_names", names("main works"))]),
-            "20 bytes are no records",
+            "20 bytes are not records",
         ),
-        ("records-without-names.elf", small(names("other names")), "are no records"),
+        ("records-without-names.elf", small(names("other names")), "are not records"),
         ("names-beyond-section.elf", small(cut_names), "names chunk needs 100 bytes"),
         (
             "huge-coverage-mapping.elf",

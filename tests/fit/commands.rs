@@ -79,7 +79,7 @@ fn the_text_matches_the_json_and_marks_guesses() {
     let output = folder.run("profbridge fit old.proftext --against new.proftext --topn 2");
     let text = String::from_utf8(output.stdout).unwrap();
     for line in [
-        "used as it is                        1   16.67 %                     3    3.23 %",
+        "used unchanged                       1   16.67 %                     3    3.23 %",
         "renamed (a guess)                    1   16.67 %                    30   32.26 %",
         "                    40   43.01 %  changed: a.c;edited",
         "                    30   32.26 %  renamed (a guess): parse_the_header → parse_the_headers",
@@ -125,8 +125,8 @@ fn names_can_be_given_back_and_misfits_left_out() {
     assert_eq!(pairs, ["a.c;moved lib/b.c;moved", "b.c;to_global to_global", "parse_the_header parse_the_headers"]);
     assert!(remapping.find("# Guesses") > remapping.find("to_global"), "{remapping}");
     // What the remapping saves was kept.
-    folder.run("profbridge merge pruned.proftext -r names.txt --text -o mended.proftext");
-    let report = folder.fit("mended.proftext --against new.proftext");
+    folder.run("profbridge merge pruned.proftext -r names.txt --text -o fixed.proftext");
+    let report = folder.fit("fixed.proftext --against new.proftext");
     assert_eq!((functions(&report, "used"), &report["used_counts"]), (4, &1.0.into()));
     // Without it only what is used as it is stays.
     folder.run("profbridge fit old.proftext --against new.proftext --prune -o pruned.proftext");
@@ -281,8 +281,8 @@ fn the_page_shows_the_comparison_and_escapes_names() {
     }
     assert!(!page.contains("<script>alert") && page.contains("&lt;script&gt;alert(1)"), "names are escaped");
     for (line, words) in [
-        ("profbridge report old.proftext new.proftext --fit new.proftext -o x.html", "--fit compares one profile"),
-        ("profbridge report old.proftext --fit new.proftext -o x.svg", "a page, not a drawing"),
+        ("profbridge report old.proftext new.proftext --fit new.proftext -o x.html", "--fit requires one profile"),
+        ("profbridge report old.proftext --fit new.proftext -o x.svg", "--fit requires HTML output"),
     ] {
         let output = folder.try_run(line);
         assert!(!output.status.success() && errors(&output).contains(words), "{line}: {}", errors(&output));

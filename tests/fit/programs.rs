@@ -63,7 +63,7 @@ fn instrumented_programs_of_each_release_state_their_raw_version() {
         );
         assert_eq!((facts(&fe, "coverage map").len(), warnings(&fe)), (1, String::new()));
 
-        // The profile of the program has the version that was told.
+        // The profile of the program has the reported version.
         std::process::Command::new(folder.path("fe"))
             .env("LLVM_PROFILE_FILE", folder.path("fe.profraw"))
             .output()
@@ -73,8 +73,8 @@ fn instrumented_programs_of_each_release_state_their_raw_version() {
 }
 
 #[test]
-fn plain_programs_say_whether_sample_profiles_can_be_used() {
-    if !available("plain_programs_say_whether_sample_profiles_can_be_used", &["clang-22", "gcc"]) {
+fn sample_profiles_of_plain_programs_are_described() {
+    if !available("sample_profiles_of_plain_programs_are_described", &["clang-22", "gcc"]) {
         return;
     }
     let folder = sources();

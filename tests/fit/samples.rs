@@ -83,7 +83,7 @@ fn samples_after_the_end_show_a_shorter_function() {
         assert_eq!((functions(&report, "changed"), functions(&report, "used")), (1, 2), "{release}: {report:#}");
         let row = &report["lost"][0];
         assert_eq!((row["function"].as_str(), row["count"].as_u64()), (Some("f"), Some(50)));
-        assert_eq!(row["detail"], "samples at line 9, behind its last one, 4", "{release}");
+        assert_eq!(row["detail"], "samples at line 9, after the last line, 4", "{release}");
         let fitting = folder.fit("fits.prof --against program");
         assert_eq!(fitting["used_counts"], 1.0, "{fitting:#}");
         // What is left by name alone.
@@ -102,7 +102,7 @@ fn a_newer_sample_profile_gives_names_and_checksums() {
     let profile = testdata("sampleprof/context-probes-22.ext");
     let report = folder.fit(&format!("{0} --against {0}", profile.display()));
     assert_eq!((&report["used_functions"], &report["used_counts"]), (&1.0.into(), &1.0.into()), "{report:#}");
-    // Names as hashes are found all the same.
+    // Names that are hashes are also found.
     let hashed = testdata("sampleprof/context-probes-22.md5");
     let report = folder.fit(&format!("{} --against {}", profile.display(), hashed.display()));
     assert_eq!(report["used_functions"], 1.0, "{report:#}");
@@ -133,8 +133,8 @@ const RUST: &str = "#[inline(never)]\npub fn square(x: u64) -> u64 {\n    if x >
 /// Without debug info rustc reads the profile and uses nothing of it, whatever names match. clang makes line tables of
 /// its own when it reads a sample profile.
 #[test]
-fn a_build_without_line_tables_uses_nothing_if_the_compiler_says_so() {
-    if !available("a_build_without_line_tables_uses_nothing_if_the_compiler_says_so", &["rustc", "clang-22"]) {
+fn builds_without_line_tables_use_no_samples() {
+    if !available("builds_without_line_tables_use_no_samples", &["rustc", "clang-22"]) {
         return;
     }
     let folder = Folder::new();

@@ -122,7 +122,7 @@ fn unused(code: &str, said: &str) -> Compiled {
     let missing = count([" has no data", " have no data"]).unwrap_or(0);
     let all: BTreeSet<String> = without.collect();
     assert_eq!(all.len(), mismatched + missing, "{all:?}\n{said}");
-    // The two are told apart by their numbers alone: see `foretold`.
+    // Only their numbers distinguish the two.
     Compiled { mismatched: (0..mismatched).map(|at| format!("#{at}")).collect(), missing: all }
 }
 
@@ -228,7 +228,7 @@ fn the_version_of_the_file_decides_which_hashes_are_found() {
     let mut expected = predicted(&report, kind).missing;
     expected.extend(of_other_release);
     assert_eq!(compiled.missing, expected);
-    // The compiler before 22 refuses the file altogether, which is said.
+    // Compilers before 22 reject the file, which is reported.
     let before = desk.program(19, kind);
     let refused = desk.folder.fit(&format!("new.profdata --against {before}"));
     assert_eq!((&refused["releases"]["is_readable"], &refused["used_functions"]), (&false.into(), &0.0.into()));
@@ -248,12 +248,12 @@ fn merging_with_the_remapping_file_brings_counts_back() {
         let (profile, program) = (desk.profile(22, kind), desk.program(22, kind));
         let before = desk.compile(22, kind, &profile);
         desk.folder.run(&format!("profbridge fit {profile} --against {program} --write-remapping names.txt"));
-        desk.folder.run(&format!("profbridge merge {profile} -r names.txt -o mended.profdata"));
-        let after = desk.compile(22, kind, "mended.profdata");
+        desk.folder.run(&format!("profbridge merge {profile} -r names.txt -o fixed.profdata"));
+        let after = desk.compile(22, kind, "fixed.profdata");
         let back: BTreeSet<&str> = before.missing.difference(&after.missing).map(String::as_str).collect();
         assert_eq!(back, BTreeSet::from(["count_the_new_things", "first_local_then_global"]), "{kind:?}");
         assert_eq!(before.mismatched, after.mismatched);
-        let report = desk.folder.fit(&format!("mended.profdata --against {program}"));
+        let report = desk.folder.fit(&format!("fixed.profdata --against {program}"));
         assert!(lost(&report, "renamed").is_empty() && lost(&report, "moved").is_empty(), "{report:#}");
     }
 }

@@ -52,7 +52,7 @@ impl Job {
         let version = release.indexed_version().expect("the release is in the table");
         job.merge.release = release;
         job.write.format = OutputFormat::Indexed { release, version };
-        // What LLVM cannot read back is written all the same, as LLVM does.
+        // As in LLVM, text that LLVM cannot read is still written.
         job.write.compat = Compat::Llvm22;
         job
     }

@@ -1,4 +1,4 @@
-//! Damaged files: what is left of them, and what is said, as by the tool.
+//! Damaged files: the remaining data and the messages are those of the tool.
 
 use crate::generate::{Knows, Random, profile};
 use crate::oracle::{self, Input, Job, Shape, difference};

@@ -1,7 +1,7 @@
 //! What the genuine tools made of random merges, as digests: the same check
 //! as in `merging.rs` on machines without LLVM.
 //!
-//! `golden.txt` holds `RELEASE CASE SHAPE MD5`. It is made anew, from the
+//! `golden.txt` holds `RELEASE CASE SHAPE MD5`. It is written again, from the
 //! installed tools, by a run with `PROFBRIDGE_WRITE_GOLDEN=1`.
 
 use crate::generate::{Knows, Random, profile};

@@ -133,11 +133,11 @@ fn another_magic_is_bad() {
 fn versions_0_and_15_are_not_supported() {
     assert_eq!(
         fault(|b| b[8] = 0),
-        "indexed, section header, byte 0x8: version 0 is not supported: versions 1 to 14 are known; LLVM 23 writes 14"
+        "indexed, section header, byte 0x8: version 0 is not supported: supported versions are 1 to 14; LLVM 23 writes 14"
     );
     assert_eq!(
         fault(|b| b[8] = 15),
-        "indexed, section header, byte 0x8: version 15 is not supported: versions 1 to 14 are known; LLVM 23 writes 14"
+        "indexed, section header, byte 0x8: version 15 is not supported: supported versions are 1 to 14; LLVM 23 writes 14"
     );
     // Sound for LLVM 23, and nothing that 22 would read.
     assert_eq!(fault_in(14, Compat::Llvm22, |_| {}), "unsupported instrumentation profile format version");
@@ -157,7 +157,7 @@ fn another_hash_type_is_not_supported() {
 fn a_summary_with_too_few_fields_is_malformed() {
     assert_eq!(
         fault(|b| put(b, SUMMARY, 5)),
-        "indexed v13, section summary, byte 0x48: malformed: the summary has 5 fields, at least 6 are needed"
+        "indexed v13, section summary, byte 0x48: malformed: the summary has 5 fields, expected at least 6"
     );
 }
 
@@ -202,7 +202,7 @@ fn the_number_of_buckets_is_a_power_of_two_that_fits() {
     let index = word(&valid(13), 32) as usize;
     assert!(fault(|b| put(b, index, 3)).ends_with("malformed: 3 buckets, which is not a power of two"));
     assert!(fault(|b| put(b, index, 0)).ends_with("malformed: 0 buckets, which is not a power of two"));
-    assert!(fault(|b| put(b, index, 1 << 50)).contains("malformed: 1125899906842624 buckets, the file has room for"));
+    assert!(fault(|b| put(b, index, 1 << 50)).contains("malformed: 1125899906842624 buckets, but the file has only"));
     // llvm-profdata does not look when it merges.
     assert_eq!(fault_in(13, Compat::Llvm22, |b| put(b, index, 3)), "1 records");
 }
@@ -280,8 +280,8 @@ fn every_fault_of_value_data_is_malformed() {
         (0, 4, "value data of 4 bytes, which is not a multiple of 8 above 0"),
         (0, 20, "value data of 20 bytes, which is not a multiple of 8 above 0"),
         (0, 4096, "value data needs 4096 bytes, 40 left in the data of this name"),
-        (4, 4, "4 value kinds, at most 3 are known"),
-        (8, 3, "value kind 3, kinds are 0 to 2"),
+        (4, 4, "4 value kinds, expected at most 3"),
+        (8, 3, "value kind 3, expected 0 to 2"),
         (12, 900, "values per site needs 900 bytes, 24 left in the data of this name"),
         (16, 2, "values needs 32 bytes, 16 left in the data of this name"),
     ];
@@ -367,7 +367,7 @@ fn a_memory_profile_of_an_unknown_version_is_not_supported() {
         read(&bytes, Compat::Profbridge)
             .unwrap_err()
             .to_string()
-            .ends_with("version 9 is not supported: memory profile versions 0 to 4 are known")
+            .ends_with("version 9 is not supported: supported versions of memory profiles are 0 to 4")
     );
     assert_eq!(
         read(&bytes, Compat::Llvm22).unwrap_err().llvm_message(),
@@ -394,12 +394,12 @@ fn index_and_payload_have_to_agree_when_asked() {
     assert_eq!(
         disagreement(|b| b[PAYLOAD + 2] ^= 1),
         "indexed v13, section hash table, byte 0x20a: malformed: \
-         the key hash of main is 0xdb956436e78dd5fb, its MD5 says 0xdb956436e78dd5fa"
+         the key hash of main is 0xdb956436e78dd5fb, expected the MD5 0xdb956436e78dd5fa"
     );
     assert_eq!(
         disagreement(|b| put(b, index + 16, 0x20c)),
         "indexed v13, section hash table, byte 0x208: malformed: \
-         the index puts bucket 0 at 0x20c, it can only be here"
+         bucket 0 begins here, but the index has 0x20c"
     );
     assert!(
         disagreement(|b| put(b, index + 8, 0)).ends_with("malformed: the index counts 0 entries, its buckets hold 1")

@@ -1,4 +1,4 @@
-//! Text: round trips, and what is mended in our own compat.
+//! Text: round trips, and the fixes of profbridge mode.
 
 use crate::generate::{Knows, profile};
 use crate::oracle::{self, difference};
@@ -80,11 +80,11 @@ fn as_llvm_such_names_break_as_there() {
         error.llvm_message(),
         "malformed instrumentation profile data: number of bitmap bytes is not a valid integer"
     );
-    assert_eq!(error.hint(), Some(&"a function name that begins with $ needs a line $0 before it".into()));
+    assert_eq!(error.hint(), Some(&"write a line $0 before a function name that begins with $".into()));
 }
 
 #[test]
-fn every_name_round_trips_and_llvm_reads_what_it_supports() {
+fn every_name_round_trips_and_llvm_reads_supported_names() {
     let odd: Vec<&[u8]> =
         vec![b"", b"#c", b"12", b"34", b":x", b"a\nb", b"z\r", b"n\0ul", b"% %", b"$d", b"plain", b"\xff\xfe"];
     for first in 0..odd.len() {
@@ -112,7 +112,7 @@ fn an_empty_name_ends_llvms_text_after_the_flags() {
     assert_eq!(stopped, "malformed instrumentation profile data: symbol name is empty");
 }
 
-/// A call to `known` (which a filter drops), one to a name nobody knows, one
+/// A call to `known` (which a filter drops), one to an unknown name, one
 /// to an external symbol.
 fn with_targets() -> Profile {
     let mut record = FunctionRecord::new(1, vec![5]);
@@ -192,12 +192,12 @@ fn every_fault_has_its_place_and_its_words() {
         ),
         (
             "f\nx\n",
-            "text, line 2, section records, byte 0x2: malformed: FuncHash is not a number it can be: x",
+            "text, line 2, section records, byte 0x2: malformed: invalid FuncHash: x",
             "malformed instrumentation profile data: function hash is not a valid integer",
         ),
         (
             "f\n1\n0x2\n",
-            "text, line 3, section records, byte 0x4: malformed: number of counters is not a number it can be: 0x2",
+            "text, line 3, section records, byte 0x4: malformed: invalid number of counters: 0x2",
             "malformed instrumentation profile data: number of counters is not a valid integer",
         ),
         (
@@ -212,32 +212,32 @@ fn every_fault_has_its_place_and_its_words() {
         ),
         (
             "f\n1\n1\n-1\n",
-            "text, line 4, section records, byte 0x6: malformed: counter is not a number it can be: -1",
+            "text, line 4, section records, byte 0x6: malformed: invalid counter: -1",
             "malformed instrumentation profile data: count is invalid",
         ),
         (
             "f\n1\n1\n1\n$x\n",
-            "text, line 5, section records, byte 0x8: malformed: number of bitmap bytes is not a number it can be: x",
+            "text, line 5, section records, byte 0x8: malformed: invalid number of bitmap bytes: x",
             "malformed instrumentation profile data: number of bitmap bytes is not a valid integer",
         ),
         (
             "f\n1\n1\n1\n$1\n256\n",
-            "text, line 6, section records, byte 0xb: malformed: bitmap byte is not a number it can be: 256",
+            "text, line 6, section records, byte 0xb: malformed: invalid bitmap byte: 256",
             "malformed instrumentation profile data: bitmap byte is not a valid integer",
         ),
         (
             "f\n1\n1\n1\n4\n",
-            "text, line 5, section records, byte 0x8: malformed: 4 value kinds, 1 to 3 are possible",
+            "text, line 5, section records, byte 0x8: malformed: 4 value kinds, expected 1 to 3",
             "malformed instrumentation profile data: number of value kinds is invalid",
         ),
         (
             "f\n1\n1\n1\n1\n3\n",
-            "text, line 6, section records, byte 0xa: malformed: value kind 3, kinds are 0 to 2",
+            "text, line 6, section records, byte 0xa: malformed: value kind 3, expected 0 to 2",
             "malformed instrumentation profile data: value kind is invalid",
         ),
         (
             "f\n1\n1\n1\n1\nx\n",
-            "text, line 6, section records, byte 0xa: malformed: value kind is not a number it can be: x",
+            "text, line 6, section records, byte 0xa: malformed: invalid value kind: x",
             "malformed instrumentation profile data",
         ),
         (
@@ -247,12 +247,12 @@ fn every_fault_has_its_place_and_its_words() {
         ),
         (
             "f\n1\n1\n1\n1\n1\n1\n1\nx:5\n",
-            "text, line 9, section records, byte 0x10: malformed: value is not a number it can be: x",
+            "text, line 9, section records, byte 0x10: malformed: invalid value: x",
             "malformed instrumentation profile data",
         ),
         (
             "f\n1\n1\n1\n1\n1\n1\n1\n5\n",
-            "text, line 9, section records, byte 0x10: malformed: count of a value is not a number it can be: ",
+            "text, line 9, section records, byte 0x10: malformed: invalid count of a value: ",
             "malformed instrumentation profile data",
         ),
         (
@@ -263,7 +263,7 @@ fn every_fault_has_its_place_and_its_words() {
         (":temporal_prof_traces\n", "text, line 2, section records, byte 0x16: unexpected end of file", "end of File"),
         (
             ":temporal_prof_traces\n4294967296\n",
-            "text, line 2, section records, byte 0x16: malformed: number of traces is not a number it can be: 4294967296",
+            "text, line 2, section records, byte 0x16: malformed: invalid number of traces: 4294967296",
             "malformed instrumentation profile data",
         ),
         (
@@ -283,7 +283,7 @@ fn every_fault_has_its_place_and_its_words() {
     }
 }
 
-/// Enough functions for several blocks, with names that have to be mended.
+/// Enough functions for several blocks, with names that must be fixed.
 #[test]
 fn text_is_the_same_for_any_number_of_threads() {
     let name = |index: u32| match index % 7 {

@@ -88,6 +88,6 @@ fn reports_of_an_instrumented_crate_are_the_same() {
     let report = |whose: &str| ws.run(&format!("llvm-cov-22 export covered -instr-profile={whose}.profdata")).stdout;
     let ours = report("ours");
     assert_eq!(ours, report("theirs"));
-    assert_eq!(ours, report("by-inputs"), "nobody has to say for whom a profile of one toolchain is");
+    assert_eq!(ours, report("by-inputs"), "profiles of one toolchain determine the target");
     assert!(String::from_utf8_lossy(&ours).contains("words5steps"), "the library's function is in the report");
 }

@@ -30,7 +30,7 @@ fn read(folder: &Path, name: &str) -> Vec<u8> {
 }
 
 #[track_caller]
-fn said(output: &Output, code: i32) -> String {
+fn stderr_of(output: &Output, code: i32) -> String {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(code), "{said}");
     said
@@ -46,12 +46,12 @@ fn an_empty_input_is_skipped_with_a_warning() {
             folder,
             &["merge", "d.iprof", "a.iprof", "d.iprof", "b.iprof", "-o", "x.iprof", "--failure-mode", mode],
         );
-        let said = said(&merged, 0);
+        let said = stderr_of(&merged, 0);
         assert!(said.contains("warning: d.iprof: the file is empty; skipped"), "{said}");
         assert!(said.contains("from 2 of 4 inputs, skipped 2 empty"), "{said}");
         assert_eq!(read(folder, "x.iprof"), read(folder, "expected.iprof"));
     }
-    let nothing = said(&run(folder, &["merge", "d.iprof", "d.iprof", "-o", "y.iprof"]), 1);
+    let nothing = stderr_of(&run(folder, &["merge", "d.iprof", "d.iprof", "-o", "y.iprof"]), 1);
     assert!(nothing.contains("every input is empty"), "{nothing}");
     assert!(!folder.join("y.iprof").exists());
 }
@@ -61,7 +61,7 @@ fn a_bad_input_ends_the_merge_by_failure_mode() {
     let runs = runs();
     let folder = runs.path();
     succeed(folder, &["merge", "a.iprof", "b.iprof", "-o", "expected.iprof"]);
-    let any = said(&run(folder, &["merge", "a.iprof", "c.iprof", "b.iprof", "-o", "x.iprof"]), 1);
+    let any = stderr_of(&run(folder, &["merge", "a.iprof", "c.iprof", "b.iprof", "-o", "x.iprof"]), 1);
     assert!(any.contains("c.iprof") && any.contains("dangling-method"), "{any}");
     for mode in ["all", "warn"] {
         let output = run(
@@ -69,18 +69,18 @@ fn a_bad_input_ends_the_merge_by_failure_mode() {
             &["merge", "a.iprof", "c.iprof", "no.iprof", "b.iprof", "-o", "x.iprof", "--failure-mode", mode],
         );
         // What is not there is no damaged profile.
-        assert!(said(&output, 1).contains("no.iprof"));
+        assert!(stderr_of(&output, 1).contains("no.iprof"));
         let merged =
             run(folder, &["merge", "--json", "a.iprof", "c.iprof", "b.iprof", "-o", "x.iprof", "--failure-mode", mode]);
         let report = json(&String::from_utf8_lossy(&merged.stdout));
         assert_has_schema(&report, "merge-2.json");
-        let warned = said(&merged, 0);
+        let warned = stderr_of(&merged, 0);
         assert!(warned.contains("c.iprof") && warned.contains("dangling-method"), "{warned}");
         let outcomes: Vec<_> = (0..3).map(|at| report["inputs"][at]["outcome"].as_str().expect("an outcome")).collect();
         assert_eq!((outcomes, &report["used"]), (vec!["used", "failed", "used"], &2.into()));
         assert_eq!(read(folder, "x.iprof"), read(folder, "expected.iprof"));
     }
-    let all = said(&run(folder, &["merge", "c.iprof", "c.iprof", "-o", "y.iprof", "--failure-mode", "all"]), 1);
+    let all = stderr_of(&run(folder, &["merge", "c.iprof", "c.iprof", "-o", "y.iprof", "--failure-mode", "all"]), 1);
     assert!(all.contains("no input can be read"), "{all}");
     assert!(!folder.join("y.iprof").exists());
 }
@@ -92,7 +92,7 @@ fn every_damaged_input_is_reported() {
     std::fs::copy(folder.join("c.iprof"), folder.join("e.iprof")).expect("copied");
     for threads in ["1", "4"] {
         let merge = ["merge", "c.iprof", "a.iprof", "e.iprof", "b.iprof", "-o", "x.iprof", "-j", threads];
-        let said = said(&run(folder, &merge), 1);
+        let said = stderr_of(&run(folder, &merge), 1);
         for words in ["warning: c.iprof: ", "warning: e.iprof: ", "2 of 4 inputs cannot be read"] {
             assert!(said.contains(words), "{said}");
         }
@@ -133,7 +133,7 @@ fn valid_entries_of_bad_inputs_are_salvaged() {
     succeed(folder, &["repair", "c.iprof", "-o", "repaired.iprof"]);
     succeed(folder, &["merge", "a.iprof", "repaired.iprof", "-o", "expected.iprof"]);
     let merge = ["merge", "a.iprof", "c.iprof", "-o", "x.iprof", "--salvage", "--failure-mode=warn"];
-    let said = said(&run(folder, &merge), 0);
+    let said = stderr_of(&run(folder, &merge), 0);
     assert!(said.contains("dangling-method"), "{said}");
     assert_eq!(read(folder, "x.iprof"), read(folder, "expected.iprof"));
 }
@@ -147,14 +147,14 @@ fn a_thin_result_is_refused() {
             let least = format!("{option}={least}");
             run(folder, &["merge", "a.iprof", "b.iprof", "d.iprof", "-o", "x.iprof", &least])
         };
-        said(&merge(1), 0);
-        let thin = said(&merge(100_000), 3);
+        stderr_of(&merge(1), 0);
+        let thin = stderr_of(&merge(100_000), 3);
         assert!(thin.contains(", below 100000") && thin.contains("nothing was written"), "{thin}");
     }
     let exact = run(folder, &["merge", "a.iprof", "b.iprof", "d.iprof", "-o", "x.iprof", "--min-inputs=2"]);
-    said(&exact, 0);
+    stderr_of(&exact, 0);
     let fewer = run(folder, &["merge", "a.iprof", "b.iprof", "d.iprof", "-o", "x.iprof", "--min-inputs=3"]);
-    said(&fewer, 3);
+    stderr_of(&fewer, 3);
 }
 
 #[test]
@@ -169,13 +169,13 @@ fn directories_skip_other_json_files() {
     let package = r#"{"name":"app","version":"1.0.0","types":"index.d.ts","scripts":{"test":"run"}}"#;
     std::fs::write(folder.join("in/a.json"), package).expect("written");
     std::fs::write(folder.join("in/z.json"), "{\"event\":1}\n{\"event\":2}\n").expect("written");
-    let passed = said(&run(folder, &["merge", "in", "-o", "x.iprof"]), 0);
-    assert!(passed.contains("1 file of the folders is no profile and passed over: in/z.json"), "{passed}");
+    let passed = stderr_of(&run(folder, &["merge", "in", "-o", "x.iprof"]), 0);
+    assert!(passed.contains("skipped 1 file that is not a profile: in/z.json"), "{passed}");
     // What begins as an iprof and is none shows as it is read.
-    assert!(passed.contains("from 2 of 3 inputs, skipped 1 of something else"), "{passed}");
+    assert!(passed.contains("from 2 of 3 inputs, skipped 1 of other formats"), "{passed}");
     assert_eq!(read(folder, "x.iprof"), read(folder, "expected.iprof"));
     // Named, it is a mistake.
-    let named = said(&run(folder, &["merge", "a.iprof", "in/a.json", "-o", "y.iprof"]), 1);
+    let named = stderr_of(&run(folder, &["merge", "a.iprof", "in/a.json", "-o", "y.iprof"]), 1);
     assert!(named.contains("not-an-iprof") && named.contains("version, types and methods"), "{named}");
 }
 
@@ -196,7 +196,7 @@ fn only_check_reports_old_versions() {
         &["merge", &old, "one.proftext", "-o", "x.iprof"],
         &["fit", &old, "--against", &path("newer.iprof")],
     ] {
-        let said = said(&run(folder.path(), arguments), 0);
+        let said = stderr_of(&run(folder.path(), arguments), 0);
         assert!(!said.contains("pre-release") && !said.contains("legacy") && !said.contains("warning"), "{said}");
     }
 }
@@ -217,7 +217,7 @@ fn a_profile_without_tables_gives_the_cause() {
         &["diff", &good, &bad],
         &["fit", &bad, "--against", &good],
     ] {
-        let said = said(&run(folder.path(), arguments), 1);
+        let said = stderr_of(&run(folder.path(), arguments), 1);
         assert!(said.contains("tables were never written") && said.contains("build again"), "{arguments:?}: {said}");
     }
     let checked = run(folder.path(), &["check", &bad]);
@@ -245,7 +245,7 @@ fn inputs_with_records_of_llvm_are_merged_from_pipes_as_from_files() {
     let mut shell = std::process::Command::new("bash");
     match shell.args(["-c", line]).env("profbridge", program).current_dir(folder).output() {
         Ok(output) => {
-            said(&output, 0);
+            stderr_of(&output, 0);
             assert_eq!(read(folder, "x.iprof"), read(folder, "expected.iprof"));
         }
         Err(_) => println!("SKIPPED: there is no bash"),
@@ -255,6 +255,6 @@ fn inputs_with_records_of_llvm_are_merged_from_pipes_as_from_files() {
     assert_eq!((&report["inputs"][2]["outcome"], &report["used"]), (&"empty".into(), &2.into()));
     succeed(folder, &["convert", "y.iprof", "-o", "y.proftext"]);
     assert!(String::from_utf8(read(folder, "y.proftext")).expect("text").contains("main"));
-    let scaled = said(&run(folder, &["merge", "--normalize", "a.iprof", "l.iprof", "-o", "z.iprof"]), 2);
-    assert!(scaled.contains("l.iprof") && scaled.contains("whole weights only"), "{scaled}");
+    let scaled = stderr_of(&run(folder, &["merge", "--normalize", "a.iprof", "l.iprof", "-o", "z.iprof"]), 2);
+    assert!(scaled.contains("l.iprof") && scaled.contains("integer weights"), "{scaled}");
 }

@@ -1,5 +1,5 @@
 //! What people expect who do not know the program: advice that helps, nothing
-//! lost or passed over in silence.
+//! lost or skipped silently.
 
 use crate::program::{json, path, run, succeed};
 use crate::schema::assert_has_schema;
@@ -47,9 +47,9 @@ fn an_unrepairable_file_gets_a_helpful_hint() {
         ("bad-version", "--assume-version", Some("--assume-version=1.0.0")),
         ("duplicate-key", "--join-sections", Some("--join-sections")),
         ("unsupported-major", "profbridge convert", None),
-        ("bad-encoding", "nothing of it can be kept", None),
-        ("root-not-object", "nothing of it can be kept", None),
-        ("empty-file", "ended", None),
+        ("bad-encoding", "no entry can be recovered", None),
+        ("root-not-object", "no entry can be recovered", None),
+        ("empty-file", "run it again", None),
     ] {
         let file = path(&format!("bad/{name}.iprof"));
         for command in ["repair", "convert"] {
@@ -57,7 +57,7 @@ fn an_unrepairable_file_gets_a_helpful_hint() {
                 continue;
             }
             let said = fail(1, folder.path(), &[command, &file, "-o", "x.iprof"]);
-            assert!(said.contains(advice) && !said.contains("`profbridge repair` keeps what is sound"), "{said}");
+            assert!(said.contains(advice) && !said.contains("`profbridge repair` to keep the valid entries"), "{said}");
         }
         let checked = run(folder.path(), &["check", &file]);
         let text = String::from_utf8(checked.stdout).expect("text");
@@ -105,7 +105,7 @@ fn a_filter_that_keeps_nothing_is_reported() {
     assert_eq!(refused.status.code(), Some(1));
     assert!(!folder.path().join("x.iprof").exists());
     let said = remarks(folder.path(), &[&nothing[..], &["--allow-empty"]].concat());
-    assert!(said.contains("warning") && said.contains("no entry is left"), "{said}");
+    assert!(said.contains("warning") && said.contains("no entries are left"), "{said}");
     let said = remarks(folder.path(), &["convert", &example, "-o", "x.iprof", "--only", "app"]);
     assert!(said.is_empty(), "{said}");
 }
@@ -120,7 +120,7 @@ fn options_for_llvm_profiles_are_errors_in_a_merge_of_iprofs() {
         ("--sparse", "profbridge convert --prune"),
         ("--show", "profbridge show"),
         ("--for=llvm-19", "--to-version"),
-        ("--text", "leave --text out"),
+        ("--text", "omit --text"),
     ] {
         let said = fail(2, folder.path(), &["merge", &example, "-o", "x.iprof", option]);
         assert!(said.contains(option.split('=').next().expect("a name")) && said.contains(advice), "{said}");
@@ -148,7 +148,10 @@ fn branches_alone_are_not_a_flame_graph() {
     for baseline in [&[][..], &["--baseline", "b.iprof"]] {
         let arguments = [&["flamegraph", "b.iprof", "-o", "b.svg"], baseline].concat();
         let said = fail(1, folder.path(), &arguments);
-        assert!(said.contains("no stack to draw") && said.contains("`profbridge report` shows branches"), "{said}");
+        assert!(
+            said.contains("no stacks to draw") && said.contains("use `profbridge report` to show branches"),
+            "{said}"
+        );
         assert!(!folder.path().join("b.svg").exists());
     }
     succeed(folder.path(), &["report", "b.iprof", "-o", "b.html"]);
@@ -162,7 +165,7 @@ fn reports_do_not_mix_with_a_profile_on_standard_output() {
     let example = path("statistics.iprof");
     for command in ["repair", "merge"] {
         let said = fail(2, folder.path(), &[command, &example, "--json", "-o", "-"]);
-        assert!(said.contains("standard output takes the profile already"), "{said}");
+        assert!(said.contains("standard output is already used for the profile"), "{said}");
     }
     let report = succeed(folder.path(), &["repair", &path("bad/bad-context.iprof"), "--json", "-o", "x.iprof"]);
     assert_has_schema(&json(&report), "repair-2.json");

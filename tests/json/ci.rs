@@ -1,4 +1,4 @@
-//! Jobs as somebody writes them who has read nothing but `--help`: every option is one that the help of its command
+//! Jobs by users who read only `--help`: every option is one that the help of its command
 //! lists, and every failure says why in a way that a program can read.
 
 use crate::program::Folder;

@@ -88,9 +88,9 @@ fn nothing_found_ends_with_exit_code_1() {
     let folder = Folder::new();
     for line in [
         "merge --json empty.profraw -o out.profdata",
-        "show --json a.collapsed --callers nobody",
+        "show --json a.collapsed --callers missing",
         "overlap --json never-ran.proftext never-ran.proftext",
-        "show --json a.iprof --callers nobody",
+        "show --json a.iprof --callers missing",
         "order --json old.proftext",
     ] {
         let document = folder.document(line, 1);

@@ -1,9 +1,10 @@
-//! What people read after the most common mistakes. `PROFBRIDGE_RENEW=1` writes `messages.txt` anew: read it as
-//! somebody who sees the program for the first time.
+//! The messages for common mistakes and damaged files; `cargo test --test json messages -- --nocapture` prints them.
+//! `PROFBRIDGE_RENEW=1` writes `messages.txt`: read it like a new user.
 
 use crate::program::Folder;
 use std::fmt::Write;
 use std::path::Path;
+use std::process::Command;
 
 /// The mistakes, and the command lines that make them.
 const MISTAKES: [(&str, &str); 46] = [
@@ -50,7 +51,7 @@ const MISTAKES: [(&str, &str); 46] = [
     ("an LLVM profile repaired", "repair cut.profraw -o out.profraw"),
     ("an order without traces", "order old.proftext"),
     ("counters that add up to nothing", "overlap never-ran.proftext old.proftext"),
-    ("a method that is in no stack", "show a.collapsed --callers nobody"),
+    ("a method that is in no stack", "show a.collapsed --callers missing"),
     ("a picture of counters", "flamegraph a.profraw -o out.svg"),
     ("a limit that does not exist", "show a.profraw --limit depth=5"),
 ];
@@ -71,6 +72,7 @@ fn common_mistakes_get_helpful_messages() {
             assert!(run.stderr.contains("error: "), "{line} fails without a word");
         }
     }
+    print!("{text}");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/json/messages.txt");
     if std::env::var_os("PROFBRIDGE_RENEW").is_some() {
         std::fs::write(&path, &text).expect("the file can be written");
@@ -81,4 +83,26 @@ fn common_mistakes_get_helpful_messages() {
         assert_eq!(said, wanted, "line {} of {}", at + 1, path.display());
     }
     assert_eq!(text.lines().count(), golden.lines().count(), "{}", path.display());
+}
+
+/// Directories of `testdata` with damaged files.
+const DAMAGED: [&str; 5] = ["bad", "iprof/bad", "memprof/bad", "partial/bad", "pprof/bad"];
+
+#[test]
+fn damaged_files_get_an_error_message() {
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    for directory in DAMAGED {
+        let files = std::fs::read_dir(testdata.join(directory)).expect("a directory");
+        let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).filter(|file| file.is_file()).collect();
+        files.sort();
+        for file in files {
+            let shown =
+                Command::new(env!("CARGO_BIN_EXE_profbridge")).arg("show").arg(&file).output().expect("it starts");
+            let messages = String::from_utf8_lossy(&shown.stderr);
+            let name = file.strip_prefix(&testdata).expect("a file of testdata").display();
+            println!("\n== {name}\n{}", messages.replace(&format!("{}/", testdata.display()), "").trim_end());
+            assert!(!messages.contains("panicked"), "{name}: {messages}");
+            assert!(shown.status.success() || messages.contains("error: "), "{name} fails without a message");
+        }
+    }
 }

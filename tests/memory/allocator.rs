@@ -16,7 +16,7 @@ static ALLOCATOR: ErrorTrackingWriter = ErrorTrackingWriter;
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-/// From so many bytes on an allocation is large.
+/// The minimum size of a large allocation.
 static LARGE: AtomicUsize = AtomicUsize::new(1 << 20);
 
 /// Large allocations before the one that is refused.

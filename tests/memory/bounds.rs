@@ -17,7 +17,7 @@ use profbridge::input::WeightedInput;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A bound: `BASE` and so many bytes for each byte of the input.
+/// A bound: `BASE` and a number of bytes per byte of the input.
 const BASE: usize = 4 << 20;
 
 /// What docs/limits.md says: an input, a command, and bytes for each of its bytes. Rows of one input stand together.

@@ -22,7 +22,7 @@ fn uleb128(sink: &mut Sink, mut number: u64) {
     sink.u8(number as u8);
 }
 
-/// A program in ELF with these sections, and so many bytes of code.
+/// A program in ELF with these sections, and a number of bytes of code.
 fn elf(sections: &[(&str, Vec<u8>)], code: u64) -> Vec<u8> {
     const HEADER: u64 = 64;
     const SEGMENT: u64 = 56;
@@ -186,7 +186,7 @@ pub fn of_nested_calls(depth: usize) -> Vec<u8> {
     info.program()
 }
 
-/// A dump of version 5 with these stacks, one context each, with a histogram of so many entries.
+/// A dump of version 5 with these stacks, one context each, with a histogram of that number of entries.
 fn dump(stacks: &[Vec<u64>], code: u64, entries: u32) -> Vec<u8> {
     let mut sink = sink();
     sink.u64s(&[0xff6d_7072_6f66_7281, 5]);
@@ -220,7 +220,7 @@ fn address(function: usize) -> u64 {
     CODE + function as u64 * FUNCTION + 6
 }
 
-/// A dump of a program with so many functions, and as many contexts.
+/// A dump of a program with that number of functions and contexts.
 pub fn memory_dump(functions: usize) -> Vec<u8> {
     let stack = |number: usize| vec![address(number), address(number / 7), address(0)];
     dump(&(0..functions).map(stack).collect::<Vec<_>>(), functions as u64 * FUNCTION, 0)

@@ -91,7 +91,7 @@ fn metadata() -> Vec<u8> {
     event(0, &body)
 }
 
-/// The constants of a class, one for each of so many numbers.
+/// The constants of a class, one for each number.
 fn pool(sink: &mut Sink, class: u64, count: usize, constant: impl Fn(&mut Sink, usize)) {
     sink.u64(class);
     sink.u32(count as u32);
@@ -120,7 +120,7 @@ fn constants(stacks: usize) -> Vec<u8> {
     event(1, &body)
 }
 
-/// A recording of so many stacks, each of functions of its own and seen once in a thread of its own.
+/// A recording with that number of stacks, each of functions of its own and seen once in a thread of its own.
 pub fn recording(stacks: usize) -> Vec<u8> {
     const HEADER: u64 = 68;
     let samples: Vec<u8> =

@@ -65,7 +65,7 @@ fn to_raw(inputs: &[WeightedInput], out: &Path) -> Result<()> {
 
 type Command = fn(&[WeightedInput], &Path) -> Result<()>;
 
-/// Refuses each allocation from so many bytes on in turn: a message, or the same output.
+/// Rejects each allocation of at least that size in turn: a message, or the same output.
 fn drive(name: &str, large: usize, inputs: &[WeightedInput], out: &Path, command: Command) {
     let content = |outcome: &Result<()>| {
         let bytes = outcome.is_ok().then(|| std::fs::read(out).unwrap_or_default());

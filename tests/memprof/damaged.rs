@@ -1,7 +1,7 @@
 //! One file for each way in which a section or a raw profile can be damaged, and
-//! what is said of it: `testdata/memprof/bad` and its `messages.txt`.
+//! the messages: `testdata/memprof/bad` and its `messages.txt`.
 //!
-//! With `PROFBRIDGE_RENEW` in the environment the files are looked for anew: bytes
+//! With `PROFBRIDGE_RENEW` in the environment the files are searched again: bytes
 //! of sound files are changed, and of each message the first file is kept.
 
 use crate::files::{folder, merged};

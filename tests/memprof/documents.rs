@@ -1,4 +1,4 @@
-//! What is said of YAML documents that are no memory profiles, against release 22.
+//! Messages about YAML documents that are not memory profiles, compared with release 22.
 
 use std::path::Path;
 use std::process::{Command, Output};

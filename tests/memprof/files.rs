@@ -197,8 +197,11 @@ fn a_program_that_does_not_fit_is_refused_with_the_reason() {
         (error.to_string(), error.hint().map(ToString::to_string).unwrap_or_default())
     };
     let (message, hint) = failure(Vec::new());
-    assert!(message.ends_with("the profile holds addresses only: the program that ran is needed"), "{message}");
-    assert!(hint.starts_with("name the program; its build id is one of "), "{hint}");
+    assert!(
+        message.ends_with("the profile contains only addresses; the program that wrote it is required"),
+        "{message}"
+    );
+    assert!(hint.starts_with("pass the program; its build id is one of "), "{hint}");
     let (message, _) = failure(vec![file(other, "binary")]);
     assert!(message.contains("is not one of the profile's"), "{message}");
     let (message, _) = failure(vec![file(plain, "memprofraw")]);
@@ -217,7 +220,7 @@ fn a_program_that_does_not_fit_is_refused_with_the_reason() {
 fn a_stripped_program_is_refused_with_the_reason() {
     let stem = stems(22).into_iter().find(|stem| stem.ends_with("clang-22-plain")).unwrap();
     let mut bytes = std::fs::read(file(&stem, "binary")).unwrap();
-    // Without their names nobody finds the sections of debug info.
+    // Without their names, the sections of debug info cannot be found.
     while let Some(at) = bytes.windows(7).position(|part| part == b".debug_") {
         bytes[at + 1] = b'x';
     }
@@ -225,8 +228,8 @@ fn a_stripped_program_is_refused_with_the_reason() {
     let raw = RawMemProf::read(&dump, &Limits::default()).unwrap();
     let program = Program::new(Path::new("stripped"), bytes, &Limits::default()).unwrap();
     let error = raw::resolve(&raw, &[Arc::new(program)], Release::DEFAULT).unwrap_err();
-    assert!(error.to_string().contains("is in a function that the program's debug info names"), "{error}");
-    assert!(error.hint().unwrap().to_string().contains("must not be stripped"));
+    assert!(error.to_string().contains("the program's debug info has no function"), "{error}");
+    assert!(error.hint().unwrap().to_string().contains("pass the unstripped program"));
     assert_eq!(
         error.llvm_message(),
         "malformed instrumentation profile data: no entries in callstack map after symbolization"
@@ -262,7 +265,7 @@ fn pictures_have_the_totals_of_the_report() {
 fn each_damage_is_named_where_it_is() {
     let folder = folder().with_file_name("bad");
     for (name, place, reason) in [
-        ("truncated-in-header.memprofraw", Some("header"), "size of the dump needs 8 bytes, 4 left"),
+        ("truncated-in-header.memprofraw", Some("header"), "size of the profile needs 8 bytes, 4 left"),
         ("truncated.memprofraw", Some("header"), "dump needs 8528 bytes, 4264 left"),
         ("unknown-version.memprofraw", Some("header"), "version 99 is not supported"),
         ("records-out-of-range.memprofraw", Some("header"), "bad header"),
@@ -279,7 +282,7 @@ fn each_damage_is_named_where_it_is() {
         ("memprof-odd-stacks.profdata", Some("memprof"), "needs"),
         ("other-magic-behind.memprofraw", Some("header"), "bad magic: found 0x0000000000000001"),
         ("rubbish-behind.memprofraw", Some("header"), "magic needs 8 bytes, 7 left"),
-        ("size-0.memprofraw", Some("header"), "a dump of 0 bytes is shorter than its header"),
+        ("size-0.memprofraw", Some("header"), "a profile of 0 bytes is shorter than its header"),
         ("long-build-id.memprofraw", Some("segments"), "a build id has 33 bytes, at most 32 fit"),
         ("other-segments-behind.memprofraw", Some("segments"), "their segments differ"),
         ("huge-number-of-segments.memprofraw", Some("segments"), "start of a segment needs 8 bytes"),
@@ -288,9 +291,9 @@ fn each_damage_is_named_where_it_is() {
         ("unknown-key.yaml", Some("yaml"), "unknown key \"Unknown\""),
         ("decimal-guid.yaml", Some("yaml"), "function \"12\" is decimal"),
         ("word-for-number.yaml", Some("yaml"), "AllocCount is \"many\", not a number"),
-        ("open-bracket.yaml", Some("yaml"), "the end of the document comes before that of a bracket"),
+        ("open-bracket.yaml", Some("yaml"), "a bracket is not closed"),
         ("missing-key.yaml", Some("yaml"), "a record has no GUID"),
-        ("alias.yaml", Some("yaml"), "aliases are no part of a memory profile"),
+        ("alias.yaml", Some("yaml"), "aliases are not allowed in a memory profile"),
     ] {
         let inputs = [WeightedInput::new(folder.join(name))];
         let report = families::merge_files(&inputs, &MergeOptions::default(), &mut |_, _| {}).unwrap();

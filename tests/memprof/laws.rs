@@ -155,7 +155,7 @@ fn a_single_section_is_carried_as_it_is_where_the_release_reads_it() {
     for stem in stems(22) {
         let golden = std::fs::read(file(&stem, "v2.profdata")).unwrap();
         assert!(merged(&[file(&stem, "v2.profdata")], &options(&stem, 22, None)) == golden);
-        // Release 16 reads version 0 alone: the section is written anew.
+        // Release 16 reads version 0 alone: the section is written again.
         let old = stored(&merged(&[file(&stem, "v2.profdata")], &options(&stem, 16, None)));
         assert_eq!((old.version, facts(&old.profile)), (0, facts(&stored(&golden).profile)));
     }

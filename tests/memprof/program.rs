@@ -137,7 +137,7 @@ fn pictures_show_bytes_or_allocations_by_call_stack() {
     let folded = temporary.path().join("a.folded");
     std::fs::write(&folded, "a;b 3\n").unwrap();
     for (words, reason) in [
-        (vec![yaml.as_str(), folded.to_str().unwrap()], "do not add up"),
+        (vec![yaml.as_str(), folded.to_str().unwrap()], "cannot draw"),
         (vec!["--memory", folded.to_str().unwrap()], "no memory profile"),
         (vec![yaml.as_str(), "--baseline", folded.to_str().unwrap()], "of different kinds"),
     ] {

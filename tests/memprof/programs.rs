@@ -158,7 +158,7 @@ fn compilers_read_our_files_as_those_of_their_own_tool() {
         let Some(tools) = toolchain(release) else { continue };
         let run = Run::new(&tools, SOURCE, &["-gmlt"]);
         let for_release = format!("llvm-{release}");
-        // Allocations are made cold or hot by chance, too, so that something is cold.
+        // Allocations are also made cold or hot randomly, so that some are cold.
         let by_chance = ["--memprof-random-hotness", "--memprof-random-hotness-seed=7"];
         // Release 19 has no such option.
         let chances = [&[][..], &by_chance];
@@ -252,7 +252,7 @@ fn stripped_programs_are_refused_as_release_22_refuses_them() {
     let own =
         own.current_dir(&run.folder).args(["show", "--profiled-binary=program", "dump.memprofraw"]).output().unwrap();
     let said = text(&own.stderr);
-    assert!(said.contains("names") && said.contains("must not be stripped"), "{said}");
+    assert!(said.contains("debug info has no function") && said.contains("pass the unstripped program"), "{said}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! One file for each way in which a partial merge can be damaged, and what is
 //! said of it: `testdata/partial/bad` and its `messages.txt`.
 //!
-//! With `PROFBRIDGE_RENEW` in the environment the files are looked for anew:
+//! With `PROFBRIDGE_RENEW` in the environment the files are searched again:
 //! bytes of sound parts are changed, their checksums are made right again, and of
 //! each message the first file is kept.
 

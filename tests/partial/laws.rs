@@ -68,7 +68,7 @@ fn in_parts(inputs: &[WeightedInput], options: &MergeOptions, random: &mut Rando
 
 /// Messages about functions none of whose counts reached its maximum: in a sum
 /// of several inputs it is not known with which of them that happened, and for
-/// a record one thing is said at most.
+/// a record has at most one message.
 fn comparable(said: &[String], other: &[String]) -> Vec<String> {
     let overflow = SoftError::CounterOverflow.to_string();
     let function = |line: &str| line.split(": ").nth(1).unwrap_or_default().to_string();

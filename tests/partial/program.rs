@@ -41,7 +41,7 @@ fn parts(folder: &Path) -> Vec<String> {
         let name = format!("part-{number}.profdata");
         let mut arguments = vec!["merge", "--partial", "-o", &name];
         arguments.extend(part.iter().map(String::as_str));
-        assert!(succeed(folder, &arguments).contains("a part, to be merged with others"));
+        assert!(succeed(folder, &arguments).contains("partial merge, to be merged with others"));
     }
     let mut arguments = vec!["merge", "-o", "whole.profdata"];
     arguments.extend(all.iter().map(String::as_str));
@@ -165,7 +165,7 @@ fn parts_of_compressed_and_of_tiny_inputs_may_be_larger() {
     assert!((together..together + 1000).contains(&size), "{size} bytes of {together}");
 }
 
-/// An iprof of so many methods, whose counts depend on the run.
+/// An iprof with that number of methods, whose counts depend on the run.
 fn iprof(methods: usize, run: usize) -> String {
     let list = |line: &dyn Fn(usize) -> String| (0..methods).map(line).collect::<Vec<_>>().join(",");
     format!(
@@ -221,7 +221,7 @@ fn changed_weighted_and_piped_parts_are_errors() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     let said = refused(&["merge", "--weighted-input=2,part-0.profdata", "-o", "x.profdata"]);
-    assert!(said.contains("a partial merge has no weight of its own"), "{said}");
+    assert!(said.contains("a partial merge cannot have a weight"), "{said}");
     let mut bytes = std::fs::read(folder.path().join("part-0.profdata")).expect("it was written");
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
@@ -392,7 +392,7 @@ fn check_info_and_show_know_a_part() {
     assert!(changed(bytes).contains("checksum"), "damage");
     let mut bytes = read();
     bytes.extend_from_slice(b"more");
-    assert!(changed(bytes).contains("belong to nothing"), "foreign bytes");
+    assert!(changed(bytes).contains("follow the profile and are ignored"), "foreign bytes");
 }
 
 #[test]
@@ -460,7 +460,7 @@ fn a_shard_whose_programs_never_ran_is_a_part_of_any_family() {
         let expected = std::fs::read(folder.join(output)).expect("it was written");
         for inputs in ["shard", "0.profraw"] {
             let said = succeed(folder, &["merge", "--partial", inputs, "-o", "empty.part"]);
-            assert!(said.contains("empty.part: nothing yet from 0 "), "{said}");
+            assert!(said.contains("empty.part: no records from 0 "), "{said}");
             for parts in [["empty.part", "a.part"], ["a.part", "empty.part"]] {
                 let said = succeed(folder, &[&["merge"], &parts[..], &["-o", output]].concat());
                 assert!(said.contains("empty.part: ") && said.contains("the file is empty"), "{said}");
@@ -510,9 +510,9 @@ fn a_profile_in_a_partial_merge_and_in_another_input_is_an_error() {
     ] {
         for partial in [&["merge"][..], &["merge", "--partial"]] {
             let said = refused(folder, &[partial, &[first, second]].concat());
-            let error = format!("error: {second} and {first} both contain {name}, which would count twice\n");
+            let error = format!("error: {second} and {first} both contain {name}, which would be counted twice\n");
             assert!(said.starts_with(&error), "{said}");
-            assert!(said.contains("--allow-duplicates counts it twice"), "{said}");
+            assert!(said.contains("use --allow-duplicates to count it twice"), "{said}");
             succeed(folder, &[partial, &["--allow-duplicates", first, second, "-o", "yes.profdata"]].concat());
         }
     }
@@ -568,7 +568,7 @@ fn duplicates_are_an_error_in_every_family() {
                 let refused = profbridge(folder, &merge);
                 let said = String::from_utf8(refused.stderr).expect("text");
                 assert_eq!(refused.status.code(), Some(2), "{merge:?}: {said}");
-                assert!(said.contains("both contain a, which would count twice"), "{said}");
+                assert!(said.contains("both contain a, which would be counted twice"), "{said}");
                 assert!(!folder.join(output).exists());
                 succeed(folder, &[&merge[..], &["--allow-duplicates"]].concat());
                 std::fs::remove_file(folder.join(output)).expect("it was written");

@@ -47,7 +47,7 @@ impl Go {
     }
 
     /// Both outputs of a run that must succeed.
-    fn says(&self, folder: &Path, arguments: &[&str]) -> String {
+    fn stderr_of(&self, folder: &Path, arguments: &[&str]) -> String {
         let output = self.run(folder, arguments);
         let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
         assert!(output.status.success(), "{arguments:?}: {said}");
@@ -72,22 +72,22 @@ fn tops(said: &str) -> Vec<(String, u64)> {
 fn go_tool_pprof_reads_written_profiles() {
     let Some(go) = Go::find("go_tool_pprof_reads_what_we_write") else { return };
     let folder = Folder::new("go-reads");
-    folder.says("merge squares.pprof circles.pprof -o ours.pprof");
-    folder.says("merge squares.pprof circles.pprof --drop-addresses --drop-labels -o plain.pb");
-    folder.says("convert squares.pprof circles.pprof -o ours.collapsed");
-    folder.says("convert ours.collapsed -o back.pprof");
+    folder.stderr_of("merge squares.pprof circles.pprof -o ours.pprof");
+    folder.stderr_of("merge squares.pprof circles.pprof --drop-addresses --drop-labels -o plain.pb");
+    folder.stderr_of("convert squares.pprof circles.pprof -o ours.collapsed");
+    folder.stderr_of("convert ours.collapsed -o back.pprof");
     let top = |files: &[&str]| {
         let mut arguments =
             vec!["tool", "pprof", "-top", "-nodecount=100000", "-nodefraction=0", "-sample_index=samples"];
         arguments.extend(files);
-        tops(&go.says(&folder.0, &arguments))
+        tops(&go.stderr_of(&folder.0, &arguments))
     };
     let expected = top(&["squares.pprof", "circles.pprof"]);
     assert!(expected.iter().any(|(name, flat)| name == "main.mix" && *flat > 50), "{expected:?}");
     for file in ["ours.pprof", "plain.pb", "back.pprof"] {
         assert_eq!(top(&[file]), expected, "{file}");
     }
-    let raw = go.says(&folder.0, &["tool", "pprof", "-raw", "ours.pprof"]);
+    let raw = go.stderr_of(&folder.0, &["tool", "pprof", "-raw", "ours.pprof"]);
     assert!(raw.contains("samples/count cpu/nanoseconds") && raw.contains("request:[slow]"), "{raw}");
     let source = std::fs::read_to_string(data("shapes.go")).unwrap();
     let start = source.lines().position(|line| line.starts_with("func mix(")).unwrap() + 1;
@@ -95,15 +95,15 @@ fn go_tool_pprof_reads_written_profiles() {
         |line: &str| line.contains("main.mix example.org/shapes/shapes.go:") && line.ends_with(&format!(" s={start}"));
     assert!(raw.lines().any(has_start), "{start}: {raw}");
     // The sum of the genuine tool has the same stacks with the same values.
-    go.says(&folder.0, &["tool", "pprof", "-proto", "-output=theirs.pprof", "squares.pprof", "circles.pprof"]);
-    folder.says("convert theirs.pprof -o theirs.collapsed");
+    go.stderr_of(&folder.0, &["tool", "pprof", "-proto", "-output=theirs.pprof", "squares.pprof", "circles.pprof"]);
+    folder.stderr_of("convert theirs.pprof -o theirs.collapsed");
     assert_eq!(folder.text("ours.collapsed"), folder.text("theirs.collapsed"));
 }
 
 /// What the compiler makes of the interface call in `sum`.
 fn devirtualized(go: &Go, folder: &Folder, profile: &str) -> String {
     let profile = format!("-pgo={profile}");
-    let said = go.says(&folder.0, &["build", "-trimpath", &profile, "-gcflags=-m", "-o", "shapes", "."]);
+    let said = go.stderr_of(&folder.0, &["build", "-trimpath", &profile, "-gcflags=-m", "-o", "shapes", "."]);
     let lines = said.lines().filter(|line| line.contains("PGO devirtualizing"));
     lines.map(|line| line.rsplit(' ').next().unwrap_or_default()).collect::<Vec<_>>().join(" ")
 }
@@ -121,9 +121,10 @@ fn go_build_uses_merged_profiles() {
     let folder = Folder::new("go-builds");
     prepare(&folder);
     // The same inputs: their weights decide which receiver is hot.
-    folder.says("merge --weighted-input=10,squares.pprof circles.pprof -o squares.pgo");
-    folder
-        .says("merge squares.pprof --weighted-input=10,circles.pprof --max-stacks=40 --drop-addresses -o default.pgo");
+    folder.stderr_of("merge --weighted-input=10,squares.pprof circles.pprof -o squares.pgo");
+    folder.stderr_of(
+        "merge squares.pprof --weighted-input=10,circles.pprof --max-stacks=40 --drop-addresses -o default.pgo",
+    );
     assert_eq!(devirtualized(&go, &folder, "squares.pgo"), "square.area");
     // `auto` takes what is called default.pgo beside the program.
     assert_eq!(devirtualized(&go, &folder, "auto"), "circle.area");
@@ -135,9 +136,9 @@ fn check_knows_the_rules_of_go() {
     let Some(go) = Go::find("check_knows_what_go_refuses") else { return };
     let folder = Folder::new("go-refuses");
     prepare(&folder);
-    folder.says("convert heap.pprof -o heap.pgo");
-    folder.says("convert squares.pprof -o plain.collapsed");
-    folder.says("convert plain.collapsed -o names.pgo");
+    folder.stderr_of("convert heap.pprof -o heap.pgo");
+    folder.stderr_of("convert squares.pprof -o plain.collapsed");
+    folder.stderr_of("convert plain.collapsed -o names.pgo");
     folder.write("damaged.pgo", &folder.read("squares.pprof")[..900]);
     for (file, words) in [
         ("heap.pgo", "does not contain a sample index"),

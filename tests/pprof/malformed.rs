@@ -1,38 +1,35 @@
-//! One file for each way in which a pprof profile can be broken, and what is said of it.
+//! One file for each way in which a pprof profile can be broken, with its message.
 
 use crate::support::{Folder, data};
 
 /// Every file of `bad/` but the good one, and what its error says.
 const FAULTS: &[(&str, &str)] = &[
     ("field-0", "section profile, byte 0x84: malformed: field number 0"),
-    ("first-text-not-empty", "section string table, byte 0x53: malformed: the first text is not empty"),
+    ("first-text-not-empty", "section string table, byte 0x53: malformed: the first string is not empty"),
     ("fixed-cut", "section profile, byte 0x85: truncated: fixed 64-bit number needs 8 bytes, 1 left"),
-    ("function-not-there", "section line, byte 0x36: malformed: function 9 is not there, the file has 2 of them"),
+    ("function-not-there", "section line, byte 0x36: malformed: function 9 does not exist, there are 2"),
     ("function-twice", "section function, byte 0x49: malformed: two functions have the id 1"),
     ("group", "section profile, byte 0x84: malformed: wire type 3, expected 0, 1, 2 or 5"),
     ("gzip-cut", "cannot decompress: gzip: incomplete deflate stream"),
-    ("label-text-not-there", "section label, byte 0x11: malformed: text 99 is not there, the file has 6 of them"),
+    ("label-text-not-there", "section label, byte 0x11: malformed: string 99 does not exist, there are 6"),
     (
         "location-id-huge",
-        "section sample, byte 0x8: malformed: location 18446744073709551615 is not there, the file has 2 of them",
+        "section sample, byte 0x8: malformed: location 18446744073709551615 does not exist, there are 2",
     ),
-    ("location-not-there", "section sample, byte 0x8: malformed: location 9 is not there, the file has 2 of them"),
+    ("location-not-there", "section sample, byte 0x8: malformed: location 9 does not exist, there are 2"),
     ("location-twice", "section location, byte 0x30: malformed: two locations have the id 1"),
-    ("location-without-id", "section location, byte 0x21: malformed: a location has the id 0, which means none"),
-    ("mapping-not-there", "section location, byte 0x25: malformed: mapping 9 is not there, the file has 1 of them"),
-    ("mapping-without-id", "section mapping, byte 0x15: malformed: a mapping has the id 0, which means none"),
-    ("message-for-number", "section profile, byte 0x84: malformed: field 9 holds bytes, expected a number"),
+    ("location-without-id", "section location, byte 0x21: malformed: a location has the id 0, which is reserved"),
+    ("mapping-not-there", "section location, byte 0x25: malformed: mapping 9 does not exist, there are 1"),
+    ("mapping-without-id", "section mapping, byte 0x15: malformed: a mapping has the id 0, which is reserved"),
+    ("message-for-number", "section profile, byte 0x84: malformed: field 9 has bytes, expected a number"),
     ("nested-length-beyond-parent", "section profile, byte 0x27: truncated: content needs 64 bytes, 1 left"),
     ("number-endless", "section profile, byte 0x8f: malformed: number does not fit 64 bits"),
-    ("number-for-message", "section sample type, byte 0x84: malformed: field 1 holds a number, expected bytes"),
+    ("number-for-message", "section sample type, byte 0x84: malformed: field 1 has a number, expected bytes"),
     ("tag-cut", "section profile, byte 0x85: truncated: tag needs 1 bytes, 0 left"),
     ("text-cut", "section profile, byte 0x86: truncated: content needs 127 bytes, 3 left"),
-    ("text-not-there", "section sample type, byte 0x2: malformed: text 77 is not there, the file has 6 of them"),
-    ("values-missing", "section sample, byte 0x6: malformed: a sample has 0 values, the profile has 1 types of values"),
-    (
-        "values-too-many",
-        "section sample, byte 0x6: malformed: a sample has 2 values, the profile has 1 types of values",
-    ),
+    ("text-not-there", "section sample type, byte 0x2: malformed: string 77 does not exist, there are 6"),
+    ("values-missing", "section sample, byte 0x6: malformed: a sample has 0 values, expected 1"),
+    ("values-too-many", "section sample, byte 0x6: malformed: a sample has 2 values, expected 1"),
 ];
 
 #[test]

@@ -54,7 +54,7 @@ impl Folder {
     }
 
     /// Standard error of a run that must succeed.
-    pub(crate) fn says(&self, arguments: &str) -> String {
+    pub(crate) fn stderr_of(&self, arguments: &str) -> String {
         self.ends(0, arguments).1
     }
 

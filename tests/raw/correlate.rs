@@ -309,5 +309,5 @@ fn the_program_takes_several_images() {
     assert!(out.contains("\nmain\n"), "{out}");
     let (code, _, err) = run(&[22]);
     assert_eq!(code, Some(1));
-    assert!(err.contains("clang-19-binary.profraw") && err.contains("give that image as well"), "{err}");
+    assert!(err.contains("clang-19-binary.profraw") && err.contains("pass that image also"), "{err}");
 }

@@ -8,7 +8,7 @@
 //! left out, loudly.
 
 mod compilers;
-mod desk;
 mod matrix;
 mod rust;
 mod toolchain;
+mod workspace;

@@ -1,7 +1,7 @@
 //! Dumps of every release, written for every release, and used by its compiler.
 
 use crate::compilers::releases;
-use crate::desk::{Case, Desk, Optimised};
+use crate::workspace::{Case, Desk, Optimised};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// From here on a large hash of the front end has no bits above the sixtieth.
@@ -167,7 +167,7 @@ impl Matrix {
         let Some(theirs) = self.desk.text_by(reader, "crossed.profraw") else { return Vec::new() };
         self.desk.merge(&["--for", &release, "--text", &self.dumps[&writer], "-o", "crossed.proftext"]);
         let ours = std::fs::read_to_string(self.desk.path("crossed.proftext")).expect("text was written");
-        // Which form the names have is said in a line of our own.
+        // Our own line states the form of the names.
         let differs = ours.replace("#!names=file:function\n", "") != theirs;
         differs.then(|| format!("llvm-profdata reads other functions from the dump:\n{theirs}")).into_iter().collect()
     }

@@ -1,8 +1,8 @@
-//! Coverage of Rust programs: the hashes are rustc's own, whoever reads them.
+//! Coverage of Rust programs: the hashes are rustc's own for every reader.
 
 use crate::compilers::{ALL, skip};
-use crate::desk::{Case, Desk, names_and_hashes};
 use crate::toolchain::program;
+use crate::workspace::{Case, Desk, names_and_hashes};
 
 #[test]
 fn coverage_of_rustc_keeps_its_hashes_for_every_release() {

@@ -185,7 +185,7 @@ fn lines_of_frames_that_no_reader_takes_are_refused_unless_llvm_is_to_be_followe
     let profile = sampleprof::read(b"[main:70000 @ foo]:5:1\n 1: 5\n", &sampleprof::ReadOptions::default());
     let profile = profile.expect("text holds any line");
     let mut options = sampleprof::WriteOptions::default();
-    let error = sampleprof::write(&profile, &options).expect_err("nobody reads it").to_string();
+    let error = sampleprof::write(&profile, &options).expect_err("no reader accepts it").to_string();
     assert!(error.contains("the line of a frame") && error.contains("70000"), "{error}");
     options.as_llvm = true;
     assert!(sampleprof::write(&profile, &options).is_ok());

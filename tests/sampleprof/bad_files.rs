@@ -1,5 +1,5 @@
 //! Every file of `testdata/bad/sampleprof` (see `bad.py` beside the sound ones)
-//! has one defect, and this is what is said of it.
+//! has one defect, and an expected message.
 
 use profbridge::sampleprof::{ReadOptions, SampleProfileView, llvm_message, read};
 use std::path::{Path, PathBuf};
@@ -149,10 +149,14 @@ const BINARIES: &[Row] = &[
         MALFORMED,
     ),
     ("target-out-of-range.binary", "section records, byte 0x1e: malformed: name 9 of 1", NAMES),
-    ("version-102.binary", "section header, byte 0xa: version 102 is not supported: known are 103 and 104", VERSION),
+    (
+        "version-102.binary",
+        "section header, byte 0xa: version 102 is not supported: supported versions are 103 and 104",
+        VERSION,
+    ),
     (
         "version-105.binary",
-        "section header, byte 0xa: version 105 is not supported: a release later than LLVM 23 wrote it; known are 103 and 104",
+        "section header, byte 0xa: version 105 is not supported: it was written by a release after LLVM 23; supported versions are 103 and 104",
         VERSION,
     ),
 ];
@@ -285,7 +289,7 @@ const EXTENSIBLE_BINARIES: &[Row] = &[
     ),
     (
         "symbol-without-end.extbinary",
-        "section ProfileSymbolListSection, byte 0x57: malformed: a symbol without the NUL after it",
+        "section ProfileSymbolListSection, byte 0x57: malformed: a symbol is not terminated by NUL",
         MALFORMED,
     ),
     (
@@ -295,7 +299,7 @@ const EXTENSIBLE_BINARIES: &[Row] = &[
     ),
     (
         "version-105.extbinary",
-        "section header, byte 0xa: version 105 is not supported: a release later than LLVM 23 wrote it; known are 103 and 104",
+        "section header, byte 0xa: version 105 is not supported: it was written by a release after LLVM 23; supported versions are 103 and 104",
         VERSION,
     ),
     ("vtable-out-of-range.extbinary", "section LBRProfileSection, byte 0x87: malformed: name 4 of 1", NAMES),
@@ -304,7 +308,7 @@ const EXTENSIBLE_BINARIES: &[Row] = &[
 const COMPACT_BINARIES: &[Row] = &[
     (
         "another-function.compact",
-        "section records, byte 0x20: malformed: the table of functions leads to another function",
+        "section records, byte 0x20: malformed: the offset in the function table is that of another function",
         MALFORMED,
     ),
     (

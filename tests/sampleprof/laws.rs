@@ -79,7 +79,7 @@ proptest! {
             seen += found.len();
         }
         prop_assert_eq!(seen, whole.functions.len());
-        prop_assert!(view.function(b"nobody").unwrap().is_empty());
+        prop_assert!(view.function(b"missing").unwrap().is_empty());
     }
 
     #[test]

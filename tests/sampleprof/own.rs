@@ -65,12 +65,15 @@ fn threads_do_not_change_the_bytes() {
 fn losses_are_named_and_strict_rejects_them() {
     let workspace = workspace();
     let made = workspace.run("profbridge convert plain.prof --use-md5 -o hashed.afdo");
-    assert!(text(&made.stderr).contains("3 names, whose hashes stay"), "{made:?}");
+    assert!(text(&made.stderr).contains("3 names, of which only the hashes remain"), "{made:?}");
     let refused = workspace.attempt("profbridge convert plain.prof --use-md5 --strict -o strict.afdo");
-    assert!(!refused.status.success() && text(&refused.stderr).contains("3 names, whose hashes stay"), "{refused:?}");
+    assert!(
+        !refused.status.success() && text(&refused.stderr).contains("3 names, of which only the hashes remain"),
+        "{refused:?}"
+    );
     assert!(!workspace.path("strict.afdo").exists());
     let back = workspace.run("profbridge convert hashed.afdo --to text -o -");
-    assert!(text(&back.stderr).contains("3 hashes of names, which become digits"), "{back:?}");
+    assert!(text(&back.stderr).contains("3 hashes of names, which are written as digits"), "{back:?}");
     let contexts = workspace.attempt("profbridge convert contexts.prof --sample-format=binary -o x.afdo");
     assert!(text(&contexts.stderr).contains("hint: write an extensible binary or text, or make the layout flat"));
 }
@@ -85,7 +88,7 @@ fn families_are_not_mixed_and_each_is_recognised() {
     for inputs in ["plain.prof counters.proftext", "counters.proftext plain.prof"] {
         let mixed = workspace.attempt(&format!("profbridge merge {inputs} -o x"));
         assert!(
-            text(&mixed.stderr).contains("counters.proftext: it is no sample profile: LLVM text profile"),
+            text(&mixed.stderr).contains("counters.proftext: not a sample profile: LLVM text profile"),
             "{mixed:?}"
         );
     }
@@ -118,7 +121,7 @@ fn check_judges_structure_and_sums() {
     assert!(workspace.run("profbridge check plain.prof contexts.prof").status.success());
     let odd = workspace.attempt("profbridge check odd.prof");
     assert!(
-        text(&odd.stdout).contains("sample.total-below-sum: foo: the total is 3, and the parts add up to 5"),
+        text(&odd.stdout).contains("sample.total-below-sum: foo: the total is 3, but the sum of its parts is 5"),
         "{odd:?}"
     );
     let bad = workspace.attempt("profbridge check bad.prof");

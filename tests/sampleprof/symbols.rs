@@ -59,7 +59,7 @@ fn lists_are_read_added_up_cut_and_dropped_as_the_genuine_tools_do() {
         for most in 0..4 {
             merge(&format!("--extbinary --profile-symbol-list-cutoff={most} a.afdo b.afdo"), "cut.afdo");
         }
-        // Other encodings have no place for a list, which is said.
+        // Other encodings cannot store a list, which is reported.
         merge("--text a.afdo", "lost.prof");
         merge("--binary --prof-sym-list=one.list a.prof", "lost.bin");
         if release >= 16 {

@@ -1,5 +1,5 @@
 //! Which forms of stacks were seen for real, made by the program that writes them, and which only as their makers
-//! describe them. What was not seen is said loudly, and in `docs/reference/stacks.md`.
+//! describe them. Missing files are reported loudly, and in `docs/reference/stacks.md`.
 //!
 //! `PROFBRIDGE_DIALECTS` names a folder with recordings and texts of these, called as in [`UNSEEN`]: they are read then.
 
@@ -19,7 +19,7 @@ const SEEN: [(&str, &str, &str); 4] = [
     ("JDK 25", "shapes-jdk25.jfr.gz", "Flight Recorder 2.1"),
 ];
 
-/// What nobody had, the file of it that would be read, and the words for it in `docs/reference/stacks.md`.
+/// Missing recordings: the file that would be read, and the words for it in `docs/reference/stacks.md`.
 const UNSEEN: [(&str, &str, &str); 5] = [
     ("recordings of JDK 8 (update 262 and later)", "jdk-8.jfr", "JDK 8"),
     ("recordings of JDK 9 and 10", "jdk-10.jfr", "JDK 9 and 10"),
@@ -49,7 +49,7 @@ fn unverified_dialects_are_reported() {
     let sentence = &words[words[..start].rfind(". ").unwrap_or(0)..end];
     let folder = std::env::var_os("PROFBRIDGE_DIALECTS").map(PathBuf::from);
     for (what, file, named) in UNSEEN {
-        assert!(sentence.contains(named), "docs/reference/stacks.md says that nobody had {what}: {sentence}");
+        assert!(sentence.contains(named), "docs/reference/stacks.md says that {what} is missing: {sentence}");
         let Some(path) = folder.as_ref().map(|folder| folder.join(file)).filter(|path| path.exists()) else {
             // Past the harness, which keeps what successful tests print.
             let said = format!("SKIPPED: {what}: none was seen for real (PROFBRIDGE_DIALECTS/{file} would be read)\n");

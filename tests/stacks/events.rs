@@ -135,7 +135,7 @@ fn unselected_events_are_counted_and_not_read() {
             *events.entry(sort.unwrap()).or_default() += row[0];
         }
         for (source, skipped) in &none.observed.skipped_events {
-            // What has no stack is passed over as well.
+            // Events without stacks are skipped, too.
             assert!(*skipped >= events.remove(source.word()).unwrap_or(0), "{name} {source:?}");
         }
         assert!(events.is_empty(), "{name}: {events:?}");

@@ -3,7 +3,6 @@
 mod commands;
 mod dialects;
 mod drawing;
-mod events;
 mod gates;
 mod outline;
 mod perf;

@@ -31,7 +31,7 @@ impl Browser {
             let rest = line.split("on port ").nth(1)?;
             rest.trim_end_matches('.').parse::<u16>().ok().filter(|port| *port != 0)
         });
-        // The driver stops when nobody reads what it says.
+        // The driver stops if its output is not read.
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         let mut browser = Self { driver, port: port.expect("chromedriver says its port"), session: String::new() };
         let capabilities = json!({"capabilities": {"alwaysMatch": {

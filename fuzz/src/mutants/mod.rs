@@ -8,7 +8,7 @@
 pub mod partials;
 pub mod samples;
 
-/// Changes the first bytes of a buffer, so many of them, into at most so many:
+/// Changes the first `size` bytes of a buffer into at most `most` bytes:
 /// libFuzzer's own mutations.
 pub type Change = fn(&mut [u8], usize, usize) -> usize;
 
@@ -20,7 +20,7 @@ pub struct Dice {
 }
 
 impl Dice {
-    /// Dice of that seed, for mutants of at most so many bytes.
+    /// Dice of that seed, for mutants up to a maximum size.
     pub fn new(seed: u32, change: Change, most: usize) -> Self {
         Self { state: u64::from(seed), change, most }
     }

@@ -14,8 +14,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One row a record, in order of first appearance. Counters are those of the
-/// profile itself: a batch for each piece of memory that they stand in.
+/// One row per record, in order of first appearance. Counters are not copied: there is one batch per block of memory.
 pub(crate) fn functions(merged: &Arc<Merged>) -> Result<Table, ArrowError> {
     let table = merged.functions();
     let mut records: Vec<(FunctionId, RecordId)> = Vec::with_capacity(table.records_len());
@@ -43,7 +42,7 @@ pub(crate) fn functions(merged: &Arc<Merged>) -> Result<Table, ArrowError> {
     Ok(Table::new(schema, batches))
 }
 
-/// Consecutive records whose counters stand one behind the other.
+/// Consecutive records whose counters are adjacent in memory.
 struct Piece {
     rows: Range<usize>,
     counters: ScalarBuffer<u64>,
@@ -90,7 +89,7 @@ fn block_of(merged: &Merged, number: usize) -> &[u64] {
     merged.functions().counter_blocks().nth(number).and_then(Counters::as_words).unwrap_or_default()
 }
 
-/// Counters that do not stand in memory as the column has them.
+/// Copies counters whose layout in memory differs from that of the column.
 fn copied<'m>(records: impl ExactSizeIterator<Item = Counters<'m>>) -> Piece {
     let (rows, mut counters, mut offsets) = (0..records.len(), Vec::new(), vec![0i64]);
     for record in records {
@@ -105,7 +104,7 @@ fn without_counters(rows: Range<usize>) -> Piece {
     Piece { rows, counters: ScalarBuffer::from(Vec::<u64>::new()), offsets }
 }
 
-/// The columns of numbers and texts.
+/// The columns of numbers and strings.
 struct Columns {
     names: LargeStringBuilder,
     name_refs: Vec<u64>,

@@ -1,4 +1,4 @@
-//! What a merge of instrumentation profiles gave, and how it is written.
+//! Merged instrumentation profiles, and how to write them.
 
 use crate::detached::Watch;
 use crate::options::{MergeSettings, target};
@@ -28,11 +28,11 @@ pub(crate) struct Merged {
     is_empty: bool,
     filter: FunctionFilter,
     origins: Origins,
-    /// For whom the inputs were merged.
+    /// The target of the merge.
     pub(crate) target: Target,
-    /// What became of the inputs, as the program prints it as JSON.
+    /// The outcomes of the inputs, as in the program's JSON output.
     pub(crate) report: serde_json::Value,
-    /// What is worth a warning.
+    /// The warnings.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn finish(
     Merged::new(report, options, target, settings)
 }
 
-/// What is wrong with an input that cannot be read.
+/// Returns the error of an input that cannot be read.
 pub(crate) fn fault(input: &Input, settings: &MergeSettings) -> Option<Error> {
     let inputs = std::slice::from_ref(input);
     let options = settings.instr(&target(None, inputs).ok()?).ok()?;
@@ -87,11 +87,11 @@ pub(crate) fn fault(input: &Input, settings: &MergeSettings) -> Option<Error> {
 }
 
 impl Merged {
-    /// What a merge gave, unless too many inputs are bad or too little is in it.
+    /// Returns the merged profile.
     ///
     /// # Errors
     ///
-    /// As [`merge`].
+    /// Like [`merge`]; gate failed if a threshold fails.
     pub(crate) fn new(
         mut report: MergeReport,
         mut options: MergeOptions,
@@ -106,7 +106,7 @@ impl Merged {
         let mut write = WriteOptions::default();
         (write.format, write.filter) = (target.indexed_format(), options.filter.clone());
         if report.profile.memprof.is_some() && write.format.holds_memory() {
-            settings.refuse_filters("a memory profile, which holds hashes in place of names")?;
+            settings.refuse_filters("a memory profile, which contains hashes instead of names")?;
         }
         let facts = settings.check(|wanted| report.facts(&write, &options.read.limits, wanted))?;
         let (warnings, origins) = (warnings(&report, heard), report.origins());
@@ -144,7 +144,7 @@ impl Merged {
         let mut write = WriteOptions::default();
         write.format = if settings.text { target.text_format() } else { target.indexed_format() };
         (write.sparse, write.strict, write.filter) = (settings.sparse, settings.strict, filter);
-        // Nobody asked for a version without a place for them.
+        // The inputs selected a version that cannot store them.
         write.tolerated = if by_inputs { vec![LossKind::BinaryIds] } else { Vec::new() };
         // An empty profile is written as such; one that is not becomes no empty file.
         let facts = facts_of(&profile, &write, &Limits::default(), FactsRequest::default())?;
@@ -153,7 +153,7 @@ impl Merged {
         }
         let encoded = families::encode(&profile, &write)?;
         let losses = encoded.losses.iter().filter(|loss| !write.tolerated.contains(&loss.kind));
-        let lost = losses.map(|loss| format!("left out, since the format cannot hold it: {loss}"));
+        let lost = losses.map(|loss| format!("dropped {loss}, which the format cannot store"));
         let unused = crossed.findings.iter().filter(|finding| finding.kind.is_loss()).map(Finding::to_string);
         Ok(Written { bytes: encoded.bytes, warnings: unused.chain(lost).collect() })
     }
@@ -167,12 +167,12 @@ fn first_failure(report: MergeReport) -> Option<Error> {
     })
 }
 
-/// How many records had a soft error, and the first few.
+/// The number of records with a soft error, and the first of them.
 #[derive(Default)]
 pub(crate) struct Heard(BTreeMap<SoftError, (u64, Vec<String>)>);
 
-/// Soft errors of one kind that are told in full.
-const TOLD_IN_FULL: usize = 20;
+/// The maximum number of soft errors of one kind that are reported in full.
+const REPORTED_IN_FULL: usize = 20;
 
 impl Heard {
     fn of(report: &MergeReport) -> Self {
@@ -180,7 +180,7 @@ impl Heard {
         for soft in &report.soft_errors {
             let (count, first) = heard.0.entry(soft.error).or_default();
             *count += 1;
-            if first.len() < TOLD_IN_FULL {
+            if first.len() < REPORTED_IN_FULL {
                 let path = &report.inputs[soft.input].input.path;
                 let warning = Warning::new(soft.error.to_string()).in_file(path);
                 first.push(warning.in_function(soft.function.clone()).to_string());
@@ -190,7 +190,7 @@ impl Heard {
     }
 }
 
-/// That an input is no part of the result, and why.
+/// Returns a warning for an input that is not part of the result.
 pub(crate) fn skipped(input: &WeightedInput, outcome: &InputOutcome) -> Option<String> {
     match outcome {
         InputOutcome::Failed(error) => Some(format!("skipped: {error}")),
@@ -199,7 +199,7 @@ pub(crate) fn skipped(input: &WeightedInput, outcome: &InputOutcome) -> Option<S
     }
 }
 
-/// What of a merge is worth a warning, in the order of the inputs; of soft errors one of each kind.
+/// Returns the warnings of a merge in the order of the inputs, with one soft error of each kind.
 fn warnings(report: &MergeReport, heard: &Heard) -> Vec<String> {
     let mut warnings = Vec::new();
     for input in &report.inputs {
@@ -211,9 +211,9 @@ fn warnings(report: &MergeReport, heard: &Heard) -> Vec<String> {
         warnings.extend(first.first().map(|first| format!("{first}{more}")));
     }
     if report.repeats_memory_size {
-        warnings.push("a site of the result lists a memory size twice; an input is damaged".into());
+        warnings.push("a value site lists a memory size twice; an input is damaged".into());
     }
-    warnings.extend(report.memprof_losses.iter().map(|loss| format!("left out: {loss}")));
+    warnings.extend(report.memprof_losses.iter().map(|loss| format!("dropped {loss}")));
     warnings
 }
 

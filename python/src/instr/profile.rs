@@ -25,11 +25,11 @@ pub(crate) struct Profile {
 }
 
 impl Profile {
-    /// What a merge gave; what is worth a warning is given as one.
+    /// Converts a merged profile, and issues its warnings.
     ///
     /// # Errors
     ///
-    /// A warning that is turned into an error.
+    /// A warning that Python turns into an error.
     pub(crate) fn of(py: Python<'_>, merged: Merged) -> PyResult<Self> {
         warn(py, &merged.warnings)?;
         Ok(Self { merged: Arc::new(merged) })
@@ -45,7 +45,7 @@ impl Profile {
     }
 }
 
-/// What callers say of how a profile is written.
+/// Returns the caller's settings for the output.
 fn settings(
     py: Python<'_>,
     target: Option<&str>,
@@ -55,7 +55,7 @@ fn settings(
     hashes: &str,
 ) -> PyResult<WriteSettings> {
     check_toolchain(py, target)?;
-    // Without a wish of the caller it is for whom the inputs were merged.
+    // By default the target is that of the merge.
     let target = match target {
         Some(_) => asked_target(target).or_raise(py)?,
         None => None,
@@ -69,7 +69,7 @@ impl Profile {
     #[classattr]
     const FAMILY: &'static str = "instr";
 
-    /// What sort of instrumentation made it, in LLVM's words: `"ir"`, `"fe"`, `"csir"`, ...
+    /// The kind of instrumentation, with LLVM's names: `"ir"`, `"fe"`, `"csir"`, ...
     #[getter]
     fn kind(&self) -> Vec<&'static str> {
         self.merged.profile.kind.words()
@@ -81,20 +81,20 @@ impl Profile {
         self.merged.target.toolchain()
     }
 
-    /// Whether somebody asked for that toolchain; else the inputs told.
+    /// Whether the caller requested the target; otherwise the inputs determined it.
     #[getter]
     fn target_is_given(&self) -> bool {
         let target: &Target = &self.merged.target;
         target.source != TargetSource::Inputs
     }
 
-    /// What became of each input, as a dictionary.
+    /// The outcomes of the inputs, as a dictionary.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.merged.report)
     }
 
-    /// What was given as warnings when the profile was made.
+    /// The warnings that were issued when the profile was created.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.merged.warnings.clone()
@@ -188,8 +188,8 @@ impl Profile {
         Ok(PyBytes::new(py, &written.bytes))
     }
 
-    /// Writes a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that is
-    /// not an earlier output is replaced only with `force`.
+    /// Writes a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that
+    /// is not an earlier output is replaced only with `force`.
     #[pyo3(signature = (path, *, target=None, text=None, sparse=false, strict=false, hashes="keep", force=false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn write(

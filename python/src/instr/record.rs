@@ -37,13 +37,13 @@ impl Record {
 
 #[pymethods]
 impl Record {
-    /// The function's name; bytes that are no UTF-8 stand as `\xNN`.
+    /// The function's name. Bytes that are not UTF-8 become `\xNN`.
     #[getter]
     fn name(&self) -> String {
         printable(self.raw_name()).into_owned()
     }
 
-    /// The function's name as it stands in the file.
+    /// The function's name, unchanged from the file.
     #[getter]
     fn name_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.raw_name())
@@ -72,7 +72,7 @@ impl Record {
         Column::of(Arc::new(UInt64Array::new(counters, None)))
     }
 
-    /// How often the function was entered; `None` for a pseudo count.
+    /// The number of calls of the function; `None` for a pseudo count.
     #[getter]
     fn entry_count(&self) -> Option<u64> {
         let view = self.view();
@@ -88,7 +88,7 @@ impl Record {
         })
     }
 
-    /// The bits of MC/DC test vectors, as they stand in the file.
+    /// The bits of MC/DC test vectors, unchanged from the file.
     #[getter]
     fn bitmap<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.view().bitmap)
@@ -100,7 +100,7 @@ impl Record {
     fn value_sites(&self, py: Python<'_>, kind: &str) -> PyResult<Vec<Vec<(u64, u64)>>> {
         let Some(kind) = ValueKind::ALL.into_iter().find(|known| kind_word(*known) == kind) else {
             let known = ValueKind::ALL.map(kind_word).join(", ");
-            return Err(usage(py, format!("there is no kind of value {kind:?}; there are {known}")));
+            return Err(usage(py, format!("unknown value kind {kind:?}; known kinds are {known}")));
         };
         let sites = self.view().sites(kind).iter();
         Ok(sites.map(|site| site.iter().map(|pair| (pair.value, pair.count)).collect()).collect())
@@ -112,7 +112,7 @@ impl Record {
     }
 }
 
-/// Counters where they stand; nothing where they are narrower than what shares them.
+/// Returns the counters in place; an empty slice if they are narrower than 64 bits.
 fn words_of(merged: &Merged, record: RecordId) -> &[u64] {
     merged.functions().record(record).counters.as_words().unwrap_or_default()
 }

@@ -13,16 +13,16 @@ use std::path::Path;
 
 /// Options for conversions between LLVM profiles and iprof.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Options for LLVM to iprof and back")]
+#[command(next_help_heading = "Options for conversions between LLVM and iprof")]
 pub(crate) struct BridgeArgs {
-    /// Leave LLVM's own records out of an iprof: smaller, but the way back gives another profile
+    /// Omit LLVM's records from an iprof: the file is smaller, but cannot be converted back exactly
     #[arg(long)]
     no_extension: bool,
-    /// Also write LLVM's counters to an iprof, as one list of branches per function
+    /// Also write LLVM's counters to the iprof, as one branch list per function
     #[arg(long)]
     counters_as_branches: bool,
-    /// What to believe where an iprof contradicts the LLVM records it carries
-    #[arg(long, value_enum, value_name = "WHICH")]
+    /// Which side to use if an iprof and its LLVM records contradict each other
+    #[arg(long, value_enum, value_name = "SIDE")]
     trust: Option<TrustArg>,
 }
 
@@ -87,13 +87,13 @@ pub(crate) fn report_losses(losses: &[Loss], path: &Path, strict: bool) -> Resul
         return refuse_losses(losses).map_err(|error| error.in_file(path));
     }
     for loss in losses {
-        console::warning(&Warning::new(format!("not carried over: {loss}")).in_file(path));
+        console::warning(&Warning::new(format!("not converted: {loss}")).in_file(path));
     }
     Ok(())
 }
 
 /// Reads an iprof and converts it to a profile, with the losses. `change` can modify the document first and returns its
-/// own losses. `told` gets the findings.
+/// own losses. Prints the findings.
 pub(crate) fn read_profile(
     input: &Input,
     options: &ToLlvmOptions,

@@ -13,11 +13,11 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Say what is wrong with profiles of any format
+/// Check profiles and report every problem
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit code: 0 sound (perhaps with warnings), 1 a file that cannot be read, 2 wrong use, 3 errors (with --strict
-warnings as well).
+    after_help = "Exit code: 0 if the files are valid, perhaps with warnings; 1 if a file cannot be read; 2 for usage
+errors; 3 for errors in a file, or warnings with --strict.
 
 Examples:
   profbridge check default.iprof
@@ -25,13 +25,13 @@ Examples:
   profbridge check --min-density 50 app.afdo"
 )]
 pub(crate) struct CheckArgs {
-    /// Profiles or folders of them; `-` is standard input
+    /// Profiles or directories; `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Let warnings count as errors
+    /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
-    /// Take an iprof file without a usable version for this one
+    /// The version of iprof files without a usable version
     #[arg(long, value_name = "VERSION", value_parser = parse_version)]
     assume_version: Option<Version>,
     /// Report sample profiles whose hot functions have fewer samples per line location than this
@@ -70,7 +70,7 @@ impl CheckArgs {
         options.assume_version = self.assume_version;
         let files = self.files()?;
         if files.is_empty() {
-            return Err(Error::nothing_found("there are no files in the folder"));
+            return Err(Error::nothing_found("there are no files in the directory"));
         }
         let mut checks: Vec<FileCheck> = files.iter().map(|path| families::check_file(path, &options)).collect();
         checks.iter_mut().for_each(hints::word_check);

@@ -16,10 +16,54 @@ fn outputs(matches: &ArgMatches) -> Vec<PathBuf> {
     OUTPUTS.iter().filter_map(|name| command.try_get_one::<PathBuf>(name).ok().flatten().cloned()).collect()
 }
 
-/// The exit codes, equal for all commands in profbridge mode.
-const EXIT_CODES: &str =
-    "Exit codes: 0 done; 1 could not, for the sake of files; 2 wrong use; 3 a gate or a check failed.
-With --json a command that fails prints a document, too; docs/reference/json.md describes all of them.";
+/// The text after the options in the help of the program.
+const AFTER_HELP: &str = "Examples:
+  profbridge merge *.profraw -o app.profdata
+  profbridge merge *.profraw -o app.profdata --for llvm-16
+  profbridge show app.profdata --topn=10
+
+Exit codes:
+  0 success, 1 failure, 2 usage error, 3 a threshold or check failed";
+
+/// The commands in the help of the program, by purpose.
+const PURPOSES: [(&str, &[&str]); 4] = [
+    ("Create profiles", &["merge", "convert", "repair", "order"]),
+    ("Inspect profiles", &["info", "show", "check", "report", "flamegraph"]),
+    ("Compare profiles", &["overlap", "diff", "fit"]),
+    ("Set up", &["doctor", "completions", "man", "llvm-profdata"]),
+];
+
+/// Returns the help of the program, with the commands grouped by purpose.
+fn help_template(program: &clap::Command) -> String {
+    let mut template = "{about}\n\n{usage-heading} {usage}\n".to_string();
+    for (purpose, commands) in PURPOSES {
+        template += &format!("\n{purpose}:\n");
+        for name in commands {
+            let about = program.find_subcommand(name).and_then(clap::Command::get_about);
+            // This command is parsed elsewhere, with the rules of llvm-profdata.
+            let about = about.map_or("Accept the command line of llvm-profdata".to_string(), ToString::to_string);
+            template += &format!("  {name:<13}  {about}\n");
+        }
+    }
+    template + "\nOptions:\n{options}{after-help}"
+}
+
+/// Shortens the help for `-h`: hides the options with a heading, and all text after the options except the examples.
+fn with_short_help(command: clap::Command) -> clap::Command {
+    if command.get_arguments().all(|argument| argument.get_help_heading().is_none()) {
+        return command;
+    }
+    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let examples = help.split("\n\n").find(|paragraph| paragraph.starts_with("Examples:")).unwrap_or_default();
+    let short = format!("{examples}\n\nRun with --help for all options.");
+    command
+        .mut_args(|argument| match argument.get_help_heading() {
+            Some(_) => argument.hide_short_help(true),
+            None => argument,
+        })
+        .after_help(short)
+        .after_long_help(help)
+}
 
 /// A parsed command line.
 #[derive(Debug)]
@@ -33,7 +77,9 @@ pub(crate) struct Cli {
 impl Cli {
     /// Creates all commands with all their arguments.
     pub(crate) fn whole() -> clap::Command {
-        Self::with(Command::augment_subcommands)
+        let program = Self::with(|program| Command::augment_subcommands(program).mut_subcommands(with_short_help));
+        let template = help_template(&program);
+        program.help_template(template)
     }
 
     /// Creates the commands that a command line needs: if its first word is a command, only that one. Creating the
@@ -41,7 +87,9 @@ impl Cli {
     pub(crate) fn needed(arguments: &[OsString]) -> clap::Command {
         let named = |name: &OsString| COMMANDS.iter().find(|(command, _)| name == command);
         match arguments.get(1).and_then(named) {
-            Some((name, augment)) => Self::with(|program| program.subcommand(augment(clap::Command::new(*name)))),
+            Some((name, augment)) => {
+                Self::with(|program| program.subcommand(with_short_help(augment(clap::Command::new(*name)))))
+            }
             None => Self::whole(),
         }
     }
@@ -77,16 +125,21 @@ impl Cli {
     }
 }
 
-/// Reads, merges, shows, converts and checks compiler profiles.
+/// Read, merge, convert and inspect compiler profiles
 #[derive(Debug, Args)]
-#[command(version, about, max_term_width = 100, args_override_self = true)]
-#[command(after_help = EXIT_CODES)]
+#[command(
+    version,
+    about = "Read, merge, convert and inspect compiler profiles",
+    max_term_width = 100,
+    args_override_self = true
+)]
+#[command(after_help = AFTER_HELP)]
 pub(crate) struct ProgramArgs {
-    /// Change a bound on what a hostile input can cost: inflated-bytes, inflate-ratio, stream-bytes,
-    /// window-bytes, name-bytes, json-depth or context-depth
+    /// Change a resource limit for untrusted input: inflated-bytes, inflate-ratio, stream-bytes, window-bytes,
+    /// name-bytes, json-depth or context-depth
     #[arg(long = "limit", value_name = "NAME=NUMBER", global = true, help_heading = "Limits")]
     pub(crate) limits: Vec<String>,
-    /// Say nothing but errors, and what was asked for
+    /// Print only errors and the requested output
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
 }
@@ -194,6 +247,16 @@ mod tests {
             let printed = |program| Cli::parse(program, help.clone()).unwrap_err().to_string();
             assert_eq!(printed(Cli::needed(&help)), printed(Cli::whole()), "{name}");
         }
+    }
+
+    #[test]
+    fn the_help_of_the_program_lists_every_command_once() {
+        let mut listed: Vec<&str> = PURPOSES.iter().flat_map(|(_, commands)| commands.iter().copied()).collect();
+        let mut expected: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).chain(["llvm-profdata"]).collect();
+        listed.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(listed, expected);
+        assert!(Cli::whole().render_help().to_string().lines().count() <= 45);
     }
 
     #[test]

@@ -40,7 +40,7 @@ fn labelled(label: &str, colour: &str, text: &str) {
 }
 
 /// Prints a line without a label on standard error.
-pub(crate) fn say(text: &str) {
+pub(crate) fn status(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", escape(text));
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn note(text: &str) {
 
 /// Reports that a file left behind by a killed run was removed.
 pub(crate) fn removed_leftover(path: &Path) {
-    note(&format!("{}: removed, a run that was killed left it", path.display()));
+    note(&format!("removed {}, left behind by a killed run", path.display()));
 }
 
 /// Prints a warning.
@@ -161,9 +161,12 @@ pub(crate) fn error_as_warning(error: &Error) {
 pub(crate) fn losses(losses: &[Loss], tolerated: &[LossKind], output: &Path) {
     for loss in losses {
         if tolerated.contains(&loss.kind) {
-            note(&format!("{}: the format has no place for {loss}, which its readers do not miss", output.display()));
+            note(&format!(
+                "{}: dropped {loss}, which this version cannot store and compilers do not use",
+                output.display()
+            ));
         } else {
-            warning(&Warning::new(format!("the format cannot hold {loss}; left out")).in_file(output));
+            warning(&Warning::new(format!("dropped {loss}, which the format cannot store")).in_file(output));
         }
     }
 }
@@ -177,7 +180,7 @@ pub(crate) fn print_line(text: &str) {
 /// Rejects printing a report if the profile goes to standard output.
 pub(crate) fn needs_file(output: &Path) -> Result<()> {
     if is_standard_output(output) {
-        return Err(Error::usage("standard output takes the profile already").with_hint("name a file with -o"));
+        return Err(Error::usage("standard output is already used for the profile").with_hint("name a file with -o"));
     }
     Ok(())
 }

@@ -12,16 +12,16 @@ use std::sync::Arc;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Profiles without names and records")]
 pub(crate) struct CorrelateArgs {
-    /// The unstripped image, built with -profile-correlate=binary; repeat it for several
+    /// The unstripped image, built with -profile-correlate=binary; repeat it for several images
     #[arg(long, value_name = "FILE")]
     binary_file: Vec<PathBuf>,
-    /// The image with debug info, built with -profile-correlate=debug-info; repeat it for several
+    /// The image with debug info, built with -profile-correlate=debug-info; repeat it for several images
     #[arg(long, value_name = "FILE", conflicts_with = "binary_file")]
     debug_info: Vec<PathBuf>,
-    /// A folder with images under .build-id/, looked up by build id
+    /// A directory with images under .build-id/, which are found by build id
     #[arg(long, value_name = "DIR", requires = "correlate", conflicts_with_all = ["binary_file", "debug_info"])]
     debug_file_directory: Vec<PathBuf>,
-    /// What images found by build id hold
+    /// The contents of images that are found by build id
     #[arg(long, value_enum, value_name = "KIND", requires = "debug_file_directory")]
     correlate: Option<KindArg>,
 }

@@ -2,7 +2,7 @@
 
 use crate::console;
 use crate::hints::hint_text;
-use crate::refuse::refuse;
+use crate::validate::refuse;
 use clap::{Args, ValueEnum};
 use profbridge::input::{Family, Input};
 use profbridge::instr::cross_release::{Finding, Followed, HashPolicy};
@@ -12,19 +12,19 @@ use std::path::Path;
 /// Options for adapting profiles to another release.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct CrossReleaseArgs {
-    /// What becomes of the hashes of front-end records, which LLVM 22 computes in another way than
-    /// earlier releases: coverage needs them as they are, optimizing as the reading compiler has them
-    #[arg(long, value_enum, value_name = "WHICH", default_value_t = HashesArg::Keep)]
+    /// How to write the hashes of front-end records, which LLVM 22 computes differently: `keep` for coverage, `reader`
+    /// for optimization
+    #[arg(long, value_enum, value_name = "HASHES", default_value_t = HashesArg::Keep)]
     hashes: HashesArg,
 }
 
 /// The values of `--hashes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum HashesArg {
-    /// As they are in the inputs
+    /// Unchanged
     #[default]
     Keep,
-    /// As the compiler that reads computes them
+    /// As the target compiler computes them
     Reader,
 }
 
@@ -72,7 +72,7 @@ impl ExactNamesArgs {
     pub(crate) fn refuse_for_others(self, inputs: [&Input; 2]) -> Result<()> {
         let is_other = |input: &&Input| matches!(input.family(), Ok(Some(family)) if family != Family::Instr);
         let is_given = self.exact_names && inputs.iter().any(is_other);
-        refuse(&[(is_given, "--exact-names")], "for LLVM instrumentation profiles", "leave it out")
+        refuse(&[(is_given, "--exact-names")], "for LLVM instrumentation profiles", "omit it")
     }
 }
 

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 /// Options for printing names.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct DemangleArgs {
-    /// Print names of C++ and Rust functions as people write them
+    /// Demangle C++ and Rust names
     #[arg(long)]
     demangle: bool,
 }

@@ -18,35 +18,37 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Say how two profiles differ
+/// List the differences between two profiles
 #[derive(Debug, Args)]
-#[command(after_help = "For iprof files the report ends with how far FIRST fits the program of SECOND: which of its
-contexts have only methods that SECOND declares (relevant), and which contexts of SECOND it has: as
-they are (exact), without outermost frames (partial), by the innermost frame alone (leaf). These
-mean something only as a trend.
+#[command(
+    after_help = "For iprof files the report ends with how well FIRST fits the program of SECOND: the contexts whose
+methods SECOND declares (relevant), and the contexts of SECOND that FIRST has: the same context
+(exact), without outermost frames (partial), or by the innermost frame only (leaf). Use these
+numbers only to follow a trend.
 
-Recordings, collapsed stacks, pprof and an iprof against one of them are compared by their samples: by
-whole stack, and by the method that was running.
+Sampled stacks, and an iprof with sampled stacks, are compared by whole stack and by running
+method.
 
-Sample profiles are compared by place (a line behind its chain of calls, inlined or in a context), by
-entry, by function wherever it was inlined, and by what was called.
+Sample profiles are compared by place (a line location in its calling context), by entry count,
+by function wherever it was inlined, and by call target.
 
-Gates: --fail-below judges the overlap of all sections, each by its part of all events, so that tiny ones do not
-decide (total); the smallest of any section (smallest); or that of a section:
+Thresholds: --fail-below checks the overlap of all sections, each weighted by its share of the
+events (total); the smallest overlap of a section (smallest); or the overlap of a section:
   LLVM instrumentation profiles  counters, indirect-call-targets, memop-sizes, vtables
   LLVM memory profiles           memory-bytes, allocations
   LLVM sample profiles           places, entries, functions, call-targets, virtual-tables
   iprof                          call-counts, conditionals, virtual-invokes, monitors, samples, instanceofs
   sampled stacks                 stacks, methods
 
-Exit code: 0; 1 when the files cannot be compared; 2 for wrong use; 3 when an overlap is below what --fail-below
-asks for.
+Exit code: 0 for success; 1 if the files cannot be compared; 2 for usage errors; 3 if an overlap
+is below --fail-below.
 
 Examples:
   profbridge diff before.iprof after.iprof
   profbridge diff --json --fail-below 0.9 release.profdata nightly.profdata
   profbridge diff --fail-below call-counts=0.9,total=0.8 before.iprof after.iprof
-  profbridge diff --fail-below methods=80% release.jfr nightly.jfr")]
+  profbridge diff --fail-below methods=80% release.jfr nightly.jfr"
+)]
 pub(crate) struct DiffArgs {
     /// The first profile; `-` is standard input
     #[arg(value_name = "FIRST")]
@@ -54,17 +56,17 @@ pub(crate) struct DiffArgs {
     /// The second profile
     #[arg(value_name = "SECOND")]
     second: PathBuf,
-    /// Fail with exit code 3 when the overlap is smaller: of all sections (0.9 or 90%), or of those named
+    /// Fail with exit code 3 if the overlap is smaller: of all sections (0.9 or 90%), or of the named sections
     /// (call-counts=0.9,total=80%); see below
     #[arg(long, value_name = "[NAME=]SHARE,…", value_parser = |text: &str| DiffGates::parse(text).map_err(hint_text))]
     fail_below: Option<DiffGates>,
-    /// The section that a plain SHARE of --fail-below is about
+    /// The section of a plain SHARE in --fail-below
     #[arg(long, value_name = "NAME", requires = "fail_below", hide = true)]
     section: Option<String>,
     /// Length of each list
     #[arg(long, value_name = "N", default_value_t = 10)]
     topn: usize,
-    /// List only functions and sites whose name contains TEXT; shares stay those of the whole
+    /// List only functions and sites whose name contains TEXT; shares stay relative to the whole profile
     #[arg(long, visible_alias = "filter", value_name = "TEXT")]
     function: Option<String>,
     /// Print the report as JSON
@@ -106,8 +108,8 @@ impl DiffArgs {
         let found = self.found(&first, &second, &options)?;
         print_followed(&found.followed);
         if found.report.sections.is_empty() {
-            let error = Error::nothing_found("neither profile has counted anything, so there is nothing to compare");
-            return Err(error.with_hint("a profile whose program never ran has no distribution"));
+            let error = Error::nothing_found("both profiles are empty, so there is nothing to compare");
+            return Err(error.with_hint("run the program before you compare its profiles"));
         }
         let outcomes = gates.outcomes(&found.report);
         if self.json {
@@ -117,7 +119,7 @@ impl DiffArgs {
             documents::print_named("profbridge.diff/2", ok, &json, self.names)?;
         } else {
             let mut text = String::new();
-            found.write_text(&mut text).map_err(|_| Error::usage("the report cannot be written"))?;
+            found.write_text(&mut text).map_err(|_| Error::usage("cannot write the report"))?;
             console::print_line(console::escape(&self.names.apply(&text, false)).trim_end());
         }
         gates::require(&outcomes).map_err(|error| {
@@ -137,7 +139,8 @@ impl DiffArgs {
             None => Ok(gates.clone()),
             Some(section) => match gates.of_total() {
                 Some(share) => DiffGates::on(section, share),
-                None => Err(Error::usage("--section is for a plain share").with_hint("name sections in --fail-below")),
+                None => Err(Error::usage("--section requires a share without a name")
+                    .with_hint("name sections in --fail-below")),
             },
         }
     }

@@ -18,32 +18,32 @@ use std::process::ExitCode;
 /// Options for inputs, baseline, output and heading.
 #[derive(Debug, Args)]
 pub(crate) struct PictureArgs {
-    /// Recordings, collapsed or folded stacks, an iprof, memory profiles, for a report also LLVM profiles; `-` is
-    /// standard input
+    /// JFR recordings, collapsed or folded stacks, pprof, iprof files, memory profiles, for reports also LLVM profiles;
+    /// `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     inputs: Vec<PathBuf>,
     /// A profile of the same kind to compare with
     #[arg(long, value_name = "FILE")]
     baseline: Vec<PathBuf>,
-    /// Where to write; `-` is standard output
+    /// The output file; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// The heading; by default the names of the inputs
+    /// The title [default: the names of the inputs]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Only stacks that hold METHOD: a package, class, method, or /REGEX/
+    /// Use only stacks that contain METHOD: a package, class, method, or /REGEX/
     #[arg(long, visible_alias = "filter", value_name = "METHOD")]
     include: Vec<String>,
-    /// Only stacks that do not hold METHOD
+    /// Use only stacks that do not contain METHOD
     #[arg(long, value_name = "METHOD")]
     exclude: Vec<String>,
-    /// Begin with what ran and follow its callers
+    /// Start with the running methods, and draw their callers
     #[arg(long)]
     reverse: bool,
-    /// Draw what METHOD calls, merged wherever it is called from; with --reverse what calls it
+    /// Merge the callees of METHOD from all stacks; with --reverse, merge its callers
     #[arg(long, value_name = "METHOD")]
     merge: Option<String>,
-    /// Draw the stacks of each thread by themselves
+    /// Draw each thread separately
     #[arg(long)]
     per_thread: bool,
     #[command(flatten)]
@@ -104,16 +104,17 @@ impl PictureArgs {
     /// Rejects outputs with the file extension of a profile or of another image format, and outputs that are inputs.
     pub(crate) fn refuse_output(&self) -> Result<()> {
         let inputs: Vec<Input> = self.inputs.iter().chain(&self.baseline).map(Input::new).collect();
-        refuse_replacing(&inputs, &self.output, "a picture", false, |_| false)?;
+        refuse_replacing(&inputs, &self.output, "a flame graph", false, |_| false)?;
         let name = self.output.to_string_lossy().to_ascii_lowercase();
         if let Some(extension) = OTHER_PICTURES.iter().find(|extension| name.ends_with(**extension)) {
-            let error = Error::usage(format!("no {extension} is written")).in_file(&self.output);
-            return Err(error.with_hint("name the output .svg for a drawing, or .html for a page"));
+            let error = Error::usage(format!("cannot write {extension} files")).in_file(&self.output);
+            return Err(error.with_hint("name the output .svg or .html"));
         }
         match OutputForm::of_name(&self.output) {
             Ok(Some(form)) if self.named_format().is_none() => {
-                let error = Error::usage(format!("a picture is not {}", form.words())).in_file(&self.output);
-                Err(error.with_hint("name the output .svg or .html; `profbridge convert` writes profiles"))
+                let error =
+                    Error::usage(format!("a flame graph cannot be written as {}", form.words())).in_file(&self.output);
+                Err(error.with_hint("name the output .svg or .html, or use `profbridge convert` to write a profile"))
             }
             _ => Ok(()),
         }
@@ -124,14 +125,14 @@ impl PictureArgs {
         let is_chosen = !self.include.is_empty() || !self.exclude.is_empty() || !self.stacks.takes_all();
         match content.has_stacks() {
             None if is_chosen => {
-                let error = Error::usage("the profile has no stacks to choose from").in_file(&self.inputs[0]);
-                return Err(error.with_hint("--include, --exclude and the options for stacks mean nothing to it"));
+                let error = Error::usage("the profile has no stacks").in_file(&self.inputs[0]);
+                return Err(error.with_hint("omit --include, --exclude and the options for stacks"));
             }
             Some(false) if is_chosen => {}
             _ => return Ok(()),
         }
-        let hint = "--include, --exclude and the options for stacks leave none of what the input holds";
-        Err(Error::nothing_found("there is no stack to draw").with_hint(hint).in_file(&self.inputs[0]))
+        let hint = "no stack of the input matches --include, --exclude and the options for stacks";
+        Err(Error::nothing_found("there are no stacks to draw").with_hint(hint).in_file(&self.inputs[0]))
     }
 
     fn read(&self, paths: &[PathBuf]) -> Result<Content> {

@@ -4,8 +4,8 @@ use crate::convert::{ConvertArgs, ConvertWork};
 use crate::merge::{MergeArgs, MergeOption, MergeWork, refused_of_iprof, refused_of_samples, refused_of_stacks};
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
-use crate::refuse::refuse;
 use crate::show::ShowArgs;
+use crate::validate::refuse;
 use profbridge::input::{Family, Input};
 use profbridge::{Error, Result};
 use std::process::ExitCode;
@@ -93,12 +93,12 @@ const ROWS: [Row; Family::ALL.len()] = [
 
 /// Returns a general message, for families that support all options.
 fn nothing_refused(_: MergeOption) -> (&'static str, &'static str) {
-    ("not for these inputs", "`profbridge merge --help` lists what is for which")
+    ("not for these inputs", "`profbridge merge --help` lists the options of each format")
 }
 
 fn row(family: Family) -> Result<&'static Row> {
     let found = ROWS.iter().find(|row| row.family == family);
-    found.ok_or_else(|| Error::usage(format!("{} have no row in the program's table", family.words())))
+    found.ok_or_else(|| Error::usage(format!("{} are not supported by this command", family.words())))
 }
 
 /// Runs `show`.

@@ -5,9 +5,9 @@ use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::finish::ignore_closed_pipe;
 use crate::hints;
-use crate::refuse::refuse_both_standard_input;
+use crate::plural::number_of;
 use crate::toolchains::ToolchainParser;
-use crate::words::number_of;
+use crate::validate::refuse_both_standard_input;
 use clap::Args;
 use profbridge::families::fit::{Fit, FitOptions, fit_files};
 use profbridge::fit::{FitReport, Gate, write_text};
@@ -19,45 +19,43 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Say how much of a profile a newer build of the program will still use
+/// Report how much of a profile a new build can still use
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Compilers drop what no longer matches, with a warning at best. THING is the new build: a program
-or shared library compiled with the instrumentation that the profile is of, a raw or indexed profile
-that it wrote, or one with a coverage map; for sample profiles any program with symbols, debug info
-or pseudo-probes, or another sample profile; for iprof a newer iprof, a jar, or a folder of classes.
+#[command(after_help = "Compilers ignore records that no longer match the code. NEW is the new build: a program or
+shared library compiled with the same instrumentation as the profile, a raw or indexed profile
+that it wrote, or a file with a coverage map. For sample profiles it is a program with symbols,
+debug info or pseudo-probes, or another sample profile; for iprof a newer iprof, a jar, or a
+directory of classes.
 
-Exit code: 0, 1 when something cannot be read or compared, 2 for wrong use, 3 when a share is below
-what --fail-below asks for.
+Exit code: 0 for success; 1 if a file cannot be read or compared; 2 for usage errors; 3 if a
+share is below --fail-below.
 
 Examples:
   profbridge fit app.profdata --against build/app-instrumented
   profbridge fit app.profdata --against new.profraw --fail-below used-counts=0.9,used-functions=0.8
   profbridge fit app.profdata --against build/app --write-remapping names.txt
-  profbridge fit default.iprof --against app.jar --prune -o pruned.iprof"
-)]
+  profbridge fit default.iprof --against app.jar --prune -o pruned.iprof")]
 pub(crate) struct FitArgs {
     /// The profile
     #[arg(value_name = "PROFILE")]
     profile: PathBuf,
     /// The new build
-    #[arg(long, value_name = "THING")]
+    #[arg(long, value_name = "NEW")]
     against: PathBuf,
-    /// The toolchain that will read the profile, such as llvm-19 or rustc-1.82; by default the one that
-    /// built THING, where it tells
+    /// Target toolchain, such as llvm-19 or rustc-1.82 [default: the compiler of the new build, if it is known]
     #[arg(long = "for", value_name = "TOOLCHAIN", value_parser = ToolchainParser, hide_possible_values = true)]
     reader: Option<String>,
-    /// Fail with exit code 3 when a share is smaller: used-counts, used-functions, profiled-functions
+    /// Fail with exit code 3 if a share is smaller: used-counts, used-functions, profiled-functions
     #[arg(long, value_name = "NAME=SHARE,…", value_parser = |text: &str| Gate::parse(text).map_err(hints::format_error_with_hint))]
     fail_below: Option<Gate>,
-    /// Write a remapping file for `merge -r` with the new names of functions that moved or, as a guess, were
+    /// Write a remapping file for `merge -r` with the new names of functions that were moved, or that probably were
     /// renamed
     #[arg(long, value_name = "FILE")]
     write_remapping: Option<PathBuf>,
-    /// Write the profile without what no longer fits, to what -o names
+    /// Write the profile without the stale records to the file given by -o
     #[arg(long, requires = "output")]
     prune: bool,
-    /// Where --prune writes
+    /// The output file of --prune
     #[arg(short, long, value_name = "FILE", requires = "prune")]
     output: Option<PathBuf>,
     /// Length of each list
@@ -109,7 +107,7 @@ impl FitArgs {
             console::note(&format!("{}: new names of {}", path.display(), number_of(file.functions, "function")));
             if file.left_out > 0 {
                 let more = number_of(file.left_out, "more name");
-                console::note(&format!("{more} with blanks, which the file cannot hold"));
+                console::note(&format!("omitted {more} with spaces, which the file cannot store"));
             }
         }
         if let Some(path) = self.output.as_deref().filter(|_| self.prune) {
@@ -122,7 +120,7 @@ impl FitArgs {
         console::needs_file(path)?;
         let pruned = fit.write_pruned(path, self.write_remapping.is_some())?;
         let (records, targets) = (number_of(pruned.records, "record"), number_of(pruned.values, "target"));
-        let text = format!("{}: left out are {records} and {targets}", path.display());
+        let text = format!("{}: dropped {records} and {targets}", path.display());
         console::note(&text);
         Ok(())
     }
@@ -135,7 +133,7 @@ impl FitArgs {
             return documents::print_named("profbridge.fit/2", ok, &json, self.names);
         }
         let mut text = String::new();
-        write_text(&mut text, report).map_err(|_| Error::usage("the report cannot be written"))?;
+        write_text(&mut text, report).map_err(|_| Error::usage("cannot write the report"))?;
         console::print_line(console::escape(&self.names.apply(&text, false)).trim_end());
         Ok(())
     }

@@ -6,7 +6,7 @@ use profbridge::Result;
 use profbridge::render::{FlameGraph, Report, Section, SvgOptions, write_html, write_svg};
 use std::process::ExitCode;
 
-/// Draw stacks as an SVG picture, or as a page where the output is called .html
+/// Draw a flame graph as SVG or HTML
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   profbridge flamegraph app.jfr -o app.svg
@@ -20,13 +20,13 @@ pub(crate) struct FlamegraphArgs {
     /// Width in pixels
     #[arg(long, value_name = "N", default_value_t = 1200, value_parser = clap::value_parser!(u32).range(100..=20_000))]
     width: u32,
-    /// Boxes narrower than this many pixels are not drawn
+    /// Omit boxes narrower than this many pixels
     #[arg(long, value_name = "N", default_value_t = 0.1, value_parser = pixels)]
     min_width: f64,
-    /// Cut names on the left instead of shortening them to class and method
+    /// Truncate names on the left instead of shortening them to class and method
     #[arg(long)]
     full_names: bool,
-    /// Draw callees above their callers
+    /// Draw callees above callers
     #[arg(long)]
     upright: bool,
     // Last, because flattened options end with a heading of their own.
@@ -36,7 +36,7 @@ pub(crate) struct FlamegraphArgs {
 
 fn pixels(text: &str) -> std::result::Result<f64, String> {
     let width = text.parse::<f64>().ok().filter(|width| width.is_finite() && *width >= 0.0);
-    width.ok_or_else(|| "a number of pixels from 0 on is wanted".to_string())
+    width.ok_or_else(|| "expected a number of pixels, 0 or more".to_string())
 }
 
 impl FlamegraphArgs {

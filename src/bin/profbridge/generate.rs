@@ -5,7 +5,7 @@ use crate::family_table;
 use crate::outputs::refuse_terminal;
 use crate::show::ShowArgs;
 use crate::toolchains::{ToolchainParser, suggest};
-use crate::words::number_of;
+use crate::plural::number_of;
 use crate::{console, documents};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, FromArgMatches};
@@ -129,7 +129,7 @@ impl GenerateArgs {
         }
         if !is_standard_output(&self.output) && !console::is_quiet() {
             let files = number_of(self.files, "file");
-            console::say(&format!("{}: {files} in the format {}", self.output.display(), request.format.name()));
+            console::status(&format!("{}: {files} in the format {}", self.output.display(), request.format.name()));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -8,83 +8,83 @@ use std::borrow::Cow;
 /// Returns the text of a hint.
 pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
     Cow::Borrowed(match hint {
-        Hint::RecordTime => "record CPU or wall-clock samples; --value takes the numbers as hits all the same",
-        Hint::ReadPerfScript => "--perf-raw glues them together",
-        Hint::ChooseValue => "--sample-type and --weight choose what is counted",
-        Hint::ChooseSort => "choose one sort with --events, or --weight count",
-        Hint::Check => "`profbridge check` tells what a file is worth",
-        Hint::CheckForMore => "`profbridge check` tells more",
-        Hint::ShowOrMergeMemory => "`profbridge show --memory` shows memory profiles, `profbridge merge` adds them up",
-        Hint::ConvertToLlvm => "`profbridge convert` turns it into an LLVM profile",
-        Hint::ConvertToIprof => "`profbridge convert` turns it into an iprof",
-        Hint::ConvertToIprofFirst => "`profbridge convert` turns it into an iprof first",
-        Hint::CompareAsIprof => "`profbridge convert` makes an iprof of it, which can be",
-        Hint::ShowStacks => "`profbridge show`, `report` and `flamegraph` show its stacks",
+        Hint::RecordTime => "record CPU or wall-clock samples, or use --value to treat these values as sample counts",
+        Hint::ReadPerfScript => "use --perf-raw to join them",
+        Hint::ChooseValue => "use --sample-type or --weight to choose the value",
+        Hint::ChooseSort => "choose one event type with --events, or use --weight count",
+        Hint::Check => "run `profbridge check` to list the problems of the file",
+        Hint::CheckForMore => "run `profbridge check` for details",
+        Hint::ShowOrMergeMemory => {
+            "use `profbridge show --memory` to show memory profiles, or `profbridge merge` to merge them"
+        }
+        Hint::ConvertToLlvm => "convert it to an LLVM profile with `profbridge convert`",
+        Hint::ConvertToIprof => "convert it to an iprof with `profbridge convert`",
+        Hint::ConvertToIprofFirst => "convert it to an iprof first, with `profbridge convert`",
+        Hint::CompareAsIprof => "convert it to an iprof with `profbridge convert`, and compare that",
+        Hint::ShowStacks => "use `profbridge show`, `report` or `flamegraph` to show its stacks",
         Hint::AllowFailures => {
-            "--failure-mode=all merges the others without them, --salvage as well keeps what is sound of these"
+            "use --failure-mode=all to merge the other inputs; add --salvage to keep the valid records of these"
         }
-        Hint::AllowEmpty => "--allow-empty writes a profile all the same",
+        Hint::AllowEmpty => "use --allow-empty to write an empty profile",
         Hint::MergeOneKind => {
-            "merge inputs of one kind at a time; --failure-mode=all keeps those of the first one's kind"
+            "merge each kind separately, or use --failure-mode=all to merge only the kind of the first input"
         }
-        Hint::AllowLosses => "without --strict it is written all the same, and what is lost is listed",
-        Hint::AllowLeavingOut => "without --strict these are left out and listed",
-        Hint::AllowUnused => "without --strict it is written all the same, and this is said",
-        Hint::WholeWeights => {
-            "leave --scale and --normalize out, or drop the records with `profbridge convert --canonical`"
-        }
-        Hint::ProfileComesFirst => "the profile comes first, the new build behind --against",
-        Hint::UniteHashes => "for optimizing, --hashes=reader unites them; coverage needs them as they are",
-        Hint::ChooseNoVersion => "the compiler drops them: leave --format-version out, or use 12",
-        Hint::LinkWithBuildId => "link the program with -Wl,--build-id, or merge without --same-program",
-        Hint::AllowDuplicates => "leave one of them out; --allow-duplicates counts it twice",
+        Hint::AllowLosses => "omit --strict to write the output anyway and list the losses",
+        Hint::AllowLeavingOut => "omit --strict to drop and list these",
+        Hint::AllowUnused => "omit --strict to write the output with a warning",
+        Hint::WholeWeights => "omit --scale and --normalize, or drop the records with `profbridge convert --canonical`",
+        Hint::ProfileComesFirst => "pass the profile first, and the new build with --against",
+        Hint::UniteHashes => "for optimization, use --hashes=reader to merge them; for coverage, keep them unchanged",
+        Hint::ChooseNoVersion => "the compiler ignores these records; omit --format-version, or use 12",
+        Hint::LinkWithBuildId => "link the program with -Wl,--build-id, or omit --same-program",
+        Hint::AllowDuplicates => "remove one of them, or use --allow-duplicates to count it twice",
         Hint::ReplaceFile => "choose another output with -o, or replace the file with --force",
-        Hint::DrawIt => "`profbridge flamegraph` draws one",
-        Hint::ReportIt => "`profbridge report` makes one",
+        Hint::DrawIt => "use `profbridge flamegraph` to draw a flame graph",
+        Hint::ReportIt => "use `profbridge report` to write a report",
         Hint::MakeIprofOrShow => {
-            "name the output .iprof to make one; `profbridge show --json` prints what is in a profile"
+            "name the output .iprof to write an iprof, or use `profbridge show --json` to print a profile as JSON"
         }
-        Hint::ListReleases => "`profbridge info --versions` lists all that are known",
+        Hint::ListReleases => "run `profbridge info --versions` to list the known toolchains",
         Hint::NameLlvmRelease { newest } => {
             return Cow::Owned(format!(
-                "name its release of LLVM with --for llvm-N; llvm-{newest} is the newest that is known"
+                "use --for llvm-N with its LLVM release; the newest known release is llvm-{newest}"
             ));
         }
-        Hint::ChooseFamily => "say what to write with --to llvm or --to iprof, or by the output's name",
-        Hint::MergeFirst => "merge several with `profbridge merge` first",
-        Hint::ReportFunctions => "`profbridge report` shows its functions, --memory its memory profile",
+        Hint::ChooseFamily => "choose the output with --to llvm or --to iprof, or by its file extension",
+        Hint::MergeFirst => "merge the inputs with `profbridge merge` first",
+        Hint::ReportFunctions => {
+            "use `profbridge report` to show its functions, or --memory to draw its memory profile"
+        }
         Hint::ReportBranches => {
-            "the input holds neither samples nor call counts; `profbridge report` shows branches and receivers"
+            "the input has no samples and no call counts; use `profbridge report` to show branches and receivers"
         }
-        Hint::Repair => "`profbridge check` lists all findings, `profbridge repair` keeps what is sound",
-        Hint::RepairSalvage => "`profbridge repair --salvage` keeps what stands before the error",
-        Hint::RepairAssumeVersion => "`profbridge repair --assume-version 1.0.0` takes the file for that version",
-        Hint::RepairJoinSections => "`profbridge repair --join-sections` joins sections of one name",
-        Hint::LayOutAnew => "only `profbridge convert` to iprof takes such a file, and lays its text out anew",
-        Hint::ChooseSections => "--sections chooses the sections to write",
-        Hint::ResolveClashes => "--on-branch-clash chooses what to do: heavier, first, union, keep or drop",
-        Hint::ChooseTrusted => {
-            "somebody changed one and not the other: --trust standard or --trust extension says which is right"
-        }
+        Hint::Repair => "use `profbridge check` to list all findings, or `profbridge repair` to keep the valid entries",
+        Hint::RepairSalvage => "use `profbridge repair --salvage` to keep the entries before the error",
+        Hint::RepairAssumeVersion => "use `profbridge repair --assume-version 1.0.0` to read the file as that version",
+        Hint::RepairJoinSections => "use `profbridge repair --join-sections` to join sections with the same name",
+        Hint::LayOutAnew => "use `profbridge convert` to iprof, which only rewrites the text layout of such a file",
+        Hint::ChooseSections => "choose the sections to write with --sections",
+        Hint::ResolveClashes => "choose a treatment with --on-branch-clash: heavier, first, union, keep or drop",
+        Hint::ChooseTrusted => "they were edited separately; choose one with --trust standard or --trust extension",
         Hint::NameProgram { build_ids } => {
             let ids = build_ids.join(", ");
-            return Cow::Owned(format!("name it with --profiled-binary; its build id is one of {ids}"));
+            return Cow::Owned(format!("pass it with --profiled-binary; its build id is one of {ids}"));
         }
-        Hint::AllowDepth => "--limit context-depth=N allows deeper ones",
-        Hint::AllowFrames => "--limit inflated-bytes=N allows N / 4",
+        Hint::AllowDepth => "use --limit context-depth=N to allow deeper stacks",
+        Hint::AllowFrames => "use --limit inflated-bytes=N to allow N / 4 frames",
         Hint::GiveImage { part, build_id } => {
             let image = Hint::image(build_id.as_deref());
-            return Cow::Owned(format!("give {image} with {}=FILE", option_for(*part)));
+            return Cow::Owned(format!("pass {image} with {}=FILE", option_for(*part)));
         }
         Hint::GiveImageAsWell(part) => {
-            return Cow::Owned(format!("give that image as well with {}=FILE", option_for(*part)));
+            return Cow::Owned(format!("pass that image also with {}=FILE", option_for(*part)));
         }
         Hint::BuildForPart(ImagePart::DebugInfo) => {
-            "the image needs debug info and -profile-correlate=debug-info; for -profile-correlate=binary use \
+            "build the image with debug info and -profile-correlate=debug-info; for -profile-correlate=binary use \
              --binary-file"
         }
         Hint::BuildForPart(ImagePart::Sections) => {
-            "the image needs -profile-correlate=binary; for -profile-correlate=debug-info use --debug-info"
+            "build the image with -profile-correlate=binary; for -profile-correlate=debug-info use --debug-info"
         }
         other => return Cow::Owned(other.to_string()),
     })

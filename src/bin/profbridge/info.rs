@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Tell what files are: format, version, who writes and reads it, sections
+/// Describe files: format, version, producer, readers, sections
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   profbridge info default.profraw
@@ -23,12 +23,12 @@ use std::process::ExitCode;
   profbridge info --json app.profdata
   profbridge info --versions
 
-The exit code is 1 when a file is damaged or of no known format.")]
+The exit code is 1 if a file is damaged or has an unknown format.")]
 pub(crate) struct InfoArgs {
     /// Files; `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "versions")]
     files: Vec<PathBuf>,
-    /// Print the table of toolchains and the versions they write
+    /// Print the table of toolchains and the versions that they write
     #[arg(long, conflicts_with = "files")]
     versions: bool,
     /// Print JSON

@@ -17,13 +17,13 @@ use std::path::Path;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options for iprof to iprof")]
 pub(crate) struct IprofConvertArgs {
-    /// Keep only methods that contexts have, and the types they need
+    /// Drop methods and types that no entry uses
     #[arg(long)]
     prune: bool,
-    /// Keep entries whose innermost method is in this package, class, or matches /REGEX/
+    /// Keep entries whose innermost method is in this package or class, or matches /REGEX/
     #[arg(long, visible_alias = "filter", value_name = "PATTERN", value_delimiter = ',')]
     only: Vec<String>,
-    /// Leave out entries whose innermost method is in this package, class, or matches /REGEX/
+    /// Drop entries whose innermost method is in this package or class, or matches /REGEX/
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
     exclude: Vec<String>,
     /// Sections to keep
@@ -37,21 +37,21 @@ pub(crate) struct IprofConvertArgs {
 /// A section, by a short name or its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum SectionArg {
-    /// All but the samples
+    /// All sections except samples
     Counts,
-    /// Calls of methods
+    /// Call counts
     #[value(alias = "callCountProfiles")]
     Calls,
-    /// Ways out of branches
+    /// Branch counts
     #[value(alias = "conditionalProfiles")]
     Conditionals,
     /// Receivers of virtual calls
     #[value(alias = "virtualInvokeProfiles")]
     Virtual,
-    /// Types that were synchronized on
+    /// Types used for synchronization
     #[value(alias = "monitorProfiles")]
     Monitors,
-    /// Whole stacks
+    /// Sampled stacks
     #[value(alias = "samplingProfiles")]
     Samples,
     /// Types tested by instanceof
@@ -86,7 +86,7 @@ pub(crate) fn run(
     if !interprets && !write.pretty && copy(input, output, reported)? {
         return Ok(());
     }
-    let mut say = |text: &str| {
+    let mut note_loss = |text: &str| {
         let warning = Warning::new(text).in_file(&input.path);
         console::warning(&warning);
         reported.warn([&warning]);
@@ -96,7 +96,7 @@ pub(crate) fn run(
     let (mut document, findings) = match read {
         Ok(read) => read,
         Err(error) if !interprets && is_unsupported_major(&error) => {
-            say("the version is not known; the text is laid out anew and else left alone");
+            note_loss("unknown version: only the text layout changes");
             return reformat(input, output, write);
         }
         Err(error) => return Err(error.in_file(path)),
@@ -110,35 +110,34 @@ pub(crate) fn run(
     let dropped = arguments.apply(&mut document)?;
     if is_empty(&document) {
         let text = match had_nothing {
-            true => "it holds types and methods, but no profiles",
-            false => "no entry is left: none has an innermost method and a section that are wanted",
+            true => "the file has types and methods, but no profiles",
+            false => "no entries are left after filtering",
         };
         if !allow_empty {
             let error = Error::nothing_found(text).in_file(path);
-            return Err(error.with_hint("--allow-empty writes the tables all the same"));
+            return Err(error.with_hint("use --allow-empty to write the tables without entries"));
         }
-        say(text);
+        note_loss(text);
     }
     for name in dropped {
-        let text = format!("the member \"{name}\" may refer to what was dropped and is left out");
-        say(&text);
+        let text = format!("dropped the member \"{name}\", which may refer to dropped entries");
+        note_loss(&text);
     }
     if write.canonical {
         for (name, _) in document.members() {
-            let text =
-                format!("the member \"{}\" is not part of the format and is left out", iprof::display_name(name));
-            say(&text);
+            let text = format!("dropped the member \"{}\", which is not part of the format", iprof::display_name(name));
+            note_loss(&text);
         }
         document = iprof::canonical_with(&document, BranchClash::Keep);
     }
     if let Some(version) = arguments.to_version {
         document.convert_to(version)?;
     }
-    tell(reported, &findings);
+    record_findings(reported, &findings);
     write.write(&document, output, None)
 }
 
-fn tell(reported: &mut MergeDocument, findings: &Findings) {
+fn record_findings(reported: &mut MergeDocument, findings: &Findings) {
     reported.warn_of(0, findings.iter().filter(|finding| finding.level != Level::Info).map(ToString::to_string));
 }
 
@@ -157,7 +156,7 @@ fn copy(input: &Input, output: &Path, reported: &mut MergeDocument) -> Result<bo
     let Some(findings) = copied else { return Ok(false) };
     written?;
     print_findings(&input.path, &findings);
-    tell(reported, &findings);
+    record_findings(reported, &findings);
     Ok(true)
 }
 

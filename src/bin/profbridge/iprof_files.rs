@@ -17,10 +17,10 @@ pub(crate) struct IprofWriteArgs {
     /// Indent iprof output instead of writing one line
     #[arg(long)]
     pub(crate) pretty: bool,
-    /// Sort everything and number it from 0, so that equal content gives equal bytes
+    /// Sort all entries and number them from 0, so that equal content has equal bytes
     #[arg(long)]
     pub(crate) canonical: bool,
-    /// Call the instance-of section `instanceOfProfiles`, as GraalVM does
+    /// Name the instance-of section `instanceOfProfiles`, as GraalVM does
     #[arg(long)]
     pub(crate) graal_spelling: bool,
 }

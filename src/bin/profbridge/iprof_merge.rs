@@ -6,7 +6,7 @@ use crate::iprof_files::{IprofWriteArgs, print_findings};
 use crate::merge_document::{ClashesJson, MergeDocument, SectionCounts};
 use crate::merge_gates::Sum;
 use crate::merge_inputs::warn_of_nothing_shared;
-use crate::words::{PARTIAL_SUFFIX, inputs_of};
+use crate::plural::{PARTIAL_SUFFIX, inputs_of};
 use clap::{Args, ValueEnum};
 use profbridge::families::merge::iprof::{IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files};
 use profbridge::families::partial::{StoredFamily, encode_kept, keep_inputs};
@@ -22,13 +22,13 @@ use std::path::Path;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options for iprof inputs")]
 pub(crate) struct IprofMergeArgs {
-    /// When inputs disagree about the ways out of a branch [default: heavier]
+    /// How to merge branch lists that contradict each other [default: heavier]
     #[arg(long, value_enum, value_name = "POLICY")]
     on_branch_clash: Option<ClashArg>,
-    /// Scale every input to equal totals of each section first, so that long runs do not outweigh short ones
+    /// Scale every input to equal totals per section first, so that all runs have the same weight
     #[arg(long)]
     normalize: bool,
-    /// Multiply all counts by a ratio such as 1/3; no count becomes 0
+    /// Multiply all counts by a ratio, such as 1/3; no count becomes 0
     #[arg(long, value_name = "RATIO", value_parser = parse_ratio)]
     scale: Option<Weight>,
 }
@@ -42,9 +42,9 @@ enum ClashArg {
     First,
     /// Join the lists
     Union,
-    /// Keep every list as an entry of its own
+    /// Keep each list as a separate entry
     Keep,
-    /// Keep none
+    /// Drop all of them
     Drop,
     /// Fail
     Error,
@@ -90,7 +90,7 @@ impl From<ClashArg> for BranchClash {
 }
 
 fn parse_ratio(text: &str) -> std::result::Result<Weight, String> {
-    Weight::parse(text).ok_or_else(|| "a ratio has the form 4 or 1/3".to_string())
+    Weight::parse(text).ok_or_else(|| "expected a ratio such as 4 or 1/3".to_string())
 }
 
 /// A merge of iprof files.
@@ -177,15 +177,15 @@ impl IprofMerge<'_> {
     fn report_losses(&self, report: &IprofMergeReport) -> Result<()> {
         if self.strict && (report.merged.dropped_entry_members > 0 || !report.merged.dropped_members.is_empty()) {
             let members = report.merged.dropped_members.join(", ");
-            let detail = format!("members of the inputs that are not part of the format would be lost: {members}");
-            let hint = "without --strict they are left out and listed";
+            let detail = format!("members that are not part of the format would be lost: {members}");
+            let hint = "omit --strict to drop and list them";
             return Err(Error::new(ErrorKind::WouldLose { detail }).with_hint(hint));
         }
         if self.quiet && !self.strict {
             return Ok(());
         }
         if report.bridged && !self.quiet {
-            console::note("inputs carry LLVM's records, which are merged as LLVM merges");
+            console::note("inputs contain LLVM records, which are merged like LLVM profiles");
         }
         if !self.quiet {
             report.warnings().iter().for_each(console::warning);
@@ -205,13 +205,13 @@ impl IprofMerge<'_> {
         let skipped = [
             (count(|input| input.is_empty()), "empty"),
             (count(|input| matches!(input.outcome, InputOutcome::Failed(_))), "unreadable"),
-            (count(|input| matches!(input.outcome, InputOutcome::NotAProfile)), "of something else"),
+            (count(|input| matches!(input.outcome, InputOutcome::NotAProfile)), "of other formats"),
         ];
         let skipped: Vec<String> =
             skipped.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
         let skipped = if skipped.is_empty() { String::new() } else { format!(", skipped {}", skipped.join(" and ")) };
         let part = if self.partial { PARTIAL_SUFFIX } else { "" };
-        console::say(&format!("{}: {list} from {of}{skipped}{part}", self.output.display()));
+        console::status(&format!("{}: {list} from {of}{skipped}{part}", self.output.display()));
     }
 }
 
@@ -268,7 +268,7 @@ pub(crate) fn print_input<'f>(input: &InputReport, findings: impl Iterator<Item 
             console::warning(&Warning::new("the file is empty; skipped").in_file(path));
         }
         InputOutcome::Used if input.is_empty() && !quiet => {
-            console::warning(&Warning::new("the file has no entry; it does not count as an input").in_file(path));
+            console::warning(&Warning::new("the file has no entries; skipped").in_file(path));
         }
         _ => {}
     }

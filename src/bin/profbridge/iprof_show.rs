@@ -4,8 +4,8 @@ use crate::console;
 use crate::demangled::DemangleArgs;
 use crate::documents;
 use crate::iprof_files::print_findings;
-use crate::refuse::refuse;
 use crate::show_stacks::Chains;
+use crate::validate::refuse;
 use clap::{Args, ValueEnum};
 use profbridge::families;
 use profbridge::input::{Format, Input};
@@ -20,16 +20,16 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options for iprof and stacks")]
 pub(crate) struct IprofShowArgs {
-    /// Who calls METHOD: a package, class, method, or /REGEX/
+    /// List the callers of METHOD: a package, class, method, or /REGEX/
     #[arg(long, value_name = "METHOD")]
     callers: Option<String>,
-    /// What METHOD calls
+    /// List the callees of METHOD
     #[arg(long, value_name = "METHOD")]
     callees: Option<String>,
-    /// What call chains count; by default samples if there are any
-    #[arg(long, value_enum, value_name = "WHAT")]
+    /// The value of call chains [default: samples if there are any, otherwise calls]
+    #[arg(long, value_enum, value_name = "VALUE")]
     chains_by: Option<ChainsByArg>,
-    /// Tell positions within a method apart in call chains
+    /// Distinguish positions within a method in call chains
     #[arg(long)]
     bci: bool,
     /// List sites with at least N events
@@ -55,7 +55,7 @@ impl IprofShowArgs {
         refuse(
             &given,
             "for iprof files and stacks, not for LLVM profiles",
-            "--function and --topn choose what is shown",
+            "use --function and --topn to choose functions",
         )
     }
 }
@@ -106,7 +106,7 @@ pub(crate) fn run(
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = String::new();
-    write_text(&mut text, &statistics).map_err(|_| Error::usage("the statistics cannot be written"))?;
+    write_text(&mut text, &statistics).map_err(|_| Error::usage("cannot write the statistics"))?;
     console::write_output(output, |out| out.write_all(names.apply(&console::escape(&text), false).as_bytes()))?;
     Ok(ExitCode::SUCCESS)
 }

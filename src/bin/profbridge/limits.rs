@@ -35,10 +35,10 @@ pub(crate) fn choose(arguments: &[String]) -> Result<()> {
     for argument in arguments {
         let parsed = argument.split_once('=').and_then(|(name, value)| Some((name, value.parse::<u64>().ok()?)));
         let Some((name, value)) = parsed else {
-            return Err(Error::usage(format!("--limit takes NAME=NUMBER, not {argument:?}"))
+            return Err(Error::usage(format!("expected --limit NAME=NUMBER, found {argument:?}"))
                 .with_hint(format!("limits: {}", Limits::NAMES.join(", "))));
         };
         limits.set(name, value)?;
     }
-    CHOSEN.set(limits).map_err(|_| Error::usage("limits are chosen once"))
+    CHOSEN.set(limits).map_err(|_| Error::usage("the limits are already set"))
 }

@@ -33,12 +33,12 @@ mod merge_document;
 mod merge_gates;
 mod merge_inputs;
 mod merge_report;
-mod misplaced;
+mod option_suggestions;
 mod order;
 mod out_of_memory;
 mod outputs;
 mod overlap;
-mod refuse;
+mod plural;
 mod repair;
 mod report;
 mod sample_files;
@@ -54,7 +54,7 @@ mod target;
 mod toolchains;
 #[cfg(feature = "tracing-counters")]
 mod traces;
-mod words;
+mod validate;
 
 use documents::Call;
 use profbridge::Error;
@@ -105,7 +105,7 @@ pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
             finish::finish(limits::choose(&cli.program.limits).and_then(|()| cli.run()), &call)
         }
         Err(error) => {
-            let error = misplaced::advise(error);
+            let error = option_suggestions::advise(error);
             let printed = error.print();
             if !error.use_stderr() {
                 // Help or version output.

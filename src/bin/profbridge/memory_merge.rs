@@ -5,7 +5,7 @@ use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::merge_inputs::warn_of_nothing_shared;
 use crate::merge_report::{note, print_warnings, summary};
-use crate::words::number_of;
+use crate::plural::number_of;
 use profbridge::families::memprof::{merge_memory_files, write_yaml_file};
 use profbridge::families::{Facts, FactsRequest, MergeOptions, MergeReport, inputs};
 use profbridge::input::output::is_standard_output;
@@ -68,7 +68,7 @@ impl Sum for MemorySum<'_> {
         write_yaml_file(&self.memory, run.output)?;
         document.wrote(run.output, Family::MemProf.name());
         if !run.quiet && !run.json && !is_standard_output(run.output) {
-            console::say(&summary(facts, report, run.output, self.options.salvage));
+            console::status(&summary(facts, report, run.output, self.options.salvage));
         }
         Ok(())
     }
@@ -81,13 +81,13 @@ impl MemoryRun<'_> {
             return Ok(());
         }
         let detail =
-            format!("a memory profile in YAML has no place for the counters of {}", number_of(functions, "function"));
+            format!("a memory profile in YAML cannot store the counters of {}", number_of(functions, "function"));
         if self.strict {
             let error = Error::new(ErrorKind::WouldLose { detail }).in_file(self.output);
-            return Err(error.with_hint("name the output .profdata, which holds both"));
+            return Err(error.with_hint("name the output .profdata, which stores both"));
         }
         if !self.quiet {
-            console::warning(&Warning::new(format!("{detail}; left out")).in_file(self.output));
+            console::warning(&Warning::new(format!("{detail}; dropped")).in_file(self.output));
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Memory profiles")]
 pub(crate) struct ProgramArgs {
-    /// The program that wrote raw memory profiles, with debug info; repeat it for several
+    /// The program that wrote raw memory profiles, with debug info; repeat it for several programs
     #[arg(long, value_name = "FILE")]
     profiled_binary: Vec<PathBuf>,
 }
@@ -35,10 +35,10 @@ impl ProgramArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Memory profiles")]
 pub(crate) struct DrawMemoryArgs {
-    /// Draw the memory profile of an indexed profile; raw ones and YAML need no asking
+    /// Draw the memory profile of an indexed profile; not needed for raw memory profiles and YAML
     #[arg(long)]
     memory: bool,
-    /// Count the allocations of memory profiles, not their bytes
+    /// Count allocations of memory profiles instead of bytes
     #[arg(long)]
     allocations: bool,
     #[command(flatten)]
@@ -62,16 +62,16 @@ impl DrawMemoryArgs {
 pub(crate) struct MemProfArgs {
     #[command(flatten)]
     pub(crate) programs: ProgramArgs,
-    /// Version of the memory profile, 0 to 4; by default the release's own, or the first that holds everything
+    /// Version of the memory profile, 0 to 4 [default: that of the target, or the first that stores all data]
     #[arg(long, value_name = "N")]
     memprof_version: Option<u32>,
-    /// Write all that is known of allocations, not just what tells hot from cold
+    /// Write all data about allocations, not only the data that compilers use
     #[arg(long)]
     memprof_full_schema: bool,
-    /// Make allocations hot or cold by chance, to test compilers
+    /// Mark allocations as hot or cold randomly, to test compilers
     #[arg(long, requires = "memprof_random_hotness_seed")]
     memprof_random_hotness: bool,
-    /// Where chance begins
+    /// The seed of the random numbers
     #[arg(long, value_name = "SEED", requires = "memprof_random_hotness")]
     memprof_random_hotness_seed: Option<u32>,
 }
@@ -101,16 +101,16 @@ impl MemProfArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Memory profiles")]
 pub(crate) struct ShowMemoryArgs {
-    /// Show the memory profile of an indexed profile; raw ones and YAML need no asking
+    /// Show the memory profile of an indexed profile; not needed for raw memory profiles and YAML
     #[arg(long)]
     memory: bool,
     /// Print everything as YAML, as `llvm-profdata show --memory` does
     #[arg(long, conflicts_with_all = ["json", "demangle"])]
     yaml: bool,
-    /// The order of allocation sites
+    /// Sort allocation sites by this value
     #[arg(long, value_enum, value_name = "BY", default_value = "bytes")]
     sort_sites: SortArg,
-    /// Only allocation sites of this class
+    /// Show only allocation sites of this class
     #[arg(long, value_enum, value_name = "CLASS")]
     only_sites: Option<ClassArg>,
     #[command(flatten)]
@@ -131,11 +131,11 @@ enum SortArg {
 /// The values of `--only-sites`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum ClassArg {
-    /// Long lived, hardly accessed
+    /// Long-lived and rarely accessed
     Cold,
     /// Neither cold nor hot
     Notcold,
-    /// Accessed very often
+    /// Frequently accessed
     Hot,
 }
 
@@ -168,7 +168,7 @@ impl ShowMemoryArgs {
             return Ok(ExitCode::SUCCESS);
         }
         let mut text = String::new();
-        report.write_text(&mut text).map_err(|_| Error::usage("the report cannot be written"))?;
+        report.write_text(&mut text).map_err(|_| Error::usage("cannot write the report"))?;
         write_output(output, |out| out.write_all(names.apply(&text, false).as_bytes()))?;
         Ok(ExitCode::SUCCESS)
     }

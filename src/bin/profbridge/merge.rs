@@ -24,8 +24,8 @@ use crate::documents::{NOT_A_PROFILE, OUTPUT};
 use crate::family_table;
 use crate::merge_document::MergeDocument;
 use crate::merge_inputs::{ErrorPolicy, Sizes, filter_inputs};
-use crate::refuse::refuse;
 use crate::standard_output::StandardOutput;
+use crate::validate::refuse;
 use profbridge::families::inputs::require_same_program;
 use profbridge::families::plan::{MergePlan, MergeRequest, StackOutput};
 use profbridge::families::{self, OutputForm};
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
         console::needs_file(&arguments.output)?;
     }
     if arguments.show && !is_replaced(&arguments.output) {
-        let error = Error::usage("--show reads the output again, which must be a file").in_file(&arguments.output);
+        let error = Error::usage("--show requires an output file").in_file(&arguments.output);
         return Err(error.with_hint("name a file with -o"));
     }
     let said = [(arguments.text, "--text", OutputForm::Text)];
@@ -96,7 +96,7 @@ fn merge(arguments: &MergeArgs, plan: MergePlan, work: &MergeWork<'_>, document:
         return gates.write(Box::new(EmptyPart::new(arguments, work.inputs, plan)), document);
     }
     if matches!(plan, MergePlan::Bridge(_) | MergePlan::Stacks(StackOutput::Iprof)) {
-        let hint = "a part is of the family of its inputs; it is converted when the merge is finished";
+        let hint = "a partial merge has the format of its inputs; convert when you finish the merge";
         refuse(&[(arguments.partial, "--partial")], "not for these inputs and this output", hint)?;
     }
     let meant = format!("not for {}", plan.family().map_or("LLVM profiles and iprof files", family_table::short_words));

@@ -187,7 +187,7 @@ impl MergeDocument {
         let judged = gates::require(&outcomes);
         // A conversion has no thresholds.
         self.gates = self.gates.take().map(|_| outcomes);
-        judged.map_err(|error| error.with_hint("nothing was written; --json lists what became of each input"))
+        judged.map_err(|error| error.with_hint("nothing was written; use --json to list the outcome of each input"))
     }
 
     /// Records the written file.

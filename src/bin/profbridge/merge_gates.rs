@@ -48,29 +48,29 @@ pub(crate) trait Sum {
 
 /// Thresholds for the result.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Gates (exit code 3, and nothing is written)")]
+#[command(next_help_heading = "Thresholds (exit code 3; nothing is written)")]
 pub(crate) struct MergeGateArgs {
-    /// Refuse a result from fewer inputs than this
+    /// Fail if fewer inputs than this are used
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     min_inputs: u64,
-    /// Refuse a result with fewer functions than this: methods of an iprof or of stacks, functions with
-    /// allocations of a memory profile
+    /// Fail if the output has fewer functions than this (iprof and stacks: methods; memory profiles: functions with
+    /// allocations)
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     min_functions: u64,
-    /// Refuse a result whose counts add up to less than this: counters, samples, all sections of an iprof, hits,
-    /// bytes of a memory profile
+    /// Fail if the total count is less than this (counters, samples, events of all sections of an iprof, sample counts
+    /// of stacks, bytes of a memory profile)
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     min_total_count: u64,
-    /// Write a result even if there is nothing in it
+    /// Write the output even if it is empty
     #[arg(long)]
     pub(crate) allow_empty: bool,
-    /// Refuse a result of which one input makes up more than this, such as 0.5 or 50%, its weight included
+    /// Fail if one input, with its weight, contributes more than this share, such as 0.5 or 50%
     #[arg(long, value_name = "SHARE", value_parser = share)]
     max_input_share: Option<f64>,
 }
 
 fn share(text: &str) -> std::result::Result<f64, String> {
-    let wrong = || format_error_with_hint(Error::usage("a share is between 0 and 1, or 0% and 100%"));
+    let wrong = || format_error_with_hint(Error::usage("expected a share between 0 and 1, or 0% and 100%"));
     parse_share(text).ok_or_else(wrong)
 }
 
@@ -139,13 +139,13 @@ mod tests {
     use std::cell::Cell;
 
     /// Two inputs, one of which counts three times as much as the other.
-    struct MadeUp<'a> {
+    struct TwoInputs<'a> {
         inputs: [Input; 2],
         lacks: Option<&'static str>,
         written: &'a Cell<bool>,
     }
 
-    impl Sum for MadeUp<'_> {
+    impl Sum for TwoInputs<'_> {
         fn inputs(&self) -> &[Input] {
             &self.inputs
         }
@@ -171,7 +171,7 @@ mod tests {
     fn judged(gates: &MergeGateArgs, lacks: Option<&'static str>) -> (Option<String>, bool) {
         let written = Cell::new(false);
         let inputs = ["light", "heavy"].map(Input::new);
-        let sum = Box::new(MadeUp { inputs, lacks, written: &written });
+        let sum = Box::new(TwoInputs { inputs, lacks, written: &written });
         let error = gates.write(sum, &mut MergeDocument::new(&[])).err();
         (error.map(|error| error.to_string()), written.get())
     }

@@ -2,7 +2,7 @@
 
 use crate::console;
 use crate::merge_document::MergeDocument;
-use crate::words::number_of;
+use crate::plural::number_of;
 use profbridge::families::inputs::skip_foreign_files;
 use profbridge::input::{Format, Input, InputList};
 use profbridge::system::is_same_file;
@@ -27,7 +27,7 @@ impl Sizes {
             }
             let before = number_of(before, "byte");
             let words = format!(
-                "the file had {before} when the merge began and {after} when it ended; is it still being written?"
+                "the file size changed from {before} to {after} during the merge; another process may be writing it"
             );
             let warning = Warning::new(words).in_file(&input.path);
             if !quiet {
@@ -65,7 +65,7 @@ pub(crate) fn filter_inputs(list: InputList, tolerance: ErrorPolicy) -> Result<(
         let is_empty = |input: &&Input| input.format().is_ok_and(|format| format == Format::Empty);
         if let Some(empty) = inputs.iter().find(is_empty) {
             let error = Error::new(ErrorKind::EmptyProfile).in_file(&empty.path);
-            return Err(error.with_hint("without --strict it is skipped"));
+            return Err(error.with_hint("omit --strict to skip it"));
         }
         return require_inputs(inputs, Vec::new(), tolerance);
     }
@@ -83,17 +83,17 @@ fn require_inputs(
     tolerance: ErrorPolicy,
 ) -> Result<(Vec<Input>, Vec<PathBuf>)> {
     if inputs.iter().filter(|input| input.path.as_os_str() == "-").count() > 1 {
-        let error = Error::usage("standard input cannot be two inputs: its bytes come once");
-        return Err(error.with_hint("give it a weight with --weighted-input=2,-"));
+        let error = Error::usage("`-` is given twice, but standard input can be read only once");
+        return Err(error.with_hint("use --weighted-input=2,- to count it twice"));
     }
     if !inputs.is_empty() || (tolerance.any_named && tolerance.may_be_none) {
         return Ok((inputs, skipped));
     }
     if tolerance.any_named {
-        return Err(Error::nothing_found("the folders and lists hold no profile")
-            .with_hint("nothing was profiled, or the profiles were written elsewhere (see LLVM_PROFILE_FILE)"));
+        return Err(Error::nothing_found("no profiles found in the given directories and lists")
+            .with_hint("check that the program ran, and where it writes its profiles (LLVM_PROFILE_FILE)"));
     }
-    Err(Error::usage("no input files").with_hint("name profiles or folders, or a list with -f"))
+    Err(Error::usage("no input files").with_hint("pass profiles or directories, or a list of inputs with -f"))
 }
 
 /// Describes the skipped files: their number, and the name of the first.
@@ -101,14 +101,16 @@ fn skipped(files: &[PathBuf]) -> Option<String> {
     let [first, rest @ ..] = files else { return None };
     let first = first.display();
     Some(match rest.len() {
-        0 => format!("1 file of the folders is no profile and passed over: {first}"),
-        more => format!("{} files of the folders are no profiles and passed over: {first} and {more} more", more + 1),
+        0 => format!("skipped 1 file that is not a profile: {first}"),
+        more => format!("skipped {} files that are not profiles: {first} and {more} more", more + 1),
     })
 }
 
 /// Warns that inputs of one program should have functions in common.
 pub(crate) fn warn_of_nothing_shared(quiet: bool) {
     if !quiet {
-        console::note("the inputs share no function at all: are they of one program? --same-program makes sure");
+        console::note(
+            "the inputs have no function in common; use --same-program to reject inputs from different programs",
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::console;
 use crate::merge_document::MergeDocument;
-use crate::words::{inputs_of, number_of};
+use crate::plural::{inputs_of, number_of};
 use profbridge::families::{Facts, InputOutcome, InputReport, MergeOptions, MergeReport};
 use profbridge::input::output::is_standard_output;
 use profbridge::{Error, Warning};
@@ -28,7 +28,7 @@ pub(crate) fn print_warnings(report: &MergeReport, options: &MergeOptions, quiet
         }
     }
     if report.repeats_memory_size {
-        console::warning(&Warning::new("a site of the result lists a memory size twice; an input is damaged"));
+        console::warning(&Warning::new("a value site lists a memory size twice; an input is damaged"));
     }
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn print_soft_errors(report: &MergeReport, quiet: bool) {
         let path = &report.inputs[soft.input].input.path;
         console::warning(&Warning::new(soft.error.to_string()).in_file(path).in_function(soft.function.clone()));
         if soft.is_first && soft.error.is_mismatch() {
-            console::hint("make sure that all profiles come from the same binary");
+            console::hint("merge only profiles of the same binary");
         }
     }
 }

@@ -13,22 +13,22 @@ use profbridge::{Error, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Print an order of functions in which few pages are touched at start
+/// Print a function order that reduces page faults at startup
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   profbridge order app.profdata -o app.order
   clang app.o -Wl,--symbol-ordering-file=app.order -o app
   profbridge order --num-test-traces=10 app.profdata | head -2
 
-The profile needs temporal traces: -pgo-temporal-instrumentation when compiling.")]
+The profile needs temporal traces: compile with -pgo-temporal-instrumentation.")]
 pub(crate) struct OrderArgs {
     /// A profile with temporal traces; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where to write; `-` is standard output
+    /// The output file; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Set aside the last N traces and judge the order by them
+    /// Evaluate the order with the last N traces, which are not used for ordering
     #[arg(long, value_name = "N", default_value_t = 0)]
     num_test_traces: usize,
     /// Print the first N functions
@@ -39,7 +39,7 @@ pub(crate) struct OrderArgs {
     function: Option<String>,
     #[command(flatten)]
     names: DemangleArgs,
-    /// Print JSON, see docs/json-schema/order-2.json
+    /// Print JSON; see docs/json-schema/order-2.json
     #[arg(long)]
     json: bool,
 }
@@ -59,10 +59,10 @@ impl OrderArgs {
         let mut ordered = families::order_file(&file, &crate::limits::read_options(), &options)?;
         ordered.warnings.iter().for_each(console::warning);
         if ordered.report.functions.is_empty() {
-            let error = Error::nothing_found("the profile has no temporal traces to order functions by");
+            let error = Error::nothing_found("the profile has no temporal traces");
             return Err(error
                 .in_file(&self.file)
-                .with_hint("compile with -pgo-temporal-instrumentation, and merge with LLVM 17 or later"));
+                .with_hint("compile with -pgo-temporal-instrumentation, and target LLVM 17 or later"));
         }
         self.choose(&mut ordered.report.functions)?;
         if self.json {
@@ -83,7 +83,7 @@ impl OrderArgs {
         if let Some(part) = &self.function {
             functions.retain(|function| function.name.contains(part));
             if functions.is_empty() {
-                let detail = format!("no function of the order has {part:?} in its name");
+                let detail = format!("no function name contains {part:?}");
                 return Err(Error::nothing_found(detail).in_file(&self.file));
             }
         }

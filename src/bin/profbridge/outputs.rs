@@ -15,23 +15,23 @@ use std::path::Path;
 /// The values of `--to`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormArg {
-    /// An LLVM profile: in the form that the output's name ends in, else for compilers
+    /// LLVM profile; the file extension selects the encoding [default: indexed or binary]
     Llvm,
-    /// What compilers read (.profdata)
+    /// Indexed profile for compilers (.profdata)
     Indexed,
-    /// What people read (.proftext)
+    /// Text profile (.proftext)
     Text,
-    /// What an instrumented program dumps (.profraw)
+    /// Raw profile, as instrumented programs write it (.profraw)
     Raw,
     /// A sample profile for GCC's -fauto-profile (.afdo)
     Gcc,
     /// A memory profile in YAML (.memprofyaml, .yaml)
     Yaml,
-    /// GraalVM's (.iprof, or .json where the inputs are iprof files)
+    /// GraalVM profile (.iprof, or .json if all inputs are iprof files)
     Iprof,
     /// Collapsed stacks (.collapsed, .folded)
     Collapsed,
-    /// pprof, compressed (.pprof, .pgo) or not (.pb)
+    /// pprof profile, compressed (.pprof, .pgo) or not (.pb)
     Pprof,
 }
 
@@ -59,11 +59,10 @@ impl FormArg {
 /// Options for an output.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OutputArgs {
-    /// What to write; by default what the output's name ends in (.gz and .zst compress any of them), else what the
-    /// inputs are
+    /// Output format [default: from the file extension, otherwise that of the inputs]; .gz and .zst compress the output
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: Option<FormArg>,
-    /// Replace the output file even if it is not an earlier output, or is an input of another format
+    /// Replace an output file that profbridge did not write, or an input of another format
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -81,7 +80,7 @@ impl OutputArgs {
             match (asked, &option) {
                 (Some(asked), Some(option)) if asked != *form => {
                     let detail = format!("{option} is {}, {name} {}", asked.words(), form.words());
-                    return Err(Error::usage(detail).with_hint("leave one of them out"));
+                    return Err(Error::usage(detail).with_hint("omit one of them"));
                 }
                 _ => (asked, option) = (Some(*form), Some((*name).to_string())),
             }
@@ -89,8 +88,12 @@ impl OutputArgs {
         let named = OutputForm::of_name(output)?;
         let form = OutputForm::choose(output, asked).map_err(|error| match (&option, asked, named) {
             (Some(option), Some(asked), Some(named)) => {
-                let detail = format!("{option} asks for {}, the output's name for {}", asked.words(), named.words());
-                let hint = format!("name the output {}, or leave {option} out", asked.extension());
+                let detail = format!(
+                    "{option} selects {}, but the file extension of the output selects {}",
+                    asked.words(),
+                    named.words()
+                );
+                let hint = format!("name the output {}, or omit {option}", asked.extension());
                 Error::usage(detail).in_file(output).with_hint(hint)
             }
             _ => error,
@@ -98,7 +101,10 @@ impl OutputArgs {
         if self.to == Some(FormArg::Llvm)
             && let Some(other) = form.filter(|form| !is_llvm(*form))
         {
-            let detail = format!("--to llvm asks for an LLVM profile, the output's name for {}", other.words());
+            let detail = format!(
+                "--to llvm selects an LLVM profile, but the file extension of the output selects {}",
+                other.words()
+            );
             return Err(Error::usage(detail).in_file(output).with_hint("name the output .profdata or .proftext"));
         }
         Ok(form)
@@ -152,8 +158,7 @@ pub(crate) fn refuse_terminal(output: &Path, is_text: bool) -> Result<()> {
     if is_text || !is_terminal(output) {
         return Ok(());
     }
-    Err(Error::usage("the output is binary, and standard output is a terminal")
-        .with_hint("name a file with -o, or send it through a pipe"))
+    Err(Error::usage("cannot write binary output to a terminal").with_hint("write to a file with -o, or to a pipe"))
 }
 
 /// Rejects replacing an input by output of another format; `may_force` is true if an option allows it.
@@ -175,11 +180,11 @@ pub(crate) fn refuse_replacing(
         // The reader reports inputs that cannot be opened.
         let Ok(format) = input.format() else { continue };
         if format != Format::Empty && !is_same(format) {
-            let detail = format!("the output is an input: {format} would be replaced by {words}");
+            let detail = format!("the output is also an input: this would replace {format} with {words}");
             let hint = if may_force {
-                "name another output, or replace the input with --force"
+                "choose another output, or use --force to replace the input"
             } else {
-                "name another output"
+                "choose another output"
             };
             return Err(Error::usage(detail).in_file(output).with_hint(hint));
         }

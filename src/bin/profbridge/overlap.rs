@@ -6,9 +6,9 @@ use crate::cross_release::{ExactNamesArgs, print_followed};
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::outputs::refuse_replacing;
-use crate::refuse::{refuse, refuse_both_standard_input};
 use crate::sample_files::{self, are_samples};
 use crate::stacks::StackArgs;
+use crate::validate::{refuse, refuse_both_standard_input};
 use clap::Args;
 use profbridge::driver::diff::{DiffOptions, SectionDiff};
 use profbridge::families::stacks::{are_stacks, diff_stacks};
@@ -23,7 +23,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Say how much of two profiles' counts is distributed alike
+/// Measure how similar the counts of two profiles are
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   profbridge overlap last-release.profdata today.profdata
@@ -31,32 +31,32 @@ use std::process::ExitCode;
   profbridge overlap --events allocation release.jfr nightly.jfr
   profbridge overlap --json old.profdata new.profdata | jq .program.common.edges")]
 pub(crate) struct OverlapArgs {
-    /// The profile to compare with
+    /// The base profile
     #[arg(value_name = "BASE")]
     base: PathBuf,
-    /// The profile that is compared
+    /// The test profile
     #[arg(value_name = "TEST")]
     test: PathBuf,
-    /// Where to write; `-` is standard output
+    /// The output file; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Details of the functions whose name contains TEXT
+    /// Show details of functions whose name contains TEXT
     #[arg(long, visible_alias = "filter", value_name = "TEXT")]
     function: Option<String>,
-    /// Details of functions of TEST whose largest counter is at least N
+    /// Show details of functions of TEST whose largest count is at least N
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
     value_cutoff: u64,
-    /// Details of N functions at most, those that count most; of all functions unless others are asked for
+    /// Show details of the N hottest functions [default: all functions that the other options select]
     #[arg(long, value_name = "N")]
     topn: Option<usize>,
-    /// Totals of the context-sensitive records instead of the plain ones
+    /// Compare context-sensitive records instead of the others
     #[arg(long)]
     cs: bool,
     #[command(flatten)]
     exact: ExactNamesArgs,
     #[command(flatten)]
     names: DemangleArgs,
-    /// Print JSON, see docs/reference/json.md
+    /// Print JSON; see docs/reference/json.md
     #[arg(long)]
     json: bool,
     // Last, because flattened options end with a heading of their own.
@@ -115,7 +115,7 @@ impl OverlapArgs {
     /// Compares sample profiles.
     fn run_samples(&self, base: &Input, test: &Input) -> Result<ExitCode> {
         if self.cs {
-            return Err(Error::usage("--cs is for instrumentation profiles, not for sample profiles"));
+            return Err(Error::usage("--cs cannot be used for sample profiles"));
         }
         let mut options = overlap::OverlapOptions::default();
         options.function = self.function.clone().unwrap_or_default().into_bytes();
@@ -151,8 +151,8 @@ impl OverlapArgs {
         }
         self.stacks.refuse_for_others()?;
         if [&base, &test].into_iter().any(diff_only) {
-            let error = Error::usage("it is for profiles of LLVM that count code, and for stacks");
-            return Err(error.with_hint("`profbridge diff` compares iprof files and memory profiles"));
+            let error = Error::usage("`overlap` compares LLVM instrumentation and sample profiles, and stacks");
+            return Err(error.with_hint("use `profbridge diff` to compare iprof files and memory profiles"));
         }
         if are_samples {
             return self.run_samples(&base, &test);
@@ -167,12 +167,11 @@ impl OverlapArgs {
             Comparison::Done { report, followed, .. } => (report, followed),
             Comparison::NothingCounted { is_base } => {
                 let file = if is_base { &self.base } else { &self.test };
-                let error =
-                    Error::nothing_found("the counters add up to 0, so there is nothing to compare").in_file(file);
+                let error = Error::nothing_found("all counts are 0, so there is nothing to compare").in_file(file);
                 return Err(error.with_hint(if self.cs {
-                    "--cs compares context-sensitive records only; are there any?"
+                    "omit --cs to compare the other records"
                 } else {
-                    "a profile whose program never ran has no distribution"
+                    "run the program before you compare its profiles"
                 }));
             }
         };
@@ -199,7 +198,7 @@ impl OverlapArgs {
             (self.topn.is_some(), "--topn"),
             (self.cs, "--cs"),
         ];
-        refuse(&given, "for LLVM profiles, not for stacks", "`profbridge diff` compares stacks at length")?;
+        refuse(&given, "for LLVM profiles, not for stacks", "use `profbridge diff` to compare stacks in detail")?;
         let mut options = DiffOptions::default();
         (options.limits, options.topn) = (crate::limits::chosen(), 0);
         let (read, selection) = (self.stacks.read_options(), self.stacks.selection());

@@ -13,45 +13,45 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Make a sound iprof file of a damaged or cut one
+/// Repair a damaged or truncated iprof file
 #[derive(Debug, Args)]
-#[command(after_help = "What was dropped is printed by finding; `profbridge check` explains each.
+#[command(after_help = "Prints the dropped entries by finding; `profbridge check` explains each finding.
 
 Examples:
-  profbridge repair default.iprof -o sound.iprof
-  profbridge repair cut.iprof.gz -o sound.iprof.gz --salvage")]
+  profbridge repair default.iprof -o repaired.iprof
+  profbridge repair truncated.iprof.gz -o repaired.iprof.gz --salvage")]
 pub(crate) struct RepairArgs {
     /// The damaged file; `-` is standard input
     #[arg(value_name = "FILE")]
     input: PathBuf,
-    /// Where to write, never over the input unless it is named here; `-` is standard output
+    /// The output file; `-` is standard output. The input is replaced only if it is named here
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Take a file without a usable version for this one
+    /// The version of a file without a usable version
     #[arg(long, value_name = "VERSION", value_parser = parse_version)]
     assume_version: Option<Version>,
-    /// Keep what stands before a syntax error
+    /// Keep the entries before a syntax error
     #[arg(long)]
     salvage: bool,
-    /// Keep the whole rows of entries that end within one
+    /// Keep the complete rows of entries that end within a row
     #[arg(long)]
     keep_whole_rows: bool,
-    /// Take call counts at other positions for those at position 0
+    /// Move call counts at other positions to position 0
     #[arg(long)]
     reset_call_counts: bool,
-    /// Join sections that stand twice
+    /// Join sections that occur twice
     #[arg(long)]
     join_sections: bool,
     /// Drop branches that never ran
     #[arg(long)]
     drop_never_executed: bool,
-    /// Write the result even if no profile is left
+    /// Write the output even if no profile is left
     #[arg(long)]
     allow_empty: bool,
     /// Indent the output
     #[arg(long)]
     pretty: bool,
-    /// Print what was done as JSON on standard output (needs an output file)
+    /// Print the repairs as JSON on standard output (needs an output file)
     #[arg(long)]
     json: bool,
 }
@@ -76,21 +76,21 @@ impl RepairArgs {
             let what = format!("repairing an {format}");
             return Err(Error::new(profbridge::ErrorKind::Unsupported { what })
                 .in_file(&self.input)
-                .with_hint("`profbridge merge --failure-mode=warn --salvage` keeps the good records"));
+                .with_hint("use `profbridge merge --failure-mode=warn --salvage` to keep the valid records"));
         }
         if let Some(other) = input.family()?.filter(|family| *family != Family::Iprof) {
             let what = format!("repairing {}", other.words());
             return Err(Error::new(profbridge::ErrorKind::Unsupported { what }).in_file(&self.input).with_hint(
-                "only iprof files are repaired; `profbridge merge --salvage` keeps what is sound of others",
+                "use `profbridge merge --failure-mode=warn --salvage` to keep the valid records of other profiles",
             ));
         }
         let repaired =
             iprof::repair_from(input.into_stream()?, &self.options()).map_err(|error| error.in_file(&self.input))?;
         if !self.allow_empty && entries_by_section(&repaired).is_empty() {
-            let error = Error::nothing_found("no profile is left: nothing in it is sound, or there was none");
+            let error = Error::nothing_found("no entries are left: the file has no valid entry");
             return Err(error
                 .in_file(&self.input)
-                .with_hint("record again; --allow-empty writes the tables all the same"));
+                .with_hint("record the profile again, or use --allow-empty to write the tables without entries"));
         }
         let mut write = WriteOptions::default();
         write.layout = if self.pretty { Layout::Pretty } else { Layout::Compact };
@@ -98,7 +98,7 @@ impl RepairArgs {
             iprof::Writer::new(&write).write(&repaired.document, out)
         })?;
         for name in &repaired.dropped_members {
-            let text = format!("the member \"{name}\" may refer to what was unified and was dropped");
+            let text = format!("dropped the member \"{name}\", which may refer to merged entries");
             console::warning(&Warning::new(text).in_file(&self.input));
         }
         if self.json {
@@ -125,10 +125,10 @@ impl RepairArgs {
     fn print(&self, repaired: &Repaired) {
         let entries = entries_by_section(repaired);
         if repaired.findings.repairs().next().is_none() {
-            console::say(&format!("{}: nothing to repair", self.input.display()));
+            console::status(&format!("{}: nothing to repair", self.input.display()));
         }
         for (repair, count) in repaired.findings.repairs() {
-            console::say(&format!(
+            console::status(&format!(
                 "{}: {}: {} {count} ({})",
                 self.input.display(),
                 repair.code,
@@ -140,7 +140,7 @@ impl RepairArgs {
         let left =
             if left.is_empty() { "no profile is left".to_string() } else { format!("left: {}", left.join(", ")) };
         let verdict = if entries.is_empty() { Verdict::TablesOnly } else { repaired.verdict };
-        console::say(&format!("{}: {}; {left}", self.input.display(), verdict.name()));
+        console::status(&format!("{}: {}; {left}", self.input.display(), verdict.name()));
     }
 
     fn print_json(&self, repaired: &Repaired) -> Result<()> {

@@ -10,7 +10,7 @@ use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Show any profile as one HTML page that needs no network, or its flame graph as .svg
+/// Write an HTML report, or a flame graph as SVG
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   profbridge report app.jfr -o app.html
@@ -20,11 +20,11 @@ use std::process::ExitCode;
 pub(crate) struct ReportArgs {
     #[command(flatten)]
     pictures: PictureArgs,
-    /// Show how much of the profile a newer build still uses: a program or library, a profile of it,
-    /// classes; see `profbridge fit`
-    #[arg(long, value_name = "THING", conflicts_with = "baseline")]
+    /// Show how much of the profile a new build can still use: a program or library, a profile of it, or classes; see
+    /// `profbridge fit`
+    #[arg(long, value_name = "NEW", conflicts_with = "baseline")]
     fit: Option<PathBuf>,
-    /// Rows of each table, 500 at most
+    /// Rows of each table, at most 500
     #[arg(long, value_name = "N", default_value_t = MAX_ROWS as u64, hide_default_value = true,
           value_parser = clap::value_parser!(u64).range(1..=MAX_ROWS as u64))]
     topn: u64,
@@ -44,8 +44,8 @@ impl ReportArgs {
                 return Ok(write_svg(&self.pictures.flame_graph(content, baseline)?, &options));
             }
             if self.pictures.is_turned() {
-                let detail = "--reverse, --merge and --per-thread are for flame graphs, not for the whole report";
-                return Err(Error::usage(detail).with_hint("`profbridge flamegraph` draws them, also as .html"));
+                let detail = "--reverse, --merge and --per-thread cannot be used for a full report";
+                return Err(Error::usage(detail).with_hint("use `profbridge flamegraph`, which also writes .html"));
             }
             let mut report = content.report(&title, baseline)?;
             if let Some(overlap) = self.pictures.overlap()? {
@@ -72,12 +72,11 @@ impl ReportArgs {
     /// Compares with a newer build and writes the page.
     fn draw_fit(&self, against: &Path) -> Result<ExitCode> {
         let [profile] = self.pictures.inputs() else {
-            return Err(
-                Error::usage("--fit compares one profile").with_hint("merge several with `profbridge merge` first")
-            );
+            return Err(Error::usage("--fit requires one profile")
+                .with_hint("merge the profiles with `profbridge merge` first"));
         };
         if self.pictures.named_format() == Some(PictureFormat::Svg) {
-            return Err(Error::usage("--fit makes a page, not a drawing").with_hint("name the output .html"));
+            return Err(Error::usage("--fit requires HTML output").with_hint("name the output .html"));
         }
         let mut options = FitOptions::default();
         (options.limits, options.topn) = (crate::limits::chosen(), self.rows());

@@ -5,9 +5,9 @@ use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
-use crate::refuse::refuse;
+use crate::plural::{PARTIAL_SUFFIX, inputs_of, number_of};
 use crate::target::JsonTarget;
-use crate::words::{PARTIAL_SUFFIX, inputs_of, number_of};
+use crate::validate::refuse;
 use clap::{Args, ValueEnum};
 use profbridge::driver::OnProgress;
 use profbridge::families::{Facts, FactsRequest, FailureMode, OutputForm};
@@ -30,49 +30,49 @@ use std::process::ExitCode;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sample profiles")]
 pub(crate) struct SampleArgs {
-    /// The encoding to write; by default what the release asked for writes
+    /// Encoding of the output [default: that of the target release]
     #[arg(long, value_enum, value_name = "ENCODING")]
     sample_format: Option<EncodingArg>,
     /// The version: 104 is the extensible binary of LLVM 23, 1 the file of GCC 11 and earlier
     #[arg(long, value_name = "NUMBER", default_value_t = 103)]
     sample_format_version: u64,
-    /// Store hashes in place of names; they cannot become names again
+    /// Store hashes instead of names; the names cannot be recovered
     #[arg(long)]
     use_md5: bool,
     /// Compress all sections of an extensible binary
     #[arg(long)]
     compress_all_sections: bool,
-    /// State that the profile holds only a part of the program's functions
+    /// Mark the profile as partial: it has only some of the program's functions
     #[arg(long)]
     gen_partial_profile: bool,
-    /// Write functions without inlined callees apart
+    /// Write functions without inlined callees to separate sections
     #[arg(long)]
     split_layout: bool,
-    /// Change inlined callees to functions, or contexts to inlined callees
+    /// Convert inlined callees to functions, or contexts to inlined callees
     #[arg(long, value_enum, value_name = "LAYOUT")]
     convert_sample_profile_layout: Option<LayoutArg>,
-    /// With the layout `nest`, add callees to their functions' own records too
+    /// With the layout `nest`, also add callees to the records of their functions
     #[arg(long, requires = "convert_sample_profile_layout")]
     generate_merged_base_profiles: bool,
-    /// Merge contexts that hardly ran into shorter ones
+    /// Merge cold contexts into shorter ones
     #[arg(long)]
     sample_merge_cold_context: bool,
-    /// Drop contexts that hardly ran
+    /// Drop cold contexts
     #[arg(long)]
     sample_trim_cold_context: bool,
-    /// Frames of the shorter contexts
+    /// Number of frames of the shorter contexts
     #[arg(long, value_name = "N", default_value_t = 1)]
     sample_frame_depth_for_cold_context: usize,
-    /// Names to add to the list of the program's symbols, one a line
+    /// Names to add to the profile symbol list, one per line
     #[arg(long, value_name = "FILE")]
     prof_sym_list: Option<PathBuf>,
-    /// Leave out the inputs' lists of symbols
+    /// Drop the profile symbol lists of the inputs
     #[arg(long)]
     drop_profile_symbol_list: bool,
     /// Drop the coldest functions until the output has at most N bytes
     #[arg(long, value_name = "N", default_value_t = 0)]
     output_size_limit: u64,
-    /// As `--sample-format=binary`; instrumentation profiles are binary anyway
+    /// Like `--sample-format=binary`; instrumentation profiles are always binary
     #[arg(long, hide = true)]
     binary_format: bool,
     /// As `--sample-format=extbinary`
@@ -97,7 +97,7 @@ impl SampleArgs {
             (self.drop_profile_symbol_list, "--drop-profile-symbol-list"),
             (self.output_size_limit > 0, "--output-size-limit"),
         ];
-        refuse(&given, "for sample profiles", "the first input is none")
+        refuse(&given, "for sample profiles", "omit it: the first input is not a sample profile")
     }
 }
 
@@ -120,13 +120,13 @@ impl SampleArgs {
 /// The encodings that can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EncodingArg {
-    /// What people read
+    /// Text profile
     Text,
-    /// The plain binary
+    /// Plain binary
     Binary,
-    /// The extensible binary
+    /// Extensible binary
     Extbinary,
-    /// The compact binary of LLVM 16 and earlier
+    /// Compact binary of LLVM 16 and earlier
     Compact,
     /// The file that GCC's -fauto-profile reads
     Gcc,
@@ -147,9 +147,9 @@ impl From<EncodingArg> for Encoding {
 /// The values of `--convert-sample-profile-layout`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum LayoutArg {
-    /// Contexts become inlined callees
+    /// Convert contexts to inlined callees
     Nest,
-    /// Inlined callees and contexts become functions
+    /// Convert inlined callees and contexts to functions
     Flat,
 }
 
@@ -258,7 +258,7 @@ impl Sum for SampleSum<'_> {
             let functions = number_of(facts.functions.unwrap_or_default(), "function");
             let inputs = inputs_of(report.inputs.used(), report.inputs.reports.len());
             let part = if self.part.is_some() { PARTIAL_SUFFIX } else { "" };
-            console::say(&format!("{}: {functions} from {inputs}{part}", run.output.display()));
+            console::status(&format!("{}: {functions} from {inputs}{part}", run.output.display()));
         }
         // The process ends here, so freeing the memory would only cost time.
         std::mem::forget(self);
@@ -285,12 +285,12 @@ impl SampleRun<'_> {
             (arguments.prof_sym_list.is_some(), "--prof-sym-list"),
             (arguments.output_size_limit > 0, "--output-size-limit"),
         ];
-        refuse(&later, "for the end of the merge", "give it when the parts are merged")?;
+        refuse(&later, "not for partial merges", "use it when you finish the merge")?;
         let salvage = [(self.salvage, "--salvage")];
         refuse(
             &salvage,
             "not for partial merges of sample profiles",
-            "salvage the inputs first, each with `merge --failure-mode=warn --salvage`",
+            "salvage each input first with `merge --failure-mode=warn --salvage`",
         )?;
         let mut sums = sampleprof::merge_partially(self.inputs, options, progress)?;
         applied.iter().for_each(|words| sums.note_applied(words.clone()));
@@ -387,10 +387,10 @@ fn report_inputs(inputs: &InputReports, salvage: bool, quiet: bool, document: &m
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sample profiles")]
 pub(crate) struct SampleShowArgs {
-    /// Only the sections of an extensible binary
+    /// Show only the section table of an extensible binary
     #[arg(long)]
     show_sec_info_only: bool,
-    /// Add the list of the program's symbols
+    /// Also show the profile symbol list
     #[arg(long)]
     show_prof_sym_list: bool,
 }
@@ -400,7 +400,7 @@ impl SampleShowArgs {
     pub(crate) fn refuse_for_others(&self) -> Result<()> {
         let given =
             [(self.show_sec_info_only, "--show-sec-info-only"), (self.show_prof_sym_list, "--show-prof-sym-list")];
-        refuse(&given, "for sample profiles", "the input is none")
+        refuse(&given, "for sample profiles", "omit it: the input is not a sample profile")
     }
 }
 
@@ -428,7 +428,7 @@ impl SampleShow<'_> {
             return self.sections(&options);
         }
         if self.json {
-            refuse(&self.parts()[1..], "not for JSON", "JSON holds all functions, or --topn of them")?;
+            refuse(&self.parts()[1..], "not for JSON", "omit it: JSON output has all functions, or --topn of them")?;
         }
         let head = documents::line("profbridge.show-sampleprof/2", true, &FileJson::of(self.file))?;
         let (mut profile, summary) = self.load(&options)?;
@@ -498,8 +498,8 @@ impl SampleShow<'_> {
 
     /// Shows one function, on its own and in its contexts.
     fn function(&self, name: &str, options: &ReadOptions) -> Result<ExitCode> {
-        refuse(&self.parts(), "for whole sample profiles", "--function shows one function")?;
-        refuse(&[(self.json, "--json")], "for whole sample profiles", "--function shows one function")?;
+        refuse(&self.parts(), "for whole sample profiles", "omit --function to show the whole profile")?;
+        refuse(&[(self.json, "--json")], "for whole sample profiles", "omit --function to show the whole profile")?;
         let (names, records) = sampleprof::read_function(self.file, name.as_bytes(), options, Compat::Profbridge)?;
         if records.is_empty() {
             return Err(Error::nothing_found(format!("the profile has no function {name:?}")).in_file(&self.file.path));

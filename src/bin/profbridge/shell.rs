@@ -5,7 +5,7 @@ use clap_complete::Shell;
 use profbridge::Result;
 use std::process::ExitCode;
 
-/// Print a shell's completions
+/// Print shell completions
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   profbridge completions bash > ~/.local/share/bash-completion/completions/profbridge

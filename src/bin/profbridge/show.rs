@@ -6,11 +6,11 @@ use crate::documents::{self, Described, FileJson};
 use crate::iprof_show::{self, IprofShowArgs};
 use crate::memprof::ShowMemoryArgs;
 use crate::outputs::refuse_replacing;
-use crate::refuse::refuse;
 use crate::sample_files::{SampleShow, SampleShowArgs};
 use crate::show_stacks::{self, Rows};
 use crate::stacks::StackArgs;
 use crate::standard_output::StandardOutput;
+use crate::validate::refuse;
 use clap::Args;
 use profbridge::families::{self, ReportWithWarnings};
 use profbridge::input::output::is_standard_output;
@@ -21,7 +21,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Show what is in a profile: functions and totals, or the hot methods of sampled stacks
+/// Show the content of a profile: functions, counters, hot methods
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   profbridge show app.profdata
@@ -34,67 +34,67 @@ pub(crate) struct ShowArgs {
     /// The profile; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where to write; `-` is standard output
+    /// The output file; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Details of every function
+    /// Show details of all functions
     #[arg(long)]
     all_functions: bool,
-    /// Details of the functions whose name contains TEXT; the rows of these methods for stacks
+    /// Show details of functions whose name contains TEXT; for stacks, the rows of these methods
     #[arg(long, visible_alias = "filter", value_name = "TEXT")]
     function: Option<String>,
-    /// Add the counters
+    /// Also show counters
     #[arg(long)]
     counts: bool,
-    /// Add the targets of indirect calls
+    /// Also show targets of indirect calls
     #[arg(long)]
     ic_targets: bool,
-    /// Add the sizes of memory operations
+    /// Also show sizes of memory operations
     #[arg(long)]
     memop_sizes: bool,
-    /// Add the vtables of virtual calls
+    /// Also show vtables of virtual calls
     #[arg(long)]
     show_vtables: bool,
-    /// Only the names of functions that ran
+    /// Print only the names of functions that ran
     #[arg(long)]
     covered: bool,
-    /// So many functions with the largest counters
+    /// Show the N functions with the largest counters
     #[arg(long, value_name = "N", default_value_t = 0)]
     topn: usize,
-    /// Hide functions whose largest counter is below N, and count them
+    /// Skip functions whose largest counter is below N, and count them
     #[arg(long, value_name = "N", default_value_t = 0)]
     value_cutoff: u64,
-    /// Only the functions below the cutoff
+    /// Show only functions below the cutoff
     #[arg(long)]
     list_below_cutoff: bool,
-    /// The hot functions
+    /// Show the hot functions
     #[arg(long)]
     hot_func_list: bool,
-    /// How few counters hold most of the counts
+    /// Show how many counters make up most of the counts
     #[arg(long)]
     detailed_summary: bool,
     /// Cutoffs of the detailed summary and the hot list, in parts per million
     #[arg(long, value_name = "N,N,…", value_delimiter = ',')]
     detailed_summary_cutoffs: Vec<u32>,
-    /// The cutoff whose minimum count makes a function hot, in parts per million
+    /// Cutoff whose minimum count makes a function hot, in parts per million
     #[arg(long, value_name = "N", default_value_t = 990_000)]
     profile_summary_cutoff_hot: u32,
-    /// Context-sensitive records instead of the plain ones
+    /// Show context-sensitive records instead of the others
     #[arg(long)]
     showcs: bool,
-    /// Functions as records of the text format
+    /// Print functions as records of the text format
     #[arg(long, conflicts_with_all = ["json", "demangle"])]
     text: bool,
-    /// Identities of the images that ran
+    /// Show binary ids
     #[arg(long)]
     binary_ids: bool,
-    /// Version of the format
+    /// Show the format version
     #[arg(long)]
     profile_version: bool,
-    /// Temporal traces
+    /// Show temporal traces
     #[arg(long)]
     temporal_profile_traces: bool,
-    /// Print JSON, see docs/reference/json.md
+    /// Print JSON; see docs/reference/json.md
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -201,7 +201,7 @@ impl ShowArgs {
 
     /// Rejects options that only apply to instrumentation profiles.
     fn refuse_for_samples(&self) -> Result<()> {
-        let hint = "--function, --topn, --hot-func-list, --detailed-summary and --json choose what is shown";
+        let hint = "--function, --topn, --hot-func-list, --detailed-summary and --json are supported";
         refuse(&self.of_instrumentation(), "not for sample profiles", hint)
     }
 
@@ -235,17 +235,13 @@ impl ShowArgs {
         refuse(
             &[&of_llvm[..], &self.of_instrumentation()].concat(),
             &format!("for LLVM profiles, not for {other}"),
-            "--topn, --callers and --callees choose what is shown",
+            "use --topn, --callers and --callees",
         )
     }
 
     fn refuse_function(&self, other: &str) -> Result<()> {
         let meant = format!("for LLVM profiles and stacks, not for {other}");
-        refuse(
-            &[(self.function.is_some(), "--function")],
-            &meant,
-            "--topn, --callers and --callees choose what is shown",
-        )
+        refuse(&[(self.function.is_some(), "--function")], &meant, "use --topn, --callers and --callees")
     }
 
     fn options(&self) -> ShowOptions {
@@ -289,7 +285,7 @@ fn print_while_made<T>(path: &Path, print: impl FnOnce(&mut (dyn Write + Send)) 
         printed = Some(print(&mut watched));
         watched.fault.map_or(Ok(()), Err)
     })?;
-    printed.unwrap_or_else(|| Err(Error::usage("nothing was shown")))
+    printed.unwrap_or_else(|| Err(Error::usage("the report is empty")))
 }
 
 /// Stores the error of an output, which then must not replace a file.

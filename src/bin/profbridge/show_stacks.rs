@@ -77,8 +77,8 @@ pub(crate) fn run(
         Some(name) => {
             let found = call_chains(&table, &MethodPattern::parse(name)?, direction, &options);
             if found.is_empty() {
-                return Err(Error::nothing_found(format!("no stack holds a method called {name}"))
-                    .with_hint("write a package, class, method such as app.Main.loop(int) or loop, or /REGEX/"));
+                return Err(Error::nothing_found(format!("no stack contains the method {name}"))
+                    .with_hint("pass a package, a class, a method such as app.Main.loop(int) or loop, or /REGEX/"));
             }
             Ok(Some(found))
         }
@@ -90,7 +90,7 @@ pub(crate) fn run(
     if let Some(part) = method {
         statistics.methods.retain(|row| row.method.contains(part));
         if statistics.methods.is_empty() {
-            return Err(Error::nothing_found(format!("no method has {part:?} in its name")).in_file(path));
+            return Err(Error::nothing_found(format!("no method name contains {part:?}")).in_file(path));
         }
     }
     if json {
@@ -113,7 +113,5 @@ pub(crate) fn run(
 }
 
 fn titled((title, chains): (&str, &Option<Vec<CallChain>>)) -> Option<String> {
-    chains
-        .as_ref()
-        .map(|chains| format!("{title}, with each line's share of the line it belongs to:\n{}", write_chains(chains)))
+    chains.as_ref().map(|chains| format!("{title}, with shares of the line above:\n{}", write_chains(chains)))
 }

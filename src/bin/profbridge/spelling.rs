@@ -114,7 +114,7 @@ impl Rewriter<'_> {
             }
         };
         let error = Error::new(ErrorKind::Unsupported { what: what.into() });
-        Err(error.with_hint("use the llvm-profdata of an LLVM release"))
+        Err(error.with_hint("use llvm-profdata from an LLVM release"))
     }
 }
 

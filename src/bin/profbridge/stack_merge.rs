@@ -4,9 +4,9 @@ use crate::console;
 use crate::iprof_files::compressed;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
+use crate::plural::{PARTIAL_SUFFIX, inputs_of, number_of};
 use crate::stack_write::{WriteStackArgs, add_types};
 use crate::stacks::{StackArgs, why_nothing_to_write};
-use crate::words::{PARTIAL_SUFFIX, inputs_of, number_of};
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
 use profbridge::call_chains::{StackTable, Unit};
 use profbridge::compression::Compression;
@@ -145,14 +145,14 @@ impl Sum for StackMerge<'_> {
 
     fn require_something(&self, _: &Facts) -> Result<()> {
         match &self.encoded.nothing {
-            Some(hint) => Err(Error::nothing_found("no stack is left to write").with_hint(hint.clone())),
+            Some(hint) => Err(Error::nothing_found("no stacks are left to write").with_hint(hint.clone())),
             None => Ok(()),
         }
     }
 
     fn write(self: Box<Self>, _: &Facts, document: &mut MergeDocument) -> Result<()> {
         let Self { job, encoded, used, warnings, .. } = *self;
-        document.warn(&job.say(warnings, &encoded.losses)?);
+        document.warn(&job.warn(warnings, &encoded.losses)?);
         job.replace(encoded.bytes)?;
         let family = if job.format == StackOutput::Iprof { Family::Iprof } else { Family::Stacks };
         document.wrote(job.output, family.name());
@@ -160,7 +160,7 @@ impl Sum for StackMerge<'_> {
             let inputs = inputs_of(used, job.inputs.len());
             let part = if job.partial.is_some() { PARTIAL_SUFFIX } else { "" };
             let stacks = number_of(encoded.stacks, "stack");
-            console::say(&format!("{}: {stacks} from {inputs}{part}", job.output.display()));
+            console::status(&format!("{}: {stacks} from {inputs}{part}", job.output.display()));
         }
         Ok(())
     }
@@ -170,9 +170,7 @@ impl StackJob<'_> {
     fn encode_table(&self, mut table: StackTable) -> Result<Encoded> {
         let mut losses = Vec::new();
         if self.has_pprof(&table) {
-            losses.push(
-                "start lines, source files, addresses and mappings of pprof profiles are not written".to_string(),
-            );
+            losses.push("dropped start lines, source files, addresses and mappings of pprof profiles".to_string());
         }
         if !self.write.reference.is_empty() {
             table = add_types(&table, self.write, &mut losses)?;
@@ -207,7 +205,7 @@ impl StackJob<'_> {
     }
 
     /// Prints warnings about inputs and losses. Fails if losses are forbidden.
-    fn say(&self, mut warnings: Vec<Warning>, losses: &[String]) -> Result<Vec<Warning>> {
+    fn warn(&self, mut warnings: Vec<Warning>, losses: &[String]) -> Result<Vec<Warning>> {
         if self.strict && !losses.is_empty() {
             return Err(Error::new(ErrorKind::WouldLose { detail: losses.join("; ") }).in_file(self.output));
         }
@@ -233,7 +231,10 @@ impl StackJob<'_> {
         };
         let (stacks, left_out) = (kept.samples.len(), profile.samples.len() - kept.samples.len());
         if left_out > 0 {
-            losses.push(format!("{left_out} of {}, the lightest, left out", number_of(profile.samples.len(), "stack")));
+            losses.push(format!(
+                "dropped {left_out} of {}, those with the lowest values",
+                number_of(profile.samples.len(), "stack")
+            ));
         }
         let nothing = (stacks == 0).then_some(Hint::AllowEmpty);
         Ok(Encoded { bytes, stacks, content: Content::Pprof(Box::new(kept)), losses, nothing })
@@ -263,10 +264,10 @@ impl StackJob<'_> {
             _ if self.read.value => return Ok(()),
             (None, Unit::Hits) => return Ok(()),
             (None, unit) => unit.word().to_string(),
-            (Some(source), unit) => format!("{} of the sort {}", unit.word(), source.word()),
+            (Some(source), unit) => format!("{} of {}", unit.word(), source.word()),
         };
-        let detail = format!("the samples of an iprof measure time, these count {what}");
-        Err(Error::usage(detail).in_file(self.output).with_hint("--value takes the numbers as hits all the same"))
+        let detail = format!("iprof samples measure time, but the input counts {what}");
+        Err(Error::usage(detail).in_file(self.output).with_hint("use --value to treat the values as sample counts"))
     }
 
     /// Selects the samples to write, and returns a hint if there are none.
@@ -274,12 +275,12 @@ impl StackJob<'_> {
         let (selected, left_out) = table.select(&self.read.selection());
         let nothing = selected.is_empty().then(|| why_nothing_to_write(table));
         for (count, words) in [
-            (left_out.other_sources, "of sorts that were not asked for (see --events)"),
+            (left_out.other_sources, "of other event types (see --events)"),
             (left_out.truncated, "with truncated stacks"),
             (left_out.other_threads, "of other threads"),
         ] {
             if count > 0 {
-                losses.push(format!("{} {words}: left out", number_of(count, "sample")));
+                losses.push(format!("dropped {} {words}", number_of(count, "sample")));
             }
         }
         Ok((selected, nothing))
@@ -289,7 +290,7 @@ impl StackJob<'_> {
         let (selected, nothing) = self.select(table, &mut losses)?;
         let unit = unit_of(&selected)?;
         if !matches!(unit, Unit::Hits | Unit::Millionths) {
-            losses.push(format!("the numbers are {}, which collapsed text does not say", unit.word()));
+            losses.push(format!("values are in {}, but collapsed stacks do not store the unit", unit.word()));
         }
         let mut options = CollapsedOptions::default();
         options.style = if self.write.dots { ClassStyle::Dots } else { ClassStyle::Slashes };
@@ -299,7 +300,7 @@ impl StackJob<'_> {
         let (text, joined) = write_collapsed(&selected, &options);
         if joined > 0 {
             let stacks = number_of(joined, "stack");
-            losses.push(format!("{stacks} joined others that differ only in what is not written"));
+            losses.push(format!("merged {stacks} with others that differ only in data that is not written"));
         }
         let (stacks, bytes) = (text.lines().count(), text.into_bytes());
         Ok(Encoded { bytes, stacks, content: Content::Table(Box::new(selected)), losses, nothing })

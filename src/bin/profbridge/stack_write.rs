@@ -1,7 +1,7 @@
 //! Options for writing stacks.
 
-use crate::refuse::refuse;
-use crate::words::number_of;
+use crate::plural::number_of;
+use crate::validate::refuse;
 use clap::{Args, ValueEnum};
 use profbridge::Result;
 use profbridge::call_chains::StackTable;
@@ -14,28 +14,28 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Options for writing stacks")]
 pub(crate) struct WriteStackArgs {
-    /// Where types come from that stacks lack: class files, jars, folders of them, iprof, recordings
+    /// Sources of missing types: class files, jars, directories of them, iprof files, recordings
     #[arg(long, value_name = "FILE")]
     pub(crate) reference: Vec<PathBuf>,
-    /// What to do with methods of which the reference knows several overloads
-    #[arg(long, value_enum, default_value_t = OverloadArg::First, value_name = "WHICH")]
+    /// How to treat methods with several overloads in the reference
+    #[arg(long, value_enum, default_value_t = OverloadArg::First, value_name = "TREATMENT")]
     pub(crate) overload: OverloadArg,
-    /// Written to an iprof where the bytecode index is not known
+    /// Bytecode index to write to an iprof if it is unknown
     #[arg(long, value_name = "N", default_value_t = -5, allow_negative_numbers = true)]
     pub(crate) bci_unknown: i32,
-    /// Leave out frames of hidden classes (the lambda$… methods stay)
+    /// Drop frames of hidden classes; methods lambda$… stay
     #[arg(long)]
     pub(crate) drop_hidden: bool,
-    /// Collapsed text without descriptors; stacks that differ in nothing else join
+    /// Omit descriptors in collapsed stacks; equal stacks are merged
     #[arg(long)]
     pub(crate) no_descriptors: bool,
-    /// Collapsed text without bytecode indexes; stacks that differ in nothing else join
+    /// Omit bytecode indexes in collapsed stacks; equal stacks are merged
     #[arg(long)]
     pub(crate) no_bci: bool,
-    /// Collapsed text with thread names
+    /// Add thread names to collapsed stacks
     #[arg(long)]
     pub(crate) threads: bool,
-    /// Collapsed text with dots in class names
+    /// Write class names in collapsed stacks with dots
     #[arg(long)]
     pub(crate) dots: bool,
     #[command(flatten)]
@@ -68,10 +68,10 @@ impl WriteStackArgs {
         ];
         let iprof = [(self.bci_unknown != -5, "--bci-unknown"), (self.drop_hidden, "--drop-hidden")];
         if format != StackOutput::Collapsed {
-            refuse(&text, "for writing collapsed stacks", "name the output .collapsed")?;
+            refuse(&text, "only for collapsed stacks", "name the output .collapsed")?;
         }
         if format != StackOutput::Iprof {
-            refuse(&iprof, "for writing an iprof", "name the output .iprof")?;
+            refuse(&iprof, "only for writing an iprof", "name the output .iprof")?;
         }
         if format != StackOutput::Pprof {
             self.pprof.refuse_for_others()?;
@@ -84,16 +84,16 @@ impl WriteStackArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Options for writing pprof")]
 pub(crate) struct PprofArgs {
-    /// Keep the N heaviest stacks
+    /// Keep the N stacks with the highest values
     #[arg(long, value_name = "N")]
     pub(crate) max_stacks: Option<usize>,
-    /// Keep as many of the heaviest stacks as fit into a file of N bytes
+    /// Keep the stacks with the highest values that fit into a file of N bytes
     #[arg(long, value_name = "N")]
     pub(crate) max_bytes: Option<usize>,
-    /// Leave out addresses and mappings of what has names: stacks of different builds join
+    /// Drop addresses and mappings of locations with names; stacks of different builds are merged
     #[arg(long)]
     pub(crate) drop_addresses: bool,
-    /// Leave out labels: stacks that differ in nothing else join
+    /// Drop labels; equal stacks are merged
     #[arg(long)]
     pub(crate) drop_labels: bool,
 }
@@ -101,11 +101,11 @@ pub(crate) struct PprofArgs {
 /// The values of `--overload`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OverloadArg {
-    /// The first of the reference
+    /// The first overload of the reference
     First,
-    /// Leave the frame out
+    /// Drop the frame
     Skip,
-    /// As a leaf, count every overload
+    /// All overloads for leaf frames
     All,
 }
 
@@ -121,7 +121,7 @@ impl PprofArgs {
 
     /// Rejects these options for other outputs, on which they have no effect.
     fn refuse_for_others(&self) -> Result<()> {
-        refuse(&self.given(), "for writing a pprof", "name the output .pprof, .pgo or .pb")
+        refuse(&self.given(), "only for writing a pprof", "name the output .pprof, .pgo or .pb")
     }
 }
 
@@ -136,17 +136,17 @@ pub(crate) fn add_types(table: &StackTable, write: &WriteStackArgs, losses: &mut
     let (table, report) = reference.resolve(table, overload);
     if report.overloaded > 0 {
         let what = match overload {
-            Overload::First => "the first was taken",
-            Overload::Skip => "their frames are left out",
-            Overload::All => "as leaves they count for every overload",
+            Overload::First => "the first was used",
+            Overload::Skip => "their frames were dropped",
+            Overload::All => "leaf frames count for every overload",
         };
         let methods = number_of(report.overloaded, "method");
         losses.push(format!("{methods} with several overloads in the reference; {what}"));
     }
     for (count, words) in [
-        (report.unknown, ("method", "in no reference")),
+        (report.unknown, ("method", "not in the reference")),
         (report.dropped_hits, ("sample", "without any frame left")),
-        (report.repeated_hits, ("hit", "counted once more for another overload")),
+        (report.repeated_hits, ("hit", "counted again for another overload")),
     ] {
         if count > 0 {
             losses.push(format!("{} {}", number_of(count, words.0), words.1));

@@ -1,7 +1,7 @@
 //! Options of every command that reads stacks.
 
 use crate::hints::hint_text;
-use crate::words::number_of;
+use crate::plural::number_of;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use profbridge::bridge::stacks::IprofHits;
@@ -17,30 +17,30 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Options for stacks (JFR, collapsed, folded, pprof, iprof)")]
 pub(crate) struct StackArgs {
-    /// Sorts of samples and events to take of a recording; by default the samples that it is mostly for
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "SORT")]
+    /// Event types to read from a recording [default: its first of execution, cpu-time, wall-clock, native]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "TYPE")]
     events: Vec<SourceArg>,
-    /// Count events of a recording by their number, bytes or nanoseconds; by default allocations by
-    /// bytes, everything else that is no sample by time
-    #[arg(long, value_enum, value_name = "WHAT")]
+    /// Weight of recorded events: their number, bytes or nanoseconds [default: bytes for allocations, time for other
+    /// events, the number for samples]
+    #[arg(long, value_enum, value_name = "WEIGHT")]
     weight: Option<WeightArg>,
-    /// Only what began within this time of a recording, such as 90s..2m, 1.5h.. or ..30s after its
-    /// beginning, or between dates in UTC such as 2026-11-22T04:38:00Z
+    /// Use only events that began within this time range of a recording: 90s..2m, 1.5h.. or ..30s from its start, or
+    /// dates in UTC such as 2026-11-22T04:38:00Z
     #[arg(long, value_name = "FROM..TO", value_parser = parse_time)]
     time: Option<TimeArg>,
-    /// Only samples of the thread of this name
+    /// Use only samples of the thread with this name
     #[arg(long, value_name = "NAME")]
     thread: Option<String>,
-    /// Leave out stacks whose outermost frames are missing
+    /// Drop truncated stacks
     #[arg(long)]
     drop_truncated: bool,
-    /// The form of text: async-profiler's collapsed or perf's folded stacks
+    /// Text format: async-profiler's collapsed stacks or perf's folded stacks
     #[arg(long, value_enum, default_value_t = DialectArg::Auto, value_name = "FORM")]
     stacks: DialectArg,
-    /// Glue names that perf's folder cut apart at `;::`
+    /// Join names that perf's folding splits at `;::`
     #[arg(long)]
     perf_raw: bool,
-    /// Take the numbers of allocation and lock profiles for hits
+    /// Treat the values of allocation and lock profiles as sample counts
     #[arg(long)]
     pub(crate) value: bool,
     /// Program or library of a perf recording, used instead of the recorded path
@@ -73,14 +73,14 @@ const SOURCES: [SourceArg; 15] = {
         SourceArg { name, help, sources }
     }
     [
-        of("execution", &[Execution], "Threads that execute Java"),
+        of("execution", &[Execution], "Threads that run Java code"),
         of("native", &[Native], "Threads in native methods"),
         of("cpu-time", &[CpuTime], "By CPU time (JDK 25)"),
         of("wall-clock", &[WallClock], "By wall clock (async-profiler)"),
-        of("all", &[Unknown, Execution, Native, CpuTime, WallClock], "All samples: the sorts above"),
+        of("all", &[Unknown, Execution, Native, CpuTime, WallClock], "All of the above"),
         of("allocation", &[Allocation], "Samples of allocations (JDK 16 and later)"),
-        of("tlab", &[Tlab], "Allocations of and outside of threads' buffers"),
-        of("lock", &[Lock], "Waiting for monitors that others hold"),
+        of("tlab", &[Tlab], "Allocations of and outside thread-local buffers"),
+        of("lock", &[Lock], "Waiting for a monitor"),
         of("wait", &[Wait], "Inside Object.wait"),
         of("park", &[Park], "Parked threads"),
         of("socket-read", &[SocketRead], "Reads from sockets"),
@@ -105,7 +105,7 @@ impl ValueEnum for SourceArg {
 type TimeArg = (Option<TimeBound>, Option<TimeBound>);
 
 fn parse_time(text: &str) -> std::result::Result<TimeArg, String> {
-    let (from, to) = text.split_once("..").ok_or("write FROM..TO, of which one may be missing")?;
+    let (from, to) = text.split_once("..").ok_or("expected FROM..TO; one of them may be missing")?;
     let bound = |text: &str| if text.is_empty() { Ok(None) } else { text.parse::<TimeBound>().map(Some) };
     match (bound(from), bound(to)) {
         (Ok(from), Ok(to)) => Ok((from, to)),
@@ -118,18 +118,18 @@ fn parse_time(text: &str) -> std::result::Result<TimeArg, String> {
 /// The values of `--weight`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum WeightArg {
-    /// The number of events
+    /// Number of events
     Count,
     /// Bytes allocated, read or written
     Bytes,
-    /// Nanoseconds that it took
+    /// Duration in nanoseconds
     Time,
 }
 
 /// The values of `--stacks`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum DialectArg {
-    /// Decide by the frames
+    /// Detect the format from the frames
     Auto,
     /// async-profiler
     Collapsed,
@@ -206,8 +206,8 @@ impl StackArgs {
 
     /// Rejects options that select samples if the inputs have none, or are only iprof files.
     pub(crate) fn refuse_for_others(&self) -> Result<()> {
-        let hint = "only recordings, collapsed stacks and pprof have samples to choose";
-        crate::refuse::refuse(&self.given(), "for stacks", hint)
+        let hint = "omit it: only recordings, collapsed stacks and pprof have samples to select";
+        crate::validate::refuse(&self.given(), "for stacks", hint)
     }
 
     /// Returns true if the form of text is given.
@@ -227,12 +227,12 @@ impl StackArgs {
 
 /// Returns the error for inputs without any selected sample.
 pub(crate) fn no_samples(table: &StackTable) -> Error {
-    Error::nothing_found("no sample is left").with_hint(describe_inputs(table))
+    Error::nothing_found("no samples match the options").with_hint(describe_inputs(table))
 }
 
 /// Returns the same hint for a result without samples.
 pub(crate) fn why_nothing_to_write(table: &StackTable) -> Hint {
-    Hint::from(format!("{}; --allow-empty writes a result all the same", describe_inputs(table)))
+    Hint::from(format!("{}; use --allow-empty to write an empty output", describe_inputs(table)))
 }
 
 /// Describes what the inputs contain instead.
@@ -244,13 +244,13 @@ fn describe_inputs(table: &StackTable) -> String {
     let event_types = count(&mut hits.iter().map(|(source, hits)| (*hits, source.word())));
     let skipped = &table.observed.skipped_events;
     if table.observed.samples_out_of_time > 0 && event_types.is_empty() {
-        format!("outside of --time: {}", number_of(table.observed.samples_out_of_time, "sample"))
+        format!("outside the range of --time: {}", number_of(table.observed.samples_out_of_time, "sample"))
     } else if event_types.is_empty() && !skipped.is_empty() {
         let event_types = count(&mut skipped.iter().map(|(source, events)| (u128::from(*events), source.word())));
-        format!("the inputs hold no samples, but events: {}; see --events", event_types.join(", "))
+        format!("the inputs have no samples, but other events: {}; select them with --events", event_types.join(", "))
     } else if event_types.is_empty() {
-        "the inputs hold no samples; an iprof may have call counts only (see --call-counts)".to_string()
+        "the inputs have no samples; use --call-counts for an iprof that has only call counts".to_string()
     } else {
-        format!("the inputs hold {}; see --events and --thread", event_types.join(", "))
+        format!("the inputs have {}; check --events and --thread", event_types.join(", "))
     }
 }

@@ -120,7 +120,7 @@ impl ResolvedTarget {
     }
 
     /// Prints the target release of `output` and the evidence for it on standard error, unless an option selected it.
-    pub(crate) fn say(&self, format: OutputFormat, output: &Path) {
+    pub(crate) fn announce(&self, format: OutputFormat, output: &Path) {
         let reason = match self.target.source {
             TargetSource::Inputs => self.reason.to_string(),
             TargetSource::Environment => ENVIRONMENT.to_string(),
@@ -132,8 +132,11 @@ impl ResolvedTarget {
             _ => "text".to_string(),
         };
         let output = if is_standard_output(output) { "standard output".into() } else { output.display().to_string() };
-        let line = format!("{output}: {what} for {} ({reason}); --for changes it", self.target.release_words());
-        crate::console::say(&line);
+        let line = format!(
+            "{output}: {what} for {} ({reason}); use --for to choose another target",
+            self.target.release_words()
+        );
+        crate::console::status(&line);
     }
 
     /// Returns the target for JSON reports.

@@ -1,8 +1,7 @@
 //! From LLVM's PGO names to identities of methods and types.
 //!
-//! A PGO name is a linker symbol; that of a function local to a file carries
-//! the file before it, after `;` (LLVM 17 on) or `:`. The symbol is demangled
-//! where its scheme is known, else it stays as it is spelled.
+//! A PGO name is a linker symbol. The name of a function local to a file has the file before the symbol, followed by
+//! `;` (since LLVM 17) or `:`. Symbols of known schemes are demangled; others stay unchanged.
 //!
 //! Different PGO names must give different identities, each from its own
 //! spelling alone. Demangling leaves things out: which of a class's two
@@ -15,7 +14,7 @@ mod symbols;
 use crate::bridge::names::{Escapes, MethodIdentity, escaped};
 use symbols::Demangled;
 
-/// The type that stands for what a symbol does not tell.
+/// The type for data that a symbol does not have.
 pub const UNKNOWN_TYPE: &[u8] = b"?";
 /// Declaring type of functions whose symbol has no scope that could be read.
 pub const GLOBAL: &[u8] = b"<global>";
@@ -28,8 +27,7 @@ pub const GLOBAL_NAMESPACE: &[u8] = b"::";
 pub struct Mapped<T> {
     /// The identity.
     pub identity: T,
-    /// The LLVM name, percent-encoded where it is no text, when the identity
-    /// hides it.
+    /// The LLVM name if the identity does not show it, percent-encoded if it is not text.
     pub llvm_name: Option<Vec<u8>>,
 }
 

@@ -192,9 +192,9 @@ impl Parser<'_> {
 pub(super) struct Demangled {
     /// Scope and name, `ns::Shape::area`.
     qualified: String,
-    /// The types of the parameters, as far as the symbol tells.
+    /// The types of the parameters that the symbol contains.
     pub(super) parameters: Vec<String>,
-    /// The returned type, if the symbol tells it.
+    /// The returned type, if the symbol contains it.
     pub(super) returns: Option<String>,
 }
 
@@ -262,7 +262,7 @@ fn rust(symbol: &str) -> Option<Demangled> {
     (!qualified.is_empty()).then(|| Demangled { qualified, parameters: Vec::new(), returns: None })
 }
 
-/// Whether the last component is `h` and 16 digits, the end or a clone's dot behind it.
+/// Returns true if the last component, or the last before a clone's dot, is `h` and 16 digits.
 fn has_legacy_hash(symbol: &str) -> bool {
     let Some((_, tail)) = symbol.rsplit_once("17h") else { return false };
     let Some((hash, rest)) = tail.split_at_checked(16) else { return false };
@@ -362,7 +362,7 @@ fn split_scope(qualified: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Whether the word `operator` stands at `at`.
+/// Returns true if the word `operator` is at `at`.
 fn is_operator(bytes: &[u8], at: usize) -> bool {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
     bytes[at..].starts_with(b"operator")

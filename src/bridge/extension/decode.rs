@@ -1,7 +1,6 @@
 //! From JSON to a profile.
 //!
-//! Members that this layout does not have are refused: dropping them would
-//! change the profile in silence.
+//! Unknown members are rejected, because dropping them would change the profile silently.
 
 use super::{Approximations, Extension, VERSION};
 use crate::bridge::names::from_hex;
@@ -30,7 +29,7 @@ fn read(json: &[u8]) -> Result<Extension> {
     let Version { version } = serde_json::from_slice(json).map_err(syntax)?;
     if version != VERSION {
         let error = Error::malformed(format!("version {version} of the extension, expected {VERSION}"));
-        return Err(error.with_hint("a newer profbridge wrote this file"));
+        return Err(error.with_hint("this file was written by a newer profbridge; update profbridge"));
     }
     let json: Json = serde_json::from_slice(json).map_err(syntax)?;
     let has_profile = json.functions.is_some();
@@ -39,7 +38,7 @@ fn read(json: &[u8]) -> Result<Extension> {
 }
 
 fn syntax(error: serde_json::Error) -> Error {
-    Error::malformed(format!("the extension cannot be read: {error}"))
+    Error::malformed(format!("cannot read the extension: {error}"))
 }
 
 #[derive(Deserialize)]
@@ -99,7 +98,7 @@ impl Visitor<'_> for NumberVisitor {
     type Value = u64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number from 0 to 2^64-1, or its decimal text")
+        f.write_str("a number from 0 to 2^64-1, or a string with its decimal digits")
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<u64, E> {
@@ -108,7 +107,7 @@ impl Visitor<'_> for NumberVisitor {
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<u64, E> {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        text.parse().ok().filter(|_| digits).ok_or_else(|| E::custom(format!("{text:?} is no number below 2^64")))
+        text.parse().ok().filter(|_| digits).ok_or_else(|| E::custom(format!("{text:?} is not a number below 2^64")))
     }
 }
 
@@ -154,7 +153,7 @@ impl<'de> Deserialize<'de> for KindBit {
             Either::Word(word) => ProfileKind::from_word(&word)
                 .or_else(|| word.parse().ok().map(ProfileKind::from_bits))
                 .map(Self)
-                .ok_or_else(|| D::Error::custom(format!("{word:?} is no known kind of profile"))),
+                .ok_or_else(|| D::Error::custom(format!("{word:?} is not a known kind of profile"))),
         }
     }
 }
@@ -207,7 +206,7 @@ impl Record {
         for sites in &self.values {
             let known = ValueKind::from_number(sites.kind);
             let kind =
-                known.ok_or_else(|| Error::malformed(format!("values of kind {}, known are 0 to 2", sites.kind)))?;
+                known.ok_or_else(|| Error::malformed(format!("values of kind {}, expected 0 to 2", sites.kind)))?;
             sites.read_into(record.sites_mut(kind))?;
         }
         Ok(record)
@@ -229,7 +228,7 @@ impl Sites {
         for site in &self.sites {
             let (pairs, rest) = site.as_chunks::<2>();
             if !rest.is_empty() {
-                return Err(Error::malformed(format!("a value site of {} numbers, expected pairs", site.len())));
+                return Err(Error::malformed(format!("a value site has {} numbers, expected pairs", site.len())));
             }
             pairs.iter().for_each(|[value, count]| sites.push_value(ValueCount { value: value.0, count: count.0 }));
             sites.end_site();

@@ -80,7 +80,7 @@ fn unknown_layout_members_are_errors() {
         (r#"{"version":2,"functions":7}"#, "version 2 of the extension"),
         (r#"{}"#, "missing field `version`"),
         (r#"{"version":1,"functions":[],"more":1}"#, "unknown field `more`"),
-        (r#"{"version":1,"kind":["odd"],"functions":[]}"#, "\"odd\" is no known kind"),
+        (r#"{"version":1,"kind":["odd"],"functions":[]}"#, "\"odd\" is not a known kind"),
         (r#"{"version":1,"functions":[{"name":"f","records":[]},{"name":"f","records":[]}]}"#, "f is listed twice"),
         (
             r#"{"version":1,"functions":[{"name":"f","records":[{"hash":1,"counters":[]},{"hash":"1","counters":[]}]}]}"#,
@@ -88,7 +88,7 @@ fn unknown_layout_members_are_errors() {
         ),
         (
             r#"{"version":1,"functions":[{"name":"f","records":[{"hash":1,"counters":["+1"]}]}]}"#,
-            "\"+1\" is no number below 2^64",
+            "\"+1\" is not a number below 2^64",
         ),
         (
             r#"{"version":1,"functions":[{"name":"f","records":[{"hash":1,"counters":[],"values":[{"kind":3,"sites":[]}]}]}]}"#,

@@ -63,7 +63,7 @@ fn merged(file: &Input, release: Release, options: &FitOptions) -> Result<MergeR
         match std::mem::replace(&mut input.outcome, InputOutcome::Used) {
             InputOutcome::Failed(error) => return Err(error),
             InputOutcome::Empty => return Err(Error::new(ErrorKind::EmptyProfile).in_file(&file.path)),
-            // Only what is found in folders is passed over.
+            // Only files of directories are skipped.
             InputOutcome::Used | InputOutcome::NotAProfile | InputOutcome::NotReached => {}
         }
     }
@@ -99,7 +99,7 @@ fn is_native(bytes: &[u8]) -> bool {
 fn not_a_program(path: &Path, what: &str) -> Error {
     let detail = format!("the new build is a {what}, the profile an LLVM instrumentation profile");
     let error = Error::new(ErrorKind::UnableToCompare { detail }).in_file(path);
-    error.with_hint("give an instrumented program or library, or a raw or indexed profile of it")
+    error.with_hint("pass an instrumented program or library, or a raw or indexed profile of it")
 }
 
 /// A profile of the new build as a list of its functions.

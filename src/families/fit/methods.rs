@@ -30,7 +30,7 @@ fn read_against(path: &Path, options: &FitOptions) -> Result<JavaProgram> {
     if path.is_dir() {
         add_folder(path, options, &mut program, MAX_FOLDERS)?;
         if program.methods.is_empty() {
-            let detail = "the folder has no class files and no jars".to_string();
+            let detail = "the directory has no class files or jars".to_string();
             return Err(Error::new(ErrorKind::UnableToCompare { detail }).in_file(path));
         }
         return Ok(program);
@@ -49,7 +49,7 @@ fn read_against(path: &Path, options: &FitOptions) -> Result<JavaProgram> {
         other => {
             let detail = format!("the new build is a {other}, the profile an iprof");
             let error = Error::new(ErrorKind::UnableToCompare { detail }).in_file(path);
-            Err(error.with_hint("give a jar, a class file, a folder of them, or a newer iprof"))
+            Err(error.with_hint("pass a jar, a class file, a directory of them, or a newer iprof"))
         }
     }
 }
@@ -57,7 +57,7 @@ fn read_against(path: &Path, options: &FitOptions) -> Result<JavaProgram> {
 /// Class files and jars below a folder, in order of name.
 fn add_folder(folder: &Path, options: &FitOptions, program: &mut JavaProgram, depth: usize) -> Result<()> {
     if depth == 0 {
-        return Err(Error::usage(format!("folders are nested more than {MAX_FOLDERS} levels deep")).in_file(folder));
+        return Err(Error::usage(format!("directories are nested more than {MAX_FOLDERS} levels deep")).in_file(folder));
     }
     let unreadable = |source| Error::io("cannot read", source).in_file(folder);
     let mut paths = Vec::new();

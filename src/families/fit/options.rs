@@ -1,15 +1,14 @@
-//! What of a comparison can be chosen.
+//! Options of a comparison with a new build.
 
 use crate::families::merge::MergeOptions;
 use crate::instr::target::Target;
 use crate::limits::Limits;
 
-/// What of a comparison can be chosen.
+/// Options of a comparison with a new build.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FitOptions {
-    /// The release of LLVM that reads the profile; `None` takes the one that
-    /// built the program, where it tells.
+    /// The target release; `None` for the compiler of the program, if it is known.
     pub reader: Option<Target>,
     /// Length of each list. Default: 10.
     pub topn: usize,

@@ -39,12 +39,12 @@ fn read_against(path: &Path, options: &FitOptions) -> Result<SampledProgram> {
         other => {
             let detail = format!("the new build is a {other}, the profile a sample profile");
             Err(Error::new(ErrorKind::UnableToCompare { detail })
-                .with_hint("give a program or library with its symbols, or a newer sample profile"))
+                .with_hint("pass a program or library with symbols, or a newer sample profile"))
         }
     }
 }
 
-/// The encoding that a name asks for, else the profile's own.
+/// Returns the encoding that the file extension selects, otherwise that of the profile.
 pub(super) fn named(encoding: Encoding, form: Option<OutputForm>) -> Encoding {
     match form {
         Some(OutputForm::Text) => Encoding::Text,

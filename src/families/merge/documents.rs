@@ -280,7 +280,7 @@ impl Merge for DocumentMerge<'_> {
         }
         let Some(carrier) = state.carrier.as_ref().filter(|_| self.restarts) else { return Ok(false) };
         if self.options.normalize || self.options.scale != Weight::ONE {
-            let error = Error::usage("it carries LLVM's records, which are merged by whole weights only");
+            let error = Error::usage("it contains LLVM records, which require integer weights");
             return Err(error.in_file(carrier).with_hint(Hint::WholeWeights));
         }
         Ok(true)

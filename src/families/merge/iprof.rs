@@ -25,7 +25,7 @@ pub struct IprofMergeReport {
     pub inputs: Vec<InputReport>,
     /// The findings of the inputs, each with the position of its input.
     pub findings: Vec<(usize, Finding)>,
-    /// Whether inputs carry LLVM's records, which are merged as LLVM merges.
+    /// Whether inputs contain LLVM records, which are merged like LLVM profiles.
     pub bridged: bool,
     /// Content that the bridge could not convert.
     pub losses: Vec<Loss>,
@@ -58,7 +58,7 @@ pub fn facts_of(document: &Document, wanted: FactsRequest) -> Facts {
     facts.entries = Some(named.collect());
     let has_entries = entries.iter().any(|(_, count)| *count > 0);
     if !has_entries && !carries_records(document) {
-        facts.lack = Some("the iprof would hold no profiles".into());
+        facts.lack = Some("the iprof would have no profiles".into());
     }
     if wanted == FactsRequest::default() {
         return facts;
@@ -136,7 +136,7 @@ fn finish(state: State, inputs: &[InputReport], options: &IprofMergeOptions) -> 
     if !inputs.iter().any(is_added) {
         let failed = inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Failed(_))).count();
         return Err(match failed {
-            0 => Error::nothing_found("there is nothing to merge: every input is empty or something else"),
+            0 => Error::nothing_found("there is nothing to merge: every input is empty or not an iprof"),
             _ => ErrorKind::InputsFailed { failed: failed as u64, inputs: inputs.len() as u64 }.into(),
         });
     }

@@ -5,8 +5,8 @@ use crate::driver::FailedMerge;
 use crate::error::{Error, Result};
 use crate::families::merge::MergeReport;
 use crate::families::merge::iprof::{IprofMergeReport, merge_iprof_files};
-use crate::families::partial::kept::{StoredFamily, found_of, keep_inputs, kept_inputs};
 use crate::families::partial::options::PartialOptions;
+use crate::families::partial::stored_inputs::{StoredFamily, found_of, keep_inputs, kept_inputs};
 use crate::families::stack_files;
 use crate::families::stack_files::StackSum;
 use crate::input::{Family, Input};
@@ -19,8 +19,7 @@ use crate::sampleprof::partial::PartialSamples;
 use crate::sampleprof::{self, finish_partial};
 use crate::stacks::pprof;
 
-/// A merge that goes on: the sums of a run of inputs, and what is needed beside
-/// them.
+/// A merge that can be continued: the sums of a run of inputs, and the merge state.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "there is one for a merge")]
@@ -35,7 +34,7 @@ pub enum Partial {
     Stacks(StoredInputs),
 }
 
-/// What a merge gives when it ends.
+/// The result of a finished merge.
 #[derive(Debug)]
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "there is one for a merge")]
@@ -74,13 +73,11 @@ impl Partial {
         }
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) gave, or a file that
-    /// `merge --partial` wrote.
+    /// Reads the output of [`to_bytes`](Self::to_bytes), or a file of `merge --partial`.
     ///
     /// # Errors
     ///
-    /// Usage for what is no partial merge; those of [`Frame::find`], and of a
-    /// damaged state.
+    /// Usage for a file that is not a partial merge; the errors of [`Frame::find`], and of a damaged state.
     pub fn from_bytes(bytes: &[u8], options: &PartialOptions) -> Result<Self> {
         let limits = options.limits();
         let frame = Frame::find(bytes, limits)?.ok_or_else(not_a_part)?;
@@ -135,7 +132,7 @@ impl Partial {
             }
             (Self::Iprof(kept), Self::Iprof(later)) | (Self::Stacks(kept), Self::Stacks(later)) => kept.append(later),
             (Self::SampleProf(_), Self::SampleProf(_)) => {
-                return Err(Error::usage("partial merges of sample profiles for different releases"));
+                return Err(Error::usage("the partial merges of sample profiles have different targets"));
             }
             (this, later) => {
                 let detail = format!("a partial merge of {} after one of {}", later.family(), this.family());
@@ -145,7 +142,7 @@ impl Partial {
         Ok(())
     }
 
-    /// The inputs, in order, and what became of each so far.
+    /// Returns the inputs so far, in order, with their outcomes.
     pub fn inputs(&self) -> Vec<&PartialInput> {
         match self {
             Self::Instr(sums) => sums.inputs().iter().collect(),
@@ -154,7 +151,7 @@ impl Partial {
         }
     }
 
-    /// What the inputs say about the target release, for
+    /// Returns the evidence of the inputs about the target release, for
     /// [`Target::of_inputs`](crate::families::Target::of_inputs).
     pub fn evidence(&self) -> Evidence {
         files::evidence(self.inputs())
@@ -216,5 +213,5 @@ impl Partial {
 }
 
 fn not_a_part() -> Error {
-    Error::usage("this is no partial merge").with_hint("partial merges are made of inputs first, and written")
+    Error::usage("the file is not a partial merge").with_hint("write partial merges of the inputs first")
 }

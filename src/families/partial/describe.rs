@@ -1,4 +1,4 @@
-//! What `check` and `info` say of partial merges.
+//! Checks and descriptions of partial merges.
 
 use crate::driver::check::{CheckFinding, FileCheck};
 use crate::error::Result;
@@ -89,7 +89,7 @@ pub(crate) fn check_bare(data: &[u8], limits: &Limits) -> Option<FileCheck> {
     Some(found)
 }
 
-/// Adds to the check of a profile what is wrong with the state behind it.
+/// Adds the faults of the merge state to the check of a profile.
 pub(crate) fn check(data: &[u8], limits: &Limits, check: &mut FileCheck) {
     let Err(error) = open(data, limits) else { return };
     check.verdict = Verdict::Unusable.name();

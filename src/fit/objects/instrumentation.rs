@@ -69,7 +69,7 @@ impl RawVersions {
     }
 }
 
-/// The oldest raw version whose records are told apart by their size.
+/// The oldest raw version whose records can be distinguished by their size.
 const OLDEST_RAW_VERSION: u32 = 4;
 const NEWEST_RAW_VERSION: u32 = 11;
 

@@ -55,11 +55,11 @@ pub fn read_program(path: &Path, bytes: &[u8], limits: &Limits) -> Result<Progra
 /// Not an object, with what can be done about it.
 pub(super) fn parse(bytes: &[u8]) -> Result<object::File<'_>> {
     if let Some(architectures) = fat_architectures(bytes) {
-        let detail = format!("a fat Mach-O file of {architectures} architectures");
+        let detail = format!("a universal Mach-O file with {architectures} architectures");
         let error = Error::new(ErrorKind::NotAnObject { detail });
-        return Err(error.with_hint("take the one that the profile is of: `lipo -thin ARCHITECTURE`"));
+        return Err(error.with_hint("extract the profiled architecture with `lipo -thin ARCHITECTURE`"));
     }
-    let hint = "give the new build (ELF, Mach-O or COFF), or a profile that it wrote";
+    let hint = "pass the new build (ELF, Mach-O or COFF), or a profile that it wrote";
     objects::parse(bytes).map_err(|error| error.with_hint(hint))
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn fat_architectures(bytes: &[u8]) -> Option<u32> {
     word(4).filter(|count| word(0).is_some_and(|magic| FAT.contains(&magic)) && *count < FIRST_CLASS_VERSION)
 }
 
-/// What debug info tells, if it was compiled to tell.
+/// Returns the functions of the debug info, if it has probes.
 fn probes(path: &Path, bytes: &[u8], limits: &Limits) -> Option<Program> {
     let image = Image::read(path, bytes, CorrelationKind::DebugInfo, limits).ok()?;
     let mut names = SymbolTable::new();
@@ -93,17 +93,17 @@ fn coverage(file: &object::File<'_>, limits: &Limits) -> Result<Option<Program>>
     Ok(Some(program))
 }
 
-/// Why a program that can be read tells nothing.
+/// Returns the error for a readable program without instrumentation.
 fn not_instrumented(file: &object::File<'_>) -> Error {
     use object::Object;
     let is_stripped = file.symbols().next().is_none();
-    let detail = "it has neither data records (__llvm_prf_data) nor a coverage map (__llvm_covfun)";
+    let detail = "the program has no data records (__llvm_prf_data) and no coverage map (__llvm_covfun)";
     let hint = if is_stripped {
-        "the program is stripped, or was never instrumented: give the file from before strip, built with \
+        "pass the instrumented program before it is stripped, built with \
          -fprofile-generate or -fprofile-instr-generate, or a profile that it wrote"
     } else {
-        "compile the new build once with -fprofile-generate (or -fprofile-instr-generate, whichever the profile is \
-         of), with the options of the release otherwise, and give that; or a profile that it wrote"
+        "compile the new build with -fprofile-generate or -fprofile-instr-generate, the same as for the profile, \
+         and otherwise with the options of the release; or pass a profile that it wrote"
     };
     Error::new(ErrorKind::UnableToCompare { detail: detail.to_string() }).with_hint(hint)
 }
@@ -156,8 +156,8 @@ pub fn read_sampled_program(bytes: &[u8], limits: &Limits) -> Result<SampledProg
         (function.last_line, function.has_lines) = (Some(last_line), true);
     }
     if functions.is_empty() {
-        let detail = "the program has neither symbols nor probes nor debug info".to_string();
-        let hint = "it is stripped: give the file from before strip, or the debug file beside it";
+        let detail = "the program has no symbols, probes or debug info".to_string();
+        let hint = "pass the program before it is stripped, or its debug file";
         return Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint(hint));
     }
     let sources =
@@ -253,7 +253,7 @@ struct UnitLines {
 impl UnitLines {
     fn read<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>) -> Result<Self> {
         let mut lines = Self { subroutines: Vec::new(), ranges: Vec::new() };
-        // Subroutines around the entry at hand.
+        // The subroutines that contain the current entry.
         let mut around: Vec<usize> = Vec::new();
         let mut entries = unit.entries();
         while let Some(entry) = entries.next_dfs().map_err(damaged)? {

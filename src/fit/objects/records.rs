@@ -157,10 +157,10 @@ fn choose_layout(
         _ => {
             let bytes: usize = parts.iter().map(Vec::len).sum();
             let detail = match stated {
-                Some(version) => format!("{bytes} bytes are no records of raw version {version} with names"),
-                None => format!("{bytes} bytes are no records of any raw version from 2 to 11 with names"),
+                Some(version) => format!("{bytes} bytes are not records of raw version {version} with names"),
+                None => format!("{bytes} bytes are not records of any raw version from 2 to 11 with names"),
             };
-            Err(Error::malformed(detail).with_hint("give a raw profile of the new build instead"))
+            Err(Error::malformed(detail).with_hint("pass a raw profile of the new build instead"))
         }
     }
 }
@@ -231,7 +231,7 @@ fn read_map(map: &[u8], endian: Endian, found: &mut Vec<ProgramFunction>) -> Res
         if !(OLDEST..=NEWEST).contains(&version) {
             let what = format!("a coverage map of version {}", u64::from(version) + 1);
             let error = Error::new(ErrorKind::Unsupported { what });
-            return Err(cursor.place(error.with_hint("versions 2 to 7 are read: LLVM 4 to 23")));
+            return Err(cursor.place(error.with_hint("use a compiler of LLVM 4 to 23, which writes versions 2 to 7")));
         }
         if version < RECORDS_APART {
             for _ in 0..records {

@@ -72,6 +72,6 @@ fn refuse_losses(findings: &[Finding], release: Release) -> Result<()> {
     if losses.is_empty() {
         return Ok(());
     }
-    let detail = format!("compilers of {release} will not use all of it: {}", losses.join("; "));
+    let detail = format!("{release} will ignore a part of the profile: {}", losses.join("; "));
     Err(Error::new(ErrorKind::WouldLose { detail }).with_hint(Hint::AllowUnused))
 }

@@ -58,42 +58,37 @@ impl FindingKind {
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Renamed => ("local function was renamed", "local functions were renamed"),
-            Self::Joined => (
-                "local function stood under two names and was added up",
-                "local functions stood under two names and were added up",
-            ),
+            Self::Joined => {
+                ("local function had two names and was merged", "local functions had two names and were merged")
+            }
             Self::Rehashed => (
-                "function got the hash that the compiler computes",
-                "functions got the hashes that the compiler computes",
+                "function has the hash of the target compiler now",
+                "functions have the hashes of the target compiler now",
             ),
-            Self::TwoHashes => (
-                "function stands twice, with the hash of either era",
-                "functions stand twice, with the hashes of both eras",
-            ),
+            Self::TwoHashes => {
+                ("function has two records, one per hash version", "functions have two records, one per hash version")
+            }
             Self::AmbiguousName => (
-                "function shares its name with another in the reader's form and was not renamed",
-                "functions share their names with others in the reader's form and were not renamed",
+                "function was not renamed, because another function has that name",
+                "functions were not renamed, because other functions have those names",
             ),
             Self::ShapeMismatch => (
-                "function stands under two names with different numbers of counters",
-                "functions stand under two names with different numbers of counters",
+                "function has two names with different numbers of counters",
+                "functions have two names with different numbers of counters",
             ),
             Self::UnknownTarget => (
                 "function calls targets whose names are not in the inputs",
                 "functions call targets whose names are not in the inputs",
             ),
-            Self::HashOfLaterRelease => (
-                "function has a hash as LLVM 22 and later compute it",
-                "functions have hashes as LLVM 22 and later compute them",
-            ),
-            Self::HashOfEarlierRelease => (
-                "function has a hash as LLVM 11 to 21 compute it",
-                "functions have hashes as LLVM 11 to 21 compute them",
-            ),
-            Self::HashOfFirstAlgorithms => (
-                "function has a hash as LLVM 10 and earlier compute it",
-                "functions have hashes as LLVM 10 and earlier compute them",
-            ),
+            Self::HashOfLaterRelease => {
+                ("function has a hash of LLVM 22 or later", "functions have hashes of LLVM 22 or later")
+            }
+            Self::HashOfEarlierRelease => {
+                ("function has a hash of LLVM 11 to 21", "functions have hashes of LLVM 11 to 21")
+            }
+            Self::HashOfFirstAlgorithms => {
+                ("function has a hash of LLVM 10 or earlier", "functions have hashes of LLVM 10 or earlier")
+            }
         }
     }
 
@@ -101,14 +96,17 @@ impl FindingKind {
     pub fn advice(self) -> Option<Hint> {
         match self {
             Self::TwoHashes => Some(Hint::UniteHashes),
-            Self::Rehashed => Some("coverage of binaries with the old hashes does not work with this profile".into()),
+            Self::Rehashed => Some("do not use this profile for the coverage of binaries with the old hashes".into()),
             Self::HashOfLaterRelease => Some(
-                "the compiler drops them: write for LLVM 22 or later, or make dumps with the compiler that reads"
+                "the compiler ignores these records; target LLVM 22 or later, or record new profiles with the target \
+                 compiler"
                     .into(),
             ),
             Self::HashOfEarlierRelease => Some(Hint::ChooseNoVersion),
-            Self::HashOfFirstAlgorithms => Some("the compiler drops them: make new dumps with a newer compiler".into()),
-            Self::UnknownTarget => Some("they stay as they are; give the dumps of the whole program".into()),
+            Self::HashOfFirstAlgorithms => {
+                Some("the compiler ignores these records; record new profiles with a newer compiler".into())
+            }
+            Self::UnknownTarget => Some("pass the raw profiles of the whole program; the targets are unchanged".into()),
             Self::Renamed | Self::Joined | Self::AmbiguousName | Self::ShapeMismatch => None,
         }
     }

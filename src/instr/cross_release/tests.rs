@@ -243,7 +243,7 @@ fn findings_give_the_share_and_the_first_names() {
     let crossed = cross(input, &options(21));
     assert_eq!(
         crossed.findings[0].to_string(),
-        "4 functions have hashes as LLVM 22 and later compute them (100.00 % of all counts): a, b\\n, c, …"
+        "4 functions have hashes of LLVM 22 or later (100.00 % of all counts): a, b\\n, c, …"
     );
 }
 

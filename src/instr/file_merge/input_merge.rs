@@ -134,7 +134,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
             return;
         }
         let message = format!(
-            "the file had {} bytes when the run began and {found} when it was read; is it still being written?",
+            "the file size changed from {} to {found} bytes during the merge; another process may be writing it",
             self.size
         );
         self.report.warnings.push(Warning::new(message).in_file(&self.input.path));
@@ -168,8 +168,8 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         }
         if !is_text && !read.compat.is_llvm() && Frame::is_at_end_of(data) {
             // A partial merge in a regular file was detected earlier.
-            let error = Error::usage("a partial merge cannot come through a pipe or compressed");
-            return Err(error.with_hint("name the file itself"));
+            let error = Error::usage("a partial merge cannot be read from a pipe or a compressed file");
+            return Err(error.with_hint("pass the uncompressed file"));
         }
         // Earlier inputs determine which bitmaps stick.
         let sticks = is_text && read.compat.text_bitmaps_stick() && text::has_bitmaps(data);

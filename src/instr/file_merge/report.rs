@@ -81,7 +81,7 @@ impl MergeReport {
     pub fn write_file(&self, options: &WriteOptions, path: &Path) -> Result<Saved> {
         let Some(file) = &self.file else { return encode::write_file(&self.profile, options, path) };
         let Some(release) = options.release_of_whole_text() else {
-            return Err(Error::usage("the inputs were merged to be written as text, with all functions"));
+            return Err(Error::usage("the inputs were merged for text output, which has all functions"));
         };
         encode::write_text_file(&self.profile, options, release, path, |text, out| {
             file.write_text(&self.profile, text, out)

@@ -30,7 +30,7 @@ const WAITING: usize = 4;
 pub(super) struct Batch {
     /// Concatenated names that are not part of a shared text.
     own: Vec<u8>,
-    /// Shared texts, in the order of the names that refer to them.
+    /// Shared name strings, in the order of the names that refer to them.
     texts: Vec<NameText>,
     names: Vec<Name>,
     /// One record per name.

@@ -126,7 +126,7 @@ fn an_input_that_grows_during_the_merge_gets_a_warning() {
     file.write_all(b"\nlate\n1\n1\n5\n").unwrap();
     let merged = run_once(merge, &inputs, &options.run(), 1, &mut |_, _| {}).unwrap().unwrap();
     let warnings = &merged.inputs[0].warnings;
-    assert!(warnings.len() == 1 && warnings[0].message.contains("is it still being written?"), "{warnings:?}");
+    assert!(warnings.len() == 1 && warnings[0].message.contains("another process may be writing it"), "{warnings:?}");
 }
 
 #[test]

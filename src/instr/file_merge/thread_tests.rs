@@ -162,7 +162,7 @@ fn partial_merges_of_every_family() {
                 }
                 Finished::Iprof(report) => written(&report.document, threads),
                 Finished::Pprof(sum) => stacks::pprof::write(&sum.sum.0).unwrap(),
-                Finished::Stacks(sum) => panic!("{} stacks are no pprof", sum.sum.functions().len()),
+                Finished::Stacks(sum) => panic!("{} stacks are not a pprof", sum.sum.functions().len()),
             }
         });
     }

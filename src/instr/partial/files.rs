@@ -128,9 +128,9 @@ fn refuse_open_end(front: &[u8]) -> Result<()> {
     if profile.version() != 8 || !profile.has_memprof() {
         return Ok(());
     }
-    let what = "a partial merge with a memory profile for LLVM 15, whose section has no end".to_string();
+    let what = "a partial merge with a memory profile for LLVM 15 (its section has no size)".to_string();
     Err(Error::new(ErrorKind::Unsupported { what })
-        .with_hint("make the part for llvm-16; for whom the result is, is decided when the merge is finished"))
+        .with_hint("write the partial merge for llvm-16; choose the target when you finish the merge"))
 }
 
 /// Returns the producers of the inputs, for [`Frame::origins`].

@@ -59,7 +59,7 @@ impl Reader {
             let len = from.place("length of a run", limit - start + 1)?;
             let run = &mut self.seen[start..start + len];
             if len == 0 || (len > 1 && run.contains(&true)) {
-                return Err(from.malformed("an empty run, or a long one that comes again"));
+                return Err(from.malformed("a run is empty, or is long and occurs twice"));
             }
             self.taken += (len * size_of::<u32>()) as u64;
             if self.taken > self.limit {

@@ -274,10 +274,10 @@ impl Summed {
         let extra = self.extra.as_deref().unwrap_or(&none);
         let wholes = if self.shape.is_whole { visits } else { 0 };
         if extra.whole.len() as u64 != wholes {
-            return Err(crate::Error::malformed("the records of a function are not as many as its visits"));
+            return Err(crate::Error::malformed("a function has more visits than records"));
         }
         if extra.whole.iter().any(|whole| Shape::of(whole.record.view(), self.shape.is_left_out) != self.shape) {
-            return Err(crate::Error::malformed("a record has another shape than its sum"));
+            return Err(crate::Error::malformed("a record does not have the shape of its sum"));
         }
         let logged = self.shape.has_sites() && !self.shape.is_whole && !self.shape.is_left_out;
         runs::check(&extra.sites, self.shape.sites, if logged { visits } else { 0 })

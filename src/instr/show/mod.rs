@@ -1,6 +1,6 @@
 //! The content of a profile: functions with their counts, totals, hot functions.
 //!
-//! One pass over the records (`scan`) selects the output and computes the totals. [`show`] prints it like
+//! A single read of the records (`scan`) selects the output and computes the totals. [`show`] prints it like
 //! llvm-profdata, [`collect`] returns it as data for JSON.
 
 mod collect;
@@ -106,7 +106,7 @@ impl ShowOptions {
             return Ok(());
         }
         let name = String::from_utf8_lossy(&self.function);
-        Err(Error::nothing_found(format!("no function has {name:?} in its name")))
+        Err(Error::nothing_found(format!("no function name contains {name:?}")))
     }
 
     /// Returns true if functions are selected at all.

@@ -1,4 +1,4 @@
-//! The pass over a profile's records that all outputs of `show` share.
+//! The read of a profile's records that all outputs of `show` share.
 
 use crate::error::{Error, Result};
 use crate::instr::show::ShowOptions;

@@ -213,7 +213,7 @@ fn records_before_a_damaged_one_are_printed() {
     let options = ShowOptions { covered: true, ..ShowOptions::default() };
     let failure = show(&mut reader, &options, &|_, _, _, _| Ok(()), &mut out).unwrap_err();
     assert_eq!(out, b"main\nhelper\n");
-    assert!(failure.to_string().contains("the last record is cut"));
+    assert!(failure.to_string().contains("the last record is truncated"));
 }
 
 #[test]

@@ -262,18 +262,18 @@ fn what_does_not_exist_is_refused_whatever_goes_before_it() {
         (request(None, Some(99), None, None), "no indexed format of version 99"),
         (
             request(None, None, Some("llvm-2"), None),
-            "PROFBRIDGE_FOR takes a toolchain or exact: LLVM 2.0 is older than LLVM 3.5",
+            "PROFBRIDGE_FOR must be a toolchain or exact: LLVM 2.0 is older than LLVM 3.5",
         ),
         (
             request(Some("llvm-14"), None, Some("yes"), None),
-            "PROFBRIDGE_FOR takes a toolchain or exact: unknown toolchain \"yes\"",
+            "PROFBRIDGE_FOR must be a toolchain or exact: unknown toolchain \"yes\"",
         ),
         (
             request(None, None, Some("EXACT"), None),
-            "PROFBRIDGE_FOR takes a toolchain or exact: unknown toolchain \"EXACT\"",
+            "PROFBRIDGE_FOR must be a toolchain or exact: unknown toolchain \"EXACT\"",
         ),
-        (request(None, None, Some("llvm-16"), Some("llvm-profdata-99")), "the program's name asks for LLVM 99"),
-        (request(None, None, None, Some("llvm-profdata-2")), "known are LLVM 3.5 to "),
+        (request(None, None, Some("llvm-16"), Some("llvm-profdata-99")), "the program's name selects LLVM 99"),
+        (request(None, None, None, Some("llvm-profdata-2")), "but LLVM 3.5 to "),
     ];
     for (request, expected) in cases {
         let message = request.target().unwrap_err().to_string();

@@ -12,8 +12,7 @@ use crate::iprof::sections::BranchRow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What happens to branch lists of one site of which neither has all targets of
-/// the other: the code differs.
+/// The treatment of branch lists of one site if neither list has all targets of the other, because the code differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum BranchClash {
@@ -22,7 +21,7 @@ pub enum BranchClash {
     Heavier,
     /// The list that came first stays. The result depends on the order of inputs.
     First,
-    /// The lists are joined all the same.
+    /// Join the lists anyway.
     Union,
     /// Every shape stays an entry of its own, clash or not, the heaviest first:
     /// such files merge in any stages.
@@ -44,7 +43,7 @@ pub fn events(rows: &[BranchRow]) -> u128 {
     rows.iter().map(|row| u128::from(row.count)).sum()
 }
 
-/// What a row points at, whatever its producer's numbering.
+/// The target of a row, independent of its producer's numbering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
     /// A bytecode index.
@@ -90,8 +89,9 @@ impl Targets {
         self.rows.insert((target, row.index, at));
     }
 
-    /// For each row of another list, in the order of targets: its target, its position, and where the row stands here
-    /// that points at the same. Of several that do, the first is that of the first, and so on.
+    /// Returns for each row of another list, in the order of targets: its target, its position, and the position of the
+    /// row here with the same target. If several rows have the same target, the first corresponds to the first, and so
+    /// on.
     fn matches<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (Target, usize, Option<usize>)> + 'a {
         let mut known = self.rows.range(..);
         let mut last = None;
@@ -105,15 +105,15 @@ impl Targets {
     }
 }
 
-/// What settling the shapes of a site came to.
+/// The result of resolving the shapes of a site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Resolved {
     /// The lists that are left: one, or with [`BranchClash::Keep`] all, or none.
     pub lists: Vec<Vec<BranchRow>>,
-    /// How many lists clashed with a heavier (or earlier) one.
+    /// The number of lists that clashed with a heavier (or earlier) one.
     pub clashes: usize,
-    /// How many counts came to more than [`MAX_COUNT`](crate::iprof::MAX_COUNT).
+    /// The number of counts above [`MAX_COUNT`](crate::iprof::MAX_COUNT).
     pub saturated: u64,
 }
 
@@ -216,7 +216,7 @@ impl Indices {
         indices
     }
 
-    /// Takes `wanted` if no row has it, or else the lowest above that none has.
+    /// Returns `wanted` if no row has it, otherwise the next higher number that no row has.
     fn free(&mut self, wanted: u32) -> u32 {
         let above = self.not_taken_from(wanted);
         let found = if above <= i32::MAX as u32 { above } else { self.not_taken_from(0) };

@@ -1,9 +1,10 @@
 //! Merging profiles.
 //!
 //! Ids mean nothing across files: types are equal by name, methods by declaring type, name, return type and parameters,
-//! contexts by their frames. *Adding* is commutative and associative: counts add, saturating, and branch lists of different
-//! shape stay separate. *Resolving*, once at the end, joins the shapes of each site (see [`branches`]). So the result does
-//! not depend on the order of inputs, apart from the order of entries and ids, for every clash policy but
+//! contexts by their frames. *Adding* is commutative and associative: counts add, saturating, and branch lists of
+//! different shape stay separate. *Resolving*, once at the end, joins the shapes of each site (see [`branches`]). So
+//! the result does not depend on the order of inputs, apart from the order of entries and ids, for every clash policy
+//! but
 //! [`First`](BranchClash::First). Merging in stages gives the same as merging at once as long as nothing was resolved
 //! ([`Keep`](BranchClash::Keep)).
 
@@ -32,7 +33,7 @@ mod weight;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct MergeOptions {
-    /// What happens when two inputs disagree about a branch. Default: [`BranchClash::Heavier`].
+    /// The treatment of inputs that disagree about a branch. Default: [`BranchClash::Heavier`].
     pub branch_clash: BranchClash,
     /// Cancels the merge.
     pub cancel: Cancel,
@@ -271,7 +272,7 @@ impl Merger {
     /// When branch lists clash and the policy is [`BranchClash::Error`]; when
     /// nothing was added; cancelled.
     pub fn finish(self) -> Result<(Document, MergeReport)> {
-        let Some(version) = self.version else { return Err(Error::nothing_found("there is no profile to merge")) };
+        let Some(version) = self.version else { return Err(Error::nothing_found("there are no profiles to merge")) };
         let (policy, cancel) = (self.options.branch_clash, self.options.cancel);
         let mut report = MergeReport { dropped_entry_members: self.dropped_entry_members, ..MergeReport::default() };
         let (contexts, tables) = (self.contexts, Arc::unwrap_or_clone(self.tables));
@@ -385,7 +386,7 @@ impl Sink for Adding<'_> {
     }
 
     fn entry(&mut self, _: &Tables, entry: Entry<'_>) {
-        let mapping = self.mapping.as_ref().expect("tables are told before entries");
+        let mapping = self.mapping.as_ref().expect("tables come before entries");
         let context = if mapping.same {
             self.merger.context(entry.kind, entry.frames, |frame| *frame)
         } else {
@@ -435,7 +436,7 @@ pub struct MergeReport {
     pub clashed_lists: u64,
     /// The first site that clashed, as text.
     pub clash_example: Option<String>,
-    /// How many counts were cut at [`MAX_COUNT`](crate::iprof::MAX_COUNT), by section.
+    /// The number of counts that were limited to [`MAX_COUNT`](crate::iprof::MAX_COUNT), by section.
     pub saturated: Vec<(SectionKind, u64)>,
     /// Members that are not part of the format and could not be kept.
     pub dropped_members: Vec<String>,

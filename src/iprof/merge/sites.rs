@@ -157,7 +157,7 @@ pub(super) struct Sites<R, L> {
     hasher: foldhash::fast::FixedState,
     /// The last rows times their weight; kept to reuse the memory.
     weighted: Vec<R>,
-    /// How many counts were cut at the largest there is.
+    /// The number of counts that were limited to the maximum.
     pub(super) saturated: u64,
 }
 
@@ -191,7 +191,7 @@ impl<R: Row, L: Lists<R>> Sites<R, L> {
         self.context(self.next).or_else(|| self.context(0))
     }
 
-    /// How many contexts there are.
+    /// Returns the number of contexts.
     pub(super) fn len(&self) -> usize {
         self.first.len()
     }
@@ -268,7 +268,7 @@ impl<R: Row, L: Lists<R>> Sites<R, L> {
         at
     }
 
-    /// Adds a list, or a single row, that is not the first list of its entry as it stands.
+    /// Adds a list, or a single row, that differs from the first list of its entry.
     fn add_list(&mut self, entry: usize, rows: &[R]) {
         let first = self.first.list(entry);
         let of_first = match R::AS_WHOLE {
@@ -290,7 +290,7 @@ impl<R: Row, L: Lists<R>> Sites<R, L> {
     }
 
     fn add_other(&mut self, entry: usize, rows: &[R], hash: u64) {
-        let number = u32::try_from(self.others.len()).expect("fewer than 2^32 lists beside the first ones");
+        let number = u32::try_from(self.others.len()).expect("fewer than 2^32 lists besides the first ones");
         let start = self.other_rows.len();
         self.other_rows.extend_from_slice(rows);
         self.others.push(Other { entry, rows: start..self.other_rows.len() });

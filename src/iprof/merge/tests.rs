@@ -269,7 +269,7 @@ proptest! {
         let expected = text(&canonical_with(&at_once, keep));
         prop_assert_eq!(text(&canonical_with(&left, keep)), expected.clone());
         prop_assert_eq!(text(&canonical_with(&right, keep)), expected);
-        // And what settling makes of the stages is what it makes of all at once.
+        // Resolving after each stage equals resolving once at the end.
         prop_assert_eq!(text(&canonical(&left)), text(&canonical(&merged(&[&c, &b, &a], BranchClash::Heavier))));
     }
 

@@ -66,7 +66,7 @@ pub(crate) fn read_stream<S: Sink>(stream: impl Read, options: &ReadOptions, sin
     read_with(&mut Window::from_reader(stream, &options.limits), options, sink)
 }
 
-/// As [`read_stream`], from what is in a window.
+/// Like [`read_stream`], but from a window.
 pub(crate) fn read_with<S: Sink>(window: &mut Window<'_>, options: &ReadOptions, sink: &mut S) -> Reading {
     window.cancel = options.cancel.clone();
     let known = sink.known_tables().map(KnownTables::new);
@@ -95,9 +95,9 @@ struct Reader<'r, S> {
     known: Option<KnownTables>,
     /// Types and methods, once they came.
     tables_read: BTreeSet<Table>,
-    /// How many of the two are one entry of id -1.
+    /// The number of tables that are one entry of id -1.
     placeholders: usize,
-    /// Parts that came before the tables they need: their text and where it stood.
+    /// Parts that came before the tables they need: their text and its position.
     early: Vec<(Part, Vec<u8>, u64)>,
     names_seen: HashSet<Vec<u8>>,
     /// With the offset of the section's name.
@@ -118,7 +118,7 @@ impl<S: Sink> Reader<'_, S> {
         let (first, at) = window.step(|scan, base| Ok((scan.peek()?, base + scan.pos as u64)))?;
         if first != b'{' {
             if matches!(first, b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') {
-                self.report(Code::RootNotObject, "$", at, "$", "the document is no object");
+                self.report(Code::RootNotObject, "$", at, "$", "the document is not an object");
                 self.reading.unreadable = true;
                 return Err(StopReason::Refused);
             }
@@ -188,7 +188,7 @@ impl<S: Sink> Reader<'_, S> {
         if !self.names_seen.insert(name.to_vec()) {
             self.reading.respelled = true;
             let joined = self.options.join_sections && matches!(part, Part::Table(Table::Section(_)));
-            self.report(Code::DuplicateKey, "$", offset, &path, "the member is there twice");
+            self.report(Code::DuplicateKey, "$", offset, &path, "the member occurs twice");
             if joined {
                 self.reading.findings.repaired(Code::DuplicateKey, "joined", part.group(), 1);
             } else {
@@ -200,11 +200,11 @@ impl<S: Sink> Reader<'_, S> {
             if self.sections_seen.iter().any(|(seen, _)| seen == kind) {
                 self.reading.respelled = true;
                 if *kind == SectionKind::Instanceof {
-                    let message = "the section is there under both its names";
+                    let message = "the section occurs under both of its names";
                     self.report(Code::BothInstanceofSpellings, "$", offset, &path, message);
                     self.reading.findings.repaired(Code::BothInstanceofSpellings, "joined", kind.name(), 1);
                 } else {
-                    self.report(Code::DuplicateKey, "$", offset, &path, "the section is there under two names");
+                    self.report(Code::DuplicateKey, "$", offset, &path, "the section occurs under two names");
                     self.reading.unreadable |= !self.options.join_sections;
                     return !self.options.join_sections;
                 }
@@ -221,7 +221,7 @@ impl<S: Sink> Reader<'_, S> {
             _ => "an array",
         };
         let path = display_name(name);
-        self.report(Code::WrongJsonType, part.group(), offset, path, format_args!("{expected} was expected"));
+        self.report(Code::WrongJsonType, part.group(), offset, path, format_args!("expected {expected}"));
         match part {
             Part::Version => self.reading.unreadable = true,
             Part::Table(table @ (Table::Types | Table::Methods)) => {
@@ -295,15 +295,15 @@ impl<S: Sink> Reader<'_, S> {
         self.reading.version = version.or(self.options.assume_version);
         self.reading.unreadable |= self.reading.version.is_none();
         let odd = match version {
-            None => Some((Code::BadVersion, "is no version of the form 1.0.0")),
+            None => Some((Code::BadVersion, "is not a version of the form 1.0.0")),
             Some(Version { major: 0, .. }) => {
-                Some((Code::PreReleaseVersion, "is older than the published 1.0.0 and read like it"))
+                Some((Code::PreReleaseVersion, "is older than the published 1.0.0, and is read like 1.0.0"))
             }
             Some(Version { major: 1, minor: 0 | 1, .. }) => None,
             Some(Version { major: 1, .. }) => {
-                Some((Code::NewerMinor, "is newer than 1.1; what it added is not interpreted"))
+                Some((Code::NewerMinor, "is newer than 1.1; its additions are not interpreted"))
             }
-            Some(_) => Some((Code::UnsupportedMajor, "has another encoding; versions 0.2 to 1.x are known")),
+            Some(_) => Some((Code::UnsupportedMajor, "is not supported; versions 0.2 to 1.x are")),
         };
         if let Some((code, what)) = odd {
             let named =
@@ -355,7 +355,7 @@ impl<S: Sink> Reader<'_, S> {
         result
     }
 
-    /// Goes on with tables of its own, of which those that were known are the beginning.
+    /// Continues with its own tables, which begin with the known entries.
     fn leave_known(&mut self) {
         if let Some(known) = self.known.take() {
             self.reading.tables = known.into_tables();
@@ -390,14 +390,14 @@ impl<S: Sink> Reader<'_, S> {
         let offset = window.offset();
         let mut keep = Keep { keep: !self.options.drop_unknown, ..Keep::default() };
         if window.step(|scan, _| scan.shape())? == Shape::Array {
-            // Element by element, so that only what is kept needs memory.
+            // Element by element, so that only stored elements need memory.
             keep.value.push(b'[');
             window.elements(&mut keep)?;
             keep.value.push(b']');
         } else {
             window.value(&mut keep)?;
         }
-        let message = "the member is not part of the format; it is kept as it is";
+        let message = "the member is not part of the format; it is kept unchanged";
         let (level, group) = if KNOWN_EXTENSIONS.contains(&name) {
             (Level::Info, "known members")
         } else {
@@ -432,13 +432,13 @@ impl<S: Sink> Reader<'_, S> {
         if !matches!(end, Err(StopReason::Truncated(_) | StopReason::Refused | StopReason::OutOfMemory))
             && self.is_foreign()
         {
-            let message = "the document has other members, but no types, no methods and no section";
+            let message = "the document has no types, methods or sections, only other members";
             return self.refuse_whole(Code::NotAnIprof, message.to_string());
         }
         if self.placeholders == 2 {
             let message = format!(
-                "types and methods are placeholders, one entry of id -1 each: the tables were never written, \
-                 and nobody can tell which methods {} were counted for",
+                "the type and method tables were never written (each contains one placeholder with id -1), \
+                 so the methods of {} are unknown",
                 self.counted()
             );
             return self.refuse_whole(Code::PlaceholderTables, message);
@@ -452,7 +452,7 @@ impl<S: Sink> Reader<'_, S> {
             }
             Err(StopReason::Truncated(_)) if window.is_blank() => {
                 if window.failure.is_none() {
-                    self.report(Code::EmptyFile, "$", 0, "$", "there is nothing in the file");
+                    self.report(Code::EmptyFile, "$", 0, "$", "the file is empty");
                 }
                 self.reading.unreadable = true;
             }
@@ -464,7 +464,7 @@ impl<S: Sink> Reader<'_, S> {
                 self.reading.findings.repaired(Code::Truncated, "closed", "document", 1);
             }
             Err(StopReason::Syntax(offset, expected)) => {
-                let message = format!("{expected} was expected; {}", self.recovered());
+                let message = format!("expected {expected}; {}", self.recovered());
                 self.report(Code::BadJson, "$", offset, "$", message);
                 self.reading.unreadable |= !self.options.salvage;
             }
@@ -476,13 +476,13 @@ impl<S: Sink> Reader<'_, S> {
         if complete {
             self.check_whole();
         } else if self.reading.version.is_none() && !self.reading.unreadable {
-            // Cut before its version: what is there is read as what every producer writes.
+            // The file is truncated before its version: read it in the form of all producers.
             self.reading.version = Some(self.options.assume_version.unwrap_or_default());
         }
         self.reading
     }
 
-    /// How much was read before the text ended, by table and section.
+    /// Returns the amount of data that was read before the text ended, by table and section.
     fn recovered(&self) -> String {
         let listed = self.reading.parts.iter().filter(|(name, _)| *name != "version");
         let parts: Vec<String> = listed.map(|(name, part)| format!("{} of {name}", part.entries)).collect();
@@ -497,7 +497,7 @@ impl<S: Sink> Reader<'_, S> {
         self.reading
     }
 
-    /// How many entries the sections have.
+    /// Returns the number of entries of the sections.
     fn counted(&self) -> String {
         match self.reading.entries() {
             0 => "anything".to_string(),
@@ -514,7 +514,7 @@ impl<S: Sink> Reader<'_, S> {
         self.reading.findings.iter().any(is_other) && !self.reading.layout.iter().any(is_known)
     }
 
-    /// What can be said only once the document has ended.
+    /// Checks conditions that are known only at the end of the document.
     fn check_whole(&mut self) {
         let reading = &mut self.reading;
         let present = [
@@ -537,19 +537,19 @@ impl<S: Sink> Reader<'_, S> {
             }
         }
         if reading.legacy {
-            let message = "the field names are those of 2022; they are read as today's";
+            let message = "the field names are those of 2022; they are read like the current names";
             reading.findings.report(Code::LegacyLayout, "$", Some(0), "$", message);
         }
         let instanceof = self.sections_seen.iter().find(|(kind, _)| *kind == SectionKind::Instanceof);
         if let Some((_, offset)) = instanceof
             && reading.version.is_some_and(|version| version < Version::V1_1)
         {
-            let message = "instance-of profiles came with version 1.1.0";
+            let message = "instance-of profiles require version 1.1.0";
             let path = reading.spelling.name();
             reading.findings.report(Code::SectionNewerThanVersion, "$", Some(*offset), path, message);
         }
         if reading.entries() == 0 && !reading.unreadable {
-            let message = "no section has an entry";
+            let message = "all sections are empty";
             reading.findings.report(Code::NoProfiles, "$", Some(0), "$", message);
         }
     }

@@ -1,4 +1,5 @@
-//! The entries of a profile section: read by one thread or by several, and handed to a [`Sink`] in the order of the text.
+//! The entries of a profile section: read by one thread or by several, and handed to a [`Sink`] in the order of the
+//! text.
 //!
 //! For several threads the text is cut where an entry seems to begin. That may be a mistake: a section may end in
 //! between, or the seeming beginning may be inside of something else. So a piece counts only if the piece before it was
@@ -11,8 +12,8 @@ use crate::iprof::entry_threads;
 use crate::iprof::findings::Code;
 use crate::iprof::json::{Scan, Stop};
 use crate::iprof::reader::ids::Ids;
-use crate::iprof::reader::judge::{Batch, Mark, Note, Outcome, Packing, Rules};
 use crate::iprof::reader::text::{EntryText, TextOptions};
+use crate::iprof::reader::validate::{Batch, Mark, Note, Outcome, Packing, Rules};
 use crate::iprof::sections::{Records, SectionKind, TypeCount};
 use crate::iprof::tables::Tables;
 use crate::iprof::window::{Elements, StopReason, Window};
@@ -75,7 +76,8 @@ const ANNOUNCED: usize = 16;
 pub(super) struct BatchParser<'r>(Rules<'r>);
 
 impl BatchParser<'_> {
-    /// Parses entries of `text` from `start` on, each with the comma after it, until the batch is full or no longer wanted.
+    /// Parses entries of `text` from `start` on, each with the comma after it, until the batch is full or no longer
+    /// wanted.
     pub(super) fn parse(&self, text: &[u8], start: usize, batch: &mut Batch, is_wanted: impl Fn() -> bool) {
         batch.clear(start);
         let mut entry = EntryText::default();
@@ -97,7 +99,7 @@ pub(super) struct EntryReader<'r, S> {
     rules: Rules<'r>,
     reading: &'r mut Reading,
     sink: &'r mut S,
-    /// The entry that is read by itself, where its frames begin, and where its text stands.
+    /// The text, the frames and the position of an entry that is read separately.
     text: EntryText,
     mark: Mark,
     base: u64,
@@ -140,7 +142,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
         }
     }
 
-    /// What parses batches for this reader.
+    /// Returns a parser of batches for this reader.
     pub(super) fn parser(&self) -> BatchParser<'r> {
         BatchParser(self.rules)
     }
@@ -160,17 +162,17 @@ impl<'r, S: Sink> EntryReader<'r, S> {
                 }
             }
             let (before, after) = batch.notes[notes..step.notes_end].split_at(step.context_notes_end - notes);
-            before.iter().for_each(|note| self.tell(note, base, index + at));
+            before.iter().for_each(|note| self.record(note, base, index + at));
             let identity = batch.identities.get(at).copied();
             if let Some(key) = identity.filter(|_| step.is_located)
                 && !is_new(&mut self.seen, key)
             {
                 self.reading.repeated.insert(key);
                 let (offset, path) = (base + step.context_at as u64, format_args!("{group}[{}].ctx", index + at));
-                let message = "the section has an entry of this context already";
+                let message = "the section already has an entry with this context";
                 self.reading.findings.report(Code::DuplicateContext, group, Some(offset), path, message);
             }
-            after.iter().for_each(|note| self.tell(note, base, index + at));
+            after.iter().for_each(|note| self.record(note, base, index + at));
             let found = records..step.records_end;
             let members = members.next_if(|(entry, _)| *entry == at).map(|(_, members)| members);
             match step.outcome {
@@ -192,7 +194,7 @@ impl<'r, S: Sink> EntryReader<'r, S> {
         (batch.steps.len(), batch.end)
     }
 
-    fn tell(&mut self, note: &Note, base: u64, index: usize) {
+    fn record(&mut self, note: &Note, base: u64, index: usize) {
         let (findings, group) = (&mut self.reading.findings, self.rules.kind.name());
         match note {
             Note::Finding(defect) => {
@@ -221,11 +223,11 @@ impl<'r, S: Sink> EntryReader<'r, S> {
             findings.repaired(Code::MonitorContext, action, group, 1);
         }
         if kind == SectionKind::Monitor && count > 1 {
-            let message = format_args!("{count} entries, one was expected");
+            let message = format_args!("{count} entries, expected 1");
             findings.report(Code::MonitorCount, group, None, group, message);
         }
         if self.packing.is_packed() {
-            let message = format_args!("{} counts look like two 32-bit counters read as one", self.packing.alike);
+            let message = format_args!("{} counts may be two 32-bit counters each", self.packing.alike);
             findings.report(Code::PackedCounts, group, None, group, message);
         }
         self.size

@@ -1,4 +1,4 @@
-//! What the ids of a file stand for, and tables that are known from an earlier file.
+//! The meaning of the ids of a file, and tables that are known from an earlier file.
 
 use crate::iprof::document::Table;
 use crate::iprof::findings::Code;
@@ -75,7 +75,7 @@ impl IdMap {
     }
 }
 
-/// What the ids of both tables stand for.
+/// The meaning of the ids of both tables.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     pub(super) types: IdMap,
@@ -83,7 +83,7 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// Those of one of the two tables.
+    /// Returns the ids of one of the two tables.
     pub(super) fn of(&mut self, table: Table) -> &mut IdMap {
         if table == Table::Types { &mut self.types } else { &mut self.methods }
     }
@@ -92,7 +92,7 @@ impl Ids {
 /// The part of a file's tables that equals those of an earlier input.
 ///
 /// Inputs of one program begin with the same tables. As long as each entry equals that of the earlier input, nothing is
-/// stored and nothing is looked up. After the first difference the equal part is copied and reading goes on as usual.
+/// stored or looked up. At the first difference the equal part is copied and reading continues as usual.
 #[derive(Debug)]
 pub(crate) struct KnownTables {
     tables: Arc<Tables>,
@@ -147,7 +147,7 @@ impl KnownTables {
         u32::try_from(at).ok()
     }
 
-    /// How many types were the same.
+    /// Returns the number of equal types.
     pub(super) fn types_count(&self) -> usize {
         self.types
     }

@@ -66,7 +66,7 @@ pub(crate) struct Reading {
     /// Tables, sections and other members, by name.
     pub(crate) parts: BTreeMap<String, PartSize>,
     pub(crate) text_bytes: u64,
-    /// No sound document can be made of this, with the options given.
+    /// Whether no valid document can be made of the file with the given options.
     pub(crate) unreadable: bool,
     /// The names of 2022 were used.
     pub(crate) legacy: bool,
@@ -82,7 +82,7 @@ impl Reading {
         self.section_sizes().map(|part| part.valid).sum()
     }
 
-    /// Entries of all sections, sound or not.
+    /// Returns the number of entries of all sections, including invalid entries.
     pub(super) fn entries(&self) -> u64 {
         self.section_sizes().map(|part| part.entries).sum()
     }
@@ -91,7 +91,7 @@ impl Reading {
         SectionKind::ALL.iter().filter_map(|kind| self.parts.get(kind.name()))
     }
 
-    /// What the file is good for.
+    /// Returns the usability of the file.
     pub(crate) fn verdict(&self) -> Verdict {
         if self.unreadable {
             Verdict::Unusable

@@ -83,7 +83,7 @@ impl<'r> TableReader<'r> {
         }
         let at = self.parsed.at;
         if self.parsed.fraction {
-            let message = "a number is written with a point or exponent";
+            let message = "a number has a decimal point or exponent";
             self.report(index, &Defect::new(Code::NotAnInteger, at, "", message));
             self.repaired(Code::NotAnInteger, "rewritten", 1);
         }
@@ -124,7 +124,7 @@ impl<'r> TableReader<'r> {
         let (place, other) = self.push(number);
         if let Some(other) = other.filter(|other| *other != number) {
             let defect = if self.is_of_types() {
-                let message = format!("type {other} has this name already");
+                let message = format!("type {other} has the same name");
                 Defect::new(Code::DuplicateTypeName, self.parsed.name_at, ".name", message)
             } else {
                 Defect::new(Code::DuplicateMethod, at, "", format!("method {other} is the same"))
@@ -171,7 +171,7 @@ impl<'r> TableReader<'r> {
     fn explain(&mut self, index: usize) -> Result<bool, Defect> {
         if self.is_of_types() {
             if !java::is_java_type_name(&self.parsed.name) {
-                let message = format!("no class is called \"{}\"", tables::display_name(&self.parsed.name));
+                let message = format!("\"{}\" is not a class name", tables::display_name(&self.parsed.name));
                 self.report(index, &Defect::new(Code::OddTypeName, self.parsed.name_at, ".name", message));
             }
             return Ok(true);
@@ -201,12 +201,12 @@ impl<'r> TableReader<'r> {
         let is_void = |class: &TypeHandle| tables.is_primitive(*class) && tables.type_name(*class) == b"void";
         let void = self.signature.iter().skip(2).position(is_void);
         if tables.is_primitive(self.signature[0]) {
-            let message = "a primitive type declares no methods";
+            let message = "a primitive type cannot declare methods";
             self.report(index, &Defect::new(Code::PrimitiveDeclarer, at, ".signature[0]", message));
         }
         if let Some(void) = void {
             let below = format!(".signature[{}]", void + 2);
-            self.report(index, &Defect::new(Code::VoidParameter, at, below, "no parameter is of type void"));
+            self.report(index, &Defect::new(Code::VoidParameter, at, below, "a parameter cannot have the type void"));
         }
         Ok(true)
     }
@@ -356,9 +356,9 @@ impl Parsed {
                 (0, Shape::Number) => match integer(scan, fraction)? {
                     Ok(value) => (*id, *has_id) = (value, true),
                     Err(Code::NotAnInteger) => {
-                        return Ok(Some(Defect::new(Code::NotAnInteger, at, ".id", "an id is an integer")));
+                        return Ok(Some(Defect::new(Code::NotAnInteger, at, ".id", "an id must be an integer")));
                     }
-                    Err(code) => return Ok(Some(Defect::new(code, at, ".id", "no number of 64 bits holds this id"))),
+                    Err(code) => return Ok(Some(Defect::new(code, at, ".id", "the id does not fit 64 bits"))),
                 },
                 (1, Shape::String) => {
                     let (raw, escapes) = scan.raw_string()?;
@@ -371,9 +371,9 @@ impl Parsed {
                     name.extend_from_slice(&text);
                 }
                 (2, Shape::Array) => return parse_signature(scan, signature, fraction),
-                (0, _) => return Ok(Some(Defect::new(Code::WrongJsonType, at, ".id", "an integer was expected"))),
-                (1, _) => return Ok(Some(Defect::new(Code::WrongJsonType, at, ".name", "a string was expected"))),
-                _ => return Ok(Some(Defect::new(Code::WrongJsonType, at, ".signature", "an array was expected"))),
+                (0, _) => return Ok(Some(Defect::new(Code::WrongJsonType, at, ".id", "expected an integer"))),
+                (1, _) => return Ok(Some(Defect::new(Code::WrongJsonType, at, ".name", "expected a string"))),
+                _ => return Ok(Some(Defect::new(Code::WrongJsonType, at, ".signature", "expected an array"))),
             }
             Ok(None)
         })?;
@@ -415,7 +415,7 @@ impl Parsed {
     fn name_defect(&self) -> Option<Defect> {
         let at = self.name_at;
         if self.name.is_empty() {
-            return Some(Defect::new(Code::EmptyName, at, ".name", "a name has at least one character"));
+            return Some(Defect::new(Code::EmptyName, at, ".name", "the name is empty"));
         }
         let special = |byte: &u8| matches!(byte, b'\n' | b'\r' | 0xe2);
         if !self.name.iter().fold(false, |found, byte| found | special(byte)) {
@@ -423,7 +423,7 @@ impl Parsed {
         }
         let terminated = self.name.iter().any(|b| matches!(b, b'\n' | b'\r'))
             || self.name.windows(3).any(|w| w == b"\xe2\x80\xa8" || w == b"\xe2\x80\xa9");
-        terminated.then(|| Defect::new(Code::BadName, at, ".name", "a name has no line terminator"))
+        terminated.then(|| Defect::new(Code::BadName, at, ".name", "the name contains a line terminator"))
     }
 }
 
@@ -445,14 +445,14 @@ fn parse_signature(scan: &mut Scan<'_>, signature: &mut Vec<i64>, fraction: &mut
         let (shape, at) = (scan.shape()?, scan.pos);
         let below = || format!(".signature[{}]", signature.len());
         if shape != Shape::Number {
-            return Ok(Some(Defect::new(Code::WrongJsonType, at, below(), "a type id was expected")));
+            return Ok(Some(Defect::new(Code::WrongJsonType, at, below(), "expected a type id")));
         }
         match integer(scan, fraction)? {
             Ok(id) => signature.push(id),
             Err(Code::NotAnInteger) => {
-                return Ok(Some(Defect::new(Code::NotAnInteger, at, below(), "a type id is an integer")));
+                return Ok(Some(Defect::new(Code::NotAnInteger, at, below(), "a type id must be an integer")));
             }
-            Err(_) => return Ok(Some(Defect::new(Code::DanglingType, at, below(), "no type has an id this large"))),
+            Err(_) => return Ok(Some(Defect::new(Code::DanglingType, at, below(), "no type has such a large id"))),
         }
         more = scan.take(b',')?;
         if !more {

@@ -1,8 +1,8 @@
 //! The text of one entry: its members in any order, its context and its numbers.
 //!
-//! GraalVM always spells entries in one way, and a parser for just that comes first: without it a check took 1.6 times as
-//! long. The general grammar takes any white space and order of members. Both say whether a writer would write the same
-//! tokens: then a copy of the text is what would be written.
+//! GraalVM always spells entries in one way, and a parser for just that comes first: without it a check took 1.6 times
+//! as long. The general grammar takes any white space and order of members. Both say whether a writer would write the
+//! same tokens: then a copy of the text is what would be written.
 
 use crate::iprof::context::{Frame, bci};
 use crate::iprof::document::EntryMember;
@@ -65,7 +65,7 @@ impl Members {
         if scan.peek()? != b'{' {
             let at = scan.pos;
             scan.skip()?;
-            self.defect = Some(Defect::new(Code::WrongJsonType, at, "", "an object was expected"));
+            self.defect = Some(Defect::new(Code::WrongJsonType, at, "", "expected an object"));
             return Ok(());
         }
         let start = scan.pos;
@@ -113,7 +113,7 @@ impl Members {
             }
             if repeated {
                 let name = String::from_utf8_lossy(&key);
-                let message = format!("the member \"{}\" is there twice", name.escape_debug());
+                let message = format!("the member \"{}\" occurs twice", name.escape_debug());
                 self.defect.get_or_insert(Defect::new(Code::DuplicateKey, key_at, "", message));
             }
             more = scan.take(b',')?;
@@ -142,7 +142,7 @@ fn find_member(known: &KnownMembers, key: &[u8]) -> Option<(usize, bool)> {
     today.map(|at| (at, false)).or_else(|| old().map(|at| (at, true)))
 }
 
-/// The members met so far.
+/// The members read so far.
 #[derive(Default)]
 struct MemberOrder {
     /// Number of known members that came in their usual order.
@@ -248,7 +248,7 @@ impl ContextText {
         if !position.is_present {
             return Err(rest);
         }
-        // Nobody writes a zero with a sign.
+        // No known producer writes a zero with a sign.
         self.leading_zeros |= method.leading_zero | position.leading_zero | (negative && bci == 0);
         if bci::is_odd(bci) {
             self.odd = Some(bci);
@@ -322,7 +322,7 @@ const BARE_MEMBERS: &KnownMembers = &[("records", "records")];
 pub(super) struct TextOptions<'r> {
     pub(super) methods: &'r IdMap,
     pub(super) keep_others: bool,
-    /// Whether keys of contexts are wanted.
+    /// Whether keys of contexts are needed.
     pub(super) identities: bool,
     /// A 2022 monitor section: records without a context.
     pub(super) bare: bool,
@@ -436,7 +436,7 @@ impl EntryText {
             }
             *context_at = scan.pos;
             if scan.peek()? != b'"' {
-                return Ok(Some(Defect::new(Code::WrongJsonType, scan.pos, ".ctx", "a string was expected")));
+                return Ok(Some(Defect::new(Code::WrongJsonType, scan.pos, ".ctx", "expected a string")));
             }
             let (start, separator) = (scan.pos + 1, if is_old { b',' } else { b'<' });
             frames.truncate(before);
@@ -464,7 +464,7 @@ impl EntryText {
     }
 }
 
-/// Parses the numbers of an entry. Returns the fault because of which there are none.
+/// Parses the numbers of an entry, or returns the fault.
 #[inline]
 fn parse_records(
     scan: &mut Scan<'_>,
@@ -474,7 +474,7 @@ fn parse_records(
 ) -> Result<Option<Defect>, Stop> {
     numbers.clear();
     if scan.peek()? != b'[' {
-        return Ok(Some(Defect::new(Code::WrongJsonType, scan.pos, ".records", "an array was expected")));
+        return Ok(Some(Defect::new(Code::WrongJsonType, scan.pos, ".records", "expected an array")));
     }
     scan.pos += 1;
     let mut more = !scan.take(b']')?;
@@ -483,7 +483,7 @@ fn parse_records(
         let at = scan.pos;
         if !next.is_ascii_digit() && next != b'-' {
             let below = format!(".records[{}]", numbers.len());
-            return Ok(Some(Defect::new(Code::WrongJsonType, at, below, "an integer was expected")));
+            return Ok(Some(Defect::new(Code::WrongJsonType, at, below, "expected an integer")));
         }
         let value = match scan.number()? {
             Number::Int(value) => {
@@ -510,12 +510,12 @@ fn parse_records(
 #[cold]
 fn unusual_number(number: Number) -> (i64, Code, &'static str, Option<&'static str>) {
     match number {
-        Number::Huge { negative: true } => (0, Code::NegativeCount, "no count is below 0", None),
-        Number::Huge { negative: false } => (i64::MAX, Code::CountRange, "no count is above 2^63-1", Some("clamped")),
+        Number::Huge { negative: true } => (0, Code::NegativeCount, "a count is below 0", None),
+        Number::Huge { negative: false } => (i64::MAX, Code::CountRange, "a count is above 2^63-1", Some("clamped")),
         Number::Int(value) | Number::Fraction(Some(value)) => {
-            (value, Code::NotAnInteger, "the number has a point or exponent", Some("rewritten"))
+            (value, Code::NotAnInteger, "the number has a decimal point or exponent", Some("rewritten"))
         }
-        Number::Fraction(None) => (0, Code::NotAnInteger, "the number is no integer", None),
+        Number::Fraction(None) => (0, Code::NotAnInteger, "the number is not an integer", None),
     }
 }
 

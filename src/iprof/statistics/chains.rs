@@ -8,7 +8,7 @@ use crate::iprof::tables::{MethodHandle, Tables};
 use crate::number_format::share;
 use serde::Serialize;
 
-/// What call trees count.
+/// The unit of call trees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -23,7 +23,7 @@ pub enum ChainsBy {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct CallTree {
-    /// What is counted.
+    /// The unit.
     pub by: ChainsBy,
     /// Which way it goes.
     pub direction: Direction,
@@ -37,7 +37,7 @@ pub struct CallTree {
 pub struct CallNode {
     /// The method as people write it.
     pub method: String,
-    /// Where it called the next, if positions are told apart.
+    /// The position of the call, if positions are distinguished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bci: Option<i32>,
     /// Calls or samples on this path.
@@ -126,7 +126,7 @@ impl ChainBuilder {
         let meant = self.meant.get_or_insert_with(|| Self::find(&self.pattern, tables));
         if !meant.contains(&true) {
             return Err(Error::nothing_found(format!("no method of the profile matches `{}`", self.asked))
-                .with_hint("give a package, a class, a method such as app.Main.run, or /a regular expression/"));
+                .with_hint("pass a package, a class, a method such as app.Main.run, or /a regular expression/"));
         }
         let by = self.by.unwrap_or(if self.samples.tree.stacks() > 0 { ChainsBy::Samples } else { ChainsBy::Calls });
         let Counted { tree, total } = if by == ChainsBy::Samples { &self.samples } else { &self.calls };

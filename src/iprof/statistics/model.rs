@@ -23,7 +23,7 @@ pub struct StatisticsOptions {
     pub callers: Option<String>,
     /// Show what methods that match this call.
     pub callees: Option<String>,
-    /// What call trees count. Default: samples if there are any, or else calls.
+    /// The unit of call trees. Default: samples if there are any, otherwise calls.
     pub chains_by: Option<ChainsBy>,
     /// Tell positions within a method apart in call trees. Default: `false`.
     pub positions: bool,
@@ -77,13 +77,13 @@ pub struct Statistics {
     pub coverage: Coverage,
     /// Coverage by package, in order of name.
     pub packages: Vec<Coverage>,
-    /// How many packages the text has: those with most methods executed.
+    /// The number of packages in the text: those with most executed methods.
     #[serde(skip)]
     pub packages_shown: usize,
     /// Who calls the methods asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub callers: Option<CallTree>,
-    /// What the methods asked for call.
+    /// The callees of the requested methods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub callees: Option<CallTree>,
 }
@@ -190,7 +190,7 @@ pub struct BranchTarget {
     pub bci: i32,
     /// The producer's number.
     pub index: u32,
-    /// How often.
+    /// The number of events.
     pub events: u128,
 }
 
@@ -235,7 +235,7 @@ pub struct TypeStatistics {
     /// The type's name.
     #[serde(rename = "type")]
     pub name: String,
-    /// How often.
+    /// The number of events.
     pub events: u128,
 }
 
@@ -256,7 +256,7 @@ pub struct Coverage {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_text(out: &mut impl Write, statistics: &Statistics) -> Result {
     let version = statistics.version.as_deref().unwrap_or("?");
     let (types, methods) = (number_of(statistics.types, "type"), number_of(statistics.methods, "method"));

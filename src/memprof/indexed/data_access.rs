@@ -17,7 +17,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<DataAcces
     cursor.take("padding of strings", len.next_multiple_of(8) - len)?;
     let names = read_names(bytes, offset, limits)?;
     if strings.checked_add(cold_symbols) != Some(names.len() as u64) {
-        let detail = format!("{} strings are there, not {strings} and {cold_symbols}", names.len());
+        let detail = format!("found {} strings, expected {strings} + {cold_symbols}", names.len());
         return Err(Error::malformed(detail).at("memprof", offset));
     }
     let (strings, cold) = names.split_at(strings as usize);
@@ -63,11 +63,9 @@ fn read_record(cursor: &mut Cursor<'_>, strings: &[Vec<u8>]) -> Result<DataAcces
 }
 
 fn string(strings: &[Vec<u8>], at: u64, cursor: &Cursor<'_>) -> Result<Vec<u8>> {
-    usize::try_from(at)
-        .ok()
-        .and_then(|at| strings.get(at))
-        .cloned()
-        .ok_or_else(|| cursor.place(Error::malformed(format!("string {at} of {} is asked for", strings.len()))))
+    usize::try_from(at).ok().and_then(|at| strings.get(at)).cloned().ok_or_else(|| {
+        cursor.place(Error::malformed(format!("string {at} does not exist, there are {}", strings.len())))
+    })
 }
 
 /// Appends a data access profile. It ends at any byte: nothing pads it.

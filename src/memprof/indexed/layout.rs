@@ -36,7 +36,7 @@ pub fn written_versions(release: Release) -> Option<RangeInclusive<u32>> {
     }
 }
 
-/// The version that the merge of a release writes unless told otherwise.
+/// The version that the merge of a release writes by default.
 pub fn default_version(release: Release) -> Option<u32> {
     match release.0 {
         0..15 => None,
@@ -141,7 +141,7 @@ impl<'data> Table<'data> {
         let buckets = at_index.u64("number of buckets")?;
         let entries = at_index.u64("number of entries")?;
         if !buckets.is_power_of_two() {
-            let detail = format!("a table has {buckets} buckets, which is no power of two");
+            let detail = format!("a table has {buckets} buckets, which is not a power of two");
             return Err(Error::malformed(detail).at("memprof", index));
         }
         let offsets = at_index.take("bucket offsets", buckets.saturating_mul(8))?;
@@ -161,7 +161,9 @@ impl<'data> Table<'data> {
                 bucket = match self.starts.remove(&start) {
                     Some(bucket) => bucket,
                     None => {
-                        return Err(Error::malformed("no bucket of the table's index begins here").at("memprof", start));
+                        return Err(
+                            Error::malformed("the table's index has no bucket that begins here").at("memprof", start)
+                        );
                     }
                 };
                 left_in_bucket = self.cursor.u16("items of a bucket")?;
@@ -189,7 +191,7 @@ impl<'data> Table<'data> {
             take(key, Cursor::new(data, offset, Endian::Little, "memprof"))?;
         }
         if left_in_bucket != 0 || !self.starts.is_empty() {
-            let detail = format!("the table has more items than the {} that its index says", self.entries);
+            let detail = format!("the table has more items than its index, which has {}", self.entries);
             return Err(self.cursor.place(Error::malformed(detail)));
         }
         Ok(())
@@ -219,9 +221,8 @@ pub(super) fn part<'data>(
 
 // The array of call stacks of versions 3 and 4.
 //
-// A stack is its length and its frames, leaf first. Where stacks have their
-// roots in common, an element with its top bit set leads on to where those
-// frames stand.
+// A stack is its length and its frames, leaf first. If stacks share their outermost frames, an element with its top bit
+// set is an offset to these frames.
 
 /// Set in elements that lead elsewhere.
 const JUMP: u32 = 1 << 31;
@@ -245,8 +246,8 @@ struct Usage {
 }
 
 impl RadixArray {
-    /// Encodes all stacks; `ids` are those of the frames. Frequent frames get
-    /// small numbers, and stacks with common roots stand together.
+    /// Encodes all stacks; `ids` are the ids of the frames. Frequent frames get small numbers, and stacks that share
+    /// outermost frames are adjacent.
     pub(super) fn encode(stacks: &CallStacks, ids: &[u64]) -> Self {
         let usage = usage(stacks);
         let (frames, numbers) = number_frames(&usage, ids);
@@ -302,8 +303,8 @@ fn order_from_root(stacks: &[&[FrameHandle]], usage: &[Usage], ids: &[u64]) -> V
     sort_by_ranks(stacks, &ranks)
 }
 
-/// So few stacks are compared to their ends; more are told apart frame by
-/// frame, since many begin alike.
+/// Up to this many stacks are compared as a whole. More are compared frame by frame, because many share their first
+/// frames.
 const FEW: usize = 16;
 
 /// Stacks in the order of the ranks of their frames, from the root on.
@@ -404,7 +405,7 @@ impl<'a> RadixReader<'a> {
                 element = self.element(at)?;
             }
             let Some(frame) = self.frames.get(element as usize) else {
-                let detail = format!("a call stack names frame {element} of {}", self.frames.len());
+                let detail = format!("a call stack has frame {element}, there are {}", self.frames.len());
                 return Err(Error::malformed(detail).at("memprof", self.place(at)));
             };
             stack.push(*frame);
@@ -418,7 +419,7 @@ impl<'a> RadixReader<'a> {
 
     fn element(&self, at: usize) -> Result<u32> {
         self.elements.get(at).map(|bytes| u32::from_le_bytes(*bytes)).ok_or_else(|| {
-            let detail = format!("a call stack leads to element {at} of {}", self.elements.len());
+            let detail = format!("a call stack has element {at}, there are {}", self.elements.len());
             Error::malformed(detail).at("memprof", self.offset)
         })
     }
@@ -517,9 +518,9 @@ mod tests {
     fn an_array_that_leads_astray_is_malformed() {
         let frames = [FrameHandle::from_index(0)];
         for (elements, message) in [
-            (vec![1u32, 7], "a call stack names frame 7 of 1"),
-            (vec![1], "a call stack leads to element 1 of 1"),
-            (vec![1, 2u32.wrapping_neg()], "a call stack leads to element 3 of 2"),
+            (vec![1u32, 7], "a call stack has frame 7, there are 1"),
+            (vec![1], "a call stack has element 1, there are 1"),
+            (vec![1, 2u32.wrapping_neg()], "a call stack has element 3, there are 2"),
             (vec![5000, 0], "frames of a call stack"),
         ] {
             let bytes: Vec<[u8; 4]> = elements.iter().map(|element| element.to_le_bytes()).collect();

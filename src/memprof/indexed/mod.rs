@@ -2,14 +2,14 @@
 //!
 //! | version | LLVM | frames and call stacks |
 //! |---|---|---|
-//! | 0 | 15 | a table of frames; stacks stand in the records |
+//! | 0 | 15 | a table of frames; stacks are in the records |
 //! | 1 | 19 | the same, with a version number |
 //! | 2 | 19 | a table of frames and one of stacks |
 //! | 3 | 19 | an array of frames, and one of stacks that share their roots |
 //! | 4 | 21 | the same, with functions called, accesses to static data, and a summary |
 //!
 //! Offsets count from the start of the file. All versions have a table of
-//! records with one entry a function (`MemProf.h`, `IndexedMemProfData.cpp`).
+//! records with one entry per function (`MemProf.h`, `IndexedMemProfData.cpp`).
 
 mod data_access;
 mod layout;

@@ -41,7 +41,7 @@ pub fn read(section: &[u8], base: u64, limits: &Limits) -> Result<StoredProfile>
         24.. => 0,
         1..=4 => first as u32,
         _ => {
-            let detail = format!("memory profile versions 0 to {NEWEST_VERSION} are known");
+            let detail = format!("supported versions of memory profiles are 0 to {NEWEST_VERSION}");
             return Err(cursor.place(ErrorKind::UnsupportedVersion { found: first, detail }.into()));
         }
     };
@@ -88,7 +88,7 @@ fn read_schema(cursor: &mut Cursor<'_>) -> Result<Vec<Field>> {
     for id in ids.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)) {
         let field = Field::from_id(id).filter(|field| !fields.contains(field));
         let Some(field) = field else {
-            let detail = format!("the schema has field {id}, which is unknown or there already");
+            let detail = format!("the schema has field {id}, which is unknown or occurs twice");
             return Err(Error::malformed(detail).at("memprof", offset).with_llvm_detail("memprof schema invalid"));
         };
         fields.push(field);
@@ -101,7 +101,7 @@ fn read_summary(cursor: &mut Cursor<'_>) -> Result<MemProfSummary> {
     let offset = cursor.position();
     let numbers = cursor.take("summary", u64::from(count) * 8)?.as_chunks::<8>().0;
     let Some(first) = numbers.first_chunk::<6>() else {
-        let detail = format!("the summary has {count} numbers, at least 6 are needed");
+        let detail = format!("the summary has {count} numbers, expected at least 6");
         return Err(Error::malformed(detail).at("memprof", offset));
     };
     Ok(MemProfSummary::from_numbers(first.map(u64::from_le_bytes)))
@@ -133,7 +133,8 @@ impl<'data> Section<'data> {
         let elements = part(self.bytes, self.base, stacks, payload, "array of call stacks")?;
         let (array, rest) = elements.rest().as_chunks::<4>();
         if !rest.is_empty() {
-            let detail = format!("the array of call stacks has {} bytes, no multiple of 4", elements.left());
+            let detail =
+                format!("the array of call stacks has {} bytes, which is not a multiple of 4", elements.left());
             return Err(elements.place(Error::malformed(detail)));
         }
         let mut reader = RadixReader::new(array, stacks, &handles, self.limits);
@@ -296,5 +297,5 @@ fn at_end(cursor: &Cursor<'_>) -> Result<()> {
     if cursor.is_empty() {
         return Ok(());
     }
-    Err(cursor.place(Error::malformed(format!("{} bytes are left behind an item of a table", cursor.left()))))
+    Err(cursor.place(Error::malformed(format!("{} bytes are left after an item of a table", cursor.left()))))
 }

@@ -101,7 +101,7 @@ fn unsupported_fields_are_counted_as_losses() {
 #[test]
 fn releases_write_the_versions_that_they_read() {
     let error = |release, version| WriteOptions::new(Release(release), version, false).unwrap_err().to_string();
-    assert_eq!(error(14, None), "LLVM 14 knows no memory profiles");
+    assert_eq!(error(14, None), "LLVM 14 does not support memory profiles");
     assert_eq!(error(22, Some(1)), "LLVM 22 does not read version 1 of memory profiles");
     assert_eq!(error(19, Some(4)), "LLVM 19 does not read version 4 of memory profiles");
     for (release, version) in [(15, 0), (16, 0), (18, 0), (19, 0), (20, 3), (21, 3), (22, 3), (23, 3)] {
@@ -127,20 +127,20 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 fn each_damaged_word_is_named() {
     let huge = 1 << 60;
     for (version, at, word, message) in [
-        (3, 0, 5, "version 5 is not supported: memory profile versions 0 to 4 are known"),
+        (3, 0, 5, "version 5 is not supported: supported versions of memory profiles are 0 to 4"),
         (3, 8, huge, "the array of frames from 0x100 to 0x1000000000000000 is not inside the section"),
         (3, 8, 7, "the array of frames from 0x100 to 0x7 is not inside the section"),
         (3, 16, huge, "the array of call stacks from"),
         (3, 24, huge, "the table index from 0x1000000000000000"),
         (3, 32, huge, "truncated: schema needs"),
-        (3, 40, 99, "the schema has field 99, which is unknown or there already"),
-        (3, 40, 2, "the schema has field 2, which is unknown or there already"),
+        (3, 40, 99, "the schema has field 99, which is unknown or occurs twice"),
+        (3, 40, 2, "the schema has field 2, which is unknown or occurs twice"),
         (4, 32, huge, "the data access profile from 0x1000000000000000"),
-        (4, 40, 5, "the summary has 5 numbers, at least 6 are needed"),
+        (4, 40, 5, "the summary has 5 numbers, expected at least 6"),
         (0, 0, huge, "the table index from 0x1000000000000000"),
-        (0, 8, 0, "no bucket of the table's index begins here"),
+        (0, 8, 0, "the table's index has no bucket that begins here"),
         (2, 32, huge, "the table from 0x1000000000000000"),
-        (2, 40, 9, "which is no power of two"),
+        (2, 40, 9, "which is not a power of two"),
     ] {
         let found = damaged(version, at, word);
         assert!(found.contains(message), "version {version}, byte {at}: {found}");
@@ -153,11 +153,11 @@ fn damaged_tables_are_malformed() {
     let index = word(&bytes, 24) as usize;
     let bucket = word(&bytes, index + 16) as usize;
     for (at, value, message) in [
-        (index, 3, "a table has 3 buckets, which is no power of two"),
+        (index, 3, "a table has 3 buckets, which is not a power of two"),
         (index, 1 << 40, "truncated: bucket offsets needs"),
-        (index + 8, 1, "the table has more items than the 1 that its index says"),
-        (index + 8, 1 << 40, "no bucket of the table's index begins here"),
-        (index + 16, 8, "no bucket of the table's index begins here"),
+        (index + 8, 1, "the table has more items than its index, which has 1"),
+        (index + 8, 1 << 40, "the table's index has no bucket that begins here"),
+        (index + 16, 8, "the table's index has no bucket that begins here"),
         (bucket + 2, 1, "with hash 0x1 cannot be in bucket 0"),
         (bucket + 10, 7, "a key of the table has 7 bytes, not 8"),
         (bucket + 18, 1 << 40, "truncated: item needs"),

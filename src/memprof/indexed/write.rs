@@ -27,22 +27,22 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// What a release writes: in its own version, or in `version`; all fields
-    /// that it knows when `full_schema` is set.
+    /// Returns the options of a release, for its own version or for `version`, with all fields that it supports if
+    /// `full_schema` is true.
     ///
     /// # Errors
     ///
     /// Usage for a version that the release cannot write.
     pub fn new(release: Release, version: Option<u32>, full_schema: bool) -> Result<Self> {
         let Some((written, default)) = written_versions(release).zip(default_version(release)) else {
-            return Err(Error::usage(format!("{release} knows no memory profiles"))
-                .with_hint("releases from 15 on read memory profiles"));
+            return Err(Error::usage(format!("{release} does not support memory profiles"))
+                .with_hint("target LLVM 15 or later"));
         };
         let version = version.unwrap_or(default);
         if !written.contains(&version) {
             let (first, last) = (written.start(), written.end());
             return Err(Error::usage(format!("{release} does not read version {version} of memory profiles"))
-                .with_hint(format!("it reads {first} to {last}")));
+                .with_hint(format!("choose a version from {first} to {last}")));
         }
         Ok(Self { version, release, schema: schema_of(version, release, full_schema) })
     }
@@ -60,8 +60,8 @@ pub fn losses(profile: &MemoryProfile, options: &WriteOptions) -> Vec<Loss> {
     losses.into_vec()
 }
 
-/// Encodes a profile for byte 0 of a file: the section's offsets count from its
-/// own start, and are to be moved to where it is put.
+/// Encodes a profile for byte 0 of a file. The section's offsets are relative to its start, so the caller must relocate
+/// them.
 ///
 /// # Errors
 ///

@@ -191,7 +191,7 @@ impl<'data> RawMemProf<'data> {
     fn add_dump(&mut self, dump: &Dump<'data>, limits: &Limits) -> Result<()> {
         let segments = dump.segments()?;
         if self.dumps != 0 && segments != self.segments {
-            let detail = "the dumps of the file come from different processes: their segments differ";
+            let detail = "the profiles in the file are from different processes: their segments differ";
             return Err(Error::malformed(detail).at("segments", dump.start + HEADER_SIZE));
         }
         (self.version, self.segments) = (dump.header.version, segments);
@@ -254,7 +254,7 @@ impl<'data> RawMemProf<'data> {
         };
         let entry = &mut self.entries[at as usize];
         if entry.stack.is_some_and(|known| known != addresses) {
-            let detail = format!("the stack with the id {id:#x} has other addresses than before");
+            let detail = format!("two stacks with the id {id:#x} have different addresses");
             return Err(Error::malformed(detail).at("stacks", place));
         }
         entry.stack = Some(addresses);
@@ -310,14 +310,14 @@ impl Header {
         }
         let version = cursor.u64("version")?;
         if !(1..=5).contains(&version) {
-            let detail = "raw memory profile versions 1 to 5 are known".to_string();
+            let detail = "supported versions of raw memory profiles are 1 to 5".to_string();
             return Err(place(ErrorKind::UnsupportedVersion { found: version, detail }.into()));
         }
-        let (total, segments) = (cursor.u64("size of the dump")?, cursor.u64("offset of segments")?);
+        let (total, segments) = (cursor.u64("size of the profile")?, cursor.u64("offset of segments")?);
         let (records, stacks) = (cursor.u64("offset of records")?, cursor.u64("offset of stacks")?);
         let header = Self { version, total, segments, records, stacks };
         if total < HEADER_SIZE {
-            return Err(place(Error::malformed(format!("a dump of {total} bytes is shorter than its header"))));
+            return Err(place(Error::malformed(format!("a profile of {total} bytes is shorter than its header"))));
         }
         if !(HEADER_SIZE <= segments && segments <= records && records <= stacks && stacks <= total) {
             let detail =

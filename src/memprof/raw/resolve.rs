@@ -74,7 +74,7 @@ impl Program {
         }
         let id = objects::build_id(&file).unwrap_or_default();
         if !id.is_empty() && raw.segments.iter().filter(|segment| segment.build_id == id).count() > 1 {
-            let error = unable("the profile has several parts of the program").within(&self.path);
+            let error = unable("the profile has several segments of the program").within(&self.path);
             return Err(error.with_llvm_message("We expect only one executable segment in the profiled binary"));
         }
         Ok(())
@@ -123,7 +123,7 @@ impl Programs {
         };
         let found: Vec<Arc<Program>> = opened.iter().filter(has_id).map(Arc::clone).collect();
         if found.is_empty() {
-            let none = "none of the programs has a build id of the profile";
+            let none = "no given program has a build id of the profile";
             return Err(unable(none).with_hint(build_ids().join(", ")));
         }
         Ok(found)
@@ -197,8 +197,8 @@ fn named(error: Error, program: &Program) -> Error {
 
 fn nothing_found(raw: &RawMemProf<'_>) -> Error {
     let contexts = raw.contexts().len();
-    unable(format!("no address of {contexts} call stacks is in a function that the program's debug info names"))
-        .with_hint("the program must not be stripped, and be built with -gmlt -fdebug-info-for-profiling or -g")
+    unable(format!("the program's debug info has no function for the addresses of {contexts} call stacks"))
+        .with_hint("pass the unstripped program, built with -gmlt -fdebug-info-for-profiling or -g")
         .with_llvm_message("malformed instrumentation profile data: no entries in callstack map after symbolization")
 }
 
@@ -228,7 +228,7 @@ impl Loaded {
     fn find(raw: &RawMemProf<'_>, file: &object::File<'_>) -> Result<Self> {
         let executable = objects::executable_segments(file);
         if executable.is_empty() {
-            return Err(unable("the program has no code that is loaded; memory profiles need an ELF program"));
+            return Err(unable("the program has no executable segment; memory profiles require an ELF program"));
         }
         let mut segments = program_segments(raw, file)?;
         // Without build ids the program's own are the first.
@@ -237,9 +237,7 @@ impl Loaded {
         }
         if segments.len() != executable.len() {
             let [known, there] = [segments.len(), executable.len()];
-            return Err(unable(format!(
-                "the profile has {known} executable segments of the program, which has {there}"
-            )));
+            return Err(unable(format!("the profile has {known} executable segments, but the program has {there}")));
         }
         // Both are in the order of their addresses.
         let pairs = segments.into_iter().zip(executable);
@@ -263,12 +261,12 @@ fn program_segments<'r>(raw: &'r RawMemProf<'_>, file: &object::File<'_>) -> Res
     let has_ids = raw.segments.iter().any(|segment| !segment.build_id.is_empty());
     if !has_ids {
         if raw.segments.is_empty() {
-            return Err(unable("the profile names no executable segment"));
+            return Err(unable("the profile has no executable segment"));
         }
         return Ok(raw.segments.iter().collect());
     }
     let known: Vec<String> = raw.build_ids().into_iter().map(hex).collect();
-    let ids = format!("the profile is of images with the build ids {}", known.join(", "));
+    let ids = format!("pass a program with one of the build ids {}", known.join(", "));
     let Some(id) = objects::build_id(file) else {
         return Err(unable("the program has no build id").with_hint(ids));
     };
@@ -483,11 +481,9 @@ impl CallSites {
     }
 }
 
-// How much call stacks may take.
-//
-// A function that is inlined stands once in debug info, and in the stack of each
-// address inside it; so what comes of a dump and its program may be as much as
-// the product of their sizes. No program inlines like that.
+// The limit of memory for call stacks.
+// Debug info has an inlined function once, but the stacks of all its addresses contain it. The output can therefore be
+// as large as the product of the sizes of the profile and the program, which only a malicious program reaches.
 
 /// Bytes for each byte of the dump and its programs.
 const BYTES: usize = 32;

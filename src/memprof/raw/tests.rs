@@ -126,8 +126,8 @@ fn dumps_that_contradict_each_other_are_malformed() {
         change(&mut other);
         message(&[dump.bytes(), other.bytes()].concat())
     };
-    assert!(with(|dump| dump.segments[0].0 = 8).contains("come from different processes: their segments differ"));
-    assert!(with(|dump| dump.stacks[0].1[0] = 8).contains("the stack with the id 0x7 has other addresses than before"));
+    assert!(with(|dump| dump.segments[0].0 = 8).contains("are from different processes: their segments differ"));
+    assert!(with(|dump| dump.stacks[0].1[0] = 8).contains("two stacks with the id 0x7 have different addresses"));
 }
 
 #[test]
@@ -143,9 +143,9 @@ fn each_damaged_field_is_named() {
     let huge = u64::MAX / 2;
     for (at, value, expected) in [
         (0, 1, "section header, byte 0x0: bad magic: found 0x0000000000000001, expected 0xff6d70726f667281"),
-        (8, 6, "version 6 is not supported: raw memory profile versions 1 to 5 are known"),
+        (8, 6, "version 6 is not supported: supported versions of raw memory profiles are 1 to 5"),
         (8, 0, "version 0 is not supported"),
-        (16, 0, "a dump of 0 bytes is shorter than its header"),
+        (16, 0, "a profile of 0 bytes is shorter than its header"),
         (16, huge, "truncated: dump needs"),
         (24, 8, "segments at 8, records at"),
         (32, 8, "segments at 48, records at 8"),

@@ -12,8 +12,7 @@ impl Scanner<'_> {
         true
     }
 
-    /// Text without quotes; it goes on where the next lines are indented more
-    /// than their block.
+    /// Parses a plain scalar, which continues on lines that are indented more than its block.
     pub(super) fn plain(&mut self) -> bool {
         let (start, start_column) = (self.at, self.column);
         let least = self.indent.map_or(0, |indent| indent + 1);
@@ -31,7 +30,7 @@ impl Scanner<'_> {
                     on_later_line = true;
                 } else {
                     if on_later_line && self.column < least && self.byte(next) == Some(b'\t') {
-                        self.fail(next, "Found invalid tab character in indentation", "a tab is no indentation");
+                        self.fail(next, "Found invalid tab character in indentation", "a tab is used for indentation");
                         return false;
                     }
                     next += 1;
@@ -44,14 +43,13 @@ impl Scanner<'_> {
             self.at = next;
         }
         if start == self.at {
-            self.fail(start, "Got empty plain scalar", "this byte is no character that may stand in YAML");
+            self.fail(start, "Got empty plain scalar", "this byte is not allowed in YAML");
             return false;
         }
         self.push_piece(TokenKind::Scalar, start, start_column, false)
     }
 
-    /// Text in single quotes. As in LLVM a byte that is no character ends it,
-    /// and so does the last byte of the file.
+    /// Parses a single-quoted scalar. As in LLVM, an invalid byte ends it, and so does the last byte of the file.
     pub(super) fn single_quoted(&mut self) -> bool {
         let (start, column) = (self.at, self.column);
         self.skip(1);
@@ -154,7 +152,7 @@ impl Scanner<'_> {
             return true;
         }
         if !self.line_end() {
-            let detail = "something follows on the line where a text of several lines begins";
+            let detail = "unexpected text on the first line of a block scalar";
             self.fail(self.at, "Expected a line break after block scalar header", detail);
             return false;
         }
@@ -217,7 +215,7 @@ impl Scanner<'_> {
                 }
                 if longest > self.column {
                     let words = "Leading all-spaces line must be smaller than the block indent";
-                    self.fail(longest_at, words, "a blank line is indented more than the text behind it");
+                    self.fail(longest_at, words, "a blank line is indented more than the text after it");
                     return Err(Failed);
                 }
                 return Ok(Some(self.column));
@@ -243,7 +241,7 @@ impl Scanner<'_> {
                 }
                 if self.column < indent {
                     let words = "A text line is less indented than the block scalar";
-                    self.fail(self.at, words, "a line is indented less than the text that it belongs to");
+                    self.fail(self.at, words, "a line is indented less than its block scalar");
                     return Err(Failed);
                 }
             }
@@ -304,7 +302,7 @@ pub(super) fn of_scalar<'a>(scanner: &mut Scanner<'a>, range: Range<usize>) -> C
             Ok(rest) => rest,
             Err(left) => {
                 let at = offset + inner(raw).len() - left;
-                scanner.fail(at, "Unrecognized escape code", "an escape is not known");
+                scanner.fail(at, "Unrecognized escape code", "unknown escape sequence");
                 out.clear();
                 &[]
             }
@@ -375,9 +373,8 @@ fn trim_blanks_start(text: &[u8]) -> &[u8] {
     &text[start..]
 }
 
-/// What an escape at the start of a text means, and what follows it; how many
-/// bytes are left where one is not known. As in LLVM, `\x` without two digits,
-/// and its like, count as a character that is none.
+/// Returns the text after an escape, and writes the character. The error is the number of bytes left at an unknown
+/// escape. As in LLVM, escapes such as `\x` without two digits are an invalid character.
 fn unescaped<'a>(text: &'a [u8], out: &mut Vec<u8>) -> Result<&'a [u8], usize> {
     let Some((letter, rest)) = text.get(1..).and_then(<[u8]>::split_first) else { return Err(text.len()) };
     let digits = match letter {

@@ -80,7 +80,7 @@ impl Scanner<'_> {
             b'"' => self.double_quoted(),
             b'?' | b':' | b'-' if self.is_plain(self.at + 1) => self.plain(),
             b'?' | b':' | b'-' | b'#' | b'|' | b'>' | b'%' | b'@' | b'`' => {
-                self.fail(self.at, "Unrecognized character while tokenizing.", "no text begins with this character");
+                self.fail(self.at, "Unrecognized character while tokenizing.", "unexpected character");
                 false
             }
             _ => self.plain(),
@@ -237,8 +237,7 @@ const LONGEST_KEY: usize = 1024;
 pub(super) struct Scanner<'a> {
     pub(super) text: &'a [u8],
     pub(super) at: usize,
-    /// Characters before `at` on the line, as LLVM counts them: what stands in
-    /// double quotes does not count.
+    /// The number of characters before `at` on the line. As in LLVM, double-quoted text does not count.
     pub(super) column: usize,
     pub(super) line: usize,
     /// The column of the innermost block; none outside of all.

@@ -94,29 +94,29 @@ fn each_fault_of_the_form_is_named() {
         ("HeapProfileRecords:\n- GUID: 12", "function \"12\" is decimal"),
         ("HeapProfileRecords:\n- GUID: 0xg", "a GUID is \"0xg\", not a number"),
         ("HeapProfileRecords:\n- GUID: f\n  Sites:", "unknown key \"Sites\""),
-        ("HeapProfileRecords:\n- GUID: f\n  GUID: f", "the key \"GUID\" is there already"),
+        ("HeapProfileRecords:\n- GUID: f\n  GUID: f", "the key \"GUID\" occurs twice"),
         ("HeapProfileRecords:\n- GUID: f\n  AllocSites:\n  - Callstack: []", "an allocation site has no MemInfoBlock"),
-        ("HeapProfileRecords: []\nHeapProfileRecords: []", "the key \"HeapProfileRecords\" is there already"),
+        ("HeapProfileRecords: []\nHeapProfileRecords: []", "the key \"HeapProfileRecords\" occurs twice"),
         ("DataAccessProfiles:\n  SampledRecords:\n  - AccessCount: 1", "needs either a Symbol or a Hash"),
         ("DataAccessProfiles:\n  KnownColdSymbols: ['']", "the name of a symbol is empty"),
-        ("HeapProfileRecords:\n  - GUID: [", "the end of the document comes before that of a bracket"),
-        ("HeapProfileRecords:\n  - GUID: f\n   AllocSites: []", "neither an item of the list before it"),
+        ("HeapProfileRecords:\n  - GUID: [", "a bracket is not closed"),
+        ("HeapProfileRecords:\n  - GUID: f\n   AllocSites: []", "does not belong to the list before it"),
         ("HeapProfileRecords:\n  - GUID: 'f\n", "a quote is not closed"),
-        ("HeapProfileRecords:\n  - GUID: *f", "aliases are no part of a memory profile"),
-        ("HeapProfileRecords:\n  - GUID: \u{1}", "this byte is no character that may stand in YAML"),
-        ("HeapProfileRecords:\n  - GUID: \"\\q\"", "byte 0x20: malformed: an escape is not known"),
+        ("HeapProfileRecords:\n  - GUID: *f", "aliases are not allowed in a memory profile"),
+        ("HeapProfileRecords:\n  - GUID: \u{1}", "this byte is not allowed in YAML"),
+        ("HeapProfileRecords:\n  - GUID: \"\\q\"", "byte 0x20: malformed: unknown escape sequence"),
         ("HeapProfileRecords: [] x", "unknown key \"x\""),
-        ("{ HeapProfileRecords: [] } x", "something follows the document"),
-        ("HeapProfileRecords: []\n%FOO", "this is no YAML"),
+        ("{ HeapProfileRecords: [] } x", "unexpected text after the document"),
+        ("HeapProfileRecords: []\n%FOO", "this is not YAML"),
         ("HeapProfileRecords", "the document is a scalar, not a map"),
-        ("%YAML 1.2", "--- is missing behind the directives"),
+        ("%YAML 1.2", "--- is missing after the directives"),
     ] {
         let error = read_text(text).unwrap_err().to_string();
         assert!(error.contains(message), "{text:?}: {error}");
     }
     for (block, message) in [
         ("{ AllocCount: -1 }", "AllocCount is \"-1\", not a number from 0"),
-        ("{ AllocCount: 1, AllocCount: 2 }", "the key \"AllocCount\" is there already"),
+        ("{ AllocCount: 1, AllocCount: 2 }", "the key \"AllocCount\" occurs twice"),
         ("{ Size: 1 }", "unknown key \"Size\""),
         ("7", "MemInfoBlock is a scalar, not a map"),
     ] {
@@ -139,7 +139,7 @@ fn each_fault_of_the_form_is_named() {
 fn faults_of_the_syntax_come_before_those_of_records() {
     for (text, message) in [
         ("HeapProfileRecords:\n- GUID: 12\n- GUID: 'f\n", "a quote is not closed"),
-        ("HeapProfileRecords:\n- GUID: 12\nDataAccessProfiles: [", "the end of the document comes before"),
+        ("HeapProfileRecords:\n- GUID: 12\nDataAccessProfiles: [", "a bracket is not closed"),
         ("HeapProfileRecords:\n- GUID: 12\n- GUID: 0xg\nHeap: 1", "function \"12\" is decimal"),
         ("DataAccessProfiles: 7\nHeap: 1\nHeapProfileRecords:\n- GUID: 12", "function \"12\" is decimal"),
         ("{ HeapProfileRecords: [ { GUID: 12 } ] } x", "function \"12\" is decimal"),

@@ -59,7 +59,8 @@ impl<'a> Documents<'a> {
     }
 
     /// Returns the next document that is not empty. Its records go to `take_record`, and its list of them is empty.
-    /// `is_strict` also rejects what LLVM does not look at: what follows a document, and a text that it gives up silently.
+    /// `is_strict` also rejects what LLVM does not look at: what follows a document, and a text that it gives up
+    /// silently.
     pub(super) fn next_root(&mut self, is_strict: bool, take_record: TakeRecord<'_, 'a>) -> Result<Option<Node<'a>>> {
         loop {
             let is_marked = self.before.is_some() && self.skip_document_end();
@@ -68,13 +69,13 @@ impl<'a> Documents<'a> {
             }
             let start = self.scanner.peek().range.clone();
             if is_strict && self.before.is_some() && !is_marked && !self.is_at_document() {
-                let error = Error::malformed("something follows the document that is no part of it");
+                let error = Error::malformed("unexpected text after the document");
                 return Err(error.at("yaml", start.start.min(self.scanner.at) as u64).into());
             }
             let is_stuck = self.before.replace(start.clone()).is_some_and(|before| before == start);
             self.start_document();
             let Some(head) = self.head(true) else {
-                let error = Error::malformed("the document is none of YAML").at("yaml", self.scanner.at as u64);
+                let error = Error::malformed("the document is not YAML").at("yaml", self.scanner.at as u64);
                 self.scanner.refuse(error);
                 return self.checked(is_strict, None);
             };
@@ -97,7 +98,7 @@ impl<'a> Documents<'a> {
             return Err(fault);
         }
         if let Some(at) = self.scanner.stopped.filter(|_| is_strict) {
-            return Err(Error::malformed("this is no YAML").at("yaml", at as u64).into());
+            return Err(Error::malformed("this is not YAML").at("yaml", at as u64).into());
         }
         Ok(node)
     }
@@ -125,7 +126,7 @@ impl<'a> Documents<'a> {
         if has_directives {
             let token = self.scanner.next();
             if token.kind != TokenKind::DocumentStart {
-                self.fail(&token, "Unexpected token", "--- is missing behind the directives");
+                self.fail(&token, "Unexpected token", "--- is missing after the directives");
             }
         }
         if self.scanner.peek().kind == TokenKind::DocumentStart {
@@ -177,7 +178,7 @@ impl<'a> Documents<'a> {
             TokenKind::BlockScalar => Head::BlockScalar(token.range, token.text),
             TokenKind::Error => return None,
             FlowMappingEnd | FlowSequenceEnd | FlowEntry if is_root => {
-                self.fail(&token, "Unexpected token", "a bracket closes that was not opened");
+                self.fail(&token, "Unexpected token", "a closing bracket has no opening bracket");
                 return None;
             }
             _ => return Some(Head::Null(self.here())),
@@ -203,7 +204,7 @@ impl<'a> Documents<'a> {
             }
             Head::BlockScalar(range, text) => (range, Content::Scalar(Cow::Owned(text))),
             Head::Alias(mark) => {
-                self.scanner.complain(mark.clone(), "unknown node kind", "aliases are no part of a memory profile");
+                self.scanner.complain(mark.clone(), "unknown node kind", "aliases are not allowed in a memory profile");
                 (mark, Content::Null)
             }
             Head::List(..) | Head::Map(..) if depth == DEEPEST => {
@@ -259,7 +260,7 @@ impl<'a> Documents<'a> {
                 }
                 (ListKind::Block, _) => {
                     let words = "Unexpected token. Expected Block Entry or Block End.";
-                    self.fail(&token, words, "the line is neither an item of the list before it nor of what is around");
+                    self.fail(&token, words, "the line does not belong to the list before it or to an outer block");
                     return None;
                 }
                 (ListKind::Flow, FlowEntry) => {
@@ -267,7 +268,7 @@ impl<'a> Documents<'a> {
                     *behind_comma = true;
                 }
                 (ListKind::Flow, StreamEnd | DocumentEnd | DocumentStart) => {
-                    let detail = "the end of the document comes before that of a bracket";
+                    let detail = "a bracket is not closed";
                     self.fail(&token, "Could not find closing ]!", detail);
                     return None;
                 }
@@ -294,7 +295,7 @@ impl<'a> Documents<'a> {
             let is_scalar = matches!(key, Some(Head::Scalar(_)));
             let value = self.value(key);
             if !is_scalar {
-                self.scanner.complain(mark.clone(), "Map key must be a scalar", "a key is no scalar");
+                self.scanner.complain(mark.clone(), "Map key must be a scalar", "a key is not a scalar");
             }
             if value.is_none() {
                 let words = "Map value must not be empty";
@@ -342,12 +343,12 @@ impl<'a> Documents<'a> {
                 }
                 (MapKind::Block, _) => {
                     let words = "Unexpected token. Expected Key or Block End";
-                    self.fail(&token, words, "this is no key of the map that it stands in");
+                    self.fail(&token, words, "this is not a key of its map");
                     return false;
                 }
                 (MapKind::Flow | MapKind::Pair, _) => {
                     let words = "Unexpected token. Expected Key, Flow Entry, or Flow Mapping End.";
-                    self.fail(&token, words, "a comma, or the end of a bracket, is missing");
+                    self.fail(&token, words, "a comma or closing bracket is missing");
                     return false;
                 }
             }
@@ -391,7 +392,7 @@ impl<'a> Documents<'a> {
                 self.scanner.next();
             }
             _ => {
-                self.fail(&token, "Unexpected token in Key Value.", "a colon is missing behind a key");
+                self.fail(&token, "Unexpected token in Key Value.", "a colon is missing after a key");
                 return Some(Head::Null(self.here()));
             }
         }
@@ -432,8 +433,7 @@ impl<'a> Documents<'a> {
 /// A piece of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Node<'a> {
-    /// What LLVM marks when something is wrong with it: a whole scalar, or the
-    /// first byte of what a list or map begins with.
+    /// The range that LLVM marks in messages: a whole scalar, or the first byte of a list or map.
     pub(super) mark: Range<usize>,
     pub(super) content: Content<'a>,
 }
@@ -461,11 +461,10 @@ impl<'a> Node<'a> {
         Error::malformed(detail).at("yaml", self.mark.start as u64)
     }
 
-    /// What to say of a key that stands in its map already, in our words and in
-    /// those of LLVM.
+    /// Returns the message for a key that occurs twice in its map, in our words and in those of LLVM.
     pub(super) fn repeated(&self) -> (String, String) {
         let name = String::from_utf8_lossy(self.scalar("a key").unwrap_or_default()).into_owned();
-        (format!("the key {name:?} is there already"), format!("duplicated mapping key '{name}'"))
+        (format!("the key {name:?} occurs twice"), format!("duplicated mapping key '{name}'"))
     }
 
     fn kind(&self) -> &'static str {

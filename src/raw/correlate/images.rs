@@ -110,7 +110,7 @@ impl Images {
         if self.given.is_empty() {
             let id = if wanted.is_empty() { "none".to_string() } else { wanted };
             return unable(format!("Missing build ID: {id}"))
-                .with_hint("no folder given has an image with that build id");
+                .with_hint("no given directory has an image with that build id");
         }
         let have = self.given.iter().map(|image| {
             let id = image.build_id().map_or("no build id".to_string(), |id| format!("build id {}", hex(id)));
@@ -122,7 +122,7 @@ impl Images {
             CorrelationKind::Binary => ImagePart::Sections,
         };
         let wanted = if wanted.is_empty() { "without build id".to_string() } else { format!("with build id {wanted}") };
-        unable(format!("an image {wanted} wrote the profile; {have}")).with_hint(Hint::GiveImageAsWell(part))
+        unable(format!("the profile was written by an image {wanted}; {have}")).with_hint(Hint::GiveImageAsWell(part))
     }
 }
 
@@ -173,7 +173,7 @@ const BITMAPS: SectionName = SectionName("__llvm_prf_bits", ".lprfb");
 const DATA: SectionName = SectionName("__llvm_covdata", ".lcovd");
 const NAMES: SectionName = SectionName("__llvm_covnames", ".lcovn");
 
-/// What LLVM did not find in an image that has nothing to tell.
+/// LLVM's error for an image without profile data.
 const NO_METADATA: ErrorKind = ErrorKind::NotInBinary { what: "any profile data metadata" };
 
 impl Image {
@@ -194,8 +194,8 @@ impl Image {
         let missing = |name: &SectionName| {
             let name = if is_coff { name.1 } else { name.0 };
             unable(format!("could not find section ({name})")).with_hint(
-                "give the program or library that ran, built with profiling, before it was stripped; \
-                 or the debug file beside it",
+                "pass the program or library that wrote the profile, before it was stripped, \
+                 or its debug file",
             )
         };
         let addresses =
@@ -314,7 +314,7 @@ impl Image {
         for record in whole.map(|bytes| layout.read(bytes)) {
             let inside = self.counters.contains(&record.counter_ptr);
             let offset = record.counter_ptr.wrapping_sub(self.counters.start);
-            // Functions that the linker dropped have address 0; LLVM warns of them, which says nothing.
+            // Functions that the linker dropped have address 0. LLVM's warning about them is not useful.
             if !inside || !seen.insert(offset) {
                 continue;
             }

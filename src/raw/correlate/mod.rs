@@ -68,7 +68,6 @@ pub trait Correlator: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Unable to correlate, with the image's path, when the image does not fit
-    /// the profile or does not tell.
+    /// Unable to correlate, with the image's path, if the image does not match the profile or lacks the data.
     fn correlate(&self, header: &Header, binary_ids: &[BinaryId]) -> Result<Arc<ImageRecords>>;
 }

@@ -4,7 +4,7 @@ use super::dump;
 use crate::compat::Compat;
 use std::path::Path;
 
-/// What a reader says of a file in `testdata/bad`.
+/// The errors of a file in `testdata/bad`.
 struct Bad {
     file: &'static str,
     /// Part of our message; `""` for a file that is accepted.
@@ -18,16 +18,15 @@ const fn bad(file: &'static str, ours: &'static str, llvm: &'static str) -> Bad 
 }
 
 const CORRUPT: &str = "invalid instrumentation profile data (file header is corrupt)";
-/// What LLVM 22 says of every file of raw version 11.
+/// The error of LLVM 22 for every file of raw version 11.
 const VERSION_11: &str = "raw profile version mismatch: Profile uses raw profile format version = 11; expected version = \
                           10\nPLEASE update this tool to version in the raw profile, or regenerate raw profile with \
                           expected version.";
 const UNCOMPRESS: &str = "failed to uncompress data (zlib)";
 const BEYOND: &str = "malformed instrumentation profile data: value profile address is greater than total size";
 
-/// LLVM's texts are those of llvm-profdata 22, except where it crashes:
-/// `endless-length-of-names`, `huge-value-sites`, and `names-beyond-section`,
-/// where it reads beyond its buffer and accepts the file by luck.
+/// LLVM's messages are those of llvm-profdata 22, except for files that crash it: `endless-length-of-names`,
+/// `huge-value-sites`, and `names-beyond-section`, for which it reads beyond its buffer.
 const FILES: [Bad; 49] = [
     bad("bad-zlib", "section names, byte 0x38a: cannot decompress", UNCOMPRESS),
     bad(
@@ -64,7 +63,7 @@ const FILES: [Bad; 49] = [
         "malformed instrumentation profile data: symbol name is empty",
     ),
     bad("huge-bitmap", "bitmap take 18446744073709551615 bytes, 240 are left", UNCOMPRESS),
-    bad("huge-inflated-names", "53 compressed bytes cannot hold the promised 268435455", UNCOMPRESS),
+    bad("huge-inflated-names", "53 compressed bytes cannot contain the declared 268435455 bytes", UNCOMPRESS),
     bad("huge-length", "names take 4611686018427387904 bytes, 240 are left", CORRUPT),
     bad(
         "huge-num-counters",
@@ -118,7 +117,7 @@ const FILES: [Bad; 49] = [
     ),
     bad(
         "rubbish-behind",
-        "malformed: 7 bytes of rubbish follow the last profile",
+        "malformed: 7 unexpected bytes follow the last profile",
         "malformed instrumentation profile data: not enough space for another header",
     ),
     bad(
@@ -129,7 +128,7 @@ const FILES: [Bad; 49] = [
     ),
     bad(
         "too-many-value-kinds",
-        "NumValueKinds is 9, the version knows 3",
+        "NumValueKinds is 9, expected at most 3",
         "malformed instrumentation profile data: number of value profile kinds is invalid",
     ),
     bad("truncated", "data take 576 bytes, 412 are left in the file", CORRUPT),
@@ -162,18 +161,18 @@ const FILES: [Bad; 49] = [
     ),
     bad(
         "unknown-value-kind",
-        "value kind 7 is not known to the version",
+        "value kind 7 does not exist in this version",
         "malformed instrumentation profile data: value kind is invalid",
     ),
     bad(
         "unsupported-version",
-        "raw v99, section header, byte 0x8: version 99 is not supported: known are versions 1 to 5 and 7 to 11",
+        "raw v99, section header, byte 0x8: version 99 is not supported: supported versions are 1 to 5 and 7 to 11",
         "raw profile version mismatch: Profile uses raw profile format version = 99; expected version = 10\nPLEASE \
          update this tool to version in the raw profile, or regenerate raw profile with expected version.",
     ),
     bad(
         "version-6",
-        "version 6 existed for some weeks of 2021 between LLVM 12 and 13 and its header is not known",
+        "version 6 existed only in development, between LLVM 12 and 13",
         "raw profile version mismatch: Profile uses raw profile format version = 6; expected version = 10\nPLEASE \
          update this tool to version in the raw profile, or regenerate raw profile with expected version.",
     ),

@@ -1,4 +1,4 @@
-//! In the place of llvm-profdata 22: its rules for its own version, ours for others.
+//! llvm-profdata mode: the rules of llvm-profdata 22 for its own version, ours for others.
 
 use super::dump;
 use crate::compat::Compat;
@@ -31,7 +31,7 @@ fn each_version_is_read_by_its_rules() {
         versions[version as usize] += 1;
         let rules = if version == 10 { Compat::Llvm22 } else { Compat::Profbridge };
         for len in [file.len(), file.len() - 1, file.len() / 2, 150, 80, 16, 12] {
-            // A header that is cut before its version says nothing of it.
+            // A header that is truncated before its version has no version.
             let rules = if len < 16 { Compat::Llvm22 } else { rules };
             let part = &file[..len.min(file.len())];
             assert_eq!(

@@ -71,7 +71,7 @@ fn value_kinds_above_the_versions_last_are_malformed() {
         let encoding = Encoding { version, ..V10 };
         assert!(dump(&File::new(encoding).bytes, Compat::Profbridge).is_ok());
         let error = File::new(encoding).set_word(Word::ValueKindLast, last + 1).fault();
-        let expected = format!("ValueKindLast is {}, version {version} knows kinds up to {last}", last + 1);
+        let expected = format!("ValueKindLast is {}, version {version} has kinds up to {last}", last + 1);
         assert!(error.to_string().contains(&expected), "{error}");
     }
     let file = File::new(V10).set_word(Word::ValueKindLast, 9);
@@ -100,14 +100,14 @@ fn faults_inside_a_value_blob_are_malformed() {
         ("value data has 2 sites of kind 0, the record 1", File::new(V10).put(start + 12, &[2])),
         ("value data has 1 sites of kind 2, the record 0", File::new(V10).put(second_kind, &[2])),
         ("value kinds do not ascend", File::new(V10).put(second_kind, &[0])),
-        ("a list of values leaves the value data of its function", File::new(V10).put(second_kind + 8, &[2])),
-        ("16 bytes are left over behind the last value", File::new(V10).put(second_kind + 8, &[0])),
+        ("a list of values exceeds the value data of its function", File::new(V10).put(second_kind + 8, &[2])),
+        ("16 bytes are left after the last value", File::new(V10).put(second_kind + 8, &[0])),
     ];
     for (expected, file) in cases {
         let error = file.fault();
         assert!(matches!(error.kind(), ErrorKind::Malformed { .. }), "{error}");
         assert!(error.to_string().contains(expected), "{expected}: {error}");
-        assert_eq!(error.hint(), Some(&"the record is that of function f".into()));
+        assert_eq!(error.hint(), Some(&"the record belongs to function f".into()));
     }
     let short = File::new(V10).put(start, &[0, 0, 0, 0]).fault();
     assert!(short.to_string().contains("TotalSize of value data is 0, expected at least 8"), "{short}");
@@ -202,7 +202,7 @@ fn coff_differences_that_cross_zero_are_cut_to_32_bits() {
     profile.functions.push_record(f, &FunctionRecord::new(1, vec![4, 5]));
     let file = File::of(&profile, Encoding { version: 8, ..V10 });
     let pointer = file.data_start() + 16;
-    // The counters lie 8 bytes behind the record, the section begins 8 before it.
+    // The counters are 8 bytes after the record, the section begins 8 bytes before it.
     let mut bytes = file.bytes.clone();
     let section =
         RawReader::new(&bytes, RawOptions::default()).unwrap().profile().section_range(super::super::Section::Counters);
@@ -336,7 +336,7 @@ fn a_profile_without_records_needs_its_image() {
     assert!(matches!(error.kind(), ErrorKind::MissingCorrelation), "{error}");
     let image = Hint::GiveImage { part: ImagePart::Sections, build_id: Some("abab".to_string()) };
     assert_eq!(error.hint(), Some(&image));
-    assert_eq!(image.to_string(), "give the unstripped image with build id abab");
+    assert_eq!(image.to_string(), "pass the unstripped image with build id abab");
     assert_eq!(dump(&counters_only().bytes, Compat::Llvm22).unwrap(), "", "LLVM takes it for an empty profile");
 
     let image = OneFunction;
@@ -397,5 +397,5 @@ fn names_can_be_shared_between_files_of_one_image() {
     profile.functions.push_record(g, &FunctionRecord::new(1, vec![4]));
     let other = File::of(&profile, V10);
     let third = RawReader::new(&other.bytes, options).unwrap();
-    assert!(!Arc::ptr_eq(first.names(), third.names()), "other names are read anew");
+    assert!(!Arc::ptr_eq(first.names(), third.names()), "other names are read again");
 }

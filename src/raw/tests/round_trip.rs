@@ -1,4 +1,4 @@
-//! What the writer writes, the reader reads: every version, width and byte order.
+//! Round trips: every version, width and byte order.
 
 use super::super::layout::{NEWEST_VERSION, OLDEST_VERSION, is_known_version};
 use super::super::{NameChunks, RawOptions, RawReader, WriteOptions, losses, write};
@@ -41,7 +41,7 @@ fn read(file: &[u8]) -> (Profile, Vec<Warning>) {
 /// Name, hash, counters, bitmap, and the sites of each kind.
 type Comparable = (Vec<u8>, u64, Vec<u64>, Vec<u8>, [Vec<Vec<ValueCount>>; ValueKind::COUNT]);
 
-/// All records as values that can be compared; an empty kind is no kind.
+/// Converts all records to values that can be compared; an empty kind counts as missing.
 fn records(profile: &Profile) -> Vec<Comparable> {
     let of_record = |name: &[u8], record: RecordView<'_>| {
         let sites = ValueKind::ALL.map(|kind| record.sites(kind).iter().map(<[_]>::to_vec).collect::<Vec<_>>());
@@ -324,8 +324,8 @@ proptest! {
     }
 }
 
-/// Files of one program share the first names of a run, whoever reads them;
-/// another program has its own, read with the chunks that were kept.
+/// Files of one program share the first names of a run between all readers. Another program has its own names, which
+/// are read with the stored chunks.
 #[test]
 fn the_first_names_of_a_run_are_shared_and_others_are_not_mistaken_for_them() {
     let written = |functions: &[&str], version| {
@@ -351,7 +351,7 @@ fn the_first_names_of_a_run_are_shared_and_others_are_not_mistaken_for_them() {
         assert_eq!(different.symbols().name(name_ref(b"h")), Some(&b"h"[..]));
         assert_eq!(different.symbols().name(name_ref(b"g")), None);
     }
-    // A fault is that of the file that has it; what comes after is sound.
+    // A fault affects only its own file.
     let known = Arc::new(NameChunks::default());
     let mut damaged = one.clone();
     let at = damaged.len() - 8;

@@ -57,7 +57,7 @@ pub(super) fn read_class_files(data: &[u8]) -> Result<ClassFile> {
     let (methods, code) = read_members(&mut cursor, &constants)?;
     let name = match constants.get(usize::from(this)) {
         Some(Constant::Class(name)) => text(&constants, *name, &cursor)?,
-        _ => return Err(cursor.place(Error::malformed(format!("this_class is constant {this}, which is no class")))),
+        _ => return Err(cursor.place(Error::malformed(format!("this_class is constant {this}, which is not a class")))),
     };
     Ok(ClassFile { name, methods, code })
 }
@@ -130,7 +130,7 @@ fn read_code(attribute: &[u8]) -> Result<&[u8]> {
 fn text(constants: &[Constant<'_>], index: u16, cursor: &Cursor<'_>) -> Result<String> {
     match constants.get(usize::from(index)) {
         Some(Constant::Utf8(bytes)) => Ok(decode_modified_utf8(bytes)),
-        _ => Err(cursor.place(Error::malformed(format!("constant {index} is no text")))),
+        _ => Err(cursor.place(Error::malformed(format!("constant {index} is not a string")))),
     }
 }
 
@@ -306,7 +306,7 @@ impl Entry<'_> {
         let failed = |detail: String| Err(Error::new(ErrorKind::UncompressFailed { detail }));
         match status {
             Ok(Status::StreamEnd) if bytes.len() as u64 == self.len => Ok(bytes),
-            Ok(_) => failed(format!("inflates to another size than the promised {} bytes", self.len)),
+            Ok(_) => failed(format!("does not inflate to the declared {} bytes", self.len)),
             Err(error) => failed(error.to_string()),
         }
     }

@@ -45,7 +45,7 @@ pub fn read_methods(data: &[u8], limits: &Limits, each: &mut dyn FnMut(ClassMeth
         return read_class(data, each);
     }
     if !class_files::is_archive(data) {
-        let hint = "give class files, jars, folders of them, iprof files or recordings";
+        let hint = "pass class files, jars, directories of them, iprof files or recordings";
         return Err(Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint));
     }
     for entry in class_files::read_entries(data)? {

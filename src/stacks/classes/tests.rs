@@ -110,7 +110,7 @@ fn jars_and_jmods_are_read_and_damage_is_named() {
     assert!(error.hint().unwrap().to_string().contains("jars"));
 }
 
-/// What a real compiler and its archiver wrote (`testdata/java/make.sh classes`).
+/// Files of a real compiler and archiver (`testdata/java/make.sh classes`).
 /// Methods are counted with their overloads together: the jar has 21, two of one name.
 #[test]
 fn real_classes_and_jars_name_the_same_methods() {

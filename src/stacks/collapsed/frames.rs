@@ -105,8 +105,8 @@ fn parse_dotted(text: &str) -> Option<Named> {
     Some(Named::Java { class: java::binary_name(class), name: name.to_string(), types })
 }
 
-/// Takes a descriptor off the end, `|` or `:` standing for `;`. What has
-/// parentheses and is no descriptor is no Java method: `None`.
+/// Splits a descriptor off the end, with `|` or `:` instead of `;`. Text with parentheses that are not a descriptor is
+/// not a Java method: `None`.
 fn split_descriptor(text: &str) -> Option<(&str, Option<Vec<String>>)> {
     let Some(open) = text.find('(') else { return Some((text, None)) };
     let (method, descriptor) = text.split_at(open);

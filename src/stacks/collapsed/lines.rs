@@ -114,8 +114,8 @@ pub(crate) fn is_folded(data: &[u8]) -> bool {
     })
 }
 
-/// How many of the first lines are stacks, and how many of these end in a class
-/// as in profiles of allocations and locks.
+/// Returns the number of stacks among the first lines, and the number of these that end in a class, as in profiles of
+/// allocations and locks.
 pub(crate) fn class_leaves(data: &[u8]) -> (u64, u64) {
     let (mut all, mut classes) = (0u64, 0u64);
     for line in stack_lines(data).take(SAMPLE_LINES) {

@@ -57,18 +57,17 @@ pub struct TextOptions {
     /// Folded text whose folder left the `;` inside `Lapp/Main;::loop`: glue
     /// what it cut apart. Default: `false`, such lines are refused.
     pub perf_raw: bool,
-    /// Take values that are no samples, as in profiles of allocations and
-    /// locks. Default: `false`, such profiles are refused.
+    /// Whether to accept values that are not samples, as in profiles of allocations and locks. Default: `false`, such
+    /// profiles are rejected.
     pub accept_weights: bool,
 }
 
 /// Lines that are looked at where none has the mark of a stack.
 const FEW_LINES: usize = 16;
 
-/// What speaks for stacks in text: the first two lines end in a blank and a
-/// number, and hold frames with `;` between them. Stacks of one frame have none: then
-/// all of the first lines have to end so. Where other lines are among the first, half of
-/// the first must be stacks. So does a sample of `perf script`.
+/// Detects stacks in text. Either the first two lines end in a blank and a number, and have frames separated by `;`;
+/// or, because stacks of one frame have no `;`, all of the first lines end like that. If other lines are among the
+/// first, half of the first lines must be stacks. A sample of `perf script` is also detected.
 pub fn text_evidence(head: &Head<'_>) -> Option<Confidence> {
     if script::is_script(head.bytes()) {
         return Some(Confidence::Certain);
@@ -121,7 +120,7 @@ pub fn read_stacks(
     reader.read(data, unit).map_err(|error| error.in_format(format))?;
     let mut warnings = reader.warnings();
     if unit == Unit::Millionths {
-        warnings.push(Warning::new("some counts have fractions, so all counts of the text are in millionths"));
+        warnings.push(Warning::new("some counts have fractions, so all counts are in millionths"));
     }
     table.observed.add_source(format);
     table.observed.parts += 1;
@@ -142,7 +141,7 @@ fn read_script(data: &[u8], options: &TextOptions, limits: &Limits, table: &mut 
     let mut warnings = reader.warnings();
     if events.len() > 1 {
         let events: Vec<String> = events.into_iter().collect();
-        let message = format!("samples of several events are added up: {}", events.join(", "));
+        let message = format!("samples of several events were added: {}", events.join(", "));
         warnings.push(Warning::new(message));
     }
     table.observed.add_source(SCRIPT);
@@ -152,7 +151,7 @@ fn read_script(data: &[u8], options: &TextOptions, limits: &Limits, table: &mut 
 }
 
 /// The warning for a text with shortened class names.
-pub const SIMPLE_NAMES: &str = "class names have no packages; what is made of them matches no program";
+pub const SIMPLE_NAMES: &str = "class names have no packages, so a converted profile matches no program";
 
 struct TextReader<'a> {
     folded: bool,
@@ -201,7 +200,7 @@ impl<'a> TextReader<'a> {
             }
         }
         if let Some(line) = first_skipped.filter(|_| stacks == 0) {
-            let detail = "no line is a stack: frames separated by semicolons, a space, the number of hits";
+            let detail = "no line is a stack; expected frames separated by semicolons, a space, and a count";
             return Err(Error::malformed(detail).at(format!("line {}", line.number), line.offset));
         }
         Ok(())
@@ -216,9 +215,8 @@ impl<'a> TextReader<'a> {
         if classes * 2 <= all {
             return Ok(());
         }
-        let detail = format!(
-            "{classes} of {all} stacks end in a class: a profile of allocations or locks, which measures no time"
-        );
+        let detail =
+            format!("{classes} of {all} stacks end in a class, so the profile is of allocations or locks, not of time");
         Err(Error::usage(detail).with_hint(Hint::RecordTime))
     }
 
@@ -305,7 +303,7 @@ impl<'a> TextReader<'a> {
         for part in stack.split(';') {
             if part.starts_with("::") || self.continues_descriptor(&frames) {
                 if !self.options.perf_raw {
-                    let detail = "frames are cut apart at the `;` inside `L…;::` names";
+                    let detail = "frames are split at the `;` inside `L…;::` names";
                     return Err(Error::usage(detail).with_hint(Hint::ReadPerfScript));
                 }
                 if let Some(last) = frames.last_mut() {
@@ -402,7 +400,7 @@ impl<'a> TextReader<'a> {
         }
         if self.fixed > 0 {
             warnings.push(Warning::new(format!(
-                "{} with names that were mended, not being UTF-8",
+                "{} with names that were changed, because they are not UTF-8",
                 number_of(self.fixed, "line")
             )));
         }

@@ -1,10 +1,8 @@
-//! The stacks of a text as a tree without what lies in its thin branches.
+//! The stacks of a text as a tree without its thin branches.
 //!
-//! A picture shows nothing that is narrower than a part of a pixel, and most of
-//! a long text is. So lines are divided by their first frame, each part by its
-//! second, and so on, until a part is too small to be seen: most frames are
-//! never looked at, and memory holds the text, a few words for each line, and
-//! what is drawn.
+//! A flame graph does not show boxes narrower than a fraction of a pixel, which most stacks of a long text are. So
+//! lines are grouped by their first frame, each group by its second frame, and so on, until a group is too small to be
+//! visible. Most frames are never read, and memory contains only the text, a few words per line, and the visible boxes.
 
 use crate::call_chains::{FrameKind, FunctionId, MAX_HITS, StackTable};
 use crate::java;
@@ -42,12 +40,11 @@ pub struct OutlineNode {
     pub hits: u128,
 }
 
-/// The outline of a text; `least` says, for the sum of all hits, how many hits a
-/// function needs for what it calls to be part of it.
+/// Returns the outline of a text. `least` returns, for the total of all hits, the number of hits that a function needs
+/// for its callees to be included.
 ///
-/// `None` for a text that needs the careful reader: perf's form, weights instead
-/// of hits, fractions, names that are not UTF-8, lines that are no stack, and whatever is
-/// beyond a limit.
+/// `None` for a text that needs the full reader: perf's form, weights instead of hits, fractions, names that are not
+/// UTF-8, lines that are not stacks, or values beyond a limit.
 pub fn outline(
     data: &[u8],
     options: &TextOptions,
@@ -138,8 +135,8 @@ impl<'t> Tree<'t> {
         }
     }
 
-    /// Sorts lines by their next frame, and says which stand together then, the
-    /// last name first. The first of them is line `from` of all.
+    /// Sorts lines by their next frame and returns the groups, the last name first. `from` is the index of the first
+    /// line.
     fn divide(&mut self, lines: &mut [Line], from: usize, depth: u32) -> Vec<Part> {
         let bytes = self.text.as_bytes();
         let mut before: (&str, u32) = ("", 0);
@@ -210,7 +207,7 @@ fn frame_len(rest: &[u8]) -> usize {
     if rest[..read].ends_with(b";") { read - 1 } else { read }
 }
 
-/// Numbers of names, by the text of frames. Different texts may have one name.
+/// Numbers of names, by the text of frames. Different strings can have the same name.
 #[derive(Default)]
 struct Resolver<'t> {
     table: StackTable,

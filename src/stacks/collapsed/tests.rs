@@ -119,7 +119,7 @@ fn counts_with_fractions_are_read_in_millionths_and_written_back() {
     assert!(text_evidence(&Head::new(text.as_bytes())).is_some());
     let (table, warnings) = read(text);
     assert_eq!((table.unit(), table.total_hits()), (Some(Unit::Millionths), 6_750_001));
-    assert_eq!(warnings[0].message, "some counts have fractions, so all counts of the text are in millionths");
+    assert_eq!(warnings[0].message, "some counts have fractions, so all counts are in millionths");
     let (written, _) = write_collapsed(&table, &CollapsedOptions::default());
     assert_eq!(written, "a;b 2\na;c 1.5\na;d 0.000001\na;e 3\na;f 0.25\n");
     assert!(outline(text.as_bytes(), &TextOptions::default(), &Limits::default(), |_| 1).is_none());

@@ -87,12 +87,11 @@ impl<'data> Chunk<'data> {
             let kind = ErrorKind::UnsupportedVersion {
                 found: version.0.into(),
                 detail: format!(
-                    "{}.{} is no version of the format since JDK 9, which are 2.0 and 2.1",
+                    "version {}.{} is not supported; JDK 9 and later write 2.0 and 2.1",
                     version.0, version.1
                 ),
             };
-            let hint =
-                "recordings of JDK 7 and 8 before 8u262 have another format; convert them with JDK Mission Control";
+            let hint = "convert recordings of JDK 7, and of JDK 8 before 8u262, with JDK Mission Control";
             return Err(Error::new(kind).at("chunk header", base + 4).with_hint(hint));
         }
         let size = header.u64("chunk size")?;
@@ -290,8 +289,7 @@ impl<'data> Reader<'data> {
         Ok(value)
     }
 
-    /// A number of things that take at least one byte each, of which there can
-    /// be no more than bytes left.
+    /// Reads the number of items that take at least one byte each, so there cannot be more than bytes left.
     pub(super) fn count(&mut self, field: &'static str) -> Result<u32> {
         let at = self.position();
         let count = self.int(field)?;
@@ -325,7 +323,8 @@ impl<'data> Reader<'data> {
                 Text::Latin1(self.cursor.take(field, len.into())?)
             }
             other => {
-                let error = Error::malformed(format!("{field} has the unknown text encoding {other}, expected 0 to 5"));
+                let error =
+                    Error::malformed(format!("{field} has the unknown string encoding {other}, expected 0 to 5"));
                 return Err(self.place(error));
             }
         })
@@ -375,6 +374,6 @@ mod tests {
             texts,
             [Text::Null, Text::Empty, Text::Pooled(9), Text::Utf8(b"hi"), Text::Latin1(&[0xe9]), Text::Chars(113, 2)]
         );
-        assert!(reader.text("t").unwrap_err().to_string().contains("unknown text encoding 6"));
+        assert!(reader.text("t").unwrap_err().to_string().contains("unknown string encoding 6"));
     }
 }

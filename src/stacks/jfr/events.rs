@@ -1,5 +1,5 @@
-//! The events of a chunk: samples, and the events that were asked for, are added
-//! up by what they refer to, all others are passed over unread.
+//! The events of a chunk. Samples and requested events are added by stack, thread and type; all others are skipped
+//! unread.
 
 use crate::call_chains::{Certainty, MAX_HITS, SampleSource, Unit, Weight};
 use crate::error::{Error, Result};
@@ -282,7 +282,7 @@ impl Pools {
             let before = offset.checked_add_signed(distance as i64).filter(|before| *before < offset);
             offset = before.ok_or_else(|| {
                 let detail = format!(
-                    "the constant pool before this one is {} bytes away, expected a negative distance",
+                    "the distance to the previous constant pool is {}, expected a negative number",
                     distance as i64
                 );
                 Error::malformed(detail).at("constant pools", chunk.base.saturating_add(offset))
@@ -299,7 +299,7 @@ impl Pools {
         }
         reader.long("start of constant pools")?;
         reader.long("duration of constant pools")?;
-        let distance = reader.long("distance to the constant pools before")?;
+        let distance = reader.long("distance to the previous constant pools")?;
         reader.byte("type of constant pools")?;
         for _ in 0..reader.count("number of constant pools")? {
             let class_id = reader.long("type of constants")?;
@@ -331,12 +331,12 @@ impl Pools {
 
 // Options of recordings: event types, weight, time.
 
-/// What is read of a recording in addition to its samples.
+/// The events to read from a recording in addition to its samples.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct RecordingOptions {
-    /// Events that are no samples of time, such as allocations, to be read as
-    /// well. All others are only counted. Default: none.
+    /// Event types that are not samples of time, such as allocations, to read as well. Others are only counted.
+    /// Default: none.
     pub events: Vec<SampleSource>,
     /// By what events are counted. Default: nanoseconds or bytes.
     pub weight: Weight,
@@ -363,8 +363,8 @@ impl RecordingOptions {
             return Ok(());
         }
         let what = if self.weight == Weight::Bytes { "bytes" } else { "time" };
-        Err(Error::usage(format!("events of the sort {} have no {what}", cannot.join(", ")))
-            .with_hint("allocations have bytes, locks and waiting have time, reads and writes have both"))
+        Err(Error::usage(format!("events of type {} have no {what}", cannot.join(", ")))
+            .with_hint("use bytes for allocations, time for locks and waits, and either for reads and writes"))
     }
 }
 
@@ -396,8 +396,9 @@ impl FromStr for TimeBound {
     fn from_str(text: &str) -> Result<Self> {
         let found = if text.contains('T') { parse_date(text).map(Self::At) } else { parse_span(text).map(Self::After) };
         found.ok_or_else(|| {
-            Error::usage(format!("{text} is no time"))
-                .with_hint("write 90s, 1.5m, 250ms or 2h after the beginning, or a date such as 2026-11-22T04:38:00Z")
+            Error::usage(format!("{text} is not a time")).with_hint(
+                "write a time since the start such as 90s, 1.5m, 250ms or 2h, or a date such as 2026-11-22T04:38:00Z",
+            )
         })
     }
 }
@@ -416,8 +417,7 @@ fn parse_span(text: &str) -> Option<u64> {
     nanos_of(whole.parse().ok()?, fraction, unit)
 }
 
-/// So many units and a decimal fraction of one, in nanoseconds; no sign, and no
-/// more than nine digits of fraction.
+/// Returns a number of units and a decimal fraction in nanoseconds. No sign, and at most nine digits in the fraction.
 fn nanos_of(whole: u64, fraction: &str, unit: u64) -> Option<u64> {
     if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -492,7 +492,7 @@ mod tests {
             ..Default::default()
         };
         let error = options(&[SampleSource::Allocation, SampleSource::Lock], Weight::Bytes).check().unwrap_err();
-        assert!(error.to_string().contains("events of the sort lock have no bytes"), "{error}");
+        assert!(error.to_string().contains("events of type lock have no bytes"), "{error}");
         assert!(options(&[SampleSource::Execution], Weight::Time).check().is_err());
         for weight in [Weight::Usual, Weight::Count, Weight::Bytes, Weight::Time] {
             options(&[SampleSource::FileRead], weight).check().unwrap();

@@ -1,7 +1,7 @@
-//! The metadata event: which types there are, and the order of their fields.
+//! The metadata event: the types, and the order of their fields.
 //!
-//! After the event's own fields come a list of texts and a tree of elements
-//! whose names, attributes and values are numbers in that list:
+//! After the event's own fields come a list of strings and a tree of elements. The names, attributes and values of
+//! elements are indexes into the list:
 //!
 //! ```text
 //! root
@@ -279,12 +279,12 @@ impl Types {
         self.classes.iter().position(|class| class.name == name)
     }
 
-    /// Prepares passing over values of a class and of its fields; must come
-    /// before [`skip_value`](Self::skip_value) and [`skip_field`](Self::skip_field).
+    /// Prepares skipping values of a class and its fields. Call it before [`skip_value`](Self::skip_value) and
+    /// [`skip_field`](Self::skip_field).
     ///
     /// # Errors
     ///
-    /// Malformed when the class contains itself or a class that is not described.
+    /// Malformed if the class contains itself, or a class without a description.
     pub(super) fn prepare(&mut self, class: ClassIndex) -> Result<()> {
         self.plan(class, MAX_NESTING)?;
         for position in 0..self.classes[class].fields.len() {
@@ -320,7 +320,7 @@ impl Types {
             }
             let Some(field) = field else {
                 let name = &self.classes[class].name;
-                return fault(format!("field {position} of class {name} has a class that is not described"));
+                return fault(format!("the metadata has no class for field {position} of class {name}"));
             };
             self.plan(field, nesting - 1)?;
             if array {
@@ -372,7 +372,7 @@ impl Types {
             (true, true, _) => skip_references(reader)?,
             (false, false, Some(class)) => self.skip_value(class, reader)?,
             (false, true, Some(class)) => self.skip_list(class, reader)?,
-            (false, _, None) => return Err(reader.place(Error::malformed("a field has a class that is not described"))),
+            (false, _, None) => return Err(reader.place(Error::malformed("the metadata has no class for a field"))),
         }
         Ok(())
     }
@@ -419,7 +419,7 @@ struct FoundField {
 }
 
 fn read_strings(reader: &mut Reader<'_>, chunk: &Chunk<'_>) -> Result<Vec<String>> {
-    let count = reader.count("number of metadata texts")?;
+    let count = reader.count("number of metadata strings")?;
     let mut strings = Vec::new();
     for _ in 0..count {
         let text = reader.text("metadata text")?;
@@ -491,10 +491,13 @@ struct Element<'s> {
 impl<'s> Element<'s> {
     fn read(reader: &mut Reader<'_>, strings: &'s [String]) -> Result<Self> {
         let text = |reader: &mut Reader<'_>| -> Result<&'s str> {
-            let at = reader.int("number of a metadata text")?;
+            let at = reader.int("index of a metadata string")?;
             let text = usize::try_from(at).ok().and_then(|at| strings.get(at));
             text.map(String::as_str).ok_or_else(|| {
-                reader.place(Error::malformed(format!("metadata text {at} is asked for, there are {}", strings.len())))
+                reader.place(Error::malformed(format!(
+                    "metadata string {at} does not exist, there are {}",
+                    strings.len()
+                )))
             })
         };
         let name = text(reader)?;

@@ -13,13 +13,11 @@
 //! | 2.0 | JDK 9 to 13, OpenJDK 8 from update 262, async-profiler |
 //! | 2.1 | JDK 14 and later, GraalVM Native Image |
 //!
-//! Only events that are samples are decoded (`jdk.ExecutionSample`,
-//! `jdk.NativeMethodSample`, `jdk.CPUTimeSample`, `profiler.WallClockSample`),
-//! and those of [`RecordingOptions::events`]: allocations, locks, waiting, reads
-//! and writes, of which nothing but stack, thread, time and weight is read. A
-//! recording may hold environment variables, system properties and process
-//! lists, and none of that is read. Field order and type numbers come from the
-//! metadata. A number in one chunk says nothing about another chunk.
+//! Only samples are decoded (`jdk.ExecutionSample`, `jdk.NativeMethodSample`, `jdk.CPUTimeSample`,
+//! `profiler.WallClockSample`), and the event types of [`RecordingOptions::events`]: allocations, locks, waits, reads
+//! and writes, of which only stack, thread, time and weight are read. A recording may contain environment variables,
+//! system properties and process lists; none of these are read. The metadata determines the field order and the type
+//! numbers. Numbers are valid only within one chunk.
 
 mod chunk;
 mod events;
@@ -152,15 +150,14 @@ impl<'a> Reading<'a> {
         let chunk = match Chunk::read(data, self.base)? {
             Next::Chunk(chunk) => chunk,
             Next::Cut(error) if self.base == 0 => {
-                return Err(error.with_hint(
-                    "the recording was not finished; let the program end normally, or dump the recording with jcmd JFR.dump",
-                ));
+                return Err(error.with_hint("let the program end normally, or write the recording with jcmd JFR.dump"));
             }
             Next::Cut(error) => {
                 self.table.observed.parts_cut += 1;
                 let base = self.base;
-                let message =
-                    format!("the last chunk is incomplete and left out, the {base} bytes before it are used: {error}");
+                let message = format!(
+                    "skipped the last chunk, which is incomplete; the {base} bytes before it are used: {error}"
+                );
                 self.warnings.push(Warning::new(message));
                 return Ok(0);
             }
@@ -178,14 +175,12 @@ impl<'a> Reading<'a> {
 
     fn finish(mut self) -> Vec<Warning> {
         if self.gaps.missing > 0 {
-            let message = format!(
-                "references to constants that the recording does not hold: {}; what they name is left out",
-                self.gaps.missing
-            );
+            let message =
+                format!("dropped references to constants that are missing in the recording: {}", self.gaps.missing);
             self.warnings.push(Warning::new(message));
         }
         if self.gaps.nameless > 0 {
-            let message = format!("methods without a name: {}; they are called [unknown]", self.gaps.nameless);
+            let message = format!("methods without a name: {}; they are shown as [unknown]", self.gaps.nameless);
             self.warnings.push(Warning::new(message));
         }
         self.warnings

@@ -303,7 +303,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
     fn text(&mut self, value: Value, references: u32) -> Result<Option<String>> {
         let Some((class, at)) = self.locate(value) else { return Ok(None) };
         if references == 0 {
-            let detail = format!("a text refers to a text more than {MAX_REFERENCES} times");
+            let detail = format!("string references are nested more than {MAX_REFERENCES} levels deep");
             return Err(self.reader(at).place(Error::malformed(detail)));
         }
         if self.types.classes[class].primitive == Some(Primitive::Text) {

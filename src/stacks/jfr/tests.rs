@@ -221,7 +221,7 @@ fn chunk(compressed: bool, class_name: &str) -> Vec<u8> {
     chunk_with_method(compressed, class_name, "run")
 }
 
-/// The same with another name for `run`.
+/// Like `chunk`, but with another name for `run`.
 fn chunk_with_method(compressed: bool, class_name: &str, method_name: &str) -> Vec<u8> {
     let c = compressed;
     let symbol = |key: u64, text: &str| (key, value(c, |w| w.utf8(text)));
@@ -499,7 +499,7 @@ fn a_chain_of_pools_that_goes_forwards_is_malformed() {
         bytes.extend(part);
     }
     let error = read(&bytes).unwrap_err().to_string();
-    assert!(error.contains("expected a negative distance"), "{error}");
+    assert!(error.contains("expected a negative number"), "{error}");
 }
 
 /// A chunk of one sample event of these classes, and nothing else.
@@ -523,7 +523,7 @@ fn classes_that_contain_themselves_are_refused() {
     let error = read(&chunk_of(direct, &[0; 8])).unwrap_err().to_string();
     assert!(error.contains("nested more than 32 levels"), "{error}");
     let missing: &[ClassRow] = &[(101, "jdk.ExecutionSample", &[("a", 70, false, false)])];
-    assert!(read(&chunk_of(missing, &[0; 8])).unwrap_err().to_string().contains("not described"));
+    assert!(read(&chunk_of(missing, &[0; 8])).unwrap_err().to_string().contains("the metadata has no class for"));
     let twice: &[ClassRow] = &[(101, "jdk.ExecutionSample", &[]), (101, "B", &[])];
     assert!(read(&chunk_of(twice, &[])).unwrap_err().to_string().contains("two classes have the number 101"));
 }
@@ -536,13 +536,13 @@ fn a_list_of_values_without_bytes_costs_nothing() {
     assert_eq!(table.observed.samples_without_stack, 1);
 }
 
-/// An empty name is no name: documents made of it would not be sound.
+/// Empty names are rejected, because documents with them would be invalid.
 #[test]
 fn a_method_without_a_name_is_unknown_and_reported() {
     let (table, warnings) = read(&chunk_with_method(true, "app/Main", "")).unwrap();
     assert!(lines(&table)[0].contains(" app.Main.[unknown](int,long[])@12:33:compiled "), "{:?}", lines(&table));
     let messages: Vec<&str> = warnings.iter().map(|warning| warning.message.as_str()).collect();
-    assert_eq!(messages, ["methods without a name: 1; they are called [unknown]"]);
+    assert_eq!(messages, ["methods without a name: 1; they are shown as [unknown]"]);
 }
 
 #[test]

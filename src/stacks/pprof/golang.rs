@@ -39,38 +39,41 @@ pub fn judge_for_go(profile: &Profile) -> (GoVerdict, Vec<GoFinding>) {
         return (GoVerdict::Ignores, vec![nothing("no samples")]);
     }
     let Some(value) = profile.value_for_go() else {
-        let message =
-            format!("no value is samples/count or cpu/nanoseconds; there are {}", profile.value_names().join(", "));
-        let hint = "take a CPU profile: runtime/pprof.StartCPUProfile, or /debug/pprof/profile of net/http/pprof";
+        let message = format!(
+            "expected a sample type samples/count or cpu/nanoseconds, found {}",
+            profile.value_names().join(", ")
+        );
+        let hint = "record a CPU profile: runtime/pprof.StartCPUProfile, or /debug/pprof/profile of net/http/pprof";
         return (GoVerdict::Refuses, vec![GoFinding { code: "go-value", message, hint }]);
     };
     let weights = weigh(profile, value);
     let mut findings = Vec::new();
     if weights.all == 0 {
-        return (GoVerdict::Ignores, vec![nothing("no sample that weighs anything")]);
+        return (GoVerdict::Ignores, vec![nothing("no samples with a value above 0")]);
     }
     if weights.unnamed > 0 {
         findings.push(GoFinding {
             code: "go-names",
-            message: format!("{} of {} of the weight is in functions without a name", weights.unnamed, weights.all),
-            hint: "symbolize the profile with the binary that it came from: go tool pprof -proto BINARY PROFILE",
+            message: format!("{} of {} sample values are in functions without a name", weights.unnamed, weights.all),
+            hint: "symbolize the profile with its program: go tool pprof -proto BINARY PROFILE",
         });
     }
     if weights.negative > 0 {
         findings.push(GoFinding {
             code: "go-negative",
             message: format!(
-                "{} with less than nothing, as in a difference of profiles",
+                "{} with a negative value, as in a difference of two profiles",
                 number_of(weights.negative, "sample")
             ),
-            hint: "give the compiler a profile, not a difference",
+            hint: "pass a profile to the compiler, not a difference",
         });
     }
     if !weights.seen_start_line {
         findings.push(GoFinding {
             code: "go-start-line",
-            message: "no function says on which line it begins (start_line)".to_string(),
-            hint: "profile a program built with Go 1.20 or later, and merge with a tool that keeps start_line, as profbridge does",
+            message: "no function has a start_line".to_string(),
+            hint: "profile a program built with Go 1.20 or later, and merge with a tool that keeps start_line, such \
+                   as profbridge",
         });
         return (GoVerdict::Refuses, findings);
     }
@@ -78,7 +81,7 @@ pub fn judge_for_go(profile: &Profile) -> (GoVerdict, Vec<GoFinding>) {
         findings.push(GoFinding {
             code: "go-start-line-missing",
             message: format!(
-                "{} of {} without the line on which it begins; its call sites are not found again",
+                "{} of {} without start_line, whose call sites the compiler cannot find",
                 weights.without_start_line,
                 number_of(weights.functions, "function")
             ),
@@ -86,7 +89,7 @@ pub fn judge_for_go(profile: &Profile) -> (GoVerdict, Vec<GoFinding>) {
         });
     }
     if weights.edges == 0 {
-        findings.push(nothing("no stack of a caller and its callee"));
+        findings.push(nothing("no stacks with a caller and a callee"));
         return (GoVerdict::Ignores, findings);
     }
     (GoVerdict::OptionValue, findings)
@@ -95,8 +98,8 @@ pub fn judge_for_go(profile: &Profile) -> (GoVerdict, Vec<GoFinding>) {
 fn nothing(what: &str) -> GoFinding {
     GoFinding {
         code: "go-nothing",
-        message: format!("there is {what}: the compiler accepts the profile and ignores it"),
-        hint: "profile the program under load, for half a minute or more",
+        message: format!("the profile has {what}, so the compiler ignores it"),
+        hint: "profile the program under load for 30 seconds or more",
     }
 }
 

@@ -1,9 +1,8 @@
-//! Profiles added up by whole stack and labels.
+//! Merges of profiles by whole stack and labels.
 //!
-//! What two profiles call the same is made the same: texts by their bytes,
-//! functions by all they say (the line on which they begin included, which Go's
-//! compiler needs), mappings by size and build, locations relative to their
-//! mapping, since programs are loaded at other addresses each time.
+//! Equal items of the profiles are unified: strings by their bytes; functions by all their data, including the start
+//! line, which Go's compiler needs; mappings by size and build; locations by their offset in the mapping, because
+//! programs are loaded at different addresses.
 
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
@@ -48,16 +47,20 @@ impl MergeReport {
     pub fn warnings(&self) -> Vec<String> {
         let mut words = Vec::new();
         if !self.dropped_types.is_empty() {
-            words.push(format!("not every profile has {}; left out", self.dropped_types.join(", ")));
+            words.push(format!("dropped {}, which some profiles do not have", self.dropped_types.join(", ")));
         }
         if self.periods_differ {
-            words.push("the profiles were sampled at different rates, so numbers of samples do not weigh alike; see the weights of inputs".to_string());
+            words.push(
+                "the profiles have different sampling rates, so their sample counts are not comparable; set \
+                        input weights"
+                    .to_string(),
+            );
         }
         if self.frames_differ {
-            words.push("the profiles leave out different frames; the expressions of the first are kept".to_string());
+            words.push("the profiles drop different frames; the expressions of the first profile are kept".to_string());
         }
         if self.saturated > 0 {
-            words.push(format!("{} stopped at 2^63-1", number_of(self.saturated, "sum")));
+            words.push(format!("{} limited to 2^63-1", number_of(self.saturated, "sum")));
         }
         words
     }
@@ -155,10 +158,13 @@ impl Merger {
         let (kept, columns): (Vec<usize>, Vec<usize>) = common.unzip();
         if kept.is_empty() && !(ours.is_empty() && theirs.is_empty()) {
             let names: Vec<String> = ours.iter().map(|of| self.value_name(*of)).collect();
-            let detail =
-                format!("profiles without a common value: {} and {}", names.join(", "), other.value_names().join(", "));
+            let detail = format!(
+                "the profiles have no sample type in common: {} and {}",
+                names.join(", "),
+                other.value_names().join(", ")
+            );
             return Err(Error::new(ErrorKind::KindConflict { detail })
-                .with_hint("CPU, heap and lock profiles measure different things; merge each sort by itself"));
+                .with_hint("merge CPU, heap and lock profiles separately"));
         }
         let lost = ours.iter().enumerate().filter(|(at, _)| !kept.contains(at)).map(|(_, of)| *of);
         let foreign = theirs.iter().enumerate().filter(|(at, _)| !columns.contains(at)).map(|(_, of)| *of);
@@ -176,8 +182,7 @@ impl Merger {
         format!("{}/{}", text(of.kind), text(of.unit))
     }
 
-    /// What stands beside the samples: the first profile that says something
-    /// is believed; times add up.
+    /// Adds the other data of a profile. Values come from the first profile that has them; durations are added.
     fn add_head(&mut self, other: &Profile, places: &mut Places) {
         let is_first = self.inputs == 0;
         let mut string = |id| self.strings_of(other, id, places);
@@ -401,7 +406,7 @@ pub fn trim_to_bytes(
         return Ok(whole);
     }
     let Some(mut best) = attempt(0)? else {
-        return Err(Error::usage(format!("not even a profile without stacks fits into {}", number_of(bytes, "byte"))));
+        return Err(Error::usage(format!("a profile without stacks is larger than {}", number_of(bytes, "byte"))));
     };
     // `fits` do fit, `too_many` do not.
     let (mut fits, mut too_many) = (0, all);

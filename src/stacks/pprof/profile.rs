@@ -62,8 +62,8 @@ pub struct Location {
     pub mapping: Option<u32>,
     /// Address, 0 where that is not known.
     pub address: u64,
-    /// The functions here: the innermost inlined one first, the one whose code
-    /// it is last. Empty where nobody resolved the address.
+    /// The functions at this location: the innermost inlined function first, its outermost caller last. Empty if the
+    /// address is not symbolized.
     pub lines: Box<[Line]>,
     /// Several functions have this code, of which one is named.
     pub is_folded: bool,
@@ -200,7 +200,7 @@ pub struct Profile {
     pub period: i64,
     /// Free text, line by line.
     pub comments: Vec<StringId>,
-    /// Kind of the value that viewers show unless told otherwise.
+    /// Kind of the value that viewers show by default.
     pub default_sample_type: StringId,
     /// Where the kinds of values are explained.
     pub doc_url: StringId,
@@ -222,8 +222,8 @@ impl Profile {
         self.sample_types.iter().map(|of| self.value_name(*of)).collect()
     }
 
-    /// The value that counts where one is needed: the number of samples, else
-    /// the CPU time, else the one that the file says viewers show, else the last.
+    /// Returns the main value: the number of samples, otherwise the CPU time, otherwise the file's default, otherwise
+    /// the last.
     pub fn main_value(&self) -> Option<usize> {
         let default = || self.sample_types.iter().position(|of| of.kind == self.default_sample_type);
         self.value_for_go().or_else(default).or_else(|| self.sample_types.len().checked_sub(1))
@@ -317,7 +317,7 @@ impl StringInterner {
         if let Some(found) = self.table.find(hash, |id| self.strings.get(*id) == text) {
             return *found;
         }
-        let id = self.strings.push(text).expect("fewer than 2^32 distinct texts fit into memory");
+        let id = self.strings.push(text).expect("fewer than 2^32 distinct strings fit into memory");
         let (strings, state) = (&self.strings, &self.state);
         self.table.insert_unique(hash, id, |id| state.hash_one(strings.get(*id)));
         id

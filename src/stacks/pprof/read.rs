@@ -1,9 +1,8 @@
-//! pprof in.
+//! The reader of pprof.
 //!
-//! The top level is walked several times, and what others refer to is read
-//! first: texts, then mappings and functions, then locations, then samples. So
-//! every reference is checked where it stands, and nothing is kept twice.
-//! Memory grows with the bytes that are there; no number in the file is a size.
+//! The top level is read several times, so that referenced items come first: strings, then mappings and functions, then
+//! locations, then samples. So every reference is checked immediately, and no data is stored twice. Memory grows with
+//! the number of bytes in the file, because no number in the file is a size.
 
 use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Endian};
@@ -19,10 +18,9 @@ pub const FORMAT: &str = "pprof profile";
 ///
 /// # Errors
 ///
-/// Truncated and malformed, with the byte offset: fields that end behind their
-/// message, texts and ids that are not there, ids given twice, samples with
-/// another number of values than there are types. Limit exceeded for texts
-/// longer than [`Limits::name_bytes`] and stacks deeper than [`Limits::context_depth`].
+/// Truncated and malformed, with the byte offset: fields that exceed their message, missing strings and ids, duplicate
+/// ids, samples with a wrong number of values. Limit exceeded for strings longer than [`Limits::name_bytes`] and stacks
+/// deeper than [`Limits::context_depth`].
 pub fn read(data: &[u8], limits: &Limits) -> Result<(Profile, Vec<Warning>)> {
     let mut reader = Reader::new(data, limits);
     reader.read().map_err(|error| error.in_format(FORMAT))?;
@@ -46,7 +44,7 @@ impl Ids {
     fn add(&mut self, id: u64) -> Result<()> {
         let what = self.what;
         if id == 0 {
-            return Err(Error::malformed(format!("a {what} has the id 0, which means none")));
+            return Err(Error::malformed(format!("a {what} has the id 0, which is reserved")));
         }
         let position = self.count;
         self.count = position.checked_add(1).ok_or_else(|| Error::malformed(format!("more than 2^32 {what}s")))?;
@@ -70,9 +68,7 @@ impl Ids {
             Some(positions) => positions.get(&id).copied(),
             None => u32::try_from(id).ok().and_then(|id| id.checked_sub(1)).filter(|at| *at < self.count),
         };
-        found.ok_or_else(|| {
-            Error::malformed(format!("{} {id} is not there, the file has {} of them", self.what, self.count))
-        })
+        found.ok_or_else(|| Error::malformed(format!("{} {id} does not exist, there are {}", self.what, self.count)))
     }
 
     /// Like [`find`](Self::find), but 0 means none.
@@ -136,7 +132,7 @@ impl<'a> Reader<'a> {
     fn warnings(&self) -> Vec<Warning> {
         let Some(first) = self.first_unknown else { return Vec::new() };
         let count = self.unknown_fields;
-        vec![Warning::new(format!("{count} fields are not known and left out, the first at byte {first:#x}"))]
+        vec![Warning::new(format!("dropped {count} unknown fields, the first at byte {first:#x}"))]
     }
 
     fn text(&mut self, field: &Field<'a>) -> Result<()> {
@@ -147,25 +143,25 @@ impl<'a> Reader<'a> {
         let length = text.len() as u64;
         if length > self.limits.name_bytes {
             let limit = self.limits.name_bytes;
-            return Err(ErrorKind::LimitExceeded { what: "length of a text", found: length, limit }.into());
+            return Err(ErrorKind::LimitExceeded { what: "length of a string", found: length, limit }.into());
         }
         self.texts += 1;
         if self.texts == 1 {
             // The first text is there already.
             return match length {
                 0 => Ok(()),
-                _ => Err(Error::malformed("the first text is not empty").at("string table", field.offset)),
+                _ => Err(Error::malformed("the first string is not empty").at("string table", field.offset)),
             };
         }
         let pushed = self.profile.strings.push(text);
-        pushed.map(|_| ()).ok_or_else(|| Error::malformed("more than 2^32 texts"))
+        pushed.map(|_| ()).ok_or_else(|| Error::malformed("more than 2^32 strings"))
     }
 
     fn string(&self, id: u64) -> Result<StringId> {
         let known = self.profile.strings.len() as u64;
         match u32::try_from(id) {
             Ok(at) if id < known => Ok(StringId(at)),
-            _ => Err(Error::malformed(format!("text {id} is not there, the file has {known} of them"))),
+            _ => Err(Error::malformed(format!("string {id} does not exist, there are {known}"))),
         }
     }
 
@@ -331,7 +327,7 @@ impl<'a> Reader<'a> {
         }
         let (found, expected) = (scratch.values.len(), self.profile.sample_types.len());
         if found != expected || found == 0 {
-            let detail = format!("a sample has {found} values, the profile has {expected} types of values");
+            let detail = format!("a sample has {found} values, expected {expected}");
             return Err(Error::malformed(detail).at(SECTION, field.offset));
         }
         let (depth, limit) = (scratch.locations.len() as u64, u64::from(self.limits.context_depth));
@@ -378,10 +374,9 @@ impl Scratch {
 
 // Whether bytes are a pprof profile.
 
-/// Whether `data`, perhaps cut, is a protocol buffer that begins as writers of
-/// pprof begin, with the types of values, before which only single numbers stand:
-/// a type is a message of at most two numbers. What follows has a tag of the schema.
-/// A profile without values consists of the first string, which is empty.
+/// Returns true if `data`, which may be truncated, is a protocol buffer that begins like a pprof: with sample types,
+/// before which there are only single numbers. A type is a message of at most two numbers. The next field must have a
+/// tag of the schema. A profile without values consists of the first string, which is empty.
 pub fn is_pprof(data: &[u8]) -> bool {
     if data == [0x32, 0] {
         return true;
@@ -517,7 +512,7 @@ impl<'data> Field<'data> {
             Value::Bytes(_) => "bytes",
             Value::Fixed => "a fixed number",
         };
-        let detail = format!("field {} holds {found}, expected {expected}", self.number);
+        let detail = format!("field {} has {found}, expected {expected}", self.number);
         Error::malformed(detail).at(section, self.offset)
     }
 }

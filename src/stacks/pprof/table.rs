@@ -20,8 +20,8 @@ use regex::Regex;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ValueChoice {
-    /// Kind, or kind and unit: `cpu`, `cpu/nanoseconds`. Default: the sorts of
-    /// samples that this library itself writes, else [`Profile::main_value`].
+    /// Kind, or kind and unit: `cpu`, `cpu/nanoseconds`. Default: the event types that this library itself writes,
+    /// otherwise [`Profile::main_value`].
     pub name: Option<String>,
 }
 
@@ -38,7 +38,8 @@ impl ValueChoice {
             let is_wanted =
                 |name: &String| name == wanted || name.split_once('/').is_some_and(|(kind, _)| kind == wanted);
             let at = names.iter().position(is_wanted).ok_or_else(|| {
-                Error::usage(format!("there is no value {wanted}")).with_hint(format!("values: {}", names.join(", ")))
+                Error::usage(format!("the profile has no sample type {wanted}"))
+                    .with_hint(format!("choose one of {}", names.join(", ")))
             })?;
             return Ok(vec![(at, SampleSource::Unknown, unit(&names[at]))]);
         }
@@ -84,13 +85,12 @@ fn unit_name(unit: Unit) -> &'static str {
 /// Marks the `system_name` of a Java method.
 const JAVA: &str = "java:";
 
-/// Adds the stacks of a profile to a table. Frames that its `drop_frames` names
-/// are left out with all they call, as viewers of pprof do.
+/// Adds the stacks of a profile to a table. Frames that match its `drop_frames` are dropped with their callees, as in
+/// pprof viewers.
 ///
 /// # Errors
 ///
-/// Usage for a value that is not there; malformed when `drop_frames` or
-/// `keep_frames` is no regular expression.
+/// Usage for a value that does not exist; malformed if `drop_frames` or `keep_frames` is not a regular expression.
 pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTable) -> Result<Vec<Warning>> {
     let columns = choice.columns(profile)?;
     let mut adder = Adder {
@@ -138,9 +138,9 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
         observed.duration_nanos.saturating_add(u64::try_from(profile.duration_nanos).unwrap_or(0));
     observed.names_mended += fixed;
     let rows = [
-        (negative, "sample", "below zero, as in a difference of profiles: left out"),
-        (fixed, "name", "mended, not being UTF-8"),
-        (labelled, "sample", "with labels, which stacks do not keep"),
+        (negative, "sample", "with a negative value, dropped"),
+        (fixed, "name", "changed, because it is not UTF-8"),
+        (labelled, "sample", "with labels, which were dropped"),
     ];
     Ok(rows
         .into_iter()
@@ -165,7 +165,7 @@ impl DropFrames {
             let whole = Regex::new(&format!("^(?:{text})$"));
             whole
                 .map(Some)
-                .map_err(|_| Error::malformed(format!("{what} is no regular expression: {text}")).in_format(FORMAT))
+                .map_err(|_| Error::malformed(format!("{what} is not a regular expression: {text}")).in_format(FORMAT))
         };
         Ok(Self { drop: regex(profile.drop_frames, "drop_frames")?, keep: regex(profile.keep_frames, "keep_frames")? })
     }
@@ -300,10 +300,14 @@ impl PprofLosses {
     /// In words; nothing for what is zero.
     pub fn words(&self) -> Vec<String> {
         let rows = [
-            (self.truncated, "sample", "with truncated stacks, which a pprof does not say"),
-            (self.certainty, "sample", "known to be exact or guessed, which a pprof does not say"),
-            (self.kinds.into(), "frame", "known to be interpreted, compiled, inlined or native, which is not written"),
-            (self.placeholders.into(), "frame", "with a placeholder for a bytecode index, which is not written"),
+            (self.truncated, "sample", "with truncated stacks, which pprof cannot mark"),
+            (self.certainty, "sample", "marked as exact or guessed, which pprof cannot store"),
+            (
+                self.kinds.into(),
+                "frame",
+                "marked as interpreted, compiled, inlined or native, which pprof cannot store",
+            ),
+            (self.placeholders.into(), "frame", "with a placeholder for a bytecode index, which pprof cannot store"),
         ];
         let found = rows.into_iter().filter(|(count, ..)| *count > 0);
         found.map(|(count, what, words)| format!("{} {words}", number_of(count, what))).collect()

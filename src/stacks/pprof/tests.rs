@@ -138,33 +138,30 @@ fn each_fault_is_named_with_its_place() {
         ([&bytes(&fields())[..], &[0x0b]].concat(), "wire type 3, expected 0, 1, 2 or 5"),
         ([&bytes(&fields())[..], &[0x02, 0]].concat(), "field number 0"),
         ([&bytes(&fields())[..], &[0x09, 1]].concat(), "truncated: fixed 64-bit number needs 8 bytes, 1 left"),
-        ([&bytes(&fields())[..], &[0x08, 1]].concat(), "field 1 holds a number, expected bytes"),
-        ([&bytes(&fields())[..], &[0x4a, 0]].concat(), "field 9 holds bytes, expected a number"),
-        ([&[0x4d, 0, 0, 0, 0], &bytes(&fields())[..]].concat(), "field 9 holds a fixed number, expected a number"),
+        ([&bytes(&fields())[..], &[0x08, 1]].concat(), "field 1 has a number, expected bytes"),
+        ([&bytes(&fields())[..], &[0x4a, 0]].concat(), "field 9 has bytes, expected a number"),
+        ([&[0x4d, 0, 0, 0, 0], &bytes(&fields())[..]].concat(), "field 9 has a fixed number, expected a number"),
         (bytes(&first_text), "section string table, byte 0x"),
-        (
-            with(0, M(vec![(1, N(8))])),
-            "section sample type, byte 0x2: malformed: text 8 is not there, the file has 8 of them",
-        ),
-        (with(3, M(vec![(2, N(1))])), "a mapping has the id 0, which means none"),
+        (with(0, M(vec![(1, N(8))])), "section sample type, byte 0x2: malformed: string 8 does not exist, there are 8"),
+        (with(3, M(vec![(2, N(1))])), "a mapping has the id 0, which is reserved"),
         (with(7, M(vec![(1, N(1))])), "two functions have the id 1"),
         (with(5, M(vec![(1, N(1))])), "two locations have the id 1"),
         (
             with(4, M(vec![(1, N(1)), (2, N(2))])),
-            "section location, byte 0x30: malformed: mapping 2 is not there, the file has 1 of them",
+            "section location, byte 0x30: malformed: mapping 2 does not exist, there are 1",
         ),
         (
             with(4, M(vec![(1, N(1)), (4, M(vec![(1, N(3))]))])),
-            "section line, byte 0x32: malformed: function 3 is not there, the file has 2 of them",
+            "section line, byte 0x32: malformed: function 3 does not exist, there are 2",
         ),
         (
             sample(vec![(1, P(vec![3])), (2, P(vec![1, 1]))]),
-            "section sample, byte 0xe: malformed: location 3 is not there, the file has 2 of them",
+            "section sample, byte 0xe: malformed: location 3 does not exist, there are 2",
         ),
-        (sample(vec![(1, N(u64::MAX)), (2, P(vec![1, 1]))]), "location 18446744073709551615 is not there"),
-        (sample(vec![(2, P(vec![1]))]), "a sample has 1 values, the profile has 2 types of values"),
-        (sample(vec![]), "a sample has 0 values, the profile has 2 types of values"),
-        (sample(vec![(3, M(vec![(1, N(99))]))]), "section label, byte 0x10: malformed: text 99 is not there"),
+        (sample(vec![(1, N(u64::MAX)), (2, P(vec![1, 1]))]), "location 18446744073709551615 does not exist"),
+        (sample(vec![(2, P(vec![1]))]), "a sample has 1 values, expected 2"),
+        (sample(vec![]), "a sample has 0 values, expected 2"),
+        (sample(vec![(3, M(vec![(1, N(99))]))]), "section label, byte 0x10: malformed: string 99 does not exist"),
     ] {
         let error = read(&data, &Limits::default()).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}\nexpected {expected}");
@@ -176,7 +173,7 @@ fn each_fault_is_named_with_its_place() {
 fn a_sample_without_any_type_of_value_is_malformed() {
     let fields: Vec<_> = fields().into_iter().filter(|(field, _)| *field != 1).collect();
     let error = read(&bytes(&fields), &Limits::default()).unwrap_err().to_string();
-    assert!(error.contains("a sample has 2 values, the profile has 0 types of values"), "{error}");
+    assert!(error.contains("a sample has 2 values, expected 0"), "{error}");
 }
 
 #[test]
@@ -184,7 +181,7 @@ fn limits_bound_names_and_depths() {
     let narrow = Limits { name_bytes: 4, ..Limits::default() };
     let shallow = Limits { context_depth: 1, ..Limits::default() };
     for (limits, expected) in
-        [(narrow, "length of a text is 7, the limit is 4"), (shallow, "depth of a stack is 2, the limit is 1")]
+        [(narrow, "length of a string is 7, the limit is 4"), (shallow, "depth of a stack is 2, the limit is 1")]
     {
         let error = read(&bytes(&fields()), &limits).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::LimitExceeded { .. }));
@@ -198,10 +195,7 @@ fn fields_that_are_not_known_are_counted() {
     fields.push((99, N(1)));
     fields[6].1 = M(vec![(1, N(1)), (2, N(3)), (40, T("new"))]);
     let (_, warnings) = read(&bytes(&fields), &Limits::default()).unwrap();
-    assert!(
-        warnings[0].message.starts_with("2 fields are not known and left out, the first at byte 0x"),
-        "{warnings:?}"
-    );
+    assert!(warnings[0].message.starts_with("dropped 2 unknown fields, the first at byte 0x"), "{warnings:?}");
 }
 
 #[test]
@@ -223,7 +217,7 @@ fn sums_stop_instead_of_wrapping() {
     let (sum, report) = merged(&[(&profile, u64::MAX), (&profile, 1)], MergeOptions::default());
     assert_eq!(sum.samples.get(0).values, [i64::MAX, i64::MAX]);
     assert_eq!(report.saturated, 4);
-    assert_eq!(report.warnings(), ["4 sums stopped at 2^63-1"]);
+    assert_eq!(report.warnings(), ["4 sums limited to 2^63-1"]);
 }
 
 #[test]
@@ -278,7 +272,10 @@ fn only_values_that_all_have_are_kept() {
     let mut merger = Merger::new(MergeOptions::default());
     merger.add(&profile(), 1).unwrap();
     let error = merger.add(&heap, 1).unwrap_err();
-    assert_eq!(error.to_string(), "profiles without a common value: samples/count, cpu/nanoseconds and main.go/count");
+    assert_eq!(
+        error.to_string(),
+        "the profiles have no sample type in common: samples/count, cpu/nanoseconds and main.go/count"
+    );
 }
 
 fn with_stacks(values: &[i64]) -> Profile {
@@ -311,7 +308,7 @@ fn a_size_keeps_as_many_stacks_as_fit() {
     assert!(write(&heaviest(&profile, stacks + 1).unwrap()).unwrap().len() > whole / 2);
     assert_eq!(trim_to_bytes(&profile, whole, Ok).unwrap().0.samples.len(), 199);
     let error = trim_to_bytes(&profile, 3, Ok).unwrap_err().to_string();
-    assert_eq!(error, "not even a profile without stacks fits into 3 bytes");
+    assert_eq!(error, "a profile without stacks is larger than 3 bytes");
 }
 
 #[test]
@@ -354,8 +351,8 @@ fn stacks_have_inlined_frames_one_by_one() {
     add_to_table(&profile(), &ValueChoice::named("cpu"), &mut by_time).unwrap();
     assert_eq!(by_time.total_hits(), 30);
     let error = add_to_table(&profile(), &ValueChoice::named("heap"), &mut by_time).unwrap_err();
-    assert_eq!(error.to_string(), "there is no value heap");
-    assert_eq!(error.hint(), Some(&"values: samples/count, cpu/nanoseconds".into()));
+    assert_eq!(error.to_string(), "the profile has no sample type heap");
+    assert_eq!(error.hint(), Some(&"choose one of samples/count, cpu/nanoseconds".into()));
 }
 
 #[test]
@@ -373,7 +370,7 @@ fn dropped_frames_take_their_callees_with_them() {
     profile.drop_frames = strings.push(b"(").unwrap();
     profile.strings = strings;
     let error = add_to_table(&profile, &ValueChoice::default(), &mut StackTable::new()).unwrap_err().to_string();
-    assert_eq!(error, "pprof profile: malformed: drop_frames is no regular expression: (");
+    assert_eq!(error, "pprof profile: malformed: drop_frames is not a regular expression: (");
 }
 
 #[test]
@@ -383,7 +380,7 @@ fn negative_samples_are_dropped() {
     let mut table = StackTable::new();
     let warnings = add_to_table(&profile, &ValueChoice::default(), &mut table).unwrap();
     assert_eq!(table.total_hits(), 3);
-    assert!(warnings[0].message.starts_with("1 sample below zero"), "{warnings:?}");
+    assert!(warnings[0].message.starts_with("1 sample with a negative value"), "{warnings:?}");
     assert!(warnings[1].message.starts_with("1 sample with labels"), "{warnings:?}");
 }
 
@@ -403,7 +400,7 @@ fn java_stacks_survive_the_way_there_and_back() {
     let mut table_of_text = StackTable::new();
     read_stacks(text.as_bytes(), &TextOptions::default(), &Limits::default(), &mut table_of_text).unwrap();
     let (profile, losses) = from_table(&table_of_text);
-    // Text calls what is no Java method native.
+    // In text, functions that are not Java methods are native.
     assert_eq!((losses.kinds, losses.words().len()), (1, 1));
     assert_eq!(profile.text(profile.functions[0].name), "memcpy");
     assert_eq!(profile.text(profile.functions[1].name), "app.Main.loop(int)");

@@ -5,8 +5,8 @@ use crate::bytes::{Endian, Sink};
 use crate::error::Result;
 use crate::stacks::pprof::{Function, Label, Location, Mapping, Profile, SampleRef, StringId, ValueType};
 
-/// The profile, not compressed. Fields stand in order of their numbers and ids
-/// count up from 1, so equal profiles are equal bytes.
+/// Encodes the profile without compression. Fields are in order of their numbers and ids are counted from 1, so equal
+/// profiles have equal bytes.
 ///
 /// # Errors
 ///

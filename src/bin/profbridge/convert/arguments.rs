@@ -1,4 +1,4 @@
-//! The command line of `convert`, and what all families make of it.
+//! The command line of `convert`, and its parts that are the same for all families.
 
 use crate::bridged::BridgeArgs;
 use crate::cross_release::CrossReleaseArgs;
@@ -7,11 +7,11 @@ use crate::iprof_files::IprofWriteArgs;
 use crate::memprof::MemProfArgs;
 use crate::merge_gates::MergeGateArgs;
 use crate::outputs::OutputArgs;
-use crate::refuse::refuse;
 use crate::sample_files::SampleArgs;
 use crate::stack_write::WriteStackArgs;
 use crate::stacks::StackArgs;
 use crate::toolchains::ToolchainParser;
+use crate::validate::refuse;
 use clap::{Args, ValueEnum};
 use profbridge::bytes::{Endian, PointerWidth};
 use profbridge::families::OutputForm;
@@ -34,48 +34,48 @@ use std::path::PathBuf;
   profbridge convert app.jfr -o app.pprof
   profbridge convert app.memprofraw --profiled-binary app -o app.memprofyaml
 
-A coverage map compiled into a binary has a version of its own, which a converted
-profile does not change: llvm-cov must still be new enough for the binary.
+A coverage map in a binary has its own version, which converting the profile does not change:
+llvm-cov must be new enough for the binary.
 
-Without --for, --format-version and PROFBRIDGE_FOR the result is for the compilers that may
-have written the inputs: raw version 8 for LLVM 14 and later, 9 for 18, 10 for 19, 11 for 23;
-indexed profiles for the first release that writes their version; text and iprof for LLVM 22;
-of several kinds the newest.")]
+Without --for, --format-version and PROFBRIDGE_FOR, the target is the compiler that wrote the
+input, as far as its version shows it: raw version 8 means LLVM 14, 9 LLVM 18, 10 LLVM 19, 11
+LLVM 23; an indexed version means the first release that writes it; text and iprof mean LLVM 22.
+Of several inputs the newest counts.")]
 pub(crate) struct ConvertArgs {
-    /// The profile, or several recordings or texts of stacks, which add up; `-` is standard input
+    /// The profile to convert, or several sources of stacks to add; `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     pub(super) inputs: Vec<PathBuf>,
-    /// Where to write; `-` is standard output
+    /// The output file; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: PathBuf,
     #[command(flatten)]
     pub(super) written: OutputArgs,
-    /// Version of the raw format, 1 to 5 or 7 to 11; by default that of the toolchain written for
+    /// Version of the raw format, 1 to 5 or 7 to 11 [default: the version of the target]
     #[arg(long, value_name = "N")]
     pub(super) raw_version: Option<u32>,
-    /// Width and byte order of the raw format
+    /// Pointer size and byte order of the raw format
     #[arg(long, value_enum, value_name = "ARCH", default_value_t = RawArch::Le64)]
     pub(super) raw_arch: RawArch,
-    /// Write for this toolchain, for example llvm-14, rustc-1.75 or swift-5.9; else as PROFBRIDGE_FOR says, else for
-    /// the compilers that may have written the input
+    /// Target toolchain, such as llvm-14, rustc-1.75 or swift-5.9 [default: $PROFBRIDGE_FOR, otherwise the oldest
+    /// release that can have written the input]
     #[arg(long = "for", value_name = "TOOLCHAIN", value_parser = ToolchainParser, hide_possible_values = true)]
     pub(super) consumer: Option<String>,
     /// Version of the indexed format, 1 to 14
     #[arg(long, value_name = "N", conflicts_with = "consumer")]
     pub(super) format_version: Option<u32>,
-    /// Leave out functions that never ran
+    /// Drop functions that never ran
     #[arg(long)]
     pub(super) sparse: bool,
-    /// Fail instead of leaving out what the format cannot hold
+    /// Fail instead of dropping data that the format cannot store
     #[arg(long)]
     pub(super) strict: bool,
-    /// Do not say for whom the result is
+    /// Do not print the target
     #[arg(short, long)]
     pub(super) quiet: bool,
-    /// Write a result even if there is nothing in it
+    /// Write the output even if it is empty
     #[arg(long)]
     pub(super) allow_empty: bool,
-    /// Print what became of the inputs, and what was written, as JSON; see docs/json-schema/convert-1.json
+    /// Print the inputs and the output as JSON; see docs/json-schema/convert-1.json
     #[arg(long)]
     pub(super) json: bool,
     #[command(flatten)]
@@ -96,7 +96,7 @@ pub(crate) struct ConvertArgs {
     pub(super) sample: SampleArgs,
 }
 
-/// Width and byte order.
+/// The values of `--raw-arch`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RawArch {
     /// 64 bits, little-endian
@@ -131,18 +131,18 @@ impl ConvertArgs {
         self.inputs.clone()
     }
 
-    /// What the result must be.
+    /// Returns the thresholds for the output.
     pub(super) fn gates(&self) -> MergeGateArgs {
         MergeGateArgs::for_conversion(self.allow_empty)
     }
 
-    /// What only raw output has.
+    /// Rejects options that only apply to raw output.
     pub(super) fn refuse_for_form(&self, form: OutputForm) -> Result<()> {
         let raw = [(self.raw_version.is_some(), "--raw-version"), (self.raw_arch != RawArch::Le64, "--raw-arch")];
         if form == OutputForm::Raw { Ok(()) } else { refuse(&raw, "for raw profiles", "name the output .profraw") }
     }
 
-    /// What is for LLVM profiles alone.
+    /// Returns the options that only apply to LLVM profiles.
     pub(super) fn for_llvm(&self) -> Vec<(bool, &'static str)> {
         let own = [
             (self.sparse, "--sparse"),
@@ -152,7 +152,7 @@ impl ConvertArgs {
         own.into_iter().chain(self.memprof.given()).collect()
     }
 
-    /// What is to be written.
+    /// Returns the format to write.
     pub(super) fn form(&self, inputs: &[Input], said: Option<OutputForm>) -> Result<OutputForm> {
         let only_iprof = self.iprof.changes() || self.iprof_write.asks();
         let form = match said {
@@ -160,14 +160,15 @@ impl ConvertArgs {
             None if only_iprof => OutputForm::Iprof,
             None if self.written.family().is_some() => OutputForm::Indexed,
             None => {
-                let detail = format!("{}: the name does not tell which format to write", self.output.display());
-                let hint = "say it with --to raw, indexed, text, yaml, iprof, collapsed or pprof";
+                let detail = format!("{}: unknown output format", self.output.display());
+                let hint = "choose one with --to raw, indexed, text, yaml, iprof, collapsed or pprof";
                 return Err(Error::usage(detail).with_hint(hint));
             }
         };
         match form {
             OutputForm::SampleProf => {
-                let error = Error::usage("only sample profiles become a sample profile").in_file(&self.output);
+                let error =
+                    Error::usage("only sample profiles can be written as a sample profile").in_file(&self.output);
                 Err(error.with_hint("name the output .profdata, .proftext or .profraw"))
             }
             form => Ok(form),
@@ -175,20 +176,19 @@ impl ConvertArgs {
     }
 }
 
-/// What the conversion of a family is to do.
+/// The settings of the conversion of a family.
 pub(crate) struct ConvertWork<'a> {
     pub(super) inputs: &'a [Input],
-    /// What is written.
+    /// The format to write.
     pub(super) form: OutputForm,
 }
 
 impl ConvertWork<'_> {
-    /// The input, of which there is one alone.
+    /// Returns the input. Fails if there are several.
     pub(super) fn only_input(&self) -> Result<&Input> {
         let [input] = self.inputs else {
-            return Err(
-                Error::usage("one profile is converted at a time").with_hint("`profbridge merge` adds up several")
-            );
+            return Err(Error::usage("several inputs were given, but `convert` takes one profile")
+                .with_hint("merge them with `profbridge merge`"));
         };
         Ok(input)
     }

@@ -7,8 +7,8 @@ use crate::cross_release;
 use crate::iprof_files::holds_nothing_of;
 use crate::memory_merge::MemoryRun;
 use crate::merge_document::MergeDocument;
-use crate::refuse::refuse;
 use crate::target::ResolvedTarget;
+use crate::validate::refuse;
 use profbridge::bridge;
 use profbridge::bytes::Encoding;
 use profbridge::families::merge::iprof;
@@ -23,11 +23,11 @@ use profbridge::instr::{Profile, Release};
 use profbridge::iprof::{BranchClash, SectionKind};
 use profbridge::{Error, ErrorKind, Result, Warning};
 
-/// A profile, and who may have written it.
+/// A profile and its target.
 type Convertible = (Profile, Origins);
 
 impl ConvertArgs {
-    /// Writes an LLVM profile of another format or version, or takes a profile through the bridge.
+    /// Writes an LLVM profile in another format or version, or converts it to another family.
     pub(crate) fn convert_instr(&self, work: &ConvertWork<'_>, document: &mut MergeDocument) -> Result<()> {
         let input = work.only_input()?;
         let (form, is_iprof) = (work.form, input.family()? == Some(Family::Iprof));
@@ -62,14 +62,14 @@ impl ConvertArgs {
         Ok(())
     }
 
-    /// Makes a memory profile that is a file of its own.
+    /// Writes a memory profile as a file of its own.
     fn convert_memory(&self, inputs: &[Input], document: &mut MergeDocument) -> Result<()> {
         let (output, strict, quiet) = (&self.output, self.strict, self.quiet);
         let run = MemoryRun { inputs, output, strict, quiet, json: self.json };
         self.gates().write(run.add_up(self.merge_options(Release::DEFAULT), document)?, document)
     }
 
-    /// Makes an iprof, which no compiler of LLVM reads: names and hashes stay.
+    /// Writes an iprof. Names and hashes stay unchanged, because no LLVM compiler reads it.
     fn convert_to_iprof(&self, input: &Input, target: &ResolvedTarget, document: &mut MergeDocument) -> Result<()> {
         let report = self.merged(input, target, &WriteOptions::default(), document)?;
         let options = self.bridge.to_iprof_options(BranchClash::default());
@@ -82,14 +82,13 @@ impl ConvertArgs {
         Ok(())
     }
 
-    /// Notes what will be written, and fails if that is nothing.
+    /// Records the output format, and fails if the result is empty.
     fn hold(&self, facts: &Facts, document: &mut MergeDocument) -> Result<()> {
         document.hold(facts);
         self.gates().require_something(facts)
     }
 
-    /// Gives a profile the names and hashes that its reader computes, says for whom it is, and how
-    /// it is written.
+    /// Adapts names and hashes to the target, reports the target, and returns the profile with its format.
     fn crossed(
         &self,
         profile: &mut Profile,
@@ -106,12 +105,12 @@ impl ConvertArgs {
         write.filter = filter;
         let is_asked = form == OutputForm::Raw && self.raw_version.is_some();
         if !self.quiet && !is_asked {
-            target.say(write.format, &self.output);
+            target.announce(write.format, &self.output);
         }
         Ok(write)
     }
 
-    /// How a profile is written.
+    /// The format of a profile.
     fn write_options(&self, target: &ResolvedTarget, form: OutputForm) -> WriteOptions {
         let mut write = WriteOptions::default();
         write.strict = self.strict;
@@ -125,7 +124,7 @@ impl ConvertArgs {
         write
     }
 
-    /// What chooses among the parts of an iprof or of stacks means nothing to an LLVM profile.
+    /// Rejects options that select parts of an iprof or of stacks, because they have no effect on an LLVM profile.
     fn refuse_for_llvm(&self, is_iprof: bool, form: OutputForm) -> Result<()> {
         let mut others = [self.stacks.given(), self.write_stacks.given()].concat();
         if !is_iprof {
@@ -134,14 +133,10 @@ impl ConvertArgs {
         if form != OutputForm::Iprof {
             others.extend(self.iprof_write.given());
         }
-        refuse(
-            &others,
-            "not for this conversion",
-            "`profbridge convert --help` has the options of each under a heading",
-        )
+        refuse(&others, "not for this conversion", "`profbridge convert --help` lists the options of each conversion")
     }
 
-    /// What a merge of an LLVM input alone gives.
+    /// Returns the result of a merge with one LLVM input.
     fn merged(
         &self,
         input: &Input,
@@ -176,7 +171,7 @@ impl ConvertArgs {
         options
     }
 
-    /// The profile that an iprof becomes for the format to be written.
+    /// Converts an iprof to a profile for the output format.
     fn bridged_profile(
         &self,
         input: &Input,
@@ -194,10 +189,10 @@ impl ConvertArgs {
                 .iprof
                 .filter(document)?
                 .into_iter()
-                .map(|name| Warning::new(format!("the member \"{name}\" is left out")).in_file(&input.path));
+                .map(|name| Warning::new(format!("dropped the member \"{name}\"")).in_file(&input.path));
             let left_out = left_out.collect();
             let is_chosen = |kind: &SectionKind| options.sections.contains(kind);
-            self.gates().reject_empty_result("no entry is left", || holds_nothing_of(document, is_chosen))?;
+            self.gates().reject_empty_result("no entries are left", || holds_nothing_of(document, is_chosen))?;
             Ok(left_out)
         })?;
         document.lose(&losses);

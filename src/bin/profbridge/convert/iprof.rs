@@ -3,12 +3,12 @@
 use super::arguments::{ConvertArgs, ConvertWork};
 use crate::iprof_convert;
 use crate::merge_document::MergeDocument;
-use crate::refuse::refuse;
+use crate::validate::refuse;
 use profbridge::Result;
 use profbridge::input::Family;
 
 impl ConvertArgs {
-    /// Writes another version, or a part of an iprof.
+    /// Writes another version or a part of an iprof.
     pub(crate) fn convert_iprof(&self, work: &ConvertWork<'_>, document: &mut MergeDocument) -> Result<()> {
         self.refuse_for_iprof()?;
         let input = work.only_input()?;
@@ -17,13 +17,13 @@ impl ConvertArgs {
         Ok(())
     }
 
-    /// What compilers of LLVM ask for means nothing to an iprof that stays one.
+    /// Rejects options for LLVM profiles, because they have no effect on an iprof.
     fn refuse_for_iprof(&self) -> Result<()> {
         let others = [self.for_llvm(), self.bridge.given(), self.stacks.given(), self.write_stacks.given()];
         refuse(
             &others.concat(),
-            "not for an iprof that stays one",
-            "--to-version chooses its version, --prune its size",
+            "not for conversions from iprof to iprof",
+            "use --to-version to choose the version, and --prune to reduce the size",
         )
     }
 }

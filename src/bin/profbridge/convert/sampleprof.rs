@@ -2,8 +2,8 @@
 
 use super::arguments::{ConvertArgs, ConvertWork};
 use crate::merge_document::MergeDocument;
-use crate::refuse::refuse;
 use crate::sample_files::SampleRun;
+use crate::validate::refuse;
 use profbridge::Result;
 use profbridge::families::FailureMode;
 use profbridge::instr::Remapping;

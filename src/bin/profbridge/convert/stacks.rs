@@ -2,15 +2,15 @@
 
 use super::arguments::{ConvertArgs, ConvertWork};
 use crate::merge_document::MergeDocument;
-use crate::refuse::refuse;
 use crate::stack_merge::StackJob;
+use crate::validate::refuse;
 use profbridge::families::plan::StackOutput;
 use profbridge::families::{FailureMode, OutputForm};
 use profbridge::input::{Family, Input};
 use profbridge::{Error, Result};
 
 impl ConvertArgs {
-    /// Adds up sources of stacks and writes them as others.
+    /// Adds sources of stacks and writes them in another format.
     pub(crate) fn convert_stacks(&self, work: &ConvertWork<'_>, document: &mut MergeDocument) -> Result<()> {
         self.refuse_for_stacks()?;
         let job = StackJob {
@@ -30,14 +30,14 @@ impl ConvertArgs {
         self.gates().write(job.add_up(document)?, document)
     }
 
-    /// What stacks are to be written as; `None` when other profiles are converted.
+    /// Returns the format to write stacks in; `None` if the inputs are not stacks.
     pub(super) fn stack_format(&self, inputs: &[Input], form: OutputForm) -> Result<Option<StackOutput>> {
         let found = StackOutput::of_form(form);
         let holds_stacks = self.holds_stacks(inputs)?;
         match found {
             Some(StackOutput::Iprof) => Ok(holds_stacks.then_some(StackOutput::Iprof)),
             None if holds_stacks => {
-                let error = Error::usage(format!("{} do not become {}", Family::Stacks.words(), form.words()));
+                let error = Error::usage(format!("{} cannot be written as {}", Family::Stacks.words(), form.words()));
                 Err(error.in_file(&self.output).with_hint("name the output .collapsed, .pprof or .iprof"))
             }
             found => Ok(found),
@@ -55,6 +55,6 @@ impl ConvertArgs {
 
     fn refuse_for_stacks(&self) -> Result<()> {
         let others = [self.for_llvm(), self.bridge.given(), self.iprof.given(), self.iprof_write.given()];
-        refuse(&others.concat(), "not for stacks", "`profbridge convert --help` has the options for stacks")
+        refuse(&others.concat(), "not for stacks", "`profbridge convert --help` lists the options for stacks")
     }
 }

@@ -60,11 +60,11 @@ fn on_variables(machine: &Machine) -> Vec<Advice> {
     let chosen = machine.variable(ENVIRONMENT).filter(|value| !value.is_empty() && *value != EXACT);
     if let Some(Err(error)) = chosen.map(release::parse) {
         let value = chosen.unwrap_or_default();
-        all.push(advice(AdviceKind::BadVariable, format!("{ENVIRONMENT}={value} chooses nothing: {error}")));
+        all.push(advice(AdviceKind::BadVariable, format!("{ENVIRONMENT}={value} is not a known toolchain: {error}")));
     }
     for name in ["LLVM_PROFDATA", "RUST_LLVM_PROFDATA"] {
         if let Some(value) = machine.variable(name).filter(|value| !value.is_empty() && !Path::new(value).is_file()) {
-            all.push(advice(AdviceKind::BadVariable, format!("{name}={value}: there is no such file")));
+            all.push(advice(AdviceKind::BadVariable, format!("{name}={value}: no such file")));
         }
     }
     all
@@ -83,7 +83,8 @@ fn on_compiler(machine: &Machine, compiler: &Tool) -> Option<Advice> {
     let llvm = compiler.llvm?;
     let name = format!("{} {}", compiler.tool.name(), compiler.version.as_deref().unwrap_or_default());
     if row_of(llvm).is_none() {
-        let text = format!("{name} carries LLVM {llvm}, which is newer than this program knows: look for a newer one");
+        let text =
+            format!("{name} has LLVM {llvm}, which is newer than this program supports: install a newer profbridge");
         return Some(advice(AdviceKind::NewerThanKnown, text));
     }
     let client = client_of(machine, compiler.tool)?;
@@ -93,8 +94,8 @@ fn on_compiler(machine: &Machine, compiler: &Tool) -> Option<Advice> {
     let other = row_of(client.llvm?)?;
     let raw = compiler.raw_version.filter(|raw| *raw != other.raw_version)?;
     let text = format!(
-        "{name} has LLVM {llvm}: its programs write raw version {raw}, which {} of LLVM {} refuses; put a link to \
-         this program in its place: ln -s \"$(command -v profbridge)\" bin/llvm-profdata; PATH=\"$PWD/bin:$PATH\"",
+        "{name} has LLVM {llvm}: its programs write raw version {raw}, which {} of LLVM {} rejects; replace it with a \
+         link to this program: ln -s \"$(command -v profbridge)\" bin/llvm-profdata; PATH=\"$PWD/bin:$PATH\"",
         client.finds.as_deref().unwrap_or("the llvm-profdata"),
         other.llvm
     );
@@ -119,7 +120,7 @@ fn on_reader(machine: &Machine, llvm: u32, name: &str) -> Option<Advice> {
     }
     let text = format!(
         "{name} has LLVM {llvm} and reads indexed profiles up to version {}; called as llvm-profdata this program \
-         writes version {} for such dumps: set {ENVIRONMENT}=llvm-{llvm}, or call the link llvm-profdata-{llvm}",
+         writes version {} for such profiles: set {ENVIRONMENT}=llvm-{llvm}, or name the link llvm-profdata-{llvm}",
         row.indexed_version, default.indexed_version
     );
     Some(advice(AdviceKind::NoReaderChosen, text))
@@ -129,8 +130,8 @@ fn on_missing(machine: &Machine) -> Option<Advice> {
     let has_compiler = machine.tools.iter().any(|tool| tool.tool.is_compiler_of_llvm());
     let is_missing = machine.clients.iter().any(|client| client.client == "PATH" && client.finds.is_none());
     (has_compiler && is_missing).then(|| {
-        let text = "builds that search PATH for llvm-profdata find none: put a link to this program there: \
-                    ln -s \"$(command -v profbridge)\" bin/llvm-profdata; PATH=\"$PWD/bin:$PATH\"; cargo-llvm-cov takes \
+        let text = "builds find no llvm-profdata in PATH: create a link to this program: \
+                    ln -s \"$(command -v profbridge)\" bin/llvm-profdata; PATH=\"$PWD/bin:$PATH\"; for cargo-llvm-cov set \
                     LLVM_PROFDATA=\"$(command -v profbridge)\"";
         advice(AdviceKind::NoLlvmProfdata, text.to_string())
     })

@@ -112,7 +112,7 @@ impl Tool {
                 tool.indexed_version = row.map(|row| row.indexed_version);
                 (tool.llvm, tool.version) = (version.llvm, Some(version.version));
                 if version.is_of_apple {
-                    tool.error = Some("Apple's numbers are not LLVM's; --for takes xcode-N".to_string());
+                    tool.error = Some("Apple's version numbers are not those of LLVM; use --for xcode-N".to_string());
                 }
             }
             Err(error) => tool.error = Some(error),
@@ -141,7 +141,7 @@ fn version_of(found: &Found) -> Result<versions::Version, String> {
         let answer = probe::ask(&found.path, question);
         match answer.map(|text| versions::parse(found.kind, &text)) {
             Ok(Some(version)) => return Ok(version),
-            Ok(None) => last = "says nothing of its version".to_string(),
+            Ok(None) => last = "prints no version".to_string(),
             Err(error) => last = error,
         }
     }

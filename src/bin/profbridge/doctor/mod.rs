@@ -18,23 +18,21 @@ use report::Report;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Say which toolchains are on this machine, what they read and write, and what to set
+/// List the installed toolchains and what they read and write
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Looks for clang, rustc, llvm-profdata, llvm-cov, java, native-image and go in PATH, in rustc's own
-folder, and where LLVM_PROFDATA, RUST_LLVM_PROFDATA, JAVA_HOME and GRAALVM_HOME point, and asks each
-for its version. This is the only command that starts other programs.
+#[command(after_help = "Searches for clang, rustc, llvm-profdata, llvm-cov, java, native-image and go in PATH, in the
+directory of rustc, and in the places given by LLVM_PROFDATA, RUST_LLVM_PROFDATA, JAVA_HOME and
+GRAALVM_HOME, and runs each to get its version. No other command starts programs.
 
-With programs, libraries, object files or archives, says which profiles each writes and can use, which
-tools here read them, and what to do about it.
+For programs, libraries, object files or archives, prints the profiles that each writes and can
+use, the installed tools that read them, and advice.
 
-Exit code: 0 when all was looked at, whatever was found; 1 when it could not be; 2 for wrong use.
+Exit code: 0 for success, also if something should be changed; 1 for failure; 2 for usage errors.
 
 Examples:
   profbridge doctor
   profbridge doctor build/app
-  profbridge doctor --json | jq -r '.advice[].message'"
-)]
+  profbridge doctor --json | jq -r '.advice[].message'")]
 pub(crate) struct DoctorArgs {
     /// Programs, libraries, object files or archives to examine
     #[arg(value_name = "PROGRAM")]

@@ -20,7 +20,7 @@ const LONGEST_TEXT: u64 = 1 << 16;
 pub(super) fn ask(program: &Path, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| format!("does not start: {error}"))?;
+    let mut child = command.spawn().map_err(|error| format!("cannot start: {error}"))?;
     let (output, errors) = (child.stdout.take(), child.stderr.take());
     let read = |stream: Option<Box<dyn Read + Send>>| {
         std::thread::Builder::new().spawn(move || {
@@ -33,10 +33,10 @@ pub(super) fn ask(program: &Path, arguments: &[&str]) -> Result<String, String> 
     let output = read(output.map(|stream| Box::new(stream) as _));
     let errors = read(errors.map(|stream| Box::new(stream) as _));
     let ended = wait(&mut child);
-    let (Ok(output), Ok(errors)) = (output, errors) else { return Err("no thread can be started".to_string()) };
+    let (Ok(output), Ok(errors)) = (output, errors) else { return Err("cannot start a thread".to_string()) };
     ended?;
     let text = [output, errors].map(|text| text.join().unwrap_or_default()).concat();
-    if text.trim().is_empty() { Err("says nothing of its version".to_string()) } else { Ok(text) }
+    if text.trim().is_empty() { Err("prints no version".to_string()) } else { Ok(text) }
 }
 
 /// Waits for the end of a program, and kills it if it takes too long.
@@ -46,14 +46,14 @@ fn wait(child: &mut Child) -> Result<(), String> {
     loop {
         match child.try_wait() {
             Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => return Err(format!("does not tell its version ({status})")),
+            Ok(Some(status)) => return Err(format!("fails to print its version ({status})")),
             Ok(None) if start.elapsed() < PATIENCE => std::thread::sleep(pause),
             Ok(None) => {
                 // It may have ended in the meantime.
                 let _ = child.kill().and_then(|()| child.wait().map(drop));
                 return Err(format!("did not answer within {} seconds", PATIENCE.as_secs()));
             }
-            Err(error) => return Err(format!("cannot be waited for: {error}")),
+            Err(error) => return Err(format!("cannot wait for it: {error}")),
         }
         pause = (pause * 2).min(Duration::from_millis(20));
     }

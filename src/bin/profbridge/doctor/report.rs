@@ -80,7 +80,7 @@ fn files(tool: &Tool) -> String {
         (_, Some(llvm), Some(raw), Some(indexed)) => {
             format!("LLVM {llvm}: programs write raw {raw}, the compiler reads indexed 1 to {indexed}")
         }
-        (_, Some(llvm), ..) => format!("LLVM {llvm}, which this program does not know yet"),
+        (_, Some(llvm), ..) => format!("LLVM {llvm}, which this program does not support yet"),
         (Kind::Java, ..) => "recordings (.jfr)".to_string(),
         (Kind::NativeImage, ..) => "reads and writes .iprof".to_string(),
         (Kind::Go, ..) => "reads pprof (default.pgo)".to_string(),
@@ -95,7 +95,7 @@ impl fmt::Display for Report {
         writeln!(f, "profbridge {} ({path}), LLVM up to {}", program.version, program.newest_llvm)?;
         writeln!(f, "\nTools")?;
         self.write_tools(f)?;
-        writeln!(f, "\nWhat a call of llvm-profdata finds")?;
+        writeln!(f, "\nCalls of llvm-profdata find")?;
         for client in &self.machine.clients {
             let name = if client.client == "PATH" { "a search of PATH" } else { client.client };
             match (&client.finds, client.llvm) {

@@ -1,6 +1,6 @@
 //! `llvm-profdata merge`.
 
-use super::conduct::CompatMode;
+use super::compat_mode::CompatMode;
 use super::failure::Failure;
 use super::messages;
 use super::options::{FORMATS, KINDS};
@@ -298,7 +298,7 @@ fn save(report: &MergeReport, write: &WriteOptions, output: &Path) -> Result<(),
     let whence = Some(output.as_os_str().as_encoded_bytes());
     // Old releases drop binary ids without a message, and compilers do not use them.
     for loss in saved.losses.iter().filter(|loss| loss.kind != LossKind::BinaryIds) {
-        messages::warning(whence, &format!("the format cannot hold {loss}; left out"));
+        messages::warning(whence, &format!("dropped {loss}, which the format cannot store"));
     }
     if let Some(stopped) = &saved.stopped {
         messages::warning(None, &stopped.llvm_message());

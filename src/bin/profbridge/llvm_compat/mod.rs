@@ -4,7 +4,7 @@
 //! after the name, or the environment, selects the target release. The library does the work; this module only
 //! implements the command line.
 
-mod conduct;
+mod compat_mode;
 mod correlate;
 mod failure;
 mod help;
@@ -29,7 +29,7 @@ pub(crate) use response::expand;
 pub(crate) use suggest::edit_distance;
 pub(crate) use values::boolean;
 
-use conduct::CompatMode;
+use compat_mode::CompatMode;
 use failure::{FAILURE, Failure};
 use parse::Outcome;
 use parsed::{Parsed, Program};

@@ -170,7 +170,7 @@ pub(super) static MERGE: Command = Command {
         uint("num-threads", "Workers, 0 asks the machine; the result is the same"),
         switch("compress-all-sections", "Compress every section (sample profiles)").hidden(),
         switch("dump-input-file-list", "Print the inputs and their weights, then stop").hidden(),
-        switch("memprof-random-hotness", "Make allocations hot or cold by chance").hidden(),
+        switch("memprof-random-hotness", "Mark allocations as hot or cold randomly").hidden(),
         row("zero-counter-threshold", OptionValue::Float, "number", "Only with --supplement-instr-with-sample")
             .hidden(),
         HELP_HIDDEN,
@@ -244,7 +244,7 @@ pub(super) static SHOW: Command = Command {
         switch("memop-sizes", "Sizes of memory operations"),
         PRINT_ALL_OPTIONS,
         switch("profile-version", "Version of the format"),
-        uint("topn", "So many functions with the largest counters"),
+        uint("topn", "Show the N functions with the largest counters"),
         choice("show-format", &["text", "json", "yaml"], "Text (default); the others are not supported"),
         switch("text", "Functions in the text format"),
         HELP_HIDDEN,

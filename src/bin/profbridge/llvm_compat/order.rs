@@ -1,6 +1,6 @@
 //! `llvm-profdata order`.
 
-use super::conduct::CompatMode;
+use super::compat_mode::CompatMode;
 use super::failure::Failure;
 use super::output::create_output;
 use super::parsed::Parsed;

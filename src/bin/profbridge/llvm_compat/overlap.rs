@@ -1,6 +1,6 @@
 //! `llvm-profdata overlap`.
 
-use super::conduct::CompatMode;
+use super::compat_mode::CompatMode;
 use super::failure::Failure;
 use super::merge::print_soft_error;
 use super::options::KINDS;

@@ -1,6 +1,6 @@
 //! Sample profiles in llvm-profdata mode: `merge --sample`, `show --sample`, `overlap --sample`.
 
-use super::conduct::CompatMode;
+use super::compat_mode::CompatMode;
 use super::failure::Failure;
 use super::messages;
 use super::options::FORMATS;

@@ -1,6 +1,6 @@
 //! `llvm-profdata show`.
 
-use super::conduct::CompatMode;
+use super::compat_mode::CompatMode;
 use super::failure::{FAILURE, Failure};
 use super::messages;
 use super::options::KINDS;

@@ -83,7 +83,11 @@ struct Help {
 
 impl Help {
     fn of(command: &Command) -> Self {
-        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let text = command
+            .get_after_long_help()
+            .or_else(|| command.get_after_help())
+            .map(ToString::to_string)
+            .unwrap_or_default();
         let mut help = Self::default();
         for paragraph in text.split("\n\n").filter(|paragraph| !paragraph.trim().is_empty()) {
             if let Some(examples) = paragraph.strip_prefix("Examples:") {
@@ -183,10 +187,10 @@ fn exit_status(page: &mut Page, own: Option<&str>) {
         return;
     }
     let rows = [
-        ("0", "What was asked for was done."),
-        ("1", "It could not be done: a file that cannot be read or written, or no result."),
-        ("2", "The command line makes no sense."),
-        ("3", "Everything was done, and a gate or a check that was asked for failed."),
+        ("0", "Success."),
+        ("1", "Failure: a file cannot be read or written, or there is no result."),
+        ("2", "Usage error."),
+        ("3", "A threshold or check failed."),
     ];
     for (code, text) in rows {
         page.entry(vec![bold(code)], &[text.to_string()]);
@@ -196,11 +200,8 @@ fn exit_status(page: &mut Page, own: Option<&str>) {
 fn environment(page: &mut Page) {
     page.section("ENVIRONMENT");
     let rows = [
-        (
-            "PROFBRIDGE_FOR",
-            "The toolchain that results are for, such as llvm-16, rustc-1.75 or xcode-16.3, where no option says it.",
-        ),
-        ("NO_COLOR", "Where it is set and not empty, nothing is coloured."),
+        ("PROFBRIDGE_FOR", "The default of --for: the target toolchain, such as llvm-16, rustc-1.75 or xcode-16.3."),
+        ("NO_COLOR", "Disables colors if it is set and not empty."),
     ];
     for (name, text) in rows {
         page.entry(vec![bold(name)], &[text.to_string()]);
@@ -212,15 +213,15 @@ fn files(page: &mut Page) {
     let rows = [
         ("*.profraw, *.profdata, *.proftext", "LLVM instrumentation profiles: raw, indexed, text."),
         ("*.iprof", "Profiles of GraalVM's native-image."),
-        ("*.jfr, *.collapsed, *.pprof", "Sampled stacks: recordings, collapsed stacks, profiles of pprof."),
+        ("*.jfr, *.collapsed, *.pprof", "Sampled stacks: JFR recordings, collapsed stacks, pprof profiles."),
         ("*.memprofraw, *.memprofyaml", "LLVM memory profiles."),
-        ("*.gz, *.zst", "Any of them, compressed."),
+        ("*.gz, *.zst", "Compressed files of any of these formats."),
     ];
     for (name, text) in rows {
         page.entry(vec![italic(name)], &[text.to_string()]);
     }
     page.paragraph();
-    page.text("What an input is, is told by its content; endings say what an output is to be.");
+    page.text("profbridge detects input formats from the file content. The file extension selects the output format.");
 }
 
 /// Returns related commands for the section SEE ALSO.

@@ -10,13 +10,13 @@ use profbridge::{Error, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Write the manual pages: of the program, of each command, and of what stands in for llvm-profdata
+/// Write the manual pages
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   profbridge man /usr/local/share/man/man1
   profbridge man . && man ./profbridge-merge.1")]
 pub(crate) struct ManArgs {
-    /// An existing folder
+    /// An existing directory
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -36,6 +36,6 @@ impl ManArgs {
     fn write(&self, page: &Page) -> Result<()> {
         let path = self.folder.join(format!("{}.1", page.name()));
         profbridge::input::output::replace(&path, page.render().as_bytes())
-            .map_err(|error: Error| error.with_hint("the folder has to be there already"))
+            .map_err(|error: Error| error.with_hint("create the directory first"))
     }
 }

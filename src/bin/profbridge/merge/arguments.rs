@@ -1,4 +1,4 @@
-//! The command line of `merge`, and what all families make of it.
+//! The command line of `merge`, and its parts that are the same for all families.
 
 use crate::bridged::BridgeArgs;
 use crate::correlate::CorrelateArgs;
@@ -24,7 +24,7 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// Merge raw, indexed and text profiles of any version, iprof files, or sampled stacks, into one
+/// Merge profiles into one
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   profbridge merge -o app.profdata *.profraw
@@ -34,21 +34,21 @@ use std::path::{Path, PathBuf};
   profbridge merge -o default.pgo --drop-addresses --max-bytes=2000000 week/*.pprof
   find . -name '*.profraw' | profbridge merge --sparse -f - -o app.profdata
 
-Without --for, --format-version and PROFBRIDGE_FOR the result is for the compilers that may
-have written the inputs: raw version 8 for LLVM 14 and later, 9 for 18, 10 for 19, 11 for 23;
-indexed profiles for the first release that writes their version; text and iprof for LLVM 22;
-of several kinds the newest.
+Without --for, --format-version and PROFBRIDGE_FOR, the target is the compiler that wrote the
+inputs, as far as their versions show it: raw version 8 means LLVM 14, 9 LLVM 18, 10 LLVM 19, 11
+LLVM 23; an indexed version means the first release that writes it; text and iprof mean LLVM 22.
+Of several inputs the newest counts.
 
-Exit code: 0; 1 when inputs cannot be read or there is nothing to write; 2 for wrong use; 3 when a gate fails.
-Nothing is written unless it is 0.")]
+Exit code: 0 for success; 1 if inputs cannot be read or there is nothing to write; 2 for usage
+errors; 3 if a threshold fails. Nothing is written unless the exit code is 0.")]
 pub(crate) struct MergeArgs {
-    /// Profiles, folders of profiles, or `-` for standard input
+    /// Profiles, directories, or `-` for standard input
     #[arg(value_name = "FILE")]
     pub(super) inputs: Vec<PathBuf>,
-    /// Where to write; `-` is standard output
+    /// The output file; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(super) output: PathBuf,
-    /// A list of inputs, one `[WEIGHT,]FILE` a line; `-` reads it from standard input
+    /// A file with one input per line, as `[WEIGHT,]FILE`; `-` is standard input
     #[arg(short = 'f', long, value_name = "FILE")]
     pub(super) input_files: Option<PathBuf>,
     /// An input whose counts are multiplied by WEIGHT
@@ -56,68 +56,68 @@ pub(crate) struct MergeArgs {
     pub(super) weighted_input: Vec<OsString>,
     #[command(flatten)]
     pub(super) written: OutputArgs,
-    /// As `--to text`
+    /// Write a text profile, like `--to text`
     #[arg(long)]
     pub(super) text: bool,
-    /// Write a part of a larger merge: a profile that also keeps what a later merge needs to go on exactly
+    /// Write a partial merge, which a later merge can continue with exact results
     #[arg(long, conflicts_with_all = ["text", "sparse", "show", "write_prev_version"])]
     pub(super) partial: bool,
-    /// Count a profile twice that occurs in a partial merge and in another input
+    /// Count inputs twice that are also in a partial merge
     #[arg(long)]
     pub(super) allow_duplicates: bool,
-    /// Leave out functions that never ran
+    /// Drop functions that never ran
     #[arg(long)]
     pub(super) sparse: bool,
-    /// Write for this toolchain, for example llvm-14, rustc-1.75 or swift-5.9; else as PROFBRIDGE_FOR says, else for
-    /// the compilers that may have written the inputs
+    /// Target toolchain, such as llvm-14, rustc-1.75 or swift-5.9 [default: $PROFBRIDGE_FOR, otherwise the oldest
+    /// release that can have written the newest input]
     #[arg(long = "for", value_name = "TOOLCHAIN", value_parser = ToolchainParser, hide_possible_values = true, conflicts_with = "format_version")]
     pub(super) consumer: Option<String>,
-    /// Write this version of the indexed format, 1 to 14
+    /// Version of the indexed format, 1 to 14
     #[arg(long, value_name = "N")]
     pub(super) format_version: Option<u32>,
     /// Write indexed version 11, which LLVM 18 and later read
     #[arg(long, conflicts_with = "format_version")]
     pub(super) write_prev_version: bool,
-    /// Fail instead of leaving out what the written version cannot hold
+    /// Fail instead of dropping data that the written version cannot store
     #[arg(long)]
     pub(super) strict: bool,
-    /// When bad inputs make the merge fail
+    /// When to fail because of unreadable inputs
     #[arg(long, value_enum, default_value_t = FailureModeArg::Any)]
     pub(super) failure_mode: FailureModeArg,
-    /// Keep the good records of bad inputs, if the merge goes on
+    /// Keep the valid records of damaged inputs, if the merge continues
     #[arg(long)]
     pub(super) salvage: bool,
-    /// Refuse inputs of different programs, as their binary ids tell, and inputs that do not tell
+    /// Reject inputs from different programs, and inputs without a binary id
     #[arg(long)]
     pub(super) same_program: bool,
     /// Keep only functions whose name matches
     #[arg(long, visible_alias = "filter", value_name = "REGEX")]
     pub(super) function: Option<String>,
-    /// Leave out functions whose name matches
+    /// Drop functions whose name matches
     #[arg(long, value_name = "REGEX")]
     pub(super) no_function: Option<String>,
-    /// Rename functions while reading, one `OLD NEW` a line
+    /// Rename functions while reading; each line of FILE is `OLD NEW`
     #[arg(short = 'r', long, value_name = "FILE")]
     pub(super) remapping_file: Option<PathBuf>,
     /// Keep the names of vtables
     #[arg(long)]
     pub(super) keep_vtable_symbols: bool,
-    /// Traces of first execution to keep
+    /// Maximum number of temporal traces
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(super) temporal_profile_trace_reservoir_size: u64,
-    /// Functions to keep of each trace
+    /// Maximum number of functions in a trace
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub(super) temporal_profile_max_trace_length: u64,
-    /// Worker threads; 0 asks the machine. The result is the same for any number
+    /// Worker threads; 0 uses all processors. The output is the same for any number
     #[arg(short = 'j', long, value_name = "N", default_value_t = 0)]
     pub(super) num_threads: usize,
-    /// Show the totals of the result (needs an output file)
+    /// Print the totals of the output (needs an output file)
     #[arg(long, conflicts_with = "json")]
     pub(super) show: bool,
     /// Print the report as JSON on standard output (needs an output file)
     #[arg(long)]
     pub(super) json: bool,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     pub(super) quiet: bool,
     #[command(flatten)]
@@ -140,7 +140,7 @@ pub(crate) struct MergeArgs {
     pub(super) stacks: StackArgs,
     #[command(flatten)]
     pub(super) write_stacks: WriteStackArgs,
-    /// The inputs are instrumentation profiles (accepted for compatibility)
+    /// Accepted for compatibility: the inputs are instrumentation profiles
     #[arg(long, hide = true)]
     pub(super) instr: bool,
 }
@@ -148,9 +148,9 @@ pub(crate) struct MergeArgs {
 /// The values of `--failure-mode`.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub(super) enum FailureModeArg {
-    /// One bad input is enough
+    /// If one input is unreadable
     Any,
-    /// Only when every input is bad
+    /// If all inputs are unreadable
     All,
     /// Never
     Warn,
@@ -167,12 +167,12 @@ impl From<FailureModeArg> for FailureMode {
 }
 
 impl MergeArgs {
-    /// Whether any input was named, be it a folder or a list.
+    /// Returns true if any input was given, as a file, a directory or a list.
     pub(crate) fn names_any(&self) -> bool {
         !self.inputs.is_empty() || !self.weighted_input.is_empty() || self.input_files.is_some()
     }
 
-    /// The files that were named as inputs.
+    /// Returns the given input files.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
         self.inputs.clone()
     }
@@ -187,7 +187,7 @@ impl MergeArgs {
         Ok(list)
     }
 
-    /// The filters and renamings that apply to inputs, in words.
+    /// Returns the filters and renamings of the inputs, for the state of a partial merge.
     pub(super) fn applied(&self) -> Vec<String> {
         let filters = [("--function", &self.function), ("--no-function", &self.no_function)];
         let given = filters.into_iter().filter_map(|(option, given)| Some((option, given.as_ref()?)));
@@ -196,7 +196,7 @@ impl MergeArgs {
         words
     }
 
-    /// The renamings that were asked for.
+    /// Returns the requested renamings.
     pub(super) fn remapping(&self) -> Result<Remapping> {
         match &self.remapping_file {
             Some(path) => Remapping::parse(&read_small(path)?).map_err(|error| error.in_file(path)),
@@ -223,7 +223,7 @@ impl MergeArgs {
         Ok(options)
     }
 
-    /// For whom the result is.
+    /// Returns the target.
     pub(super) fn target(&self, inputs: &[WeightedInput]) -> Result<ResolvedTarget> {
         if self.write_prev_version {
             let mut target = match &self.consumer {
@@ -232,7 +232,9 @@ impl MergeArgs {
             };
             if target.release < WRITES_PREVIOUS_VERSION {
                 let release = target.release;
-                return Err(Error::usage(format!("--write-prev-version is for LLVM 19 and later, not {release}")));
+                return Err(Error::usage(format!(
+                    "--write-prev-version requires LLVM 19 or later, but the target is {release}"
+                )));
             }
             target.indexed_version = PREVIOUS_VERSION;
             return Ok(ResolvedTarget::asked(target, true));
@@ -240,7 +242,7 @@ impl MergeArgs {
         ResolvedTarget::choose(self.consumer.as_deref(), self.format_version, inputs)
     }
 
-    /// How the merged profile is written.
+    /// Returns the format of the output.
     pub(super) fn write_options(
         &self,
         options: &MergeOptions,
@@ -258,26 +260,25 @@ impl MergeArgs {
         write
     }
 
-    /// What chooses functions by name.
+    /// Returns the options that select functions by name.
     pub(super) fn filters(&self) -> [(bool, &'static str); 2] {
         [(self.function.is_some(), "--function"), (self.no_function.is_some(), "--no-function")]
     }
 }
 
-/// Where to look for what means something to other inputs.
-pub(super) const OPTIONS_OF_EACH: &str =
-    "`profbridge merge --help` has the options of each family under a heading of its own";
+/// A hint for options without effect on the inputs.
+pub(super) const OPTIONS_OF_EACH: &str = "`profbridge merge --help` lists the options of each format";
 
-/// What the merge of a family is to do.
+/// The settings of the merge of a family.
 pub(crate) struct MergeWork<'a> {
     pub(super) inputs: &'a [WeightedInput],
-    /// Those of them that were found in folders.
+    /// The inputs that were found in directories.
     pub(super) found: BTreeSet<PathBuf>,
-    /// What is written.
+    /// The format to write.
     pub(super) form: OutputForm,
 }
 
-/// What `--write-prev-version` writes, in LLVM 19 to 23 alike.
+/// The version that `--write-prev-version` writes for LLVM 19 to 23.
 const PREVIOUS_VERSION: u32 = 11;
 
 /// The first release that has `--write-prev-version`.

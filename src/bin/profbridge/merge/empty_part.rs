@@ -1,13 +1,13 @@
 //! `merge --partial` of inputs that are all empty.
 //!
-//! A program that never ran leaves an empty file or none. The part is then an empty file, which belongs to any family and
-//! which the merge of the parts skips like every empty input.
+//! A program that never ran leaves an empty file or none. The partial merge is then an empty file, which belongs to any
+//! family, and which later merges skip like every empty input.
 
 use super::arguments::MergeArgs;
 use crate::console;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
-use crate::words::{PARTIAL_SUFFIX, inputs_of};
+use crate::plural::{PARTIAL_SUFFIX, inputs_of};
 use profbridge::families::plan::MergePlan;
 use profbridge::families::{Facts, FactsRequest, InputOutcome};
 use profbridge::input::output::{self, is_standard_output};
@@ -59,7 +59,7 @@ impl Sum for EmptyPart<'_> {
         document.wrote(output, self.family.name());
         if !arguments.quiet && !arguments.json && !is_standard_output(output) {
             let inputs = inputs_of(0, self.inputs.len());
-            console::say(&format!("{}: nothing yet from {inputs}{PARTIAL_SUFFIX}", output.display()));
+            console::status(&format!("{}: no records from {inputs}{PARTIAL_SUFFIX}", output.display()));
         }
         Ok(())
     }

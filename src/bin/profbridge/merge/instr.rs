@@ -8,9 +8,9 @@ use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::merge_inputs::warn_of_nothing_shared;
 use crate::merge_report::{note, print_warnings, summary};
-use crate::refuse::refuse;
+use crate::plural::PARTIAL_SUFFIX;
 use crate::target::ResolvedTarget;
-use crate::words::PARTIAL_SUFFIX;
+use crate::validate::refuse;
 use profbridge::Result;
 use profbridge::families;
 use profbridge::families::{Facts, FactsRequest, MergeOptions, MergeReport, OutputForm, WriteOptions, inputs, partial};
@@ -20,7 +20,7 @@ use profbridge::instr::partial::PartialMerge;
 use profbridge::instr::{Profile, Release};
 
 impl MergeArgs {
-    /// Adds up LLVM profiles for one of LLVM's formats.
+    /// Merges LLVM profiles into one of LLVM's formats.
     pub(crate) fn merge_instr<'a>(
         &'a self,
         work: &'a MergeWork<'a>,
@@ -32,12 +32,12 @@ impl MergeArgs {
         }
     }
 
-    /// Refuses what only instrumentation profiles have.
+    /// Rejects options that only apply to instrumentation profiles.
     pub(crate) fn refuse_instr_options(&self, meant: &str) -> Result<()> {
         refuse(&[(self.correlate.asks(), "--binary-file or --debug-info")], meant, OPTIONS_OF_EACH)
     }
 
-    /// Refuses what only memory profiles have.
+    /// Rejects options that only apply to memory profiles.
     pub(crate) fn refuse_memory_options(&self, meant: &str) -> Result<()> {
         refuse(&self.memprof.given(), meant, OPTIONS_OF_EACH)
     }
@@ -65,7 +65,7 @@ impl MergeArgs {
         self.finish_llvm(work, target, options, report, part)
     }
 
-    /// Makes of a sum what is written. What the filter means is known from now on.
+    /// Prepares the merged profile for writing.
     fn finish_llvm<'a>(
         &'a self,
         work: &'a MergeWork<'a>,
@@ -77,7 +77,7 @@ impl MergeArgs {
         let (shares_nothing, origins) = (report.shares_nothing(), report.origins());
         options.filter = options.filter.without(std::mem::take(&mut report.left_out));
         let findings = match &part {
-            // Names and hashes of a part stay those of the inputs: for whom they are is decided when the merge is finished.
+            // A partial merge has no target until it is finished, so its names and hashes stay unchanged.
             Some(_) => Vec::new(),
             None => target.cross(
                 &mut report.profile,
@@ -103,16 +103,16 @@ impl MergeArgs {
         })
     }
 
-    /// A memory profile has hashes in place of names, and is written whole.
+    /// Rejects function filters: a memory profile stores hashes instead of names, and is written completely.
     pub(super) fn refuse_filters_of_memory(&self, profile: &Profile, write: &WriteOptions) -> Result<()> {
         if profile.memprof.is_none() || !(self.partial || write.format.holds_memory()) {
             return Ok(());
         }
-        let hint = "it holds hashes in place of names; leave the option out";
-        refuse(&self.filters(), "not for a memory profile, which is written whole", hint)
+        let hint = "omit the option: memory profiles contain hashes instead of names";
+        refuse(&self.filters(), "not for memory profiles", hint)
     }
 
-    /// Adds up memory profiles into one that is a file of its own.
+    /// Merges memory profiles into a file of its own.
     fn merge_memory<'a>(&'a self, inputs: &'a [Input], document: &mut MergeDocument) -> Result<Box<dyn Sum + 'a>> {
         let given = [
             (self.sparse, "--sparse"),
@@ -121,26 +121,26 @@ impl MergeArgs {
             (self.consumer.is_some(), "--for"),
         ];
         refuse(&given, "not for a memory profile in YAML", "name the output .profdata")?;
-        refuse(&self.filters(), "not for a memory profile, which is written whole", "leave the option out")?;
+        refuse(&self.filters(), "not for memory profiles", "omit the option")?;
         let options = self.merge_options(Release::DEFAULT, OutputForm::MemProfYaml)?;
         let (output, strict, quiet) = (&self.output, self.strict, self.quiet);
         MemoryRun { inputs, output, strict, quiet, json: self.json }.add_up(options, document)
     }
 }
 
-/// LLVM profiles that were added up, as they are written.
+/// Merged LLVM profiles, ready for writing.
 struct LlvmSum<'a> {
     arguments: &'a MergeArgs,
     inputs: &'a [Input],
     target: ResolvedTarget,
     options: MergeOptions,
     report: MergeReport,
-    /// No function is in two inputs.
+    /// Whether no function is in two inputs.
     shares_nothing: bool,
-    /// What was done to names and hashes.
+    /// The changes of names and hashes.
     findings: Vec<Finding>,
     write: WriteOptions,
-    /// What a later merge needs to go on.
+    /// The merge state of a partial merge.
     part: Option<PartialMerge>,
 }
 
@@ -163,7 +163,7 @@ impl Sum for LlvmSum<'_> {
             warn_of_nothing_shared(arguments.quiet);
         }
         if !arguments.quiet {
-            self.target.say(self.write.format, output);
+            self.target.announce(self.write.format, output);
         }
         let saved = match &self.part {
             Some(part) => partial::write_file(part, &self.report.profile, &self.write, output)?,
@@ -182,7 +182,7 @@ impl Sum for LlvmSum<'_> {
         document.wrote(output, Family::Instr.name());
         if !arguments.quiet && !arguments.json {
             let addition = if self.part.is_some() { PARTIAL_SUFFIX } else { "" };
-            console::say(&format!("{}{addition}", summary(facts, &self.report, output, self.options.salvage)));
+            console::status(&format!("{}{addition}", summary(facts, &self.report, output, self.options.salvage)));
         }
         Ok(())
     }

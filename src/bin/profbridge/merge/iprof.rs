@@ -5,7 +5,7 @@ use super::option::MergeOption;
 use crate::iprof_merge::IprofMerge;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
-use crate::refuse::refuse;
+use crate::validate::refuse;
 use profbridge::Result;
 use profbridge::families::OutputForm;
 use profbridge::families::merge::iprof::IprofMergeOptions;
@@ -13,7 +13,7 @@ use profbridge::instr::Release;
 use std::num::NonZeroUsize;
 
 impl MergeArgs {
-    /// Adds up iprof files.
+    /// Merges iprof files.
     pub(crate) fn merge_iprof<'a>(
         &'a self,
         work: &'a MergeWork<'a>,
@@ -31,11 +31,11 @@ impl MergeArgs {
         options.to_iprof = self.bridge.to_iprof_options(self.iprof.branch_clash());
         let later = [
             (self.iprof.scales(), "--scale or --normalize"),
-            (self.iprof_write.asks(), "how it is written"),
+            (self.iprof_write.asks(), "an option for writing"),
             (self.salvage, "--salvage"),
         ];
         if self.partial {
-            refuse(&later, "for the end of the merge", "give it when the parts are merged")?;
+            refuse(&later, "not for partial merges", "use it when you finish the merge")?;
         }
         let merge = IprofMerge {
             inputs: work.inputs,
@@ -51,7 +51,7 @@ impl MergeArgs {
         merge.add_up(document)
     }
 
-    /// Refuses what chooses among the functions of LLVM profiles where an iprof is written.
+    /// Rejects options that select functions of LLVM profiles, because the output is an iprof.
     pub(super) fn refuse_filters_of_iprof(&self) -> Result<()> {
         for option in [MergeOption::Function, MergeOption::NoFunction, MergeOption::Sparse] {
             let (meant, hint) = refused_of_iprof(option);
@@ -60,29 +60,28 @@ impl MergeArgs {
         Ok(())
     }
 
-    /// Refuses what only iprof files have, and what leads to them.
+    /// Rejects options that only apply to iprof files and to conversions to them.
     pub(crate) fn refuse_iprof_options(&self, meant: &str) -> Result<()> {
         let given = [self.iprof.given(), self.iprof_write.given(), self.bridge.given()].concat();
         refuse(&given, meant, OPTIONS_OF_EACH)
     }
 }
 
-/// Options that choose records of LLVM profiles, or how they are written,
-/// would be without effect on iprof files, and the result another than the
-/// one asked for.
+/// Returns the message for options that select records or versions of LLVM profiles, because they have no effect on
+/// iprof files.
 pub(crate) fn refused_of_iprof(option: MergeOption) -> (&'static str, &'static str) {
     let hint = match option {
-        MergeOption::Function => "`profbridge convert --only` keeps packages, classes or methods",
-        MergeOption::NoFunction => "`profbridge convert --exclude` leaves out packages, classes or methods",
-        MergeOption::RemappingFile => "names of an iprof are not changed",
-        MergeOption::Sparse => "`profbridge convert --prune` leaves out methods and types that no entry needs",
-        MergeOption::Show => "`profbridge show` shows the result",
+        MergeOption::Function => "use `profbridge convert --only` to keep packages, classes or methods",
+        MergeOption::NoFunction => "use `profbridge convert --exclude` to drop packages, classes or methods",
+        MergeOption::RemappingFile => "omit it: names in iprof files cannot be changed",
+        MergeOption::Sparse => "use `profbridge convert --prune` to drop methods and types that no entry uses",
+        MergeOption::Show => "use `profbridge show` to show the output",
         MergeOption::For | MergeOption::FormatVersion | MergeOption::WritePrevVersion => {
-            "every GraalVM that takes iprof files reads the result; `profbridge convert --to-version` writes another \
+            "every GraalVM with iprof support reads the output; use `profbridge convert --to-version` to write another \
              version"
         }
         MergeOption::Partial | MergeOption::KeepVtableSymbols | MergeOption::Text => {
-            "`profbridge merge --help` has the options of iprof files under headings of their own"
+            "`profbridge merge --help` lists the options of iprof files"
         }
     };
     ("for LLVM profiles, not for iprof files", hint)

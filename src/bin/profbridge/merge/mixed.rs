@@ -8,8 +8,8 @@ use crate::iprof_merge::{self, findings_of, print_input, report_failure};
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
 use crate::merge_report::{note_input, print_warnings};
+use crate::plural::number_of;
 use crate::target::ResolvedTarget;
-use crate::words::number_of;
 use profbridge::families::merge::iprof::IprofMergeOptions;
 use profbridge::families::merge::mixed::{MixedSum, is_document, merge_mixed};
 use profbridge::families::{self, Facts, FactsRequest, WriteOptions, inputs};
@@ -22,7 +22,7 @@ use profbridge::{Error, Result};
 use std::num::NonZeroUsize;
 
 impl MergeArgs {
-    /// Takes inputs of both families, or to the other one, through the bridge.
+    /// Merges LLVM profiles and iprof files into one of the two formats.
     pub(super) fn merge_mixed<'a>(
         &'a self,
         family: Family,
@@ -31,7 +31,7 @@ impl MergeArgs {
     ) -> Result<Box<dyn Sum + 'a>> {
         let (inputs, form) = (work.inputs, work.form);
         if self.iprof.scales() {
-            return Err(Error::usage("--scale and --normalize are for inputs that are all iprof and stay so"));
+            return Err(Error::usage("--scale and --normalize require that all inputs and the output are iprof files"));
         }
         if family == Family::Iprof {
             self.refuse_filters_of_iprof()?;
@@ -46,7 +46,7 @@ impl MergeArgs {
         options.llvm.keep_vtable_names |= family == Family::Iprof;
         options.trust = self.bridge.trust();
         if !self.quiet {
-            console::say(&announcement(inputs, family));
+            console::status(&announcement(inputs, family));
         }
         let progress = console::Progress::new("merging", self.quiet);
         let sum = merge_mixed(inputs, &options, &mut |done, total| progress.update(done, total));
@@ -89,22 +89,22 @@ impl MergeArgs {
     }
 }
 
-/// What came out on the other side of the bridge.
+/// The converted result.
 enum AdaptedProfile {
     Iprof(Box<Document>),
     Llvm(Box<CrossedProfile>),
 }
 
-/// An LLVM profile with the names and hashes that its reader computes.
+/// An LLVM profile with the names and hashes of the target.
 struct CrossedProfile {
     profile: Profile,
-    /// What was done to names and hashes.
+    /// The changes of names and hashes.
     findings: Vec<Finding>,
     write: WriteOptions,
     target: ResolvedTarget,
 }
 
-/// Inputs of both families that were added up.
+/// Merged inputs of both families.
 struct BridgedSum<'a> {
     arguments: &'a MergeArgs,
     work: &'a MergeWork<'a>,
@@ -112,7 +112,7 @@ struct BridgedSum<'a> {
     /// Inputs that were used.
     used: usize,
     result: AdaptedProfile,
-    /// What could not cross.
+    /// Data that could not be converted.
     losses: Vec<Loss>,
 }
 
@@ -162,7 +162,7 @@ impl MergeArgs {
     fn write_crossed(&self, crossed: &CrossedProfile, document: &mut MergeDocument) -> Result<()> {
         let CrossedProfile { profile, findings, write, target } = crossed;
         if !self.quiet {
-            target.say(write.format, &self.output);
+            target.announce(write.format, &self.output);
         }
         let saved = families::write_file(profile, write, &self.output)?;
         if !self.quiet {
@@ -176,7 +176,7 @@ impl MergeArgs {
     }
 }
 
-/// What is about to happen, in words.
+/// Describes the conversion.
 fn announcement(inputs: &[WeightedInput], target: Family) -> String {
     let llvm = inputs.iter().filter(|input| !is_document(input)).count();
     let iprof = inputs.len() - llvm;
@@ -185,7 +185,7 @@ fn announcement(inputs: &[WeightedInput], target: Family) -> String {
         _ => "an LLVM profile",
     };
     let (llvm, iprof) = (number_of(llvm, "LLVM profile"), number_of(iprof, "iprof file"));
-    format!("through the bridge: {llvm} and {iprof} become {result}")
+    format!("converting {llvm} and {iprof} to {result}")
 }
 
 /// Records the outcome of the inputs.

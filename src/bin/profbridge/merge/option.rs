@@ -1,8 +1,8 @@
-//! Options of `merge` that mean something to the files of some families only, and stand under no heading of these.
+//! Options of `merge` that only some families support, and that are not listed under the heading of a family.
 
 use super::arguments::MergeArgs;
 
-/// Such an option. A family's row says which it takes; all others are refused for its files.
+/// Such an option. A family's row lists the options that it supports; all others are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MergeOption {
     Partial,
@@ -19,7 +19,7 @@ pub(crate) enum MergeOption {
 }
 
 impl MergeOption {
-    /// All of them; of several that are refused the first is named.
+    /// All options. If several are rejected, the error names the first.
     pub(crate) const ALL: [Self; 11] = [
         Self::Partial,
         Self::Function,
@@ -34,7 +34,7 @@ impl MergeOption {
         Self::Show,
     ];
 
-    /// As it is spelled.
+    /// Returns the option as it is written.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Partial => "--partial",
@@ -51,7 +51,7 @@ impl MergeOption {
         }
     }
 
-    /// Whether it was given.
+    /// Returns true if the option is given.
     pub(crate) fn is_given(self, arguments: &MergeArgs) -> bool {
         match self {
             Self::Partial => arguments.partial,
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use clap::{Args, Command};
 
-    /// What means the same for every family, or nothing but a wish about its work.
+    /// Options that are the same for every family.
     const FOR_ALL: [&str; 16] = [
         "--output",
         "--input-files",

@@ -9,7 +9,7 @@ use profbridge::Result;
 use std::num::NonZeroUsize;
 
 impl MergeArgs {
-    /// Adds up sample profiles.
+    /// Merges sample profiles.
     pub(crate) fn merge_samples<'a>(
         &'a self,
         work: &'a MergeWork<'a>,
@@ -36,13 +36,13 @@ impl MergeArgs {
         run.add_up(document)
     }
 
-    /// Refuses what only sample profiles have.
+    /// Rejects options that only apply to sample profiles.
     pub(crate) fn refuse_sample_options(&self, _: &str) -> Result<()> {
         self.sample.refuse_for_others()
     }
 }
 
-/// What is refused of the options for instrumentation profiles.
+/// Returns the message for options that sample profiles do not support.
 pub(crate) fn refused_of_samples(_: MergeOption) -> (&'static str, &'static str) {
-    ("not for sample profiles", "`profbridge merge --help` has the options of sample profiles last")
+    ("not for sample profiles", "`profbridge merge --help` lists the options of sample profiles")
 }

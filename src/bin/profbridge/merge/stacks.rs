@@ -4,21 +4,21 @@ use super::arguments::{MergeArgs, MergeWork, OPTIONS_OF_EACH};
 use super::option::MergeOption;
 use crate::merge_document::MergeDocument;
 use crate::merge_gates::Sum;
-use crate::refuse::refuse;
 use crate::stack_merge::StackJob;
+use crate::validate::refuse;
 use profbridge::Result;
 use profbridge::families::partial::{StoredFamily, open_kept};
 use profbridge::families::plan::StackOutput;
 
 impl MergeArgs {
-    /// Adds up sources of stacks.
+    /// Merges sources of stacks.
     pub(crate) fn merge_stacks<'a>(
         &'a self,
         work: &'a MergeWork<'a>,
         document: &mut MergeDocument,
     ) -> Result<Box<dyn Sum + 'a>> {
         let later = [(self.partial && self.salvage, "--salvage")];
-        refuse(&later, "for the end of the merge", "give it when the parts are merged")?;
+        refuse(&later, "not for partial merges", "use it when you finish the merge")?;
         let opened = open_kept(work.inputs, StoredFamily::Stacks, self.allow_duplicates, &crate::limits::chosen())?;
         if let Some((inputs, _)) = &opened {
             document.name_inputs(inputs);
@@ -40,13 +40,13 @@ impl MergeArgs {
         job.add_up(document)
     }
 
-    /// Refuses what only stacks have.
+    /// Rejects options that only apply to stacks.
     pub(crate) fn refuse_stack_options(&self, meant: &str) -> Result<()> {
         refuse(&[self.stacks.given(), self.write_stacks.given()].concat(), meant, OPTIONS_OF_EACH)
     }
 }
 
-/// What is refused of the options for profiles of compilers.
+/// Returns the message for options that stacks do not support.
 pub(crate) fn refused_of_stacks(_: MergeOption) -> (&'static str, &'static str) {
-    ("not for stacks", "weights, gates and --failure-mode are")
+    ("not for stacks", "use weights, thresholds and --failure-mode")
 }

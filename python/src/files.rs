@@ -1,4 +1,4 @@
-//! Questions about any file.
+//! Functions for files of any format.
 
 use crate::detached;
 use crate::error::OrRaise;
@@ -9,7 +9,7 @@ use profbridge::input::{Access, Family};
 use profbridge::{Error, Limits, families, iprof};
 use pyo3::prelude::*;
 
-/// What is wrong with a file, as a dictionary.
+/// Checks a file. Returns a dictionary.
 #[pyfunction]
 #[pyo3(signature = (source, name=None))]
 pub(crate) fn check<'py>(source: &Bound<'py, PyAny>, name: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
@@ -18,7 +18,7 @@ pub(crate) fn check<'py>(source: &Bound<'py, PyAny>, name: Option<&str>) -> PyRe
     to_python(py, &found)
 }
 
-/// What a file is, section by section, as a dictionary.
+/// Describes a file, section by section. Returns a dictionary.
 #[pyfunction]
 #[pyo3(signature = (source, name=None))]
 pub(crate) fn describe<'py>(source: &Bound<'py, PyAny>, name: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
@@ -49,7 +49,7 @@ pub(crate) fn diff<'py>(
     to_python(py, &found.or_raise(py)?)
 }
 
-/// The family of profiles that a file belongs to; `None` for what is no profile.
+/// Returns the profile family of a file; `None` if it is not a profile.
 #[pyfunction]
 #[pyo3(signature = (source, name=None))]
 pub(crate) fn family_of(source: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<Option<&'static str>> {

@@ -75,7 +75,7 @@ impl StoredInput {
         if bytes.len() as u64 == self.len {
             Ok(bytes)
         } else {
-            Err(fault(format!("{} bytes came out, the state says {}", bytes.len(), self.len)))
+            Err(fault(format!("the data inflates to {} bytes, expected {}", bytes.len(), self.len)))
         }
     }
 }

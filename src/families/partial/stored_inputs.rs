@@ -33,13 +33,12 @@ impl StoredFamily {
     }
 }
 
-/// Keeps inputs, and those of partial merges among them; `found` are those that
-/// nobody named.
+/// Stores inputs, with those of partial merges; `found` are the inputs that were found in directories.
 ///
 /// # Errors
 ///
-/// Usage for a partial merge of another family, or with a weight, and for a profile that occurs in a partial merge and in
-/// another input, unless duplicates are allowed.
+/// Usage for a partial merge of another family, or with a weight, and for a profile that occurs in a partial merge and
+/// in another input, unless duplicates are allowed.
 pub fn keep_inputs(
     inputs: &[WeightedInput],
     family: StoredFamily,
@@ -86,7 +85,7 @@ fn about(input: &Input, bytes: &[u8]) -> PartialInput {
 }
 
 fn unreadable(input: &Input, error: &Error) -> StoredInput {
-    // The path is told by whoever tells what is wrong.
+    // The caller adds the path to the message.
     let (words, path) = (error.to_string(), format!("{}: ", input.path.display()));
     let words = words.strip_prefix(&path).unwrap_or(&words).to_string();
     StoredInput::unreadable(&input.path, input.weight.get(), words, error.hint().map(ToString::to_string))
@@ -126,13 +125,12 @@ fn open_one(kept: &StoredInput, limits: &Limits) -> Result<Input> {
     Ok(input.weighted_by(NonZeroU64::new(about.weight).unwrap_or(NonZeroU64::MIN)))
 }
 
-/// Inputs with what partial merges among them were made of, and which of these
-/// nobody named; `None` where there is none.
+/// Opens the stored inputs, with those of partial merges, and the inputs that were found in directories; `None` if
+/// there is no partial merge.
 ///
 /// # Errors
 ///
-/// As [`keep_inputs`] and [`kept_inputs`]; I/O errors of an input that is there
-/// and cannot be looked at.
+/// Like [`keep_inputs`] and [`kept_inputs`]; I/O for an existing input that cannot be read.
 pub fn open_kept(
     inputs: &[WeightedInput],
     family: StoredFamily,
@@ -171,8 +169,7 @@ pub fn open_kept(
     Ok(Some((opened, found)))
 }
 
-/// Whether an input is a part. One that is not there, or that nobody may read, is
-/// none: who reads it tells so, as of other inputs.
+/// Returns true if an input is a partial merge. A missing or unreadable input is not one: its reader reports the error.
 fn is_part(input: &Input) -> Result<bool> {
     use std::io::ErrorKind as Io;
     match input.ends_as_part() {
@@ -187,12 +184,12 @@ fn is_part(input: &Input) -> Result<bool> {
     }
 }
 
-/// The inputs that nobody named.
+/// Returns the inputs that were found in directories.
 pub(super) fn found_of(all: &StoredInputs) -> impl Iterator<Item = PathBuf> {
     all.inputs().iter().filter(|kept| kept.is_found).map(|kept| kept.about.path.clone())
 }
 
-/// A document with the inputs that it was made of behind it.
+/// Returns a document followed by its inputs.
 ///
 /// # Errors
 ///

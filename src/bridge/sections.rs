@@ -18,7 +18,7 @@ pub(super) const METHOD_TARGETS: &[u8] = METHOD_TARGETS_NAME.as_bytes();
 /// The member of a type or method that holds the spelling which the mapping hides.
 pub(super) const LLVM_NAME: &[u8] = b"llvmName";
 
-/// Where the counters of a function stand with `--counters-as-branches`.
+/// The BCI of a function's counters with `--counters-as-branches`.
 const COUNTERS_BCI: i32 = 1;
 
 /// Largest bytecode index of Java.
@@ -27,12 +27,12 @@ const MAX_BCI: usize = 65534;
 /// Targets of indirect calls: method and place → method → count.
 pub(super) type MethodTargets = BTreeMap<(MethodIdentity, i32), BTreeMap<MethodIdentity, u64>>;
 
-/// What LLVM's own records gave beside the document's standard sections.
+/// Data of LLVM's own records that is not in the document's standard sections.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ForeignParts {
     /// Names of methods that hide LLVM's spelling.
     pub(super) llvm_methods: BTreeMap<MethodIdentity, Vec<u8>>,
-    /// The same for types.
+    /// The LLVM names of types.
     pub(super) llvm_types: BTreeMap<Vec<u8>, Vec<u8>>,
     pub(super) method_targets: MethodTargets,
     pub(super) approximate: Approximations,
@@ -40,7 +40,7 @@ pub(super) struct ForeignParts {
     pub(super) clamped: u64,
 }
 
-/// What is asked of the mapping.
+/// The options of the mapping.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ForeignOptions {
     /// Also write the counters as one conditional per function.
@@ -60,7 +60,7 @@ pub(super) fn add_foreign(
         own,
         options,
         vtables: profile.vtable_names.iter().map(|name| (name_ref(name), name.as_slice())).collect(),
-        // Functions of the bridge alone are no targets: the extension does not have them.
+        // Functions that only the bridge has are not targets, because the extension does not have them.
         functions: foreign(profile, own).map(|function| (function.name_ref(), function.name())).collect(),
         parts: ForeignParts::default(),
         clamped: BTreeMap::new(),
@@ -206,7 +206,7 @@ impl Builder<'_> {
         count.min(MAX_COUNT)
     }
 
-    /// Says which sections are not quite what the format means.
+    /// Adds remarks about sections whose content differs from the meaning of the format.
     fn remarks(&mut self) {
         let sections = &self.document.sections;
         let approximate = &mut self.parts.approximate;
@@ -221,15 +221,15 @@ impl Builder<'_> {
             if kind.contains(ProfileKind::BYTE_COVERAGE) {
                 remark(section, "coverage: a count of 1 means at least once");
             } else if kind.is_ir() && !kind.intersects(ProfileKind::ENTRY_FIRST | ProfileKind::FUNCTION_ENTRY_ONLY) {
-                remark(section, "counter 0 of a profile that is not entry-first: it may be another edge's");
+                remark(section, "counter 0 of a profile that is not entry-first, which may belong to another edge");
             }
         }
         if self.options.counters_as_branches {
             let section = SectionKind::Conditional.name();
-            remark(section, "LLVM's counters by number at BCI 1: edges or regions, no branches");
+            remark(section, "LLVM's counters by index at BCI 1: they are edges or regions, not branches");
         }
         for (section, count) in &self.clamped {
-            remark(section, &format!("{count} counts above 2^63-1 are clamped to it"));
+            remark(section, &format!("{count} counts above 2^63-1 were set to 2^63-1"));
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Numbers in sentences, and phrases that several commands use.
+//! Phrases with numbers that several commands use.
 
 /// Printed after the outcome of writing a partial merge.
-pub(crate) const PARTIAL_SUFFIX: &str = "; a part, to be merged with others";
+pub(crate) const PARTIAL_SUFFIX: &str = "; partial merge, to be merged with others";
 
 use std::fmt::Display;
 

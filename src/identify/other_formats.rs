@@ -88,7 +88,7 @@ impl OtherFormat {
             Self::LfsPointer => ("git-lfs-pointer", "Git LFS pointer", "fetch the file itself with `git lfs pull`"),
             Self::Lcov => ("lcov", "lcov report", COVERAGE),
             Self::Gcno => ("gcno", "GCC coverage notes", "use `gcov` of the GCC that wrote it"),
-            Self::Gcda => ("gcda", "GCC coverage counts", "use `gcov-tool` of the GCC that wrote it"),
+            Self::Gcda => ("gcda", "GCC coverage counts", "use `gcov-tool` from the GCC that wrote it"),
             Self::Speedscope => ("speedscope", "speedscope profile", BROWSER),
             Self::Chrome => ("chrome", "Chrome profile", BROWSER),
             Self::Firefox => ("firefox", "Firefox profile", BROWSER),

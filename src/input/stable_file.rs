@@ -48,8 +48,8 @@ impl StableSource for StableFile {
 }
 
 fn changed() -> Error {
-    let error = Error::io("cannot read", io::Error::other("the file changed while it was read"));
-    error.with_hint("is it still being written?")
+    let error = Error::io("cannot read", io::Error::other("the file changed during the read"));
+    error.with_hint("try again when no other process writes the file")
 }
 
 #[cfg(test)]
@@ -75,7 +75,7 @@ mod tests {
             change(kept.as_file());
             let outcome = window.more().and_then(|_| window.more());
             let error = outcome.unwrap_err();
-            assert_eq!(error.to_string(), "cannot read: the file changed while it was read");
+            assert_eq!(error.to_string(), "cannot read: the file changed during the read");
         }
     }
 

@@ -14,7 +14,8 @@ pub(crate) fn refuse(given: &[(bool, &str)], meant: &str, hint: &str) -> Result<
 /// Rejects standard input in two places, because it can be read only once.
 pub(crate) fn refuse_both_standard_input(first: &Path, second: &Path) -> Result<()> {
     if first == second && first.as_os_str() == "-" {
-        return Err(Error::usage("standard input cannot be both profiles").with_hint("name a file for one of them"));
+        return Err(Error::usage("`-` is given twice, but standard input can be read only once")
+            .with_hint("pass a file for one of them"));
     }
     Ok(())
 }

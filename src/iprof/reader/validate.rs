@@ -64,7 +64,7 @@ pub(super) struct Batch {
     pub(super) counts: Vec<u64>,
     pub(super) rows: Vec<BranchRow>,
     pub(super) pairs: Vec<TypeCount>,
-    /// A key of each entry's context, if keys are wanted.
+    /// A key of each entry's context, if keys are needed.
     pub(super) identities: Vec<u128>,
     pub(super) notes: Vec<Note>,
     /// Members of entries that have others than the known ones in their usual order.
@@ -212,7 +212,7 @@ impl Rules<'_> {
         let (at, context) = (text.context_at, &text.context);
         let defect = |code, message: String| Defect::new(code, at, ".ctx", message);
         if !context.valid {
-            return Err(Some(defect(Code::BadContext, "no context of the form method:bci<method:bci…".into())));
+            return Err(Some(defect(Code::BadContext, "not a context of the form method:bci<method:bci…".into())));
         }
         if self.kind == SectionKind::Monitor {
             batch.frames.truncate(mark.frames);
@@ -241,7 +241,7 @@ impl Rules<'_> {
         if self.kind == SectionKind::CallCount
             && let Some(leaf) = leaf.filter(|leaf| **leaf != 0)
         {
-            let defect = defect(Code::CallCountLeafBci, format!("a call count is for position 0, not {leaf}"));
+            let defect = defect(Code::CallCountLeafBci, format!("a call count is at BCI {leaf}, expected 0"));
             if !self.options.reset_call_count_leaf {
                 return Err(Some(defect));
             }
@@ -260,11 +260,11 @@ impl Rules<'_> {
         for (row, [target, number, _]) in text.numbers.as_chunks::<3>().0.iter().enumerate() {
             let start = 3 * row;
             let Ok(bci) = i32::try_from(*target) else {
-                return Err(Some(text.record_defect(Code::IdRange, start, format!("{target} is no Java int"))));
+                return Err(Some(text.record_defect(Code::IdRange, start, format!("{target} is not a Java int"))));
             };
             let Some(index) = i32::try_from(*number).ok().and_then(|n| u32::try_from(n).ok()) else {
                 let code = if *number < 0 { Code::NegativeBranchIndex } else { Code::IdRange };
-                return Err(Some(text.record_defect(code, start + 1, format!("{number} is no branch index"))));
+                return Err(Some(text.record_defect(code, start + 1, format!("{number} is not a branch index"))));
             };
             let count = count_at(text, start + 2)?;
             if bci::is_odd(bci) {
@@ -318,7 +318,7 @@ impl Rules<'_> {
         }
         let (repeated, found) = (has_repeated_type(pairs), pairs.len());
         if let Some(start) = primitive {
-            let message = "a receiver is an object, not of a primitive type";
+            let message = "a receiver cannot have a primitive type";
             batch.finding(text.record_defect(Code::PrimitiveReceiver, start, message));
         }
         if repeated {
