@@ -93,6 +93,8 @@ pub mod number_format;
 #[cfg(feature = "correlate")]
 mod objects;
 pub mod partial;
+#[cfg(feature = "correlate")]
+pub mod profgen;
 pub mod raw;
 pub mod render;
 pub mod sampleprof;

@@ -1,0 +1,87 @@
+//! The text form of counters: an unsymbolized profile.
+//!
+//! The number of runs, then a line `START-END:COUNT` for each; the number of branches, then `SOURCE->TARGET:COUNT` for
+//! each. Addresses are hexadecimal and relative to a base.
+
+use super::counters::{Counters, Counts};
+use crate::digits;
+use crate::error::{Error, Result};
+
+/// Writes counters; addresses are relative to `base`.
+pub(super) fn write(counters: &Counters, base: u64) -> Vec<u8> {
+    let mut text = String::new();
+    for (counts, separator) in [(&counters.runs, "-"), (&counters.branches, "->")] {
+        text.push_str(&format!("{}\n", counts.len()));
+        for ((first, second), count) in counts {
+            let (first, second) = (first.wrapping_sub(base), second.wrapping_sub(base));
+            text.push_str(&format!("{first:x}{separator}{second:x}:{count}\n"));
+        }
+    }
+    text.into_bytes()
+}
+
+/// Reads counters that were written relative to `base`.
+///
+/// # Errors
+///
+/// Malformed, with the number of the line.
+pub(super) fn read(text: &[u8], base: u64) -> Result<Counters> {
+    let mut reader = Reader { lines: text.strip_suffix(b"\n").unwrap_or(text).split(|byte| *byte == b'\n'), number: 0, base };
+    let mut counters = Counters::default();
+    if text.is_empty() {
+        return Ok(counters);
+    }
+    if text.starts_with(b"[") {
+        let detail = "an unsymbolized profile with calling contexts cannot be read back";
+        return Err(Error::malformed(detail).in_section("line 1"));
+    }
+    reader.counts(b"-", &mut counters.runs)?;
+    reader.counts(b"->", &mut counters.branches)?;
+    match reader.lines.next() {
+        None => Ok(counters),
+        Some(line) => Err(reader.invalid(line)),
+    }
+}
+
+struct Reader<'t, L: Iterator<Item = &'t [u8]>> {
+    lines: L,
+    number: u64,
+    base: u64,
+}
+
+impl<'t, L: Iterator<Item = &'t [u8]>> Reader<'t, L> {
+    fn line(&mut self) -> Result<&'t [u8]> {
+        let truncated = || Error::malformed("the counters end early").with_llvm_message("Invalid raw profile!");
+        let line = self.lines.next().ok_or_else(truncated)?;
+        self.number += 1;
+        Ok(line)
+    }
+
+    fn invalid(&self, line: &[u8]) -> Error {
+        let (number, shown) = (self.number.max(1), String::from_utf8_lossy(line));
+        Error::malformed(format!("invalid counter {:?}", shown.trim()))
+            .with_llvm_message(format!("Invalid raw profile at line {number}: {shown}"))
+            .in_section(format!("line {number}"))
+    }
+
+    fn counts(&mut self, separator: &[u8], counts: &mut Counts) -> Result<()> {
+        let line = self.line()?;
+        let number = digits::parse_decimal(line.trim_ascii_start()).ok_or_else(|| self.invalid(line))?;
+        for _ in 0..number {
+            let line = self.line()?;
+            let (key, count) = entry(line.trim_ascii_start(), separator).ok_or_else(|| self.invalid(line))?;
+            let key = (key.0.wrapping_add(self.base), key.1.wrapping_add(self.base));
+            let sum = counts.entry(key).or_default();
+            *sum = sum.wrapping_add(count);
+        }
+        Ok(())
+    }
+}
+
+fn entry(line: &[u8], separator: &[u8]) -> Option<((u64, u64), u64)> {
+    let colon = memchr::memchr(b':', line)?;
+    let count = digits::parse_decimal(&line[colon + 1..])?;
+    let at = memchr::memmem::find(&line[..colon], separator)?;
+    let (first, second) = (&line[..at], &line[at + separator.len()..colon]);
+    Some(((digits::parse_hex(first)?, digits::parse_hex(second)?), count))
+}
