@@ -52,7 +52,8 @@ pub(crate) fn inline_chains(
     limits: &Limits,
     most: usize,
 ) -> Result<Vec<Vec<InlineFrame>>> {
-    let InlineChains { chains, of_address } = DebugInfo::load(file, path, None, limits)?.inline_chains(addresses, most)?;
+    let InlineChains { chains, of_address } =
+        DebugInfo::load(file, path, None, limits)?.inline_chains(addresses, most)?;
     let mut left = Bounds::new(limits, most);
     let chains = of_address.into_iter().map(|chain| {
         let chain = &chains[chain as usize];

@@ -216,8 +216,7 @@ mod tests {
     fn x86_instructions_have_lengths_and_transfers() {
         let code = code(Architecture::X86_64, X86, &[0x1000]);
         let found: Vec<(u64, u8)> = code.instructions(0x1000, 0x2000).collect();
-        let expected =
-            [(0x1000, 1), (0x1001, 5), (0x1006, 2), (0x1008, 2), (0x100A, 2), (0x100C, 1), (0x100D, 2)];
+        let expected = [(0x1000, 1), (0x1001, 5), (0x1006, 2), (0x1008, 2), (0x100A, 2), (0x100C, 1), (0x100D, 2)];
         assert_eq!(found, expected);
         assert_eq!(code.stops, [0x1001, 0x100A, 0x100C]);
         let transfers: Vec<u64> = (0x1000..0x1010).filter(|at| code.is_transfer(*at)).collect();

@@ -26,12 +26,12 @@ impl Counters {
         self.runs.is_empty() && self.branches.is_empty()
     }
 
-    /// Adds the counters of other samples of the same program.
-    pub fn add(&mut self, other: &Self) {
+    /// Adds the counters of other samples of the same program, multiplied by a weight.
+    pub fn add(&mut self, other: &Self, weight: u64) {
         for (sum, more) in [(&mut self.runs, &other.runs), (&mut self.branches, &other.branches)] {
             for (key, count) in more {
                 let sum = sum.entry(*key).or_default();
-                *sum = sum.wrapping_add(*count);
+                *sum = sum.saturating_add(count.saturating_mul(weight));
             }
         }
     }
@@ -67,6 +67,18 @@ pub struct RunFindings {
     pub crossing_functions: u64,
     /// Not executable from one end to the other.
     pub impossible: u64,
+}
+
+impl RunFindings {
+    /// Adds the counts of other samples.
+    pub(super) fn add(&mut self, other: &Self) {
+        let Self { all, not_on_boundary, without_function, crossing_functions, impossible } = other;
+        self.all = self.all.saturating_add(*all);
+        self.not_on_boundary = self.not_on_boundary.saturating_add(*not_on_boundary);
+        self.without_function = self.without_function.saturating_add(*without_function);
+        self.crossing_functions = self.crossing_functions.saturating_add(*crossing_functions);
+        self.impossible = self.impossible.saturating_add(*impossible);
+    }
 }
 
 impl Gatherer {

@@ -1,9 +1,7 @@
 //! What is done to every profile at the end: cold functions are removed, and the density of the samples is measured.
 
 use super::names::is_ambiguous;
-use crate::sampleprof::{
-    COLD_CUTOFF, FunctionName, FunctionRecord, Names, Rules, SampleProfile, Summary, attributes,
-};
+use crate::sampleprof::{COLD_CUTOFF, FunctionName, FunctionRecord, Names, Rules, SampleProfile, Summary, attributes};
 
 /// Options of the last steps.
 #[derive(Debug, Clone, Copy)]
@@ -15,19 +13,21 @@ pub struct FinishOptions {
     pub mark_preinlined: bool,
     /// The share of all samples, in millionths, that determines the density.
     pub density_cutoff: u32,
+    /// The total below which a function is cold; `None` as the summary says.
+    pub cold_count: Option<u64>,
 }
 
 impl Default for FinishOptions {
     fn default() -> Self {
-        Self { trim_cold: false, mark_preinlined: false, density_cutoff: 990_000 }
+        Self { trim_cold: false, mark_preinlined: false, density_cutoff: 990_000, cold_count: None }
     }
 }
 
 /// Finishes a profile; returns its density: the samples of each location in the functions that have most of them.
 pub(super) fn finish(profile: &mut SampleProfile, options: &FinishOptions) -> f64 {
     if options.trim_cold {
-        let summary = Summary::of(&profile.functions, Rules::default());
-        let threshold = summary.threshold(COLD_CUTOFF).unwrap_or(0);
+        let of_summary = || Summary::of(&profile.functions, Rules::default()).threshold(COLD_CUTOFF).unwrap_or(0);
+        let threshold = options.cold_count.unwrap_or_else(of_summary);
         profile.functions.retain(|record| record.total >= threshold);
     }
     let names = &profile.names;

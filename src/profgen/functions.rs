@@ -119,8 +119,10 @@ mod tests {
     use super::*;
 
     fn functions(list: &[(&str, &[(u64, u64)])]) -> Functions {
-        let subprogram =
-            |(name, ranges): &(&str, &[(u64, u64)])| Subprogram { name: name.as_bytes().into(), ranges: ranges.to_vec() };
+        let subprogram = |(name, ranges): &(&str, &[(u64, u64)])| Subprogram {
+            name: name.as_bytes().into(),
+            ranges: ranges.to_vec(),
+        };
         Functions::new(list.iter().map(subprogram).collect(), 0x1000)
     }
 

@@ -106,10 +106,7 @@ mod tests {
     fn loading() -> Loading {
         Loading {
             name: b"app".to_vec(),
-            segments: vec![
-                Segment { address: 0x2000, offset: 0x1000 },
-                Segment { address: 0x8000, offset: 0x5000 },
-            ],
+            segments: vec![Segment { address: 0x2000, offset: 0x1000 }, Segment { address: 0x8000, offset: 0x5000 }],
             process: None,
             is_kernel: false,
             base: 0x2000,

@@ -14,6 +14,7 @@
 //! The results are those of LLVM 22, byte for byte when [`sampleprof::write`](crate::sampleprof::write) writes them.
 
 mod code;
+mod convert;
 mod counters;
 mod discriminator;
 mod finish;
@@ -26,6 +27,7 @@ mod program;
 mod raw_text;
 mod script;
 
+pub use convert::{ConvertedSamples, ENOUGH_DENSITY, SampleReport, convert};
 pub use counters::{Counters, RunFindings};
 pub use finish::FinishOptions;
 pub use line_profile::ProfileOptions;

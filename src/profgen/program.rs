@@ -94,10 +94,18 @@ impl<'f> Program<'f> {
     /// I/O errors; not an object; no executable segment; unsupported for files other than ELF and for processors other
     /// than x86 and AArch64; unable to correlate for damaged sections and debug info.
     pub fn load(files: &'f ProgramFiles, limits: &Limits) -> Result<Self> {
+        Self::of_bytes(files, &open(&files.program, Access::Read, limits)?, limits)
+    }
+
+    /// Loads a program whose file has these bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn of_bytes(files: &'f ProgramFiles, bytes: &[u8], limits: &Limits) -> Result<Self> {
         let path = files.program.as_path();
-        let bytes = open(path, Access::Read, limits)?;
         let in_program = |error: Error| error.in_file(path);
-        let file = objects::parse(&bytes).map_err(in_program)?;
+        let file = objects::parse(bytes).map_err(in_program)?;
         let (segments, first_loaded) = segments(&file).map_err(in_program)?;
         let base = segments.first().map_or(0, |segment| segment.address);
         let debug = match &files.debug {
@@ -180,7 +188,10 @@ fn segments_of<H: ProgramHeader>(headers: &[H], endian: H::Endian) -> Result<(Ve
     let loaded = || headers.iter().filter(|header| header.p_type(endian) == PT_LOAD);
     let executable = loaded().filter(|header| header.p_flags(endian).0 & PF_X.0 != 0);
     let segments: Vec<Segment> = executable
-        .map(|header| Segment { address: page(header.p_vaddr(endian).into()), offset: page(header.p_offset(endian).into()) })
+        .map(|header| Segment {
+            address: page(header.p_vaddr(endian).into()),
+            offset: page(header.p_offset(endian).into()),
+        })
         .collect();
     if segments.is_empty() {
         return Err(objects::unable("no executable segment")
@@ -242,6 +253,9 @@ fn is_flow_sensitive(file: &File<'_>) -> bool {
         is_loaded && section.kind() != SectionKind::UninitializedData && section.size() != 0
     };
     file.symbols().filter(|symbol| symbol.name_bytes() == Ok(b"__llvm_fs_discriminator__")).any(|symbol| {
-        symbol.section_index().and_then(|index| file.section_by_index(index).ok()).is_some_and(|section| is_data(&section))
+        symbol
+            .section_index()
+            .and_then(|index| file.section_by_index(index).ok())
+            .is_some_and(|section| is_data(&section))
     })
 }

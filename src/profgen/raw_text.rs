@@ -20,13 +20,26 @@ pub(super) fn write(counters: &Counters, base: u64) -> Vec<u8> {
     text.into_bytes()
 }
 
+/// Returns true for text that begins as counters do.
+pub(super) fn is_raw(text: &[u8]) -> bool {
+    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let number = lines.next().and_then(digits::parse_decimal);
+    let next = lines.next().unwrap_or_default();
+    match number {
+        Some(0) => digits::parse_decimal(next).is_some(),
+        Some(_) => entry(next, b"-").is_some(),
+        None => false,
+    }
+}
+
 /// Reads counters that were written relative to `base`.
 ///
 /// # Errors
 ///
 /// Malformed, with the number of the line.
 pub(super) fn read(text: &[u8], base: u64) -> Result<Counters> {
-    let mut reader = Reader { lines: text.strip_suffix(b"\n").unwrap_or(text).split(|byte| *byte == b'\n'), number: 0, base };
+    let mut reader =
+        Reader { lines: text.strip_suffix(b"\n").unwrap_or(text).split(|byte| *byte == b'\n'), number: 0, base };
     let mut counters = Counters::default();
     if text.is_empty() {
         return Ok(counters);
@@ -84,4 +97,46 @@ fn entry(line: &[u8], separator: &[u8]) -> Option<((u64, u64), u64)> {
     let at = memchr::memmem::find(&line[..colon], separator)?;
     let (first, second) = (&line[..at], &line[at + separator.len()..colon]);
     Some(((digits::parse_hex(first)?, digits::parse_hex(second)?), count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counters() -> Counters {
+        let runs = [((0x1090, 0x10a1), 3), ((0x1100, 0x1100), 1)].into();
+        let branches = [((1, 0x1090), 2), ((0x10a1, 0x1100), 4)].into();
+        Counters { runs, branches }
+    }
+
+    #[test]
+    fn counters_are_read_as_they_were_written() {
+        let text = write(&counters(), 0x1000);
+        let expected = "2\n90-a1:3\n100-100:1\n2\nfffffffffffff001->90:2\na1->100:4\n";
+        assert_eq!(String::from_utf8_lossy(&text), expected);
+        assert!(is_raw(&text));
+        assert_eq!(read(&text, 0x1000).unwrap(), counters());
+    }
+
+    #[test]
+    fn faults_have_the_number_of_their_line() {
+        for (text, llvm) in [
+            ("x\n", "Invalid raw profile at line 1: x"),
+            ("1\n90-a1\n", "Invalid raw profile at line 2: 90-a1"),
+            ("1\n90-a1:3\n", "Invalid raw profile!"),
+            ("1\n90-a1:3\n1\n1->g:2\n", "Invalid raw profile at line 4: 1->g:2"),
+            ("99999999999999999999\n", "Invalid raw profile at line 1: 99999999999999999999"),
+        ] {
+            assert_eq!(read(text.as_bytes(), 0).unwrap_err().llvm_message(), llvm, "{text}");
+        }
+        assert!(read(b"[main]\n", 0).is_err());
+        assert!(read(b"0\n0\nrest\n", 0).is_err());
+    }
+
+    #[test]
+    fn other_text_is_no_unsymbolized_profile() {
+        assert!(is_raw(b"0\n0\n"));
+        assert!(!is_raw(b"5\n 401136 0x401136/0x401140/P/-/-/1\n"));
+        assert!(!is_raw(b""));
+    }
 }

@@ -9,6 +9,7 @@ use super::program::Program;
 use crate::digits::{parse_decimal, parse_hex};
 use crate::error::{Error, Result};
 use regex::bytes::Regex;
+use std::collections::BTreeMap;
 
 /// What a reader has to tell about single lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +53,20 @@ pub struct ReadFindings {
     pub external_leaves: u64,
     /// Whether a mapping of the program was found.
     pub is_mapped: bool,
+}
+
+impl ReadFindings {
+    /// Adds the counts of another input.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.lines = self.lines.saturating_add(other.lines);
+        self.samples = self.samples.saturating_add(other.samples);
+        self.without_branches = self.without_branches.saturating_add(other.without_branches);
+        self.bad_lines = self.bad_lines.saturating_add(other.bad_lines);
+        self.branches = self.branches.saturating_add(other.branches);
+        self.external_branches = self.external_branches.saturating_add(other.external_branches);
+        self.external_leaves = self.external_leaves.saturating_add(other.external_leaves);
+        self.is_mapped |= other.is_mapped;
+    }
 }
 
 /// The kinds of text.
@@ -165,9 +180,7 @@ pub(super) fn read(
 
 fn is_mapping(line: &[u8]) -> bool {
     const SHORTEST: usize = 50;
-    line.len() >= SHORTEST
-        && !line[0].is_ascii_digit()
-        && memchr::memmem::find(line, b"PERF_RECORD_MMAP").is_some()
+    line.len() >= SHORTEST && !line[0].is_ascii_digit() && memchr::memmem::find(line, b"PERF_RECORD_MMAP").is_some()
 }
 
 /// The two forms of a mapping.
@@ -190,6 +203,51 @@ impl Patterns {
     }
 }
 
+/// The fields of a mapping.
+struct MappingLine<'t> {
+    process: i64,
+    start: u64,
+    len: u64,
+    offset: u64,
+    path: &'t [u8],
+}
+
+impl Patterns {
+    fn mapping<'t>(&self, line: &'t [u8]) -> Option<MappingLine<'t>> {
+        let is_newer = memchr::memmem::find(line, b"PERF_RECORD_MMAP2 ").is_some();
+        let fields = if is_newer { &self.newer } else { &self.older }.captures(line)?;
+        let field = |at| fields.get(at).map_or(&b""[..], |field| field.as_bytes());
+        let number = |at| {
+            let text: &[u8] = field(at);
+            parse_hex(text.strip_prefix(b"0x").unwrap_or(text)).unwrap_or(0)
+        };
+        let process = std::str::from_utf8(field(1)).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+        Some(MappingLine { process, start: number(2), len: number(3), offset: number(4), path: field(6) })
+    }
+}
+
+/// The mapped files in which branches start, with the number of these branches.
+pub(super) fn programs_with_samples(text: &[u8]) -> BTreeMap<Vec<u8>, u64> {
+    let mut found = BTreeMap::new();
+    let Ok(patterns) = Patterns::new() else { return found };
+    let mut mapped: BTreeMap<u64, (u64, &[u8])> = BTreeMap::new();
+    for line in lines(text) {
+        if is_mapping(line) {
+            if let Some(mapping) = patterns.mapping(line) {
+                mapped.insert(mapping.start, (mapping.len, mapping.path));
+            }
+            continue;
+        }
+        for (source, _) in line.split(|byte| *byte == b' ').filter_map(branch) {
+            let Some((start, (len, path))) = mapped.range(..=source).next_back() else { continue };
+            if source - start < *len {
+                *found.entry(path.to_vec()).or_default() += 1;
+            }
+        }
+    }
+    found
+}
+
 struct Reader<'r, 'p, 'n> {
     program: &'r Program<'p>,
     patterns: Patterns,
@@ -204,19 +262,10 @@ struct Reader<'r, 'p, 'n> {
 
 impl Reader<'_, '_, '_> {
     fn mapping(&mut self, line: &[u8]) -> Result<()> {
-        let is_newer = memchr::memmem::find(line, b"PERF_RECORD_MMAP2 ").is_some();
-        let pattern = if is_newer { &self.patterns.newer } else { &self.patterns.older };
-        let Some(fields) = pattern.captures(line) else {
+        let Some(MappingLine { process, start, offset, path, .. }) = self.patterns.mapping(line) else {
             (self.notify)(LineNotice::BadMapping(line));
             return Ok(());
         };
-        let field = |at| fields.get(at).map_or(&b""[..], |field: regex::bytes::Match<'_>| field.as_bytes());
-        let number = |at| {
-            let text = field(at);
-            parse_hex(text.strip_prefix(b"0x").unwrap_or(text)).unwrap_or(0)
-        };
-        let process = std::str::from_utf8(field(1)).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-        let (start, offset, path) = (number(2), number(4), field(6));
         (self.notify)(LineNotice::Mapping { path, start });
         self.loading.map(process, start, offset, path).map_err(MappingFault::into_error)
     }
@@ -261,8 +310,7 @@ impl Reader<'_, '_, '_> {
             (self.notify)(LineNotice::NoMapping);
         }
         self.findings.samples = self.findings.samples.wrapping_add(times);
-        self.findings.branches =
-            self.findings.branches.wrapping_add((self.branches.len() as u64).wrapping_mul(times));
+        self.findings.branches = self.findings.branches.wrapping_add((self.branches.len() as u64).wrapping_mul(times));
         self.gatherer.add(self.program, &self.branches, times);
     }
 

@@ -63,11 +63,11 @@ pub(crate) use partial_files::decode;
 pub use partial_files::{decode_partial, encode_partial, finish_partial, merge_partially};
 pub use profile::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, Kind, SampleProfile, StatedKind, Summary, SummaryRow};
 pub use reader::{SampleProfileView, detect, read, read_into};
-#[cfg(feature = "correlate")]
-pub(crate) use record::{add_saturating, add_target};
 pub use record::{
     BodyEntry, CallSite, CallTarget, CallTargets, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH,
     NameId, Names, VtableEntry, attributes,
 };
+#[cfg(feature = "correlate")]
+pub(crate) use record::{add_saturating, add_target};
 pub use supplement::{SupplementOptions, supplement};
 pub use writer::{check_writable, losses, write};

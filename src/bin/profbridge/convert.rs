@@ -13,6 +13,7 @@ pub(crate) use arguments::{ConvertArgs, ConvertWork};
 use crate::console;
 use crate::family_table;
 use crate::merge_document::MergeDocument;
+use crate::profgen::ProfgenRun;
 use profbridge::Result;
 use profbridge::families::OutputForm;
 use profbridge::families::plan::{MergeRequest, stays};
@@ -22,6 +23,20 @@ use std::process::ExitCode;
 /// Converts the inputs and writes the output.
 pub(crate) fn run(arguments: &ConvertArgs) -> Result<ExitCode> {
     let inputs: Vec<Input> = arguments.inputs.iter().map(Input::new).collect();
+    if let Some(files) = arguments.profgen.files() {
+        arguments.refuse_for_samples()?;
+        let run = ProfgenRun {
+            inputs: &inputs,
+            output: &arguments.output,
+            written: &arguments.written,
+            sample: &arguments.sample,
+            consumer: arguments.consumer.as_deref(),
+            strict: arguments.strict,
+            quiet: arguments.quiet,
+            json: arguments.json,
+        };
+        return run.run(&files, "profbridge.convert/1");
+    }
     if arguments.json {
         console::needs_file(&arguments.output)?;
     }

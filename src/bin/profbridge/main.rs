@@ -37,6 +37,7 @@ mod order;
 mod out_of_memory;
 mod outputs;
 mod overlap;
+mod profgen;
 mod refuse;
 mod repair;
 mod report;

@@ -4,6 +4,9 @@
 use crate::llvm_compat::{COMMANDS, Command, OptionSpec, OptionValue, boolean, resolve};
 use profbridge::{Error, ErrorKind, Result};
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 /// Rewrites the arguments after the command into the form that `program`, the parser of profbridge mode, accepts. For
 /// commands that llvm-profdata does not have, only single dashes are rewritten.
@@ -12,6 +15,7 @@ use std::ffi::OsString;
 ///
 /// Unsupported for kinds of profiles that only llvm-profdata handles.
 pub(crate) fn normalize(program: &clap::Command, arguments: Vec<OsString>) -> Result<Vec<OsString>> {
+    let arguments = name_program(arguments);
     let ours = arguments.get(1).and_then(|name| program.find_subcommand(name));
     let letters = ours.map(letters_with_values).unwrap_or_default();
     let named = arguments.get(1).and_then(|name| COMMANDS.into_iter().find(|command| *name == command.name));
@@ -33,6 +37,31 @@ pub(crate) fn normalize(program: &clap::Command, arguments: Vec<OsString>) -> Re
         rewriter.rewrite(two_dashes(word, &letters, is_long), &mut words)?;
     }
     Ok([program, rewriter.switches, rewriter.others].concat())
+}
+
+/// Rewrites `--binary PROGRAM` of llvm-profgen to `--program PROGRAM`. Without a program, `--binary` is a format.
+fn name_program(arguments: Vec<OsString>) -> Vec<OsString> {
+    let converts = arguments.get(1).is_some_and(|command| command == "convert");
+    let is_program = |word: &OsString| converts && begins_as_elf(Path::new(word));
+    let mut words = arguments.into_iter().peekable();
+    let mut named = Vec::new();
+    while let Some(word) = words.next() {
+        let value = word.to_str().and_then(|word| word.trim_start_matches('-').strip_prefix("binary="));
+        if let Some(value) = value.filter(|value| is_program(&OsString::from(value))) {
+            named.push(format!("--program={value}").into());
+        } else if (word == "--binary" || word == "-binary") && words.peek().is_some_and(is_program) {
+            named.push("--program".into());
+        } else {
+            named.push(word);
+        }
+    }
+    named
+}
+
+fn begins_as_elf(path: &Path) -> bool {
+    let mut start = [0; 4];
+    let mut read = || File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    path.is_file() && read().is_ok() && start == *b"\x7fELF"
 }
 
 struct Rewriter<'a> {

@@ -10,8 +10,8 @@ use profbridge::instr::Remapping;
 use profbridge::sampleprof;
 
 impl ConvertArgs {
-    /// Writes a sample profile in another encoding.
-    pub(crate) fn convert_samples(&self, work: &ConvertWork<'_>, document: &mut MergeDocument) -> Result<()> {
+    /// Refuses what sample profiles do not have.
+    pub(super) fn refuse_for_samples(&self) -> Result<()> {
         let own = vec![
             (self.sparse, "--sparse"),
             (self.format_version.is_some(), "--format-version"),
@@ -20,7 +20,12 @@ impl ConvertArgs {
         let others = [self.memprof.given(), self.bridge.given(), self.stacks.given(), self.write_stacks.given()];
         let iprof = [self.iprof.given(), self.iprof_write.given()].concat();
         let given = [own, others.concat(), iprof].concat();
-        refuse(&given, "not for sample profiles", "--sample-format chooses the encoding, --for the release")?;
+        refuse(&given, "not for sample profiles", "--sample-format chooses the encoding, --for the release")
+    }
+
+    /// Writes a sample profile in another encoding.
+    pub(crate) fn convert_samples(&self, work: &ConvertWork<'_>, document: &mut MergeDocument) -> Result<()> {
+        self.refuse_for_samples()?;
         let encoding = (work.form == OutputForm::Text).then_some(sampleprof::Encoding::Text);
         let run = SampleRun {
             applied: None,

@@ -107,7 +107,8 @@ pub(super) const fn action(name: &'static str, action: Action, help: &'static st
 }
 
 pub(super) const HELP: OptionSpec = action("help", Action::Help, "Show the options");
-pub(super) const HELP_HIDDEN: OptionSpec = action("help-hidden", Action::HelpHidden, "Show the hidden options as well").hidden();
+pub(super) const HELP_HIDDEN: OptionSpec =
+    action("help-hidden", Action::HelpHidden, "Show the hidden options as well").hidden();
 pub(super) const HELP_LIST: OptionSpec = action("help-list", Action::Help, "Show the options in one list");
 pub(super) const HELP_LIST_HIDDEN: OptionSpec =
     action("help-list-hidden", Action::HelpHidden, "Show all options in one list").hidden();

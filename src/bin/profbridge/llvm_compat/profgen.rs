@@ -172,6 +172,7 @@ fn finish(parsed: &Parsed, release: Release, program: &Program<'_>, mut profile:
     if let Some(cutoff) = parsed.value("profile-density-cutoff-hot").and_then(signed) {
         options.density_cutoff = u32::try_from(cutoff).unwrap_or(0);
     }
+    options.cold_count = parsed.number("profile-summary-cold-count");
     let density = profgen::finish(&mut profile, &options);
     let threshold = parsed.value("profile-density-threshold").and_then(float).unwrap_or(50.0);
     warnings::density(density, threshold, options.density_cutoff, parsed.is_on("show-density"));

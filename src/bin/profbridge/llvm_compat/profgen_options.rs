@@ -16,7 +16,7 @@ const fn float(name: &'static str, help: &'static str) -> OptionSpec {
 /// The only command.
 pub(super) static PROFGEN: Command = Command {
     name: "llvm-profgen",
-    about: "makes sample profiles from branch records",
+    about: "llvm SPGO profile generator",
     operands: "",
     least: 0,
     most: Some(0),
