@@ -93,5 +93,5 @@ fn main() -> std::io::Result<()> {
         let context = document.add_context(&stack(random, &methods, depth));
         document.sections.samples.push(CountEntry { context, count: 1 + random.count() % 50 });
     }
-    write_to(&document, &WriteOptions::default(), &mut BufWriter::new(File::create(path)?))
+    Writer::new(&WriteOptions::default()).write(&document, &mut BufWriter::new(File::create(path)?))
 }

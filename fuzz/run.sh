@@ -84,6 +84,7 @@ endings() {
     read_pprof) echo pprof ;;
     read_partial) echo partial ;;
     read_classes) echo class jar ;;
+    read_branches) echo txt ;;
     read_objects) echo binary elf class jar ;;
     read_sampleprof | same_sample_as_llvm) echo prof ext md5 binary compact split ;;
     parse_list | parse_remapping) echo list txt map ;;

@@ -80,6 +80,27 @@ pub(crate) fn push_hex_16(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&hex_digits(number as u32).to_le_bytes());
 }
 
+/// Reads a number of decimal digits only; `None` for other text and for more than 64 bits.
+#[cfg_attr(not(feature = "correlate"), expect(dead_code, reason = "only sample profiles from branch records need it"))]
+pub(crate) fn parse_decimal(text: &[u8]) -> Option<u64> {
+    let digit = |byte: &u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
+    let add = |sum: u64, byte: &u8| sum.checked_mul(10)?.checked_add(digit(byte)?);
+    if text.is_empty() { None } else { text.iter().try_fold(0, add) }
+}
+
+/// Reads a number of hexadecimal digits only, in either case; `None` for other text and for more than 64 bits.
+#[cfg_attr(not(feature = "correlate"), expect(dead_code, reason = "only sample profiles from branch records need it"))]
+pub(crate) fn parse_hex(text: &[u8]) -> Option<u64> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    };
+    let add = |sum: u64, byte: &u8| (sum >> 60 == 0).then_some(sum << 4 | u64::from(digit(*byte)?));
+    if text.is_empty() { None } else { text.iter().try_fold(0, add) }
+}
+
 /// Returns eight hexadecimal digits, the first one in the lowest byte.
 fn hex_digits(number: u32) -> u64 {
     // Spread the half-bytes, the first one to the highest byte.

@@ -94,8 +94,10 @@ pub mod number_format;
 #[cfg(feature = "correlate")]
 mod objects;
 pub mod partial;
-#[allow(dead_code)]
+#[cfg_attr(not(feature = "correlate"), allow(dead_code, reason = "only programs with debug info are looked up"))]
 mod perf;
+#[cfg(feature = "correlate")]
+pub mod profgen;
 pub mod raw;
 pub mod render;
 pub mod sampleprof;

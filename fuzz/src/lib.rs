@@ -5,6 +5,7 @@
 //! package includes this file and calls them with all seeds and all files that
 //! were findings once, on the stable compiler.
 
+mod branches;
 mod bridges;
 mod inputs;
 mod memory;
@@ -38,6 +39,7 @@ pub const BODIES: &[Body] = &[
     ("read_pprof", stacks::pprof),
     ("read_classes", stacks::classes),
     ("read_objects", objects::objects),
+    ("read_branches", branches::branches),
     ("read_partial", partials::read),
     ("parse_list", inputs::list),
     ("parse_remapping", inputs::remapping),

@@ -5,9 +5,9 @@
 use crate::bridge::decode::own_records;
 use crate::bridge::demangle::method_of_pgo_name;
 use crate::bridge::extension::{self, Extension};
-use crate::bridge::sections::{METHOD_TARGETS, MethodTargets, foreign};
 use crate::bridge::names::{EncodedNames, identity};
 use crate::bridge::records::{ContextCounts, TypeCounts, gather};
+use crate::bridge::sections::{METHOD_TARGETS, MethodTargets, foreign};
 use crate::bridge::to_iprof::{ToIprofOptions, find_method, sections};
 use crate::error::{Error, Result};
 use crate::hint::Hint;

@@ -4,11 +4,11 @@ use crate::bridge::decode::{BridgeRecord, add_records, own_records};
 use crate::bridge::demangle::method_of_pgo_name;
 use crate::bridge::extension;
 use crate::bridge::extension::Extension;
+use crate::bridge::names::MethodIdentity;
+use crate::bridge::records::PROFILE_KIND;
 use crate::bridge::sections::{
     ForeignOptions, ForeignParts, LLVM_NAME, METHOD_TARGETS, MethodTargets, add_foreign, foreign, is_plain,
 };
-use crate::bridge::names::MethodIdentity;
-use crate::bridge::records::PROFILE_KIND;
 use crate::error::Result;
 use crate::iprof::{BranchClash, Document, MergeOptions, Merger, MethodHandle, Table, Tables, canonical_with};
 use crate::model::{FunctionTable, Loss, LossKind, Losses, Profile, ProfileKind, RecordId, TemporalProfile, ValueKind};

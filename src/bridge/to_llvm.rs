@@ -4,10 +4,10 @@
 use crate::bridge::consistency::{Ownership, Trust};
 use crate::bridge::decode::{add_records as add_to_document, own_records};
 use crate::bridge::extension;
-use crate::bridge::sections::{LLVM_NAME, METHOD_TARGETS};
 use crate::bridge::names::EncodedNames;
 use crate::bridge::records::gather;
 use crate::bridge::records::{NamedRecord, PROFILE_KIND, RecordForm, RecordMaker};
+use crate::bridge::sections::{LLVM_NAME, METHOD_TARGETS};
 use crate::bridge::to_iprof::{ToIprofOptions, to_iprof, without_records};
 use crate::error::{Error, Result};
 use crate::iprof::document::EntryMember;

@@ -267,11 +267,11 @@ fn of_program_name(number: &str) -> Result<Target> {
     }
 }
 
-/// Returns the number after `llvm-profdata` in the name by which a program was called: `16` in
+/// Returns the number after `llvm-profdata` or `llvm-profgen` in the name by which a program was called: `16` in
 /// `/usr/bin/llvm-profdata-16` and in `llvm-profdata-16.exe`.
 pub fn release_of_program(program: &OsStr) -> Option<&str> {
     let name = Path::new(program).file_name()?.to_str()?;
-    let rest = name.strip_prefix("llvm-profdata")?;
+    let rest = ["llvm-profdata", "llvm-profgen"].iter().find_map(|tool| name.strip_prefix(tool))?;
     let bare = rest.len().checked_sub(4).filter(|at| rest.is_char_boundary(*at));
     let rest = match bare.map(|at| rest.split_at(at)) {
         Some((before, end)) if end.eq_ignore_ascii_case(".exe") => before,

@@ -206,9 +206,23 @@ impl<'i> SplitDebugInfo<'i> {
     ///
     /// Unable to correlate when the package is damaged.
     pub(crate) fn of(image: &'i Path, limits: &Limits) -> Result<Self> {
-        let mut name = image.as_os_str().to_os_string();
-        name.push(".dwp");
-        let path = PathBuf::from(name);
+        Self::with_package(image, None, limits)
+    }
+
+    /// As [`of`](Self::of), with the path of the package.
+    ///
+    /// # Errors
+    ///
+    /// As [`of`](Self::of).
+    pub(crate) fn with_package(image: &'i Path, package: Option<&Path>, limits: &Limits) -> Result<Self> {
+        let path = package.map_or_else(
+            || {
+                let mut name = image.as_os_str().to_os_string();
+                name.push(".dwp");
+                PathBuf::from(name)
+            },
+            Path::to_path_buf,
+        );
         let package = match std::fs::read(&path) {
             Ok(bytes) => {
                 let load = |file: &object::File<'_>| load_package(file, limits);
@@ -318,11 +332,12 @@ fn load_package(file: &object::File<'_>, limits: &Limits) -> Result<DwarfPackage
 }
 
 /// A place in a source file.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     pub(super) file: u64,
     pub(super) line: u32,
     pub(super) column: u32,
+    pub(super) discriminator: u32,
 }
 
 /// The line table of a unit.
@@ -358,7 +373,8 @@ impl LineTable {
                 ColumnType::Column(column) => u32::from(column.get() as u16),
             };
             let line = row.line().map_or(0, |line| line.get() as u32);
-            let place = Place { file: row.file_index(), line, column };
+            let discriminator = row.discriminator() as u32;
+            let place = Place { file: row.file_index(), line, column, discriminator };
             rows.push((row.address(), place));
         }
         sequences.sort_by_key(|sequence| sequence.end);

@@ -7,10 +7,10 @@
 
 use super::debug_info::SplitDebugInfo;
 use super::debug_info::{Entry, Slice, damaged, load_sections, ranges_of, ranges_of_unit};
-use super::debug_info::{LineTable, file_name};
-use crate::error::{ErrorKind, Result};
+use super::debug_info::{LineTable, Place as SourcePlace, file_name};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use gimli::{AttributeValue, Dwarf, EndianSlice, Unit, UnitOffset, constants};
+use gimli::{AttributeValue, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, UnitOffset, constants};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub(crate) struct InlineFrame {
     pub(crate) line: u32,
     /// Column of the place in the function, 0 when unknown.
     pub(crate) column: u32,
+    /// What tells apart code of the same line, as the compiler encoded it.
+    pub(crate) discriminator: u32,
     /// Line where the function is declared, 0 when unknown.
     pub(crate) start_line: u32,
     /// Base name of the file, for the innermost function only.
@@ -49,34 +51,142 @@ pub(crate) fn inline_chains(
     limits: &Limits,
     most: usize,
 ) -> Result<Vec<Vec<InlineFrame>>> {
-    let (sections, endian) = load_sections(file, limits)?;
-    let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
-    let split = SplitDebugInfo::of(path, limits)?;
+    let InlineChains { chains, of_address } =
+        DebugInfo::load(file, path, None, limits)?.inline_chains(addresses, most)?;
+    let mut left = Bounds::new(limits, most);
+    let chains = of_address.into_iter().map(|chain| {
+        let chain = &chains[chain as usize];
+        left.take(chain.len())?;
+        Ok(chain.clone())
+    });
+    chains.collect()
+}
+
+/// The chains at some addresses. Neighbours often have the same chain, which is
+/// stored once.
+#[derive(Debug)]
+pub(crate) struct InlineChains {
+    /// Chains, innermost function first; the first chain is empty.
+    pub(crate) chains: Vec<Vec<InlineFrame>>,
+    /// The chain of each address.
+    pub(crate) of_address: Vec<u32>,
+}
+
+/// A function of a program, as debug info names it.
+#[derive(Debug)]
+pub(crate) struct Subprogram {
+    /// Linkage name, or the plain one where it has no other.
+    pub(crate) name: Arc<[u8]>,
+    /// Start and end of each part of its code, in the order of debug info.
+    pub(crate) ranges: Vec<(u64, u64)>,
+}
+
+/// The functions of a program.
+#[derive(Debug, Default)]
+pub(crate) struct Subprograms {
+    /// Those with a name and with code.
+    pub(crate) functions: Vec<Subprogram>,
+    /// Units whose split debug info was not found.
+    pub(crate) missing_units: u64,
+}
+
+/// The debug info of an image.
+pub(crate) struct DebugInfo<'i> {
+    sections: DwarfSections<Vec<u8>>,
+    endian: RunTimeEndian,
+    split: SplitDebugInfo<'i>,
+    limits: Limits,
+}
+
+impl<'i> DebugInfo<'i> {
+    /// Reads the sections of the image at `path`, and those of the package of its split debug info: `package`, or the
+    /// one next to the image.
+    ///
+    /// # Errors
+    ///
+    /// Unable to correlate for damaged sections, and for a package that cannot be read.
+    pub(crate) fn load(
+        file: &object::File<'_>,
+        path: &'i Path,
+        package: Option<&Path>,
+        limits: &Limits,
+    ) -> Result<Self> {
+        let (sections, endian) = load_sections(file, limits)?;
+        let split = SplitDebugInfo::with_package(path, package, limits)?;
+        Ok(Self { sections, endian, split, limits: *limits })
+    }
+
+    fn dwarf(&self) -> Dwarf<Slice<'_>> {
+        self.sections.borrow(|bytes| EndianSlice::new(bytes, self.endian))
+    }
+
+    /// Lists the functions that have code.
+    ///
+    /// # Errors
+    ///
+    /// Unable to correlate when debug info is damaged.
+    pub(crate) fn subprograms(&self) -> Result<Subprograms> {
+        let dwarf = self.dwarf();
+        let units = units_of(&dwarf)?;
+        let mut found = Subprograms::default();
+        let mut functions = Functions { dwarf: &dwarf, units: &units, names: HashMap::new() };
+        for at in 0..units.len() {
+            functions.list(at, &mut found.functions)?;
+        }
+        for unit in units.iter().filter(|unit| unit.dwo_id.is_some()) {
+            let Ok(Some(sections)) = self.split.sections(&dwarf, unit) else {
+                found.missing_units += 1;
+                continue;
+            };
+            match self.split.unit(&sections, &dwarf, unit)? {
+                Some((dwarf, unit)) => {
+                    let mut functions = Functions { dwarf: &dwarf, units: &[unit], names: HashMap::new() };
+                    functions.list(0, &mut found.functions)?;
+                }
+                None => found.missing_units += 1,
+            }
+        }
+        Ok(found)
+    }
+
+    /// The functions at addresses, as in [`inline_chains`]; `most` bounds the functions of all stored chains.
+    ///
+    /// # Errors
+    ///
+    /// As [`inline_chains`].
+    pub(crate) fn inline_chains(&self, addresses: &[u64], most: usize) -> Result<InlineChains> {
+        let dwarf = self.dwarf();
+        let units = units_of(&dwarf)?;
+        let mut bounds = Bounds::new(&self.limits, most);
+        let mut functions = Functions { dwarf: &dwarf, units: &units, names: HashMap::new() };
+        let mut found = InlineChains { chains: vec![Vec::new()], of_address: vec![0; addresses.len()] };
+        for (at, unit) in units.iter().enumerate() {
+            let inside = addresses_of(&dwarf, unit, addresses, &found.of_address)?;
+            if inside.is_empty() {
+                continue;
+            }
+            let mut lines = Lines::read(&dwarf, unit)?;
+            let rest = self.split.sections(&dwarf, unit).ok().flatten();
+            let rest = rest.as_ref().map(|sections| self.split.unit(sections, &dwarf, unit)).transpose()?.flatten();
+            match rest {
+                Some((dwarf, unit)) => {
+                    let mut functions = Functions { dwarf: &dwarf, units: &[unit], names: HashMap::new() };
+                    functions.look_up(0, addresses, &inside, &mut lines, &mut bounds, &mut found)?;
+                }
+                None => functions.look_up(at, addresses, &inside, &mut lines, &mut bounds, &mut found)?,
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn units_of<'a>(dwarf: &Dwarf<Slice<'a>>) -> Result<Vec<Unit<Slice<'a>>>> {
     let mut units = Vec::new();
     let mut headers = dwarf.units();
     while let Some(header) = headers.next().map_err(damaged)? {
         units.push(dwarf.unit(header).map_err(damaged)?);
     }
-    let mut bounds = Bounds { depth: limits.context_depth.into(), most, left: most };
-    let mut functions = Functions { dwarf: &dwarf, units: &units, names: HashMap::new() };
-    let mut found = vec![Vec::new(); addresses.len()];
-    for (at, unit) in units.iter().enumerate() {
-        let inside = addresses_of(&dwarf, unit, addresses, &found)?;
-        if inside.is_empty() {
-            continue;
-        }
-        let mut lines = Lines::read(&dwarf, unit)?;
-        let rest = split.sections(&dwarf, unit).ok().flatten();
-        let rest = rest.as_ref().map(|sections| split.unit(sections, &dwarf, unit)).transpose()?.flatten();
-        match rest {
-            Some((dwarf, unit)) => {
-                let mut functions = Functions { dwarf: &dwarf, units: &[unit], names: HashMap::new() };
-                functions.look_up(0, addresses, &inside, &mut lines, &mut bounds, &mut found)?;
-            }
-            None => functions.look_up(at, addresses, &inside, &mut lines, &mut bounds, &mut found)?,
-        }
-    }
-    Ok(found)
+    Ok(units)
 }
 
 /// Returns the positions of the addresses in a unit that no earlier unit had.
@@ -84,17 +194,22 @@ fn addresses_of(
     dwarf: &Dwarf<Slice<'_>>,
     unit: &Unit<Slice<'_>>,
     addresses: &[u64],
-    found: &[Vec<InlineFrame>],
+    found: &[u32],
 ) -> Result<Vec<usize>> {
     let mut inside = Vec::new();
     let mut ranges = ranges_of_unit(dwarf, unit)?;
     while let Some(range) = ranges.next().map_err(damaged)? {
         let of_range = within(addresses, range);
-        inside.extend(of_range.filter(|index| found[*index].is_empty()));
+        inside.extend(of_range.filter(|index| found[*index] == 0));
     }
     inside.sort_unstable();
     inside.dedup();
     Ok(inside)
+}
+
+fn too_many_chains() -> Error {
+    let what = "number of inlined chains";
+    ErrorKind::LimitExceeded { what, found: 1 << 32, limit: u32::MAX.into() }.into()
 }
 
 /// The limits for data from debug info.
@@ -107,6 +222,10 @@ struct Bounds {
 }
 
 impl Bounds {
+    fn new(limits: &Limits, most: usize) -> Self {
+        Self { depth: limits.context_depth.into(), most, left: most }
+    }
+
     /// Counts the functions at an address.
     fn take(&mut self, chain: usize) -> Result<()> {
         let Some(left) = self.left.checked_sub(chain) else {
@@ -141,14 +260,13 @@ impl<'u, 'a> Lines<'u, 'a> {
         Ok(Self { dwarf, unit, table: LineTable::read(unit)?, files: HashMap::new() })
     }
 
-    /// Line, column and file at an address; zeros and nothing where unknown.
-    fn at(&mut self, address: u64) -> (u32, u32, Option<Arc<[u8]>>) {
-        let place = self.table.find(address).unwrap_or_default();
-        let file = self.files.entry(place.file).or_insert_with(|| {
+    /// The name of a file, if it is known.
+    fn file(&mut self, file: u64) -> Option<Arc<[u8]>> {
+        let name = self.files.entry(file).or_insert_with(|| {
             let header = self.unit.line_program.as_ref()?.header();
-            file_name(self.dwarf, self.unit, header, place.file).map(Into::into)
+            file_name(self.dwarf, self.unit, header, file).map(Into::into)
         });
-        (place.line, place.column, file.clone())
+        name.clone()
     }
 }
 
@@ -161,8 +279,8 @@ struct Subroutine {
     parent: Option<usize>,
     depth: isize,
     entry: Place,
-    call_line: u32,
-    call_column: u32,
+    /// Where it was called, for an inlined call.
+    call: SourcePlace,
 }
 
 /// Name and line of a function.
@@ -188,14 +306,25 @@ impl<'a> Functions<'_, 'a> {
         inside: &[usize],
         lines: &mut Lines<'_, '_>,
         bounds: &mut Bounds,
-        found: &mut [Vec<InlineFrame>],
+        found: &mut InlineChains,
     ) -> Result<()> {
         let own: Vec<u64> = inside.iter().map(|index| addresses[*index]).collect();
         let (subroutines, owners) = self.subroutines(at, &own, bounds)?;
+        let mut known = HashMap::new();
         for ((index, address), owner) in inside.iter().zip(own).zip(owners) {
-            let (line, column, file) = lines.at(address);
-            found[*index] = self.chain(&subroutines, owner, (line, column), file);
-            bounds.take(found[*index].len())?;
+            let Some(owner) = owner else { continue };
+            let place = lines.table.find(address).unwrap_or_default();
+            found.of_address[*index] = match known.get(&(owner, place)) {
+                Some(chain) => *chain,
+                None => {
+                    let chain = self.chain(&subroutines, owner, place, lines.file(place.file));
+                    bounds.take(chain.len())?;
+                    let number = u32::try_from(found.chains.len()).map_err(|_| too_many_chains())?;
+                    found.chains.push(chain);
+                    known.insert((owner, place), number);
+                    number
+                }
+            };
         }
         Ok(())
     }
@@ -204,20 +333,44 @@ impl<'a> Functions<'_, 'a> {
     fn chain(
         &mut self,
         subroutines: &[Subroutine],
-        owner: Option<usize>,
-        (mut line, mut column): (u32, u32),
+        owner: usize,
+        mut place: SourcePlace,
         mut file: Option<Arc<[u8]>>,
     ) -> Vec<InlineFrame> {
         let mut chain = Vec::new();
-        let mut next = owner;
+        let mut next = Some(owner);
         while let Some(at) = next {
             let subroutine = &subroutines[at];
             let Declaration { name, line: start_line } = self.declaration(subroutine.entry);
-            chain.push(InlineFrame { function: name, line, column, start_line, file: file.take() });
-            (line, column) = (subroutine.call_line, subroutine.call_column);
+            let SourcePlace { line, column, discriminator, .. } = place;
+            chain.push(InlineFrame { function: name, line, column, discriminator, start_line, file: file.take() });
+            place = subroutine.call;
             next = subroutine.parent;
         }
         chain
+    }
+
+    /// Appends the functions of a unit that have a name and code.
+    fn list(&mut self, at: usize, found: &mut Vec<Subprogram>) -> Result<()> {
+        let unit = &self.units[at];
+        let mut entries = unit.entries();
+        while let Some(entry) = entries.next_dfs().map_err(damaged)? {
+            if entry.tag() != constants::DW_TAG_subprogram {
+                continue;
+            }
+            let mut ranges = Vec::new();
+            let mut parts = ranges_of(self.dwarf, unit, entry)?;
+            while let Some(range) = parts.next().map_err(damaged)? {
+                ranges.push((range.begin, range.end));
+            }
+            if ranges.is_empty() {
+                continue;
+            }
+            if let Some(name) = self.declaration((at, entry.offset())).name {
+                found.push(Subprogram { name, ranges });
+            }
+        }
+        Ok(())
     }
 
     /// All subroutines of a unit, and the innermost one of each address in it.
@@ -233,23 +386,28 @@ impl<'a> Functions<'_, 'a> {
         let mut around: Vec<usize> = Vec::new();
         let mut entries = unit.entries();
         while let Some(entry) = entries.next_dfs().map_err(damaged)? {
-            let inlined = entry.tag() == constants::DW_TAG_inlined_subroutine;
-            if !inlined && entry.tag() != constants::DW_TAG_subprogram {
-                continue;
-            }
+            // Entries of other kinds end subroutines, too: a block beside an inlined call is not in it.
             while around.last().is_some_and(|last: &usize| {
                 let last: &Subroutine = &found[*last];
                 last.depth >= entry.depth()
             }) {
                 around.pop();
             }
+            let inlined = entry.tag() == constants::DW_TAG_inlined_subroutine;
+            if !inlined && entry.tag() != constants::DW_TAG_subprogram {
+                continue;
+            }
             let number = |name| entry.attr_value(name).and_then(|value| value.udata_value()).unwrap_or(0) as u32;
             let subroutine = Subroutine {
                 parent: if inlined { around.last().copied() } else { None },
                 depth: entry.depth(),
                 entry: (at, entry.offset()),
-                call_line: number(constants::DW_AT_call_line),
-                call_column: number(constants::DW_AT_call_column),
+                call: SourcePlace {
+                    file: 0,
+                    line: number(constants::DW_AT_call_line),
+                    column: number(constants::DW_AT_call_column),
+                    discriminator: number(constants::DW_AT_GNU_discriminator),
+                },
             };
             found.push(subroutine);
             let this = found.len() - 1;

@@ -24,8 +24,6 @@ pub(super) mod field {
 
 /// Bits of `branch_sample_type`.
 mod branch {
-    pub(super) const ANY: u64 = 1 << 3;
-    pub(super) const CALL_STACK: u64 = 1 << 11;
     pub(super) const HW_INDEX: u64 = 1 << 17;
 }
 
@@ -158,13 +156,6 @@ impl Attribute {
     /// Whether samples have branch records.
     pub(crate) fn has_branches(&self) -> bool {
         self.has(field::BRANCH_STACK)
-    }
-
-    /// Whether the branch records are all taken branches, so that the code between two of them ran.
-    pub(crate) fn has_all_branches(&self) -> bool {
-        self.has_branches()
-            && self.branch_sample_type & branch::ANY != 0
-            && self.branch_sample_type & branch::CALL_STACK == 0
     }
 
     /// Whether a branch stack begins with the index of the hardware.

@@ -69,5 +69,7 @@ pub use record::{
     BodyEntry, CallSite, CallTarget, CallTargets, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH,
     NameId, Names, VtableEntry, attributes,
 };
+#[cfg(feature = "correlate")]
+pub(crate) use record::{add_saturating, add_target};
 pub use supplement::{SupplementOptions, supplement};
 pub use writer::{check_writable, losses, write};

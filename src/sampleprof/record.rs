@@ -296,7 +296,7 @@ impl FunctionRecord {
     }
 
     /// Returns the samples of a location, and adds the location if it is new.
-    pub(super) fn body_at(&mut self, location: LineLocation) -> &mut BodyEntry {
+    pub(crate) fn body_at(&mut self, location: LineLocation) -> &mut BodyEntry {
         let at = match self.body.last() {
             Some(last) if last.location < location => self.body.len(),
             _ => self.body.partition_point(|entry| entry.location < location),
@@ -308,7 +308,7 @@ impl FunctionRecord {
     }
 
     /// Returns the index of an inlined callee, and adds the callee if it is new.
-    pub(super) fn call_site_at(&mut self, location: LineLocation, name: NameId) -> usize {
+    pub(crate) fn call_site_at(&mut self, location: LineLocation, name: NameId) -> usize {
         let key = (location, name);
         let at = match self.call_sites.last() {
             Some(last) if (last.location, last.callee.name) < key => self.call_sites.len(),
@@ -350,7 +350,7 @@ impl FunctionRecord {
 
 /// Adds to the samples of a call target, which is added if it is new. Returns true if the sum was too large and
 /// saturated.
-pub(super) fn add_target(targets: &mut Vec<CallTarget>, callee: NameId, samples: u64) -> bool {
+pub(crate) fn add_target(targets: &mut Vec<CallTarget>, callee: NameId, samples: u64) -> bool {
     let at = match targets.last() {
         Some(last) if last.callee < callee => targets.len(),
         _ => targets.partition_point(|target| target.callee < callee),
@@ -365,7 +365,7 @@ pub(super) fn add_target(targets: &mut Vec<CallTarget>, callee: NameId, samples:
 }
 
 /// Adds to a sum. Returns true if the sum was too large and saturated.
-pub(super) fn add_saturating(sum: &mut u64, more: u64) -> bool {
+pub(crate) fn add_saturating(sum: &mut u64, more: u64) -> bool {
     let (added, overflowed) = sum.overflowing_add(more);
     *sum = if overflowed { u64::MAX } else { added };
     overflowed

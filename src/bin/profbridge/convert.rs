@@ -13,15 +13,31 @@ pub(crate) use arguments::{ConvertArgs, ConvertWork, RawArch};
 use crate::console;
 use crate::family_table;
 use crate::merge_document::MergeDocument;
+use crate::profgen::ProfgenRun;
 use profbridge::Result;
 use profbridge::families::OutputForm;
 use profbridge::families::plan::{MergeRequest, stays};
 use profbridge::input::{Family, Input};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Converts the inputs and writes the output.
 pub(crate) fn run(arguments: &ConvertArgs) -> Result<ExitCode> {
     let inputs: Vec<Input> = arguments.inputs.iter().map(Input::new).collect();
+    if let Some(program) = recorded_program(arguments) {
+        arguments.refuse_for_samples("--binary")?;
+        let run = ProfgenRun {
+            inputs: &inputs,
+            output: &arguments.output,
+            written: &arguments.written,
+            sample: &arguments.sample,
+            consumer: arguments.consumer.as_deref(),
+            strict: arguments.strict,
+            quiet: arguments.quiet,
+            json: arguments.json,
+        };
+        return run.run(&arguments.profgen.files(program), "profbridge.convert/1");
+    }
     if arguments.json {
         console::needs_file(&arguments.output)?;
     }
@@ -34,6 +50,13 @@ pub(crate) fn run(arguments: &ConvertArgs) -> Result<ExitCode> {
         document.print("profbridge.convert/1", result.as_ref().err())?;
     }
     result.map(|()| ExitCode::SUCCESS)
+}
+
+/// Returns the program whose recordings become a sample profile. For other outputs, recordings are stacks.
+fn recorded_program(arguments: &ConvertArgs) -> Option<&Path> {
+    let form = arguments.written.form(&arguments.output, &arguments.sample.forms()).ok().flatten();
+    let has_stacks = matches!(form, Some(OutputForm::Collapsed | OutputForm::Pprof | OutputForm::Iprof));
+    arguments.stacks.program().filter(|_| !has_stacks)
 }
 
 /// Converts according to the inputs and the output, and records the outcome.

@@ -3,9 +3,9 @@
 use crate::convert::RawArch;
 use crate::family_table;
 use crate::outputs::refuse_terminal;
+use crate::plural::number_of;
 use crate::show::ShowArgs;
 use crate::toolchains::{ToolchainParser, suggest};
-use crate::plural::number_of;
 use crate::{console, documents};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, FromArgMatches};

@@ -39,6 +39,7 @@ mod out_of_memory;
 mod outputs;
 mod overlap;
 mod plural;
+mod profgen;
 mod repair;
 mod report;
 mod sample_files;

@@ -11,6 +11,7 @@ use profbridge::families::{Facts, FactsRequest, InputOutcome};
 use profbridge::gates::{self, GateOutcome};
 use profbridge::input::{Format, Input};
 use profbridge::instr::Loss;
+use profbridge::profgen::SampleReport;
 use profbridge::{Error, ErrorKind, ErrorReport, Result, Warning};
 use serde::Serialize;
 use std::collections::{HashMap, VecDeque};
@@ -46,6 +47,9 @@ pub(crate) struct MergeDocument {
     pub(crate) saturated: Option<Vec<SectionCounts>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dropped_members: Option<Vec<String>>,
+    /// What became of the samples of recordings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) samples: Option<SampleReport>,
     losses: Vec<LossJson>,
     warnings: Vec<String>,
     pub(crate) findings: Vec<serde_json::Value>,

@@ -81,6 +81,31 @@ pub(crate) struct SampleArgs {
 }
 
 impl SampleArgs {
+    /// The options for writing a profile; `encoding` is what the output asks for.
+    pub(crate) fn write_options(
+        &self,
+        profile: &SampleProfile,
+        rules: Rules,
+        encoding: Option<Encoding>,
+    ) -> WriteOptions {
+        let mut options = WriteOptions::default();
+        options.rules = rules;
+        let by_flag = match (self.binary_format, self.extbinary) {
+            (true, _) => Some(Encoding::Binary),
+            (_, true) => Some(Encoding::ExtBinary),
+            _ => encoding,
+        };
+        options.encoding =
+            self.sample_format.map(Encoding::from).or(by_flag).unwrap_or_else(|| profile.default_encoding(rules));
+        options.version = self.sample_format_version;
+        options.use_md5 = self.use_md5;
+        options.compress = self.compress_all_sections;
+        options.partial = self.gen_partial_profile;
+        options.split_layout = self.split_layout;
+        options.size_limit = self.output_size_limit;
+        options
+    }
+
     /// Rejects these options for other profiles, on which they have no effect.
     pub(crate) fn refuse_for_others(&self) -> Result<()> {
         let given = [
@@ -332,23 +357,7 @@ impl SampleRun<'_> {
     }
 
     fn write_options(&self, profile: &SampleProfile, rules: Rules) -> WriteOptions {
-        let arguments = self.arguments;
-        let mut options = WriteOptions::default();
-        options.rules = rules;
-        let by_flag = match (arguments.binary_format, arguments.extbinary) {
-            (true, _) => Some(Encoding::Binary),
-            (_, true) => Some(Encoding::ExtBinary),
-            _ => self.encoding,
-        };
-        options.encoding =
-            arguments.sample_format.map(Encoding::from).or(by_flag).unwrap_or_else(|| profile.default_encoding(rules));
-        options.version = arguments.sample_format_version;
-        options.use_md5 = arguments.use_md5;
-        options.compress = arguments.compress_all_sections;
-        options.partial = arguments.gen_partial_profile;
-        options.split_layout = arguments.split_layout;
-        options.size_limit = arguments.output_size_limit;
-        options
+        self.arguments.write_options(profile, rules, self.encoding)
     }
 }
 

@@ -11,7 +11,7 @@ use profbridge::input::{Family, Input};
 use profbridge::stacks::collapsed::Dialect;
 use profbridge::stacks::jfr::TimeBound;
 use profbridge::{Error, Hint, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options for reading and selecting stacks.
 #[derive(Debug, Clone, Args)]
@@ -138,6 +138,14 @@ enum DialectArg {
 }
 
 impl StackArgs {
+    /// Returns the program of a perf recording, if there is one only.
+    pub(crate) fn program(&self) -> Option<&Path> {
+        match self.binary.as_slice() {
+            [program] => Some(program),
+            _ => None,
+        }
+    }
+
     /// Returns the options for reading inputs.
     pub(crate) fn read_options(&self) -> StackOptions {
         let mut options = StackOptions::default();

@@ -7,6 +7,7 @@ use crate::iprof_files::IprofWriteArgs;
 use crate::memprof::MemProfArgs;
 use crate::merge_gates::MergeGateArgs;
 use crate::outputs::OutputArgs;
+use crate::profgen::ProfgenArgs;
 use crate::sample_files::SampleArgs;
 use crate::stack_write::WriteStackArgs;
 use crate::stacks::StackArgs;
@@ -32,6 +33,7 @@ use std::path::PathBuf;
   profbridge convert app.collapsed -o app.iprof --reference app.jar
   profbridge convert app.iprof -o app.collapsed
   profbridge convert app.jfr -o app.pprof
+  profbridge convert samples.txt --binary app -o app.prof
   profbridge convert app.memprofraw --profiled-binary app -o app.memprofyaml
 
 A coverage map in a binary has its own version, which converting the profile does not change:
@@ -94,6 +96,8 @@ pub(crate) struct ConvertArgs {
     pub(super) memprof: MemProfArgs,
     #[command(flatten)]
     pub(super) sample: SampleArgs,
+    #[command(flatten)]
+    pub(super) profgen: ProfgenArgs,
 }
 
 /// The values of `--raw-arch`.

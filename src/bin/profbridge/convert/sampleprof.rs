@@ -9,8 +9,8 @@ use profbridge::families::FailureMode;
 use profbridge::instr::Remapping;
 
 impl ConvertArgs {
-    /// Writes a sample profile in another encoding.
-    pub(crate) fn convert_samples(&self, work: &ConvertWork<'_>, document: &mut MergeDocument) -> Result<()> {
+    /// Refuses options that sample profiles do not have, except one.
+    pub(super) fn refuse_for_samples(&self, accepted: &str) -> Result<()> {
         let own = vec![
             (self.sparse, "--sparse"),
             (self.format_version.is_some(), "--format-version"),
@@ -18,8 +18,18 @@ impl ConvertArgs {
         ];
         let others = [self.memprof.given(), self.bridge.given(), self.stacks.given(), self.write_stacks.given()];
         let iprof = [self.iprof.given(), self.iprof_write.given()].concat();
-        let given = [own, others.concat(), iprof].concat();
-        refuse(&given, "not for sample profiles", "--sample-format chooses the encoding, --for the release")?;
+        let mut given = [own, others.concat(), iprof].concat();
+        given.retain(|(_, option)| *option != accepted);
+        refuse(
+            &given,
+            "not for sample profiles",
+            "use --sample-format to choose the encoding, and --for to choose the release",
+        )
+    }
+
+    /// Writes a sample profile in another encoding.
+    pub(crate) fn convert_samples(&self, work: &ConvertWork<'_>, document: &mut MergeDocument) -> Result<()> {
+        self.refuse_for_samples("")?;
         let encoding = self.written.sample_encoding(work.form);
         let run = SampleRun {
             applied: None,

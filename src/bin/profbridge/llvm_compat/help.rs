@@ -48,8 +48,12 @@ fn overview(program: &Program, out: &mut dyn Write) -> io::Result<()> {
 
 fn of_command(program: &Program, command: &Command, with_hidden: bool, out: &mut dyn Write) -> io::Result<()> {
     let name = String::from_utf8_lossy(&program.name);
-    writeln!(out, "OVERVIEW: LLVM profile data\n\nSUBCOMMAND '{}': {}\n", command.name, command.about)?;
-    writeln!(out, "USAGE: {name} {} [options] {}\n\nOPTIONS:", command.name, command.operands)?;
+    if COMMANDS.iter().any(|of_profdata| of_profdata.name == command.name) {
+        writeln!(out, "OVERVIEW: LLVM profile data\n\nSUBCOMMAND '{}': {}\n", command.name, command.about)?;
+        writeln!(out, "USAGE: {name} {} [options] {}\n\nOPTIONS:", command.name, command.operands)?;
+    } else {
+        writeln!(out, "OVERVIEW: {}\n\nUSAGE: {name} [options]\n\nOPTIONS:", command.about)?;
+    }
     let mut options: Vec<&OptionSpec> = command.options.iter().filter(|option| with_hidden || !option.hidden).collect();
     options.sort_by_key(|option| option.name);
     let (generic, general): (Vec<&OptionSpec>, Vec<&OptionSpec>) =

@@ -17,6 +17,9 @@ mod output;
 mod overlap;
 mod parse;
 mod parsed;
+mod profgen;
+mod profgen_options;
+mod profgen_warnings;
 mod raw_memory;
 mod response;
 mod sample;
@@ -39,14 +42,19 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Returns true if a program of this name runs in llvm-profdata mode.
+/// Returns true if a program of this name runs in the mode of one of LLVM's tools.
 pub(crate) fn is_wanted(program: &OsStr) -> bool {
-    base_name(program).as_encoded_bytes().starts_with(b"llvm-profdata")
+    base_name(program).as_encoded_bytes().starts_with(b"llvm-profdata") || is_profgen(program)
 }
 
-/// Returns true if a command is llvm-profdata, with an optional release number.
+fn is_profgen(program: &OsStr) -> bool {
+    base_name(program).as_encoded_bytes().starts_with(b"llvm-profgen")
+}
+
+/// Returns true if a command is llvm-profdata or llvm-profgen, with an optional release number.
 pub(crate) fn is_command(word: &OsStr) -> bool {
-    word == "llvm-profdata" || (base_name(word) == word && target::release_of_program(word).is_some())
+    let names_release = || target::release_of_program(word).is_some();
+    word == "llvm-profdata" || (base_name(word) == word && (is_profgen(word) || names_release()))
 }
 
 fn base_name(program: &OsStr) -> &OsStr {
@@ -76,6 +84,9 @@ fn try_run(program: &OsStr, arguments: Vec<OsString>) -> io::Result<ExitCode> {
         name: base_name(program).as_encoded_bytes().to_vec(),
         release: conduct.release(),
     };
+    if is_profgen(OsStr::new(&*String::from_utf8_lossy(&program.name))) {
+        return run_profgen(&program, arguments);
+    }
     if arguments.is_empty() {
         let line = [program.name.as_slice(), b": No subcommand specified! Run llvm-profdata --help for usage.\n"];
         io::stderr().write_all(&line.concat())?;
@@ -89,6 +100,19 @@ fn try_run(program: &OsStr, arguments: Vec<OsString>) -> io::Result<ExitCode> {
         Outcome::Done => Ok(ExitCode::SUCCESS),
         Outcome::Failed => Ok(ExitCode::from(FAILURE)),
         Outcome::Run(parsed) => dispatch(&program, &parsed, &conduct),
+    }
+}
+
+fn run_profgen(program: &Program, arguments: Vec<OsString>) -> io::Result<ExitCode> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let options = &profgen_options::PROFGEN;
+    let outcome = parse::parse_options(program, options, arguments, &mut out, &mut io::stderr().lock())?;
+    out.flush()?;
+    drop(out);
+    match outcome {
+        Outcome::Done => Ok(ExitCode::SUCCESS),
+        Outcome::Failed => Ok(ExitCode::from(FAILURE)),
+        Outcome::Run(parsed) => profgen::run(&parsed, program.release),
     }
 }
 

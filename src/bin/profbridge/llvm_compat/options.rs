@@ -49,7 +49,7 @@ pub(crate) struct OptionSpec {
 }
 
 impl OptionSpec {
-    const fn hidden(mut self) -> Self {
+    pub(super) const fn hidden(mut self) -> Self {
         self.hidden = true;
         self
     }
@@ -65,6 +65,8 @@ pub(crate) struct Command {
     pub(super) least: usize,
     /// The maximum number of positional arguments; `None` is unlimited.
     pub(super) most: Option<usize>,
+    /// Options that must be given.
+    pub(super) required: &'static [&'static str],
     pub(crate) options: &'static [OptionSpec],
 }
 
@@ -76,42 +78,43 @@ pub(crate) fn resolve(command: &Command, option: &'static OptionSpec) -> &'stati
     }
 }
 
-const fn row(name: &'static str, takes: OptionValue, value: &'static str, help: &'static str) -> OptionSpec {
+pub(super) const fn row(name: &'static str, takes: OptionValue, value: &'static str, help: &'static str) -> OptionSpec {
     OptionSpec { name, takes, value, help, hidden: false }
 }
-const fn switch(name: &'static str, help: &'static str) -> OptionSpec {
+pub(super) const fn switch(name: &'static str, help: &'static str) -> OptionSpec {
     row(name, OptionValue::Switch, "", help)
 }
-const fn text(name: &'static str, value: &'static str, help: &'static str) -> OptionSpec {
+pub(super) const fn text(name: &'static str, value: &'static str, help: &'static str) -> OptionSpec {
     row(name, OptionValue::Text, value, help)
 }
-const fn uint(name: &'static str, help: &'static str) -> OptionSpec {
+pub(super) const fn uint(name: &'static str, help: &'static str) -> OptionSpec {
     row(name, OptionValue::Unsigned(32), "uint", help)
 }
-const fn ulong(name: &'static str, help: &'static str) -> OptionSpec {
+pub(super) const fn ulong(name: &'static str, help: &'static str) -> OptionSpec {
     row(name, OptionValue::Unsigned(64), "ulong", help)
 }
-const fn choice(name: &'static str, words: &'static [&'static str], help: &'static str) -> OptionSpec {
+pub(super) const fn choice(name: &'static str, words: &'static [&'static str], help: &'static str) -> OptionSpec {
     row(name, OptionValue::Choice(words), "value", help)
 }
-const fn alias(name: &'static str, of: &'static str) -> OptionSpec {
+pub(super) const fn alias(name: &'static str, of: &'static str) -> OptionSpec {
     row(name, OptionValue::Alias(of), "", "")
 }
 const fn member(name: &'static str, group: &'static str, help: &'static str) -> OptionSpec {
     row(name, OptionValue::Member(group), "", help)
 }
-const fn action(name: &'static str, action: Action, help: &'static str) -> OptionSpec {
+pub(super) const fn action(name: &'static str, action: Action, help: &'static str) -> OptionSpec {
     row(name, OptionValue::Action(action), "", help)
 }
 
-const HELP: OptionSpec = action("help", Action::Help, "Show the options");
-const HELP_HIDDEN: OptionSpec = action("help-hidden", Action::HelpHidden, "Show the hidden options as well").hidden();
-const HELP_LIST: OptionSpec = action("help-list", Action::Help, "Show the options in one list");
-const HELP_LIST_HIDDEN: OptionSpec =
+pub(super) const HELP: OptionSpec = action("help", Action::Help, "Show the options");
+pub(super) const HELP_HIDDEN: OptionSpec =
+    action("help-hidden", Action::HelpHidden, "Show the hidden options as well").hidden();
+pub(super) const HELP_LIST: OptionSpec = action("help-list", Action::Help, "Show the options in one list");
+pub(super) const HELP_LIST_HIDDEN: OptionSpec =
     action("help-list-hidden", Action::HelpHidden, "Show all options in one list").hidden();
-const H: OptionSpec = alias("h", "help");
-const PRINT_OPTIONS: OptionSpec = switch("print-options", "Accepted and ignored").hidden();
-const PRINT_ALL_OPTIONS: OptionSpec = switch("print-all-options", "Accepted and ignored").hidden();
+pub(super) const H: OptionSpec = alias("h", "help");
+pub(super) const PRINT_OPTIONS: OptionSpec = switch("print-options", "Accepted and ignored").hidden();
+pub(super) const PRINT_ALL_OPTIONS: OptionSpec = switch("print-all-options", "Accepted and ignored").hidden();
 /// Accepted before and after every subcommand.
 pub(super) const VERSION: OptionSpec = action("version", Action::Version, "Show the version");
 
@@ -140,6 +143,7 @@ pub(super) static MERGE: Command = Command {
     operands: "<filename...>",
     least: 0,
     most: None,
+    required: &[],
     options: &[
         switch("keep-vtable-symbols", "Keep the names of vtables").hidden(),
         ulong("temporal-profile-trace-reservoir-size", "Most temporal traces kept (default 100)"),
@@ -210,6 +214,7 @@ pub(super) static SHOW: Command = Command {
     operands: "<profdata-file>",
     least: 0,
     most: Some(1),
+    required: &[],
     options: &[
         switch("binary-ids", "Identities of the images that ran"),
         MAX_WARNINGS,
@@ -263,6 +268,7 @@ pub(super) static OVERLAP: Command = Command {
     operands: "<base profile file> <test profile file>",
     least: 2,
     most: Some(2),
+    required: &[],
     options: &[
         INSTR,
         SAMPLE,
@@ -289,6 +295,7 @@ pub(super) static ORDER: Command = Command {
     operands: "<profdata-file>",
     least: 0,
     most: Some(1),
+    required: &[],
     options: &[
         HELP_LIST_HIDDEN,
         PRINT_OPTIONS,
@@ -310,6 +317,7 @@ pub(super) static TOP: Command = Command {
     operands: "",
     least: 0,
     most: Some(0),
+    required: &[],
     options: &[
         switch("color", "Colours in messages (decided by the terminal)"),
         HELP,

@@ -5,7 +5,7 @@
 
 use super::help;
 use super::library::{self, LibraryOptionValue};
-use super::options::{Action, COMMANDS, OptionSpec, OptionValue, TOP, resolve};
+use super::options::{Action, COMMANDS, Command, OptionSpec, OptionValue, TOP, resolve};
 use super::parsed::{Parsed, Program};
 use super::values::{boolean, float, signed, unsigned};
 use super::{response, suggest};
@@ -36,15 +36,36 @@ pub(super) fn parse(
     let first = arguments.first().map(|first| first.as_encoded_bytes());
     let named = first.filter(|first| !first.starts_with(b"-"));
     let command = COMMANDS.into_iter().find(|command| named == Some(command.name.as_bytes()));
-    let mut parser = Parser {
-        program,
-        parsed: Parsed { command: command.unwrap_or(&TOP), positionals: Vec::new(), values: Vec::new() },
-        arguments: &arguments,
-        next: usize::from(command.is_some()),
-        faults,
-        failed: false,
-    };
-    let outcome = match parser.run(command.is_none() && named.is_some())? {
+    let next = usize::from(command.is_some());
+    let first_names_a_command = command.is_none() && named.is_some();
+    parse_from(program, command.unwrap_or(&TOP), (&arguments, next), first_names_a_command, (out, faults))
+}
+
+/// Parses the arguments of a program without subcommands.
+///
+/// # Errors
+///
+/// Only the errors of `out` and `faults`.
+pub(super) fn parse_options(
+    program: &Program,
+    options: &'static Command,
+    arguments: Vec<OsString>,
+    out: &mut dyn Write,
+    faults: &mut dyn Write,
+) -> io::Result<Outcome> {
+    parse_from(program, options, (&response::expand(arguments), 0), false, (out, faults))
+}
+
+fn parse_from(
+    program: &Program,
+    command: &'static Command,
+    (arguments, next): (&[OsString], usize),
+    first_names_a_command: bool,
+    (out, faults): (&mut dyn Write, &mut dyn Write),
+) -> io::Result<Outcome> {
+    let parsed = Parsed { command, positionals: Vec::new(), values: Vec::new() };
+    let mut parser = Parser { program, parsed, arguments, next, faults, failed: false };
+    let outcome = match parser.run(first_names_a_command)? {
         Some(action) => {
             help::act(action, program, parser.parsed.command, out)?;
             Outcome::Done
@@ -93,6 +114,7 @@ impl Parser<'_> {
             }
         }
         self.check_positionals()?;
+        self.check_required()?;
         Ok(None)
     }
 
@@ -219,6 +241,15 @@ impl Parser<'_> {
             let dashes = if is_command { "" } else { dashes(&near) };
             let line = [name, b": Did you mean '".as_slice(), dashes.as_bytes(), &near, b"'?\n"];
             self.faults.write_all(&line.concat())?;
+        }
+        Ok(())
+    }
+
+    fn check_required(&mut self) -> io::Result<()> {
+        for name in self.parsed.command.required {
+            if self.parsed.value(name).is_none() {
+                self.fault(name, "must be specified at least once!")?;
+            }
         }
         Ok(())
     }

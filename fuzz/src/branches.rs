@@ -1,0 +1,37 @@
+//! Programs and their recordings of branches must survive any bytes.
+
+use profbridge::Limits;
+use profbridge::profgen::{
+    FinishOptions, ProfileOptions, Program, ProgramFiles, RawBase, ScriptOptions, finish, make_profile, read_raw,
+    read_script, write_raw,
+};
+use profbridge::sampleprof::{WriteOptions, write};
+
+/// The program if the data has none.
+const PROGRAM: &[u8] = include_bytes!("../../testdata/correlate/clang-22-debug-info.binary");
+
+/// Text in front of the first zero byte is a recording, the rest a program.
+pub fn branches(data: &[u8]) {
+    let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
+    let (text, program) = (&data[..end], data.get(end + 1..).unwrap_or_default());
+    let files = ProgramFiles::new("image");
+    let limits = Limits::default();
+    let bytes = if program.is_empty() { PROGRAM } else { program };
+    let Ok(program) = Program::of_bytes(&files, bytes, &limits) else { return };
+    let counters = match read_raw(text, &program, RawBase::Zero) {
+        Ok(counters) => {
+            let written = write_raw(&counters, &program, RawBase::Zero);
+            let again = read_raw(&written, &program, RawBase::Zero).expect("it was just written");
+            assert_eq!(again, counters);
+            counters
+        }
+        Err(_) => match read_script(text, &program, &ScriptOptions::default(), &mut |_| ()) {
+            Ok(samples) => samples.counters,
+            Err(_) => return,
+        },
+    };
+    if let Ok(mut profile) = make_profile(&program, &counters, &ProfileOptions::default(), &limits) {
+        let _ = finish(&mut profile, &FinishOptions::default());
+        let _ = write(&profile, &WriteOptions::default());
+    }
+}

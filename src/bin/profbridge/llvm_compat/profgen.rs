@@ -1,0 +1,207 @@
+//! llvm-profgen mode: from branch records and a program to a sample profile.
+
+use super::failure::{FAILURE, Failure};
+use super::parsed::Parsed;
+use super::sample;
+use super::values::{boolean, float, signed};
+use super::{messages, profgen_warnings as warnings};
+use profbridge::input::{self, Access, InputBytes};
+use profbridge::instr::Release;
+use profbridge::profgen::{
+    self, Counters, FinishOptions, ProfileOptions, Program, ProgramFiles, RawBase, Samples, ScriptOptions,
+};
+use profbridge::sampleprof::{self, Encoding, ReadOptions, Rules, SampleProfile, WriteOptions};
+use profbridge::{Compat, Error, ErrorKind, Limits};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Runs a command line.
+pub(super) fn run(parsed: &Parsed, release: Release) -> io::Result<ExitCode> {
+    let failed = match generate(parsed, release) {
+        Ok(()) => return Ok(ExitCode::SUCCESS),
+        Err(failed) => failed,
+    };
+    match failed {
+        Failure::Message { whence, text, .. } => {
+            let whence = whence.map(|whence| [b"llvm-profgen: error: ".as_slice(), &whence, b": "].concat());
+            let start = whence.unwrap_or_else(|| b"llvm-profgen: error: ".to_vec());
+            messages::line(&[start.as_slice(), text.as_bytes()].concat());
+            Ok(ExitCode::from(FAILURE))
+        }
+        Failure::Output(error) => Err(error),
+    }
+}
+
+/// The options of inputs, of which one must be given.
+const INPUTS: [&str; 4] = ["perfscript", "perfdata", "unsymbolized-profile", "llvm-sample-profile"];
+
+fn refused(what: &str) -> Failure {
+    Failure::text(format!("{what} is not supported by profbridge; use the original llvm-profgen for it"))
+}
+
+fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
+    let (kind, path) = input(parsed)?;
+    if parsed.value("compress-recursion").and_then(signed).is_some_and(|number| number < -1) {
+        return Err(Failure::text("Value of --compress-recursion should >= -1"));
+    }
+    if parsed.is_on("show-disassembly-only") {
+        return Err(refused("--show-disassembly-only"));
+    }
+    if parsed.is_on("show-source-locations") {
+        return Err(Failure::text("--show-source-locations should work together with --show-disassembly-only!"));
+    }
+    if parsed.value("data-access-perftrace").is_some() {
+        return Err(refused("--data-access-perftrace"));
+    }
+    let limits = Limits::default();
+    let files = program_files(parsed);
+    let program = Program::load(&files, &limits).map_err(|error| loading_failure(&error))?;
+    warnings::loading(&program.findings());
+    if program.has_probes() && !parsed.is_on("use-dwarf-correlation") {
+        return Err(refused("a program with pseudo probes (without --use-dwarf-correlation)"));
+    }
+    let counters = match kind {
+        "perfscript" => script(parsed, &path, &program)?,
+        "unsymbolized-profile" => {
+            let text = read(&path)?;
+            profgen::read_raw(&text, &program, raw_base(parsed)).map_err(without_path)?
+        }
+        "llvm-sample-profile" => return finish(parsed, release, &program, sample_profile(&path)?),
+        _ => return Err(refused("--perfdata")),
+    };
+    if parsed.is_on("skip-symbolization") && kind != "unsymbolized-profile" {
+        let text = profgen::write_raw(&counters, &program, raw_base(parsed));
+        return write(&output(parsed), &text);
+    }
+    let mut options = ProfileOptions::default();
+    options.fill_zero = parsed.is_on("fill-zero-for-all-funcs");
+    options.update_totals = parsed.is_on("update-total-samples");
+    options.release = release;
+    let profile = profgen::make_profile(&program, &counters, &options, &limits)?;
+    finish(parsed, release, &program, profile)
+}
+
+/// The one input: its option and its path.
+fn input(parsed: &Parsed) -> Result<(&'static str, PathBuf), Failure> {
+    let mut given = INPUTS.iter().filter_map(|name| Some((*name, PathBuf::from(parsed.os_text(name)?))));
+    let given: Vec<(&str, PathBuf)> = given.by_ref().filter(|(_, path)| !path.as_os_str().is_empty()).collect();
+    let [(kind, path)] = given.as_slice() else {
+        let inputs = "`--perfscript`, `--perfdata` and `--unsymbolized-profile`";
+        return Err(Failure::text(if given.is_empty() {
+            format!("Perf input file is missing, please use one of {inputs} for the input.")
+        } else {
+            format!("{inputs} cannot be used together.")
+        }));
+    };
+    let binary = PathBuf::from(parsed.os_text("binary").unwrap_or_default());
+    for (what, path) in [("perf file", path), ("binary", &binary)] {
+        if !path.exists() {
+            return Err(Failure::text(format!("Input {what}({}) doesn't exist.", path.display())));
+        }
+    }
+    Ok((kind, path.clone()))
+}
+
+fn program_files(parsed: &Parsed) -> ProgramFiles {
+    let path = |name| parsed.os_text(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let mut files = ProgramFiles::new(path("binary").unwrap_or_default());
+    files.debug = path("debug-binary");
+    files.package = path("dwp");
+    files
+}
+
+/// The failure of loading a program, with LLVM's text.
+fn loading_failure(error: &Error) -> Failure {
+    let whence = error.path().map(|path| path.as_os_str().as_encoded_bytes().to_vec());
+    let text = match error.kind() {
+        ErrorKind::NotAnObject { .. } => "The file was not recognized as a valid object file".to_string(),
+        _ => error.llvm_message(),
+    };
+    Failure::Message { whence, text, note: None }
+}
+
+/// An error in text, which LLVM reports without the file.
+fn without_path(error: Error) -> Failure {
+    Failure::of_whence(&error, None)
+}
+
+fn read(path: &Path) -> Result<InputBytes, Failure> {
+    Ok(input::open(path, Access::Map, &Limits::default())?)
+}
+
+fn script(parsed: &Parsed, path: &Path, program: &Program<'_>) -> Result<Counters, Failure> {
+    let text = read(path)?;
+    if profgen::has_call_chains(&text) && !parsed.is_on("ignore-stack-samples") {
+        return Err(refused("a profile with calling contexts (without --ignore-stack-samples)"));
+    }
+    let mut options = ScriptOptions::default();
+    options.process = parsed.value("pid").and_then(signed);
+    options.is_kernel = parsed.is_on("kernel");
+    let shows = parsed.is_on("show-mmap-events");
+    let mut notify = |notice: profgen::LineNotice<'_>| warnings::line(notice, program.name(), program.base(), shows);
+    let Samples { counters, read, runs, .. } =
+        profgen::read_script(&text, program, &options, &mut notify).map_err(without_path)?;
+    warnings::samples(&read, runs.as_ref());
+    Ok(counters)
+}
+
+fn raw_base(parsed: &Parsed) -> RawBase {
+    if parsed.value("use-offset").and_then(boolean) == Some(false) {
+        RawBase::Zero
+    } else if parsed.is_on("use-first-loadable-segment-as-base") {
+        RawBase::Loaded
+    } else {
+        RawBase::Executable
+    }
+}
+
+fn sample_profile(path: &Path) -> Result<SampleProfile, Failure> {
+    let read = sampleprof::read_file(path, &ReadOptions::default(), Compat::Llvm22);
+    let profile = read.map_err(|error| sample::failure(&error))?;
+    if profile.kind().context_sensitive {
+        return Err(refused("a profile with calling contexts"));
+    }
+    Ok(profile)
+}
+
+fn finish(parsed: &Parsed, release: Release, program: &Program<'_>, mut profile: SampleProfile) -> Result<(), Failure> {
+    let mut options = FinishOptions::default();
+    options.trim_cold = parsed.is_on("trim-cold-profile");
+    options.mark_preinlined = parsed.is_on("mark-all-context-preinlined");
+    if let Some(cutoff) = parsed.value("profile-density-cutoff-hot").and_then(signed) {
+        options.density_cutoff = u32::try_from(cutoff).unwrap_or(0);
+    }
+    options.cold_count = parsed.number("profile-summary-cold-count");
+    let density = profgen::finish(&mut profile, &options);
+    let threshold = parsed.value("profile-density-threshold").and_then(float).unwrap_or(50.0);
+    warnings::density(density, threshold, options.density_cutoff, parsed.is_on("show-density"));
+    let mut write = WriteOptions::default();
+    write.rules = Rules::of(release);
+    write.encoding = match parsed.value("format") {
+        Some(b"text") => Encoding::Text,
+        Some(b"binary") => Encoding::Binary,
+        Some(b"gcc") => Encoding::Gcc,
+        _ => Encoding::ExtBinary,
+    };
+    if parsed.is_on("use-md5") {
+        write.use_md5 = write.encoding == Encoding::ExtBinary;
+        if !write.use_md5 {
+            messages::warning(None, "-use-md5 is ignored. Specify --format=extbinary to enable it");
+        }
+    }
+    if parsed.is_on("populate-profile-symbol-list") {
+        profile.symbols = Some(program.symbols());
+    }
+    let path = output(parsed);
+    let bytes = sampleprof::write(&profile, &write).map_err(|error| sample::failure(&error.in_file(&path)))?;
+    self::write(&path, &bytes)
+}
+
+fn output(parsed: &Parsed) -> PathBuf {
+    PathBuf::from(parsed.os_text("output").unwrap_or_default())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    Ok(input::output::replace(path, bytes)?)
+}

@@ -1,0 +1,98 @@
+//! The warnings of llvm-profgen.
+
+use super::messages;
+use profbridge::profgen::{LineNotice, LoadFindings, ReadFindings, RunFindings};
+use std::io::Write;
+
+/// Prints `P%(N/M) TEXT` if there is anything to print.
+fn summary(number: u64, of: u64, text: &str) {
+    if number != 0 && of != 0 {
+        let percent = number as f64 * 100.0 / of as f64;
+        messages::warning(None, &format!("{percent:.2}%({number}/{of}) {text}"));
+    }
+}
+
+/// Prints what loading the program found.
+pub(super) fn loading(found: &LoadFindings) {
+    if found.shared_starts != 0 {
+        messages::warning(None, &format!("Found {} start addresses with multiple symbols", found.shared_starts));
+    }
+    if found.missing_units != 0 {
+        let (number, path) = (found.missing_units, "Please check the .o, .dwo or .dwp path.");
+        messages::warning(None, &format!(" DWO debug information was not loaded for {number} modules. {path}"));
+    }
+    if found.has_no_functions {
+        messages::warning(None, "Loading of DWARF info completed, but no binary functions have been retrieved.");
+    }
+    if found.undecodable != 0 {
+        messages::warning(None, &format!("Found {} invalid instructions", found.undecodable));
+    }
+    let text = "of functions failed to determine function entry due to inconsistent name from symbol table and dwarf \
+                info.";
+    summary(found.functions_without_entry, found.functions, text);
+}
+
+/// Prints a notice of a line; mappings only if wanted.
+pub(super) fn line(notice: LineNotice<'_>, name: &str, base: u64, show_mappings: bool) {
+    match notice {
+        LineNotice::Mapping { path, start } => {
+            if show_mappings {
+                let line = [b"Mmap: Binary ", path, format!(" loaded at 0x{start:x}: \n").as_bytes()].concat();
+                // Ignore write errors: the profile matters, and it is written elsewhere.
+                let _ = std::io::stdout().lock().write_all(&line);
+            }
+        }
+        LineNotice::BadMapping(line) => {
+            messages::warning(None, &format!("Cannot parse mmap event: {} ", String::from_utf8_lossy(line)));
+        }
+        LineNotice::BadSample(number, line) => {
+            let line = String::from_utf8_lossy(line);
+            messages::warning(None, &format!("Invalid address in LBR record at line {number}: {line}"));
+        }
+        LineNotice::NoMapping => {
+            let text = format!(
+                "No relevant mmap event is matched for {name}, will use preferred address (0x{base:x}) as the base \
+                 loading address!"
+            );
+            messages::warning(None, &text);
+        }
+        _ => {}
+    }
+}
+
+/// Prints what reading samples found.
+pub(super) fn samples(read: &ReadFindings, runs: Option<&RunFindings>) {
+    summary(read.external_leaves, read.lines, "of samples have leaf external frame in call stack.");
+    let Some(runs) = runs else {
+        messages::warning(None, "No samples in perf script!");
+        return;
+    };
+    let of_ranges = "of samples are from ranges that";
+    summary(runs.not_on_boundary, runs.all, &format!("{of_ranges} are not on instruction boundary."));
+    summary(runs.without_function, runs.all, &format!("{of_ranges} do not belong to any functions."));
+    summary(runs.crossing_functions, runs.all, &format!("{of_ranges} do cross function boundaries."));
+    let impossible = "have range start after or too far from range end acrossing the unconditinal jmp.";
+    summary(runs.impossible, runs.all, &format!("{of_ranges} {impossible}"));
+}
+
+/// Prints the density, if wanted, and a warning if it is low.
+pub(super) fn density(density: f64, threshold: f64, cutoff: u32, show: bool) {
+    if density == 0.0 {
+        let text = "The output profile is empty or the --profile-density-cutoff-hot option is set too low. Please \
+                    check your command.";
+        messages::warning(None, text);
+    } else if density < threshold {
+        let factor = threshold / density;
+        let text = format!(
+            "Sample PGO is estimated to optimize better with {factor:.1}x more samples. Please consider increasing \
+             sampling rate or profiling for longer duration to get more samples."
+        );
+        messages::warning(None, &text);
+    }
+    if show {
+        let share = f64::from(cutoff) / 10_000.0;
+        let text = format!("Functions with density >= {density:.1} account for {share:.2}% total sample counts.\n");
+        // Ignore write errors, as above.
+        let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    }
+}

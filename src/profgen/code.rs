@@ -1,0 +1,276 @@
+//! Machine code: where instructions are, how long they are and which of them transfer control.
+
+use crate::error::{Error, ErrorKind, Result};
+use iced_x86::{Code as Opcode, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
+use object::Architecture;
+
+/// What an instruction does to control flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Transfer {
+    /// It continues with the next one.
+    None = 0,
+    Call = 1,
+    Return = 2,
+    /// A jump that is always taken, to an address in the instruction.
+    Jump = 3,
+    /// A conditional jump, or one to a computed address.
+    Branch = 4,
+}
+
+/// The code of a program, by link-time address.
+///
+/// One byte for each byte of code: 0, or for the first byte of an instruction its length (low four bits) and
+/// [`Transfer`] (high four bits).
+#[derive(Debug, Default)]
+pub(super) struct Code {
+    parts: Vec<Part>,
+    /// Instructions behind which code is reached by a jump or a call only, ascending.
+    stops: Vec<u64>,
+    /// Runs of bytes that are no instructions.
+    pub(super) undecodable: u64,
+}
+
+#[derive(Debug)]
+struct Part {
+    start: u64,
+    marks: Vec<u8>,
+}
+
+impl Part {
+    fn end(&self) -> u64 {
+        self.start + self.marks.len() as u64
+    }
+}
+
+impl Code {
+    /// Decodes sections, each with its address, its bytes and the addresses of its symbols. Code begins at a symbol;
+    /// bytes in front of the first one are none.
+    ///
+    /// # Errors
+    ///
+    /// Unsupported for a processor other than x86 and AArch64.
+    pub(super) fn decode(architecture: Architecture, sections: Vec<TextSection>) -> Result<Self> {
+        let decode: fn(&[u8], u64) -> Step = match architecture {
+            Architecture::X86_64 | Architecture::X86_64_X32 => |bytes, at| x86(64, bytes, at),
+            Architecture::I386 => |bytes, at| x86(32, bytes, at),
+            Architecture::Aarch64 => |bytes, _| aarch64(bytes),
+            other => {
+                let what = format!("machine code of {other:?}");
+                return Err(Error::new(ErrorKind::Unsupported { what }));
+            }
+        };
+        let mut code = Self::default();
+        for section in sections {
+            code.decode_section(section, decode);
+        }
+        code.parts.sort_by_key(|part| part.start);
+        code.stops.sort_unstable();
+        Ok(code)
+    }
+
+    fn decode_section(&mut self, section: TextSection, decode: fn(&[u8], u64) -> Step) {
+        let TextSection { address: start, bytes, mut symbols } = section;
+        let len = bytes.len() as u64;
+        if start.checked_add(len).is_none() {
+            return;
+        }
+        symbols.retain(|symbol| (start..start + len).contains(symbol));
+        symbols.sort_unstable();
+        symbols.dedup();
+        let mut marks = vec![0; bytes.len()];
+        for (index, symbol) in symbols.iter().enumerate() {
+            let next = symbols.get(index + 1).map_or(len, |next| next - start);
+            let mut at = symbol - start;
+            let mut is_undecodable = false;
+            while at < next {
+                let step = decode(&bytes[at as usize..], start + at);
+                match step.transfer {
+                    Some(transfer) => {
+                        marks[at as usize] = step.len | (transfer as u8) << 4;
+                        if matches!(transfer, Transfer::Call | Transfer::Return | Transfer::Jump) {
+                            self.stops.push(start + at);
+                        }
+                    }
+                    None => self.undecodable += u64::from(!is_undecodable),
+                }
+                is_undecodable = step.transfer.is_none();
+                at += u64::from(step.len.max(1));
+            }
+        }
+        self.parts.push(Part { start, marks });
+    }
+
+    fn mark(&self, address: u64) -> u8 {
+        let after = self.parts.partition_point(|part| part.start <= address);
+        let Some(part) = after.checked_sub(1).and_then(|at| self.parts.get(at)) else { return 0 };
+        usize::try_from(address - part.start).ok().and_then(|at| part.marks.get(at)).copied().unwrap_or(0)
+    }
+
+    /// Returns true if an instruction begins at an address.
+    pub(super) fn is_instruction(&self, address: u64) -> bool {
+        self.mark(address) != 0
+    }
+
+    /// Returns true if an instruction that can transfer control begins at an address.
+    pub(super) fn is_transfer(&self, address: u64) -> bool {
+        self.mark(address) >> 4 != 0
+    }
+
+    /// The instructions from `begin` to `end`, both included: address and length.
+    pub(super) fn instructions(&self, begin: u64, end: u64) -> impl Iterator<Item = (u64, u8)> {
+        let first = self.parts.partition_point(|part| part.end() <= begin);
+        let parts = self.parts[first..].iter().take_while(move |part| part.start <= end);
+        parts.flat_map(move |part| {
+            let from = begin.saturating_sub(part.start) as usize;
+            let to = (end - part.start).saturating_add(1).min(part.marks.len() as u64) as usize;
+            let marks = part.marks[from.min(to)..to].iter().enumerate().filter(|(_, mark)| **mark != 0);
+            marks.map(move |(at, mark)| (part.start + (from + at) as u64, mark & 0xF))
+        })
+    }
+
+    /// Returns true if code runs from `begin` to `end` without a transfer of control that is always taken.
+    pub(super) fn falls_through(&self, begin: u64, end: u64) -> bool {
+        let stop = self.stops.partition_point(|stop| *stop < begin);
+        begin <= end && self.stops.get(stop).is_none_or(|stop| *stop >= end)
+    }
+}
+
+/// A section of code.
+#[derive(Debug)]
+pub(super) struct TextSection {
+    pub(super) address: u64,
+    pub(super) bytes: Vec<u8>,
+    /// Addresses of the symbols of the section, in any order.
+    pub(super) symbols: Vec<u64>,
+}
+
+/// One step of decoding.
+struct Step {
+    /// Bytes of the instruction, or of what is none.
+    len: u8,
+    /// `None` for bytes that are no instruction.
+    transfer: Option<Transfer>,
+}
+
+fn x86(bits: u32, bytes: &[u8], address: u64) -> Step {
+    const LONGEST: usize = 15;
+    let mut decoder = Decoder::with_ip(bits, &bytes[..bytes.len().min(LONGEST)], address, DecoderOptions::NONE);
+    let instruction = decoder.decode();
+    let len = u8::try_from(decoder.position()).unwrap_or(1);
+    Step { len, transfer: (!instruction.is_invalid()).then(|| x86_transfer(&instruction)) }
+}
+
+/// System calls and traps return to the next instruction or do not return at all.
+fn x86_transfer(instruction: &Instruction) -> Transfer {
+    let mnemonic = instruction.mnemonic();
+    match instruction.flow_control() {
+        FlowControl::Call | FlowControl::IndirectCall if mnemonic == Mnemonic::Call => Transfer::Call,
+        FlowControl::Return if is_x86_return(mnemonic) => Transfer::Return,
+        FlowControl::UnconditionalBranch => Transfer::Jump,
+        FlowControl::IndirectBranch | FlowControl::ConditionalBranch => Transfer::Branch,
+        FlowControl::XbeginXabortXend if matches!(instruction.code(), Opcode::Xbegin_rel16 | Opcode::Xbegin_rel32) => {
+            Transfer::Branch
+        }
+        _ => Transfer::None,
+    }
+}
+
+fn is_x86_return(mnemonic: Mnemonic) -> bool {
+    matches!(mnemonic, Mnemonic::Ret | Mnemonic::Retf | Mnemonic::Iret | Mnemonic::Iretd | Mnemonic::Iretq)
+}
+
+/// Only instructions that transfer control are told apart: every other word counts as an instruction.
+fn aarch64(bytes: &[u8]) -> Step {
+    let Some(word) = bytes.first_chunk::<4>().map(|bytes| u32::from_le_bytes(*bytes)) else {
+        return Step { len: u8::try_from(bytes.len()).unwrap_or(1), transfer: None };
+    };
+    let transfer = match word {
+        _ if word & 0xFC00_0000 == 0x9400_0000 => Transfer::Call,
+        _ if word & 0xFFFF_FC1F == 0xD63F_0000 => Transfer::Call,
+        _ if word & 0xFFFF_FC1F == 0xD65F_0000 => Transfer::Return,
+        0xD69F_03E0 => Transfer::Return,
+        _ if word & 0xFC00_0000 == 0x1400_0000 => Transfer::Jump,
+        // b.cond; cbz, cbnz, tbz and tbnz; br
+        _ if word & 0xFF00_0010 == 0x5400_0000 => Transfer::Branch,
+        _ if word & 0x7C00_0000 == 0x3400_0000 => Transfer::Branch,
+        _ if word & 0xFFFF_FC1F == 0xD61F_0000 => Transfer::Branch,
+        _ => Transfer::None,
+    };
+    Step { len: 4, transfer: Some(transfer) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(architecture: Architecture, bytes: &[u8], symbols: &[u64]) -> Code {
+        let section = TextSection { address: 0x1000, bytes: bytes.to_vec(), symbols: symbols.to_vec() };
+        Code::decode(architecture, vec![section]).unwrap()
+    }
+
+    /// nop; call +0; je +0; jmp *%rax; jmp +0; ret; syscall
+    const X86: &[u8] = &[0x90, 0xE8, 0, 0, 0, 0, 0x74, 0, 0xFF, 0xE0, 0xEB, 0, 0xC3, 0x0F, 0x05];
+
+    #[test]
+    fn x86_instructions_have_lengths_and_transfers() {
+        let code = code(Architecture::X86_64, X86, &[0x1000]);
+        let found: Vec<(u64, u8)> = code.instructions(0x1000, 0x2000).collect();
+        let expected = [(0x1000, 1), (0x1001, 5), (0x1006, 2), (0x1008, 2), (0x100A, 2), (0x100C, 1), (0x100D, 2)];
+        assert_eq!(found, expected);
+        assert_eq!(code.stops, [0x1001, 0x100A, 0x100C]);
+        let transfers: Vec<u64> = (0x1000..0x1010).filter(|at| code.is_transfer(*at)).collect();
+        assert_eq!(transfers, [0x1001, 0x1006, 0x1008, 0x100A, 0x100C]);
+        assert!(!code.is_instruction(0x1002));
+    }
+
+    #[test]
+    fn code_falls_through_to_the_first_stop_only() {
+        let code = code(Architecture::X86_64, X86, &[0x1000]);
+        assert!(code.falls_through(0x1000, 0x1001));
+        assert!(code.falls_through(0x1006, 0x100A));
+        assert!(!code.falls_through(0x1000, 0x1006));
+        assert!(!code.falls_through(0x1001, 0x1006));
+        assert!(!code.falls_through(0x1008, 0x1006));
+    }
+
+    #[test]
+    fn code_begins_at_the_first_symbol_and_anew_at_each() {
+        let bytes = [0x90, 0xE8, 0x90, 0x90, 0x90, 0x90, 0x90];
+        let code = code(Architecture::X86_64, &bytes, &[0x1001, 0x1003]);
+        let found: Vec<u64> = code.instructions(0, u64::MAX).map(|(at, _)| at).collect();
+        assert_eq!(found, [0x1001, 0x1003, 0x1004, 0x1005, 0x1006]);
+    }
+
+    #[test]
+    fn a_run_of_undecodable_bytes_counts_once() {
+        let found = code(Architecture::X86_64, &[0x06, 0x06, 0x90, 0x06], &[0x1000]);
+        assert_eq!(found.undecodable, 2);
+        assert_eq!(found.instructions(0, u64::MAX).collect::<Vec<_>>(), [(0x1002, 1)]);
+    }
+
+    #[test]
+    fn aarch64_transfers() {
+        let words: [u32; 8] = [
+            0x9400_0001, // bl
+            0xD63F_0020, // blr x1
+            0xD65F_03C0, // ret
+            0x1400_0001, // b
+            0x5400_0020, // b.eq
+            0xB400_0020, // cbz x0
+            0xD61F_0020, // br x1
+            0xD503_201F, // nop
+        ];
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let code = code(Architecture::Aarch64, &bytes, &[0x1000]);
+        assert_eq!(code.stops, [0x1000, 0x1004, 0x1008, 0x100C]);
+        assert!(code.is_transfer(0x1010) && code.is_transfer(0x1014) && code.is_transfer(0x1018));
+        assert!(!code.is_transfer(0x101C));
+    }
+
+    #[test]
+    fn other_processors_are_refused() {
+        let error = Code::decode(Architecture::Riscv64, Vec::new()).unwrap_err();
+        assert!(error.to_string().contains("Riscv64"), "{error}");
+    }
+}

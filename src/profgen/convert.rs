@@ -1,0 +1,150 @@
+//! From recordings and a program to a finished profile, with a report.
+
+use super::counters::{Counters, RunFindings};
+use super::finish::{FinishOptions, finish};
+use super::line_profile::{ProfileOptions, line_profile};
+use super::program::{LoadFindings, Program, ProgramFiles};
+use super::script::{LineNotice, ReadFindings, ScriptOptions, programs_with_samples};
+use super::{RawBase, raw_text, read_raw, read_script};
+use crate::digits::number_of;
+use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::input::{Access, Input};
+use crate::limits::Limits;
+use crate::sampleprof::SampleProfile;
+
+/// The density below which more samples are recommended.
+pub const ENOUGH_DENSITY: f64 = 50.0;
+
+/// What became of samples.
+#[derive(Debug, Clone, Copy, Default, serde::Serialize)]
+#[non_exhaustive]
+pub struct SampleReport {
+    /// What loading the program found.
+    pub program: LoadFindings,
+    /// What was read, of all inputs.
+    pub read: ReadFindings,
+    /// Runs of code, of all inputs.
+    pub runs: RunFindings,
+    /// Samples of each location in the functions that have most of the samples.
+    pub density: f64,
+    /// How many samples would be enough, if these are too few.
+    pub enough_samples: Option<u64>,
+}
+
+/// A profile and what is to say about it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ConvertedSamples {
+    /// The finished profile.
+    pub profile: SampleProfile,
+    /// The counts behind it.
+    pub report: SampleReport,
+    /// What a user should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// Makes the profile of a program of recordings: text of `perf script -F ip,brstack --show-mmap-events`, or unsymbolized
+/// profiles. The counts of all inputs add up, each as often as its weight says.
+///
+/// # Errors
+///
+/// The errors of [`Program::load`] and of the inputs; nothing found for a program without debug info and for recordings
+/// without samples in the program; unsupported for a program with pseudo probes.
+pub fn convert(
+    inputs: &[Input],
+    files: &ProgramFiles,
+    options: &ProfileOptions,
+    limits: &Limits,
+) -> Result<ConvertedSamples> {
+    let program = Program::load(files, limits)?;
+    let found = program.findings();
+    if found.has_no_functions {
+        return Err(Error::nothing_found("the program has no debug info")
+            .in_file(&files.program)
+            .with_hint("compile it with debug info, at least line tables, and do not strip it"));
+    }
+    if program.has_probes() {
+        let what = "a profile by pseudo probes".to_string();
+        let error = Error::new(ErrorKind::Unsupported { what }).in_file(&files.program);
+        return Err(error.with_hint("compile the program without -fpseudo-probe-for-profiling"));
+    }
+    let mut report = SampleReport { program: found, ..SampleReport::default() };
+    let mut counters = Counters::default();
+    for input in inputs {
+        let read = read_input(input, &program, limits, &mut report).map_err(|error| error.in_file(&input.path))?;
+        counters.add(&read, input.weight.get());
+    }
+    if counters.is_empty() {
+        return Err(without_samples(inputs, &program, limits).in_file(&files.program));
+    }
+    let mut profile = line_profile(&program, &counters, options, limits)?;
+    report.density = finish(&mut profile, &FinishOptions::default());
+    if report.density < ENOUGH_DENSITY && report.density > 0.0 {
+        report.enough_samples = Some((report.read.samples as f64 * ENOUGH_DENSITY / report.density).ceil() as u64);
+    }
+    let warnings = warnings(&report).into_iter().map(|text| Warning::new(text).in_file(&files.program)).collect();
+    Ok(ConvertedSamples { profile, report, warnings })
+}
+
+fn read_input(input: &Input, program: &Program<'_>, limits: &Limits, report: &mut SampleReport) -> Result<Counters> {
+    let text = input.bytes(Access::Read, limits)?;
+    if raw_text::is_raw(&text) {
+        return read_raw(&text, program, RawBase::default());
+    }
+    let samples = read_script(&text, program, &ScriptOptions::default(), &mut |_: LineNotice<'_>| ())?;
+    report.read.add(&samples.read);
+    report.runs.add(&samples.runs.unwrap_or_default());
+    Ok(samples.counters)
+}
+
+/// The error for recordings of other programs.
+fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> Error {
+    const MOST_NAMED: usize = 5;
+    let mut others: Vec<(Vec<u8>, u64)> = Vec::new();
+    for input in inputs {
+        // The input was read before: it is not its fault that nothing was found.
+        let Ok(text) = input.bytes(Access::Read, limits) else { continue };
+        others.extend(programs_with_samples(&text));
+    }
+    others.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    others.dedup_by(|a, b| a.0 == b.0);
+    let names: Vec<String> =
+        others.iter().take(MOST_NAMED).map(|(path, _)| String::from_utf8_lossy(path).into_owned()).collect();
+    let error = Error::nothing_found(format!("no sample is in {}", program.name()));
+    if names.is_empty() {
+        return error.with_hint("record while the program runs, with `perf record -b`");
+    }
+    error.with_hint(format!("give the program that was sampled; samples are in {}", names.join(", ")))
+}
+
+fn warnings(report: &SampleReport) -> Vec<String> {
+    let SampleReport { program, read, runs, .. } = report;
+    let mut warnings = Vec::new();
+    let mut say = |count: u64, text: &dyn Fn(String) -> String, what: &str| {
+        if count != 0 {
+            warnings.push(text(number_of(count, what)));
+        }
+    };
+    say(program.missing_units, &|units| format!("the split debug info of {units} was not found"), "unit");
+    say(program.functions_without_entry, &|functions| format!("no symbol marks the entry of {functions}"), "function");
+    say(read.bad_lines, &|lines| format!("{lines} of text could not be read as samples"), "line");
+    let percent = |count: u64| count as f64 * 100.0 / runs.all.max(1) as f64;
+    for (count, what) in [
+        (runs.not_on_boundary, "begin or end within an instruction or end without a branch"),
+        (runs.without_function, "are in no function"),
+        (runs.crossing_functions, "leave their function"),
+        (runs.impossible, "cannot have run from one end to the other"),
+    ] {
+        if count != 0 {
+            warnings.push(format!("{:.2} % of the runs of code {what}", percent(count)));
+        }
+    }
+    if read.samples != 0 && !read.is_mapped {
+        warnings.push("no mapping of the program was recorded: link-time addresses are assumed".to_string());
+    }
+    if let Some(enough) = report.enough_samples {
+        warnings
+            .push(format!("{} are few for this program: about {enough} would do", number_of(read.samples, "sample")));
+    }
+    warnings
+}

@@ -1,0 +1,136 @@
+//! Counters of runs of code and of branches, gathered from branch records.
+
+use super::program::Program;
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use std::collections::BTreeMap;
+
+/// The address that stands for everything outside of the program.
+pub(super) const EXTERNAL: u64 = 1;
+
+/// Counts by two addresses, in their order.
+pub(super) type Counts = BTreeMap<(u64, u64), u64>;
+
+/// Samples as addresses of the program.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Runs of code without a taken branch: first and last instruction.
+    pub(super) runs: Counts,
+    /// Taken branches: source and target.
+    pub(super) branches: Counts,
+}
+
+impl Counters {
+    /// Returns true if there is nothing to make a profile of.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty() && self.branches.is_empty()
+    }
+
+    /// Adds the counters of other samples of the same program, multiplied by a weight.
+    pub fn add(&mut self, other: &Self, weight: u64) {
+        for (sum, more) in [(&mut self.runs, &other.runs), (&mut self.branches, &other.branches)] {
+            for (key, count) in more {
+                let sum = sum.entry(*key).or_default();
+                *sum = sum.saturating_add(count.saturating_mul(weight));
+            }
+        }
+    }
+}
+
+/// A map from two addresses to a count, without order.
+type Gathered = HashMap<(u64, u64), u64, RandomState>;
+
+/// Gathers branch records of one program.
+#[derive(Debug, Default)]
+pub(super) struct Gatherer {
+    /// Everything between two branches, whether it is a run of code or not. Either end can be external.
+    between: Gathered,
+    branches: Gathered,
+}
+
+fn count(gathered: &mut Gathered, key: (u64, u64), times: u64) {
+    let sum = gathered.entry(key).or_default();
+    *sum = sum.wrapping_add(times);
+}
+
+/// Runs that cannot be, by what is wrong with them; counts of samples.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct RunFindings {
+    /// All runs.
+    pub all: u64,
+    /// The first or last instruction is none, or the last one is no branch.
+    pub not_on_boundary: u64,
+    /// In no function.
+    pub without_function: u64,
+    /// Into the next function.
+    pub crossing_functions: u64,
+    /// Not executable from one end to the other.
+    pub impossible: u64,
+}
+
+impl RunFindings {
+    /// Adds the counts of other samples.
+    pub(super) fn add(&mut self, other: &Self) {
+        let Self { all, not_on_boundary, without_function, crossing_functions, impossible } = other;
+        self.all = self.all.saturating_add(*all);
+        self.not_on_boundary = self.not_on_boundary.saturating_add(*not_on_boundary);
+        self.without_function = self.without_function.saturating_add(*without_function);
+        self.crossing_functions = self.crossing_functions.saturating_add(*crossing_functions);
+        self.impossible = self.impossible.saturating_add(*impossible);
+    }
+}
+
+impl Gatherer {
+    /// Counts the branches of a sample, newest first; both ends of each are instructions of the program or
+    /// [`EXTERNAL`].
+    pub(super) fn add(&mut self, program: &Program<'_>, branches: &[(u64, u64)], times: u64) {
+        let mut end = None;
+        for &(source, target) in branches {
+            if program.code.is_instruction(target) {
+                count(&mut self.branches, (source, target), times);
+            }
+            if let Some(end) = end {
+                count(&mut self.between, (target, end), times);
+            }
+            end = Some(source).filter(|source| *source != 0);
+        }
+    }
+
+    /// Says how many of the runs cannot be, if there are any runs.
+    pub(super) fn findings(&self, program: &Program<'_>) -> Option<RunFindings> {
+        let mut found = RunFindings::default();
+        for (&(start, end), &times) in &self.between {
+            found.all = found.all.wrapping_add(times);
+            let (starts, ends) = (program.code.is_instruction(start), program.code.is_instruction(end));
+            if !starts && !ends {
+                continue;
+            }
+            if !starts || !program.code.is_transfer(end) {
+                found.not_on_boundary = found.not_on_boundary.wrapping_add(times);
+            }
+            let Some(range) = program.functions.range_at(start) else {
+                found.without_function = found.without_function.wrapping_add(times);
+                continue;
+            };
+            if end >= range.end {
+                found.crossing_functions = found.crossing_functions.wrapping_add(times);
+            }
+            if starts && ends && !program.code.falls_through(start, end) {
+                found.impossible = found.impossible.wrapping_add(times);
+            }
+        }
+        (!self.between.is_empty()).then_some(found)
+    }
+
+    /// The counters, of which runs that cannot be are left out.
+    pub(super) fn finish(self, program: &Program<'_>) -> Counters {
+        let is_run = |(start, end): (u64, u64)| {
+            program.code.is_instruction(start)
+                && program.code.is_instruction(end)
+                && program.code.falls_through(start, end)
+        };
+        let runs = self.between.into_iter().filter(|(ends, _)| is_run(*ends)).collect();
+        Counters { runs, branches: self.branches.into_iter().collect() }
+    }
+}

@@ -1,0 +1,86 @@
+//! Discriminators of DWARF: what tells apart the copies of code of one line.
+//!
+//! A discriminator has up to three parts: the base, which the compiler of the profile knows as well; the duplication
+//! factor, the number of iterations that a loop body stands for after unrolling or vectorizing; and a number of a copy.
+//! Each part takes 1, 7 or 14 bits.
+
+/// How the program's discriminators are encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Discriminators {
+    /// Passes after the first one have added bits, which are part of the location.
+    pub(super) flow_sensitive: bool,
+}
+
+impl Discriminators {
+    /// The discriminator of a location in the profile.
+    pub(super) fn base(self, raw: u32) -> u32 {
+        match raw {
+            _ if self.flow_sensitive => raw,
+            _ if is_of_probe(raw) => base_of_probe(raw),
+            _ => part(raw),
+        }
+    }
+
+    /// The number of times that code was executed in the source for each execution in the program.
+    pub(super) fn factor(self, raw: u32) -> u64 {
+        if self.flow_sensitive || is_of_probe(raw) {
+            return 1;
+        }
+        part(rest(raw)).max(1).into()
+    }
+}
+
+/// A call with a pseudo probe has the probe's number in place of a discriminator.
+fn is_of_probe(raw: u32) -> bool {
+    raw & 7 == 7
+}
+
+const HAS_BASE: u32 = 1 << 28;
+
+fn base_of_probe(raw: u32) -> u32 {
+    if raw & HAS_BASE != 0 { (raw >> 16) & 7 } else { (raw >> 3) & 0xFFFF }
+}
+
+/// Bit 0 stands for an absent part, bit 6 for a long one.
+fn part(raw: u32) -> u32 {
+    if raw & 1 != 0 {
+        return 0;
+    }
+    let low = (raw >> 1) & 0x1F;
+    if raw & 0x40 != 0 { low | ((raw >> 2) & 0xFE0) } else { low }
+}
+
+fn rest(raw: u32) -> u32 {
+    match raw {
+        _ if raw & 1 != 0 => raw >> 1,
+        _ if raw & 0x40 != 0 => raw >> 14,
+        _ => raw >> 7,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_and_factor_of_code_that_was_duplicated() {
+        let plain = Discriminators::default();
+        for (raw, base, factor) in [(0, 0, 1), (2, 1, 1), (4, 2, 1), (6, 3, 1), (1028, 2, 4), (0x442, 0x101, 1)] {
+            assert_eq!((plain.base(raw), plain.factor(raw)), (base, factor), "{raw}");
+        }
+    }
+
+    #[test]
+    fn flow_sensitive_discriminators_are_whole() {
+        let flow_sensitive = Discriminators { flow_sensitive: true };
+        assert_eq!((flow_sensitive.base(1028), flow_sensitive.factor(1028)), (1028, 1));
+    }
+
+    #[test]
+    fn a_probed_call_has_the_base_beside_the_number_of_its_probe() {
+        let plain = Discriminators::default();
+        assert_eq!(plain.base(7 | 5 << 3), 5);
+        assert_eq!(plain.base(7 | 5 << 3 | 3 << 16 | HAS_BASE), 3);
+        assert_eq!(plain.factor(7 | 5 << 3 | 9 << 19), 1);
+    }
+}

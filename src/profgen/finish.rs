@@ -1,0 +1,82 @@
+//! What is done to every profile at the end: cold functions are removed, and the density of the samples is measured.
+
+use super::names::is_ambiguous;
+use crate::sampleprof::{COLD_CUTOFF, FunctionName, FunctionRecord, Names, Rules, SampleProfile, Summary, attributes};
+
+/// Options of the last steps.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct FinishOptions {
+    /// Whether functions are removed whose counts the summary calls cold.
+    pub trim_cold: bool,
+    /// Whether every function is marked to be inlined where it was.
+    pub mark_preinlined: bool,
+    /// The share of all samples, in millionths, that determines the density.
+    pub density_cutoff: u32,
+    /// The total below which a function is cold; `None` as the summary says.
+    pub cold_count: Option<u64>,
+}
+
+impl Default for FinishOptions {
+    fn default() -> Self {
+        Self { trim_cold: false, mark_preinlined: false, density_cutoff: 990_000, cold_count: None }
+    }
+}
+
+/// Finishes a profile; returns its density: the samples of each location in the functions that have most of them.
+pub(super) fn finish(profile: &mut SampleProfile, options: &FinishOptions) -> f64 {
+    if options.trim_cold {
+        let of_summary = || Summary::of(&profile.functions, Rules::default()).threshold(COLD_CUTOFF).unwrap_or(0);
+        let threshold = options.cold_count.unwrap_or_else(of_summary);
+        profile.functions.retain(|record| record.total >= threshold);
+    }
+    let names = &profile.names;
+    profile.functions.retain_mut(|record| keep(record, names));
+    if options.mark_preinlined {
+        profile.functions.iter_mut().for_each(|record| record.attributes |= attributes::SHOULD_BE_INLINED);
+        profile.stated.preinlined = Some(true);
+    }
+    density(&profile.functions, options.density_cutoff)
+}
+
+/// Removes inlined functions that many share; returns whether the function itself is none.
+fn keep(record: &mut FunctionRecord, names: &Names) -> bool {
+    if matches!(names.get(record.name), FunctionName::Text(name) if is_ambiguous(name)) {
+        return false;
+    }
+    record.call_sites.retain_mut(|site| keep(&mut site.callee, names));
+    true
+}
+
+fn density(records: &[FunctionRecord], cutoff: u32) -> f64 {
+    let mut total = 0u64;
+    let mut densities = Vec::new();
+    for record in records {
+        let (samples, locations) = body(record);
+        if locations > 0 {
+            total = total.wrapping_add(samples);
+            densities.push((samples as f64 / locations as f64, samples));
+        }
+    }
+    densities.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    // In single precision, as LLVM computes it: the result depends on it.
+    let wanted = total as f32 * cutoff as f32 / 1_000_000.0;
+    let (mut sum, mut density) = (0u64, 0.0);
+    for (of_function, samples) in densities {
+        if sum as f32 >= wanted {
+            break;
+        }
+        sum = sum.wrapping_add(samples);
+        density = of_function;
+    }
+    density
+}
+
+/// The sum of the counts of a function and those inlined into it, and the number of locations.
+fn body(record: &FunctionRecord) -> (u64, u64) {
+    let own = record.body.iter().fold((0u64, 0u64), |sum, entry| (sum.0.wrapping_add(entry.samples), sum.1 + 1));
+    record.call_sites.iter().fold(own, |sum, site| {
+        let inlined = body(&site.callee);
+        (sum.0.wrapping_add(inlined.0), sum.1 + inlined.1)
+    })
+}

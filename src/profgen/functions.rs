@@ -1,0 +1,159 @@
+//! The functions of a program by address.
+
+use super::names::canonical;
+use crate::objects::Subprogram;
+use foldhash::fast::RandomState;
+use hashbrown::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// A function. Functions of one name are one function with the code of all.
+#[derive(Debug)]
+pub(super) struct Function {
+    pub(super) name: Arc<[u8]>,
+    /// Start and end of the parts of its code.
+    pub(super) ranges: Vec<(u64, u64)>,
+}
+
+/// A part of the code of a function.
+#[derive(Debug)]
+pub(super) struct FunctionRange {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    function: usize,
+    /// Whether the function is entered at the start: it is no part that was split off.
+    is_entry: bool,
+}
+
+/// All functions.
+#[derive(Debug, Default)]
+pub(super) struct Functions {
+    functions: Vec<Function>,
+    /// By start, one for each start.
+    ranges: Vec<FunctionRange>,
+    /// Addresses where several functions start.
+    pub(super) shared_starts: u64,
+}
+
+impl Functions {
+    /// Arranges the functions of debug info whose code is at `base` or above.
+    pub(super) fn new(subprograms: Vec<Subprogram>, base: u64) -> Self {
+        let mut functions: Vec<Function> = Vec::new();
+        let mut by_name: HashMap<Arc<[u8]>, usize, RandomState> = HashMap::default();
+        let mut by_start: HashMap<u64, FunctionRange, RandomState> = HashMap::default();
+        let mut shared = HashSet::<u64, RandomState>::default();
+        for Subprogram { name, ranges } in subprograms {
+            let at = *by_name.entry(Arc::clone(&name)).or_insert_with(|| {
+                functions.push(Function { name, ranges: Vec::new() });
+                functions.len() - 1
+            });
+            for (start, end) in ranges.into_iter().filter(|(start, end)| end > start && *start >= base) {
+                functions[at].ranges.push((start, end));
+                match by_start.entry(start) {
+                    hashbrown::hash_map::Entry::Occupied(_) => {
+                        shared.insert(start);
+                    }
+                    hashbrown::hash_map::Entry::Vacant(free) => {
+                        free.insert(FunctionRange { start, end, function: at, is_entry: false });
+                    }
+                }
+            }
+        }
+        let mut ranges: Vec<FunctionRange> = by_start.into_values().collect();
+        ranges.sort_unstable_by_key(|range| range.start);
+        Self { functions, ranges, shared_starts: shared.len() as u64 }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.functions.is_empty()
+    }
+
+    fn position(&self, address: u64) -> Option<usize> {
+        let after = self.ranges.partition_point(|range| range.start <= address);
+        after.checked_sub(1).filter(|at| address < self.ranges[*at].end)
+    }
+
+    /// The part of a function that contains an address.
+    pub(super) fn range_at(&self, address: u64) -> Option<&FunctionRange> {
+        self.position(address).map(|at| &self.ranges[at])
+    }
+
+    /// The function that contains an address.
+    pub(super) fn function_at(&self, address: u64) -> Option<&Function> {
+        self.range_at(address).map(|range| &self.functions[range.function])
+    }
+
+    /// All functions, in the order of debug info.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Function> {
+        self.functions.iter()
+    }
+
+    /// Takes note of a symbol: it can make the part of a function that it lies in one that is called.
+    pub(super) fn note_symbol(&mut self, name: &[u8], address: u64) {
+        let Some(at) = self.position(address) else { return };
+        let range = &mut self.ranges[at];
+        let function = &self.functions[range.function];
+        range.is_entry |= function.ranges.len() == 1 || *function.name == *canonical(name);
+    }
+
+    /// The name of the function that is entered at an address.
+    pub(super) fn entered_at(&self, address: u64) -> Option<&[u8]> {
+        let range = self.range_at(address).filter(|range| range.start == address && range.is_entry)?;
+        Some(canonical(&self.functions[range.function].name))
+    }
+
+    /// The number of functions with code that no symbol makes callable, and that of all functions.
+    pub(super) fn without_entry(&self) -> (u64, u64) {
+        let is_entered = |(start, _): &(u64, u64)| self.range_at(*start).is_some_and(|range| range.is_entry);
+        let lacks = |function: &&Function| !function.ranges.is_empty() && !function.ranges.iter().any(is_entered);
+        (self.functions.iter().filter(lacks).count() as u64, self.functions.len() as u64)
+    }
+
+    /// The names of all parts of functions, in the form of a profile symbol list.
+    pub(super) fn range_names(&self) -> impl Iterator<Item = &[u8]> {
+        self.ranges.iter().map(|range| canonical(&self.functions[range.function].name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn functions(list: &[(&str, &[(u64, u64)])]) -> Functions {
+        let subprogram = |(name, ranges): &(&str, &[(u64, u64)])| Subprogram {
+            name: name.as_bytes().into(),
+            ranges: ranges.to_vec(),
+        };
+        Functions::new(list.iter().map(subprogram).collect(), 0x1000)
+    }
+
+    #[test]
+    fn a_symbol_makes_a_whole_function_callable() {
+        let mut all = functions(&[("f", &[(0x1000, 0x1010)])]);
+        assert_eq!((all.entered_at(0x1000), all.without_entry()), (None, (1, 1)));
+        all.note_symbol(b"alias", 0x1004);
+        assert_eq!((all.entered_at(0x1000), all.without_entry()), (Some(&b"f"[..]), (0, 1)));
+        assert_eq!(all.entered_at(0x1004), None);
+    }
+
+    #[test]
+    fn a_part_that_was_split_off_is_not_callable() {
+        let mut all = functions(&[("f.llvm.7", &[(0x1000, 0x1010), (0x2000, 0x2010)])]);
+        all.note_symbol(b"f.llvm.7", 0x1000);
+        all.note_symbol(b"f.cold", 0x2000);
+        // The name in debug info is not the canonical one.
+        assert_eq!((all.entered_at(0x1000), all.entered_at(0x2000)), (None, None));
+        let mut all = functions(&[("f", &[(0x1000, 0x1010), (0x2000, 0x2010)])]);
+        all.note_symbol(b"f.llvm.7", 0x1000);
+        all.note_symbol(b"f.cold", 0x2000);
+        assert_eq!((all.entered_at(0x1000), all.entered_at(0x2000)), (Some(&b"f"[..]), None));
+    }
+
+    #[test]
+    fn the_first_function_at_an_address_counts_and_code_below_the_base_does_not() {
+        let all = functions(&[("f", &[(0x1000, 0x1010)]), ("g", &[(0x1000, 0x1008)]), ("dead", &[(0, 8)])]);
+        assert_eq!(&*all.function_at(0x1008).unwrap().name, b"f");
+        assert_eq!(all.shared_starts, 1);
+        assert!(all.function_at(4).is_none());
+        assert!(all.function_at(0x1010).is_none());
+    }
+}

@@ -1,0 +1,240 @@
+//! From counters to a profile by lines: debug info relates instructions to places in functions.
+
+use super::counters::{Counters, Counts};
+use super::pieces::{Piece, pieces};
+use super::program::Program;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::model::Release;
+use crate::objects::{InlineChains, InlineFrame};
+use crate::sampleprof::{
+    FunctionName, FunctionRecord, LineLocation, NameId, SampleProfile, add_saturating, add_target,
+};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+/// Options of making a profile.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct ProfileOptions {
+    /// Whether functions without samples get locations with a count of 0, too.
+    pub fill_zero: bool,
+    /// Whether total counts are the sums of the counts of locations, not of bytes of code.
+    pub update_totals: bool,
+    /// The release whose `llvm-profgen` is followed.
+    pub release: Release,
+}
+
+/// Makes a profile. Functions with samples have all their locations, those without samples with a count of 0.
+pub(super) fn line_profile(
+    program: &Program<'_>,
+    counters: &Counters,
+    options: &ProfileOptions,
+    limits: &Limits,
+) -> Result<SampleProfile> {
+    let pieces = pieces(&with_zero_runs(program, &counters.runs, options.fill_zero));
+    let addresses = addresses(program, &pieces, counters);
+    let chains = chains(program, &addresses, limits)?;
+    let mut builder = Builder::new(program, &chains);
+    let weights = weigh(program, &pieces, &addresses, &chains);
+    for (chain, weight) in weights {
+        builder.add_body(chain, weight);
+    }
+    for (&(source, target), &count) in &counters.branches {
+        let Some(callee) = program.functions.entered_at(target) else { continue };
+        let chain = addresses.binary_search(&source).map_or(0, |at| chains.of_address[at]);
+        builder.add_branch(chain, callee, count);
+    }
+    let mut profile = builder.profile;
+    profile.functions.iter_mut().for_each(raise_to_calls);
+    if options.update_totals {
+        profile.functions.iter_mut().for_each(update_total);
+    }
+    profile.stated.flow_sensitive = program.discriminators.flow_sensitive.then_some(true);
+    Ok(profile)
+}
+
+/// Adds runs of count 0 for the whole code of each function in which a run starts.
+fn with_zero_runs(program: &Program<'_>, runs: &Counts, of_all: bool) -> Counts {
+    let mut filled = runs.clone();
+    let mut fill = |ranges: &[(u64, u64)]| {
+        for (start, end) in ranges {
+            filled.entry((*start, end - 1)).or_default();
+        }
+    };
+    if of_all {
+        program.functions.iter().for_each(|function| fill(&function.ranges));
+        return filled;
+    }
+    let mut last = None;
+    for (start, _) in runs.keys() {
+        let Some(function) = program.functions.function_at(*start) else { continue };
+        if !last.is_some_and(|last| std::ptr::eq(last, function)) {
+            fill(&function.ranges);
+            last = Some(function);
+        }
+    }
+    filled
+}
+
+/// All instructions that the profile needs, ascending.
+fn addresses(program: &Program<'_>, pieces: &[Piece], counters: &Counters) -> Vec<u64> {
+    let mut addresses = Vec::new();
+    for piece in pieces {
+        addresses.extend(program.code.instructions(piece.begin, piece.end).map(|(address, _)| address));
+    }
+    addresses.extend(counters.branches.keys().map(|(source, _)| *source));
+    addresses.sort_unstable();
+    addresses.dedup();
+    addresses
+}
+
+/// The inlined functions at addresses, outermost function last.
+fn chains(program: &Program<'_>, addresses: &[u64], limits: &Limits) -> Result<InlineChains> {
+    let most = usize::try_from(limits.inflated_bytes / 64).unwrap_or(usize::MAX);
+    let unreadable = |error: Error| error.in_file(&program.debug_path);
+    program.debug.inline_chains(addresses, most).map_err(unreadable)
+}
+
+/// What pieces add to the place of a chain.
+#[derive(Debug, Clone, Copy, Default)]
+struct Weight {
+    /// Executed bytes of code.
+    bytes: u64,
+    /// The highest count of an instruction.
+    most: u64,
+}
+
+/// Adds up the pieces by chain, in the order of addresses.
+fn weigh(program: &Program<'_>, pieces: &[Piece], addresses: &[u64], chains: &InlineChains) -> Vec<(u32, Weight)> {
+    let mut weights: Vec<Option<Weight>> = vec![None; chains.chains.len()];
+    let mut order = Vec::new();
+    for piece in pieces {
+        let mut at = addresses.partition_point(|address| *address < piece.begin);
+        for (address, size) in program.code.instructions(piece.begin, piece.end) {
+            // Sources of branches that are no instructions are among the addresses, too.
+            at += addresses[at..].iter().take_while(|known| **known < address).count();
+            let Some(chain) = chains.of_address.get(at) else { break };
+            let weight = &mut weights[*chain as usize];
+            if weight.is_none() {
+                order.push(*chain);
+            }
+            let weight = weight.get_or_insert_default();
+            add_saturating(&mut weight.bytes, piece.count.wrapping_mul(size.into()));
+            weight.most = weight.most.max(piece.count);
+        }
+    }
+    order.into_iter().filter_map(|chain| Some((chain, weights[chain as usize]?))).collect()
+}
+
+/// A place in a function.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    function: NameId,
+    line: u32,
+    /// As debug info has it.
+    discriminator: u32,
+}
+
+struct Builder<'b, 'p> {
+    program: &'b Program<'p>,
+    chains: &'b InlineChains,
+    profile: SampleProfile,
+    records: HashMap<NameId, usize, RandomState>,
+    /// The places of the current chain, outermost first.
+    path: Vec<Place>,
+}
+
+impl<'b, 'p> Builder<'b, 'p> {
+    fn new(program: &'b Program<'p>, chains: &'b InlineChains) -> Self {
+        let (profile, records) = (SampleProfile::default(), HashMap::default());
+        Self { program, chains, profile, records, path: Vec::new() }
+    }
+
+    /// The record of a function that is not inlined.
+    fn top_level(&mut self, function: NameId) -> &mut FunctionRecord {
+        let functions = &mut self.profile.functions;
+        let at = *self.records.entry(function).or_insert_with(|| {
+            functions.push(FunctionRecord::new(function));
+            functions.len() - 1
+        });
+        &mut functions[at]
+    }
+
+    /// Makes a chain the current one; returns false if it has no places.
+    fn select(&mut self, chain: u32) -> bool {
+        self.path.clear();
+        for frame in &self.chains.chains[chain as usize] {
+            let Some(name) = frame.function.as_deref().filter(|name| !name.is_empty()) else { break };
+            let function = self.profile.names.insert(FunctionName::Text(name));
+            let InlineFrame { line, start_line, discriminator, .. } = *frame;
+            let line = line.wrapping_sub(start_line) & 0xFFFF;
+            self.path.push(Place { function, line, discriminator });
+        }
+        self.path.reverse();
+        !self.path.is_empty()
+    }
+
+    fn location(&self, place: Place) -> LineLocation {
+        LineLocation::new(place.line, self.program.discriminators.base(place.discriminator))
+    }
+
+    /// The record at the end of the current path, to the records on which `bytes` are added.
+    fn leaf(&mut self, bytes: u64) -> Option<(&mut FunctionRecord, Place)> {
+        let path = std::mem::take(&mut self.path);
+        let locations: Vec<LineLocation> = path.iter().map(|place| self.location(*place)).collect();
+        let (outermost, innermost) = (*path.first()?, *path.last()?);
+        let mut record = self.top_level(outermost.function);
+        add_saturating(&mut record.total, bytes);
+        for (place, caller) in path[1..].iter().zip(locations) {
+            let site = record.call_site_at(caller, place.function);
+            record = &mut record.call_sites[site].callee;
+            add_saturating(&mut record.total, bytes);
+        }
+        Some((record, innermost))
+    }
+
+    fn add_body(&mut self, chain: u32, weight: Weight) {
+        if !self.select(chain) {
+            return;
+        }
+        let discriminators = self.program.discriminators;
+        if let Some((record, place)) = self.leaf(weight.bytes) {
+            let location = LineLocation::new(place.line, discriminators.base(place.discriminator));
+            let entry = record.body_at(location);
+            entry.samples = entry.samples.max(weight.most.wrapping_mul(discriminators.factor(place.discriminator)));
+        }
+    }
+
+    fn add_branch(&mut self, chain: u32, callee: &[u8], count: u64) {
+        let callee = self.profile.names.insert(FunctionName::Text(callee));
+        let discriminators = self.program.discriminators;
+        if self.select(chain)
+            && let Some((record, place)) = self.leaf(0)
+        {
+            let location = LineLocation::new(place.line, discriminators.base(place.discriminator));
+            add_target(record.body_at(location).targets.list_mut(), callee, count);
+        }
+        add_saturating(&mut self.top_level(callee).head, count);
+    }
+}
+
+/// A location is executed at least as often as the calls from there.
+fn raise_to_calls(record: &mut FunctionRecord) {
+    for entry in &mut record.body {
+        let calls = entry.targets.iter().fold(0, |sum: u64, target| sum.wrapping_add(target.samples));
+        entry.samples = entry.samples.max(calls);
+    }
+}
+
+/// Makes the total the sum of the counts of locations, with those of inlined functions.
+fn update_total(record: &mut FunctionRecord) {
+    record.total = 0;
+    for entry in &record.body {
+        add_saturating(&mut record.total, entry.samples);
+    }
+    for site in &mut record.call_sites {
+        update_total(&mut site.callee);
+        add_saturating(&mut record.total, site.callee.total);
+    }
+}

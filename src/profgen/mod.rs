@@ -1,0 +1,129 @@
+//! Sample profiles from branch records: what `llvm-profgen` does.
+//!
+//! A processor that records branches gives for each sample the last 8 to 32 taken branches. Between the target of one
+//! and the source of the next, the code ran straight. Counting these runs, and the branches themselves, gives counts of
+//! instructions and calls; debug info turns them into counts of lines, which compilers use.
+//!
+//! ```text
+//! perf script text ─▶ samples ─▶ Counters ─▶ pieces ─▶ line_profile ─▶ finish ─▶ SampleProfile
+//!                        ▲          ▲ ▼                     ▲
+//!                     Program    unsymbolized            Program
+//! ```
+//!
+//! [`Program`] has the code, which tells where instructions and branches are, the functions and the debug info.
+//! The results are those of LLVM 22, byte for byte when [`sampleprof::write`](crate::sampleprof::write) writes them.
+
+mod code;
+mod convert;
+mod counters;
+mod discriminator;
+mod finish;
+mod functions;
+mod line_profile;
+mod loading;
+mod names;
+mod pieces;
+mod program;
+mod raw_text;
+mod script;
+
+pub use convert::{ConvertedSamples, ENOUGH_DENSITY, SampleReport, convert};
+pub use counters::{Counters, RunFindings};
+pub use finish::FinishOptions;
+pub use line_profile::ProfileOptions;
+pub use program::{LoadFindings, Program, ProgramFiles};
+pub use script::{LineNotice, Notify, ReadFindings, ScriptOptions};
+
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::sampleprof::SampleProfile;
+
+/// The address in a program to which addresses of an unsymbolized profile are relative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RawBase {
+    /// 0: addresses are whole.
+    Zero,
+    /// The first executable segment.
+    #[default]
+    Executable,
+    /// The first loaded segment.
+    Loaded,
+}
+
+impl RawBase {
+    fn address(self, program: &Program<'_>) -> u64 {
+        match self {
+            Self::Zero => 0,
+            Self::Executable => program.base(),
+            Self::Loaded => program.first_loaded,
+        }
+    }
+}
+
+/// Samples of a program, and what is to say about them.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Samples {
+    /// The samples.
+    pub counters: Counters,
+    /// What was read.
+    pub read: ReadFindings,
+    /// Runs of code that cannot be; `None` if no sample has a run.
+    pub runs: Option<RunFindings>,
+}
+
+/// Reads the text of `perf script -F ip,brstack --show-mmap-events`. Call chains are skipped.
+///
+/// # Errors
+///
+/// Nothing found for text without branch records; malformed for mappings that cannot be of this program, and for text
+/// that ends within a sample.
+pub fn read_script(
+    text: &[u8],
+    program: &Program<'_>,
+    options: &ScriptOptions,
+    notify: &mut Notify<'_>,
+) -> Result<Samples> {
+    let (gatherer, read) = script::read(text, program, options, notify)?;
+    let runs = gatherer.findings(program);
+    Ok(Samples { counters: gatherer.finish(program), read, runs })
+}
+
+/// Returns true if the text of `perf script` has call chains in front of branch records.
+pub fn has_call_chains(text: &[u8]) -> bool {
+    script::kind_of(text) == Some(script::ScriptKind::BranchesAndChains)
+}
+
+/// Writes an unsymbolized profile: the counters as text.
+pub fn write_raw(counters: &Counters, program: &Program<'_>, base: RawBase) -> Vec<u8> {
+    raw_text::write(counters, base.address(program))
+}
+
+/// Reads an unsymbolized profile that was written with the same base.
+///
+/// # Errors
+///
+/// Malformed, with the number of the line.
+pub fn read_raw(text: &[u8], program: &Program<'_>, base: RawBase) -> Result<Counters> {
+    raw_text::read(text, base.address(program))
+}
+
+/// Makes the profile of a program; it still lacks the steps of [`finish`].
+///
+/// # Errors
+///
+/// Unable to correlate for damaged debug info; limit exceeded for too many inlined functions.
+pub fn make_profile(
+    program: &Program<'_>,
+    counters: &Counters,
+    options: &ProfileOptions,
+    limits: &Limits,
+) -> Result<SampleProfile> {
+    line_profile::line_profile(program, counters, options, limits)
+}
+
+/// Finishes a profile and returns its density: the number of samples of each location in the functions that have most
+/// of the samples.
+pub fn finish(profile: &mut SampleProfile, options: &FinishOptions) -> f64 {
+    finish::finish(profile, options)
+}

@@ -1,0 +1,261 @@
+//! The program that was sampled: its segments, its code, its functions and its debug info.
+
+use super::code::{Code, TextSection};
+use super::discriminator::Discriminators;
+use super::functions::Functions;
+use crate::error::{Error, ErrorKind, Result};
+use crate::input::{Access, open};
+use crate::limits::Limits;
+use crate::objects::{self, DebugInfo};
+use crate::sampleprof::SymbolList;
+use object::elf::{PF_X, PT_LOAD, SHF_ALLOC, SHF_EXECINSTR};
+use object::read::elf::ProgramHeader;
+use object::{File, Object, ObjectSection, ObjectSymbol, SectionFlags, SectionIndex, SectionKind};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// The page size that segments are rounded to.
+const PAGE: u64 = 4096;
+
+/// Files with parts of a program.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ProgramFiles {
+    /// The program, with its code and symbols.
+    pub program: PathBuf,
+    /// The file with its debug info; `None` for the program itself.
+    pub debug: Option<PathBuf>,
+    /// The package of its split debug info; `None` for the file `PROGRAM.dwp`.
+    pub package: Option<PathBuf>,
+}
+
+impl ProgramFiles {
+    /// A program with its debug info.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self { program: program.into(), ..Self::default() }
+    }
+
+    /// The path of the file that has the debug info.
+    fn symbolized(&self) -> &Path {
+        self.debug.as_deref().unwrap_or(&self.program)
+    }
+}
+
+/// An executable segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Segment {
+    /// Link-time address, rounded to a page.
+    pub(super) address: u64,
+    /// Offset in the file, rounded to a page.
+    pub(super) offset: u64,
+}
+
+/// What was found while a program was loaded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct LoadFindings {
+    /// Addresses at which debug info lets several functions start.
+    pub shared_starts: u64,
+    /// Units whose split debug info was not found.
+    pub missing_units: u64,
+    /// Debug info has no function with code.
+    pub has_no_functions: bool,
+    /// Runs of bytes in code that are no instructions.
+    pub undecodable: u64,
+    /// Functions that no symbol makes callable: their entries are not counted.
+    pub functions_without_entry: u64,
+    /// All functions.
+    pub functions: u64,
+}
+
+/// A loaded program.
+pub struct Program<'f> {
+    /// The last component of the path, as mappings name it.
+    pub(super) name: Vec<u8>,
+    /// Executable segments in the order of the headers, at least one.
+    pub(super) segments: Vec<Segment>,
+    /// Address of the first loaded segment, rounded to a page.
+    pub(super) first_loaded: u64,
+    pub(super) code: Code,
+    pub(super) functions: Functions,
+    pub(super) discriminators: Discriminators,
+    pub(super) debug: DebugInfo<'f>,
+    /// The file that has the debug info.
+    pub(super) debug_path: &'f Path,
+    has_probes: bool,
+    findings: LoadFindings,
+}
+
+impl<'f> Program<'f> {
+    /// Loads a program.
+    ///
+    /// # Errors
+    ///
+    /// I/O errors; not an object; no executable segment; unsupported for files other than ELF and for processors other
+    /// than x86 and AArch64; unable to correlate for damaged sections and debug info.
+    pub fn load(files: &'f ProgramFiles, limits: &Limits) -> Result<Self> {
+        Self::of_bytes(files, &open(&files.program, Access::Read, limits)?, limits)
+    }
+
+    /// Loads a program whose file has these bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn of_bytes(files: &'f ProgramFiles, bytes: &[u8], limits: &Limits) -> Result<Self> {
+        let path = files.program.as_path();
+        let in_program = |error: Error| error.in_file(path);
+        let file = objects::parse(bytes).map_err(in_program)?;
+        let (segments, first_loaded) = segments(&file).map_err(in_program)?;
+        let base = segments.first().map_or(0, |segment| segment.address);
+        let debug = match &files.debug {
+            None => DebugInfo::load(&file, files.symbolized(), files.package.as_deref(), limits).map_err(in_program)?,
+            Some(path) => {
+                let in_debug = |error: Error| error.in_file(path);
+                let bytes = open(path, Access::Read, limits)?;
+                let file = objects::parse(&bytes).map_err(in_debug)?;
+                DebugInfo::load(&file, path, files.package.as_deref(), limits).map_err(in_debug)?
+            }
+        };
+        let subprograms = debug.subprograms().map_err(|error| error.in_file(files.symbolized()))?;
+        let mut functions = Functions::new(subprograms.functions, base);
+        let symbols = TextSymbols::of(&file);
+        symbols.all.iter().for_each(|(name, address)| functions.note_symbol(name, *address));
+        let code = symbols.decode(&file, limits).map_err(in_program)?;
+        let (functions_without_entry, number) = functions.without_entry();
+        let findings = LoadFindings {
+            shared_starts: functions.shared_starts,
+            missing_units: subprograms.missing_units,
+            has_no_functions: functions.is_empty(),
+            undecodable: code.undecodable,
+            functions_without_entry,
+            functions: number,
+        };
+        Ok(Self {
+            name: path.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default(),
+            segments,
+            first_loaded,
+            code,
+            functions,
+            discriminators: Discriminators { flow_sensitive: is_flow_sensitive(&file) },
+            debug,
+            debug_path: files.symbolized(),
+            has_probes: [".pseudo_probe", ".pseudo_probe_desc"].iter().all(|name| file.section_by_name(name).is_some()),
+            findings,
+        })
+    }
+
+    /// What was found while the program was loaded.
+    pub fn findings(&self) -> LoadFindings {
+        self.findings
+    }
+
+    /// Returns true if the program has pseudo probes, so that its profile counts these instead of lines.
+    pub fn has_probes(&self) -> bool {
+        self.has_probes
+    }
+
+    /// The name of the program's file, as messages show it.
+    pub fn name(&self) -> &str {
+        std::str::from_utf8(&self.name).unwrap_or("?")
+    }
+
+    /// The names of all functions: the profile symbol list.
+    pub fn symbols(&self) -> SymbolList {
+        self.functions.range_names().map(<[u8]>::to_vec).collect()
+    }
+
+    /// The link-time address of the first executable segment, to which addresses of samples are related.
+    pub fn base(&self) -> u64 {
+        self.segments.first().map_or(0, |segment| segment.address)
+    }
+}
+
+/// The executable segments, and the address of the first loaded one.
+fn segments(file: &File<'_>) -> Result<(Vec<Segment>, u64)> {
+    match file {
+        File::Elf32(file) => segments_of(file.elf_program_headers(), file.endian()),
+        File::Elf64(file) => segments_of(file.elf_program_headers(), file.endian()),
+        _ => {
+            let what = "a program that is no ELF file".to_string();
+            Err(Error::new(ErrorKind::Unsupported { what }).with_llvm_message("not a valid ELF/COFF image"))
+        }
+    }
+}
+
+fn segments_of<H: ProgramHeader>(headers: &[H], endian: H::Endian) -> Result<(Vec<Segment>, u64)> {
+    let page = |address: u64| address & !(PAGE - 1);
+    let loaded = || headers.iter().filter(|header| header.p_type(endian) == PT_LOAD);
+    let executable = loaded().filter(|header| header.p_flags(endian).0 & PF_X.0 != 0);
+    let segments: Vec<Segment> = executable
+        .map(|header| Segment {
+            address: page(header.p_vaddr(endian).into()),
+            offset: page(header.p_offset(endian).into()),
+        })
+        .collect();
+    if segments.is_empty() {
+        return Err(objects::unable("no executable segment")
+            .with_llvm_message("no executable segment found")
+            .with_hint("give the linked program, not an object file"));
+    }
+    let first = loaded().map(|header| page(header.p_vaddr(endian).into())).find(|address| *address != 0);
+    Ok((segments, first.unwrap_or(0)))
+}
+
+fn section_flags(section: &object::Section<'_, '_>) -> u64 {
+    match section.flags() {
+        SectionFlags::Elf { sh_flags, .. } => sh_flags.0,
+        _ => 0,
+    }
+}
+
+/// Symbols of code.
+struct TextSymbols<'d> {
+    /// Name and address of those of all sections of code.
+    all: Vec<(&'d [u8], u64)>,
+    /// Addresses by section; the jumps of the linker to shared libraries are not code of the program.
+    of_section: HashMap<SectionIndex, Vec<u64>>,
+}
+
+impl<'d> TextSymbols<'d> {
+    fn of(file: &File<'d>) -> Self {
+        let is_code = |section: &object::Section<'_, '_>| {
+            section_flags(section) & u64::from(SHF_EXECINSTR.0) != 0
+                && section.kind() != SectionKind::UninitializedData
+                && section.name_bytes() != Ok(b".plt")
+        };
+        let sections: HashSet<SectionIndex> = file.sections().filter(is_code).map(|section| section.index()).collect();
+        let mut symbols = Self { all: Vec::new(), of_section: HashMap::new() };
+        for symbol in file.symbols() {
+            let Some(section) = symbol.section_index().filter(|section| sections.contains(section)) else { continue };
+            symbols.all.push((symbol.name_bytes().unwrap_or_default(), symbol.address()));
+            symbols.of_section.entry(section).or_default().push(symbol.address());
+        }
+        symbols
+    }
+
+    fn decode(mut self, file: &File<'_>, limits: &Limits) -> Result<Code> {
+        let mut sections = Vec::new();
+        for section in file.sections() {
+            let Some(symbols) = self.of_section.remove(&section.index()) else { continue };
+            let bytes = objects::contents(&section, limits)?;
+            sections.push(TextSection { address: section.address(), bytes, symbols });
+        }
+        Code::decode(file.architecture(), sections)
+    }
+}
+
+/// The compiler marks a program with flow-sensitive discriminators by a variable.
+fn is_flow_sensitive(file: &File<'_>) -> bool {
+    let is_data = |section: &object::Section<'_, '_>| {
+        let flags = section_flags(section);
+        let is_loaded = flags & u64::from(SHF_ALLOC.0) != 0 && flags & u64::from(SHF_EXECINSTR.0) == 0;
+        is_loaded && section.kind() != SectionKind::UninitializedData && section.size() != 0
+    };
+    file.symbols().filter(|symbol| symbol.name_bytes() == Ok(b"__llvm_fs_discriminator__")).any(|symbol| {
+        symbol
+            .section_index()
+            .and_then(|index| file.section_by_index(index).ok())
+            .is_some_and(|section| is_data(&section))
+    })
+}

@@ -1,0 +1,142 @@
+//! The text form of counters: an unsymbolized profile.
+//!
+//! The number of runs, then a line `START-END:COUNT` for each; the number of branches, then `SOURCE->TARGET:COUNT` for
+//! each. Addresses are hexadecimal and relative to a base.
+
+use super::counters::{Counters, Counts};
+use crate::digits;
+use crate::error::{Error, Result};
+
+/// Writes counters; addresses are relative to `base`.
+pub(super) fn write(counters: &Counters, base: u64) -> Vec<u8> {
+    let mut text = String::new();
+    for (counts, separator) in [(&counters.runs, "-"), (&counters.branches, "->")] {
+        text.push_str(&format!("{}\n", counts.len()));
+        for ((first, second), count) in counts {
+            let (first, second) = (first.wrapping_sub(base), second.wrapping_sub(base));
+            text.push_str(&format!("{first:x}{separator}{second:x}:{count}\n"));
+        }
+    }
+    text.into_bytes()
+}
+
+/// Returns true for text that begins as counters do.
+pub(super) fn is_raw(text: &[u8]) -> bool {
+    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let number = lines.next().and_then(digits::parse_decimal);
+    let next = lines.next().unwrap_or_default();
+    match number {
+        Some(0) => digits::parse_decimal(next).is_some(),
+        Some(_) => entry(next, b"-").is_some(),
+        None => false,
+    }
+}
+
+/// Reads counters that were written relative to `base`.
+///
+/// # Errors
+///
+/// Malformed, with the number of the line.
+pub(super) fn read(text: &[u8], base: u64) -> Result<Counters> {
+    let mut reader =
+        Reader { lines: text.strip_suffix(b"\n").unwrap_or(text).split(|byte| *byte == b'\n'), number: 0, base };
+    let mut counters = Counters::default();
+    if text.is_empty() {
+        return Ok(counters);
+    }
+    if text.starts_with(b"[") {
+        let detail = "an unsymbolized profile with calling contexts cannot be read back";
+        return Err(Error::malformed(detail).in_section("line 1"));
+    }
+    reader.counts(b"-", &mut counters.runs)?;
+    reader.counts(b"->", &mut counters.branches)?;
+    match reader.lines.next() {
+        None => Ok(counters),
+        Some(line) => Err(reader.invalid(line)),
+    }
+}
+
+struct Reader<'t, L: Iterator<Item = &'t [u8]>> {
+    lines: L,
+    number: u64,
+    base: u64,
+}
+
+impl<'t, L: Iterator<Item = &'t [u8]>> Reader<'t, L> {
+    fn line(&mut self) -> Result<&'t [u8]> {
+        let truncated = || Error::malformed("the counters end early").with_llvm_message("Invalid raw profile!");
+        let line = self.lines.next().ok_or_else(truncated)?;
+        self.number += 1;
+        Ok(line)
+    }
+
+    fn invalid(&self, line: &[u8]) -> Error {
+        let (number, shown) = (self.number.max(1), String::from_utf8_lossy(line));
+        Error::malformed(format!("invalid counter {:?}", shown.trim()))
+            .with_llvm_message(format!("Invalid raw profile at line {number}: {shown}"))
+            .in_section(format!("line {number}"))
+    }
+
+    fn counts(&mut self, separator: &[u8], counts: &mut Counts) -> Result<()> {
+        let line = self.line()?;
+        let number = digits::parse_decimal(line.trim_ascii_start()).ok_or_else(|| self.invalid(line))?;
+        for _ in 0..number {
+            let line = self.line()?;
+            let (key, count) = entry(line.trim_ascii_start(), separator).ok_or_else(|| self.invalid(line))?;
+            let key = (key.0.wrapping_add(self.base), key.1.wrapping_add(self.base));
+            let sum = counts.entry(key).or_default();
+            *sum = sum.wrapping_add(count);
+        }
+        Ok(())
+    }
+}
+
+fn entry(line: &[u8], separator: &[u8]) -> Option<((u64, u64), u64)> {
+    let colon = memchr::memchr(b':', line)?;
+    let count = digits::parse_decimal(&line[colon + 1..])?;
+    let at = memchr::memmem::find(&line[..colon], separator)?;
+    let (first, second) = (&line[..at], &line[at + separator.len()..colon]);
+    Some(((digits::parse_hex(first)?, digits::parse_hex(second)?), count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counters() -> Counters {
+        let runs = [((0x1090, 0x10a1), 3), ((0x1100, 0x1100), 1)].into();
+        let branches = [((1, 0x1090), 2), ((0x10a1, 0x1100), 4)].into();
+        Counters { runs, branches }
+    }
+
+    #[test]
+    fn counters_are_read_as_they_were_written() {
+        let text = write(&counters(), 0x1000);
+        let expected = "2\n90-a1:3\n100-100:1\n2\nfffffffffffff001->90:2\na1->100:4\n";
+        assert_eq!(String::from_utf8_lossy(&text), expected);
+        assert!(is_raw(&text));
+        assert_eq!(read(&text, 0x1000).unwrap(), counters());
+    }
+
+    #[test]
+    fn faults_have_the_number_of_their_line() {
+        for (text, llvm) in [
+            ("x\n", "Invalid raw profile at line 1: x"),
+            ("1\n90-a1\n", "Invalid raw profile at line 2: 90-a1"),
+            ("1\n90-a1:3\n", "Invalid raw profile!"),
+            ("1\n90-a1:3\n1\n1->g:2\n", "Invalid raw profile at line 4: 1->g:2"),
+            ("99999999999999999999\n", "Invalid raw profile at line 1: 99999999999999999999"),
+        ] {
+            assert_eq!(read(text.as_bytes(), 0).unwrap_err().llvm_message(), llvm, "{text}");
+        }
+        assert!(read(b"[main]\n", 0).is_err());
+        assert!(read(b"0\n0\nrest\n", 0).is_err());
+    }
+
+    #[test]
+    fn other_text_is_no_unsymbolized_profile() {
+        assert!(is_raw(b"0\n0\n"));
+        assert!(!is_raw(b"5\n 401136 0x401136/0x401140/P/-/-/1\n"));
+        assert!(!is_raw(b""));
+    }
+}

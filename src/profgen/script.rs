@@ -1,0 +1,353 @@
+//! The text of `perf script -F ip,brstack --show-mmap-events`.
+//!
+//! Lines are mappings, counts, frames of a call chain, and branch records. The kind of text is determined once, from
+//! the first branch records: with or without call chains.
+
+use super::counters::{EXTERNAL, Gatherer};
+use super::loading::{Loading, MappingFault};
+use super::program::Program;
+use crate::digits::{parse_decimal, parse_hex};
+use crate::error::{Error, Result};
+use regex::bytes::Regex;
+use std::collections::BTreeMap;
+
+/// What a reader has to tell about single lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LineNotice<'t> {
+    /// A mapping: path and address. All mappings are reported, not only those of the program.
+    Mapping {
+        /// The path of the mapped file.
+        path: &'t [u8],
+        /// Where it is mapped.
+        start: u64,
+    },
+    /// The text looks like a mapping, but cannot be read.
+    BadMapping(&'t [u8]),
+    /// Neither a sample nor a mapping, or a sample with a broken branch record. Number of the line and text.
+    BadSample(u64, &'t [u8]),
+    /// The first sample came before a mapping of the program: link-time addresses are assumed.
+    NoMapping,
+}
+
+/// Receives notices.
+pub type Notify<'n> = dyn FnMut(LineNotice<'_>) + 'n;
+
+/// Counts of what was read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct ReadFindings {
+    /// Lines that are no mappings: samples, and other text.
+    pub lines: u64,
+    /// Samples with a branch from or to the program.
+    pub samples: u64,
+    /// Lines without such a branch.
+    pub without_branches: u64,
+    /// Lines with text that is no branch record.
+    pub bad_lines: u64,
+    /// Branches of the program, each counted as often as its sample.
+    pub branches: u64,
+    /// Branches between places outside of the program.
+    pub external_branches: u64,
+    /// Samples whose innermost frame is outside of the program.
+    pub external_leaves: u64,
+    /// Whether a mapping of the program was found.
+    pub is_mapped: bool,
+}
+
+impl ReadFindings {
+    /// Adds the counts of another input.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.lines = self.lines.saturating_add(other.lines);
+        self.samples = self.samples.saturating_add(other.samples);
+        self.without_branches = self.without_branches.saturating_add(other.without_branches);
+        self.bad_lines = self.bad_lines.saturating_add(other.bad_lines);
+        self.branches = self.branches.saturating_add(other.branches);
+        self.external_branches = self.external_branches.saturating_add(other.external_branches);
+        self.external_leaves = self.external_leaves.saturating_add(other.external_leaves);
+        self.is_mapped |= other.is_mapped;
+    }
+}
+
+/// The kinds of text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ScriptKind {
+    Branches,
+    BranchesAndChains,
+}
+
+/// Options of reading.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct ScriptOptions {
+    /// The process whose mappings count; `None` for all.
+    pub process: Option<i64>,
+    /// Whether the program is a kernel.
+    pub is_kernel: bool,
+}
+
+/// Lines end with a line feed, which the last one can lack.
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let line = &rest[..end];
+        rest = rest.get(end + 1..).unwrap_or_default();
+        Some(line)
+    })
+}
+
+/// Determines the kind of text, if it has branch records.
+pub(super) fn kind_of(text: &[u8]) -> Option<ScriptKind> {
+    let mut lines = lines(text);
+    while let Some(mut line) = lines.next() {
+        if parse_decimal(line).is_some() {
+            line = lines.next()?;
+        }
+        let mut has_frames = false;
+        while parse_hex(trim_start(line)).is_some() {
+            has_frames = true;
+            line = lines.next()?;
+        }
+        if has_branch_records(line) {
+            return Some(if has_frames { ScriptKind::BranchesAndChains } else { ScriptKind::Branches });
+        }
+    }
+    None
+}
+
+fn has_branch_records(line: &[u8]) -> bool {
+    let mut words = line.trim_ascii().split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+    let second = words.nth(1);
+    second.is_some_and(|word| word.starts_with(b"0x") && word.contains(&b'/'))
+}
+
+fn trim_start(line: &[u8]) -> &[u8] {
+    // The standard library does not count the vertical tab.
+    let blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0B;
+    let start = line.iter().position(|byte| !blank(byte)).unwrap_or(line.len());
+    &line[start..]
+}
+
+/// Reads samples without the call chains that they may have.
+pub(super) fn read(
+    text: &[u8],
+    program: &Program<'_>,
+    options: &ScriptOptions,
+    notify: &mut Notify<'_>,
+) -> Result<(Gatherer, ReadFindings)> {
+    let Some(kind) = kind_of(text) else {
+        return Err(Error::nothing_found("the text has no branch records")
+            .with_llvm_message("Invalid perf script input!")
+            .with_hint("record with `perf record -b`, and print with `perf script -F ip,brstack --show-mmap-events`"));
+    };
+    let mut reader = Reader {
+        program,
+        patterns: Patterns::new()?,
+        loading: Loading::new(program, options.process, options.is_kernel),
+        gatherer: Gatherer::default(),
+        findings: ReadFindings::default(),
+        branches: Vec::new(),
+        has_warned: false,
+        notify,
+    };
+    let mut lines = lines(text).zip(1u64..).peekable();
+    while let Some((line, number)) = lines.next() {
+        if is_mapping(line) {
+            reader.mapping(line)?;
+            continue;
+        }
+        reader.findings.lines += 1;
+        let (times, next) = match parse_decimal(line) {
+            Some(times) => (times, lines.next()),
+            None => (1, Some((line, number))),
+        };
+        let mut next = next;
+        if kind == ScriptKind::BranchesAndChains {
+            next = reader.chain(next, &mut lines)?;
+        }
+        if let Some((line, number)) = next {
+            reader.sample(line, number, times);
+        }
+    }
+    reader.findings.is_mapped = reader.loading.is_mapped;
+    reader.loading.require_kernel()?;
+    Ok((reader.gatherer, reader.findings))
+}
+
+fn is_mapping(line: &[u8]) -> bool {
+    const SHORTEST: usize = 50;
+    line.len() >= SHORTEST && !line[0].is_ascii_digit() && memchr::memmem::find(line, b"PERF_RECORD_MMAP").is_some()
+}
+
+/// The two forms of a mapping.
+struct Patterns {
+    newer: Regex,
+    older: Regex,
+}
+
+impl Patterns {
+    fn new() -> Result<Self> {
+        let compile = |pattern: &str| Regex::new(pattern).map_err(|error| Error::malformed(error.to_string()));
+        Ok(Self {
+            newer: compile(
+                r"(?s-u)PERF_RECORD_MMAP2 (-?[0-9]+)/[0-9]+: \[(0x[a-f0-9]+)\((0x[a-f0-9]+)\) @ (0x[a-f0-9]+|0) .*\]: ([-a-z]+) (.*)",
+            )?,
+            older: compile(
+                r"(?s-u)PERF_RECORD_MMAP (-?[0-9]+)/[0-9]+: \[(0x[a-f0-9]+)\((0x[a-f0-9]+)\) @ (0x[a-f0-9]+|0)\]: ([-a-z]+) (.*)",
+            )?,
+        })
+    }
+}
+
+/// The fields of a mapping.
+struct MappingLine<'t> {
+    process: i64,
+    start: u64,
+    len: u64,
+    offset: u64,
+    path: &'t [u8],
+}
+
+impl Patterns {
+    fn mapping<'t>(&self, line: &'t [u8]) -> Option<MappingLine<'t>> {
+        let is_newer = memchr::memmem::find(line, b"PERF_RECORD_MMAP2 ").is_some();
+        let fields = if is_newer { &self.newer } else { &self.older }.captures(line)?;
+        let field = |at| fields.get(at).map_or(&b""[..], |field| field.as_bytes());
+        let number = |at| {
+            let text: &[u8] = field(at);
+            parse_hex(text.strip_prefix(b"0x").unwrap_or(text)).unwrap_or(0)
+        };
+        let process = std::str::from_utf8(field(1)).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+        Some(MappingLine { process, start: number(2), len: number(3), offset: number(4), path: field(6) })
+    }
+}
+
+/// The mapped files in which branches start, with the number of these branches.
+pub(super) fn programs_with_samples(text: &[u8]) -> BTreeMap<Vec<u8>, u64> {
+    let mut found = BTreeMap::new();
+    let Ok(patterns) = Patterns::new() else { return found };
+    let mut mapped: BTreeMap<u64, (u64, &[u8])> = BTreeMap::new();
+    for line in lines(text) {
+        if is_mapping(line) {
+            if let Some(mapping) = patterns.mapping(line) {
+                mapped.insert(mapping.start, (mapping.len, mapping.path));
+            }
+            continue;
+        }
+        for (source, _) in line.split(|byte| *byte == b' ').filter_map(branch) {
+            let Some((start, (len, path))) = mapped.range(..=source).next_back() else { continue };
+            if source - start < *len {
+                *found.entry(path.to_vec()).or_default() += 1;
+            }
+        }
+    }
+    found
+}
+
+struct Reader<'r, 'p, 'n> {
+    program: &'r Program<'p>,
+    patterns: Patterns,
+    loading: Loading,
+    gatherer: Gatherer,
+    findings: ReadFindings,
+    /// The branches of one sample.
+    branches: Vec<(u64, u64)>,
+    has_warned: bool,
+    notify: &'r mut Notify<'n>,
+}
+
+impl Reader<'_, '_, '_> {
+    fn mapping(&mut self, line: &[u8]) -> Result<()> {
+        let Some(MappingLine { process, start, offset, path, .. }) = self.patterns.mapping(line) else {
+            (self.notify)(LineNotice::BadMapping(line));
+            return Ok(());
+        };
+        (self.notify)(LineNotice::Mapping { path, start });
+        self.loading.map(process, start, offset, path).map_err(MappingFault::into_error)
+    }
+
+    /// Skips a call chain; returns the line behind it, which has branch records.
+    fn chain<'t>(
+        &mut self,
+        first: Option<(&'t [u8], u64)>,
+        lines: &mut impl Iterator<Item = (&'t [u8], u64)>,
+    ) -> Result<Option<(&'t [u8], u64)>> {
+        let is_end = |line: &[u8]| line.starts_with(b" 0x");
+        let (mut next, mut leaf) = (first, None);
+        while let Some((line, _)) = next.filter(|(line, _)| !is_end(line)) {
+            let Some(frame) = parse_hex(trim_start(line)) else {
+                // Blank lines and comments.
+                return Ok(None);
+            };
+            leaf = leaf.or(Some(self.loading.link_time(frame)));
+            next = lines.next();
+        }
+        if leaf.is_some_and(|leaf| !self.program.code.is_instruction(leaf)) {
+            self.findings.external_leaves += 1;
+        }
+        match next {
+            Some(_) => Ok(next),
+            None => Err(Error::malformed("the last sample has a call chain and no branch records")
+                .with_llvm_message("'Hybrid perf sample is corrupted, No LBR sample line")),
+        }
+    }
+
+    fn sample(&mut self, line: &[u8], number: u64, times: u64) {
+        if !self.read_branches(line) {
+            self.findings.bad_lines += 1;
+            (self.notify)(LineNotice::BadSample(number, line));
+        }
+        if self.branches.is_empty() {
+            self.findings.without_branches += 1;
+            return;
+        }
+        if !self.loading.is_mapped && !self.has_warned {
+            self.has_warned = true;
+            (self.notify)(LineNotice::NoMapping);
+        }
+        self.findings.samples = self.findings.samples.wrapping_add(times);
+        self.findings.branches = self.findings.branches.wrapping_add((self.branches.len() as u64).wrapping_mul(times));
+        self.gatherer.add(self.program, &self.branches, times);
+    }
+
+    /// Reads the branches of a line as far as they are well formed.
+    fn read_branches(&mut self, line: &[u8]) -> bool {
+        self.branches.clear();
+        let mut words = trim_end(line).split(|byte| *byte == b' ').filter(|word| !word.is_empty()).peekable();
+        if let Some(first) = words.next_if(|word| !word.contains(&b'/'))
+            && parse_hex(first).is_none()
+        {
+            return false;
+        }
+        for word in words {
+            let Some((source, target)) = branch(word) else { return false };
+            let place = |address| {
+                let address = self.loading.link_time(address);
+                if self.program.code.is_instruction(address) { address } else { EXTERNAL }
+            };
+            match (place(source), place(target)) {
+                (EXTERNAL, EXTERNAL) => self.findings.external_branches += 1,
+                ends => self.branches.push(ends),
+            }
+        }
+        true
+    }
+}
+
+fn trim_end(line: &[u8]) -> &[u8] {
+    let blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0B;
+    let end = line.iter().rposition(|byte| !blank(byte)).map_or(0, |last| last + 1);
+    &line[..end]
+}
+
+/// Source and target of `0xSOURCE/0xTARGET/…`.
+fn branch(word: &[u8]) -> Option<(u64, u64)> {
+    let (source, rest) = word.split_at(memchr::memchr(b'/', word)?);
+    let rest = &rest[1..];
+    let target = &rest[..memchr::memchr(b'/', rest).unwrap_or(rest.len())];
+    Some((parse_hex(source.get(2..)?)?, parse_hex(target.get(2..)?)?))
+}

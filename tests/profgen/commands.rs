@@ -1,0 +1,107 @@
+//! `convert` of recordings, and what compilers make of the result.
+
+use crate::recording::{RECORDER, can_record, compile, record};
+use crate::schema::assert_has_schema;
+use crate::support::{Folder, available, errors};
+use serde_json::Value;
+
+/// A folder with a recorder, if everything is there.
+fn folder(test: &str, tools: &[&str]) -> Option<Folder> {
+    let tools = [&RECORDER[..], tools].concat();
+    let folder = available(test, &tools).then(Folder::new)?;
+    can_record(&folder).then_some(folder)
+}
+
+#[test]
+fn recordings_add_up_and_the_document_counts_samples() {
+    let Some(folder) = folder("recordings add up", &["clang-22"]) else { return };
+    compile(&folder, "clang-22 -O2 -g -fdebug-info-for-profiling", "work.c", "prog");
+    record(&folder, "prog");
+    let once = folder.run("profbridge convert prog.txt --binary prog -o once.prof --json");
+    let twice = folder.run("profbridge convert prog.txt prog.txt --binary prog -o twice.prof --json");
+    let [once, twice] = [once, twice].map(|output| -> Value {
+        let document = serde_json::from_slice(&output.stdout).expect("it prints JSON");
+        assert_has_schema(&document, "convert-1.json");
+        document
+    });
+    let samples = |document: &Value| document["samples"]["read"]["samples"].as_u64().expect("a number");
+    assert!(samples(&once) > 100);
+    assert_eq!(samples(&twice), 2 * samples(&once));
+    assert_eq!(once["samples"]["read"]["is_mapped"], true);
+    assert_eq!(once["samples"]["runs"]["impossible"], 0);
+}
+
+#[test]
+fn users_are_told_what_is_missing() {
+    let Some(folder) = folder("messages of convert", &["clang-22"]) else { return };
+    compile(&folder, "clang-22 -O2 -g", "work.c", "prog");
+    compile(&folder, "clang-22 -O2 -g", "work.c", "other");
+    compile(&folder, "clang-22 -O2", "work.c", "bare");
+    record(&folder, "prog");
+    folder.write("words.txt", "no samples here\n");
+    for (line, expected) in [
+        ("prog.txt --binary bare", "bare: the program has no debug info"),
+        ("prog.txt --binary other", "no sample is in other"),
+        ("words.txt --binary prog", "`perf record -b`"),
+        ("prog.txt --binary prog --sparse", "--sparse is not for sample profiles"),
+        ("prog.txt --binary prog --to iprof", "recordings of branches become a sample profile"),
+    ] {
+        let (code, message) = folder.failure(&format!("profbridge convert {line} -o out.prof"));
+        assert!(matches!(code, Some(1 | 2)), "{line}: {code:?}");
+        assert!(message.contains(expected), "{line}: {message}");
+    }
+    let (_, message) = folder.failure("profbridge convert prog.txt --binary other -o out.prof");
+    let sampled = folder.path("prog");
+    assert!(message.contains(&*sampled.to_string_lossy()), "{message}");
+}
+
+#[test]
+fn few_samples_are_called_few() {
+    let Some(folder) = folder("few samples", &["clang-22"]) else { return };
+    compile(&folder, "clang-22 -O2 -g", "work.c", "prog");
+    let recorded = std::fs::read_to_string(record(&folder, "prog")).expect("it is text");
+    let (mappings, samples): (Vec<&str>, Vec<&str>) = recorded.lines().partition(|line| line.contains("MMAP"));
+    let few: String = [mappings, samples[samples.len() - 10..].to_vec()].concat().join("\n");
+    folder.write("few.txt", few);
+    let output = folder.run("profbridge convert few.txt --binary prog -o few.prof");
+    let message = errors(&output);
+    assert!(message.contains("samples are few for this program: about "), "{message}");
+}
+
+#[test]
+fn clang_uses_the_profile_without_a_warning() {
+    for release in [16, 19, 22] {
+        let clang = format!("clang-{release}");
+        let Some(folder) = folder("clang uses the profile", &[&clang]) else { continue };
+        let compiler = format!("{clang} -O2 -g -fdebug-info-for-profiling");
+        compile(&folder, &compiler, "work.c", "prog");
+        record(&folder, "prog");
+        folder.run(&format!("profbridge convert prog.txt --binary prog -o app.prof --for llvm-{release}"));
+        let profile = folder.path("app.prof");
+        let uses = format!("{compiler} -fprofile-sample-use={} -Werror -Rpass=sample-profile", profile.display());
+        compile(&folder, &uses, "work.c", "again");
+        folder.run("./again");
+    }
+}
+
+#[test]
+fn rustc_uses_the_profile_without_a_warning() {
+    let Some(folder) = folder("rustc uses the profile", &["rustc"]) else { return };
+    compile(&folder, "rustc -O -g", "work.rs", "prog");
+    record(&folder, "prog");
+    folder.run("profbridge convert prog.txt --binary prog -o app.prof");
+    let help = folder.run("rustc -C help");
+    let stable = String::from_utf8_lossy(&help.stdout).contains("profile-sample-use");
+    if !stable {
+        use std::io::Write;
+        let _ = std::io::stderr().write_all(b"SKIPPED: this rustc does not have -C profile-sample-use\n");
+        return;
+    }
+    let profile = folder.path("app.prof");
+    compile(
+        &folder,
+        &format!("rustc -O -g -D warnings -C profile-sample-use={}", profile.display()),
+        "work.rs",
+        "again",
+    );
+}
