@@ -41,8 +41,12 @@ pub type WeightedInput = Input;
 struct Shared {
     is_pipe: OnceLock<bool>,
     probe: OnceLock<InputProbe>,
+    footer: OnceLock<Option<Footer>>,
     pipe: Mutex<Pipe>,
 }
+
+/// The last bytes of a partial merge.
+type Footer = [u8; FOOTER_BYTES];
 
 /// The number of bytes that contain the magic number and the version of every format.
 const START_BYTES: usize = 16;
@@ -225,8 +229,8 @@ impl Input {
         })
     }
 
-    /// Returns true if a file, or the bytes in memory, end like a partial merge. Returns false for a pipe that was not
-    /// read to its end.
+    /// Returns true if an input ends like a partial merge. Returns false for a partial merge of iprof files or stacks
+    /// that is compressed, or that comes through a pipe that was not read to its end.
     pub fn is_partial(&self) -> bool {
         // The reader reports the error.
         self.ends_as_part().unwrap_or(false)
@@ -265,13 +269,49 @@ impl Input {
     }
 
     /// Returns the last bytes of a partial merge. An input that is known to be a raw profile is not one.
-    fn footer(&self) -> Result<Option<[u8; FOOTER_BYTES]>> {
-        let is_raw = self.shared.probe.get().is_some_and(|probe| matches!(probe.identity.format, Format::Raw { .. }));
-        if is_raw { Ok(None) } else { self.last_bytes() }
+    fn footer(&self) -> Result<Option<Footer>> {
+        if let Some(known) = self.shared.footer.get() {
+            return Ok(*known);
+        }
+        if self.shared.probe.get().is_some_and(|probe| matches!(probe.identity.format, Format::Raw { .. })) {
+            return Ok(None);
+        }
+        let found = match self.is_pipe() {
+            true => self.last_bytes()?.map_or_else(|| self.footer_of_stream(), |end| Ok(Some(end)))?,
+            false => {
+                let mut file = open_file(&self.path)?;
+                match last_bytes(&mut file) {
+                    Some((end, _)) => Some(end),
+                    None if is_compressed(file) => self.footer_of_stream()?,
+                    None => None,
+                }
+            }
+        };
+        // The end of a pipe may become known later.
+        if found.is_some() || !self.is_pipe() {
+            let _ = self.shared.footer.set(found);
+        }
+        Ok(found)
+    }
+
+    /// Returns the last bytes of a partial merge of LLVM profiles that is compressed or comes through a pipe.
+    fn footer_of_stream(&self) -> Result<Option<Footer>> {
+        let can_be_part = |format| matches!(format, Format::Indexed | Format::SampleExtBinary);
+        if !self.format().is_ok_and(can_be_part) {
+            return Ok(None);
+        }
+        let limits = Limits::default();
+        let most = match std::fs::metadata(&self.path) {
+            Ok(found) if found.is_file() => found.len().saturating_mul(limits.inflate_ratio),
+            _ => limits.stream_bytes,
+        };
+        // The reader reports damage.
+        let Ok(content) = open_stream(self.stream()?, &limits) else { return Ok(None) };
+        Ok(end_of(content.stream.take(most.min(limits.stream_bytes))).ok().flatten())
     }
 
     /// Returns the last bytes of an input that ends as partial merges do.
-    fn last_bytes(&self) -> Result<Option<[u8; FOOTER_BYTES]>> {
+    fn last_bytes(&self) -> Result<Option<Footer>> {
         if !self.is_pipe() {
             return Ok(last_bytes(&mut open_file(&self.path)?).map(|(end, _)| end));
         }
@@ -390,13 +430,32 @@ pub fn is_iprof_name(path: &Path) -> bool {
 
 /// Reads the footer of a partial merge at the end of a file, and the length of the file. The position is then at the
 /// beginning again.
-fn last_bytes(file: &mut File) -> Option<([u8; FOOTER_BYTES], u64)> {
+fn last_bytes(file: &mut File) -> Option<(Footer, u64)> {
     let len = file.metadata().ok().filter(|found| found.is_file())?.len();
     let from = len.checked_sub(FOOTER_BYTES as u64)?;
     let mut end = [0; FOOTER_BYTES];
     let read = file.seek(SeekFrom::Start(from)).and_then(|_| file.read_exact(&mut end));
     file.rewind().ok()?;
     (read.is_ok() && end.ends_with(&MAGIC)).then_some((end, len))
+}
+
+fn is_compressed(file: File) -> bool {
+    let mut head = Vec::new();
+    file.take(START_BYTES as u64).read_to_end(&mut head).is_ok() && Compression::of(&head).is_some()
+}
+
+/// Returns the last bytes of a stream if it ends as partial merges do.
+fn end_of(mut stream: impl Read) -> io::Result<Option<Footer>> {
+    let (mut end, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
+    loop {
+        let read = stream.read(&mut buffer)?;
+        if read == 0 {
+            let footer: Option<Footer> = end.last_chunk().copied();
+            return Ok(footer.filter(|footer| footer.ends_with(&MAGIC)));
+        }
+        end.extend_from_slice(&buffer[..read]);
+        end.drain(..end.len().saturating_sub(FOOTER_BYTES));
+    }
 }
 
 /// The pipe of an input.

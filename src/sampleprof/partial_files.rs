@@ -158,7 +158,7 @@ fn open_partial(input: &Input, limits: &Limits) -> Result<Option<PartialSamples>
     if !input.ends_as_part()? {
         return Ok(None);
     }
-    let bytes = input.stored_bytes(Access::Read, limits)?;
+    let bytes = input.bytes(Access::Read, limits)?;
     let decoded = Frame::find(&bytes, limits).and_then(|frame| frame.map(|frame| decode(&frame, limits)).transpose());
     decoded.map_err(|error| error.in_file(&input.path))
 }

@@ -7,6 +7,7 @@ mod public_api;
 mod rules;
 mod sources;
 mod test_data;
+mod walks;
 mod wording;
 
 use rules::Row;

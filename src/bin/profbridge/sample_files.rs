@@ -296,7 +296,7 @@ impl SampleRun<'_> {
     /// Writes a partial merge. Data that the profile at its start cannot store is in the merge state.
     fn write_part(&self, sums: &PartialSamples, profile: &SampleProfile, options: &WriteOptions) -> Result<Vec<Loss>> {
         let bytes = sampleprof::encode_partial(sums, profile, options).map_err(|error| error.in_file(self.output))?;
-        input::output::replace(self.output, &bytes)?;
+        input::output::replace_by_name(self.output, &bytes)?;
         Ok(Vec::new())
     }
 

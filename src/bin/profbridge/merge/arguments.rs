@@ -14,7 +14,6 @@ use crate::stacks::StackArgs;
 use crate::target::ResolvedTarget;
 use crate::toolchains::ToolchainParser;
 use clap::Args;
-use profbridge::compression::Compression;
 use profbridge::families::{FailureMode, MergeOptions, OutputForm, Target, TargetSource, WriteOptions};
 use profbridge::input::{self, Access, InputList, WeightedInput};
 use profbridge::instr::{FunctionFilter, Remapping};
@@ -195,15 +194,6 @@ impl MergeArgs {
         let mut words: Vec<String> = given.map(|(option, pattern)| format!("{option}={pattern}")).collect();
         words.extend(self.remapping_file.iter().map(|path| format!("--remapping-file={}", path.display())));
         words
-    }
-
-    /// Refuses to compress a partial merge of LLVM profiles: a later merge recognizes it by its last bytes.
-    pub(super) fn refuse_compressed_part(&self) -> Result<()> {
-        if !self.partial || Compression::of_output(&self.output)?.is_none() {
-            return Ok(());
-        }
-        let error = Error::usage("a partial merge of LLVM profiles cannot be compressed").in_file(&self.output);
-        Err(error.with_hint("name the output without the extension of a compression"))
     }
 
     /// The renamings that were asked for.

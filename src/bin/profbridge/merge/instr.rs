@@ -46,7 +46,6 @@ impl MergeArgs {
         let (inputs, form) = (work.inputs, work.form);
         let refused = [(self.partial && form != OutputForm::Indexed, "--partial")];
         refuse(&refused, &format!("not for {}", form.words()), "name the output .profdata")?;
-        self.refuse_compressed_part()?;
         let target = self.target(inputs)?;
         let options = self.merge_options(target.target.release, form)?;
         let progress = console::Progress::new("merging", self.quiet);

@@ -17,7 +17,6 @@ impl MergeArgs {
         work: &'a MergeWork<'a>,
         document: &mut MergeDocument,
     ) -> Result<Box<dyn Sum + 'a>> {
-        self.refuse_compressed_part()?;
         let run = SampleRun {
             inputs: work.inputs,
             output: &self.output,

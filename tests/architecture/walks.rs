@@ -1,0 +1,33 @@
+//! The functions that `docs/architecture.md` names.
+
+use std::fs;
+use std::path::Path;
+
+/// Returns the rows of the page that have a function and a file, without their step.
+fn rows(page: &str) -> Vec<(String, String)> {
+    let cell = |text: &str| text.trim().strip_prefix('`')?.strip_suffix('`').map(str::to_string);
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.strip_prefix('|')?.split('|').collect();
+        Some((cell(cells.get(1)?)?, cell(cells.get(2)?)?))
+    };
+    page.lines().filter_map(row).collect()
+}
+
+#[test]
+fn every_function_on_the_page_exists_in_its_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/architecture.md")).expect("the page is there");
+    let rows = rows(&page);
+    assert!(rows.len() > 40, "{} rows", rows.len());
+    for (function, file) in rows {
+        let source = fs::read_to_string(root.join("src").join(&file)).unwrap_or_default();
+        let has = |end: &str| source.contains(&format!("fn {function}{end}"));
+        assert!(has("(") || has("<"), "{file} has no function {function}");
+    }
+}
+
+#[test]
+fn a_row_has_a_step_a_function_and_a_file() {
+    let page = "| step | function | file |\n|---|---|---|\n| merge | `run` | `a/b.rs` |\n| none | run | a |\n";
+    assert_eq!(rows(page), [("run".to_string(), "a/b.rs".to_string())]);
+}
