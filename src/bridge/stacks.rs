@@ -44,6 +44,8 @@ pub struct SampleReport {
     pub hits: u128,
     /// Distinct stacks written.
     pub stacks: u64,
+    /// Methods with a call count.
+    pub called_methods: u64,
     /// Dropped samples of other event types.
     pub other_sources: u128,
     /// Left out: of other threads.
@@ -108,7 +110,22 @@ impl SampleReport {
 pub fn iprof_from_stacks(table: &StackTable, options: &SampleOptions) -> (Document, SampleReport) {
     let mut report = SampleReport::default();
     let (selected, left_out) = table.select(&options.selection);
-    report.other_sources = left_out.other_sources;
+    // Calls are no samples: they have a section of their own.
+    let selected = selected.filter_samples(|sample| !sample.key.source.counts_calls());
+    let mut of_calls = options.selection.clone();
+    of_calls.sources = SampleSource::CALLS
+        .into_iter()
+        .filter(|source| options.selection.sources.is_empty() || options.selection.sources.contains(source))
+        .collect();
+    let calls = match of_calls.sources.is_empty() {
+        true => StackTable::new(),
+        false => table.select(&of_calls).0,
+    };
+    // Without a choice, only the main source counts as asked for; calls are written all the same.
+    let main = table.main_source().filter(|_| options.selection.sources.is_empty());
+    let written = calls.samples().filter(|sample| main.is_some_and(|main| sample.key.source != main));
+    let not_lost: u128 = written.map(|sample| u128::from(sample.hits)).sum();
+    report.other_sources = left_out.other_sources.saturating_sub(not_lost);
     report.other_threads = left_out.other_threads;
     report.truncated_dropped = left_out.truncated;
     report.native_leaf = native_leaf_hits(&selected);
@@ -117,6 +134,9 @@ pub fn iprof_from_stacks(table: &StackTable, options: &SampleOptions) -> (Docume
     report.saturated = java_only.saturated();
     let mut writer = Writer { table: &java_only, document: Document::new(), methods: BTreeMap::new(), report, options };
     writer.write();
+    let Writer { document, report, .. } = writer;
+    let mut writer = Writer { table: &calls, document, methods: BTreeMap::new(), report, options };
+    writer.write_calls();
     (writer.document, writer.report)
 }
 
@@ -176,6 +196,27 @@ impl Writer<'_> {
         self.report.hits = hits.values().map(|hits| u128::from(*hits)).sum();
         let entries = hits.into_iter().map(|(context, count)| CountEntry { context, count });
         self.document.sections.samples = entries.collect();
+    }
+
+    /// Writes the call counts of methods. A method in events of both sorts counts once: its calls are the same.
+    fn write_calls(&mut self) {
+        let mut calls: BTreeMap<FunctionId, [u64; 2]> = BTreeMap::new();
+        for sample in self.table.samples() {
+            let function = self.table.frame(self.table.leaf(sample.key.stack)).function;
+            if !matches!(self.table.function(function), Function::Java { .. }) {
+                self.report.without_java += u128::from(sample.hits);
+                continue;
+            }
+            let sums = calls.entry(function).or_default();
+            let sum = &mut sums[usize::from(sample.key.source == SampleSource::MethodTiming)];
+            *sum = sum.saturating_add(sample.hits).min(MAX_COUNT);
+        }
+        self.report.called_methods = calls.len() as u64;
+        for (function, [traced, timed]) in calls {
+            let method = self.method(function);
+            let context = self.document.add_context(&[IprofFrame { method, bci: 0 }]);
+            self.document.sections.call_counts.push(CountEntry { context, count: traced.max(timed) });
+        }
     }
 
     /// The context of a stack; stacks share the contexts of their callers.
@@ -416,6 +457,45 @@ mod tests {
             exact(&stacks_from_iprof(&document, IprofHits::Samples).unwrap().0),
             "a/B.main()V@1;a/B.lambda$main$0()V@3 1\n"
         );
+    }
+
+    #[test]
+    fn calls_become_call_counts() {
+        let mut table = StackTable::new();
+        let function = |table: &mut StackTable, name: &str| table.intern_java("a.B", name, Some(&["void"]));
+        let (main, hot) = (function(&mut table, "main"), function(&mut table, "hot"));
+        let mut add = |path: &[FunctionId], source: SampleSource, hits: u64| {
+            let mut stack = None;
+            for function in path {
+                let frame = Frame { function: *function, bci: Some(0), line: None, kind: FrameKind::Unknown };
+                let frame = table.intern_frame(frame);
+                stack = Some(table.push_frame(stack, frame));
+            }
+            let key = SampleKey { source, ..SampleKey::of_stack(stack.unwrap()) };
+            table.add(key, hits);
+        };
+        add(&[main, hot], SampleSource::MethodTrace, 3);
+        add(&[hot], SampleSource::MethodTrace, 2);
+        add(&[hot], SampleSource::MethodTiming, 4);
+        add(&[main], SampleSource::MethodTiming, 1);
+        let (document, report) = iprof_from_stacks(&table, &SampleOptions::default());
+        let text = json(&document);
+        assert!(
+            text.contains(r#""callCountProfiles":[{"ctx":"0:0","records":[1]},{"ctx":"1:0","records":[5]}]"#),
+            "{text}"
+        );
+        assert!(!text.contains("samplingProfiles"), "{text}");
+        assert_eq!((report.called_methods, report.stacks, report.losses().len()), (2, 0, 0));
+        let mut add = |source: SampleSource| {
+            let frame = Frame { function: main, bci: Some(7), line: None, kind: FrameKind::Unknown };
+            let frame = table.intern_frame(frame);
+            let stack = table.push_frame(None, frame);
+            table.add(SampleKey { source, ..SampleKey::of_stack(stack) }, 9);
+        };
+        add(SampleSource::Execution);
+        let (document, report) = iprof_from_stacks(&table, &SampleOptions::default());
+        assert!(json(&document).contains(r#""samplingProfiles":[{"ctx":"0:7","records":[9]}]"#), "{}", json(&document));
+        assert_eq!((report.called_methods, report.hits, report.losses().len()), (2, 9, 0));
     }
 
     #[test]

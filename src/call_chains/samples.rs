@@ -40,11 +40,15 @@ pub enum SampleSource {
     FileRead,
     /// `jdk.FileWrite`.
     FileWrite,
+    /// `jdk.MethodTrace` (JDK 25): every call of the methods of a filter, with its callers.
+    MethodTrace,
+    /// `jdk.MethodTiming` (JDK 25): the number of calls of each method of a filter, without callers.
+    MethodTiming,
 }
 
 impl SampleSource {
     /// All, in the order of reports.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Unknown,
         Self::Execution,
         Self::Native,
@@ -59,7 +63,12 @@ impl SampleSource {
         Self::SocketWrite,
         Self::FileRead,
         Self::FileWrite,
+        Self::MethodTrace,
+        Self::MethodTiming,
     ];
+
+    /// The sources of exact call counts.
+    pub const CALLS: [Self; 2] = [Self::MethodTrace, Self::MethodTiming];
 
     /// One word for reports and options.
     pub fn word(self) -> &'static str {
@@ -78,6 +87,8 @@ impl SampleSource {
             Self::SocketWrite => "socket-write",
             Self::FileRead => "file-read",
             Self::FileWrite => "file-write",
+            Self::MethodTrace => "method-trace",
+            Self::MethodTiming => "method-timing",
         }
     }
 
@@ -85,6 +96,11 @@ impl SampleSource {
     /// events have a weight.
     pub fn is_timed(self) -> bool {
         matches!(self, Self::Unknown | Self::Execution | Self::Native | Self::CpuTime | Self::WallClock)
+    }
+
+    /// Returns true if the counts are exact numbers of calls.
+    pub fn counts_calls(self) -> bool {
+        Self::CALLS.contains(&self)
     }
 
     /// Returns the unit of a weight for this event type; `None` if its events do not have it.

@@ -8,7 +8,7 @@ use crate::plural::{PARTIAL_SUFFIX, inputs_of, number_of};
 use crate::stack_write::{WriteStackArgs, add_types};
 use crate::stacks::{StackArgs, why_nothing_to_write};
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
-use profbridge::call_chains::{StackTable, Unit};
+use profbridge::call_chains::{SampleSource, StackTable, Unit};
 use profbridge::compression::Compression;
 use profbridge::driver::{FailedMerge, OnProgress};
 use profbridge::families::merge::iprof::facts_of as iprof_facts;
@@ -86,6 +86,10 @@ impl<'a> StackJob<'a> {
     pub(crate) fn add_up(self, document: &mut MergeDocument) -> Result<Box<dyn Sum + 'a>> {
         let mut options = StackMergeOptions::default();
         options.read = self.read.read_options();
+        if self.format == StackOutput::Iprof && options.read.recording.events.is_empty() {
+            // An iprof has a section for exact call counts.
+            options.read.recording.events.extend(SampleSource::CALLS);
+        }
         (options.failure_mode, options.salvage) = (self.failure_mode, self.salvage);
         options.accepts_nothing = self.allow_empty;
         let pprof = &self.write.pprof;
@@ -248,8 +252,9 @@ impl StackJob<'_> {
         options.drop_hidden = self.write.drop_hidden;
         let (document, report) = iprof_from_stacks(table, &options);
         losses.extend(report.losses());
-        let nothing = (report.stacks == 0).then(|| why_nothing_to_write(table));
-        let stacks = usize::try_from(report.stacks).unwrap_or(usize::MAX);
+        let written = report.stacks.saturating_add(report.called_methods);
+        let nothing = (written == 0).then(|| why_nothing_to_write(table));
+        let stacks = usize::try_from(written).unwrap_or(usize::MAX);
         let bytes = iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(&document);
         Ok(Encoded { bytes, stacks, content: Content::Iprof(Box::new(document)), losses, nothing })
     }
@@ -258,7 +263,8 @@ impl StackJob<'_> {
     fn refuse_weights(&self, table: &StackTable) -> Result<()> {
         let (selected, _) = table.select(&self.read.selection());
         let event_types = selected.hits_by_source();
-        let weighed = event_types.iter().map(|(source, _)| *source).find(|source| !source.is_timed());
+        let weighed =
+            event_types.iter().map(|(source, _)| *source).find(|source| !source.is_timed() && !source.counts_calls());
         let unit = unit_of(&selected)?;
         let what = match (weighed, unit) {
             _ if self.read.value => return Ok(()),

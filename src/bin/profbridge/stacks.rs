@@ -67,7 +67,7 @@ struct SourceArg {
     sources: &'static [SampleSource],
 }
 
-const SOURCES: [SourceArg; 15] = {
+const SOURCES: [SourceArg; 17] = {
     use SampleSource::*;
     const fn of(name: &'static str, sources: &'static [SampleSource], help: &'static str) -> SourceArg {
         SourceArg { name, help, sources }
@@ -87,6 +87,8 @@ const SOURCES: [SourceArg; 15] = {
         of("socket-write", &[SocketWrite], "Writes to sockets"),
         of("file-read", &[FileRead], "Reads from files"),
         of("file-write", &[FileWrite], "Writes to files"),
+        of("method-trace", &[MethodTrace], "Calls of traced methods, with their callers (JDK 25)"),
+        of("method-timing", &[MethodTiming], "Calls of timed methods (JDK 25)"),
         of("io", &[SocketRead, SocketWrite, FileRead, FileWrite], "All reads and writes"),
     ]
 };

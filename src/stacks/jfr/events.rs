@@ -24,6 +24,8 @@ pub(super) enum Value {
 pub(super) struct EventKey {
     pub(super) stack: Option<Value>,
     pub(super) thread: Option<Value>,
+    /// The called method of an event about calls.
+    pub(super) method: Option<Value>,
     pub(super) source: SampleSource,
     pub(super) certainty: Certainty,
 }
@@ -51,7 +53,7 @@ enum Kind {
     Lost,
 }
 
-const EVENTS: [(&str, SampleSource); 14] = [
+const EVENTS: [(&str, SampleSource); 16] = [
     ("jdk.ExecutionSample", SampleSource::Execution),
     ("jdk.NativeMethodSample", SampleSource::Native),
     ("jdk.CPUTimeSample", SampleSource::CpuTime),
@@ -66,6 +68,8 @@ const EVENTS: [(&str, SampleSource); 14] = [
     ("jdk.SocketWrite", SampleSource::SocketWrite),
     ("jdk.FileRead", SampleSource::FileRead),
     ("jdk.FileWrite", SampleSource::FileWrite),
+    ("jdk.MethodTrace", SampleSource::MethodTrace),
+    ("jdk.MethodTiming", SampleSource::MethodTiming),
 ];
 
 const LOST: &str = "jdk.CPUTimeSamplesLost";
@@ -140,7 +144,12 @@ impl Counts {
             self.samples.push((found.key, 0));
             self.samples.len() - 1
         });
-        self.samples[index].1 = self.samples[index].1.saturating_add(weight).min(MAX_HITS);
+        let sum = &mut self.samples[index].1;
+        *sum = match found.key.source {
+            // Each event has the calls since the recording began.
+            SampleSource::MethodTiming => (*sum).max(weight),
+            _ => sum.saturating_add(weight).min(MAX_HITS),
+        };
     }
 
     fn read_lost(&mut self, types: &Types, class: ClassIndex, reader: &mut Reader<'_>) -> Result<()> {
@@ -175,7 +184,7 @@ impl Found {
         source: SampleSource,
         reader: &mut Reader<'_>,
     ) -> Result<Self> {
-        let key = EventKey { stack: None, thread: None, source, certainty: Certainty::Unknown };
+        let key = EventKey { stack: None, thread: None, method: None, source, certainty: Certainty::Unknown };
         let mut found = Self { key, samples: 1, bytes: 0, ticks: 0, start_ticks: None };
         let (mut bytes, mut of_object) = (None, None);
         for field in &types.classes[class].fields {
@@ -190,6 +199,8 @@ impl Found {
                     }
                 }
                 Role::Samples => found.samples = types.integer(field, reader)?.unwrap_or(1).min(u32::MAX.into()),
+                Role::Invocations => found.samples = not_negative(types.integer(field, reader)?),
+                Role::Method if source.counts_calls() => found.key.method = read_value(chunk, types, field, reader)?,
                 Role::StartTime => found.start_ticks = types.integer(field, reader)?,
                 Role::Duration => found.ticks = not_negative(types.integer(field, reader)?),
                 Role::Bytes => bytes = types.integer(field, reader)?,

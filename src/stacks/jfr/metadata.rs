@@ -45,6 +45,8 @@ pub(super) enum Role {
     Samples,
     /// `lostSamples` of `jdk.CPUTimeSamplesLost`.
     LostSamples,
+    /// `invocations` of `jdk.MethodTiming`: calls since the recording began.
+    Invocations,
     /// `startTime` of an event, in ticks.
     StartTime,
     /// `duration` of an event, in ticks.
@@ -58,7 +60,7 @@ pub(super) enum Role {
     Truncated,
     /// `frames` of a stack trace.
     Frames,
-    /// `method` of a frame.
+    /// `method` of a frame, or of an event about calls.
     Method,
     /// `lineNumber` of a frame.
     LineNumber,
@@ -90,6 +92,7 @@ impl Role {
             "biased" => Self::Biased,
             "samples" => Self::Samples,
             "lostSamples" => Self::LostSamples,
+            "invocations" => Self::Invocations,
             "startTime" => Self::StartTime,
             "duration" => Self::Duration,
             "weight" | "tlabSize" | "bytesRead" | "bytesWritten" => Self::Bytes,

@@ -15,7 +15,7 @@
 //!
 //! Only samples are decoded (`jdk.ExecutionSample`, `jdk.NativeMethodSample`, `jdk.CPUTimeSample`,
 //! `profiler.WallClockSample`), and the event types of [`RecordingOptions::events`]: allocations, locks, waits, reads
-//! and writes, of which only stack, thread, time and weight are read. A recording may contain environment variables,
+//! and writes, and calls of methods (`jdk.MethodTrace`, `jdk.MethodTiming`), of which only stack, thread, time and weight are read. A recording may contain environment variables,
 //! system properties and process lists; none of these are read. The metadata determines the field order and the type
 //! numbers. Numbers are valid only within one chunk.
 
@@ -33,7 +33,7 @@ use chunk::{Chunk, Next};
 use events::Counts;
 use events::Pools;
 use metadata::Types;
-use resolve::{MissingData, Resolver};
+use resolve::{MissingData, Resolver, TimedCalls};
 use std::io::Read;
 use std::ops::Range;
 
@@ -123,14 +123,16 @@ struct Reading<'a> {
     /// When the first chunk began, in nanoseconds since 1970.
     start: Option<u64>,
     gaps: MissingData,
+    /// The calls of each method up to the chunk before.
+    timed: TimedCalls,
 }
 
 impl<'a> Reading<'a> {
     fn new(options: &'a RecordingOptions, limits: &'a Limits, table: &'a mut StackTable) -> Result<Self> {
         options.check()?;
         let format = "Flight Recorder".to_string();
-        let gaps = MissingData::default();
-        Ok(Self { options, limits, table, warnings: Vec::new(), format, base: 0, start: None, gaps })
+        let (gaps, timed) = (MissingData::default(), TimedCalls::default());
+        Ok(Self { options, limits, table, warnings: Vec::new(), format, base: 0, start: None, gaps, timed })
     }
 
     /// The requested time, in nanoseconds since 1970.
@@ -166,7 +168,7 @@ impl<'a> Reading<'a> {
         self.table.observed.add_source(&self.format);
         self.start.get_or_insert(chunk.start_nanos);
         let time = self.time();
-        let gaps = read_chunk(&chunk, self.options, &time, self.limits, self.table)?;
+        let gaps = read_chunk(&chunk, self.options, &time, self.limits, self.table, &mut self.timed)?;
         self.gaps.missing += gaps.missing;
         self.gaps.nameless += gaps.nameless;
         self.base += chunk.data.len() as u64;
@@ -194,6 +196,7 @@ fn read_chunk(
     time: &Range<u64>,
     limits: &Limits,
     table: &mut StackTable,
+    timed: &mut TimedCalls,
 ) -> Result<MissingData> {
     let mut types = Types::read(chunk)?;
     let counts = Counts::read(chunk, &mut types, options, time)?;
@@ -213,7 +216,7 @@ fn read_chunk(
         return Ok(MissingData::default());
     }
     let pools = Pools::read(chunk, &mut types)?;
-    let mut resolver = Resolver::new(chunk, &mut types, &pools, limits, table);
+    let mut resolver = Resolver::new(chunk, &mut types, &pools, limits, table, timed);
     resolver.add_samples(&counts)?;
     Ok(resolver.gaps)
 }

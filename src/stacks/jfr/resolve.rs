@@ -1,6 +1,8 @@
 //! From the references of a chunk to names, frames and stacks.
 
-use crate::call_chains::{Frame, FrameId, FrameKind, FunctionId, SampleKey, StackId, StackTable, ThreadId};
+use crate::call_chains::{
+    Frame, FrameId, FrameKind, FunctionId, SampleKey, SampleSource, StackId, StackTable, ThreadId,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::java;
 use crate::limits::Limits;
@@ -25,8 +27,13 @@ pub(super) struct Resolver<'a, 'data> {
     methods: HashMap<u64, FunctionId>,
     kinds: HashMap<u64, FrameKind>,
     threads: HashMap<u64, Option<ThreadId>>,
+    /// The calls of each method up to the chunk before.
+    timed: &'a mut TimedCalls,
     pub(super) gaps: MissingData,
 }
+
+/// The numbers of calls that the last `jdk.MethodTiming` events had: they count from the beginning of the recording.
+pub(super) type TimedCalls = HashMap<FunctionId, u64>;
 
 /// Data that a recording should have and does not.
 #[derive(Debug, Clone, Copy, Default)]
@@ -47,6 +54,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
         pools: &'a Pools,
         limits: &'a Limits,
         table: &'a mut StackTable,
+        timed: &'a mut TimedCalls,
     ) -> Self {
         Self {
             chunk,
@@ -58,6 +66,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             methods: HashMap::new(),
             kinds: HashMap::new(),
             threads: HashMap::new(),
+            timed,
             gaps: MissingData::default(),
         }
     }
@@ -70,11 +79,23 @@ impl<'a, 'data> Resolver<'a, 'data> {
         Ok(())
     }
 
-    fn add_sample(&mut self, key: &EventKey, hits: u64) -> Result<()> {
-        let stack = match key.stack {
+    fn add_sample(&mut self, key: &EventKey, mut hits: u64) -> Result<()> {
+        let mut stack = match key.stack {
             Some(value) => self.stack(value)?,
             None => None,
         };
+        if let Some(method) = key.method {
+            let Some(function) = self.method(method)? else { return Ok(()) };
+            // The stack of the event is that of the caller.
+            let frame = Frame { function, bci: Some(0), line: None, kind: FrameKind::Unknown };
+            let frame = self.table.intern_frame(frame);
+            let (caller, truncated) = stack.map_or((None, false), |(caller, truncated)| (Some(caller), truncated));
+            stack = Some((self.table.push_frame(caller, frame), truncated));
+            if key.source == SampleSource::MethodTiming {
+                let before = self.timed.insert(function, hits).unwrap_or(0);
+                hits = hits.checked_sub(before).unwrap_or(hits);
+            }
+        }
         let Some((stack, truncated)) = stack else {
             let without = &mut self.table.observed.samples_without_stack;
             *without = without.saturating_add(hits);

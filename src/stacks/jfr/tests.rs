@@ -113,6 +113,29 @@ const CLASSES: &[ClassRow] = &[
         &[("eventThread", 66, true, false), ("stackTrace", 65, true, false), ("biased", 52, false, false)],
     ),
     (104, "jdk.CPUTimeSamplesLost", &[("lostSamples", 51, false, false)]),
+    (
+        105,
+        "jdk.MethodTrace",
+        &[
+            ("startTime", 50, false, false),
+            ("duration", 50, false, false),
+            ("eventThread", 66, true, false),
+            ("stackTrace", 65, true, false),
+            ("method", 62, true, false),
+        ],
+    ),
+    (
+        106,
+        "jdk.MethodTiming",
+        &[
+            ("startTime", 50, false, false),
+            ("method", 62, true, false),
+            ("invocations", 50, false, false),
+            ("minimum", 50, false, false),
+            ("average", 50, false, false),
+            ("maximum", 50, false, false),
+        ],
+    ),
 ];
 
 fn metadata(compressed: bool, classes: &[ClassRow]) -> Vec<u8> {
@@ -223,6 +246,11 @@ fn chunk(compressed: bool, class_name: &str) -> Vec<u8> {
 
 /// Like `chunk`, but with another name for `run`.
 fn chunk_with_method(compressed: bool, class_name: &str, method_name: &str) -> Vec<u8> {
+    chunk_with_events(compressed, class_name, method_name, &[])
+}
+
+/// The same with more events.
+fn chunk_with_events(compressed: bool, class_name: &str, method_name: &str, more: &[u8]) -> Vec<u8> {
     let c = compressed;
     let symbol = |key: u64, text: &str| (key, value(c, |w| w.utf8(text)));
     let frame = |w: &mut Writer, bci: i32, method: u64, kind: u64| {
@@ -254,6 +282,7 @@ fn chunk_with_method(compressed: bool, class_name: &str, method_name: &str) -> V
         }),
     ));
     events.extend(event(c, 104, &value(c, |w| w.int(12))));
+    events.extend(more);
     let first_at = 68 + events.len();
     let first = pools(
         c,
@@ -408,6 +437,60 @@ fn samples_are_read_in_both_encodings_by_the_field_order_of_the_file() {
         assert_eq!(observed.sources, ["Flight Recorder 2.1"]);
         let marks: Vec<Certainty> = table.samples().map(|sample| sample.key.certainty).collect();
         assert_eq!(marks, [Certainty::Unknown, Certainty::Unknown, Certainty::Heuristic]);
+    }
+}
+
+/// A call of `run` from stack `stack`, as JDK 25 records it.
+fn traced(compressed: bool, stack: u64) -> Vec<u8> {
+    let body = value(compressed, |w| {
+        w.long(10);
+        w.long(3);
+        w.long(4);
+        w.long(stack);
+        w.long(1);
+    });
+    event(compressed, 105, &body)
+}
+
+/// The calls of a method since the recording began.
+fn timed(compressed: bool, method: u64, invocations: u64) -> Vec<u8> {
+    let body = value(compressed, |w| {
+        w.long(10);
+        w.long(method);
+        w.long(invocations);
+        for nanoseconds in [1, 2, 3] {
+            w.long(nanoseconds);
+        }
+    });
+    event(compressed, 106, &body)
+}
+
+#[test]
+fn calls_are_counted_exactly_across_chunks() {
+    for c in [true, false] {
+        let first = [traced(c, 1), traced(c, 1), traced(c, 0), timed(c, 1, 5), timed(c, 1, 7), timed(c, 2, 1)].concat();
+        // The numbers of the second chunk include those of the first.
+        let second = [traced(c, 1), timed(c, 1, 9), timed(c, 2, 1)].concat();
+        let both: Vec<u8> =
+            [first, second].iter().flat_map(|more| chunk_with_events(c, "app/Main", "run", more)).collect();
+        let mut options = RecordingOptions::default();
+        options.events = SampleSource::CALLS.to_vec();
+        let mut table = StackTable::new();
+        read_recording(&both, &options, &Limits::default(), &mut table).unwrap();
+        let calls: Vec<String> = lines(&table).into_iter().filter(|line| line.contains(" method-")).collect();
+        assert_eq!(
+            calls,
+            [
+                "3 method-trace worker é whole app.Main.run(int,long[])@0:0:unknown app.Main.run(int,long[])@12:33:compiled app.Main.main()@?:33:interpreted",
+                "1 method-trace worker é whole app.Main.run(int,long[])@0:0:unknown",
+                "9 method-timing - whole app.Main.run(int,long[])@0:0:unknown",
+                "1 method-timing - whole app.Main.main()@0:0:unknown",
+            ]
+        );
+        // Without being asked for they are only counted.
+        let (table, _) = read(&both).unwrap();
+        assert_eq!(table.observed.skipped_events[&SampleSource::MethodTrace], 4);
+        assert!(lines(&table).iter().all(|line| !line.contains(" method-")));
     }
 }
 
