@@ -112,7 +112,7 @@ fn losses_are_errors_when_asked_and_leave_no_file() {
     assert!(!folder.0.join("out.iprof").exists());
     folder.write("alloc.collapsed", "a/B.main;java.lang.String_[i] 4096\n");
     let error = folder.fails(2, "convert alloc.collapsed -o out.iprof");
-    assert!(error.contains("use --value to treat the values as sample counts"), "{error}");
+    assert!(error.contains("use --value to treat these values as sample counts"), "{error}");
     folder.write("native.collapsed", "start_thread;memcpy 4\n");
     let error = folder.fails(1, "convert native.collapsed -o out.iprof");
     assert!(error.contains("no stacks are left to write") && error.contains("the inputs have 4 samples"), "{error}");
@@ -159,7 +159,7 @@ fn pictures_are_made_of_every_kind_of_profile() {
     }
     assert!(folder.read("out.html").starts_with("<!doctype html>"), "flamegraph -o x.html is a page");
     assert!(folder.read("out.svg").starts_with("<?xml"), "report -o x.svg is a drawing");
-    assert!(folder.fails(2, "report a.jfr --per-thread -o out").contains("are for flame graphs"));
+    assert!(folder.fails(2, "report a.jfr --per-thread -o out").contains("cannot be used for a full report"));
     assert!(folder.fails(1, "flamegraph a.jfr --merge nothing -o out").contains("no stack contains the method"));
     assert!(folder.fails(1, "flamegraph a.proftext -o out").contains("has no stacks to draw"));
     assert!(folder.fails(1, "report a.jfr --baseline a.iprof -o out").contains("of different kinds"));

@@ -82,7 +82,7 @@ fn events_are_selected_by_name_and_name_their_unit() {
         ("show a.jfr --events lock", "ns: "),
         ("show a.jfr --events io --weight count", "Hits: "),
         ("show a.jfr --events io --weight bytes --thread files", "Bytes: "),
-        ("show a.jfr --events lock,park,wait", "Note: locks, waiting, reads and writes are recorded only where"),
+        ("show a.jfr --events lock,park,wait", "Note: locks, waits, reads and writes are recorded only if"),
         ("show a.jfr --events park --time 0s..1h", "ns: "),
     ] {
         let output = folder.run(arguments);
