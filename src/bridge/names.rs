@@ -231,8 +231,8 @@ impl<'a> RecordName<'a> {
         (bare && parse_type(name).is_some()).then_some(Self::Type(name))
     }
 
-    /// Whether such records are context-sensitive ones to LLVM, so that its
-    /// lists and summaries of counts pass over them.
+    /// Returns true if LLVM treats such records as context-sensitive, so that its lists and summaries of counts skip
+    /// them.
     pub fn is_context_sensitive(&self) -> bool {
         !matches!(self, Self::Context { .. })
     }

@@ -121,7 +121,7 @@ pub fn iprof_from_stacks(table: &StackTable, options: &SampleOptions) -> (Docume
         true => StackTable::new(),
         false => table.select(&of_calls).0,
     };
-    // Without a choice, only the main source counts as asked for; calls are written all the same.
+    // Without a choice only the main source is selected, but calls are always written.
     let main = table.main_source().filter(|_| options.selection.sources.is_empty());
     let written = calls.samples().filter(|sample| main.is_some_and(|main| sample.key.source != main));
     let not_lost: u128 = written.map(|sample| u128::from(sample.hits)).sum();

@@ -1,5 +1,5 @@
 //! From an iprof document to LLVM: as one profile, or split for a merge into LLVM's records and the rest, and joined
-//! again. LLVM's records merge as LLVM merges, the rest as iprof merges; joining makes the standard sections anew.
+//! again. LLVM's records merge as LLVM merges, the rest as iprof merges; joining creates the standard sections again.
 
 use crate::bridge::consistency::{Ownership, Trust};
 use crate::bridge::decode::{add_records as add_to_document, own_records};

@@ -180,7 +180,7 @@ fn is_x86_return(mnemonic: Mnemonic) -> bool {
     matches!(mnemonic, Mnemonic::Ret | Mnemonic::Retf | Mnemonic::Iret | Mnemonic::Iretd | Mnemonic::Iretq)
 }
 
-/// Only instructions that transfer control are told apart: every other word counts as an instruction.
+/// Only instructions that transfer control are decoded; every other word counts as an instruction.
 fn aarch64(bytes: &[u8]) -> Step {
     let Some(word) = bytes.first_chunk::<4>().map(|bytes| u32::from_le_bytes(*bytes)) else {
         return Step { len: u8::try_from(bytes.len()).unwrap_or(1), transfer: None };

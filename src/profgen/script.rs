@@ -142,7 +142,7 @@ pub(super) fn read(
     let Some(kind) = kind_of(text) else {
         return Err(Error::nothing_found("the text has no branch records")
             .with_llvm_message("Invalid perf script input!")
-            .with_hint("record with `perf record -b`, and print with `perf script -F ip,brstack --show-mmap-events`"));
+            .with_hint("record with `perf record -b`, and print ip, brstack and the mmap events with `perf script`"));
     };
     let mut reader = Reader {
         program,

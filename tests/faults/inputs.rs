@@ -98,7 +98,7 @@ fn devices_directories_and_broken_links_are_reported() {
     let merge = |input: &Path| run([Path::new("merge"), input, Path::new("-o"), &out]);
     assert!(merge(Path::new("/dev/null")).assert_orderly().stderr.contains("empty"));
     fs::create_dir(path("empty-folder")).unwrap();
-    merge(&path("empty-folder")).assert_refused(&["hold no profile"]);
+    merge(&path("empty-folder")).assert_refused(&["no profiles found in the given directories"]);
     symlink("nowhere", path("dangling")).unwrap();
     merge(&path("dangling")).assert_refused(&["dangling", "No such file"]);
     // Inside a folder a dangling link is no input.

@@ -387,7 +387,7 @@ fn wrong_limits_are_errors() {
     for (argument, words) in [
         ("x", "NAME=NUMBER"),
         ("no-such=1", "unknown limit"),
-        ("json-depth=99999999999", "cannot be more"),
+        ("json-depth=99999999999", "must be at most 4294967295"),
         ("name-bytes=-1", "NAME=NUMBER"),
     ] {
         run(["merge", "--limit", argument, "/dev/null"]).assert_wrong_use(&[words]);

@@ -100,7 +100,7 @@ fn programs_without_instrumentation_are_refused_with_advice() {
         &elf(&[part(".text", vec![0; 16])]),
         "the program has no data records (__llvm_prf_data) and no coverage map",
     );
-    refusal(&elf(&[]), "hint: compile the new build with -fprofile-generate");
+    refusal(&elf(&[]), "hint: pass the instrumented program");
 }
 
 #[test]

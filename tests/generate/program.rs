@@ -160,7 +160,7 @@ fn usage_errors_write_nothing() {
         ("--format indexed --format-version 99", "there is no indexed format of version 99"),
         ("--format iprof --kinds bitmaps", "iprof files have no bitmaps"),
         ("--format iprof --kinds instanceof --to-version 1.0.0", "instance-of"),
-        ("--format iprof --to-version 3.0.0", "cannot be written"),
+        ("--format iprof --to-version 3.0.0", "cannot write version 3.0.0"),
         ("--format iprof --for llvm-16", "no effect on iprof files"),
         ("--format text --raw-arch 32be", "no effect on text files"),
         ("--format raw --contexts 3", "no effect on raw files"),

@@ -27,7 +27,7 @@ Exit codes:
 
 /// The commands in the help of the program, by purpose.
 const PURPOSES: [(&str, &[&str]); 4] = [
-    ("Create profiles", &["merge", "convert", "repair", "order"]),
+    ("Create profiles", &["merge", "convert", "repair", "order", "generate"]),
     ("Inspect profiles", &["info", "show", "check", "report", "flamegraph"]),
     ("Compare profiles", &["overlap", "diff", "fit"]),
     ("Set up", &["doctor", "completions", "man", "llvm-profdata"]),

@@ -129,7 +129,7 @@ pub(super) struct LocalName<'a> {
     pub(super) file: &'a [u8],
     /// The linker symbol.
     pub(super) symbol: &'a [u8],
-    /// What stood between them.
+    /// The byte between them.
     separator: u8,
 }
 

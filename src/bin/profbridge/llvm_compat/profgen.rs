@@ -127,7 +127,7 @@ fn without_path(error: Error) -> Failure {
 }
 
 fn read(path: &Path) -> Result<InputBytes, Failure> {
-    Ok(input::open(path, Access::Map, &Limits::default())?)
+    Ok(input::open(path, Access::Read, &Limits::default())?)
 }
 
 fn script(parsed: &Parsed, path: &Path, program: &Program<'_>) -> Result<Counters, Failure> {
