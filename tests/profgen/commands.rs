@@ -87,9 +87,6 @@ fn clang_uses_the_profile_without_a_warning() {
 #[test]
 fn rustc_uses_the_profile_without_a_warning() {
     let Some(folder) = folder("rustc uses the profile", &["rustc"]) else { return };
-    compile(&folder, "rustc -O -g", "work.rs", "prog");
-    record(&folder, "prog");
-    folder.run("profbridge convert prog.txt --binary prog -o app.prof");
     let help = folder.run("rustc -C help");
     let stable = String::from_utf8_lossy(&help.stdout).contains("profile-sample-use");
     if !stable {
@@ -97,6 +94,9 @@ fn rustc_uses_the_profile_without_a_warning() {
         let _ = std::io::stderr().write_all(b"SKIPPED: this rustc does not have -C profile-sample-use\n");
         return;
     }
+    compile(&folder, "rustc -O -g", "work.rs", "prog");
+    record(&folder, "prog");
+    folder.run("profbridge convert prog.txt --binary prog -o app.prof");
     let profile = folder.path("app.prof");
     compile(
         &folder,
