@@ -53,6 +53,23 @@ pub fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && may_run(&found))
 }
 
+/// Returns true if a process runs; `None` if the system does not report it. A process that ended, and whose parent has
+/// not noticed yet, does not run.
+pub fn is_running(process: u32) -> Option<bool> {
+    if cfg!(target_os = "linux") {
+        // The state is the word after the name, which can contain anything.
+        let found = fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
+        let state = found.iter().rposition(|byte| *byte == b')').and_then(|at| found.get(at + 2));
+        return Some(state.is_some_and(|state| !b"ZXx".contains(state)));
+    }
+    if !cfg!(unix) {
+        return None;
+    }
+    let listed = std::process::Command::new("ps").args(["-o", "stat=", "-p", &process.to_string()]).output().ok()?;
+    let state = listed.stdout.trim_ascii_start().first();
+    Some(state.is_some_and(|state| *state != b'Z'))
+}
+
 /// Returns the home directory of the current user, or of a local account.
 pub(crate) fn home_of(user: Option<&str>) -> Option<PathBuf> {
     let Some(user) = user else {

@@ -27,6 +27,7 @@ mod sampleprof;
 pub mod stack_files;
 pub mod stacks;
 mod table;
+pub mod watch;
 
 pub use crate::driver::check::{CheckFinding, FileCheck};
 pub use crate::driver::output_form::OutputForm;

@@ -95,6 +95,11 @@ pub fn on_removed_leftover(hear: fn(&Path)) {
     let _ = temporary::ON_REMOVED.set(hear);
 }
 
+/// Returns true if a path has the name of an output that is not complete.
+pub(crate) fn is_temporary(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(temporary::PREFIX.as_bytes()))
+}
+
 type Failure = (&'static str, io::Error);
 
 type Opened = io::Result<Box<dyn Write + Send>>;

@@ -86,6 +86,11 @@ impl StoredInputs {
         &self.inputs
     }
 
+    /// Returns the inputs, in order, for changes that keep their number.
+    pub(crate) fn inputs_mut(&mut self) -> &mut [StoredInput] {
+        &mut self.inputs
+    }
+
     /// Returns the settings applied to inputs when they were stored, in words, each once.
     pub fn applied(&self) -> &[String] {
         &self.applied

@@ -88,6 +88,11 @@ impl PartialSamples {
         &self.inputs
     }
 
+    /// Returns the inputs, in order, for changes that keep their number.
+    pub(crate) fn inputs_mut(&mut self) -> &mut [PartialInput] {
+        &mut self.inputs
+    }
+
     /// Returns the filters and renamings that were applied to inputs, as text, each once.
     pub fn applied(&self) -> &[String] {
         &self.applied

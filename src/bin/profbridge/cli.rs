@@ -192,7 +192,7 @@ impl Command {
     /// Runs the command. On success the exit code is that of the command.
     pub(crate) fn run(self) -> Result<ExitCode> {
         match self {
-            Self::Merge(arguments) => crate::merge::run(&arguments),
+            Self::Merge(arguments) => crate::merge::run(*arguments),
             Self::Show(arguments) => crate::family_table::show(&arguments),
             Self::Overlap(arguments) => arguments.run(),
             Self::Order(arguments) => arguments.run(),

@@ -11,6 +11,7 @@ mod mixed;
 mod option;
 mod sampleprof;
 mod stacks;
+mod watch;
 
 pub(crate) use arguments::{MergeArgs, MergeWork};
 pub(crate) use iprof::refused_of_iprof;
@@ -22,7 +23,7 @@ use self::empty_part::{EmptyPart, are_empty};
 use crate::console;
 use crate::documents::{NOT_A_PROFILE, OUTPUT};
 use crate::family_table;
-use crate::merge_document::MergeDocument;
+use crate::merge_document::{MergeDocument, WatchJson};
 use crate::merge_inputs::{ErrorPolicy, Sizes, filter_inputs};
 use crate::standard_output::StandardOutput;
 use crate::validate::refuse;
@@ -36,8 +37,16 @@ use profbridge::{Error, Result};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Merges the inputs and writes the output.
-pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
+/// Merges the inputs, or watches a directory.
+pub(crate) fn run(mut arguments: MergeArgs) -> Result<ExitCode> {
+    match arguments.watch.take() {
+        Some(settings) => watch::run(settings, arguments),
+        None => merge_inputs(&arguments, None),
+    }
+}
+
+/// Merges the inputs and writes the output. `watched` describes the directory that the inputs are from.
+fn merge_inputs(arguments: &MergeArgs, watched: Option<WatchJson>) -> Result<ExitCode> {
     let list = arguments.inputs()?;
     let (found, skipped_output) = (list.found().clone(), list.skipped_output().map(Path::to_path_buf));
     if let Some(path) = &skipped_output {
@@ -59,6 +68,7 @@ pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode> {
     (request.form, request.to) = (form, arguments.written.family());
     request.stdin_is_stacks = arguments.stacks.names_form();
     let mut document = MergeDocument::new(if arguments.json { &inputs } else { &[] });
+    document.watched = watched;
     document.skip(&skipped, NOT_A_PROFILE);
     document.skip(skipped_output.as_slice(), OUTPUT);
     let same = match arguments.same_program {

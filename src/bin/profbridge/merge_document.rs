@@ -50,9 +50,32 @@ pub(crate) struct MergeDocument {
     /// What became of the samples of recordings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) samples: Option<SampleReport>,
+    /// The watched directory.
+    #[serde(rename = "watch", skip_serializing_if = "Option::is_none")]
+    pub(crate) watched: Option<WatchJson>,
     losses: Vec<LossJson>,
     warnings: Vec<String>,
     pub(crate) findings: Vec<serde_json::Value>,
+}
+
+/// What became of the files of a watched directory.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct WatchJson {
+    /// The reason why the watch ended.
+    pub(crate) ended: &'static str,
+    /// The number of files that this run merged.
+    pub(crate) merged: usize,
+    /// The number of files that it deleted.
+    pub(crate) deleted: usize,
+    /// The files that are not merged.
+    pub(crate) left: Vec<LeftJson>,
+}
+
+/// A file of a watched directory that is not merged.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct LeftJson {
+    pub(crate) path: String,
+    pub(crate) reason: String,
 }
 
 /// Branch lists of an iprof that contradicted each other.

@@ -209,13 +209,18 @@ pub(crate) struct SampleRun<'a> {
 }
 
 impl<'a> SampleRun<'a> {
-    /// Merges the inputs.
-    pub(crate) fn add_up(self, document: &mut MergeDocument) -> Result<Box<dyn Sum + 'a>> {
+    /// Returns the target.
+    pub(crate) fn target(&self) -> Result<Target> {
         let environment = std::env::var_os(ENVIRONMENT);
         let mut request = TargetRequest::default();
         request.toolchain = self.consumer;
         request.environment = environment.as_deref();
-        let target = request.target()?.unwrap_or_else(|| Target::default_release(TargetSource::Inputs));
+        Ok(request.target()?.unwrap_or_else(|| Target::default_release(TargetSource::Inputs)))
+    }
+
+    /// Merges the inputs.
+    pub(crate) fn add_up(self, document: &mut MergeDocument) -> Result<Box<dyn Sum + 'a>> {
+        let target = self.target()?;
         let options = self.merge_options(Rules::of(target.release))?;
         let progress = console::Progress::new("merging", self.quiet);
         let mut on_progress = |done, total| progress.update(done, total);
@@ -329,7 +334,8 @@ impl SampleRun<'_> {
         Ok(Vec::new())
     }
 
-    fn merge_options(&self, rules: Rules) -> Result<FileMergeOptions> {
+    /// Returns the options of the merge.
+    pub(crate) fn merge_options(&self, rules: Rules) -> Result<FileMergeOptions> {
         let arguments = self.arguments;
         let mut options = FileMergeOptions::default();
         options.read = read_options();

@@ -18,6 +18,7 @@ use crate::partial::{self, Frame, PartialInput, StoredInputs};
 use crate::sampleprof::partial::PartialSamples;
 use crate::sampleprof::{self, finish_partial};
 use crate::stacks::pprof;
+use std::path::PathBuf;
 
 /// A merge that can be continued: the sums of a run of inputs, and the merge state.
 #[derive(Debug, Clone)]
@@ -149,6 +150,18 @@ impl Partial {
             Self::SampleProf(sums) => sums.inputs().iter().collect(),
             Self::Iprof(kept) | Self::Stacks(kept) => kept.inputs().iter().map(|kept| &kept.about).collect(),
         }
+    }
+
+    /// Replaces the paths of the inputs, in order.
+    pub(crate) fn rename_inputs(&mut self, paths: &[PathBuf]) {
+        let inputs: Vec<&mut PartialInput> = match self {
+            Self::Instr(sums) => sums.inputs_mut().iter_mut().collect(),
+            Self::SampleProf(sums) => sums.inputs_mut().iter_mut().collect(),
+            Self::Iprof(kept) | Self::Stacks(kept) => {
+                kept.inputs_mut().iter_mut().map(|kept| &mut kept.about).collect()
+            }
+        };
+        inputs.into_iter().zip(paths).for_each(|(input, path)| input.path.clone_from(path));
     }
 
     /// Returns the evidence of the inputs about the target release, for

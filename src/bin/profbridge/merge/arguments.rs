@@ -1,5 +1,6 @@
 //! The command line of `merge`, and its parts that are the same for all families.
 
+use super::watch::WatchArgs;
 use crate::bridged::BridgeArgs;
 use crate::correlate::CorrelateArgs;
 use crate::cross_release::CrossReleaseArgs;
@@ -33,6 +34,7 @@ use std::path::{Path, PathBuf};
   profbridge merge -o app.iprof --weighted-input=4,main.iprof rare.iprof
   profbridge merge -o default.pgo --drop-addresses --max-bytes=2000000 week/*.pprof
   find . -name '*.profraw' | profbridge merge --sparse -f - -o app.profdata
+  profbridge merge --watch runs --delete-merged --until idle:60 -o app.profdata
 
 Without --for, --format-version and PROFBRIDGE_FOR, the target is the compiler that wrote the
 inputs, as far as their versions show it: raw version 8 means LLVM 14, 9 LLVM 18, 10 LLVM 19, 11
@@ -120,6 +122,8 @@ pub(crate) struct MergeArgs {
     /// Print only errors
     #[arg(short, long)]
     pub(super) quiet: bool,
+    #[command(flatten)]
+    pub(super) watch: WatchArgs,
     #[command(flatten)]
     pub(super) gates: MergeGateArgs,
     #[command(flatten)]

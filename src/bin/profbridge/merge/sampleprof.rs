@@ -15,7 +15,12 @@ impl MergeArgs {
         work: &'a MergeWork<'a>,
         document: &mut MergeDocument,
     ) -> Result<Box<dyn Sum + 'a>> {
-        let run = SampleRun {
+        self.sample_run(work)?.add_up(document)
+    }
+
+    /// Returns the settings of a merge of sample profiles.
+    pub(super) fn sample_run<'a>(&'a self, work: &'a MergeWork<'a>) -> Result<SampleRun<'a>> {
+        Ok(SampleRun {
             inputs: work.inputs,
             output: &self.output,
             arguments: &self.sample,
@@ -32,8 +37,7 @@ impl MergeArgs {
             quiet: self.quiet,
             json: self.json,
             applied: self.partial.then(|| self.applied()),
-        };
-        run.add_up(document)
+        })
     }
 
     /// Rejects options that only apply to sample profiles.

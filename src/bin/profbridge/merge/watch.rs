@@ -1,0 +1,240 @@
+//! `merge --watch`: merges the profiles of a directory while programs write them.
+
+use super::arguments::{MergeArgs, MergeWork};
+use super::merge_inputs;
+use crate::console;
+use crate::merge_document::{LeftJson, WatchJson};
+use crate::plural::number_of;
+use clap::Args;
+use profbridge::families::OutputForm;
+use profbridge::families::watch::{PAUSE, Watch, WatchOptions, WatchOrder};
+use profbridge::input::Input;
+use profbridge::input::output::is_replaced;
+use profbridge::instr::{Release, release};
+use profbridge::sampleprof::Rules;
+use profbridge::{Error, Result, Warning, system};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The signals that end a watch. The second one ends the process at once.
+#[cfg(unix)]
+const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, signal_hook::consts::SIGHUP];
+#[cfg(not(unix))]
+const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
+
+/// Options for merging profiles while programs write them.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Watched directories")]
+pub(crate) struct WatchArgs {
+    /// Merge the profiles that programs write to DIR, until a signal or --until ends the watch
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "weighted_input", "input_files", "same_program", "salvage"])]
+    watch: Option<PathBuf>,
+    /// Delete each profile after it was merged
+    #[arg(long, requires = "watch")]
+    delete_merged: bool,
+    /// End the watch when the process PID has ended, when nothing changed for some seconds, or when a file exists
+    #[arg(long, requires = "watch", value_name = "PID|idle:SECONDS|file:PATH", value_parser = Until::parse)]
+    until: Option<Until>,
+    /// The order of the merge [default: arrival]
+    #[arg(long, requires = "watch", value_enum)]
+    order: Option<WatchOrder>,
+}
+
+/// The settings of a watch.
+#[derive(Debug)]
+pub(super) struct WatchSettings {
+    folder: PathBuf,
+    delete_merged: bool,
+    until: Option<Until>,
+    order: WatchOrder,
+}
+
+/// The end of a watch.
+#[derive(Debug, Clone)]
+enum Until {
+    /// The process has ended.
+    Process(u32),
+    /// Nothing changed for this time.
+    Idle(Duration),
+    /// The file exists.
+    File(PathBuf),
+}
+
+impl Until {
+    fn parse(text: &str) -> std::result::Result<Self, String> {
+        if let Some(path) = text.strip_prefix("file:").filter(|path| !path.is_empty()) {
+            return Ok(Self::File(path.into()));
+        }
+        if let Some(seconds) = text.strip_prefix("idle:") {
+            let seconds = seconds.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+            return seconds.map(Self::Idle).ok_or_else(|| "expected a number of seconds, such as idle:60".to_string());
+        }
+        let process = text.parse().ok().filter(|process| *process > 0);
+        let process = process.ok_or_else(|| "expected the id of a process, idle:SECONDS or file:PATH".to_string())?;
+        match system::is_running(process) {
+            Some(_) => Ok(Self::Process(process)),
+            None => Err("this system does not report whether a process runs; use idle:SECONDS".to_string()),
+        }
+    }
+
+    /// Returns the name of the condition if it is met.
+    fn met(&self, watch: &Watch) -> Option<&'static str> {
+        match self {
+            Self::Process(process) => (system::is_running(*process) == Some(false)).then_some("process"),
+            Self::Idle(time) => (watch.idle() >= *time).then_some("idle"),
+            Self::File(path) => path.exists().then_some("file"),
+        }
+    }
+}
+
+impl WatchArgs {
+    /// Returns the settings if a directory is watched.
+    pub(super) fn take(&mut self) -> Option<WatchSettings> {
+        let folder = self.watch.take()?;
+        let (delete_merged, order) = (self.delete_merged, self.order.unwrap_or_default());
+        Some(WatchSettings { folder, delete_merged, until: self.until.take(), order })
+    }
+}
+
+/// Watches the directory, then finishes the merge.
+pub(super) fn run(settings: WatchSettings, mut arguments: MergeArgs) -> Result<ExitCode> {
+    let form = refuse_output(&settings, &arguments)?;
+    let options = arguments.watch_options(&settings, form)?;
+    let ends = register_signals()?;
+    let mut watch = Watch::open(&settings.folder, &arguments.output, options)?;
+    if !arguments.quiet {
+        console::status(&format!("watching {}", settings.folder.display()));
+    }
+    let ended = settings.wait(&mut watch, &ends, arguments.quiet).and_then(|ended| {
+        watch.finish()?;
+        Ok(ended)
+    });
+    let ended = ended.inspect_err(|_| keep_state(&watch))?;
+    let left = report_left(&watch, arguments.quiet);
+    if watch.listed() == 0 {
+        let error = Error::nothing_found("no profile appeared in the directory").in_file(&settings.folder);
+        return Err(error.with_hint("check that the program ran, and where it writes its profiles (LLVM_PROFILE_FILE)"));
+    }
+    arguments.inputs = vec![watch.state().to_path_buf()];
+    if !watch.state().exists() {
+        // Nothing is new since the partial merge that is continued.
+        arguments.inputs = vec![arguments.output.clone()];
+    }
+    // Renamings were applied when the profiles were merged.
+    arguments.remapping_file = None;
+    let watched = WatchJson { ended, merged: watch.merged(), deleted: watch.deleted(), left };
+    let code = merge_inputs(&arguments, Some(watched)).inspect_err(|_| keep_state(&watch))?;
+    watch.remove_state()?;
+    Ok(code)
+}
+
+impl WatchSettings {
+    /// Merges profiles until the watch ends. Returns the reason of the end.
+    fn wait(&self, watch: &mut Watch, ends: &AtomicBool, quiet: bool) -> Result<&'static str> {
+        loop {
+            // Profiles that were complete before the end are merged.
+            let ended = match ends.load(Ordering::Relaxed) {
+                true => Some("signal"),
+                false => self.until.as_ref().and_then(|until| until.met(watch)),
+            };
+            if let Some(ended) = ended {
+                return Ok(ended);
+            }
+            let began = Instant::now();
+            let merged = watch.poll()?;
+            if merged > 0 && !quiet {
+                let merged = number_of(merged, "profile");
+                console::status(&format!("merged {merged}, {} in total", watch.listed()));
+            }
+            // A large directory or partial merge takes at most half of the time.
+            pause(began.elapsed().max(PAUSE), ends);
+        }
+    }
+}
+
+/// Waits for some time, or until a signal arrives.
+fn pause(time: Duration, ends: &AtomicBool) {
+    let began = Instant::now();
+    while began.elapsed() < time && !ends.load(Ordering::Relaxed) {
+        std::thread::sleep(PAUSE.min(time));
+    }
+}
+
+/// Returns a flag that the first signal sets.
+fn register_signals() -> Result<Arc<AtomicBool>> {
+    let ends = Arc::new(AtomicBool::new(false));
+    let registered = SIGNALS.iter().try_for_each(|signal| {
+        flag::register_conditional_shutdown(*signal, i32::from(console::COULD_NOT), Arc::clone(&ends))?;
+        flag::register(*signal, Arc::clone(&ends)).map(drop)
+    });
+    registered.map_err(|source| Error::io("cannot handle signals", source))?;
+    Ok(ends)
+}
+
+/// Rejects outputs that the watch could not write, or whose profiles it could lose. Returns the output form.
+fn refuse_output(settings: &WatchSettings, arguments: &MergeArgs) -> Result<OutputForm> {
+    let output = &arguments.output;
+    if !is_replaced(output) {
+        return Err(Error::usage("--watch requires an output file").in_file(output).with_hint("name a file with -o"));
+    }
+    let said = [(arguments.text, "--text", OutputForm::Text)];
+    let form = arguments.written.form(output, &[&said[..], &arguments.sample.forms()].concat())?;
+    let continues = arguments.partial && Input::new(output).is_partial();
+    if settings.delete_merged && output.exists() && !continues && !arguments.written.force {
+        let error = Error::usage("the output exists, and the profiles in it may no longer exist").in_file(output);
+        return Err(error.with_hint("name another output, or use --force to replace it"));
+    }
+    Ok(form.unwrap_or(OutputForm::Indexed))
+}
+
+/// Prints and returns the files that are not merged.
+fn report_left(watch: &Watch, quiet: bool) -> Vec<LeftJson> {
+    let left = watch.left();
+    for file in left.iter().filter(|file| file.is_profile && !quiet) {
+        console::warning(&Warning::new(format!("not merged: {}", file.reason)).in_file(&file.path));
+    }
+    let others: Vec<&Path> = left.iter().filter(|file| !file.is_profile).map(|file| &*file.path).collect();
+    if let (Some(first), false) = (others.first(), quiet) {
+        let files = number_of(others.len(), "other file");
+        console::note(&format!("skipped {files}, such as {}", first.display()));
+    }
+    let json = |file: profbridge::families::watch::LeftFile| LeftJson {
+        path: file.path.display().to_string(),
+        reason: file.reason,
+    };
+    left.into_iter().map(json).collect()
+}
+
+/// Names the file that has the merged profiles after a failure.
+fn keep_state(watch: &Watch) {
+    let state = watch.state();
+    if state.exists() {
+        console::note(&format!("{} contains the merged profiles; the same command continues", state.display()));
+    }
+}
+
+impl MergeArgs {
+    fn watch_options(&self, settings: &WatchSettings, form: OutputForm) -> Result<WatchOptions> {
+        let work = MergeWork { inputs: &[], found: BTreeSet::new(), form };
+        let mut options = WatchOptions::default();
+        (options.delete_merged, options.order) = (settings.delete_merged, settings.order);
+        (options.applied, options.continues_output) = (self.applied(), self.partial);
+        let release = match &self.consumer {
+            Some(name) => release::parse(name)?.release(),
+            None => Release::DEFAULT,
+        };
+        options.merge.instr = self.merge_options(release, form)?;
+        let samples = self.sample_run(&work)?;
+        options.merge.sample = samples.merge_options(Rules::of(samples.target()?.release))?;
+        options.merge.iprof.read = crate::limits::iprof_options();
+        options.merge.iprof.llvm.allow_duplicates = self.allow_duplicates;
+        options.merge.stacks.allow_duplicates = self.allow_duplicates;
+        Ok(options)
+    }
+}
