@@ -11,7 +11,7 @@
 //! 2. Replace the partial merge.
 //! 3. Delete the files. A successor deletes files that the list contains, and merges the others.
 
-use crate::error::{Error, Result, Verdict};
+use crate::error::{Error, Level, Result};
 use crate::families::files::check_file;
 use crate::families::partial::{Partial, PartialOptions};
 use crate::input::{Access, Family, Format, Input, InputList, output};
@@ -343,9 +343,10 @@ impl Watch {
         // A partial merge of these stores its inputs without reading them.
         if matches!(family, Family::Iprof | Family::Stacks) {
             let check = check_file(input, &self.options.merge.iprof.read);
-            let is_unusable = check.failed || check.verdict == Verdict::Unusable.name();
-            if is_unusable {
-                let finding = check.findings.into_iter().next().map(|finding| finding.message);
+            if check.failed || check.count(Level::Error) > 0 {
+                let mut findings = check.findings.into_iter();
+                let finding =
+                    findings.find(|finding| finding.level == Level::Error.name()).map(|finding| finding.message);
                 return Err((finding.unwrap_or_else(|| "it cannot be read".to_string()), true));
             }
         }
@@ -360,7 +361,7 @@ impl Watch {
         match (last, first) {
             (Some(last), Some(first)) if first < last => {
                 let detail = format!("{} precedes {}, which is already merged", first.display(), last.display());
-                Err(Error::usage(detail).with_hint("continue with --order arrival"))
+                Err(Error::usage(detail).with_hint("continue in the order of arrival"))
             }
             _ => Ok(()),
         }
@@ -430,7 +431,7 @@ impl Watch {
                 Err(source) if source.kind() == io::ErrorKind::NotFound => continue,
                 Err(source) => {
                     let error = Error::io("cannot rename", source).in_file(&path);
-                    return Err(error.with_hint("omit --delete-merged if files in the directory cannot be deleted"));
+                    return Err(error.with_hint("keep the files, or make the directory writable"));
                 }
                 Ok(()) => {}
             }
@@ -512,7 +513,7 @@ impl Lock {
                 // Not every file system has locks.
                 Err(TryLockError::Error(_)) => return Ok(Self { path, _file: file }),
                 // The process before may have removed the file after it was opened here.
-                Ok(()) if !cfg!(unix) || system::is_at(&file, &path) => return Ok(Self { path, _file: file }),
+                Ok(()) if !system::HAS_LOCKS || system::is_at(&file, &path) => return Ok(Self { path, _file: file }),
                 Ok(()) => {}
             }
         }

@@ -14,4 +14,5 @@ mod safety;
 mod terminal;
 mod threads;
 mod together;
+mod watch;
 mod windows;

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::Command;
 
 /// A small file system of its own, unmounted in the end.
-struct SmallDisk(tempfile::TempDir);
+pub struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
     /// `None` where this process may not mount.
-    fn new(kilobytes: u32) -> Option<Self> {
+    pub fn new(kilobytes: u32) -> Option<Self> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", &format!("size={kilobytes}k"), "tmpfs"]).arg(folder.path());
@@ -19,7 +19,7 @@ impl SmallDisk {
         mounted.then_some(Self(folder))
     }
 
-    fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.0.path()
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Command lines that go well, `--json` left out.
-const GOOD: [&str; 72] = [
+const GOOD: [&str; 73] = [
     "show a.profraw --all-functions --counts --ic-targets --memop-sizes --show-vtables --topn=3 --hot-func-list \
      --detailed-summary --binary-ids --profile-version",
     "show b.profraw --all-functions --counts --ic-targets --memop-sizes --show-vtables",
@@ -56,6 +56,7 @@ const GOOD: [&str; 72] = [
     "show part.profdata",
     "show part.iprof",
     "merge part.profdata bare.part a.profraw -o out.profdata --allow-duplicates",
+    "merge --watch watched --until=idle:0 --delete-merged -o watched.profdata",
     "merge a.yaml b.yaml -o out.memprofdata --min-functions=1 --min-total-count=1 --max-input-share=0.9",
     "merge a.prof b.prof -o out.prof --min-inputs=2 --min-functions=1 --min-total-count=1 --max-input-share=0.5",
     "merge a.prof -o text.prof --text --function=main",

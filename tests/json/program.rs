@@ -79,6 +79,9 @@ impl Folder {
         let input = Input::from_bytes("memory.proftext", b":ir\nmain\n1\n1\n5\n".to_vec());
         let part = Partial::of(&[input], Family::Instr, &PartialOptions::default()).expect("a sound profile");
         folder.write("bare.part", &part.to_bytes().unwrap());
+        std::fs::create_dir(folder.path("watched")).expect("the folder can be written");
+        folder.write("watched/a.proftext", b":ir\nmain\n1\n1\n5\n");
+        folder.write("watched/cut.profraw", b"\x81rforpl\xff");
         folder
     }
 

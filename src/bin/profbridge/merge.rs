@@ -12,6 +12,7 @@ mod option;
 mod sampleprof;
 mod stacks;
 mod watch;
+mod watch_options;
 
 pub(crate) use arguments::{MergeArgs, MergeWork};
 pub(crate) use iprof::refused_of_iprof;
@@ -40,7 +41,7 @@ use std::process::ExitCode;
 /// Merges the inputs, or watches a directory.
 pub(crate) fn run(mut arguments: MergeArgs) -> Result<ExitCode> {
     match arguments.watch.take() {
-        Some(settings) => watch::run(settings, arguments),
+        Some(settings) => watch::run(settings, arguments, merge_inputs),
         None => merge_inputs(&arguments, None),
     }
 }

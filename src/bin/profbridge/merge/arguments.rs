@@ -1,6 +1,6 @@
 //! The command line of `merge`, and its parts that are the same for all families.
 
-use super::watch::WatchArgs;
+use super::watch_options::WatchArgs;
 use crate::bridged::BridgeArgs;
 use crate::correlate::CorrelateArgs;
 use crate::cross_release::CrossReleaseArgs;

@@ -1,109 +1,31 @@
 //! `merge --watch`: merges the profiles of a directory while programs write them.
 
 use super::arguments::{MergeArgs, MergeWork};
-use super::merge_inputs;
+use super::watch_options::WatchSettings;
 use crate::console;
 use crate::merge_document::{LeftJson, WatchJson};
 use crate::plural::number_of;
-use clap::Args;
 use profbridge::families::OutputForm;
-use profbridge::families::watch::{PAUSE, Watch, WatchOptions, WatchOrder};
+use profbridge::families::watch::{PAUSE, Watch, WatchOptions};
 use profbridge::input::Input;
 use profbridge::input::output::is_replaced;
 use profbridge::instr::{Release, release};
 use profbridge::sampleprof::Rules;
-use profbridge::{Error, Result, Warning, system};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use profbridge::{Error, Result, Warning};
+use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::flag;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The signals that end a watch. The second one ends the process at once.
-#[cfg(unix)]
-const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, signal_hook::consts::SIGHUP];
-#[cfg(not(unix))]
-const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
-
-/// Options for merging profiles while programs write them.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Watched directories")]
-pub(crate) struct WatchArgs {
-    /// Merge the profiles that programs write to DIR, until a signal or --until ends the watch
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "weighted_input", "input_files", "same_program", "salvage"])]
-    watch: Option<PathBuf>,
-    /// Delete each profile after it was merged
-    #[arg(long, requires = "watch")]
-    delete_merged: bool,
-    /// End the watch when the process PID has ended, when nothing changed for some seconds, or when a file exists
-    #[arg(long, requires = "watch", value_name = "PID|idle:SECONDS|file:PATH", value_parser = Until::parse)]
-    until: Option<Until>,
-    /// The order of the merge [default: arrival]
-    #[arg(long, requires = "watch", value_enum)]
-    order: Option<WatchOrder>,
-}
-
-/// The settings of a watch.
-#[derive(Debug)]
-pub(super) struct WatchSettings {
-    folder: PathBuf,
-    delete_merged: bool,
-    until: Option<Until>,
-    order: WatchOrder,
-}
-
-/// The end of a watch.
-#[derive(Debug, Clone)]
-enum Until {
-    /// The process has ended.
-    Process(u32),
-    /// Nothing changed for this time.
-    Idle(Duration),
-    /// The file exists.
-    File(PathBuf),
-}
-
-impl Until {
-    fn parse(text: &str) -> std::result::Result<Self, String> {
-        if let Some(path) = text.strip_prefix("file:").filter(|path| !path.is_empty()) {
-            return Ok(Self::File(path.into()));
-        }
-        if let Some(seconds) = text.strip_prefix("idle:") {
-            let seconds = seconds.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-            return seconds.map(Self::Idle).ok_or_else(|| "expected a number of seconds, such as idle:60".to_string());
-        }
-        let process = text.parse().ok().filter(|process| *process > 0);
-        let process = process.ok_or_else(|| "expected the id of a process, idle:SECONDS or file:PATH".to_string())?;
-        match system::is_running(process) {
-            Some(_) => Ok(Self::Process(process)),
-            None => Err("this system does not report whether a process runs; use idle:SECONDS".to_string()),
-        }
-    }
-
-    /// Returns the name of the condition if it is met.
-    fn met(&self, watch: &Watch) -> Option<&'static str> {
-        match self {
-            Self::Process(process) => (system::is_running(*process) == Some(false)).then_some("process"),
-            Self::Idle(time) => (watch.idle() >= *time).then_some("idle"),
-            Self::File(path) => path.exists().then_some("file"),
-        }
-    }
-}
-
-impl WatchArgs {
-    /// Returns the settings if a directory is watched.
-    pub(super) fn take(&mut self) -> Option<WatchSettings> {
-        let folder = self.watch.take()?;
-        let (delete_merged, order) = (self.delete_merged, self.order.unwrap_or_default());
-        Some(WatchSettings { folder, delete_merged, until: self.until.take(), order })
-    }
-}
+/// Merges the inputs of a command line, and reports what became of the watched directory.
+type Finish = fn(&MergeArgs, Option<WatchJson>) -> Result<ExitCode>;
 
 /// Watches the directory, then finishes the merge.
-pub(super) fn run(settings: WatchSettings, mut arguments: MergeArgs) -> Result<ExitCode> {
+pub(super) fn run(settings: WatchSettings, mut arguments: MergeArgs, finish: Finish) -> Result<ExitCode> {
     let form = refuse_output(&settings, &arguments)?;
     let options = arguments.watch_options(&settings, form)?;
     let ends = register_signals()?;
@@ -129,7 +51,7 @@ pub(super) fn run(settings: WatchSettings, mut arguments: MergeArgs) -> Result<E
     // Renamings were applied when the profiles were merged.
     arguments.remapping_file = None;
     let watched = WatchJson { ended, merged: watch.merged(), deleted: watch.deleted(), left };
-    let code = merge_inputs(&arguments, Some(watched)).inspect_err(|_| keep_state(&watch))?;
+    let code = finish(&arguments, Some(watched)).inspect_err(|_| keep_state(&watch))?;
     watch.remove_state()?;
     Ok(code)
 }
@@ -166,10 +88,10 @@ fn pause(time: Duration, ends: &AtomicBool) {
     }
 }
 
-/// Returns a flag that the first signal sets.
+/// Returns a flag that the first signal sets. The second one ends the process at once.
 fn register_signals() -> Result<Arc<AtomicBool>> {
     let ends = Arc::new(AtomicBool::new(false));
-    let registered = SIGNALS.iter().try_for_each(|signal| {
+    let registered = TERM_SIGNALS.iter().try_for_each(|signal| {
         flag::register_conditional_shutdown(*signal, i32::from(console::COULD_NOT), Arc::clone(&ends))?;
         flag::register(*signal, Arc::clone(&ends)).map(drop)
     });
