@@ -3,6 +3,7 @@
 //! [`crate::iprof::findings`] lists the codes of iprof files. Codes of other profiles begin with the format:
 //! `raw.truncated`, `indexed.bad-magic`.
 
+use crate::driver::distribution::Distribution;
 use crate::error::{Error, ErrorKind};
 use crate::error::{Level, Verdict};
 use crate::hint::Hint;
@@ -32,6 +33,12 @@ pub struct FileCheck {
     /// them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub density: Option<f64>,
+    /// The hot functions of a sample profile with their samples per line location, least first.
+    #[serde(skip)]
+    pub(crate) hot: Vec<(String, f64)>,
+    /// The distribution of the counts.
+    #[serde(skip)]
+    pub(crate) distribution: Option<Distribution>,
 }
 
 /// A finding in a file of any format.
@@ -63,8 +70,9 @@ impl FileCheck {
             Some(density) if density >= least => return,
             Some(density) => {
                 let times = least / density;
+                let thin = self.thin(least);
                 format!(
-                    "the density is {density:.1} samples per line location, below {least}: sample {times:.1} times as long"
+                    "the density is {density:.1} samples per line location, below {least}: sample {times:.1} times as long{thin}"
                 )
             }
             None => "the file has no density: it is not a sample profile, or has no samples".to_string(),
@@ -80,10 +88,28 @@ impl FileCheck {
         });
     }
 
+    /// Names the hot functions whose density is below a minimum, if there are any.
+    fn thin(&self, least: f64) -> String {
+        let thin: Vec<String> =
+            self.hot.iter().take_while(|(_, density)| *density < least).map(thin_function).collect();
+        let first = thin.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+        match thin.len() {
+            0 => String::new(),
+            count @ 1..=3 => format!("; {count} of {} hot functions are below it: {first}", self.hot.len()),
+            count => {
+                format!("; {count} of {} hot functions are below it: {first} and {} more", self.hot.len(), count - 3)
+            }
+        }
+    }
+
     /// Returns the number of findings of a level, including further cases.
     pub fn count(&self, level: Level) -> u64 {
         self.findings.iter().filter(|finding| finding.level == level.name()).map(|finding| finding.more + 1).sum()
     }
+}
+
+fn thin_function((name, density): &(String, f64)) -> String {
+    format!("{name} ({density:.1})")
 }
 
 /// Returns the result for a file that cannot be opened.
@@ -109,5 +135,7 @@ pub(crate) fn failed(error: &Error) -> FileCheck {
         hint: None,
         failed: true,
         density: None,
+        hot: Vec::new(),
+        distribution: None,
     }
 }

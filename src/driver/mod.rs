@@ -7,9 +7,11 @@
 pub mod check;
 pub mod diff;
 pub mod diff_gates;
+pub(crate) mod distribution;
 mod facts;
 pub mod info;
 mod merge;
+mod outliers;
 pub mod output_form;
 mod overwrite;
 pub(crate) mod report;
@@ -18,6 +20,7 @@ pub(crate) mod trace;
 mod turn;
 
 pub use facts::{Facts, FactsRequest, Minimums};
+pub use outliers::find_outliers;
 pub use overwrite::require_earlier_output;
 pub use report::{FailedMerge, FailureMode, InputOutcome, InputReport, InputVersion};
 

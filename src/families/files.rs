@@ -185,6 +185,50 @@ mod tests {
         assert_eq!((check.count(Level::Error), check.verdict), (0, "usable"));
     }
 
+    fn findings(name: &str, content: &str) -> Vec<(String, String)> {
+        let findings = check(name, content.as_bytes()).findings.into_iter();
+        findings.map(|finding| (format!("{} {}", finding.level, finding.code), finding.message)).collect()
+    }
+
+    #[test]
+    fn functions_that_never_ran_and_counters_at_the_maximum_are_counted() {
+        let text = ":ir\nmain\n1\n2\n5\n18446744073709551613\nidle\n2\n1\n0\n";
+        assert_eq!(
+            findings("a.proftext", text),
+            [
+                ("info text.never-run".into(), "1 function of 2 never ran".into()),
+                (
+                    "warning text.counter-at-maximum".into(),
+                    "1 counter reached the maximum, so the counts are too small".into()
+                ),
+            ]
+        );
+        // Pseudo counts are not counts.
+        let text = ":ir\nmain\n1\n1\n5\nhot\n2\n1\n18446744073709551615\n";
+        assert_eq!(findings("a.proftext", text), []);
+    }
+
+    #[test]
+    fn the_share_of_samples_without_a_function_is_reported() {
+        let unnamed =
+            ("info stacks.unnamed-functions".into(), "25.0 % of the samples are in functions without a name".into());
+        assert_eq!(findings("a.collapsed", "main;work 3\nmain;[unknown] 1\n[unknown];main 0\n"), [unnamed]);
+        assert_eq!(findings("a.collapsed", "main;work 3\n[unknown];main 2\n"), []);
+    }
+
+    #[test]
+    fn a_low_density_names_the_thinnest_hot_functions() {
+        let text = "foo:1000:10\n 1: 500\n 2: 500\nbar:40:4\n 1: 20\n 2: 20\nbaz:30:3\n 1: 20\n 2: 5\n 3: 5\n";
+        let mut found = check("a.prof", text.as_bytes());
+        found.require_density(15.0);
+        let message = "the density is 10.0 samples per line location, below 15: sample 1.5 times as long; 1 of 3 hot \
+                       functions are below it: baz (10.0)";
+        assert_eq!(found.findings.last().unwrap().message, message);
+        let mut found = check("a.prof", text.as_bytes());
+        found.require_density(10.0);
+        assert!(found.findings.is_empty());
+    }
+
     #[test]
     fn a_file_that_is_not_there_is_a_failure() {
         let check = check_file("/no/such/file.iprof", &iprof::ReadOptions::default());

@@ -113,6 +113,29 @@ pub fn require_same_program(inputs: &[Input], options: &ReadOptions) -> Result<(
     Ok(())
 }
 
+/// Returns the indexed profiles found in directories that may already contain the raw profiles found there: an earlier
+/// merge of the same program wrote them, which their binary ids show. Partial merges are not among them, because they
+/// have a list of their inputs.
+pub fn earlier_merges<'i>(inputs: &'i [Input], found: &BTreeSet<PathBuf>, options: &ReadOptions) -> Vec<&'i Input> {
+    let is_found = |input: &&Input| found.contains(&input.path);
+    let is_merge = |input: &&Input| input.format().is_ok_and(|format| format == Format::Indexed) && !input.is_partial();
+    let ids = |input: &Input| binary_ids(input, options).ok().filter(|ids| !ids.is_empty());
+    let merges: Vec<(&Input, BinaryIds)> =
+        inputs.iter().filter(is_found).filter(is_merge).filter_map(|input| Some((input, ids(input)?))).collect();
+    if merges.is_empty() {
+        return Vec::new();
+    }
+    let is_raw = |input: &&Input| input.format().is_ok_and(|format| matches!(format, Format::Raw { .. }));
+    let mut contained = BTreeSet::new();
+    for raw in inputs.iter().filter(is_found).filter(is_raw).filter_map(ids) {
+        contained.extend((0..merges.len()).filter(|at| !raw.is_disjoint(&merges[*at].1)));
+        if contained.len() == merges.len() {
+            break;
+        }
+    }
+    contained.into_iter().map(|at| merges[at].0).collect()
+}
+
 fn binary_ids(input: &Input, options: &ReadOptions) -> Result<BinaryIds> {
     let data = input.bytes(Access::Read, &options.limits)?;
     Ok(match input.format()? {

@@ -44,6 +44,8 @@ impl Commands for Iprof {
             hint: report.findings.iter().find_map(iprof::Finding::remedy),
             failed: false,
             density: None,
+            hot: Vec::new(),
+            distribution: None,
         })
     }
 

@@ -30,6 +30,7 @@ mod table;
 pub mod watch;
 
 pub use crate::driver::check::{CheckFinding, FileCheck};
+pub use crate::driver::find_outliers;
 pub use crate::driver::output_form::OutputForm;
 pub use crate::driver::require_earlier_output;
 #[cfg(feature = "tracing-counters")]

@@ -1,9 +1,10 @@
 //! Sampled stacks.
 
-use crate::call_chains::{Function, FunctionId, SampleSource, Selection, StackTable};
+use crate::call_chains::{Function, FunctionId, SampleSource, Selection, StackTable, percent};
 use crate::digits::number_of;
 use crate::driver::check::{CheckFinding, FileCheck};
 use crate::driver::diff::{DiffOptions, Facts, Names, diff};
+use crate::driver::distribution::Distribution;
 use crate::error::{Error, Level, Result, Verdict, Warning};
 use crate::families::commands::{Commands, FileDiff};
 use crate::families::content::{Content, Drawn};
@@ -21,6 +22,9 @@ use crate::stacks::perf_data;
 use crate::stacks::pprof;
 use crate::stacks::pprof::{GoVerdict, Profile};
 use foldhash::HashMap;
+
+/// The name of a function whose name is not known.
+const UNNAMED: &str = "[unknown]";
 
 /// Sampled stacks: recordings, text and pprof.
 pub(super) struct Stacks;
@@ -82,6 +86,8 @@ fn check(format: &'static str, findings: Vec<CheckFinding>, hint: Option<Hint>) 
         hint,
         failed: false,
         density: None,
+        hot: Vec::new(),
+        distribution: None,
     }
 }
 
@@ -110,9 +116,31 @@ fn check_table(input: &Input, format: &'static str, limits: Limits) -> FileCheck
                 let message = "the profile has no samples".to_string();
                 findings.push(finding(Level::Warning, format!("{format}.no-samples"), message));
             }
-            check(format, findings, None)
+            let (counts, unnamed) = count_functions(&table);
+            if unnamed > 0 {
+                let share = percent(unnamed, table.total_hits());
+                let message = format!("{share:.1} % of the samples are in functions without a name");
+                findings.push(finding(Level::Info, format!("{format}.unnamed-functions"), message));
+            }
+            FileCheck { distribution: Some(counts), ..check(format, findings, None) }
         }
     }
+}
+
+/// Returns the samples of each function, and those without a function.
+fn count_functions(table: &StackTable) -> (Distribution, u128) {
+    let mut hits: HashMap<FunctionId, u128> = HashMap::default();
+    for sample in table.samples() {
+        let function = table.frame(table.leaf(sample.key.stack)).function;
+        *hits.entry(function).or_default() += u128::from(sample.hits);
+    }
+    let (mut counts, mut unnamed) = (Distribution::new(Family::Stacks), 0);
+    for (function, hits) in hits {
+        let name = table.display_function(function);
+        counts.add(name.as_bytes(), hits);
+        unnamed += if name == UNNAMED { hits } else { 0 };
+    }
+    (counts, unnamed)
 }
 
 fn check_pprof(input: &Input, limits: Limits) -> FileCheck {

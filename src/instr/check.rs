@@ -5,10 +5,11 @@
 use crate::compat::Compat;
 use crate::digits::number_of;
 use crate::driver::check::{CheckFinding, FileCheck};
+use crate::driver::distribution::Distribution;
 use crate::error::{Error, ErrorKind, Result};
 use crate::error::{Level, Verdict};
 use crate::indexed;
-use crate::input::Format;
+use crate::input::{Family, Format};
 use crate::instr::memory_profiles;
 use crate::instr::open::{ReadOptions, open_reader};
 use crate::instr::partial::files::open;
@@ -18,12 +19,18 @@ use crate::model::{ProfileReader, RecordView};
 /// The codes of the findings for a file without records.
 const EMPTY_CODES: [&str; 2] = [".no-functions", ".no-allocations"];
 
+/// The smallest count that a saturated counter has. Merges saturate below the values of pseudo counts.
+pub(crate) const LARGEST_COUNT: u64 = u64::MAX - 2;
+
 /// The findings of an LLVM profile.
 struct LlvmCheck {
     format: &'static str,
     findings: Vec<CheckFinding>,
     records: u64,
     executed: u64,
+    /// Counters that cannot count further.
+    at_maximum: u64,
+    counts: Distribution,
     /// Whether the file contains a memory profile.
     has_memory: bool,
 }
@@ -38,7 +45,15 @@ pub(crate) fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCh
         Format::YamlMemProf => "memprof-yaml",
         _ => "unknown",
     };
-    let mut check = LlvmCheck { format: name, findings: Vec::new(), records: 0, executed: 0, has_memory: false };
+    let mut check = LlvmCheck {
+        format: name,
+        findings: Vec::new(),
+        records: 0,
+        executed: 0,
+        at_maximum: 0,
+        counts: Distribution::new(Family::Instr),
+        has_memory: false,
+    };
     let options = ReadOptions { limits, ..ReadOptions::new(Compat::Profbridge) };
     let mut version = None;
     let memory = memory_profiles::verify(bytes, &options);
@@ -76,6 +91,8 @@ pub(crate) fn check_llvm(bytes: &[u8], format: Format, limits: Limits) -> FileCh
         hint: None,
         failed: false,
         density: None,
+        hot: Vec::new(),
+        distribution: Some(check.counts),
     }
 }
 
@@ -138,6 +155,11 @@ impl LlvmCheck {
                     let (unnamed, executed) = (record.name.is_empty(), is_executed(record.record));
                     self.records += 1;
                     self.executed += u64::from(executed);
+                    if record.record.pseudo_count().is_none() {
+                        let counters = || record.record.counters.iter();
+                        self.counts.add(record.name, counters().map(u128::from).sum());
+                        self.at_maximum += counters().filter(|count| *count >= LARGEST_COUNT).count() as u64;
+                    }
                     if unnamed {
                         self.warn("unnamed-function", "names", "the name of a function is missing");
                     }
@@ -162,15 +184,27 @@ impl LlvmCheck {
             self.warn("no-functions", "$", "the profile has no functions");
         } else if self.executed == 0 {
             self.warn("never-executed", "$", "all counts are 0: no instrumented code ran");
+        } else if self.executed < self.records {
+            let functions = number_of(self.records - self.executed, "function");
+            self.push(Level::Info, "never-run", "$", &format!("{functions} of {} never ran", self.records));
+        }
+        if self.at_maximum > 0 {
+            let counters = number_of(self.at_maximum, "counter");
+            let message = format!("{counters} reached the maximum, so the counts are too small");
+            self.warn("counter-at-maximum", "$", &message);
         }
     }
 
     fn warn(&mut self, code: &str, path: &str, message: &str) {
+        self.push(Level::Warning, code, path, message);
+    }
+
+    fn push(&mut self, level: Level, code: &str, path: &str, message: &str) {
         let code = format!("{}.{code}", self.format);
         match self.findings.iter_mut().find(|finding| finding.code == code) {
             Some(known) => known.more += 1,
             None => self.findings.push(CheckFinding {
-                level: Level::Warning.name(),
+                level: level.name(),
                 code,
                 path: path.to_string(),
                 offset: None,

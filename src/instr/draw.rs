@@ -1,5 +1,6 @@
 //! The report of an LLVM profile.
 
+use super::check::LARGEST_COUNT;
 use super::cross_release::Candidates;
 use crate::call_chains::percent;
 use crate::model::summary::{CUTOFFS, SummaryRules};
@@ -75,6 +76,15 @@ fn facts(source: &str, profile: &Profile) -> Vec<(String, String)> {
         ("Largest counter", summary.max_count),
     ] {
         facts.push((label.to_string(), group_digits(count.into())));
+    }
+    let records = || profile.functions.iter().flat_map(|function| function.records());
+    let counted = || records().filter(|record| record.pseudo_count().is_none());
+    let never_run = counted().filter(|record| record.max_counter() == 0).count() as u128;
+    let at_maximum =
+        counted().flat_map(|record| record.counters.iter()).filter(|count| *count >= LARGEST_COUNT).count();
+    facts.push(("Records that never ran".to_string(), group_digits(never_run)));
+    if at_maximum > 0 {
+        facts.push(("Counters at the maximum".to_string(), group_digits(at_maximum as u128)));
     }
     let words = profile.kind.words();
     if !words.is_empty() {
@@ -277,6 +287,7 @@ mod tests {
             "<h2 id=\"h4\">Summary cutoffs</h2>",
             "<dt>Total of all counters</dt><dd>1,000</dd>",
             "<dt>Largest counter</dt><dd>900</dd>",
+            "<dt>Records that never ran</dt><dd>0</dd>",
         ] {
             assert!(html.contains(text), "{text}\n{html}");
         }

@@ -188,7 +188,7 @@ pub(super) fn read_names(
 }
 
 /// Adds a hash. Up to LLVM 17 it becomes the string of its digits.
-fn insert_hash(names: &mut Names, hash: u64, rules: Rules) -> NameId {
+pub(super) fn insert_hash(names: &mut Names, hash: u64, rules: Rules) -> NameId {
     if rules.keeps_hashes() {
         names.insert(FunctionName::Hash(hash))
     } else {

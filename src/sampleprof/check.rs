@@ -1,6 +1,6 @@
 //! Checks sample profiles: whether they can be read, and whether their content is consistent.
 
-use super::density::density;
+use super::density::{HotFunction, hot_functions};
 use super::ext_binary;
 use super::options::{Encoding, ReadOptions};
 use super::profile::SampleProfile;
@@ -8,7 +8,9 @@ use super::reader::{SampleProfileView, detect, read};
 use super::record::{FunctionName, FunctionRecord};
 use crate::digits::number_of;
 use crate::driver::check::{CheckFinding, FileCheck};
+use crate::driver::distribution::Distribution;
 use crate::error::{Error, ErrorKind, Level, Result, Verdict};
+use crate::identify::Family;
 use crate::limits::Limits;
 use crate::partial::Frame;
 
@@ -16,10 +18,17 @@ use crate::partial::Frame;
 pub(crate) fn check(bytes: &[u8], limits: Limits) -> FileCheck {
     let mut options = ReadOptions::default();
     options.limits = limits;
-    let (mut findings, mut found_density) = (Vec::new(), None);
+    let (mut findings, mut found_density, mut hot) = (Vec::new(), None, Vec::new());
+    let mut counts = Distribution::new(Family::SampleProf);
     let verdict = match read(bytes, &options) {
         Ok(profile) => {
-            found_density = density(&profile.functions).map(|density| density.samples);
+            let functions = hot_functions(&profile.functions);
+            found_density = functions.last().map(HotFunction::density);
+            let title = |record: &FunctionRecord| profile.title(record).escape_ascii().to_string();
+            hot.extend(functions.iter().rev().map(|hot| (title(&profile.functions[hot.at]), hot.density())));
+            for record in &profile.functions {
+                counts.add(&profile.title(record), record.total.into());
+            }
             let is_empty = profile.functions.is_empty();
             check_profile(profile, &options, &mut findings);
             check_after(bytes, &options, &mut findings);
@@ -46,6 +55,8 @@ pub(crate) fn check(bytes: &[u8], limits: Limits) -> FileCheck {
         hint: None,
         failed: false,
         density: found_density,
+        hot,
+        distribution: Some(counts),
     }
 }
 

@@ -7,6 +7,24 @@
 use super::profile::HOT_CUTOFF;
 use super::record::FunctionRecord;
 
+/// A hot function.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct HotFunction {
+    /// Its place among the records.
+    pub(crate) at: usize,
+    /// The samples of it and its inlined callees.
+    pub(crate) samples: u128,
+    /// Their line locations.
+    pub(crate) places: u64,
+}
+
+impl HotFunction {
+    /// Returns the samples per line location.
+    pub(crate) fn density(&self) -> f64 {
+        self.samples as f64 / self.places as f64
+    }
+}
+
 /// The density of a profile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Density {
@@ -18,24 +36,32 @@ pub(crate) struct Density {
 
 /// Returns the density of records; `None` if they have no samples.
 pub(crate) fn density(records: &[FunctionRecord]) -> Option<Density> {
-    let mut found: Vec<(u128, u64)> =
-        records.iter().map(samples_and_places).filter(|(_, places)| *places > 0).collect();
-    let total: u128 = found.iter().map(|(samples, _)| samples).sum();
+    let hot = hot_functions(records);
+    let last = hot.last()?;
+    Some(Density { samples: last.density(), hot: hot.len() as u64 })
+}
+
+/// Returns the densest functions that together have 99 % of the samples, densest first.
+pub(crate) fn hot_functions(records: &[FunctionRecord]) -> Vec<HotFunction> {
+    let function = |(at, record)| {
+        let (samples, places) = samples_and_places(record);
+        HotFunction { at, samples, places }
+    };
+    let mut found: Vec<HotFunction> =
+        records.iter().enumerate().map(function).filter(|function| function.places > 0).collect();
+    let total: u128 = found.iter().map(|function| function.samples).sum();
     if total == 0 {
-        return None;
+        return Vec::new();
     }
-    let ratio = |(samples, places): &(u128, u64)| *samples as f64 / *places as f64;
-    found.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)).then(a.0.cmp(&b.0)));
+    found.sort_by(|a, b| b.density().total_cmp(&a.density()).then(a.samples.cmp(&b.samples)));
     let wanted = total as f64 * f64::from(HOT_CUTOFF) / 1_000_000.0;
-    let (mut sum, mut hot) = (0u128, 0);
-    for function in &found {
-        sum += function.0;
-        hot += 1;
-        if sum as f64 >= wanted {
-            return Some(Density { samples: ratio(function), hot });
-        }
-    }
-    found.last().map(|last| Density { samples: ratio(last), hot })
+    let mut sum = 0u128;
+    let before = found.iter().position(|function| {
+        sum += function.samples;
+        sum as f64 >= wanted
+    });
+    found.truncate(before.map_or(found.len(), |before| before + 1));
+    found
 }
 
 /// Returns the samples of a record and its inlined callees, and the number of their line locations.
@@ -55,6 +81,14 @@ mod tests {
         let of = |text: &str| density(&read(text.as_bytes(), &ReadOptions::default()).unwrap().functions);
         let text = "foo:1000:10\n 1: 500\n 2: 300\n 3: bar:200\n  1: 150\n  2: 50\nbaz:30:3\n 1: 20\n 2: 5\n 3: 5\nthin:9:1\n 1: 9\n";
         assert_eq!(of(text), Some(Density { samples: 10.0, hot: 2 }));
+        let profile = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+        let hot: Vec<(String, f64)> = hot_functions(&profile.functions)
+            .iter()
+            .map(|function| {
+                (profile.title(&profile.functions[function.at]).escape_ascii().to_string(), function.density())
+            })
+            .collect();
+        assert_eq!(hot, [("foo".to_string(), 250.0), ("baz".to_string(), 10.0)]);
         assert_eq!(of("foo:10:1\n 1: 4\n 2: 6\n"), Some(Density { samples: 5.0, hot: 1 }));
         assert_eq!(of("foo:0:0\n 1: 0\n"), None);
         assert_eq!(of("foo:0:5\n"), None);

@@ -1,7 +1,7 @@
 //! LLVM sample profiles as stacks, and the report of them. A chain of calls is a stack, whether it is a calling context
 //! or inlining.
 
-use super::density::{Density, density};
+use super::density::{HotFunction, hot_functions};
 use super::{FunctionRecord, HOT_CUTOFF, Kind, LineLocation, Merger, NameId, SampleProfile};
 use crate::call_chains::{Frame, FrameId, FrameKind, FunctionId, SampleKey, StackId, StackTable, percent, statistics};
 use crate::error::Result;
@@ -23,8 +23,8 @@ pub struct SampleContent {
     pub records: usize,
     /// The smallest count of the places that hold 99 % of the samples.
     pub hot_threshold: u64,
-    /// The density; see [`density`].
-    pub(crate) density: Option<Density>,
+    /// The functions with 99 % of the samples and their density, densest first.
+    pub(crate) hot: Vec<(String, HotFunction)>,
 }
 
 /// Profiles that add up.
@@ -51,8 +51,9 @@ impl SampleSum {
         profile.functions.iter().for_each(|record| walk.top(record));
         let places = walk.places.iter().map(|((name, at), samples)| (walk.spell(*name, *at), *samples)).collect();
         let (kind, records) = (profile.kind(), profile.functions.len());
-        let density = density(&profile.functions);
-        Ok(SampleContent { table: walk.table, places, kind, records, hot_threshold, density })
+        let title = |hot: &HotFunction| profile.title(&profile.functions[hot.at]).escape_ascii().to_string();
+        let hot = hot_functions(&profile.functions).into_iter().map(|hot| (title(&hot), hot)).collect();
+        Ok(SampleContent { table: walk.table, places, kind, records, hot_threshold, hot })
     }
 }
 
@@ -74,10 +75,30 @@ pub(crate) fn report(title: &str, now: &SampleContent, before: Option<&SampleCon
                 function, its inlined callees, and its callees in calling contexts.";
     report.sections.push(Section::Table(functions(&sums, text)));
     report.sections.push(Section::Table(places(&now.places, sums.hits)));
+    if !now.hot.is_empty() {
+        report.sections.push(Section::Table(thin(&now.hot)));
+    }
     let counts = now.places.iter().map(|(_, samples)| *samples);
     let text = "Number of line locations by samples.";
     report.sections.push(Section::Histogram(Histogram::by_powers_of_two("Distribution of samples", text, counts)));
     report
+}
+
+/// The hot functions, thinnest first.
+fn thin(hot: &[(String, HotFunction)]) -> Table {
+    let rows = hot.iter().rev().take(MAX_ROWS).map(|(name, hot)| {
+        vec![
+            Cell::Text(name.clone()),
+            Cell::Count(hot.samples),
+            Cell::Count(hot.places.into()),
+            Cell::Text(format!("{:.1}", hot.density())),
+        ]
+    });
+    let text = "Samples per line location of the functions with 99 % of the samples, inlined callees included. \
+                llvm-profgen warns if the lowest is below 50.";
+    let columns = ["Function", "Samples", "Line locations", "Density"];
+    let table = Table::new("Thinnest hot functions", text, &columns, rows.collect());
+    Table { left_out: hot.len().saturating_sub(MAX_ROWS), ..table }
 }
 
 /// The places with most samples first; equal ones by name.
@@ -106,8 +127,9 @@ impl SampleContent {
         };
         let records = if self.kind.context_sensitive { "Contexts" } else { "Functions" };
         let density = self
-            .density
-            .map_or("none".to_string(), |density| format!("{:.1} samples per line location", density.samples));
+            .hot
+            .last()
+            .map_or("none".to_string(), |(_, last)| format!("{:.1} samples per line location", last.density()));
         vec![
             ("Density of the hot code".to_string(), density),
             ("Kind".to_string(), kind.to_string()),

@@ -14,12 +14,13 @@
 //! compressed.
 
 use super::binary::{
-    BodyReader, NEXT_VERSION, NameForm, VERSION, add_body, check_depth, read_cut, read_header, read_index, read_names,
-    read_string, read_summary, read_u32,
+    BodyReader, NEXT_VERSION, NameForm, VERSION, add_body, check_depth, insert_hash, read_cut, read_header, read_index,
+    read_names, read_string, read_summary, read_u32,
 };
 use super::options::{ReadOptions, name_index};
 use super::profile::{SampleProfile, StatedKind};
 use super::record::{Frame, FunctionRecord, LineLocation, NameId, RecordTable};
+use super::search_trees::read_search_trees;
 use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
@@ -164,6 +165,12 @@ impl Tables {
         options: &ReadOptions,
         profile: &mut SampleProfile,
     ) -> Result<()> {
+        if options.every_release && section.has(flags::SEARCH_TREES) {
+            profile.stated.hashed = true;
+            let hashes = read_search_trees(cursor)?;
+            self.names = hashes.into_iter().map(|hash| insert_hash(&mut profile.names, hash, options.rules)).collect();
+            return Ok(());
+        }
         let form = if section.has(flags::FIXED_MD5) {
             NameForm::FixedHashes
         } else if section.has(flags::MD5) {
@@ -339,17 +346,21 @@ impl<'data> Index<'data> {
                 }
             }
         }
-        let is_found = index.read_offsets(&offsets)?;
+        let is_found = index.read_offsets(&offsets, options)?;
         Ok(is_found.then_some(index))
     }
 
     /// Reads the table of each section of records. In the split layout, both have the same flag for functions without
     /// inlined callees.
-    fn read_offsets(&mut self, offsets: &[Content<'_>]) -> Result<bool> {
+    fn read_offsets(&mut self, offsets: &[Content<'_>], options: &ReadOptions) -> Result<bool> {
         for at in 0..self.records.len() {
             let is_flat = self.records[at].section.has(flags::FLAT);
             let mut of_it = offsets.iter().filter(|table| table.section.has(flags::FLAT) == is_flat);
             let (Some(table), None) = (of_it.next(), of_it.next()) else { return Ok(false) };
+            if options.every_release && table.section.has(flags::PARALLEL) {
+                // It has no names. All records are read instead.
+                return Ok(false);
+            }
             let mut cursor = table.section.cursor(&table.bytes);
             for _ in 0..read_uleb128(&mut cursor, "number of offsets")? {
                 let name = self.tables.reference(&mut cursor)?.name;
@@ -477,8 +488,8 @@ impl SectionKind {
         use flags::*;
         let of_kind = match self {
             Self::Summary => PARTIAL | CONTEXTS | FLOW_SENSITIVE | PREINLINED | VTABLES,
-            Self::Names => MD5 | FIXED_MD5 | UNIQUE_SUFFIX,
-            Self::Offsets => ORDERED,
+            Self::Names => MD5 | FIXED_MD5 | UNIQUE_SUFFIX | SEARCH_TREES,
+            Self::Offsets => ORDERED | PARALLEL,
             Self::Metadata => PROBES | ATTRIBUTES,
             Self::Symbols | Self::Contexts | Self::Records => 0,
             Self::Other(_) => return u64::MAX,
@@ -556,8 +567,6 @@ impl Section {
             return Ok(());
         }
         let newer = match self.kind {
-            SectionKind::Names => (flags::SEARCH_TREES, "LLVM 24's name table of MD5 search trees"),
-            SectionKind::Offsets => (flags::PARALLEL, "LLVM 24's offset table for MD5 search trees"),
             SectionKind::Symbols => (flags::HASHED_SYMBOLS, "LLVM 24's symbol list of MD5 hashes"),
             _ => (0, ""),
         };

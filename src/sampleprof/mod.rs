@@ -34,6 +34,7 @@ mod partial_state;
 mod profile;
 mod reader;
 mod record;
+mod search_trees;
 #[cfg(feature = "serde")]
 mod serialize;
 pub mod show;

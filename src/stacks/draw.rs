@@ -37,6 +37,11 @@ fn facts(table: &StackTable, statistics: &SampleStatistics) -> Vec<(String, Stri
             format!("{:.1} on average, {} at most", statistics.mean_depth, statistics.max_depth),
         ),
     ];
+    let unnamed = statistics.methods.iter().find(|row| row.method == "[unknown]").map_or(0, |row| row.exclusive);
+    if unnamed > 0 {
+        let share = percent(unnamed, statistics.hits);
+        facts.push(("In functions without a name".to_string(), format!("{share:.1} %")));
+    }
     if !statistics.threads.is_empty() {
         facts.push(("Threads".to_string(), group_digits(statistics.threads.len() as u128)));
     }

@@ -14,7 +14,14 @@
 //! ```
 //!
 //! A sample counts once, whatever its period: periods of different events do not add up. `-F` leaves out any of the
-//! fields; the command and the thread's number are needed.
+//! fields; the command is needed, and the thread's number or the time.
+//!
+//! Without names, the text can have branch records, which are not stacks:
+//!
+//! ```text
+//! PERF_RECORD_MMAP2 14215/14215: [0x555e2ccb2000(0x1000) @ 0x1000 fe:00 10019250 2020141114]: r-xp /opt/prog
+//!      5618335e6360 0x5618335e638d/0x5618335e6360/P/-/-/1/  0x5618335e6380/0x5618335e6384/P/-/-/2/
+//! ```
 
 use crate::call_chains::FrameKind;
 use crate::stacks::collapsed::frames;
@@ -49,6 +56,27 @@ pub(crate) fn is_script(data: &[u8]) -> bool {
     false
 }
 
+/// Lines that are looked at for branch records.
+const BRANCH_LINES: usize = 50;
+
+/// Whether a text has branch records without names, which are for sample profiles: an address, then
+/// `0xFROM/0xTO/P/-/-/1/`, or only the latter.
+pub(crate) fn has_branch_records(data: &[u8]) -> bool {
+    let lines = lines(data).take(BRANCH_LINES).filter(|line| !is_comment(line.bytes));
+    lines.map(|line| String::from_utf8_lossy(line.bytes)).any(|text| {
+        let mut words = text.split_ascii_whitespace();
+        let first = words.next().unwrap_or_default();
+        is_branch(first) || is_address(first) && words.any(is_branch)
+    })
+}
+
+/// `0x5618335e638d/0x5618335e6360/P`, and what follows.
+fn is_branch(word: &str) -> bool {
+    let mut fields = word.split('/');
+    let mut is_hex = || fields.next().and_then(|field| field.strip_prefix("0x")).is_some_and(is_address);
+    is_hex() && is_hex() && fields.next().is_some_and(|flag| matches!(flag, "M" | "P" | "-" | "N"))
+}
+
 /// The line that begins a sample.
 #[derive(Debug, PartialEq, Eq)]
 struct Head {
@@ -75,8 +103,16 @@ impl Head {
 
     /// The time is the first word of digits, a point, digits and a colon after a thread.
     fn with_time(line: &str, words: &[(usize, &str)]) -> Option<Self> {
-        let mut times = (0..words.len()).filter(|at| words[*at].1.strip_suffix(':').is_some_and(is_time));
-        let (time, thread) = times.find_map(|at| Some((at, thread_before(&words[..at])?)))?;
+        let times = || (0..words.len()).filter(|at| words[*at].1.strip_suffix(':').is_some_and(is_time));
+        let with_thread = times().find_map(|at| Some((at, Some(thread_before(&words[..at])?))));
+        // The fields may be without the thread's number; an event or a frame follows then.
+        let (time, thread) = with_thread.or_else(|| {
+            let at = times().find(|at| *at > 0)?;
+            let rest = words.get(at + 1..)?;
+            let has_event = rest.iter().any(|(_, word)| is_event(word));
+            let has_frame = rest.first().is_some_and(|(at, _)| is_place(&line[*at..]));
+            (has_event || has_frame).then_some((at, None))
+        })?;
         let mut rest = &words[time + 1..];
         // An address may have digits only, and no period before it.
         let is_address_of_symbol = |after: &[(usize, &str)]| {
@@ -95,6 +131,11 @@ impl Head {
         let rest = rest.first().map_or("", |(at, _)| line[*at..].trim_end());
         // The data of a tracepoint is before the address.
         let frame = parse_place(rest).or_else(|| Some(split_place(rest)?.1));
+        let Some(thread) = thread else {
+            let command = line[..words[time].0].trim().to_string();
+            let event = event.trim_end_matches(':').to_string();
+            return Some(Self { command, event, frame, is_certain: true });
+        };
         Some(Self::new(line, words[thread], event, frame, true))
     }
 
@@ -330,6 +371,29 @@ mod tests {
                 (command, event, false),
                 "{line}"
             );
+        }
+    }
+
+    #[test]
+    fn heads_without_thread_numbers_are_understood() {
+        let head = Head::parse("my worker  3731.112326:     250000 cycles:u:  118e text+0x10 (/usr/bin/spin)").unwrap();
+        assert_eq!((head.command.as_str(), head.event.as_str()), ("my worker", "cycles:u"));
+        assert_eq!(head.frame, frame("text", FrameKind::Unknown));
+        let head = Head::parse("spin  3731.112326: cycles: ").unwrap();
+        assert_eq!((head.command.as_str(), head.event.as_str(), head.frame), ("spin", "cycles", None));
+        for line in ["chapter 1.2: of the book", "at 12.30:", "3.5: cycles:"] {
+            assert_eq!(Head::parse(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn branch_records_are_distinguished_from_stacks() {
+        let map = "PERF_RECORD_MMAP2 1/1: [0x555e2ccb2000(0x1000) @ 0x1000 fe:00 1 2]: r-xp /opt/prog\n";
+        let branches = "     5618335e6360 0x5618335e638d/0x5618335e6360/P/-/-/1/  0x1/0x2/M/-/-/12//NON_SPEC\n";
+        assert!(has_branch_records(format!("{map}{branches}").as_bytes()));
+        assert!(has_branch_records(b" 0x5618335e638d/0x5618335e6360/-/-/-/0 \n"));
+        for text in [map, "a;b 1\n", "\t 118e text+0x10 (x)\n", "0x10/0x20 5\n"] {
+            assert!(!has_branch_records(text.as_bytes()), "{text}");
         }
     }
 

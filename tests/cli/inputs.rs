@@ -2,6 +2,7 @@
 
 use crate::program::{Finished, Folder};
 use std::fs;
+use std::path::Path;
 
 /// Good files of each family that merge with each other, an output of theirs, and what of it a cut file is.
 const FAMILIES: [(&str, [&str; 2], &str); 4] = [
@@ -225,6 +226,32 @@ fn standard_input_is_one_profile_and_not_two() {
             finished.stderr
         );
     }
+}
+
+#[test]
+fn an_earlier_merge_next_to_the_raw_profiles_gets_a_warning() {
+    let folder = Folder::new();
+    let runs = folder.path("runs");
+    fs::create_dir(&runs).unwrap();
+    let dumps = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/merge/clang-22");
+    for name in ["run-1.profraw", "run-2.profraw"] {
+        fs::copy(dumps.join(name), runs.join(name)).unwrap();
+    }
+    let words = "runs/old.profdata: it is a merge of the same program as the raw profiles in the directory";
+    assert!(!done(&folder, "merge runs -o x.profdata").contains("it is a merge"));
+    done(&folder, "merge runs -o runs/old.profdata");
+    // The output itself is skipped, and files that are named count.
+    assert!(!done(&folder, "merge runs -o runs/old.profdata").contains("it is a merge"));
+    let warned = done(&folder, "merge runs -o x.profdata");
+    assert!(warned.contains(words) && warned.contains("counted twice"), "{warned}");
+    assert!(!done(&folder, "merge runs -o x.profdata --quiet").contains("it is a merge"));
+    let named = "merge runs/run-1.profraw runs/old.profdata -o x.profdata";
+    assert!(!done(&folder, named).contains("it is a merge"));
+    // A profile of another program, or without a binary id, is not an earlier merge.
+    fs::write(folder.path("runs/old.profdata"), "").unwrap();
+    fs::write(folder.path("other.proftext"), ":ir\nmain\n1\n1\n5\n").unwrap();
+    done(&folder, "merge other.proftext -o runs/old.profdata");
+    assert!(!done(&folder, "merge runs -o x.profdata").contains("it is a merge"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Every file of `testdata/bad/sampleprof` (see `bad.py` beside the sound ones)
 //! has one defect, and an expected message.
 
-use profbridge::sampleprof::{ReadOptions, SampleProfileView, llvm_message, read};
+use profbridge::sampleprof::{Encoding, ReadOptions, SampleProfileView, WriteOptions, llvm_message, read, write};
 use std::path::{Path, PathBuf};
 
 /// File, our words behind the format, LLVM's.
@@ -412,15 +412,45 @@ fn with_flags(file: &[u8], kind: u64, flags: u64) -> Vec<u8> {
     bytes
 }
 
+/// LLVM 24's `--md5-indexed-tables`: three numbers, then hashes in the order of search trees.
+#[test]
+fn name_tables_of_search_trees_are_read() {
+    let text = b"main:30:1\n 1: 10 callee:4\nother:20:2\n 1: 20\n";
+    let profile = read(text, &ReadOptions::default()).expect("the profile is valid");
+    let mut options = WriteOptions::default();
+    (options.use_md5, options.encoding) = (true, Encoding::ExtBinary);
+    let file = write(&profile, &options).expect("it can be written").bytes;
+    let expected = read(&file, &ReadOptions::default()).expect("it is valid");
+    let word = |bytes: &[u8], at: usize| u64::from_le_bytes(*bytes[at..].first_chunk().expect("eight bytes are left"));
+    let row = (0..word(&file, 10) as usize).map(|row| 18 + 32 * row).find(|at| word(&file, *at) == 2).expect("names");
+    let (start, size) = (word(&file, row + 16) as usize, word(&file, row + 24) as usize);
+    assert_eq!((file[start], size), (3, 25), "three hashes after their number");
+    let hashes = &file[start + 1..start + size];
+    let words = [1u64, 1, 1].map(u64::to_le_bytes).concat();
+    for (numbers, is_read) in [(&[1, 1, 1][..], true), (&words, true), (&[1, 1, 2], false), (&[1, 1], false)] {
+        let section = [numbers, hashes].concat();
+        // The section grows, so it goes to the end of the file.
+        let mut bytes = with_flags(&with_flags(&file, 2, 1 << 35), 4, 1 << 33);
+        let end = bytes.len() as u64;
+        bytes.extend_from_slice(&section);
+        bytes[row + 16..row + 24].copy_from_slice(&end.to_le_bytes());
+        bytes[row + 24..row + 32].copy_from_slice(&(section.len() as u64).to_le_bytes());
+        let found = read(&bytes, &ReadOptions::default());
+        assert_eq!(found.is_ok(), is_read, "{numbers:?}");
+        let Ok(found) = found else { continue };
+        assert_eq!((&found.functions, found.stated.hashed), (&expected.functions, true), "{numbers:?}");
+        assert!(SampleProfileView::open(&bytes, &ReadOptions::default()).is_ok_and(|view| view.is_none()));
+    }
+}
+
 /// A flag that this program does not know changes the layout of a section: its bytes must not be read as names.
 #[test]
 fn unknown_flags_of_sections_are_errors() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/sampleprof");
     let plain = std::fs::read(folder.join("plain-22.ext")).expect("the profile is there");
     let cases = [
-        (2, 35, "reading LLVM 24's name table of MD5 search trees is not supported"),
+        (2, 35, "reading a name table of MD5 search trees in this form is not supported"),
         (2, 40, "reading a section with the unknown flags 0x10000000000 is not supported"),
-        (4, 33, "reading LLVM 24's offset table for MD5 search trees is not supported"),
         (32, 32, "reading a section with the unknown flags 0x100000000 is not supported"),
         (3, 32, "reading LLVM 24's symbol list of MD5 hashes is not supported"),
         (1, 2, "reading a section with the unknown flags 0x4 is not supported"),

@@ -87,6 +87,8 @@ fn perf_script_without_call_graphs_is_read_with_every_list_of_fields() {
         &["-F", "comm,tid,period,event,ip,sym"],
         &["-F", "comm,tid,event,ip,sym,dso"],
         &["-F", "comm,tid,ip,sym"],
+        &["-F", "comm,time,period,event,ip,sym,dso"],
+        &["-F", "comm,time,ip,sym"],
     ] {
         folder.write("spin.script", printed("perf", &[&["script", "-i", "perf.data"], options].concat(), at));
         let shown = folder.run("show spin.script --json");
@@ -95,6 +97,31 @@ fn perf_script_without_call_graphs_is_read_with_every_list_of_fields() {
         assert_eq!(shown["threads"][0]["thread"], "spin", "{options:?}");
         assert_eq!(shown["methods"][0]["method"], "mix", "{options:?}");
     }
+}
+
+#[test]
+fn samples_in_one_line_and_without_thread_numbers_are_stacks() {
+    let folder = Folder::new("perf-one-line");
+    let line = "spin  3731.112326:     250000 cycles:u:            118e mix+0x10 (/usr/bin/spin)\n";
+    for (thread, name) in [("", "no"), (" 8540", "tid"), (" 8540/8541", "pid")] {
+        folder.write(&format!("{name}.txt"), line.replace("spin  ", &format!("spin{thread}  ")).repeat(3));
+        folder.ok(&format!("convert {name}.txt -o {name}.collapsed"));
+        assert_eq!(folder.read(&format!("{name}.collapsed")), "spin;mix 3\n", "{name}");
+    }
+}
+
+#[test]
+fn branch_records_are_rejected_as_stacks() {
+    let folder = Folder::new("perf-branches");
+    let map = "PERF_RECORD_MMAP2 1/1: [0x555e2ccb2000(0x1000) @ 0x1000 fe:00 1 2]: r-xp /opt/prog\n";
+    let branches = "     5618335e6360 0x5618335e638d/0x5618335e6360/P/-/-/1/  0x5618335e6380/0x5618335e6384/P/-/-/2/\n";
+    folder.write("app.txt", format!("{map}{branches}"));
+    for command in ["show app.txt", "merge app.txt -o x.collapsed", "flamegraph app.txt -o x.svg"] {
+        let message = folder.fails(1, command);
+        assert!(message.contains("unsupported: branch records as stacks"), "{command}: {message}");
+        assert!(message.contains("hint: make a sample profile of them"), "{command}: {message}");
+    }
+    assert!(!folder.0.join("x.collapsed").exists());
 }
 
 /// The hits of a program's own functions, on top and anywhere.

@@ -73,6 +73,7 @@ impl CheckArgs {
             return Err(Error::nothing_found("there are no files in the directory"));
         }
         let mut checks: Vec<FileCheck> = files.iter().map(|path| families::check_file(path, &options)).collect();
+        families::find_outliers(&mut checks);
         checks.iter_mut().for_each(hints::word_check);
         if let Some(least) = self.min_density {
             checks.iter_mut().for_each(|check| check.require_density(least));

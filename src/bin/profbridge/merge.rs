@@ -28,13 +28,13 @@ use crate::merge_document::{MergeDocument, WatchJson};
 use crate::merge_inputs::{ErrorPolicy, Sizes, filter_inputs};
 use crate::standard_output::StandardOutput;
 use crate::validate::refuse;
-use profbridge::families::inputs::require_same_program;
+use profbridge::families::inputs::{earlier_merges, require_same_program};
 use profbridge::families::plan::{MergePlan, MergeRequest, StackOutput};
 use profbridge::families::{self, OutputForm};
 use profbridge::input::Family;
 use profbridge::input::output::is_replaced;
 use profbridge::instr::show::ShowOptions;
-use profbridge::{Error, Result};
+use profbridge::{Error, Result, Warning};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -55,6 +55,13 @@ fn merge_inputs(arguments: &MergeArgs, watched: Option<WatchJson>) -> Result<Exi
     }
     let (any_named, may_be_none) = (arguments.names_any(), arguments.partial);
     let (inputs, skipped) = filter_inputs(list, ErrorPolicy { strict: arguments.strict, any_named, may_be_none })?;
+    let earlier = earlier_merges(&inputs, &found, &crate::limits::read_options());
+    for input in &earlier {
+        let words =
+            "it is a merge of the same program as the raw profiles in the directory, and may already contain them";
+        console::warning(&Warning::new(words).in_file(&input.path));
+        console::hint("move it to another directory if it does: its counts would be counted twice");
+    }
     let sizes = Sizes::of(&inputs);
     if arguments.show || arguments.json {
         console::needs_file(&arguments.output)?;

@@ -84,6 +84,8 @@ pub(crate) fn check_bare(data: &[u8], limits: &Limits) -> Option<FileCheck> {
         hint: None,
         failed: false,
         density: None,
+        hot: Vec::new(),
+        distribution: None,
     };
     check(data, limits, &mut found);
     Some(found)

@@ -69,7 +69,7 @@ const FEW_LINES: usize = 16;
 /// or, because stacks of one frame have no `;`, all of the first lines end like that. If other lines are among the
 /// first, half of the first lines must be stacks. A sample of `perf script` is also detected.
 pub fn text_evidence(head: &Head<'_>) -> Option<Confidence> {
-    if script::is_script(head.bytes()) {
+    if script::is_script(head.bytes()) || script::has_branch_records(head.bytes()) {
         return Some(Confidence::Certain);
     }
     let lines = head.lines().map(<[u8]>::trim_ascii).filter(|line| !line.is_empty() && !is_comment(line));
@@ -106,6 +106,11 @@ pub fn read_stacks(
     table: &mut StackTable,
 ) -> Result<Vec<Warning>> {
     let data = without_mark(data);
+    if !script::is_script(data) && script::has_branch_records(data) {
+        let what = "branch records as stacks".to_string();
+        let hint = "make a sample profile of them with the program that ran, or record call chains";
+        return Err(Error::new(ErrorKind::Unsupported { what }).with_hint(hint));
+    }
     if options.dialect != Dialect::Collapsed && script::is_script(data) {
         return read_script(data, options, limits, table).map_err(|error| error.in_format(SCRIPT));
     }
