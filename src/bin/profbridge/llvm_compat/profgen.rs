@@ -178,6 +178,7 @@ fn finish(parsed: &Parsed, release: Release, program: &Program<'_>, mut profile:
     warnings::density(density, threshold, options.density_cutoff, parsed.is_on("show-density"));
     let mut write = WriteOptions::default();
     write.rules = Rules::of(release);
+    write.as_llvm = true;
     write.encoding = match parsed.value("format") {
         Some(b"text") => Encoding::Text,
         Some(b"binary") => Encoding::Binary,
