@@ -195,8 +195,14 @@ fn finish(parsed: &Parsed, release: Release, program: &Program<'_>, mut profile:
         profile.symbols = Some(program.symbols());
     }
     let path = output(parsed);
-    let bytes = sampleprof::write(&profile, &write).map_err(|error| sample::failure(&error.in_file(&path)))?;
-    self::write(&path, &bytes)
+    match sampleprof::write(&profile, &write) {
+        Ok(bytes) => self::write(&path, &bytes),
+        Err(error) => {
+            // llvm-profgen opens the output first.
+            self::write(&path, &[])?;
+            Err(sample::failure(&error.in_file(&path)))
+        }
+    }
 }
 
 fn output(parsed: &Parsed) -> PathBuf {
