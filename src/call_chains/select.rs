@@ -33,7 +33,7 @@ pub struct NotSelected {
 impl StackTable {
     /// Returns the main event type of a table: samples of unknown type, otherwise the first of execution, CPU time,
     /// wall clock and native; other events, such as allocations, only if there are no samples.
-    pub fn main_source(&self) -> Option<SampleSource> {
+    pub(crate) fn main_source(&self) -> Option<SampleSource> {
         let timed = [
             SampleSource::Unknown,
             SampleSource::Execution,
@@ -144,7 +144,7 @@ impl StackTable {
     /// the callers of the outermost such frame: what a method calls, wherever it is
     /// called from. With `callers`, what calls its innermost frame instead, the
     /// nearest caller first.
-    pub fn of_method(&self, callers: bool, mut is_one: impl FnMut(FunctionId) -> bool) -> StackTable {
+    pub(crate) fn of_method(&self, callers: bool, mut is_one: impl FnMut(FunctionId) -> bool) -> StackTable {
         let is_one: Vec<bool> = self.functions().map(&mut is_one).collect();
         let holds = |frame: &FrameId| is_one[self.frame(*frame).function.index()];
         let mut out = self.with_same_names();

@@ -499,7 +499,7 @@ impl JavaProgram {
     }
 
     /// The methods that a profile of the new build declares.
-    pub fn of_iprof(document: &Document) -> Self {
+    pub(crate) fn of_iprof(document: &Document) -> Self {
         let tables = &document.tables;
         let empty = || MethodBody::Profiled(BTreeMap::new());
         let mut methods: BTreeMap<MethodKey, MethodBody> =

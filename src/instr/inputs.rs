@@ -138,7 +138,7 @@ impl Merger {
     /// # Errors
     ///
     /// `records`, and faults of the sections after the records.
-    pub fn add_rest(
+    pub(crate) fn add_rest(
         &mut self,
         reader: &mut dyn ProfileReader,
         options: &InputOptions<'_>,

@@ -27,7 +27,8 @@ mod stored_inputs;
 mod wire;
 
 pub use duplicates::Duplicates;
-pub use frame::{FOOTER_BYTES, Family, Frame, MAGIC, append, document_len};
+pub(crate) use frame::document_len;
+pub use frame::{FOOTER_BYTES, Family, Frame, MAGIC, append};
 pub use inputs::{InputOrigin, InputState, PartialInput};
 pub use stored_inputs::{StoredInput, StoredInputs};
 pub use wire::{Decoder, Encoder};

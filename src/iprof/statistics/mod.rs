@@ -52,7 +52,7 @@ pub fn statistics_from(stream: impl Read, options: &StatisticsOptions) -> Result
 /// # Errors
 ///
 /// As [`statistics_from`], and those of `open`.
-pub fn read_statistics<R: Read>(
+pub(crate) fn read_statistics<R: Read>(
     mut open: impl FnMut() -> Result<R>,
     options: &StatisticsOptions,
 ) -> Result<(Statistics, Findings)> {
