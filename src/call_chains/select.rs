@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Selection {
-    /// The event types to use. Empty for the one type that [`StackTable::main_source`] returns: event types measure
+    /// The event types to use. Empty for the one type that `StackTable::main_source` returns: event types measure
     /// different things (time on a CPU, time in native code, waiting), so they are only added on request. Default:
     /// empty.
     pub sources: Vec<SampleSource>,

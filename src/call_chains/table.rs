@@ -292,7 +292,7 @@ impl StackTable {
         self.hits[index] = sum.min(MAX_HITS);
     }
 
-    /// Returns the number of additions that saturated at [`MAX_HITS`].
+    /// Returns the number of additions that saturated at `MAX_HITS`.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }

@@ -1,7 +1,7 @@
 //! The error type of the whole library: a cause and a location.
 //!
 //! [`ErrorKind`] is the cause. [`Error`] adds the location: the path, the format and its version, the section, the byte
-//! offset and a hint. Each layer adds what it knows with [`Error::at`], [`Error::in_format`] and [`Error::in_file`];
+//! offset and a hint. Each layer adds what it knows with [`Error::at`], `Error::in_format` and [`Error::in_file`];
 //! the value set first (by the deepest layer) is kept.
 
 mod kind;
@@ -229,7 +229,7 @@ impl Error {
         self.inner.llvm_detail.as_deref()
     }
 
-    /// Returns the lines added with [`with_llvm_diagnostic`](Self::with_llvm_diagnostic).
+    /// Returns the lines added with `with_llvm_diagnostic`.
     pub fn llvm_diagnostic(&self) -> Option<&str> {
         self.inner.llvm_diagnostic.as_deref()
     }

@@ -485,7 +485,7 @@ impl JavaProgram {
     ///
     /// # Errors
     ///
-    /// As [`read_methods`].
+    /// As `read_methods`.
     pub fn add_classes(&mut self, data: &[u8], limits: &Limits) -> Result<()> {
         read_methods(data, limits, &mut |method| {
             let key = MethodKey {

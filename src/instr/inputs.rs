@@ -68,7 +68,7 @@ impl Merger {
     ///
     /// # Errors
     ///
-    /// The errors of [`add_records`](Self::add_records) and [`add_rest`](Self::add_rest).
+    /// The errors of [`add_records`](Self::add_records) and `add_rest`.
     pub fn add_reader(
         &mut self,
         reader: &mut dyn ProfileReader,

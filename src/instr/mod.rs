@@ -1,4 +1,4 @@
-//! Merging of instrumentation profiles: records of any source become one [`Profile`](crate::model::Profile).
+//! Merging of instrumentation profiles: records of any source become one [`Profile`].
 //!
 //! [`Merger`] adds inputs one after another, each record in the order of its file, by the rules of one LLVM release
 //! ([`MergeRules`]): the largest count, pseudo counts, bitmaps, the order of values, the sampling of traces. The result

@@ -111,7 +111,7 @@ impl MemoryProfile {
 }
 
 /// The id of a function: the low 64 bits of the MD5 of its
-/// [canonical name](canonical_name).
+/// canonical name.
 pub fn guid(name: &[u8]) -> u64 {
     let digest = md5::compute(canonical_name(name));
     u64::from_le_bytes(*digest.first_chunk().expect("an MD5 digest has 16 bytes"))

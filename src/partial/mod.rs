@@ -14,7 +14,7 @@
 //! (measured with LLVM 14, 16, 19, 22 and 23).
 //!
 //! Readers of an iprof, collapsed text or pprof read to the end of the file, so opening such a file returns only the
-//! document ([`document_len`]).
+//! document (`document_len`).
 //!
 //! This module contains the frame ([`Frame`]), the inputs that every family stores ([`PartialInput`]) and the encoding
 //! of numbers ([`Encoder`], [`Decoder`]). The state itself belongs to the merge of its family. If the inputs affect the

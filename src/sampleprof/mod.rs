@@ -8,7 +8,7 @@
 //! which have records of their own. A record describes a function, or a function in one calling context. Releases of
 //! LLVM differ in details, which [`Rules`] names.
 //!
-//! Each encoding has one file with its reader. [`reader`] and [`writer`] choose among them.
+//! Each encoding has one file with its reader. `reader` and `writer` choose among them.
 
 mod binary;
 mod check;

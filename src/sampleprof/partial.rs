@@ -11,7 +11,7 @@
 //! | records with some checksums, one by one | a checksum may come to a record later |
 //! | the kind that an input states | LLVM keeps what an input does not state from the input before |
 //!
-//! [`partial_state`](super::partial_state) encodes the sums; those that equal a record of the profile in front are not
+//! `partial_state` encodes the sums; those that equal a record of the profile in front are not
 //! stored again.
 
 use super::merge_record::{RecordFault, merge_record, remap, rename};

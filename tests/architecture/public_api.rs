@@ -91,7 +91,7 @@ impl<'a> Public<'a> {
             Item::Const(item) => add(format!("pub const {path}: {}", text(&item.ty))),
             Item::Static(item) => add(format!("pub static {path}: {}", text(&item.ty))),
             Item::Type(item) => add(format!("pub type {path}{} = {}", text(&item.generics), text(&item.ty))),
-            Item::Fn(item) => add(signature(&path, &item.sig)),
+            Item::Fn(item) => add(signature(path, &item.sig)),
             Item::Struct(item) => {
                 add(format!("pub struct {path}{}{}", text(&item.generics), openness(&item.attrs)));
                 fields(path, &item.fields, false, &mut add);

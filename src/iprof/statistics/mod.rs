@@ -35,7 +35,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 /// Gathers statistics from a stream, which is read once and not kept. Entries that repeat a context count as
-/// contexts of their own; [`read_statistics`] joins them.
+/// contexts of their own; `read_statistics` joins them.
 ///
 /// # Errors
 ///

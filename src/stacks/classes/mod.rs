@@ -138,7 +138,7 @@ impl Reference {
     ///
     /// # Errors
     ///
-    /// As [`read_methods`].
+    /// As `read_methods`.
     pub fn add_classes(&mut self, data: &[u8], limits: &Limits) -> Result<()> {
         read_methods(data, limits, &mut |method| {
             let types: Vec<&str> = method.types.iter().map(String::as_str).collect();
