@@ -57,7 +57,7 @@ pub struct InstrFit {
 ///
 /// Nothing to compare when one was instrumented in IR and the other in the front
 /// end, when either has no functions, or when they have none in common.
-pub fn compare_instr(input: InstrInput, program: Program) -> Result<InstrFit> {
+pub(crate) fn compare_instr(input: InstrInput, program: Program) -> Result<InstrFit> {
     check_kinds(&input, &program)?;
     let mut records = compare(&input.profile, input.indexed_version, &program);
     if has_nothing_in_common(&input.profile, &records) {

@@ -238,7 +238,7 @@ struct ReadbackFixes {
 pub struct TextOptions<'a> {
     /// The functions to write.
     pub selection: Selection<'a>,
-    /// Whether faults of LLVM's text are fixed; see [`Compat::fixes_text_output`].
+    /// Whether faults of LLVM's text are fixed; see `Compat::fixes_text_output`.
     pub compat: Compat,
     /// The target release; older releases know fewer parts.
     pub release: Release,

@@ -419,7 +419,7 @@ fn name_tables_of_search_trees_are_read() {
     let profile = read(text, &ReadOptions::default()).expect("the profile is valid");
     let mut options = WriteOptions::default();
     (options.use_md5, options.encoding) = (true, Encoding::ExtBinary);
-    let file = write(&profile, &options).expect("it can be written").bytes;
+    let file = write(&profile, &options).expect("it can be written");
     let expected = read(&file, &ReadOptions::default()).expect("it is valid");
     let word = |bytes: &[u8], at: usize| u64::from_le_bytes(*bytes[at..].first_chunk().expect("eight bytes are left"));
     let row = (0..word(&file, 10) as usize).map(|row| 18 + 32 * row).find(|at| word(&file, *at) == 2).expect("names");

@@ -26,7 +26,7 @@ pub mod since {
 }
 
 /// Versions that the merge of a release can write; none before release 15.
-pub fn written_versions(release: Release) -> Option<RangeInclusive<u32>> {
+pub(crate) fn written_versions(release: Release) -> Option<RangeInclusive<u32>> {
     match release.0 {
         0..15 => None,
         15..=18 => Some(0..=0),
@@ -37,7 +37,7 @@ pub fn written_versions(release: Release) -> Option<RangeInclusive<u32>> {
 }
 
 /// The version that the merge of a release writes by default.
-pub fn default_version(release: Release) -> Option<u32> {
+pub(crate) fn default_version(release: Release) -> Option<u32> {
     match release.0 {
         0..15 => None,
         15..=19 => Some(0),
@@ -46,7 +46,7 @@ pub fn default_version(release: Release) -> Option<u32> {
 }
 
 /// The fields that a release knows. It refuses a section with others.
-pub fn known_schema(release: Release) -> Schema {
+pub(crate) fn known_schema(release: Release) -> Schema {
     match release.0 {
         0..16 => Schema::BEFORE_DENSITIES,
         16..=18 => Schema::BEFORE_HISTOGRAMS,
