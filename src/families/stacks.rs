@@ -4,7 +4,8 @@ use crate::call_chains::{Function, FunctionId, SampleSource, Selection, StackTab
 use crate::digits::number_of;
 use crate::driver::check::{CheckFinding, FileCheck};
 use crate::driver::diff::{DiffOptions, Facts, Names, diff};
-use crate::error::{Error, Level, Result, Verdict, Warning};
+use crate::error::{Error, Level, Result, Verdict, Warning, WithWarnings};
+use crate::families::any_profile::AnyProfile;
 use crate::families::commands::{Commands, FileDiff};
 use crate::families::content::{Content, Drawn};
 use crate::families::describe;
@@ -14,6 +15,7 @@ use crate::families::stack_files::{
 };
 use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Input};
+use crate::instr::open::ReadOptions;
 use crate::iprof;
 use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription, hex};
@@ -26,6 +28,12 @@ use foldhash::HashMap;
 pub(super) struct Stacks;
 
 impl Commands for Stacks {
+    fn read(&self, input: &Input, options: &ReadOptions) -> Result<WithWarnings<AnyProfile>> {
+        let own = StackOptions { limits: options.limits, ..StackOptions::default() };
+        let (table, warnings) = read_stacks(std::slice::from_ref(input), &own)?;
+        Ok(WithWarnings::new(AnyProfile::Stacks(table), warnings))
+    }
+
     fn check(&self, input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
         Ok(match input.format()? {
             Format::Pprof => check_pprof(&input, options.limits),

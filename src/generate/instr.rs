@@ -38,7 +38,7 @@ pub(super) fn file(generator: &Generator, number: u32) -> Result<Generated> {
             // Names that are not compressed do not depend on the version of a library.
             raw::write(&profile, &raw::WriteOptions::new(encoding).compression(Compression::None))?
         }
-        _ => profile.to_bytes(format)?,
+        _ => profile.to_bytes(format)?.bytes,
     };
     let landmarks = landmarks(generator, &profile);
     Ok(Generated { bytes, totals: totals(&profile), landmarks })

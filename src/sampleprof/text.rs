@@ -113,7 +113,7 @@ pub(super) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfi
             Some(b' ') => reader.indented(line, &mut counts),
             _ => reader.head(line),
         };
-        done.map_err(|error| error.in_section(format!("line {}", lines.number)))?;
+        done.map_err(|error| error.at_line(lines.number as u64))?;
     }
     reader.finish()
 }

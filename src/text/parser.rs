@@ -314,7 +314,7 @@ impl<'data> Parser<'data> {
 
     fn place(&self, position: usize, error: Error) -> Error {
         let (line, offset) = self.lines.place_of(position);
-        error.in_format(format!("text, line {line}")).at("records", offset)
+        error.in_format("text").at_line(line as u64).at_offset(offset)
     }
 
     fn not_a_number(&self, line: Line<'data>, what: &'static str, found: &[u8]) -> Error {

@@ -231,7 +231,9 @@ fn standard_input_is_one_profile_and_not_two() {
 fn same_program_refuses_inputs_of_different_binary_ids() {
     let folder = Folder::new();
     let with_ids = |name: &str, id: [u8; 4]| {
-        let mut profile = profbridge::Profile::from_bytes(b":ir\nmain\n1\n1\n5\n").unwrap();
+        let input = profbridge::input::Input::from_bytes(name, b":ir\nmain\n1\n1\n5\n".to_vec());
+        let options = profbridge::families::ReadOptions::default();
+        let mut profile = profbridge::Profile::open(input, &options).unwrap().value;
         profile.binary_ids.push(id.to_vec());
         profile.write_to_path(folder.path(name), profbridge::OutputFormat::default()).unwrap();
     };

@@ -3,8 +3,10 @@
 use crate::generate::{Knows, Random, profile};
 use crate::gpu;
 use profbridge::Limits;
-use profbridge::families::{self, FailureMode, InputOutcome, MergeOptions, MergeReport, OutputFormat, WriteOptions};
-use profbridge::input::WeightedInput;
+use profbridge::families::{
+    self, FailureMode, InputOutcome, MergeOptions, MergeReport, OutputFormat, ReadOptions, WriteOptions,
+};
+use profbridge::input::{Input, WeightedInput};
 use profbridge::instr::Release;
 use profbridge::instr::partial::PartialMerge;
 use profbridge::instr::{FunctionFilter, SoftError};
@@ -97,9 +99,10 @@ fn compare(inputs: &[WeightedInput], options: &MergeOptions, random: &mut Random
     );
     if bytes != expected_bytes {
         let text = |bytes: &[u8]| {
-            let profile = profbridge::Profile::from_bytes(bytes).expect("what was written is read");
-            let text = profile.to_bytes(OutputFormat::Text { release: options.release }).expect("text");
-            String::from_utf8_lossy(&text).into_owned()
+            let input = Input::from_bytes("written", bytes.to_vec());
+            let read = profbridge::Profile::open(input, &ReadOptions::default()).expect("what was written is read");
+            let text = read.value.to_bytes(OutputFormat::Text { release: options.release }).expect("text");
+            String::from_utf8_lossy(&text.bytes).into_owned()
         };
         let (ours, expected) = (text(&bytes), text(&expected_bytes));
         let at = ours.lines().zip(expected.lines()).position(|(a, b)| a != b);

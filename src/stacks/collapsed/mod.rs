@@ -135,7 +135,7 @@ const SCRIPT: &str = "folded stacks (perf script)";
 fn read_script(data: &[u8], options: &TextOptions, limits: &Limits, table: &mut StackTable) -> Result<Vec<Warning>> {
     let mut reader = TextReader::new(true, options, limits, table);
     let (events, skipped) = script::each_sample(data, |(thread, frames), number, offset| {
-        reader.add_script_sample(&thread, &frames).map_err(|error| error.at(format!("line {number}"), offset))
+        reader.add_script_sample(&thread, &frames).map_err(|error| error.at_line(number).at_offset(offset))
     })?;
     reader.skipped = skipped;
     let mut warnings = reader.warnings();
@@ -192,7 +192,7 @@ impl<'a> TextReader<'a> {
         let (mut stacks, mut first_skipped) = (0u64, None);
         for line in stack_lines(data) {
             let read = self.read_line(line.bytes, unit);
-            if read.map_err(|error| error.at(format!("line {}", line.number), line.offset))? {
+            if read.map_err(|error| error.at_line(line.number).at_offset(line.offset))? {
                 stacks += 1;
             } else {
                 first_skipped.get_or_insert(line);
@@ -201,7 +201,7 @@ impl<'a> TextReader<'a> {
         }
         if let Some(line) = first_skipped.filter(|_| stacks == 0) {
             let detail = "no line is a stack; expected frames separated by semicolons, a space, and a count";
-            return Err(Error::malformed(detail).at(format!("line {}", line.number), line.offset));
+            return Err(Error::malformed(detail).at_line(line.number).at_offset(line.offset));
         }
         Ok(())
     }
