@@ -225,6 +225,12 @@ impl Error {
         self.inner.section.as_deref()
     }
 
+    /// Returns the section, or the line of a text; `$` is the whole file.
+    pub(crate) fn place(&self) -> String {
+        let line = self.inner.line.map(|line| format!("line {line}"));
+        self.inner.section.clone().or(line).unwrap_or_else(|| "$".to_string())
+    }
+
     /// Returns the line of a text format, from 1, if known.
     pub fn line(&self) -> Option<u64> {
         self.inner.line

@@ -96,7 +96,7 @@ fn check(format: &'static str, findings: Vec<CheckFinding>, hint: Option<Hint>) 
 /// The finding for a file that does not read.
 fn unreadable(format: &'static str, error: &Error) -> FileCheck {
     let message = error.kind().to_string();
-    let place = error.section().unwrap_or("$").to_string();
+    let place = error.place();
     let found = finding(Level::Error, format!("{format}.malformed"), message);
     check(
         format,
