@@ -25,7 +25,7 @@ pub(crate) fn functions(merged: &Arc<Merged>) -> Result<Table, ArrowError> {
         let view = table.function(*function);
         columns.push(view.name(), view.name_ref(), table.record(*record));
     }
-    let columns = columns.finish();
+    let columns = columns.finish(merged.profile.kind.first_counter_is_entry());
     let item = Arc::new(Field::new("item", DataType::UInt64, false));
     let mut fields: Vec<Field> =
         columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), true)).collect();
@@ -155,11 +155,15 @@ impl Columns {
         self.pseudo.push(record.pseudo_count());
     }
 
-    fn finish(mut self) -> Vec<(&'static str, ArrayRef)> {
+    fn finish(mut self, has_entry_counts: bool) -> Vec<(&'static str, ArrayRef)> {
         // A pseudo count says how hot a function is, and no number of times.
         let has_pseudo = self.pseudo.iter().any(Option::is_some);
         let known = has_pseudo.then(|| self.pseudo.iter().map(Option::is_none).collect::<NullBuffer>());
         let counts = |counts: Vec<u64>| -> ArrayRef { Arc::new(UInt64Array::new(counts.into(), known.clone())) };
+        let entry_counts = match has_entry_counts {
+            true => counts(self.entry_counts),
+            false => Arc::new(UInt64Array::new_null(self.entry_counts.len())),
+        };
         let word = |pseudo: &Option<PseudoCount>| match pseudo {
             Some(PseudoCount::Hot) => Some("hot"),
             Some(PseudoCount::Warm) => Some("warm"),
@@ -169,7 +173,7 @@ impl Columns {
             ("name", Arc::new(self.names.finish())),
             ("name_ref", numbers::<UInt64Type>(self.name_refs)),
             ("func_hash", numbers::<UInt64Type>(self.func_hashes)),
-            ("entry_count", counts(self.entry_counts)),
+            ("entry_count", entry_counts),
             ("max_count", counts(self.max_counts)),
             ("total_count", counts(self.total_counts)),
             ("num_counters", numbers::<UInt32Type>(self.num_counters)),

@@ -12,7 +12,7 @@ use profbridge::families::{Target, TargetSource};
 use profbridge::input::Family;
 use profbridge::instr::description::hex;
 use profbridge::instr::summary::{CUTOFFS, SummaryRules};
-use profbridge::instr::{FunctionId, RecordId, SummaryBuilder};
+use profbridge::instr::{FunctionId, ProfileKind, RecordId, SummaryBuilder};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
@@ -69,10 +69,13 @@ impl Profile {
     #[classattr]
     const FAMILY: &'static str = "instr";
 
-    /// The kind of instrumentation, with LLVM's names: `"ir"`, `"fe"`, `"csir"`, ...
+    /// The kind of instrumentation in words: `"ir"` or `"front-end"`, and `"context-sensitive"`, `"entry-first"`,
+    /// `"loop-entries"`, `"byte-coverage"`, `"function-entry-only"`, `"debug-info-correlate"`, `"memprof"`, `"temporal"`.
     #[getter]
     fn kind(&self) -> Vec<&'static str> {
-        self.merged.profile.kind.words()
+        let profile = &self.merged.profile;
+        let is_front_end = !profile.kind.is_ir() && !profile.functions.is_empty();
+        if is_front_end { profile.kind | ProfileKind::FRONT_END } else { profile.kind }.words()
     }
 
     /// The toolchain that the inputs were merged for.

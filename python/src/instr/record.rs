@@ -72,11 +72,13 @@ impl Record {
         Column::of(Arc::new(UInt64Array::new(counters, None)))
     }
 
-    /// The number of calls of the function; `None` for a pseudo count.
+    /// The number of calls of the function; `None` for a pseudo count, and for kinds whose first counter is not that of
+    /// the entry.
     #[getter]
     fn entry_count(&self) -> Option<u64> {
         let view = self.view();
-        if view.pseudo_count().is_some() { None } else { Some(view.counters.first().unwrap_or(0)) }
+        let is_known = self.merged.profile.kind.first_counter_is_entry() && view.pseudo_count().is_none();
+        is_known.then(|| view.counters.first().unwrap_or(0))
     }
 
     /// `"hot"` or `"warm"` where that is all that is known of the function.
