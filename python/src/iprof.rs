@@ -10,8 +10,8 @@ use arrow_array::builder::LargeStringBuilder;
 use arrow_array::types::{Int32Type, UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
 use profbridge::Result;
-use profbridge::families::FailedMerge;
 use profbridge::families::merge::iprof::{IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files};
+use profbridge::families::{FailedMerge, OutputForm};
 use profbridge::input::{Family, Input};
 use profbridge::iprof::statistics::{StatisticsOptions, statistics};
 use profbridge::iprof::{self, ContextHandle, Document, Records, SectionKind, Weight};
@@ -148,6 +148,7 @@ impl Iprof {
     /// is not an earlier output is replaced only with `force`.
     #[pyo3(signature = (path, *, force=false))]
     fn write(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
+        crate::output::form(&path, "an iprof", &[OutputForm::Iprof, OutputForm::Json], None).or_raise(py)?;
         let bytes = self.encode(py)?;
         crate::output::replace(py, path, bytes, Family::Iprof, force)
     }

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 pub(crate) enum Merged {
     Instr(instr::Merged),
     Sample(sample::Merged),
-    Memory(memory::Read),
+    Memory(memory::Merged),
     Iprof(iprof::Merged),
     Stacks(stacks::Merged),
 }
@@ -36,7 +36,7 @@ impl Merged {
         match self {
             Self::Instr(merged) => Profile::of(py, merged)?.into_py_any(py),
             Self::Sample(merged) => SampleProfile::of(py, merged)?.into_py_any(py),
-            Self::Memory(read) => MemoryProfile::of(read).into_py_any(py),
+            Self::Memory(merged) => MemoryProfile::of(py, merged)?.into_py_any(py),
             Self::Iprof(merged) => Iprof::of(py, merged)?.into_py_any(py),
             Self::Stacks(merged) => Stacks::of(py, merged)?.into_py_any(py),
         }
@@ -47,10 +47,7 @@ impl Merged {
 #[pyfunction]
 pub(crate) fn read(source: &Bound<'_, PyAny>, name: Option<&str>, settings: MergeSettings) -> PyResult<Py<PyAny>> {
     let (py, input) = (source.py(), input(source, name)?);
-    let read = detached::run(py, None, move |watch| match input.family()? {
-        Some(Family::MemProf) => memory::read(&input, &settings).map(Merged::Memory),
-        family => merge_family(family, &[input], &settings, watch),
-    })?;
+    let read = detached::run(py, None, move |watch| merge_family(input.family()?, &[input], &settings, watch))?;
     read.or_raise(py)?.into_object(py)
 }
 
@@ -105,8 +102,17 @@ fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettin
             let opened = opened(inputs, StoredFamily::Stacks, settings)?;
             stacks::merge(opened.as_ref().map_or(inputs, |(inputs, _)| inputs), settings, &watch).map(Merged::Stacks)
         }
+        Some(Family::MemProf) => memory::merge(inputs, settings, &watch).map(Merged::Memory),
         // The readers of instrumentation profiles report files that are not profiles.
-        _ => instr::merge(inputs, settings, watch).map(Merged::Instr),
+        _ => {
+            let merged = instr::merge(inputs, settings, &watch)?;
+            let is_memory = merged.profile.functions.is_empty() && merged.profile.memprof.is_some();
+            if is_memory {
+                memory::merge(inputs, settings, &watch).map(Merged::Memory)
+            } else {
+                Ok(Merged::Instr(merged))
+            }
+        }
     }
 }
 

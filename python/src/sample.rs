@@ -8,6 +8,7 @@ use crate::text::{printable, summary_fields, warn};
 use arrow_array::builder::LargeStringBuilder;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
+use profbridge::families::OutputForm;
 use profbridge::input::{Family, Input};
 use profbridge::instr::{Release, refuse_losses};
 use profbridge::sampleprof::partial::PartialSamples;
@@ -216,6 +217,10 @@ impl SampleProfile {
         strict: bool,
         force: bool,
     ) -> PyResult<()> {
+        let forms = [OutputForm::Indexed, OutputForm::Text, OutputForm::SampleProf];
+        let asked = encoding.map(|word| if word == "text" { OutputForm::Text } else { OutputForm::Indexed });
+        let form = crate::output::form(&path, "a sample profile", &forms, asked).or_raise(py)?;
+        let encoding = encoding.or((form == Some(OutputForm::Text)).then_some("text"));
         let bytes = self.encode(py, &Asked { target, encoding, use_md5, compress, strict })?;
         crate::output::replace(py, path, bytes, Family::SampleProf, force)
     }

@@ -160,7 +160,8 @@ impl Stacks {
         let format = match format {
             Some(format) => format_of(format).or_raise(py)?,
             None => {
-                let form = OutputForm::of_name(&path).or_raise(py)?;
+                let forms = [OutputForm::Collapsed, OutputForm::Pprof, OutputForm::Iprof];
+                let form = crate::output::form(&path, "stacks", &forms, None).or_raise(py)?;
                 form.and_then(StackOutput::of_form).unwrap_or(StackOutput::Collapsed)
             }
         };

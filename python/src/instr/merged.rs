@@ -2,7 +2,6 @@
 
 use crate::detached::Watch;
 use crate::options::{MergeSettings, target};
-use profbridge::compression::uncompressed_name;
 use profbridge::families::{
     self, Facts, FactsRequest, InputOutcome, MergeOptions, MergeReport, OutputForm, Target, TargetSource, WriteOptions,
     partial,
@@ -16,7 +15,6 @@ use profbridge::instr::{self, FunctionTable, LossKind};
 use profbridge::instr::{FunctionFilter, SoftError};
 use profbridge::{Error, Limits, Result, Warning};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// A merged profile, with what is needed to write it as the program does.
 pub(crate) struct Merged {
@@ -39,7 +37,7 @@ pub(crate) struct Merged {
 /// How a profile is written.
 pub(crate) struct WriteSettings {
     pub(crate) target: Option<Target>,
-    pub(crate) text: bool,
+    pub(crate) form: OutputForm,
     pub(crate) sparse: bool,
     pub(crate) strict: bool,
     pub(crate) hashes: HashPolicy,
@@ -56,7 +54,7 @@ pub(crate) struct Written {
 /// # Errors
 ///
 /// The first bad input's where one is enough; those of the merge.
-pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: Watch) -> Result<Merged> {
+pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
     let target = target(settings.target.as_deref(), inputs)?;
     let mut options = settings.instr(&target)?;
     options.cancel = watch.cancel();
@@ -131,8 +129,7 @@ impl Merged {
         let mut target = settings.target.unwrap_or(self.target);
         let by_inputs = target.source == TargetSource::Inputs;
         if by_inputs {
-            let form = if settings.text { OutputForm::Text } else { OutputForm::Indexed };
-            (target, _) = target.storing(&self.profile, form)?;
+            (target, _) = target.storing(&self.profile, settings.form)?;
         }
         let mut options = CrossReleaseOptions::new(target.release, target.indexed_version, self.origins);
         options.release_is_given = !by_inputs;
@@ -142,7 +139,7 @@ impl Merged {
         // What the profile holds may ask for another version.
         (target.release, target.indexed_version) = (crossed.release, crossed.indexed_version);
         let mut write = WriteOptions::default();
-        write.format = if settings.text { target.text_format() } else { target.indexed_format() };
+        write.format = target.format(settings.form);
         (write.sparse, write.strict, write.filter) = (settings.sparse, settings.strict, filter);
         // The inputs selected a version that cannot store them.
         write.tolerated = if by_inputs { vec![LossKind::BinaryIds] } else { Vec::new() };
@@ -249,9 +246,4 @@ fn report_json(report: &MergeReport, facts: &Facts, target: &Target, heard: &Hea
         "inputs": inputs.collect::<Vec<_>>(),
         "soft_errors": soft.collect::<Vec<_>>(),
     })
-}
-
-/// Whether a name asks for the text form.
-pub(crate) fn is_text_name(path: &Path) -> bool {
-    uncompressed_name(path).is_some_and(|name| name.ends_with(".proftext"))
 }

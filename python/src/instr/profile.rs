@@ -1,14 +1,14 @@
 //! `Profile`: an instrumentation profile.
 
 use super::columns;
-use super::merged::{Merged, WriteSettings, Written, is_text_name};
+use super::merged::{Merged, WriteSettings, Written};
 use super::record::Record;
 use crate::detached;
 use crate::error::OrRaise;
 use crate::options::{asked_target, check_toolchain, hash_policy};
 use crate::table::{Table, internal};
 use crate::text::{printable, summary_fields, to_python, warn};
-use profbridge::families::{Target, TargetSource};
+use profbridge::families::{OutputForm, Target, TargetSource};
 use profbridge::input::Family;
 use profbridge::instr::description::hex;
 use profbridge::instr::summary::{CUTOFFS, SummaryRules};
@@ -49,7 +49,7 @@ impl Profile {
 fn settings(
     py: Python<'_>,
     target: Option<&str>,
-    text: bool,
+    form: OutputForm,
     sparse: bool,
     strict: bool,
     hashes: &str,
@@ -60,7 +60,7 @@ fn settings(
         Some(_) => asked_target(target).or_raise(py)?,
         None => None,
     };
-    Ok(WriteSettings { target, text, sparse, strict, hashes: hash_policy(py, hashes)? })
+    Ok(WriteSettings { target, form, sparse, strict, hashes: hash_policy(py, hashes)? })
 }
 
 #[pymethods]
@@ -186,12 +186,14 @@ impl Profile {
         strict: bool,
         hashes: &str,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let written = self.written(py, settings(py, target, text, sparse, strict, hashes)?)?;
+        let form = if text { OutputForm::Text } else { OutputForm::Indexed };
+        let written = self.written(py, settings(py, target, form, sparse, strict, hashes)?)?;
         warn(py, &written.warnings)?;
         Ok(PyBytes::new(py, &written.bytes))
     }
 
-    /// Writes a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that
+    /// Writes a file whose extension selects the format: `.profdata`, `.proftext` or `.profraw`; other names have an
+    /// indexed profile, or text if `text` is true. It is compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that
     /// is not an earlier output is replaced only with `force`.
     #[pyo3(signature = (path, *, target=None, text=None, sparse=false, strict=false, hashes="keep", force=false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
@@ -206,8 +208,11 @@ impl Profile {
         hashes: &str,
         force: bool,
     ) -> PyResult<()> {
-        let text = text.unwrap_or_else(|| is_text_name(&path));
-        let written = self.written(py, settings(py, target, text, sparse, strict, hashes)?)?;
+        let asked = text.map(|text| if text { OutputForm::Text } else { OutputForm::Indexed });
+        let forms = [OutputForm::Indexed, OutputForm::Text, OutputForm::Raw];
+        let form = crate::output::form(&path, "an LLVM profile", &forms, asked).or_raise(py)?;
+        let form = form.unwrap_or(OutputForm::Indexed);
+        let written = self.written(py, settings(py, target, form, sparse, strict, hashes)?)?;
         crate::output::replace(py, path, written.bytes, Family::Instr, force)?;
         warn(py, &written.warnings)
     }
