@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn code_begins_at_the_first_symbol_and_anew_at_each() {
+    fn decoding_restarts_at_each_symbol() {
         let bytes = [0x90, 0xE8, 0x90, 0x90, 0x90, 0x90, 0x90];
         let code = code(Architecture::X86_64, &bytes, &[0x1001, 0x1003]);
         let found: Vec<u64> = code.instructions(0, u64::MAX).map(|(at, _)| at).collect();

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probed_call_has_the_base_beside_the_number_of_its_probe() {
+    fn a_probed_call_has_a_base_and_a_probe_id() {
         let plain = Discriminators::default();
         assert_eq!(plain.base(7 | 5 << 3), 5);
         assert_eq!(plain.base(7 | 5 << 3 | 3 << 16 | HAS_BASE), 3);

@@ -32,7 +32,7 @@ fn recordings_add_up_and_the_document_counts_samples() {
 }
 
 #[test]
-fn users_are_told_what_is_missing() {
+fn messages_name_the_missing_data() {
     let Some(folder) = folder("messages of convert", &["clang-22"]) else { return };
     compile(&folder, "clang-22 -O2 -g", "work.c", "prog");
     compile(&folder, "clang-22 -O2 -g", "work.c", "other");

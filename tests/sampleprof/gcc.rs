@@ -67,7 +67,7 @@ fn written_files_read_back_equal() {
 }
 
 #[test]
-fn what_gcc_cannot_read_is_an_error_or_a_loss() {
+fn data_without_a_gcc_form_is_an_error_or_a_loss() {
     let workspace = workspace();
     let refused = |line: &str, words: &str| {
         let output = workspace.attempt(&format!("profbridge convert {line} -o out.afdo --to gcc"));
