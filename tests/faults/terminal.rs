@@ -80,7 +80,10 @@ fn no_binary_goes_to_a_terminal() {
         "merge c.collapsed --to pprof",
     ] {
         let Some((text, code)) = on_a_terminal(folder.path(), line) else { return };
-        assert!(text.contains("cannot write binary output to a terminal") && text.contains("with -o"), "{line}: {text}");
+        assert!(
+            text.contains("cannot write binary output to a terminal") && text.contains("with -o"),
+            "{line}: {text}"
+        );
         assert_eq!(code, Some(2), "{line}: {code:?} {text}");
     }
     for (line, found) in [
