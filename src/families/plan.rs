@@ -201,7 +201,7 @@ impl<'a> MergeRequest<'a> {
         }
         let detail = match has(Format::Jfr) || has(Format::PerfData) {
             true => "recordings are read, not written",
-            false => "nothing says as what the stacks are to be written",
+            false => "cannot choose an output format for the stacks",
         };
         Err(Error::usage(detail).in_file(&input.path).with_hint("name the output .collapsed, .pprof or .iprof"))
     }

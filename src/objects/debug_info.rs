@@ -209,7 +209,7 @@ impl<'i> SplitDebugInfo<'i> {
         Self::with_package(image, None, limits)
     }
 
-    /// As [`of`](Self::of), with the path of the package.
+    /// Like [`of`](Self::of), but for the path of the package.
     ///
     /// # Errors
     ///
