@@ -1,19 +1,18 @@
-//! Where the system has no threads to spare, everything goes on with fewer.
+//! Tests that the program continues with fewer threads if the system refuses more.
 
 use super::program::{Finished, indexed_bytes, large_profile, testdata, text_bytes};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The program's copy in the folder of a test.
+/// The copy of the program in the test's directory.
 const PROGRAM: &str = "profbridge";
 
-/// Runs a shell script by a user of its own that may have one thread in all;
-/// root is bound by no such number.
+/// Runs a shell script as a user who may have only one thread. The limit does not apply to root.
 fn by_one_thread(script: &str, arguments: &[&str], folder: &Path) -> Finished {
     let bounded = format!("ulimit -u 1 || exit 99; {script}");
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
-    // Not every `sh` has `ulimit -u`.
+    // Not every `sh` supports `ulimit -u`.
     let mut command = if is_root { Command::new("setpriv") } else { Command::new("bash") };
     if is_root {
         // A user without other processes.

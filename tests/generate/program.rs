@@ -1,4 +1,4 @@
-//! The command: outputs, truth, damage and usage errors.
+//! Tests of outputs, truth, damage and usage errors.
 
 use crate::{Desk, FORMATS, text};
 use serde_json::Value;
