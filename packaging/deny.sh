@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Looks at every dependency: licences, sources, duplicates and known advisories, by
-# the rules of deny.toml. Without a copy of the database advisories are left out,
-# and that is said; with --fetch the newest is fetched.
+# Checks every dependency with the rules in deny.toml: licences, sources, duplicates and known advisories. Without a
+# copy of the advisory database, it prints a message and skips the advisories; --fetch downloads the newest copy.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints what CHANGELOG.md says of a version, or of what is not released yet.
+# Prints the section of CHANGELOG.md about a version, or the Unreleased section.
 #
 #   packaging/notes.sh VERSION
 set -euo pipefail
@@ -14,5 +14,5 @@ if [ -z "$notes" ]; then
   echo "error: CHANGELOG.md says nothing of $version" >&2
   exit 1
 fi
-# Without the empty line below the heading.
+# Without the empty line after the heading.
 sed '/./,$!d' <<<"$notes"
