@@ -68,7 +68,7 @@ is_in_debian() {
 }
 
 # The missing packages that this Debian release has, one per line.
-missing_although_there() {
+missing_in_debian() {
   local package
   has apt-get || return 0
   missing_packages | while read -r package; do
@@ -88,7 +88,7 @@ install_packages() {
   fi
   apt-get update -qq >&2 || say "cannot refresh the package lists"
   for package in "${missing[@]}"; do
-    if is_in_debian "$package"; then available+=("$package"); else say "no package $package here"; fi
+    if is_in_debian "$package"; then available+=("$package"); else say "this release has no package $package"; fi
   done
   [ ${#available[@]} -gt 0 ] || return 0
   say "installing: ${available[*]}"
@@ -112,7 +112,7 @@ install_rust() {
 }
 
 # The tests that will be skipped.
-say_what_is_skipped() {
+list_skipped_tests() {
   local release
   for release in $RELEASES; do
     has "llvm-profdata-$release" || say "SKIPPED: comparisons with llvm-profdata $release"
@@ -121,17 +121,17 @@ say_what_is_skipped() {
   for release in 17 18 20 21 23; do
     local folder=LLVM_${release}_BIN
     has "clang-$release" || [ -x "${!folder:-.llvm/llvm-$release/bin}/clang" ] ||
-      say "SKIPPED: comparisons with LLVM $release, which tests/releases/install.sh can bring"
+      say "SKIPPED: comparisons with LLVM $release, which tests/releases/install.sh can install"
   done
   has llvm-cov-22 || say "SKIPPED: reports of llvm-cov 22"
   rustc -vV | grep -qE '^LLVM version: (2[2-9]|[3-9])' || say "SKIPPED: rustc -C profile-use (needs a rustc with LLVM 22 or later)"
   has java || say "SKIPPED: tests that run Java"
-  has chromedriver || say "SKIPPED: opening the pictures in a browser"
+  has chromedriver || say "SKIPPED: reports and flame graphs in a browser"
 }
 
 if [ "$install" = yes ]; then install_packages; fi
 install_rust
-say_what_is_skipped
+list_skipped_tests
 # With arguments, only tests of the main package run.
 python=no
 if [ $# -eq 0 ]; then python=yes; fi
@@ -140,7 +140,7 @@ if [ $# -eq 0 ]; then set -- -- --show-output; fi
 if [ "$require" != yes ]; then
   cargo test --locked "$@"
   [ "$python" = no ] || python/test.sh
-  say "All tests passed. What could not be tried here stands above as SKIPPED."
+  say "All tests passed. The tests that could not run here are listed above as SKIPPED."
   exit
 fi
 
@@ -163,12 +163,12 @@ perf cannot record here|perf took no sample
 a descriptor may not be taken by its number
 none was seen for real'
 
-absent=$(missing_although_there)
-[ -z "$absent" ] || { say "FAILED: missing, although Debian has it: ${absent//$'\n'/ }"; exit 1; }
+absent=$(missing_in_debian)
+[ -z "$absent" ] || { say "FAILED: missing packages that Debian has: ${absent//$'\n'/ }"; exit 1; }
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 cargo test --locked "$@" 2>&1 | tee "$log"
 skipped=$(grep -o 'SKIPPED: .*' "$log" | sort -u | grep -vE "${ALLOWED_SKIPS//$'\n'/|}" || true)
-[ -z "$skipped" ] || { say "FAILED: tests that had to run skipped themselves:" "$skipped"; exit 1; }
+[ -z "$skipped" ] || { say "FAILED: required tests were skipped:" "$skipped"; exit 1; }
 [ "$python" = no ] || python/test.sh --require
 say "All tests passed."

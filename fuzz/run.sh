@@ -67,7 +67,7 @@ largest() {
   esac
 }
 
-endings() {
+extensions() {
   case $1 in
     read_raw) echo profraw ;;
     read_indexed) echo profdata ;;
@@ -102,7 +102,7 @@ printf '%-16s %12s %9s %9s %7s %6s %s\n' target executions coverage features cor
 failed=0
 for target in "${targets[@]}"; do
   # shellcheck disable=SC2046
-  seed "$target" $(endings "$target")
+  seed "$target" $(extensions "$target")
   log=$(mktemp)
   "$binaries/$target" "corpus/$target" -artifact_prefix="artifacts/$target/" -max_total_time="$seconds" \
     -max_len="$(largest "$target")" -timeout=20 -rss_limit_mb=1024 -print_final_stats=1 >"$log" 2>&1

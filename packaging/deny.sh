@@ -18,7 +18,7 @@ trap 'rm -f "$said"' EXIT
 if cargo deny --offline check advisories 2>"$said"; then
   cat "$said" >&2
 elif grep -qi 'advisory database\|advisory-db' "$said"; then
-  echo "SKIPPED: there is no copy of the database of advisories; packaging/deny.sh --fetch brings it"
+  echo "SKIPPED: no copy of the advisory database; packaging/deny.sh --fetch downloads it"
 else
   cat "$said" >&2
   exit 1

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Prints the licence texts of all packages that are linked into the program.
 
-Fails when a dependency brings no text and names no licence: then nobody may
-hand the program on.
+Fails if a dependency contains no licence text and names no licence: the program
+must not be distributed then.
 """
 
 import json

@@ -11,7 +11,7 @@ part() { awk -v title="## $1" 'index($0, title) == 1 { inside = 1; next } /^## /
 notes=$(part "$version")
 [ -n "$notes" ] || notes=$(part Unreleased)
 if [ -z "$notes" ]; then
-  echo "error: CHANGELOG.md says nothing of $version" >&2
+  echo "error: CHANGELOG.md has no section for $version and no Unreleased section" >&2
   exit 1
 fi
 # Without the empty line after the heading.

@@ -57,14 +57,14 @@ if [ -n "$repository" ]; then
   [ -f "$dist/${address##*/}" ] || fail "nothing was made for cargo-binstall's address $address"
   say "cargo-binstall's address: ok, $address"
 else
-  say "SKIPPED: cargo-binstall's address: ADDRESS did not say where the project is"
+  say "SKIPPED: cargo-binstall's URL: ADDRESS is not set"
 fi
 
 for part in ".cdx.json" "-licences.txt" "-notes.md"; do
   [ -s "$dist/profbridge-$version$part" ] || fail "no profbridge-$version$part"
 done
-python3 -m json.tool "$dist/profbridge-$version.cdx.json" >/dev/null || fail "the list of parts is no JSON"
-say "licences, parts, notes: ok"
+python3 -m json.tool "$dist/profbridge-$version.cdx.json" >/dev/null || fail "the bill of materials is not JSON"
+say "licences, bill of materials, notes: ok"
 
 wheel=$(find "$dist" -name '*.whl')
 if [ -n "$wheel" ]; then
