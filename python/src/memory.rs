@@ -1,4 +1,4 @@
-//! `MemoryProfile`: what a program allocated, along which call stacks.
+//! The class `MemoryProfile`, with the allocations of a program and their call stacks.
 
 use crate::detached;
 use crate::error::OrRaise;
@@ -21,10 +21,10 @@ use pyo3::types::PyBytes;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A memory profile that was read.
+/// A memory profile read from a file.
 pub(crate) struct Read(memprof::MemoryProfile);
 
-/// Reads a memory profile, or that of an indexed profile.
+/// Reads a memory profile, also from an indexed profile.
 ///
 /// # Errors
 ///
@@ -60,22 +60,22 @@ impl MemoryProfile {
 
 #[pymethods]
 impl MemoryProfile {
-    /// The family of profiles that it belongs to.
+    /// The profile family.
     #[classattr]
     const FAMILY: &'static str = "memprof";
 
-    /// Number of functions that allocate, or call what does.
+    /// The number of functions that allocate memory or call such functions.
     fn __len__(&self) -> usize {
         self.profile.records().len()
     }
 
-    /// One row a call stack with what was allocated along it, innermost frame first.
+    /// One row per call stack with its allocations, innermost frame first.
     fn allocations(&self, py: Python<'_>) -> PyResult<Table> {
         let profile = self.profile.clone();
         detached::run(py, None, move |_| allocations(&profile))?.map_err(internal)
     }
 
-    /// The totals, and the `topn` call stacks that allocated most, as a dictionary.
+    /// The totals, and the `topn` call stacks with the most allocated bytes, as a dictionary.
     #[pyo3(signature = (topn=10))]
     fn summary<'py>(&self, py: Python<'py>, topn: usize) -> PyResult<Bound<'py, PyAny>> {
         let mut options = ReportOptions::default();
@@ -83,13 +83,13 @@ impl MemoryProfile {
         to_python(py, &MemoryReport::new(&self.profile, &options))
     }
 
-    /// The profile in YAML, which LLVM 20 and later read.
+    /// The profile in YAML, which LLVM 20 and later can read.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.yaml(py)?))
     }
 
-    /// Writes it in YAML to a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all.
-    /// A file that is not an earlier output is replaced only with `force`.
+    /// Writes the profile in YAML to a file, compressed if its name ends in `.gz` or `.zst`. It is replaced completely
+    /// or not at all. A file that is not an earlier output is replaced only with `force`.
     #[pyo3(signature = (path, *, force=false))]
     fn write(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
         let text = self.yaml(py)?;

@@ -1,4 +1,4 @@
-//! Files that are replaced whole or not at all, compressed as their names say.
+//! Output files, which are replaced completely or not at all, and compressed according to their names.
 
 use crate::detached;
 use crate::error::OrRaise;
