@@ -1,5 +1,4 @@
-//! A memory profile for people: totals, and allocation sites by what
-//! they take.
+//! Report of a memory profile: totals, and allocation sites by size.
 
 use crate::memprof::fields::Field;
 use crate::memprof::hotness::Hotness;
@@ -9,16 +8,16 @@ use foldhash::HashMap;
 use serde::Serialize;
 use std::fmt::{self, Write};
 
-/// By what allocation sites are put in order.
+/// The order of allocation sites.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum SortBy {
-    /// Bytes of all allocations, most first.
+    /// Bytes of all allocations, descending.
     #[default]
     Bytes,
-    /// Allocations, most first.
+    /// Number of allocations, descending.
     Count,
-    /// Accesses per byte and second, most first.
+    /// Accesses per byte and second, descending.
     Density,
 }
 
@@ -26,11 +25,11 @@ pub enum SortBy {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ReportOptions {
-    /// Length of the list of allocation sites. Default: 10.
+    /// The length of the list of allocation sites. Default: 10.
     pub topn: usize,
-    /// Its order.
+    /// The order of the list.
     pub sort: SortBy,
-    /// Only sites of this class.
+    /// Show only sites of this class.
     pub only: Option<Hotness>,
 }
 
@@ -40,7 +39,7 @@ impl Default for ReportOptions {
     }
 }
 
-/// Totals, and the allocation sites that take most.
+/// Totals, and the first allocation sites.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct MemoryReport {
