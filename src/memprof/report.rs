@@ -61,7 +61,7 @@ pub struct MemoryReport {
     pub hot_bytes: u64,
     /// Records of accesses to static data.
     pub data_records: usize,
-    /// The sites that take most.
+    /// The first allocation sites in the requested order.
     pub top: Vec<SiteReport>,
 }
 
@@ -71,15 +71,15 @@ pub struct MemoryReport {
 pub struct SiteReport {
     /// Bytes of all its allocations.
     pub bytes: u64,
-    /// Its allocations.
+    /// The number of its allocations.
     pub allocations: u64,
-    /// How long they lived on average, in milliseconds.
+    /// The average lifetime in milliseconds.
     pub average_lifetime_ms: f64,
-    /// Accesses per byte and second, on average over its allocations.
+    /// Accesses per byte and second, averaged over its allocations.
     pub lifetime_access_density: f64,
     /// `cold`, `notcold` or `hot`.
     pub class: &'static str,
-    /// The call stack, from the allocation on.
+    /// The call stack, innermost frame first.
     pub stack: Vec<FrameReport>,
 }
 
@@ -87,17 +87,17 @@ pub struct SiteReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FrameReport {
-    /// The function's name, or its id where the name is not known.
+    /// The function's name, or its id if the name is unknown.
     pub function: String,
-    /// Lines from the function's first.
+    /// Line offset from the start of the function.
     pub line_offset: u32,
     /// Column, from 1.
     pub column: u32,
-    /// Whether it is inlined into the next frame.
+    /// Whether the function is inlined into the next frame.
     pub inlined: bool,
 }
 
-/// Bytes of all allocations.
+/// Returns the bytes of all allocations.
 pub(crate) fn total_bytes(profile: &MemoryProfile) -> u128 {
     contexts(profile).iter().map(|(_, site)| u128::from(site.info.total_size())).sum()
 }
@@ -124,7 +124,7 @@ pub fn contexts(profile: &MemoryProfile) -> Vec<(StackHandle, AllocSite)> {
 }
 
 impl MemoryReport {
-    /// The report of a profile.
+    /// Creates the report of a profile.
     pub fn new(profile: &MemoryProfile, options: &ReportOptions) -> Self {
         let contexts = contexts(profile);
         let class = |site: &AllocSite| Hotness::of(&site.info);
@@ -192,13 +192,13 @@ impl SiteReport {
     }
 }
 
-/// The average of a field per allocation.
+/// Returns the average of a field per allocation.
 fn average(site: &AllocSite, field: Field) -> f64 {
     let count = site.info.alloc_count();
     if count == 0 { 0.0 } else { site.info.value(field) as f64 / count as f64 }
 }
 
-/// Accesses per byte and second, which are kept in hundredths.
+/// Returns accesses per byte and second. They are stored in hundredths.
 fn lifetime_access_density(site: &AllocSite) -> f64 {
     average(site, Field::TotalLifetimeAccessDensity) / 100.0
 }
@@ -223,7 +223,7 @@ fn frame_report(profile: &MemoryProfile, frame: Frame) -> FrameReport {
     }
 }
 
-/// The name of a function, or `0x` and its id where the name is not known.
+/// Returns the name of a function, or `0x` and its id if the name is unknown.
 pub fn function_name(profile: &MemoryProfile, function: u64) -> String {
     match profile.names.get(&function) {
         Some(name) => String::from_utf8_lossy(name).into_owned(),
