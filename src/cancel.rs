@@ -15,7 +15,7 @@ impl Cancel {
     }
 
     /// Returns true if cancellation was requested.
-    pub fn is_cancelled(&self) -> bool {
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 

@@ -5,10 +5,10 @@
 //! comparing modes.
 
 /// The raw version that llvm-profdata 22 reads.
-pub const LLVM_22_RAW_VERSION: u32 = 10;
+pub(crate) const LLVM_22_RAW_VERSION: u32 = 10;
 
 /// The newest indexed version that llvm-profdata 22 reads.
-pub const LLVM_22_INDEXED_VERSION: u32 = 13;
+pub(crate) const LLVM_22_INDEXED_VERSION: u32 = 13;
 
 /// The rules for input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,47 +33,47 @@ impl Compat {
     }
 
     /// Returns true if raw versions other than 10 are read.
-    pub fn reads_every_raw_version(self) -> bool {
+    pub(crate) fn reads_every_raw_version(self) -> bool {
         self != Self::Llvm22
     }
 
     /// Returns true if indexed versions above 13 are read.
-    pub fn reads_every_indexed_version(self) -> bool {
+    pub(crate) fn reads_every_indexed_version(self) -> bool {
         self != Self::Llvm22
     }
 
     /// Returns the mode for a raw file of `version`: profbridge mode for versions that llvm-profdata 22 rejects,
     /// because its rules for damaged files do not cover their layouts.
     #[must_use]
-    pub fn for_raw_version(self, version: u32) -> Self {
+    pub(crate) fn for_raw_version(self, version: u32) -> Self {
         let others = self.is_llvm() && self.reads_every_raw_version();
         if others && version != LLVM_22_RAW_VERSION { Self::Profbridge } else { self }
     }
 
     /// Returns true if a raw counter above 2^56 makes the file count as failed (LLVM 18 and later).
-    pub fn large_counter_fails_the_file(self) -> bool {
+    pub(crate) fn large_counter_fails_the_file(self) -> bool {
         self.is_llvm()
     }
 
     /// Returns true if a raw file without its value data is accepted.
-    pub fn accepts_missing_value_data(self) -> bool {
+    pub(crate) fn accepts_missing_value_data(self) -> bool {
         !self.is_llvm()
     }
 
     /// Returns true if text output changes names that LLVM's own reader cannot read back.
-    pub fn fixes_text_output(self) -> bool {
+    pub(crate) fn fixes_text_output(self) -> bool {
         !self.is_llvm()
     }
 
     /// Returns true if a text record without a bitmap line inherits the last bitmap that no merge consumed (LLVM 19 to
     /// 22).
-    pub fn text_bitmaps_stick(self) -> bool {
+    pub(crate) fn text_bitmaps_stick(self) -> bool {
         self.is_llvm()
     }
 
     /// Returns true if `overlap` and `order` ignore faults after a file's header and use the records before them (LLVM
     /// does not check its readers there).
-    pub fn ignores_faults_when_comparing(self) -> bool {
+    pub(crate) fn ignores_faults_when_comparing(self) -> bool {
         self.is_llvm()
     }
 

@@ -30,7 +30,7 @@ pub struct ErrorReport {
 
 impl ErrorReport {
     /// Creates a report with only a kind and a message.
-    pub fn of_message(kind: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn of_message(kind: &'static str, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), ..Self::default() }
     }
 

@@ -42,7 +42,7 @@ pub fn is_hidden(binary: &str) -> bool {
 /// Returns the name of a hidden class without the parts that differ between runs, for display and comparison:
 /// `p.Outer$$Lambda$82/0x7f` and `p.Outer$$Lambda/0x7f` are both `p.Outer$$Lambda/0x…`. Returns `None` for any other
 /// class.
-pub fn without_address(binary: &str) -> Option<String> {
+pub(crate) fn without_address(binary: &str) -> Option<String> {
     let (outer, suffix) = binary.rsplit_once('/')?;
     if !suffix.starts_with("0x") {
         return None;
@@ -115,7 +115,7 @@ pub(crate) fn parse_signature(
 
 /// Converts the source notation of a type to its binary name: `int[]` to `[I`, `java.lang.String[]` to
 /// `[Ljava.lang.String;`.
-pub fn parse_source_type(source: &str) -> String {
+pub(crate) fn parse_source_type(source: &str) -> String {
     let mut element = source.trim();
     let mut dimensions = 0;
     while let Some(shorter) = element.strip_suffix("[]") {
@@ -146,17 +146,17 @@ const PRIMITIVES: [(&str, u8); 9] = [
 ];
 
 /// Returns the name of a primitive type or `void` for its letter in descriptors.
-pub fn primitive(letter: u8) -> Option<&'static str> {
+pub(crate) fn primitive(letter: u8) -> Option<&'static str> {
     PRIMITIVES.iter().find(|(_, known)| *known == letter).map(|(name, _)| *name)
 }
 
 /// Returns the letter in descriptors of a primitive type or `void`.
-pub fn primitive_letter(name: &[u8]) -> Option<u8> {
+pub(crate) fn primitive_letter(name: &[u8]) -> Option<u8> {
     PRIMITIVES.iter().find(|(known, _)| known.as_bytes() == name).map(|(_, letter)| *letter)
 }
 
 /// Returns true if a type is one of Java's eight primitive types or `void`.
-pub fn is_primitive(type_name: &[u8]) -> bool {
+pub(crate) fn is_primitive(type_name: &[u8]) -> bool {
     primitive_letter(type_name).is_some()
 }
 
@@ -164,7 +164,7 @@ pub fn is_primitive(type_name: &[u8]) -> bool {
 ///
 /// Hidden classes end in `/` and a suffix. By JVMS 4.2 a class name can contain any character except `. ; [ /`; control
 /// characters are rejected here as well.
-pub fn is_java_type_name(type_name: &[u8]) -> bool {
+pub(crate) fn is_java_type_name(type_name: &[u8]) -> bool {
     let dimensions = type_name.iter().take_while(|b| **b == b'[').count();
     let element = &type_name[dimensions..];
     if dimensions == 0 {
@@ -195,7 +195,7 @@ fn split_suffix(name: &[u8]) -> (&[u8], Option<&[u8]>) {
 /// Returns the JVM descriptor of a type: `Ljava/util/Map$Entry;` for `java.util.Map$Entry`.
 ///
 /// In the name of a hidden class the last `/` becomes `.`, so that all descriptors are distinct.
-pub fn type_descriptor(type_name: &[u8]) -> Vec<u8> {
+pub(crate) fn type_descriptor(type_name: &[u8]) -> Vec<u8> {
     if let Some(letter) = primitive_letter(type_name) {
         return vec![letter];
     }
@@ -222,7 +222,7 @@ pub fn type_descriptor(type_name: &[u8]) -> Vec<u8> {
 }
 
 /// Returns a type in source notation: `int[][]` for `[[I`.
-pub fn source_type_name(type_name: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn source_type_name(type_name: &[u8]) -> Cow<'_, [u8]> {
     let dimensions = type_name.iter().take_while(|b| **b == b'[').count();
     if dimensions == 0 {
         return Cow::Borrowed(type_name);

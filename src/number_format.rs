@@ -3,7 +3,7 @@
 use crate::digits::push_decimal;
 
 /// Formats like `%.6g`: six significant digits, without trailing zeros.
-pub fn six_significant_digits(value: f64) -> String {
+pub(crate) fn six_significant_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".into();
     }
@@ -36,7 +36,7 @@ pub(crate) fn push_two_decimals(out: &mut Vec<u8>, value: f64) {
 }
 
 /// Formats like `%e`: one digit, six decimals, an exponent of at least two digits.
-pub fn exponential(value: f64) -> String {
+pub(crate) fn exponential(value: f64) -> String {
     let scientific = format!("{value:.6e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);

@@ -43,7 +43,7 @@ pub struct CallChain {
 
 /// Returns the functions that match a pattern: those whose name begins with it, otherwise those whose name or class
 /// ends with it.
-pub fn functions_meant(pattern: &MethodPattern, table: &StackTable) -> Vec<FunctionId> {
+pub(crate) fn functions_meant(pattern: &MethodPattern, table: &StackTable) -> Vec<FunctionId> {
     let name = |id| (table.display_function(id), matches!(table.function(id), Function::Java { .. }));
     pattern.find(table.functions(), name)
 }

@@ -13,12 +13,14 @@ mod table;
 mod tests;
 
 pub(crate) use chains::ChainTree;
-pub use chains::{CallChain, ChainOptions, Direction, call_chains, functions_meant, samples_with_methods};
+pub(crate) use chains::functions_meant;
+pub use chains::{CallChain, ChainOptions, Direction, call_chains, samples_with_methods};
 pub use pattern::MethodPattern;
 pub use samples::{ReadStats, SampleSource, Unit, Weight};
 pub use select::{NotSelected, Selection};
 pub use statistics::{HotMethod, SampleStatistics, ThreadHits, percent, statistics, write_chains, write_statistics};
+pub(crate) use table::MAX_HITS;
 pub use table::{
-    Certainty, Frame, FrameId, FrameKind, Function, FunctionId, MAX_HITS, NameId, Sample, SampleKey, SignatureId,
-    StackId, StackTable, ThreadId, source_type,
+    Certainty, Frame, FrameId, FrameKind, Function, FunctionId, NameId, Sample, SampleKey, SignatureId, StackId,
+    StackTable, ThreadId,
 };

@@ -231,14 +231,14 @@ impl ReadStats {
     }
 
     /// Adds a unit of an event type.
-    pub fn add_unit(&mut self, source: SampleSource, unit: Unit) {
+    pub(crate) fn add_unit(&mut self, source: SampleSource, unit: Unit) {
         if !self.units.contains(&(source, unit)) {
             self.units.push((source, unit));
         }
     }
 
     /// Adds a source in words unless it is there already.
-    pub fn add_source(&mut self, source: &str) {
+    pub(crate) fn add_source(&mut self, source: &str) {
         if !self.sources.iter().any(|known| known == source) {
             self.sources.push(source.to_string());
         }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Selection {
-    /// The event types to use. Empty for the one type that [`StackTable::main_source`] returns: event types measure
+    /// The event types to use. Empty for the one type that `StackTable::main_source` returns: event types measure
     /// different things (time on a CPU, time in native code, waiting), so they are only added on request. Default:
     /// empty.
     pub sources: Vec<SampleSource>,
@@ -33,7 +33,7 @@ pub struct NotSelected {
 impl StackTable {
     /// Returns the main event type of a table: samples of unknown type, otherwise the first of execution, CPU time,
     /// wall clock and native; other events, such as allocations, only if there are no samples.
-    pub fn main_source(&self) -> Option<SampleSource> {
+    pub(crate) fn main_source(&self) -> Option<SampleSource> {
         let timed = [
             SampleSource::Unknown,
             SampleSource::Execution,
@@ -144,7 +144,7 @@ impl StackTable {
     /// the callers of the outermost such frame: what a method calls, wherever it is
     /// called from. With `callers`, what calls its innermost frame instead, the
     /// nearest caller first.
-    pub fn of_method(&self, callers: bool, mut is_one: impl FnMut(FunctionId) -> bool) -> StackTable {
+    pub(crate) fn of_method(&self, callers: bool, mut is_one: impl FnMut(FunctionId) -> bool) -> StackTable {
         let is_one: Vec<bool> = self.functions().map(&mut is_one).collect();
         let holds = |frame: &FrameId| is_one[self.frame(*frame).function.index()];
         let mut out = self.with_same_names();

@@ -170,7 +170,7 @@ pub struct SampleKey {
 
 impl SampleKey {
     /// Of a stack alone: neither the thread nor how it was sampled is known.
-    pub fn of_stack(stack: StackId) -> Self {
+    pub(crate) fn of_stack(stack: StackId) -> Self {
         let (source, certainty) = (SampleSource::Unknown, Certainty::Unknown);
         Self { stack, thread: None, source, certainty, truncated: false }
     }
@@ -186,7 +186,7 @@ pub struct Sample {
 }
 
 /// Hits never exceed what a Java `long` holds.
-pub const MAX_HITS: u64 = i64::MAX as u64;
+pub(crate) const MAX_HITS: u64 = i64::MAX as u64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Node {
@@ -219,22 +219,22 @@ impl StackTable {
     }
 
     /// The number of a text.
-    pub fn intern_name(&mut self, text: &str) -> NameId {
+    pub(crate) fn intern_name(&mut self, text: &str) -> NameId {
         NameId(self.names.intern(text, |text| text.into()))
     }
 
     /// The number of a list of types: return type, then parameters.
-    pub fn intern_signature(&mut self, types: &[NameId]) -> SignatureId {
+    pub(crate) fn intern_signature(&mut self, types: &[NameId]) -> SignatureId {
         SignatureId(self.signatures.intern(types, |types| types.into()))
     }
 
     /// The number of a function.
-    pub fn intern_function(&mut self, function: Function) -> FunctionId {
+    pub(crate) fn intern_function(&mut self, function: Function) -> FunctionId {
         FunctionId(self.functions.intern(&function, |function| *function))
     }
 
     /// The number of a Java method; `types` is its return type, then its parameters.
-    pub fn intern_java(&mut self, class: &str, name: &str, types: Option<&[&str]>) -> FunctionId {
+    pub(crate) fn intern_java(&mut self, class: &str, name: &str, types: Option<&[&str]>) -> FunctionId {
         let (class, name) = (self.intern_name(class), self.intern_name(name));
         let signature = types.map(|types| {
             let types: Vec<NameId> = types.iter().map(|text| self.intern_name(text)).collect();
@@ -244,7 +244,7 @@ impl StackTable {
     }
 
     /// The number of a function that is not a Java method.
-    pub fn intern_symbol(&mut self, name: &str) -> FunctionId {
+    pub(crate) fn intern_symbol(&mut self, name: &str) -> FunctionId {
         let name = self.intern_name(name);
         self.intern_function(Function::Symbol { name })
     }
@@ -275,7 +275,7 @@ impl StackTable {
     }
 
     /// The number of a thread name.
-    pub fn intern_thread(&mut self, name: &str) -> ThreadId {
+    pub(crate) fn intern_thread(&mut self, name: &str) -> ThreadId {
         ThreadId(self.threads.intern(name, |name| name.into()))
     }
 
@@ -292,7 +292,7 @@ impl StackTable {
         self.hits[index] = sum.min(MAX_HITS);
     }
 
-    /// Returns the number of additions that saturated at [`MAX_HITS`].
+    /// Returns the number of additions that saturated at `MAX_HITS`.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
@@ -343,7 +343,7 @@ impl StackTable {
     }
 
     /// The number of a thread by its name.
-    pub fn find_thread(&self, name: &str) -> Option<ThreadId> {
+    pub(crate) fn find_thread(&self, name: &str) -> Option<ThreadId> {
         self.threads.find(name).map(ThreadId)
     }
 
@@ -381,7 +381,7 @@ impl StackTable {
     ///
     /// A stack that loses its leaf counts for its innermost frame left. A stack
     /// that loses all frames is dropped; the hits dropped that way are returned.
-    pub fn map_frames(&self, mut map: impl FnMut(&mut StackTable, Frame) -> Option<Frame>) -> (StackTable, u64) {
+    pub(crate) fn map_frames(&self, mut map: impl FnMut(&mut StackTable, Frame) -> Option<Frame>) -> (StackTable, u64) {
         let mut out = self.with_same_names();
         let mut frames: Vec<Option<FrameId>> = Vec::with_capacity(self.frames.values().len());
         for frame in self.frames.values() {
@@ -407,7 +407,7 @@ impl StackTable {
     }
 
     /// The samples for which `keep` says so.
-    pub fn filter_samples(&self, keep: impl Fn(&Sample) -> bool) -> StackTable {
+    pub(crate) fn filter_samples(&self, keep: impl Fn(&Sample) -> bool) -> StackTable {
         let mut out = StackTable {
             frames: self.frames.clone(),
             nodes: self.nodes.clone(),
@@ -426,7 +426,7 @@ impl StackTable {
     }
 
     /// Like [`absorb`](Self::absorb), but multiplies all hits by `weight`.
-    pub fn absorb_times(&mut self, other: &StackTable, weight: u64) {
+    pub(crate) fn absorb_times(&mut self, other: &StackTable, weight: u64) {
         let names: Vec<NameId> = other.names.values().iter().map(|name| self.intern_name(name)).collect();
         let threads: Vec<ThreadId> = other.threads.values().iter().map(|name| self.intern_thread(name)).collect();
         let mut functions = Vec::with_capacity(other.functions.values().len());
@@ -494,7 +494,7 @@ impl StackTable {
 
 /// A type as it is written in source code: `[Ljava.lang.String;` is
 /// `java.lang.String[]`. Other types stay unchanged.
-pub fn source_type(name: &str) -> String {
+pub(crate) fn source_type(name: &str) -> String {
     String::from_utf8_lossy(&java::source_type_name(name.as_bytes())).into_owned()
 }
 

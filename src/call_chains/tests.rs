@@ -59,7 +59,7 @@ fn array_types_are_written_as_in_source_code() {
     for (name, written) in
         [("int", "int"), ("[I", "int[]"), ("[[Lapp.Main;", "app.Main[][]"), ("[nonsense", "[nonsense"), ("a.B", "a.B")]
     {
-        assert_eq!(source_type(name), written);
+        assert_eq!(table::source_type(name), written);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Checks of a file of any format: findings with codes, and a verdict.
 //!
-//! [`crate::iprof::findings`] lists the codes of iprof files. Codes of other profiles begin with the format:
+//! `crate::iprof::findings` lists the codes of iprof files. Codes of other profiles begin with the format:
 //! `raw.truncated`, `indexed.bad-magic`.
 
 use crate::error::{Error, ErrorKind};

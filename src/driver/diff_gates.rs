@@ -9,10 +9,10 @@ use crate::gates::{Bound, GateOutcome, parse_share};
 pub const TOTAL: &str = "total";
 
 /// The smallest overlap of any section, even a tiny one.
-pub const SMALLEST: &str = "smallest";
+pub(crate) const SMALLEST: &str = "smallest";
 
 /// Names of thresholds by family.
-pub const GATES: [(&str, &[&str]); 4] = [
+pub(crate) const GATES: [(&str, &[&str]); 4] = [
     (
         "LLVM instrumentation and memory profiles",
         &["counters", "indirect-call-targets", "memop-sizes", "vtables", "memory-bytes", "allocations"],

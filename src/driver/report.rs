@@ -34,7 +34,7 @@ pub enum InputVersion {
     Indexed(u64),
     /// A text profile, which has no version.
     Text {
-        /// See [`has_colon_names`](crate::text::has_colon_names).
+        /// See `has_colon_names`.
         has_colon_names: bool,
     },
 }

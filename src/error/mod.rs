@@ -1,7 +1,7 @@
 //! The error type of the whole library: a cause and a location.
 //!
 //! [`ErrorKind`] is the cause. [`Error`] adds the location: the path, the format and its version, the section, the byte
-//! offset and a hint. Each layer adds what it knows with [`Error::at`], [`Error::in_format`] and [`Error::in_file`];
+//! offset and a hint. Each layer adds what it knows with [`Error::at`], `Error::in_format` and [`Error::in_file`];
 //! the value set first (by the deepest layer) is kept.
 
 mod kind;
@@ -70,7 +70,7 @@ impl Error {
     }
 
     /// Creates an [`ErrorKind::BadHeader`].
-    pub fn bad_header(detail: impl Into<String>) -> Self {
+    pub(crate) fn bad_header(detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::BadHeader { detail: detail.into() })
     }
 
@@ -95,7 +95,7 @@ impl Error {
     }
 
     /// Creates an [`ErrorKind::KindConflict`].
-    pub fn kind_conflict(detail: impl Into<String>) -> Self {
+    pub(crate) fn kind_conflict(detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::KindConflict { detail: detail.into() })
     }
 
@@ -114,14 +114,14 @@ impl Error {
 
     /// Adds the section only, unless already set.
     #[must_use]
-    pub fn in_section(mut self, section: impl Into<String>) -> Self {
+    pub(crate) fn in_section(mut self, section: impl Into<String>) -> Self {
         self.inner.section.get_or_insert_with(|| section.into());
         self
     }
 
     /// Adds the format and version in words (`raw v8`), unless already set.
     #[must_use]
-    pub fn in_format(mut self, format: impl Into<String>) -> Self {
+    pub(crate) fn in_format(mut self, format: impl Into<String>) -> Self {
         self.inner.format.get_or_insert_with(|| format.into());
         self
     }
@@ -149,21 +149,21 @@ impl Error {
 
     /// Adds the detail that llvm-profdata 22 prints after its class text.
     #[must_use]
-    pub fn with_llvm_detail(mut self, detail: impl Into<String>) -> Self {
+    pub(crate) fn with_llvm_detail(mut self, detail: impl Into<String>) -> Self {
         self.inner.llvm_detail.get_or_insert_with(|| detail.into());
         self
     }
 
     /// Replaces the whole message that llvm-profdata 22 prints for this error.
     #[must_use]
-    pub fn with_llvm_message(mut self, text: impl Into<String>) -> Self {
+    pub(crate) fn with_llvm_message(mut self, text: impl Into<String>) -> Self {
         self.inner.llvm_message.get_or_insert_with(|| text.into());
         self
     }
 
     /// Adds the lines that llvm-profdata 22 prints while it reads the input, before and separately from the message.
     #[must_use]
-    pub fn with_llvm_diagnostic(mut self, lines: impl Into<String>) -> Self {
+    pub(crate) fn with_llvm_diagnostic(mut self, lines: impl Into<String>) -> Self {
         self.inner.llvm_diagnostic.get_or_insert_with(|| lines.into());
         self
     }
@@ -225,11 +225,11 @@ impl Error {
     }
 
     /// Returns the detail added with [`with_llvm_detail`](Self::with_llvm_detail).
-    pub fn llvm_detail(&self) -> Option<&str> {
+    pub(crate) fn llvm_detail(&self) -> Option<&str> {
         self.inner.llvm_detail.as_deref()
     }
 
-    /// Returns the lines added with [`with_llvm_diagnostic`](Self::with_llvm_diagnostic).
+    /// Returns the lines added with `with_llvm_diagnostic`.
     pub fn llvm_diagnostic(&self) -> Option<&str> {
         self.inner.llvm_diagnostic.as_deref()
     }

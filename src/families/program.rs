@@ -239,7 +239,7 @@ fn push_instrumentation(part: &mut PartDescription, facts: &ProgramFacts) {
         [only] => readers(*only),
         _ => None,
     };
-    let functions: u64 = facts.records.values().sum();
+    let functions = facts.records.values().fold(0u64, |sum, records| sum.saturating_add(*records));
     if functions > 0 {
         part.fact("functions", functions.to_string());
     }
@@ -267,7 +267,7 @@ fn push_instrumentation(part: &mut PartDescription, facts: &ProgramFacts) {
             },
         );
     }
-    let added: u64 = facts.sections.values().sum();
+    let added = facts.sections.values().fold(0u64, |sum, bytes| sum.saturating_add(*bytes));
     part.fact("adds", number_of(added, "byte"));
     for (name, size) in &facts.sections {
         part.section(name, None, *size, None);

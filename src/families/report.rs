@@ -54,7 +54,7 @@ pub fn collect_file(
     report_with(&input.into(), read, |reader| show::collect(reader, options))
 }
 
-/// The statistics of an iprof; see [`read_statistics`].
+/// The statistics of an iprof; see `read_statistics`.
 ///
 /// # Errors
 ///

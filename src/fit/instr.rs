@@ -55,7 +55,7 @@ pub struct InstrFit {
 ///
 /// Nothing to compare if one has IR and the other front-end instrumentation, if either has no functions, or if they
 /// have no functions in common.
-pub fn compare_instr(input: InstrInput, program: Program) -> Result<InstrFit> {
+pub(crate) fn compare_instr(input: InstrInput, program: Program) -> Result<InstrFit> {
     check_kinds(&input, &program)?;
     let mut records = compare(&input.profile, input.indexed_version, &program);
     if has_nothing_in_common(&input.profile, &records) {

@@ -482,7 +482,7 @@ impl JavaProgram {
     ///
     /// # Errors
     ///
-    /// As [`read_methods`].
+    /// As `read_methods`.
     pub fn add_classes(&mut self, data: &[u8], limits: &Limits) -> Result<()> {
         read_methods(data, limits, &mut |method| {
             let key = MethodKey {
@@ -496,7 +496,7 @@ impl JavaProgram {
     }
 
     /// The methods that a profile of the new build declares.
-    pub fn of_iprof(document: &Document) -> Self {
+    pub(crate) fn of_iprof(document: &Document) -> Self {
         let tables = &document.tables;
         let empty = || MethodBody::Profiled(BTreeMap::new());
         let mut methods: BTreeMap<MethodKey, MethodBody> =

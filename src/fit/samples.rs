@@ -52,7 +52,11 @@ const MOST_PAIRS: usize = 1 << 20;
 ///
 /// Nothing to compare when the profile has no functions, or none in common with
 /// the program.
-pub fn compare_samples(profile: SampleProfile, description: String, program: SampledProgram) -> Result<SamplesFit> {
+pub(crate) fn compare_samples(
+    profile: SampleProfile,
+    description: String,
+    program: SampledProgram,
+) -> Result<SamplesFit> {
     let mut seen = BTreeMap::new();
     let has_probes = profile.kind().probe_based;
     profile.functions.iter().for_each(|record| look(record, &mut seen));
@@ -328,7 +332,7 @@ fn prune_inlined(record: &mut FunctionRecord, stays: &dyn Fn(NameId) -> bool, pr
 }
 
 /// A sample profile of the new build as a list of its functions.
-pub fn program_of_samples(profile: &SampleProfile) -> SampledProgram {
+pub(crate) fn program_of_samples(profile: &SampleProfile) -> SampledProgram {
     let mut seen = BTreeMap::new();
     profile.functions.iter().for_each(|record| look(record, &mut seen));
     let row = |(id, seen): (NameId, Seen)| {
@@ -390,7 +394,7 @@ impl SampledProgram {
     }
 
     /// Sets the hash of a name, because profiles may contain only hashes.
-    pub fn set_hash(&mut self, name: &[u8], hash: NameRef) {
+    pub(crate) fn set_hash(&mut self, name: &[u8], hash: NameRef) {
         self.by_hash.insert(hash, name.to_vec());
     }
 

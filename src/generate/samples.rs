@@ -101,7 +101,7 @@ impl<'a> Builder<'a> {
         }
         let main = frame(self.functions[0]);
         let mut contexts: Vec<Box<[Frame]>> = vec![Box::new([main, own])];
-        if index % 3 == 0 {
+        if index.is_multiple_of(3) {
             let caller = frame(self.functions[index as usize / 3]);
             contexts.push(Box::new([main, caller, own]));
         }

@@ -73,7 +73,7 @@ fn table(generator: &Generator, number: u32) -> StackTable {
 fn frame(table: &mut StackTable, method: u32, has_positions: bool, is_pprof: bool, shape: &mut Random) -> FrameId {
     let function = table.intern_java(&names::class(method / 8), &names::method(method), None);
     let position = shape.below(40);
-    let bci = (has_positions && !is_pprof).then(|| position as i32);
+    let bci = (has_positions && !is_pprof).then_some(position as i32);
     let line = (has_positions && is_pprof).then(|| 1 + position as u32);
     table.intern_frame(Frame { function, bci, line, kind: FrameKind::Unknown })
 }

@@ -154,13 +154,8 @@ impl Format {
         self.family() == Some(Family::SampleProf)
     }
 
-    /// Returns true for text or JSON that is not a profile of any family.
-    pub fn is_no_profile(self) -> bool {
-        matches!(self, Self::OtherText | Self::OtherJson)
-    }
-
     /// Returns true for a file that no family reads, whether its format is known or not.
-    pub fn is_unread(self) -> bool {
+    pub(crate) fn is_unread(self) -> bool {
         matches!(self, Self::Other(_) | Self::OtherText | Self::OtherJson | Self::Unknown)
     }
 

@@ -64,7 +64,7 @@ pub fn identify(head: &Head<'_>) -> Identity {
 
 /// Returns true if a file of this format has no records, provided that `head` is the whole file. Such a file is not
 /// evidence of the producer of other inputs.
-pub fn is_blank(format: Format, head: &Head<'_>) -> bool {
+pub(crate) fn is_blank(format: Format, head: &Head<'_>) -> bool {
     let data = head.bytes();
     head.is_whole()
         && match format {

@@ -102,7 +102,7 @@ pub fn read_into(path: &Path, buffer: &mut Vec<u8>, limits: &Limits) -> Result<(
 /// # Errors
 ///
 /// I/O errors; limit exceeded beyond [`Limits::stream_bytes`].
-pub fn read_stream(stream: impl Read, buffer: &mut Vec<u8>, limits: &Limits) -> Result<()> {
+pub(crate) fn read_stream(stream: impl Read, buffer: &mut Vec<u8>, limits: &Limits) -> Result<()> {
     let mut read = Vec::new();
     let into = if buffer.is_empty() { &mut *buffer } else { &mut read };
     read_rest(stream, into, limits)?;

@@ -18,8 +18,8 @@ mod version;
 
 pub use crate::identify::{Family, Format, Identity, OtherFormat, detect};
 pub use buffer::ReadBuffer;
-pub use bytes::{Access, InputBytes, read_into, read_stream};
+pub use bytes::{Access, InputBytes, read_into};
 pub use list::InputList;
-pub use source::{Input, InputProbe, WeightedInput, is_iprof_name, open};
+pub use source::{Input, InputProbe, WeightedInput, open};
 pub(crate) use stable_file::StableFile;
 pub use version::FormatVersion;

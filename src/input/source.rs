@@ -424,7 +424,7 @@ pub fn open(path: &Path, access: Access, limits: &Limits) -> Result<InputBytes> 
 }
 
 /// Returns true if a path has the extension of an iprof, compressed or not.
-pub fn is_iprof_name(path: &Path) -> bool {
+pub(crate) fn is_iprof_name(path: &Path) -> bool {
     uncompressed_name(path).is_some_and(|name| name.ends_with(".iprof"))
 }
 

@@ -68,7 +68,7 @@ impl Merger {
     ///
     /// # Errors
     ///
-    /// The errors of [`add_records`](Self::add_records) and [`add_rest`](Self::add_rest).
+    /// The errors of [`add_records`](Self::add_records) and `add_rest`.
     pub fn add_reader(
         &mut self,
         reader: &mut dyn ProfileReader,
@@ -138,7 +138,7 @@ impl Merger {
     /// # Errors
     ///
     /// `records`, and faults of the sections after the records.
-    pub fn add_rest(
+    pub(crate) fn add_rest(
         &mut self,
         reader: &mut dyn ProfileReader,
         options: &InputOptions<'_>,

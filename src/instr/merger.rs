@@ -187,7 +187,7 @@ impl Merger {
     /// # Errors
     ///
     /// The errors of [`begin_input`](Self::begin_input), in llvm-profdata mode only.
-    pub fn begin_without_records(&mut self, kind: ProfileKind) -> Result<()> {
+    pub(crate) fn begin_without_records(&mut self, kind: ProfileKind) -> Result<()> {
         if self.rules.kinds != KindRule::OneKind {
             return self.begin_input(kind);
         }
@@ -351,7 +351,7 @@ impl Merger {
 
     /// Takes the merged memory profile out; `None` if there was none. If it is not taken out and only one input had a
     /// section, [`finish`](Self::finish) leaves that section in the profile.
-    pub fn take_memory(&mut self) -> Option<MergedMemory> {
+    pub(crate) fn take_memory(&mut self) -> Option<MergedMemory> {
         std::mem::replace(&mut self.memory, MemoryMerger::new(self.options.compat)).finish()
     }
 
@@ -368,7 +368,7 @@ impl Merger {
 /// Finds functions with a memory size that occurs twice at one site.
 ///
 /// LLVM treats such a profile as damaged and warns after writing it. Only functions that `keep` accepts are examined.
-pub fn repeated_sizes<'a>(
+pub(crate) fn repeated_sizes<'a>(
     profile: &'a Profile,
     rules: &'a MergeRules,
     keep: impl Fn(&[u8]) -> bool + 'a,
@@ -378,7 +378,7 @@ pub fn repeated_sizes<'a>(
 }
 
 /// Returns true if a memory size occurs twice at one site of the record.
-pub fn repeats_size(record: RecordView<'_>, rules: &MergeRules) -> bool {
+pub(crate) fn repeats_size(record: RecordView<'_>, rules: &MergeRules) -> bool {
     let sites = record.sites(ValueKind::MemOpSize);
     if sites.is_empty() {
         return false;
@@ -392,7 +392,7 @@ pub fn repeats_size(record: RecordView<'_>, rules: &MergeRules) -> bool {
 
 /// Sorts the value sites of a record into the order of files, as a merge does with a record that is the only one of its
 /// name and FuncHash.
-pub fn sort_record_sites(record: &mut FunctionRecord) {
+pub(crate) fn sort_record_sites(record: &mut FunctionRecord) {
     for kind in ValueKind::ALL {
         if !record.sites(kind).is_empty() {
             sort_sites(record.sites_mut(kind));

@@ -1,4 +1,4 @@
-//! Merging of instrumentation profiles: records of any source become one [`Profile`](crate::model::Profile).
+//! Merging of instrumentation profiles: records of any source become one [`Profile`].
 //!
 //! [`Merger`] adds inputs one after another, each record in the order of its file, by the rules of one LLVM release
 //! ([`MergeRules`]): the largest count, pseudo counts, bitmaps, the order of values, the sampling of traces. The result
@@ -35,7 +35,10 @@ mod tests;
 pub use crate::model::*;
 pub use draw::{InstrContent, demangled};
 pub use inputs::InputOptions;
-pub use merger::{MergeOptions, Merger, repeated_sizes, repeats_size, sort_record_sites};
+pub(crate) use merger::repeated_sizes;
+pub(crate) use merger::repeats_size;
+pub(crate) use merger::sort_record_sites;
+pub use merger::{MergeOptions, Merger};
 pub(crate) use rules::SharedKind;
 pub use rules::{AddOutcome, SoftError};
 pub use rules::{KindConflict, conflict_of_contexts};

@@ -90,7 +90,7 @@ impl Target {
     /// # Errors
     ///
     /// A usage error for a version that does not exist.
-    pub fn of_indexed_version(version: u32) -> Result<Self> {
+    pub(crate) fn of_indexed_version(version: u32) -> Result<Self> {
         if !(1..=indexed::NEWEST_VERSION).contains(&version) {
             let detail = format!("there is no indexed format of version {version}");
             let hint = format!("choose a version from 1 to {}", indexed::NEWEST_VERSION);

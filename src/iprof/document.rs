@@ -256,9 +256,9 @@ pub struct Version {
 
 impl Version {
     /// The first published version: six profile sections.
-    pub const V1_0: Self = Self { major: 1, minor: 0, patch: 0 };
+    pub(crate) const V1_0: Self = Self { major: 1, minor: 0, patch: 0 };
     /// 1.0 and instance-of profiles.
-    pub const V1_1: Self = Self { major: 1, minor: 1, patch: 0 };
+    pub(crate) const V1_1: Self = Self { major: 1, minor: 1, patch: 0 };
 
     /// Parses `major.minor.patch`; three plain decimal numbers, nothing else.
     pub fn parse(text: &str) -> Option<Self> {

@@ -22,7 +22,7 @@
 //! | 2 and later | another encoding by definition: rejected |
 //!
 //! A [`Reader`] makes a [`Document`] of a file, a [`Merger`] of several, and a [`Writer`] writes it. [`Reader::check`],
-//! [`statistics::read_statistics`] and [`Merger::add_from`] work entry by entry and keep no document.
+//! `statistics::read_statistics` and [`Merger::add_from`] work entry by entry and keep no document.
 
 /// Defines a handle of an item of a collection with fewer than 2^32 items.
 macro_rules! handle {

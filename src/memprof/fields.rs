@@ -74,7 +74,7 @@ pub enum Sum {
 }
 
 /// The number of fields.
-pub const FIELD_COUNT: usize = 27;
+pub(crate) const FIELD_COUNT: usize = 27;
 
 struct Row(Field, &'static str, u8, Sum);
 
@@ -120,12 +120,12 @@ impl Field {
     }
 
     /// Returns the field with an id, 1 to 27.
-    pub fn from_id(id: u64) -> Option<Self> {
+    pub(crate) fn from_id(id: u64) -> Option<Self> {
         usize::try_from(id).ok()?.checked_sub(1).and_then(|at| ROWS.get(at)).map(|row| row.0)
     }
 
     /// Returns the field with a name.
-    pub fn from_name(name: &[u8]) -> Option<Self> {
+    pub(crate) fn from_name(name: &[u8]) -> Option<Self> {
         ROWS.iter().find(|row| row.1.as_bytes() == name).map(|row| row.0)
     }
 
@@ -166,11 +166,11 @@ pub struct Schema(u32);
 
 impl Schema {
     /// All 27 fields, which LLVM 19 and later support.
-    pub const FULL: Self = Self::up_to(Field::AccessHistogram);
+    pub(crate) const FULL: Self = Self::up_to(Field::AccessHistogram);
     /// The 25 fields of LLVM 16 to 18.
-    pub const BEFORE_HISTOGRAMS: Self = Self::up_to(Field::MaxLifetimeAccessDensity);
+    pub(crate) const BEFORE_HISTOGRAMS: Self = Self::up_to(Field::MaxLifetimeAccessDensity);
     /// The 19 fields of LLVM 15.
-    pub const BEFORE_DENSITIES: Self = Self::up_to(Field::DataTypeId);
+    pub(crate) const BEFORE_DENSITIES: Self = Self::up_to(Field::DataTypeId);
     /// The fields that compilers use to distinguish hot and cold allocations. LLVM 19 and later store them by default
     /// in the section versions 2 to 4.
     pub const HOT_COLD: Self = Self(
@@ -220,7 +220,7 @@ impl Schema {
     }
 
     /// Returns the bytes of a block with these fields.
-    pub fn block_size(self) -> usize {
+    pub(crate) fn block_size(self) -> usize {
         self.fields().map(Field::width).sum()
     }
 }
@@ -295,7 +295,7 @@ impl MemInfoBlock {
 
     /// Adds later values of the same process, like LLVM's runtime and reader: sums wrap around, and the later times and
     /// processors replace the earlier ones (`MemInfoBlock::Merge` in `MemProfData.inc`).
-    pub fn add_later_dump(&mut self, later: &Self) {
+    pub(crate) fn add_later_dump(&mut self, later: &Self) {
         use Field::{AllocCpuId, AllocTimestamp, DeallocCpuId, DeallocTimestamp};
         use Field::{NumLifetimeOverlaps, NumMigratedCpu, NumSameAllocCpu, NumSameDeallocCpu};
         let before = *self;
@@ -319,7 +319,7 @@ impl MemInfoBlock {
 
     /// Adds the values of another run. The sum does not depend on the order and grouping of runs. Sums that do not fit
     /// are limited to the maximum.
-    pub fn add_run(&mut self, other: &Self) {
+    pub(crate) fn add_run(&mut self, other: &Self) {
         for field in Field::all() {
             let (ours, theirs) = (self.value(field), other.value(field));
             let value = match field.sum() {

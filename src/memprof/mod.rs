@@ -43,12 +43,13 @@ pub mod yaml;
 
 pub(crate) use draw::report as draw_report;
 pub use draw::{AllocationUnit, MemoryContent};
-pub use fields::{FIELD_COUNT, Field, MemInfoBlock, Schema, Sum};
+pub use fields::{Field, MemInfoBlock, Schema, Sum};
 pub use hotness::{Hotness, MemProfSummary, random_hotness};
 pub use merge::{MemoryMerger, MergedMemory, Source};
+pub(crate) use model::canonical_name;
 pub use model::{
     AllocSite, CallSite, CallStacks, DataAccessProfile, DataAccessRecord, DataSymbol, Frame, FrameHandle,
-    MemProfRecord, MemoryProfile, SourceLocation, StackHandle, canonical_name, canonical_symbol, guid,
+    MemProfRecord, MemoryProfile, SourceLocation, StackHandle, guid,
 };
 
 use crate::bytes::{Confidence, Head};

@@ -108,14 +108,14 @@ impl MemoryProfile {
     }
 }
 
-/// Returns the id of a function: the low 64 bits of the MD5 of its [canonical name](canonical_name).
+/// Returns the id of a function: the low 64 bits of the MD5 of its canonical name.
 pub fn guid(name: &[u8]) -> u64 {
     let digest = md5::compute(canonical_name(name));
     u64::from_le_bytes(*digest.first_chunk().expect("an MD5 digest has 16 bytes"))
 }
 
 /// Returns a function's name without suffixes of optimizations: `.llvm.` and `.part.` with a number.
-pub fn canonical_name(name: &[u8]) -> &[u8] {
+pub(crate) fn canonical_name(name: &[u8]) -> &[u8] {
     [b".llvm.".as_slice(), b".part."].into_iter().fold(name, |name, suffix| {
         let last = name.windows(suffix.len()).rposition(|part| part == suffix);
         match last {
@@ -177,7 +177,7 @@ pub struct DataAccessProfile {
 
 impl DataAccessProfile {
     /// Returns the number of cold variables and string literals.
-    pub fn cold_len(&self) -> usize {
+    pub(crate) fn cold_len(&self) -> usize {
         self.cold_symbols.len() + self.cold_string_hashes.len()
     }
 
@@ -189,7 +189,7 @@ impl DataAccessProfile {
 
 /// Returns a variable's name without suffixes of optimizations: without all text from the first dot, or from the first
 /// dot after `.__uniq.` and its number.
-pub fn canonical_symbol(name: &[u8]) -> &[u8] {
+pub(crate) fn canonical_symbol(name: &[u8]) -> &[u8] {
     const UNIQUE: &[u8] = b".__uniq.";
     let unique = name.windows(UNIQUE.len()).position(|part| part == UNIQUE);
     let start = unique.map_or(0, |at| at + UNIQUE.len());

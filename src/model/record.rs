@@ -590,7 +590,7 @@ pub trait ProfileReader: Send {
     ///
     /// The text reader of LLVM 19 to 22 moves the bitmap out in the first case
     /// and forgets to clear it in the second, so that later records inherit it;
-    /// see [`Compat::text_bitmaps_stick`](crate::compat::Compat::text_bitmaps_stick).
+    /// see `Compat::text_bitmaps_stick`.
     fn record_taken_over(&mut self) {}
 
     /// Names known so far, for looking up value targets and traces. Complete

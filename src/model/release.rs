@@ -4,7 +4,7 @@
 //! The raw versions are from `InstrProfData.inc` of each release, the indexed versions from `InstrProf.h`. For releases
 //! since 13, files of the release's compiler and llvm-profdata confirm the versions, and the output for the release is
 //! compared with that of its tool. Older rows are marked as inferred. The LLVM version of a rustc is that of
-//! `rustc -vV`; since [`FIRST_INFERRED_RUSTC`] it is inferred from the pull requests that changed it (the nightly of
+//! `rustc -vV`; since `FIRST_INFERRED_RUSTC` it is inferred from the pull requests that changed it (the nightly of
 //! 2026-08-06, 1.99, was the first with LLVM 23, and rust-lang/rust#162476 made it 23.1.1). The LLVM version of a Swift
 //! or an Xcode is inferred from the branches of Apple's compilers, because it does not follow from their own version
 //! numbers.
@@ -84,7 +84,7 @@ pub struct ReleaseRow {
     pub indexed_version: u32,
     /// Whether a version above is inferred rather than seen in a file or tool.
     pub inferred: bool,
-    /// First and last minor number of rustc 1.x that bundles it; see [`FIRST_INFERRED_RUSTC`].
+    /// First and last minor number of rustc 1.x that bundles it; see `FIRST_INFERRED_RUSTC`.
     pub rustc: Option<(u32, u32)>,
     /// Releases of Swift on swift.org that contain it; inferred.
     pub swift: &'static [&'static str],

@@ -3,7 +3,7 @@
 //! Many names are in one text ([`NameText`]), which several tables can share.
 //!
 //! MD5 (RFC 1321) is a chain of dependent steps, and a processor could do several such chains
-//! at a time. So [`hash_names`] hashes eight names side by side. If one is done, the next name
+//! at a time. So `hash_names` hashes eight names side by side. If one is done, the next name
 //! takes its lane.
 
 use hashbrown::{HashMap, HashTable, hash_table};

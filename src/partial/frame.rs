@@ -53,7 +53,7 @@ impl fmt::Display for Family {
 
 /// Returns the length of the document before the state of a partial merge, from the last bytes and the length of the
 /// file; `None` for any other file, and for families whose readers ignore bytes after a profile.
-pub fn document_len(end: &[u8], file_len: u64) -> Option<u64> {
+pub(crate) fn document_len(end: &[u8], file_len: u64) -> Option<u64> {
     let footer = end.last_chunk::<FOOTER_BYTES>().filter(|footer| footer.ends_with(&MAGIC))?;
     let word = |at: usize| Some(u64::from_le_bytes(footer[at..at + 8].try_into().ok()?));
     let (profile_len, stored_len) = (word(0)?, word(8)?);
@@ -99,26 +99,26 @@ pub fn append(profile: Vec<u8>, family: Family, origins: u64, state: &[u8]) -> R
 
 impl<'data> Frame<'data> {
     /// Returns true if a file ends like a partial merge.
-    pub fn is_at_end_of(data: &[u8]) -> bool {
+    pub(crate) fn is_at_end_of(data: &[u8]) -> bool {
         data.len() >= FOOTER_BYTES && data.ends_with(&MAGIC)
     }
 
     /// Returns the origins in the footer of a partial merge; `None` for other bytes.
-    pub fn origins_of_footer(end: &[u8]) -> Option<u64> {
+    pub(crate) fn origins_of_footer(end: &[u8]) -> Option<u64> {
         let footer = end.last_chunk::<FOOTER_BYTES>().filter(|footer| footer.ends_with(&MAGIC))?;
         let word = footer[40..48].try_into().ok()?;
         Some(u64::from_le_bytes(word))
     }
 
     /// Returns the family in the footer of a partial merge; `None` for other bytes and for an unknown family.
-    pub fn family_of_footer(end: &[u8]) -> Option<Family> {
+    pub(crate) fn family_of_footer(end: &[u8]) -> Option<Family> {
         let footer = end.last_chunk::<FOOTER_BYTES>().filter(|footer| footer.ends_with(&MAGIC))?;
         let number = u32::from_le_bytes(footer[48..52].try_into().ok()?);
         Family::ALL.into_iter().find(|family| *family as u32 == number)
     }
 
     /// Returns true if bytes end like a partial merge without a profile at its start.
-    pub fn is_bare(data: &[u8]) -> bool {
+    pub(crate) fn is_bare(data: &[u8]) -> bool {
         Self::is_at_end_of(data) && data[data.len() - FOOTER_BYTES..].starts_with(&[0; 8])
     }
 

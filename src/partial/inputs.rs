@@ -81,7 +81,7 @@ impl PartialInput {
     }
 
     /// Computes the digest of an input from its bytes.
-    pub fn digest_of(bytes: &[u8]) -> u64 {
+    pub(crate) fn digest_of(bytes: &[u8]) -> u64 {
         xxh3_64(bytes)
     }
 

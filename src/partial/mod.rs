@@ -14,7 +14,7 @@
 //! (measured with LLVM 14, 16, 19, 22 and 23).
 //!
 //! Readers of an iprof, collapsed text or pprof read to the end of the file, so opening such a file returns only the
-//! document ([`document_len`]).
+//! document (`document_len`).
 //!
 //! This module contains the frame ([`Frame`]), the inputs that every family stores ([`PartialInput`]) and the encoding
 //! of numbers ([`Encoder`], [`Decoder`]). The state itself belongs to the merge of its family. If the inputs affect the
@@ -27,7 +27,8 @@ mod stored_inputs;
 mod wire;
 
 pub use duplicates::Duplicates;
-pub use frame::{FOOTER_BYTES, Family, Frame, MAGIC, append, document_len};
+pub(crate) use frame::document_len;
+pub use frame::{FOOTER_BYTES, Family, Frame, MAGIC, append};
 pub use inputs::{InputOrigin, InputState, PartialInput};
 pub use stored_inputs::{StoredInput, StoredInputs};
 pub use wire::{Decoder, Encoder};

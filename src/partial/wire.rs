@@ -76,7 +76,7 @@ impl<'data> Decoder<'data> {
     }
 
     /// Creates a decoder at `position` of a log of value sites, which is part of a state.
-    pub fn of_sites(log: &'data [u8], position: u64) -> Self {
+    pub(crate) fn of_sites(log: &'data [u8], position: u64) -> Self {
         Self(Cursor::new(log, position, Endian::Little, "value sites of a record"))
     }
 

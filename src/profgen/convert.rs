@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::sampleprof::SampleProfile;
 
 /// The density below which more samples are recommended.
-pub const ENOUGH_DENSITY: f64 = 50.0;
+pub(crate) const ENOUGH_DENSITY: f64 = 50.0;
 
 /// What became of samples.
 #[derive(Debug, Clone, Copy, Default, serde::Serialize)]

@@ -92,7 +92,7 @@ fn addresses(program: &Program<'_>, pieces: &[Piece], counters: &Counters) -> Ve
 /// The inlined functions at addresses, outermost function last.
 fn chains(program: &Program<'_>, addresses: &[u64], limits: &Limits) -> Result<InlineChains> {
     let most = usize::try_from(limits.inflated_bytes / 64).unwrap_or(usize::MAX);
-    let unreadable = |error: Error| error.in_file(&program.debug_path);
+    let unreadable = |error: Error| error.in_file(program.debug_path);
     program.debug.inline_chains(addresses, most).map_err(unreadable)
 }
 

@@ -27,7 +27,7 @@ mod program;
 mod raw_text;
 mod script;
 
-pub use convert::{ConvertedSamples, ENOUGH_DENSITY, SampleReport, convert};
+pub use convert::{ConvertedSamples, SampleReport, convert};
 pub use counters::{Counters, RunFindings};
 pub use finish::FinishOptions;
 pub use line_profile::ProfileOptions;

@@ -220,7 +220,7 @@ struct TextSymbols<'d> {
 impl<'d> TextSymbols<'d> {
     fn of(file: &File<'d>) -> Self {
         let is_code = |section: &object::Section<'_, '_>| {
-            section_flags(section) & u64::from(SHF_EXECINSTR.0) != 0
+            section_flags(section) & SHF_EXECINSTR.0 != 0
                 && section.kind() != SectionKind::UninitializedData
                 && section.name_bytes() != Ok(b".plt")
         };
@@ -249,7 +249,7 @@ impl<'d> TextSymbols<'d> {
 fn is_flow_sensitive(file: &File<'_>) -> bool {
     let is_data = |section: &object::Section<'_, '_>| {
         let flags = section_flags(section);
-        let is_loaded = flags & u64::from(SHF_ALLOC.0) != 0 && flags & u64::from(SHF_EXECINSTR.0) == 0;
+        let is_loaded = flags & SHF_ALLOC.0 != 0 && flags & SHF_EXECINSTR.0 == 0;
         is_loaded && section.kind() != SectionKind::UninitializedData && section.size() != 0
     };
     file.symbols().filter(|symbol| symbol.name_bytes() == Ok(b"__llvm_fs_discriminator__")).any(|symbol| {

@@ -372,7 +372,7 @@ impl PlausibleCounters<'_> {
     }
 }
 
-/// The counters of a file, none of them above [`LARGEST_PLAUSIBLE_COUNTER`].
+/// The counters of a file, none of them above `LARGEST_PLAUSIBLE_COUNTER`.
 #[derive(Debug, Clone, Copy)]
 pub struct PlausibleCounters<'data> {
     counters: Elements<'data>,

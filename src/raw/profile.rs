@@ -64,7 +64,7 @@ impl<'data> RawProfile<'data> {
     ///
     /// # Errors
     ///
-    /// The errors of [`Header::read`]; bad header if a section exceeds the file.
+    /// The errors of `Header::read`; bad header if a section exceeds the file.
     pub fn read(file: &'data [u8], start: usize, compat: Compat) -> Result<Self> {
         let compat = header::compat_of(file.get(start..).unwrap_or_default(), compat);
         let header = Header::read(file, start, compat)?;

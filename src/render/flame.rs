@@ -121,7 +121,7 @@ impl FlameGraph {
     /// The positions of the nodes that one meets by following the widest frame from
     /// the widest entry, as far as it is wider than what its caller ran by itself.
     /// `assets/flame.js` does the same.
-    pub fn hottest_path(&self) -> Vec<usize> {
+    pub(crate) fn hottest_path(&self) -> Vec<usize> {
         let mut path: Vec<usize> = Vec::new();
         loop {
             let (from, depth) = path.last().map_or((0, 0), |at| (*at + 1, self.nodes[*at].depth + 1));

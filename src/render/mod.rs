@@ -103,7 +103,7 @@ impl Table {
 
 impl Histogram {
     /// Classes by powers of two: 0, 1, 2–3, 4–7 …
-    pub fn by_powers_of_two(title: &str, text: &str, counts: impl Iterator<Item = u64>) -> Self {
+    pub(crate) fn by_powers_of_two(title: &str, text: &str, counts: impl Iterator<Item = u64>) -> Self {
         let mut classes = [0u64; 65];
         for count in counts {
             let class = (u64::BITS - count.leading_zeros()) as usize;
@@ -128,7 +128,7 @@ fn class_label(class: usize) -> String {
 }
 
 /// A number with commas between thousands.
-pub fn group_digits(number: u128) -> String {
+pub(crate) fn group_digits(number: u128) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (position, digit) in digits.chars().enumerate() {

@@ -697,7 +697,7 @@ fn inflate(stream: &[u8], size: u64, limits: &Limits) -> Result<Vec<u8>> {
 /// # Errors
 ///
 /// Truncated or malformed, if the section table is not valid.
-pub fn extent(file: &[u8], options: &ReadOptions) -> Result<u64> {
+pub(crate) fn extent(file: &[u8], options: &ReadOptions) -> Result<u64> {
     let header = read_table(file, options)?;
     let ends = header.sections.iter().map(|section| section.offset.saturating_add(section.size));
     Ok(ends.max().unwrap_or_default().max(header.size))

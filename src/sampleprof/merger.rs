@@ -103,7 +103,7 @@ impl Merger {
 
     /// Learns the kind that an unreadable input stated. LLVM keeps it in variables of the process, from one input to the
     /// next.
-    pub fn learn_failed(&mut self, stated: StatedKind) {
+    pub(crate) fn learn_failed(&mut self, stated: StatedKind) {
         let hashed = self.kind.hashed;
         self.kind.learn(StatedKind { hashed, ..stated });
     }

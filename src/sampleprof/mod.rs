@@ -8,7 +8,7 @@
 //! which have records of their own. A record describes a function, or a function in one calling context. Releases of
 //! LLVM differ in details, which [`Rules`] names.
 //!
-//! Each encoding has one file with its reader. [`reader`] and [`writer`] choose among them.
+//! Each encoding has one file with its reader. `reader` and `writer` choose among them.
 
 mod binary;
 mod check;
@@ -47,7 +47,7 @@ pub(crate) use density::density;
 pub(crate) use diff::diff_files;
 pub use draw::SampleContent;
 pub(crate) use draw::{SampleSum, report};
-pub use ext_binary::{describe_sections, extent};
+pub use ext_binary::describe_sections;
 pub use file_merge::merge_files;
 pub(crate) use files::check_format;
 pub use files::{
@@ -62,8 +62,10 @@ pub use options::{
     llvm_message,
 };
 pub(crate) use partial_files::decode;
-pub use partial_files::{decode_partial, encode_partial, finish_partial, merge_partially};
-pub use profile::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, Kind, SampleProfile, StatedKind, Summary, SummaryRow};
+pub use partial_files::{encode_partial, finish_partial, merge_partially};
+
+pub use profile::{COLD_CUTOFF, HOT_CUTOFF};
+pub use profile::{CUTOFFS, Kind, SampleProfile, StatedKind, Summary, SummaryRow};
 pub use reader::{SampleProfileView, detect, read, read_into};
 pub use record::{
     BodyEntry, CallSite, CallTarget, CallTargets, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH,

@@ -267,27 +267,27 @@ impl Rules {
     }
 
     /// Hashes of names stay numbers. Before, they became strings of their decimal digits.
-    pub fn keeps_hashes(self) -> bool {
+    pub(crate) fn keeps_hashes(self) -> bool {
         self.release.0 >= 18
     }
 
     /// A second record of a name adds to the first. Before, it replaced the first.
-    pub fn adds_repeated_records(self) -> bool {
+    pub(crate) fn adds_repeated_records(self) -> bool {
         self.release.0 >= 18
     }
 
     /// Records of equal totals are written by rising name. Before, by falling name.
-    pub fn ties_rise(self) -> bool {
+    pub(crate) fn ties_rise(self) -> bool {
         self.release.0 >= 14
     }
 
     /// Extensible binaries have a table of contexts.
-    pub fn has_context_table(self) -> bool {
+    pub(crate) fn has_context_table(self) -> bool {
         self.release.0 >= 14
     }
 
     /// Compact binaries are written and read.
-    pub fn has_compact_binary(self) -> bool {
+    pub(crate) fn has_compact_binary(self) -> bool {
         self.release.0 <= 16
     }
 
@@ -297,74 +297,74 @@ impl Rules {
     }
 
     /// The keys of containers are the MD5 of names. Before, a hash of the bytes.
-    pub fn keys_by_md5(self) -> bool {
+    pub(crate) fn keys_by_md5(self) -> bool {
         self.release.0 >= 18
     }
 
     /// Contexts are hashed with XXH3 over the C++ library's hashes of names.
-    pub fn hashes_contexts_with_xxh3(self) -> bool {
+    pub(crate) fn hashes_contexts_with_xxh3(self) -> bool {
         self.release.0 >= 23
     }
 
     /// The flag for names with `.__uniq.` is also set if hashes are stored.
-    pub fn flags_unique_names_of_hashes(self) -> bool {
+    pub(crate) fn flags_unique_names_of_hashes(self) -> bool {
         self.release.0 < 18
     }
 
     /// The flag for pre-inlined profiles of extensible binaries is kept.
-    pub fn keeps_preinlined_flag(self) -> bool {
+    pub(crate) fn keeps_preinlined_flag(self) -> bool {
         self.release.0 >= 15
     }
 
     /// The summary does not count inlined callees that were copied into the base profile, and nesting removes a callee
     /// from the call targets.
-    pub fn minds_duplicates(self) -> bool {
+    pub(crate) fn minds_duplicates(self) -> bool {
         self.release.0 >= 15
     }
 
     /// Nesting always merges callees into their base profiles.
-    pub fn always_merges_base_profiles(self) -> bool {
+    pub(crate) fn always_merges_base_profiles(self) -> bool {
         self.release.0 <= 14
     }
 
     /// A nested profile states that it is pre-inlined.
-    pub fn nesting_is_preinlining(self) -> bool {
+    pub(crate) fn nesting_is_preinlining(self) -> bool {
         self.release.0 <= 14
     }
 
     /// Merging cold contexts uses 1 frame for every number of frames but 0.
-    pub fn folds_to_one_frame(self) -> bool {
+    pub(crate) fn folds_to_one_frame(self) -> bool {
         self.release.0 <= 17
     }
 
     /// Checksums of inlined callees are written as text.
-    pub fn writes_nested_checksums(self) -> bool {
+    pub(crate) fn writes_nested_checksums(self) -> bool {
         self.release.0 >= 14
     }
 
     /// Text and extensible binaries can store vtables.
-    pub fn knows_vtables(self) -> bool {
+    pub(crate) fn knows_vtables(self) -> bool {
         self.release.0 >= 22
     }
 
     /// A malformed line of metadata has its own message.
-    pub fn names_metadata_faults(self) -> bool {
+    pub(crate) fn names_metadata_faults(self) -> bool {
         self.release.0 >= 20
     }
 
     /// A line number that is too large has its own message. Before, LLVM misread the rest of the record, which is an
     /// error here as well.
-    pub fn names_illegal_lines(self) -> bool {
+    pub(crate) fn names_illegal_lines(self) -> bool {
         self.release.0 >= 20
     }
 
     /// Version 104 of extensible binaries is read, and written on request.
-    pub fn writes_104(self) -> bool {
+    pub(crate) fn writes_104(self) -> bool {
         self.release.0 >= 23
     }
 
     /// Functions without inlined callees can have sections of their own.
-    pub fn knows_split_layout(self) -> bool {
+    pub(crate) fn knows_split_layout(self) -> bool {
         self.release.0 >= 20
     }
 }

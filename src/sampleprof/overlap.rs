@@ -71,7 +71,7 @@ pub struct OverlapReport {
 /// A profile in the order of LLVM's container, with its summary.
 #[derive(Debug, Clone, Copy)]
 pub struct Compared<'a> {
-    /// The profile, as [`Merger::load`](super::Merger::load) orders it.
+    /// The profile, as `Merger::load` orders it.
     pub profile: &'a SampleProfile,
     /// The summary that the file stores, or the one computed from the records.
     pub summary: &'a Summary,

@@ -11,7 +11,7 @@
 //! | records with some checksums, one by one | a checksum may come to a record later |
 //! | the kind that an input states | LLVM keeps what an input does not state from the input before |
 //!
-//! [`partial_state`](super::partial_state) encodes the sums; those that equal a record of the profile in front are not
+//! `partial_state` encodes the sums; those that equal a record of the profile in front are not
 //! stored again.
 
 use super::merge_record::{RecordFault, merge_record, remap, rename};
@@ -111,12 +111,12 @@ impl PartialSamples {
     }
 
     /// Returns true if a filter dropped functions.
-    pub fn has_left_out(&self) -> bool {
+    pub(crate) fn has_left_out(&self) -> bool {
         self.sums.iter().any(|sum| sum.is_left_out)
     }
 
     /// Returns the sums of an unreadable input; `stated` is the kind that it stated before the error.
-    pub fn of_unreadable(rules: Rules, input: PartialInput, stated: StatedKind) -> Self {
+    pub(crate) fn of_unreadable(rules: Rules, input: PartialInput, stated: StatedKind) -> Self {
         let contribution = Contribution { stated, visits: None, faults: Vec::new() };
         Self { inputs: vec![input], contributions: vec![contribution], ..Self::new(rules) }
     }

@@ -202,16 +202,6 @@ pub fn encode_partial(sums: &PartialSamples, profile: &SampleProfile, options: &
     partial::append(front, Family::SampleProf, 0, &state)
 }
 
-/// Decodes the sums of a partial merge; returns `None` for other files.
-///
-/// # Errors
-///
-/// The errors of [`Frame::find`] and of a damaged state.
-pub fn decode_partial(data: &[u8], limits: &Limits) -> Result<Option<PartialSamples>> {
-    let frame = Frame::find(data, limits)?.filter(|frame| frame.family == Family::SampleProf);
-    frame.map(|frame| decode(&frame, limits)).transpose()
-}
-
 /// Finishes a partial merge. The result is that of one merge of all its inputs.
 ///
 /// # Errors

@@ -179,7 +179,7 @@ impl PartialSamples {
     /// # Errors
     ///
     /// Truncated or malformed.
-    pub fn rules_of(state: &[u8]) -> Result<Rules> {
+    pub(crate) fn rules_of(state: &[u8]) -> Result<Rules> {
         let mut from = Decoder::new(state);
         Ok(Rules::of(Release(from.place("release", 1 << 16)? as u32)))
     }

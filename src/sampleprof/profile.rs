@@ -47,7 +47,7 @@ pub struct StatedKind {
 
 impl Kind {
     /// Updates the kind by what a file states.
-    pub fn learn(&mut self, stated: StatedKind) {
+    pub(crate) fn learn(&mut self, stated: StatedKind) {
         self.context_sensitive = stated.context_sensitive.unwrap_or(self.context_sensitive);
         self.probe_based = stated.probe_based.unwrap_or(self.probe_based);
         self.preinlined = stated.preinlined.unwrap_or(self.preinlined);

@@ -42,7 +42,7 @@ enum Static {
 }
 
 /// Raises the counters of an instrumentation profile. Returns the names of static functions that are ambiguous, and
-/// therefore stay unchanged. `sample` has the order of [`Merger::load`](super::Merger::load).
+/// therefore stay unchanged. `sample` has the order of `Merger::load`.
 ///
 /// # Errors
 ///

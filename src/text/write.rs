@@ -236,7 +236,7 @@ struct ReadbackFixes {
 pub struct TextOptions<'a> {
     /// The functions to write.
     pub selection: Selection<'a>,
-    /// Whether to fix the faults of LLVM's text format; see [`Compat::fixes_text_output`].
+    /// Whether to fix the faults of LLVM's text format; see `Compat::fixes_text_output`.
     pub compat: Compat,
     /// The target release. Older releases support fewer parts.
     pub release: Release,

@@ -1,19 +1,20 @@
 //! Lists the items that other crates can name, one per line, so that a review shows changes of the interface.
 //!
-//! Items are listed under the module that defines them, with a `pub use` line for each other path.
+//! An item has its shortest public path. Its other public paths are lines with `pub use`.
 
-use crate::sources::{Crate, Module, Segments, is_hidden};
+use crate::sources::{Crate, Import, Module, Segments, is_hidden};
 use quote::ToTokens;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use syn::{Attribute, Fields, ImplItem, Item, Signature, TraitItem, Visibility};
 
 /// Returns the sorted lines.
 pub fn listing(library: &Crate) -> BTreeSet<String> {
     let public = Public::new(library);
     let mut lines = BTreeSet::new();
+    lines.extend(public.further_paths());
     for module in library.modules.values() {
         if module.is_public && !module.is_hidden {
-            lines.extend(reexports(library, module));
+            lines.extend(other_reexports(library, module));
         }
         for item in &module.code {
             public.list(module, item, &mut lines);
@@ -22,38 +23,55 @@ pub fn listing(library: &Crate) -> BTreeSet<String> {
     lines
 }
 
-fn reexports(library: &Crate, module: &Module) -> Vec<String> {
-    let public = |hidden: bool, public: bool| public && !hidden;
-    let at = |name: &str| joined(&module.path, name);
-    let named = module.imports.iter().filter(|(_, import)| public(import.is_hidden, import.is_public));
-    let named = named.map(|(name, import)| {
-        format!("pub use {} = {}", at(name), library.at_root(&module.path, import.target.clone()).join("::"))
+/// The re-exports of modules, of macros, and of everything in a module.
+fn other_reexports(library: &Crate, module: &Module) -> Vec<String> {
+    let is_public = |import: &&Import| import.is_public && !import.is_hidden;
+    let target = |import: &Import| library.at_root(&module.path, import.target.clone());
+    let named = module.imports.iter().filter(|(_, import)| is_public(import)).filter_map(|(name, import)| {
+        let target = target(import);
+        let is_listed = target.last().and_then(|last| defined(library, &target, last)).is_some();
+        (!is_listed).then(|| format!("pub use {} = {}", joined(&module.path, name), target.join("::")))
     });
-    let globs = module.globs.iter().filter(|import| public(import.is_hidden, import.is_public));
-    let globs = globs.map(|import| {
-        format!("pub use {} = {}::*", at("*"), library.at_root(&module.path, import.target.clone()).join("::"))
-    });
+    let globs = module.globs.iter().filter(is_public);
+    let globs = globs.map(|import| format!("pub use {} = {}::*", joined(&module.path, "*"), target(import).join("::")));
     named.chain(globs).collect()
 }
 
-/// The items that other crates can name, by the module that defines them.
+/// The items that other crates can name.
 struct Public<'a> {
     library: &'a Crate,
-    items: BTreeSet<String>,
+    /// The public paths of each item, the shortest first, by the path of its definition.
+    paths: BTreeMap<String, Vec<String>>,
 }
 
 impl<'a> Public<'a> {
     fn new(library: &'a Crate) -> Self {
-        let mut items = BTreeSet::new();
+        let mut paths = BTreeMap::<String, Vec<String>>::new();
         for module in library.modules.values().filter(|module| module.is_public && !module.is_hidden) {
-            let own = module.code.iter().filter_map(public_name);
-            items.extend(own.map(|name| joined(&module.path, &name)));
-            for import in module.imports.values().filter(|import| import.is_public && !import.is_hidden) {
+            for name in module.code.iter().filter_map(public_name) {
+                let path = joined(&module.path, &name);
+                paths.entry(path.clone()).or_default().push(path);
+            }
+            for (name, import) in module.imports.iter().filter(|(_, import)| import.is_public && !import.is_hidden) {
                 let target = library.at_root(&module.path, import.target.clone());
-                items.extend(target.last().and_then(|name| defined(library, &target, name)));
+                if let Some(definition) = target.last().and_then(|last| defined(library, &target, last)) {
+                    paths.entry(definition).or_default().push(joined(&module.path, name));
+                }
             }
         }
-        Self { library, items }
+        for names in paths.values_mut() {
+            names.sort_by_key(|path| (path.matches("::").count(), path.clone()));
+        }
+        Self { library, paths }
+    }
+
+    /// Returns the shortest public path of an item.
+    fn path(&self, definition: &str) -> Option<&String> {
+        self.paths.get(definition)?.first()
+    }
+
+    fn further_paths(&self) -> impl Iterator<Item = String> + '_ {
+        self.paths.values().flat_map(|paths| paths[1..].iter().map(|path| format!("pub use {path} = {}", paths[0])))
     }
 
     fn list(&self, module: &Module, item: &Item, lines: &mut BTreeSet<String>) {
@@ -61,10 +79,7 @@ impl<'a> Public<'a> {
             return self.list_impl(module, block, lines);
         }
         let Some(name) = public_name(item) else { return };
-        let path = joined(&module.path, &name);
-        if !self.items.contains(&path) {
-            return;
-        }
+        let Some(path) = self.path(&joined(&module.path, &name)) else { return };
         let derived = derived(item);
         if !derived.is_empty() {
             lines.insert(format!("impl {} for {path}", derived.join(" + ")));
@@ -76,10 +91,10 @@ impl<'a> Public<'a> {
             Item::Const(item) => add(format!("pub const {path}: {}", text(&item.ty))),
             Item::Static(item) => add(format!("pub static {path}: {}", text(&item.ty))),
             Item::Type(item) => add(format!("pub type {path}{} = {}", text(&item.generics), text(&item.ty))),
-            Item::Fn(item) => add(signature(&path, &item.sig)),
+            Item::Fn(item) => add(signature(path, &item.sig)),
             Item::Struct(item) => {
                 add(format!("pub struct {path}{}{}", text(&item.generics), openness(&item.attrs)));
-                fields(&path, &item.fields, false, &mut add);
+                fields(path, &item.fields, false, &mut add);
             }
             Item::Enum(item) => {
                 add(format!("pub enum {path}{}{}", text(&item.generics), openness(&item.attrs)));
@@ -118,9 +133,9 @@ impl<'a> Public<'a> {
                 .filter(|found| !found.is_module)
                 .map(|found| joined(&found.module.path, &last)),
         };
-        let Some(path) = found.filter(|path| self.items.contains(path)) else { return };
+        let Some(path) = found.and_then(|definition| self.path(&definition)) else { return };
         if let Some((_, of, _)) = &block.trait_ {
-            lines.insert(format!("impl {} for {}", text(of), whole.replacen(name, &path, 1)));
+            lines.insert(format!("impl {} for {}", text(of), whole.replacen(name, path, 1)));
             return;
         }
         for item in &block.items {

@@ -167,7 +167,7 @@ fn usage_errors_write_nothing() {
         ("--format raw --kinds front-end,temporal", "has no temporal"),
         ("--format sample-text --kinds contexts,inlined", "two ways"),
         ("--format sample-compact", "not supported"),
-        ("--format memory-indexed --for llvm-14", "knows no memory profiles"),
+        ("--format memory-indexed --for llvm-14", "does not support memory profiles"),
         ("--format iprof --damage checksums", "no checksums to damage"),
         ("--format colours", "colours"),
         ("--format raw --functions 0", "functions"),

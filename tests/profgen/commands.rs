@@ -44,7 +44,7 @@ fn messages_name_the_missing_data() {
         ("prog.txt --binary other", "no sample is in other"),
         ("words.txt --binary prog", "`perf record -b`"),
         ("prog.txt --binary prog --sparse", "--sparse is not for sample profiles"),
-        ("prog.txt --binary prog --to iprof", "recordings of branches become a sample profile"),
+        ("prog.txt --binary prog --to iprof", "--binary is not for this conversion"),
     ] {
         let (code, message) = folder.failure(&format!("profbridge convert {line} -o out.prof"));
         assert!(matches!(code, Some(1 | 2)), "{line}: {code:?}");

@@ -49,7 +49,8 @@ fn assert_same(folder: &Folder, options: &str) {
     assert_eq!(text(&ours.stderr), text(&genuine.stderr), "{options}");
     assert_eq!(text(&ours.stdout), text(&genuine.stdout), "{options}");
     assert_eq!(ours.status.code(), genuine.status.code(), "{options}");
-    assert!(found == expected, "{options}: other bytes");
+    let length = |bytes: &Option<Vec<u8>>| bytes.as_ref().map(Vec::len);
+    assert!(found == expected, "{options}: {:?} bytes, not {:?}", length(&found), length(&expected));
 }
 
 #[test]

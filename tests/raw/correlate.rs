@@ -118,7 +118,7 @@ fn errors_name_the_image_that_is_missing() {
     let error = refused(&profile, None);
     assert!(matches!(error.kind(), ErrorKind::MissingCorrelation), "{error}");
     let hint = error.hint().unwrap().to_string();
-    assert!(hint.starts_with("give the unstripped image with build id "), "{hint}");
+    assert!(hint.starts_with("pass the unstripped image with build id "), "{hint}");
 
     let wrong = stem(19, "binary").with_extension("binary");
     let error = refused(&profile, Some(images(CorrelationKind::Binary, &[&wrong]))).to_string();

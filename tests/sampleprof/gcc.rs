@@ -84,5 +84,5 @@ fn data_without_a_gcc_form_is_an_error_or_a_loss() {
     workspace.write("names.list", "hot\nnever\n");
     workspace.run("profbridge convert app.prof -o listed.afdo --prof-sym-list names.list");
     let output = workspace.attempt("profbridge convert listed.afdo -o out.afdo --to gcc");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("2 symbols of the program"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("2 profile symbols"));
 }

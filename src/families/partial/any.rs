@@ -39,7 +39,7 @@ pub enum Partial {
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "there is one for a merge")]
 pub enum Finished {
-    /// A profile, to be written with [`encode`](crate::instr::encode()).
+    /// A profile, to be written with `encode`.
     Instr(MergeReport),
     /// A profile, to be written with [`sampleprof::write`](crate::sampleprof::write()).
     SampleProf(sampleprof::MergeReport),

@@ -231,7 +231,7 @@ impl Origins {
     }
 
     /// Adds an indexed profile of the given version. It may have been merged from older profiles.
-    pub fn add_indexed(&mut self, version: u64) {
+    pub(crate) fn add_indexed(&mut self, version: u64) {
         self.before_18 |= version <= 10;
         self.may_be_before_18 = true;
         self.may_be_from_18 |= version > 10;
@@ -241,7 +241,7 @@ impl Origins {
     }
 
     /// Adds a text profile that declares names of LLVM 17 or earlier.
-    pub fn add_colon_names(&mut self) {
+    pub(crate) fn add_colon_names(&mut self) {
         self.before_18 = true;
         self.may_be_before_18 = true;
         self.may_be_fourth = true;

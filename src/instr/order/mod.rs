@@ -63,7 +63,7 @@ pub fn order(reader: &mut dyn ProfileReader, options: &OrderOptions) -> Result<O
 /// # Errors
 ///
 /// The errors of [`order`].
-pub fn order_traces(reader: &mut dyn ProfileReader, options: &OrderOptions) -> Result<Order> {
+pub(crate) fn order_traces(reader: &mut dyn ProfileReader, options: &OrderOptions) -> Result<Order> {
     let TemporalProfile { traces, .. } = reader.temporal();
     if options.test_traces > 0 && options.test_traces >= traces.len() {
         return Err(Error::usage(format!(
@@ -81,7 +81,7 @@ pub fn order_traces(reader: &mut dyn ProfileReader, options: &OrderOptions) -> R
 }
 
 /// Orders the functions of the traces.
-pub fn order_nodes(traces: &[TemporalTrace]) -> Vec<NameRef> {
+pub(crate) fn order_nodes(traces: &[TemporalTrace]) -> Vec<NameRef> {
     let mut nodes = partition::nodes_of(traces);
     partition::run(&mut nodes);
     nodes.into_iter().map(|node| node.id).collect()

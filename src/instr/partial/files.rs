@@ -111,7 +111,7 @@ impl Added {
 ///
 /// # Errors
 ///
-/// The errors of [`encode`](crate::instr::encode()) and [`output::replace`](crate::input::output::replace); unsupported
+/// The errors of `encode` and [`output::replace`](crate::input::output::replace); unsupported
 /// for a memory profile for LLVM 15.
 pub fn write_file(sums: &PartialMerge, profile: &Profile, options: &WriteOptions, path: &Path) -> Result<Saved> {
     let encoded = encode(profile, options)?;

@@ -98,7 +98,7 @@ impl PartialMerge {
     }
 
     /// Returns the inputs to change what is known about them. Their number cannot change.
-    pub fn inputs_mut(&mut self) -> &mut [PartialInput] {
+    pub(crate) fn inputs_mut(&mut self) -> &mut [PartialInput] {
         &mut self.inputs
     }
 
@@ -120,7 +120,7 @@ impl PartialMerge {
     }
 
     /// Adds an input that contributes nothing, because it is empty or unreadable.
-    pub fn add_unused(&mut self, input: PartialInput) {
+    pub(crate) fn add_unused(&mut self, input: PartialInput) {
         self.inputs.push(input);
         self.contributions.push(None);
     }

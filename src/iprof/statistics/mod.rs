@@ -35,7 +35,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 /// Gathers statistics from a stream, which is read once and not kept. Entries that repeat a context count as
-/// contexts of their own; [`read_statistics`] joins them.
+/// contexts of their own; `read_statistics` joins them.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub fn statistics_from(stream: impl Read, options: &StatisticsOptions) -> Result
 /// # Errors
 ///
 /// As [`statistics_from`], and those of `open`.
-pub fn read_statistics<R: Read>(
+pub(crate) fn read_statistics<R: Read>(
     mut open: impl FnMut() -> Result<R>,
     options: &StatisticsOptions,
 ) -> Result<(Statistics, Findings)> {

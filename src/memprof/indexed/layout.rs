@@ -26,7 +26,7 @@ pub mod since {
 }
 
 /// Returns the versions that the merge of a release can write. Releases before 15 write none.
-pub fn written_versions(release: Release) -> Option<RangeInclusive<u32>> {
+pub(crate) fn written_versions(release: Release) -> Option<RangeInclusive<u32>> {
     match release.0 {
         0..15 => None,
         15..=18 => Some(0..=0),
@@ -37,7 +37,7 @@ pub fn written_versions(release: Release) -> Option<RangeInclusive<u32>> {
 }
 
 /// Returns the version that the merge of a release writes by default.
-pub fn default_version(release: Release) -> Option<u32> {
+pub(crate) fn default_version(release: Release) -> Option<u32> {
     match release.0 {
         0..15 => None,
         15..=19 => Some(0),
@@ -46,7 +46,7 @@ pub fn default_version(release: Release) -> Option<u32> {
 }
 
 /// Returns the fields that a release supports. It rejects sections with other fields.
-pub fn known_schema(release: Release) -> Schema {
+pub(crate) fn known_schema(release: Release) -> Schema {
     match release.0 {
         0..16 => Schema::BEFORE_DENSITIES,
         16..=18 => Schema::BEFORE_HISTOGRAMS,

@@ -19,7 +19,9 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use layout::NEWEST_VERSION;
+pub(crate) use layout::known_schema;
 pub use layout::since::STACK_TABLE as CHOSEN_SCHEMA_SINCE;
-pub use layout::{NEWEST_VERSION, default_version, known_schema, written_versions};
+pub(crate) use layout::written_versions;
 pub use read::{StoredProfile, read};
 pub use write::{WriteOptions, losses, write};

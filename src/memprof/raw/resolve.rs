@@ -62,7 +62,7 @@ impl Program {
     /// # Errors
     ///
     /// Unable to symbolize if it is loaded in several.
-    pub fn expect_one_segment(&self, raw: &RawMemProf<'_>) -> Result<()> {
+    pub(crate) fn expect_one_segment(&self, raw: &RawMemProf<'_>) -> Result<()> {
         let file = objects::parse(&self.bytes)?;
         if objects::executable_segments(&file).len() > 1 {
             let error = unable("the code of the program is loaded in several parts").within(&self.path);

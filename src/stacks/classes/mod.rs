@@ -40,7 +40,7 @@ pub struct ClassMethod<'a> {
 ///
 /// Unrecognized format for anything else; what is wrong with the archive or
 /// with one of its class files.
-pub fn read_methods(data: &[u8], limits: &Limits, each: &mut dyn FnMut(ClassMethod<'_>)) -> Result<()> {
+pub(crate) fn read_methods(data: &[u8], limits: &Limits, each: &mut dyn FnMut(ClassMethod<'_>)) -> Result<()> {
     if class_files::is_class_files(data) {
         return read_class(data, each);
     }
@@ -125,7 +125,7 @@ impl Reference {
     }
 
     /// Adds all methods of a table that have their types.
-    pub fn add_table(&mut self, table: &StackTable) {
+    pub(crate) fn add_table(&mut self, table: &StackTable) {
         for id in table.functions() {
             if let Function::Java { class, name, signature: Some(signature) } = table.function(id) {
                 let types: Vec<&str> = table.signature(signature).iter().map(|id| table.name(*id)).collect();
@@ -138,7 +138,7 @@ impl Reference {
     ///
     /// # Errors
     ///
-    /// As [`read_methods`].
+    /// As `read_methods`.
     pub fn add_classes(&mut self, data: &[u8], limits: &Limits) -> Result<()> {
         read_methods(data, limits, &mut |method| {
             let types: Vec<&str> = method.types.iter().map(String::as_str).collect();

@@ -151,7 +151,7 @@ fn read_script(data: &[u8], options: &TextOptions, limits: &Limits, table: &mut 
 }
 
 /// The warning for a text with shortened class names.
-pub const SIMPLE_NAMES: &str = "class names have no packages, so a converted profile matches no program";
+pub(crate) const SIMPLE_NAMES: &str = "class names have no packages, so a converted profile matches no program";
 
 struct TextReader<'a> {
     folded: bool,

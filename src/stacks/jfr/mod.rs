@@ -73,7 +73,7 @@ pub fn read_recording(
 ///
 /// As [`read_recording`], and those of the stream; limit exceeded beyond
 /// [`Limits::stream_bytes`].
-pub fn read_recording_from(
+pub(crate) fn read_recording_from(
     stream: impl Read,
     options: &RecordingOptions,
     limits: &Limits,

@@ -357,7 +357,7 @@ impl Merger {
 
 // Profiles of bounded size: the heaviest stacks stay.
 
-/// The profile with its `stacks` heaviest samples, by [`Profile::main_value`],
+/// The profile with its `stacks` heaviest samples, by `Profile::main_value`,
 /// in the order they had, and only what these refer to. Of equally heavy ones
 /// those that come first stay.
 ///

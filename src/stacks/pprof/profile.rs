@@ -218,13 +218,13 @@ impl Profile {
     }
 
     /// All kinds and units.
-    pub fn value_names(&self) -> Vec<String> {
+    pub(crate) fn value_names(&self) -> Vec<String> {
         self.sample_types.iter().map(|of| self.value_name(*of)).collect()
     }
 
     /// Returns the main value: the number of samples, otherwise the CPU time, otherwise the file's default, otherwise
     /// the last.
-    pub fn main_value(&self) -> Option<usize> {
+    pub(crate) fn main_value(&self) -> Option<usize> {
         let default = || self.sample_types.iter().position(|of| of.kind == self.default_sample_type);
         self.value_for_go().or_else(default).or_else(|| self.sample_types.len().checked_sub(1))
     }

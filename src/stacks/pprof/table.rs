@@ -21,7 +21,7 @@ use regex::Regex;
 #[non_exhaustive]
 pub struct ValueChoice {
     /// Kind, or kind and unit: `cpu`, `cpu/nanoseconds`. Default: the event types that this library itself writes,
-    /// otherwise [`Profile::main_value`].
+    /// otherwise `Profile::main_value`.
     pub name: Option<String>,
 }
 

@@ -178,6 +178,7 @@ fn finish(parsed: &Parsed, release: Release, program: &Program<'_>, mut profile:
     warnings::density(density, threshold, options.density_cutoff, parsed.is_on("show-density"));
     let mut write = WriteOptions::default();
     write.rules = Rules::of(release);
+    write.as_llvm = true;
     write.encoding = match parsed.value("format") {
         Some(b"text") => Encoding::Text,
         Some(b"binary") => Encoding::Binary,
@@ -194,8 +195,14 @@ fn finish(parsed: &Parsed, release: Release, program: &Program<'_>, mut profile:
         profile.symbols = Some(program.symbols());
     }
     let path = output(parsed);
-    let bytes = sampleprof::write(&profile, &write).map_err(|error| sample::failure(&error.in_file(&path)))?;
-    self::write(&path, &bytes)
+    match sampleprof::write(&profile, &write) {
+        Ok(bytes) => self::write(&path, &bytes),
+        Err(error) => {
+            // llvm-profgen opens the output first.
+            self::write(&path, &[])?;
+            Err(sample::failure(&error.in_file(&path)))
+        }
+    }
 }
 
 fn output(parsed: &Parsed) -> PathBuf {

@@ -35,13 +35,12 @@ pub(super) fn loading(found: &LoadFindings) {
 /// Prints a notice of a line; mappings only if wanted.
 pub(super) fn line(notice: LineNotice<'_>, name: &str, base: u64, show_mappings: bool) {
     match notice {
-        LineNotice::Mapping { path, start } => {
-            if show_mappings {
-                let line = [b"Mmap: Binary ", path, format!(" loaded at 0x{start:x}: \n").as_bytes()].concat();
-                // Ignore write errors: the profile matters, and it is written elsewhere.
-                let _ = std::io::stdout().lock().write_all(&line);
-            }
+        LineNotice::Mapping { path, start } if show_mappings => {
+            let line = [b"Mmap: Binary ", path, format!(" loaded at 0x{start:x}: \n").as_bytes()].concat();
+            // Ignore write errors: the profile matters, and it is written elsewhere.
+            let _ = std::io::stdout().lock().write_all(&line);
         }
+        LineNotice::Mapping { .. } => {}
         LineNotice::BadMapping(line) => {
             messages::warning(None, &format!("Cannot parse mmap event: {} ", String::from_utf8_lossy(line)));
         }
