@@ -287,8 +287,8 @@ impl Writer<'_> {
     }
 }
 
-/// Returns a name that iprof can store: a replacement character replaces each line terminator and an empty name.
-/// Damaged recordings have such names.
+/// Returns a name that iprof can store: a replacement character replaces each line terminator and an empty name. Both
+/// occur in damaged recordings.
 fn fixed<'n>(name: &'n str, report: &mut SampleReport) -> Cow<'n, str> {
     const TERMINATORS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
     const REPLACEMENT: &str = "\u{fffd}";
