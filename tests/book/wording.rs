@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const REPLACED: &str = r"(?i)\b(whom|whoever|nobody|somebody|anew|dumps?|mend(s|ed)?|rubbish|told|stands?|stood|foretold|pass(es|ed)? over|so (many|much)|all the same|by chance|for the sake of|in silence|as (it|they) came|wrong use|what becomes of|is said|folders?|pictures?)\b";
 
 /// The words that comments and strings of the source must not contain.
-const REPLACED_IN_SOURCE: &str = r"(?i)\b(whom|whoever|nobody|somebody|anew|mend(s|ed)?|told|stood|foretold|pass(es|ed)? over|so (many|much)|all the same|by chance|for the sake of|in silence|as (it|they) came|wrong use|what becomes of|is said)\b";
+const REPLACED_IN_SOURCE: &str = r"(?i)\b(whom|whoever|nobody|somebody|anew|mend(s|ed)?|told|stood|foretold|pass(es|ed)? over|so (many|much)|all the same|by chance|for the sake of|in silence|as (it|they) came|wrong use|what becomes of|is said|aloud|taken apart|eras?|at hand|what of|in the place of|by halves|of which there|unasked|going on|be had)\b";
 
 /// A comment, string or character of Rust; a comment or string of Python.
 const RUST: &str = r#"//[^\n]*|"(?:[^"\\]|\\(?s:.))*"|'(?:[^'\\\n]|\\.)'"#;

@@ -79,7 +79,7 @@ fn repaired_files_pass_check() {
     for (code, bytes) in bad_files() {
         let repaired = repair_from(&bytes[..], &RepairOptions::default());
         if hopeless.contains(&code) {
-            let error = repaired.expect_err("nothing can be had").to_string();
+            let error = repaired.expect_err("nothing can be repaired").to_string();
             assert!(error.contains(code.name()), "{code}: {error}");
             continue;
         }
