@@ -34,7 +34,6 @@ fn has_nameless(text: &[u8]) -> bool {
 
 /// Returns true if the results were compared, or could not be compared. `is_excepted` returns true for outputs of the
 /// real tool with an intended difference.
-/// genuine tool wrote that it differs on purpose.
 fn compare(
     data: &[u8],
     options: &[&str],

@@ -3,7 +3,6 @@
 //! Each distinct stack of Java frames becomes one entry with its hits. Except for the call counts of recorded calls,
 //! all other sections stay empty, because samples measure time and do not count events. [`SampleReport`] counts the
 //! data that an iprof cannot store.
-//! happened. What an iprof has no place for is counted in [`SampleReport`].
 
 use crate::call_chains::{
     Certainty, Frame, FrameKind, Function, FunctionId, MAX_HITS, SampleKey, SampleSource, Selection, StackId,

@@ -138,7 +138,7 @@ impl<'data> Cursor<'data> {
         Ok(self.endian.u64(self.array(field)?))
     }
 
-    /// Skips bytes equal to 0 and says how many there were.
+    /// Skips bytes equal to 0. Returns their number.
     pub fn skip_zeros(&mut self) -> u64 {
         let zeros = self.data.iter().position(|b| *b != 0).unwrap_or(self.data.len());
         self.data = &self.data[zeros..];

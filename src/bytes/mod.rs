@@ -27,7 +27,7 @@ pub(crate) const HEAD_BYTES: usize = 1 << 20;
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Confidence {
-    /// Nothing speaks against it, and little for it: a file that ends too soon.
+    /// Nothing contradicts the format, but there is little evidence for it: the file ends too soon.
     Possible,
     /// The bytes match the format and could match others.
     Likely,
@@ -49,7 +49,7 @@ impl<'a> Head<'a> {
         Self::cut(data, data.len() <= HEAD_BYTES)
     }
 
-    /// The bytes read from an input; `is_whole` says that nothing follows.
+    /// The bytes read from an input. `is_whole` is true if they are the whole input.
     pub fn cut(read: &'a [u8], is_whole: bool) -> Self {
         let bytes = &read[..read.len().min(HEAD_BYTES)];
         Self { bytes, is_whole: is_whole && bytes.len() == read.len() }

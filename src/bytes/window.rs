@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// Bytes of a file that are read at a time.
 const CHUNK: usize = 1 << 18;
 
-/// Bytes that are read piece by piece, and have to stay as they are meanwhile: else what is read could be the
-/// beginning of one file and the end of another.
+/// A source that is read in chunks and must not change during the read. Otherwise the result could be the start of one
+/// file and the end of another.
 pub(crate) trait StableSource: Debug + Send + Sync {
     /// The number of bytes.
     fn len(&self) -> u64;
@@ -33,7 +33,7 @@ pub(crate) trait StableSource: Debug + Send + Sync {
     fn check(&self) -> Result<()>;
 }
 
-/// Where the bytes of a window come from, front to back.
+/// The source of a window's bytes, read from front to back.
 pub(crate) trait ByteSource {
     /// The most bytes after `offset`, the end of the bytes read; 0 at the end.
     fn left(&self, offset: u64) -> u64;
@@ -157,7 +157,7 @@ impl<'data, F: ByteSource> Window<'data, F> {
         self.passed += len;
     }
 
-    /// Whether nothing follows what is in view.
+    /// Returns true if the view reaches the end of the source.
     pub(crate) fn is_last(&self) -> bool {
         match &self.source {
             Source::Slice(_) => true,
@@ -165,7 +165,7 @@ impl<'data, F: ByteSource> Window<'data, F> {
         }
     }
 
-    /// Drops what was passed and reads on; `false` when nothing follows.
+    /// Drops the processed bytes and reads more. Returns false at the end of the source.
     ///
     /// # Errors
     ///
@@ -178,7 +178,7 @@ impl<'data, F: ByteSource> Window<'data, F> {
         self.read_on()
     }
 
-    /// Drops what was passed of bytes that are read piece by piece. Returns how many those were.
+    /// Drops the processed bytes of a source that is read in chunks. Returns their number.
     pub(crate) fn drop_passed(&mut self) -> usize {
         let Source::Fed(pieces) = &mut self.source else { return 0 };
         pieces.buffer.copy_within(self.passed..pieces.filled, 0);

@@ -87,7 +87,7 @@ impl Lists {
             once("frame", at, table.intern_frame(*frame).index())?;
         }
         for (at, (parent, frame)) in self.stacks.iter().enumerate() {
-            // Callers come before what they call.
+            // Callers come before their callees.
             parent.map_or(Ok(()), |parent| there("stack", parent.index(), at))?;
             there("frame", frame.index(), self.frames.len())?;
             once("stack", at, table.push_frame(*parent, *frame).index())?;

@@ -86,7 +86,7 @@ pub enum Function {
     },
 }
 
-/// How a frame ran, where the source tells.
+/// The execution mode of a frame, if the source has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -169,7 +169,7 @@ pub struct SampleKey {
 }
 
 impl SampleKey {
-    /// Of a stack alone: neither the thread nor how it was sampled is known.
+    /// The key of a stack without thread and source.
     pub(crate) fn of_stack(stack: StackId) -> Self {
         let (source, certainty) = (SampleSource::Unknown, Certainty::Unknown);
         Self { stack, thread: None, source, certainty, truncated: false }
@@ -406,7 +406,7 @@ impl StackTable {
         (out, dropped)
     }
 
-    /// The samples for which `keep` says so.
+    /// Returns the samples for which `keep` returns true.
     pub(crate) fn filter_samples(&self, keep: impl Fn(&Sample) -> bool) -> StackTable {
         let mut out = StackTable {
             frames: self.frames.clone(),

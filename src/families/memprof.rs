@@ -59,8 +59,8 @@ impl Commands for MemProf {
     }
 }
 
-/// Merges the memory profiles of inputs in order. The profile of the report
-/// holds what else is in them, which a memory profile has no place for.
+/// Merges the memory profiles of inputs in order. The profile of the report has the other data of the inputs, which a
+/// memory profile cannot store.
 ///
 /// # Errors
 ///

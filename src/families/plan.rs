@@ -45,8 +45,8 @@ pub enum MergePlan {
 }
 
 impl MergePlan {
-    /// The merge of inputs of which none says what it is, being empty, damaged or something else: that of
-    /// the output, if its form is one family's. Its reader knows what is wrong with them.
+    /// Returns the merge for inputs of unknown formats, such as empty and damaged files: the family of the output's
+    /// form, if it belongs to one family. Its reader reports the errors of the inputs.
     fn of_form(form: OutputForm) -> Option<Self> {
         match form {
             OutputForm::SampleProf => Some(Self::Family(Family::SampleProf)),
@@ -206,7 +206,7 @@ impl<'a> MergeRequest<'a> {
         Err(Error::usage(detail).in_file(&input.path).with_hint("name the output .collapsed, .pprof or .iprof"))
     }
 
-    /// Refuses what neither LLVM's profiles nor iprof files become, alone or together.
+    /// Rejects forms that cannot be written from LLVM profiles and iprof files.
     fn refuse_form(&self, form: Option<OutputForm>, has_iprof: bool) -> Result<()> {
         let Some(form) = form else { return Ok(()) };
         let (words, hint) = match (form, has_iprof) {

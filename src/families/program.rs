@@ -28,7 +28,7 @@ pub(crate) fn describe(data: &[u8], limits: &Limits) -> Option<Description> {
     read(data, limits).map(|(description, _)| description)
 }
 
-/// Describes a program, and says what to do about it.
+/// Describes a program, with recommendations.
 pub fn report_program(data: &[u8], limits: &Limits) -> ProgramReport {
     let Some((description, facts)) = read(data, limits) else {
         let mut description = Description::new("not a program", data.len() as u64);

@@ -133,7 +133,7 @@ pub fn overlap_files(
         }
     }
     let (base_sums, base_warnings, test_sums) = (base_sums.report, base_sums.warnings, test_sums.report);
-    // LLVM opens both once more, and finds nothing left of what came through a pipe.
+    // LLVM opens both again. If they are pipes, they are empty then.
     let again = |input: &Input| if read.compat.is_llvm() { Input::new(&input.path) } else { input.clone() };
     let (profile, soft_errors) = base_profile(&again(base), read)?;
     let functions = following.apply(profile).functions;

@@ -33,7 +33,7 @@ struct Verdict {
     detail: Option<String>,
 }
 
-/// The profile data of a function, from all places where it was inlined.
+/// The profile data of a function, including all its inlined copies.
 #[derive(Debug, Default)]
 struct Seen {
     checksums: BTreeSet<u64>,

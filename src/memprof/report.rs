@@ -49,7 +49,7 @@ pub struct MemoryReport {
     pub contexts: usize,
     /// Those that a compiler takes for cold.
     pub cold_contexts: usize,
-    /// Those that a compiler takes for hot, when it minds hot hints.
+    /// Contexts that a compiler with hot hints treats as hot.
     pub hot_contexts: usize,
     /// All allocations.
     pub allocations: u64,

@@ -100,8 +100,8 @@ impl<'a> Counters<'a> {
         }
     }
 
-    /// The counters where they are kept as numbers of 64 bits, as they are in every
-    /// profile that was read or merged in memory.
+    /// Returns the counters as a slice, if they are stored with 64 bits. This is the case for every profile that was
+    /// read or merged in memory.
     #[inline]
     pub fn as_words(self) -> Option<&'a [u64]> {
         match self.0 {
@@ -286,8 +286,8 @@ impl DoubleEndedIterator for CountersIter<'_> {
 
 impl ExactSizeIterator for CountersIter<'_> {}
 
-/// Of one record: how often each block was entered by a whole wave, or what
-/// is left of that in files. Programs of a host have neither (LLVM 23 on).
+/// For one record: the number of uniform entries per block, or the bits that files store. Programs of a host have
+/// neither (LLVM 23 and later).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Uniformity {

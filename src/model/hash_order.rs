@@ -241,8 +241,7 @@ fn shared_prefix<'a>(count: u32, name: impl Fn(u32) -> &'a [u8]) -> usize {
     })
 }
 
-/// The first 16 bytes as a number that is ordered as they are; zeros where there
-/// are fewer.
+/// Returns the first 16 bytes as a number with the same order, padded with zeros.
 fn leading_bytes(name: &[u8]) -> u128 {
     let mut key = [0; 16];
     let len = name.len().min(key.len());

@@ -233,7 +233,7 @@ impl<'i> SplitDebugInfo<'i> {
         Ok(Self { image, limits: *limits, package })
     }
 
-    /// Finds what a skeleton leaves out; nothing for a unit that is whole.
+    /// Finds the rest of a skeleton unit. `None` for a complete unit.
     ///
     /// # Errors
     ///

@@ -298,7 +298,7 @@ struct Functions<'u, 'a> {
 }
 
 impl<'a> Functions<'_, 'a> {
-    /// Finds what a unit knows of the addresses at the positions `inside`.
+    /// Looks up the addresses at the positions `inside` in a unit.
     fn look_up(
         &mut self,
         at: usize,

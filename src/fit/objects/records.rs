@@ -38,7 +38,7 @@ pub(super) const RECORD_SECTIONS: [(SectionName, SectionName); 2] =
 /// The variable of an instrumented image that holds the version of its profiles.
 const VERSION_VARIABLE: &[u8] = b"__llvm_profile_raw_version";
 
-/// Records and what the image says of them.
+/// Records, with the image's data about them.
 #[derive(Debug)]
 pub(super) struct DataRecords {
     pub(super) functions: Vec<ProgramFunction>,
@@ -96,9 +96,8 @@ impl SectionName {
     }
 }
 
-/// The contents of all sections of a name: object files have one for each
-/// function that the linker may drop. Those of COFF are sorted by what follows
-/// a `$` and may still be apart.
+/// Returns the contents of all sections with a name. Object files have one per function that the linker may drop. Those
+/// of COFF are sorted by the text after a `$` and may not be adjacent.
 pub(super) fn sections(file: &object::File<'_>, name: SectionName, limits: &Limits) -> Result<Vec<Vec<u8>>> {
     let name = name.of(file);
     let is_it = |section: &object::Section<'_, '_>| {
