@@ -19,8 +19,8 @@ pub use encoding::{Encoding, Endian, PointerWidth};
 #[doc(hidden)]
 pub use sink::{Place, Sink};
 
-/// Bytes of an input that are looked at to tell what it is. Stacks of real
-/// programs make the longest lines: two of them are to fit.
+/// The bytes of an input that are read for format detection. The longest lines are stacks of real programs, and two of
+/// them must fit.
 pub(crate) const HEAD_BYTES: usize = 1 << 20;
 
 /// The confidence that an input has a format.
@@ -81,8 +81,7 @@ impl<'a> Head<'a> {
         begins_as_text(self.bytes)
     }
 
-    /// The lines that are complete, without their ends; the last one also
-    /// without a line feed if nothing follows it.
+    /// Returns the complete lines without their ends. The last line may lack a line feed if it ends the input.
     pub fn lines(&self) -> impl Iterator<Item = &'a [u8]> + Clone {
         let bytes = self.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(self.bytes);
         let end = match bytes.iter().rposition(|byte| *byte == b'\n') {

@@ -22,14 +22,14 @@ pub(crate) trait StableSource: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// I/O, also where they end before, and so have changed.
+    /// I/O, also if the bytes end earlier, which means that the file has changed.
     fn read(&self, memory: &mut [u8], offset: u64) -> Result<()>;
 
-    /// Whether they are what they were at first, as far as the system tells.
+    /// Checks that the bytes have not changed, as far as the system reports it.
     ///
     /// # Errors
     ///
-    /// I/O where they have changed.
+    /// I/O if they have changed.
     fn check(&self) -> Result<()>;
 }
 
@@ -50,7 +50,7 @@ pub(crate) trait ByteSource {
 #[derive(Debug)]
 pub(crate) struct FilePart {
     file: Arc<dyn StableSource>,
-    /// Where it ends in the file.
+    /// The end in the file.
     end: u64,
 }
 
@@ -66,7 +66,7 @@ impl ByteSource for FilePart {
     }
 }
 
-/// Bytes that are gone through once, of which a piece is in view.
+/// A window of bytes that are read once, from front to back.
 #[derive(Debug)]
 pub(crate) struct Window<'data, F = FilePart> {
     source: Source<'data, F>,
@@ -93,7 +93,7 @@ struct Pieces<F> {
 }
 
 impl<'data> Window<'data> {
-    /// A window of a part of a file; nothing is in view yet.
+    /// Creates a window of a part of a file. Nothing is read yet.
     pub(crate) fn of_file(file: Arc<dyn StableSource>, part: Range<u64>) -> Self {
         Self::in_chunks(file, part, CHUNK)
     }
@@ -118,8 +118,7 @@ impl<'data, F: ByteSource> Window<'data, F> {
         Self { source: Source::Slice(data), base, passed: 0 }
     }
 
-    /// Creates a window over a source whose first byte is `base`, and which is read `chunk` bytes at a time. Nothing is
-    /// read yet.
+    /// Creates a window of a source whose first byte is `base`. It reads `chunk` bytes at a time. Nothing is read yet.
     pub(crate) fn fed(feed: F, base: u64, chunk: usize) -> Self {
         Self { source: Source::Fed(Pieces { feed, buffer: Vec::new(), filled: 0, chunk }), base, passed: 0 }
     }
@@ -169,7 +168,7 @@ impl<'data, F: ByteSource> Window<'data, F> {
     ///
     /// # Errors
     ///
-    /// I/O, also for a file that changes; where memory does not hold what is in view.
+    /// I/O, also for a file that changes, and if memory runs out.
     pub(crate) fn more(&mut self) -> Result<bool> {
         if self.is_last() {
             return Ok(false);
@@ -187,7 +186,7 @@ impl<'data, F: ByteSource> Window<'data, F> {
         std::mem::take(&mut self.passed)
     }
 
-    /// Reads the bytes after the view; `false` if nothing follows.
+    /// Reads the bytes after the view. Returns false at the end.
     ///
     /// # Errors
     ///

@@ -66,7 +66,7 @@ impl StackTable {
         hits.into_iter().collect()
     }
 
-    /// The selected samples, and how many hits were not selected.
+    /// Returns the selected samples, and the number of other hits.
     pub fn select(&self, selection: &Selection) -> (StackTable, NotSelected) {
         let has_source = self.source_chooser(selection);
         let thread = selection.thread.as_deref().map(|name| self.find_thread(name));

@@ -84,8 +84,8 @@ type BinaryIds = BTreeSet<String>;
 ///
 /// # Errors
 ///
-/// Kind conflict for two inputs of different programs, unable to compare for one that does not say
-/// which program wrote it; those of the readers.
+/// Kind conflict for two inputs of different programs; unable to compare for an input that does not identify its
+/// program; the errors of the readers.
 pub fn require_same_program(inputs: &[Input], options: &ReadOptions) -> Result<()> {
     let mut first: Option<(&Input, BinaryIds)> = None;
     for input in inputs.iter().filter(|input| input.format().is_ok_and(|format| format != Format::Empty)) {

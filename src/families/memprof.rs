@@ -64,8 +64,8 @@ impl Commands for MemProf {
 ///
 /// # Errors
 ///
-/// Usage when no input that could be read has a memory profile; inputs that are all empty have an empty one. What is
-/// wrong with single inputs is in the report.
+/// Usage if no readable input has a memory profile; if all inputs are empty, the result is empty. The report has the
+/// errors of single inputs.
 pub fn merge_memory_files(
     inputs: &[WeightedInput],
     options: &MergeOptions,
@@ -90,8 +90,8 @@ pub fn merge_memory_files(
     Ok((memory, report))
 }
 
-/// Replaces a file by a memory profile in YAML, which LLVM 20 and later read;
-/// compressed as its name says.
+/// Replaces a file with a memory profile in YAML, which LLVM 20 and later read. The file extension selects the
+/// compression.
 ///
 /// # Errors
 ///

@@ -10,7 +10,7 @@ use object::read::macho::{MachOFatFile32, MachOFatFile64};
 use object::{FileKind, Object, ObjectKind};
 use serde::Serialize;
 
-/// A program: its description, and what to do about it.
+/// The description of a program, with recommendations.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct ProgramReport {

@@ -98,7 +98,7 @@ pub enum Comparison {
         /// Records of the base profile that contradict each other.
         soft_errors: Vec<RecordError>,
     },
-    /// The first of the two whose counters add up to nothing.
+    /// The first profile whose counters are all 0.
     NothingCounted {
         /// Whether it is the base profile.
         is_base: bool,
@@ -166,7 +166,7 @@ fn report_with<T>(
     with_reader(input, &reporting(read), use_reader).map(|(report, warnings)| ReportWithWarnings { report, warnings })
 }
 
-/// LLVM minds large counters when it merges, not when it shows.
+/// LLVM checks large counters in merges, not in `show`.
 fn reporting(read: &ReadOptions) -> ReadOptions {
     let mut read = read.clone();
     if read.compat.is_llvm() {

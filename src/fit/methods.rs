@@ -348,7 +348,7 @@ const IFNULL: u8 = 0xc6;
 const IFNONNULL: u8 = 0xc7;
 
 impl CodeSites {
-    /// Walks the instructions of a method; `None` where they are damaged.
+    /// Parses the instructions of a method. `None` if they are damaged.
     pub fn of(code: &[u8]) -> Option<Self> {
         let mut sites = Self::default();
         let mut at = 0;
@@ -407,7 +407,7 @@ fn instruction_len(code: &[u8], at: usize) -> Option<usize> {
     })
 }
 
-/// Where the operands of a switch begin, at a multiple of 4, and the numbers there.
+/// Returns the start of the operands of a switch, at a multiple of 4, and their numbers.
 fn operands(code: &[u8], at: usize) -> (usize, impl Fn(usize) -> Option<i32> + '_) {
     let start = (at + 4) & !3;
     (start, move |index| {
@@ -465,7 +465,7 @@ pub type SectionName = &'static str;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct JavaProgram {
-    /// Where they were read, in words.
+    /// Description of the source.
     pub source: &'static str,
     /// The methods.
     pub methods: BTreeMap<MethodKey, MethodBody>,
@@ -477,8 +477,7 @@ impl JavaProgram {
         Self { source: "classes of the new build", methods: BTreeMap::new() }
     }
 
-    /// Adds the methods of a class file, or of the class files in a jar; what is
-    /// there already stays.
+    /// Adds the methods of a class file, or of the class files in a jar. Existing methods stay.
     ///
     /// # Errors
     ///
@@ -511,8 +510,8 @@ impl JavaProgram {
     }
 }
 
-/// Hands out the entries of all sections but the monitors, which belong to no
-/// method: section, frames with the innermost first, events.
+/// Passes on the entries of all sections except the monitors, which belong to no method: section, frames with the
+/// innermost first, events.
 fn for_each_entry(document: &Document, mut each: impl FnMut(SectionKind, &[Frame], u128)) {
     let mut frames = Vec::new();
     for kind in SectionKind::ALL.into_iter().filter(|kind| *kind != SectionKind::Monitor) {

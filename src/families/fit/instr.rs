@@ -15,12 +15,12 @@ use crate::model::{Profile, ProfileKind, Release, SymbolTable};
 use crate::stacks::classes::Reference;
 use std::path::Path;
 
-/// How a pruned profile is written.
+/// The settings for writing a pruned profile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Written(OutputFormat);
 
 impl Written {
-    /// In the form that a name asks for, by the rules of the same release.
+    /// Selects the format of a file name, for the same release.
     pub(super) fn named(self, form: Option<OutputForm>) -> Self {
         Self(match (form, self.0) {
             (Some(OutputForm::Text), OutputFormat::Indexed { release, .. }) => OutputFormat::Text { release },
@@ -140,8 +140,8 @@ fn reader(options: &FitOptions, program: &Program) -> Option<(Release, &'static 
     asked.or_else(|| program.release.map(|release| (release, from)))
 }
 
-/// The profile as the compiler reads it: an indexed file as it is, anything else
-/// as `merge` writes it for that compiler.
+/// Returns the profile as the compiler reads it: an indexed file unchanged, any other file as `merge` writes it for
+/// that compiler.
 fn as_read(
     report: MergeReport,
     reader: Option<(Release, &'static str)>,

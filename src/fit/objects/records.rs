@@ -58,11 +58,11 @@ impl DataRecords {
     }
 }
 
-/// Reads the records of an image; `None` where it has none.
+/// Reads the records of an image. `None` if it has none.
 ///
 /// # Errors
 ///
-/// Malformed where the section has no known layout or the names are damaged.
+/// Malformed if the section has no known layout or the names are damaged.
 pub(super) fn read_data_records(file: &object::File<'_>, limits: &Limits) -> Result<Option<DataRecords>> {
     for (data_name, names_name) in RECORD_SECTIONS {
         let parts = sections(file, data_name, limits)?;
@@ -195,7 +195,7 @@ const NEWEST: u32 = 6;
 /// Versions 2 and 3 have hashes of names in records of 20 bytes.
 const OLDEST: u32 = 1;
 
-/// Reads the functions of a coverage map; `None` where the image has none.
+/// Reads the functions of a coverage map. `None` if the image has none.
 ///
 /// # Errors
 ///
@@ -236,7 +236,7 @@ fn read_map(map: &[u8], endian: Endian, found: &mut Vec<ProgramFunction>) -> Res
             for _ in 0..records {
                 let (name_ref, _, func_hash) =
                     (cursor.u64("NameRef")?, cursor.u32("DataSize")?, cursor.u64("FuncHash")?);
-                // What is not instrumented has no hash; functions without branches may have none either.
+                // Functions without instrumentation have no hash; functions without branches may have none either.
                 found.push(ProgramFunction { name_ref, func_hash, num_counters: None });
             }
         }
@@ -290,7 +290,7 @@ pub(super) struct ProbeDescriptor {
     pub(super) checksum: u64,
 }
 
-/// Reads the descriptors of an image; empty where it has none.
+/// Reads the descriptors of an image. Empty if it has none.
 ///
 /// # Errors
 ///
