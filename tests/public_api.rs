@@ -1,4 +1,4 @@
-//! The library as other crates see it: what can be sent to another thread, read from text, walked over.
+//! Tests of the public interface: types that can be sent to other threads, parsed from text, and iterated.
 
 use profbridge::families::{MergeReport, ReadOptions, open_reader};
 use profbridge::indexed::{IndexedProfile, IndexedReader};
@@ -108,7 +108,7 @@ fn every_page_with_examples_in_rust_is_among_the_doctests() {
     assert!(with_examples > 0);
 }
 
-/// Runs an example of the folder; cargo builds them for a run of all tests.
+/// Runs an example. Cargo builds the examples when it runs all tests.
 fn example(name: &str, arguments: &[&str]) -> Option<String> {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_profbridge")).with_file_name("examples").join(name);
     if !program.exists() {

@@ -1,4 +1,4 @@
-"""Hot functions of a profile as a data frame of pandas.
+"""Print the hot functions of a profile with pandas.
 
     python hot_functions.py app.profdata
 """

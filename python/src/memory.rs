@@ -1,4 +1,4 @@
-//! `MemoryProfile`: what a program allocated, along which call stacks.
+//! The class `MemoryProfile`, with the allocations of a program and their call stacks.
 
 use crate::detached::{self, Watch};
 use crate::error::OrRaise;
@@ -34,7 +34,8 @@ pub(crate) struct Merged {
 ///
 /// # Errors
 ///
-/// The first bad input's where one is enough; those of the merge; gate failed if a threshold fails.
+/// The error of the first damaged input if the failure mode is `any`; the errors of the merge; gate failed if a
+/// threshold fails.
 pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
     settings.refuse_filters("a memory profile, which contains hashes instead of names")?;
     let target = target(settings.target.as_deref(), inputs)?;
@@ -96,22 +97,22 @@ impl MemoryProfile {
 
 #[pymethods]
 impl MemoryProfile {
-    /// The family of profiles that it belongs to.
+    /// The profile family.
     #[classattr]
     const FAMILY: &'static str = "memprof";
 
-    /// Number of functions that allocate, or call what does.
+    /// The number of functions that allocate memory or call such functions.
     fn __len__(&self) -> usize {
         self.profile.records().len()
     }
 
-    /// One row a call stack with what was allocated along it, innermost frame first.
+    /// One row per call stack with its allocations, innermost frame first.
     fn allocations(&self, py: Python<'_>) -> PyResult<Table> {
         let profile = self.profile.clone();
         detached::run(py, None, move |_| allocations(&profile))?.map_err(internal)
     }
 
-    /// The totals, and the `topn` call stacks that allocated most, as a dictionary.
+    /// The totals, and the `topn` call stacks with the most allocated bytes, as a dictionary.
     #[pyo3(signature = (topn=10))]
     fn summary<'py>(&self, py: Python<'py>, topn: usize) -> PyResult<Bound<'py, PyAny>> {
         let mut options = ReportOptions::default();

@@ -17,7 +17,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 
-/// A result of any family, on its way to Python.
+/// A result of any family.
 pub(crate) enum Merged {
     Instr(instr::Merged),
     Sample(sample::Merged),
@@ -27,11 +27,11 @@ pub(crate) enum Merged {
 }
 
 impl Merged {
-    /// The object for it.
+    /// Converts the result to a Python object.
     ///
     /// # Errors
     ///
-    /// A warning that is turned into an error.
+    /// A warning that Python turns into an error.
     pub(crate) fn into_object(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         match self {
             Self::Instr(merged) => Profile::of(py, merged)?.into_py_any(py),
@@ -67,11 +67,11 @@ pub(crate) fn merge(
     merged.or_raise(py)?.into_object(py)
 }
 
-/// The family whose merge takes the inputs.
+/// Returns the family of the inputs.
 ///
 /// # Errors
 ///
-/// Usage for inputs that do not add up.
+/// Usage for inputs of different families.
 fn family_of(inputs: &[Input], settings: &MergeSettings) -> Result<Option<Family>> {
     if !inputs.iter().any(|input| matches!(input.family(), Ok(Some(_)))) {
         return settings.family();
@@ -84,7 +84,7 @@ fn family_of(inputs: &[Input], settings: &MergeSettings) -> Result<Option<Family
     family.map(Some).ok_or_else(several)
 }
 
-/// The inputs with those of partial merges in place of these; `None` where there is none.
+/// Replaces partial merges with their inputs. Returns `None` if there are no partial merges.
 fn opened(
     inputs: &[Input],
     family: StoredFamily,
@@ -116,7 +116,7 @@ fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettin
     }
 }
 
-/// Refuses filters for a family that has none.
+/// Rejects filters for a family that does not support them.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Output files: their form follows their name, and they are replaced whole or not at all.
+//! Output files, whose form follows from the file extension. They are replaced completely or not at all.
 
 use crate::detached;
 use crate::error::OrRaise;

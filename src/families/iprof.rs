@@ -129,7 +129,7 @@ impl Commands for Iprof {
     }
 }
 
-/// Returns what methods are compared by: calls, or samples if only samples are in both.
+/// Returns the basis for comparing methods: calls, or samples if both have only samples.
 fn basis(first: &Events, second: &Events) -> ChainsBy {
     let calls = [first, second].map(Events::has_calls);
     let samples = [first, second].map(Events::has_samples);

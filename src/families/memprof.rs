@@ -65,13 +65,13 @@ impl Commands for MemProf {
     }
 }
 
-/// Merges the memory profiles of inputs in order. The profile of the report
-/// holds what else is in them, which a memory profile has no place for.
+/// Merges the memory profiles of inputs in order. The profile of the report has the other data of the inputs, which a
+/// memory profile cannot store.
 ///
 /// # Errors
 ///
-/// Usage when no input that could be read has a memory profile; inputs that are all empty have an empty one. What is
-/// wrong with single inputs is in the report.
+/// Usage if no readable input has a memory profile; if all inputs are empty, the result is empty. The report has the
+/// errors of single inputs.
 pub fn merge_memory_files(
     inputs: &[WeightedInput],
     options: &MergeOptions,
@@ -96,8 +96,8 @@ pub fn merge_memory_files(
     Ok((memory, report))
 }
 
-/// Replaces a file by a memory profile in YAML, which LLVM 20 and later read;
-/// compressed as its name says.
+/// Replaces a file with a memory profile in YAML, which LLVM 20 and later read. The file extension selects the
+/// compression.
 ///
 /// # Errors
 ///

@@ -84,7 +84,7 @@ pub enum Comparison {
         /// Records of the base profile that contradict each other.
         soft_errors: Vec<RecordError>,
     },
-    /// The first of the two whose counters add up to nothing.
+    /// The first profile whose counters are all 0.
     NothingCounted {
         /// Whether it is the base profile.
         is_base: bool,
@@ -119,7 +119,7 @@ pub fn overlap_files(
         }
     }
     let (base_sums, base_warnings, test_sums) = (base_sums.value, base_sums.warnings, test_sums.value);
-    // LLVM opens both once more, and finds nothing left of what came through a pipe.
+    // LLVM opens both again. If they are pipes, they are empty then.
     let again = |input: &Input| if read.compat.is_llvm() { Input::new(&input.path) } else { input.clone() };
     let (profile, soft_errors) = base_profile(&again(base), read)?;
     let functions = following.apply(profile).functions;
@@ -152,7 +152,7 @@ fn report_with<T>(
     with_reader(input, &reporting(read), use_reader).map(|(report, warnings)| WithWarnings::new(report, warnings))
 }
 
-/// LLVM minds large counters when it merges, not when it shows.
+/// LLVM checks large counters in merges, not in `show`.
 fn reporting(read: &ReadOptions) -> ReadOptions {
     let mut read = read.clone();
     if read.compat.is_llvm() {

@@ -169,7 +169,7 @@ fn add_go_findings(profile: &Profile, is_for_go: bool, findings: &mut Vec<CheckF
     hint
 }
 
-/// Adds to the description of a recording or a text what its stacks are.
+/// Adds the stacks to the description of a recording or a text.
 pub(crate) fn add_samples(mut description: Description, data: &[u8], limits: &Limits) -> Description {
     let mut options = StackOptions { limits: *limits, ..StackOptions::default() };
     options.text.accept_weights = true;
@@ -268,7 +268,7 @@ pub fn are_stacks(first: &Input, second: &Input) -> Result<bool> {
 ///
 /// # Errors
 ///
-/// The errors of the readers, with the path; usage if nothing is left to compare.
+/// The errors of the readers, with the path; usage if there is nothing to compare.
 pub fn diff_stacks(
     first: &Input,
     second: &Input,

@@ -177,7 +177,7 @@ fn add_sites(
     }
 }
 
-/// Raw profiles count how often blocks were entered whole, other formats have one bit for each block.
+/// Raw profiles count uniform entries of blocks; other formats have one bit per block.
 fn uniformity(counters: &[u64], random: &mut Random, is_raw: bool) -> Uniformity {
     let whole =
         counters.iter().map(|count| if random.chance(60) { *count } else { random.below(count.saturating_add(1)) });

@@ -1,7 +1,7 @@
 //! Whole inputs: the transfer from a reader or a profile in memory to the merger.
 //!
-//! This is the only place that knows the protocol between readers and the merger: first the kind, then the records in
-//! order, then the data that is complete only after all records were read.
+//! This is the only module that implements the protocol between readers and the merger: first the kind, then the
+//! records in order, then the data that is complete only after all records were read.
 
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::instr::merger::Merger;

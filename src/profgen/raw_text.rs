@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_no_unsymbolized_profile() {
+    fn other_text_is_not_an_unsymbolized_profile() {
         assert!(is_raw(b"0\n0\n"));
         assert!(!is_raw(b"5\n 401136 0x401136/0x401140/P/-/-/1\n"));
         assert!(!is_raw(b""));

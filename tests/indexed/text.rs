@@ -1,4 +1,4 @@
-//! Text: round trips, and the fixes of profbridge mode.
+//! Tests of text profiles: round trips, and the fixes of profbridge mode.
 
 use crate::generate::{Knows, profile};
 use crate::oracle::{self, difference};
@@ -33,7 +33,7 @@ fn written(profile: &Profile, compat: Compat) -> String {
     String::from_utf8(write(profile, compat)).unwrap()
 }
 
-/// A profile with one record of each name.
+/// Returns a profile with one record per name.
 fn with_names(names: &[&[u8]]) -> Profile {
     let mut merger = Merger::new(MergeOptions::default());
     for (name, counter) in names.iter().zip(1..) {
@@ -53,7 +53,7 @@ fn names(profile: &Profile) -> Vec<Vec<u8>> {
 fn text_of_text_is_the_same_text() {
     for seed in 0..40 {
         for compat in [Compat::Llvm22, Compat::Profbridge] {
-            // LLVM's text says nothing of a traced function without records.
+            // LLVM's text format cannot store a traced function without records.
             let knows = Knows { traces: !compat.is_llvm(), ..Knows::of(22) };
             let once = write(&load(profile(seed, seed, knows).as_bytes(), compat).unwrap(), compat);
             let twice = write(&load(&once, compat).unwrap(), compat);
@@ -68,7 +68,7 @@ fn a_name_with_a_dollar_gets_an_empty_bitmap_before_it() {
     let fixed = written(&profile, Compat::Profbridge);
     assert_eq!(fixed.matches("$0\n").count(), 2, "{fixed}");
     assert_eq!(names(&load(fixed.as_bytes(), Compat::Profbridge).unwrap()).len(), 3);
-    // LLVM's rules read all but the name that looks like a comment.
+    // LLVM reads all names except the one that looks like a comment.
     assert_eq!(names(&load(fixed.as_bytes(), Compat::Llvm22).unwrap()), [b"$s4main".to_vec(), b"$s5other".to_vec()]);
 }
 
@@ -112,8 +112,7 @@ fn an_empty_name_ends_llvms_text_after_the_flags() {
     assert_eq!(stopped, "malformed instrumentation profile data: symbol name is empty");
 }
 
-/// A call to `known` (which a filter drops), one to an unknown name, one
-/// to an external symbol.
+/// Calls to `known` (which a filter drops), to an unknown name, and to an external symbol.
 fn with_targets() -> Profile {
     let mut record = FunctionRecord::new(1, vec![5]);
     let values = [(name_ref(b"known"), 3), (0x1234_5678, 2), (0, 1)].map(|(value, count)| ValueCount { value, count });
@@ -158,7 +157,7 @@ fn traces_keep_functions_without_a_name() {
 
 #[test]
 fn bitmaps_stick_as_llvm_only() {
-    // b merges into an earlier b, so its bitmap stays and c inherits it.
+    // b merges with an earlier b, so its bitmap stays and c gets it, too.
     let input = "b\n1\n1\n1\n$1\n0x1\nb\n1\n1\n1\n$1\n0x2\nc\n1\n1\n1\n";
     let bitmap = |compat| {
         let profile = load(input.as_bytes(), compat).unwrap();
@@ -275,7 +274,7 @@ fn every_fault_has_its_place_and_its_words() {
     }
 }
 
-/// Enough functions for several blocks, with names that must be fixed.
+/// Enough functions for several blocks, with names that must be changed.
 #[test]
 fn text_is_the_same_for_any_number_of_threads() {
     let name = |index: u32| match index % 7 {

@@ -1,10 +1,10 @@
-//! Every file of `testdata/bad/sampleprof` (see `bad.py` beside the sound ones)
-//! has one defect, and an expected message.
+//! Every file in `testdata/bad/sampleprof` (created by `bad.py` in `testdata/sampleprof`) has one defect and an
+//! expected message.
 
 use profbridge::sampleprof::{ReadOptions, SampleProfileView, llvm_message, read};
 use std::path::{Path, PathBuf};
 
-/// File, our words behind the format, LLVM's.
+/// The file, our message after the format, and LLVM's message.
 type Row = (&'static str, &'static str, &'static str);
 
 const MALFORMED: &str = "Malformed sample profile data";
@@ -378,7 +378,7 @@ fn each_defect_has_its_message() {
             }
             Err(_) => {}
         }
-        // Single functions may be sound where others are not; nothing panics.
+        // Single functions may be readable even if others are not. Nothing panics.
         if let Ok(Some(view)) = SampleProfileView::open(&bytes, &ReadOptions::default()) {
             let _ = view.function(b"foo");
             let _ = view.check_offsets();
@@ -399,7 +399,8 @@ fn each_file_has_its_row() {
     assert_eq!(found, known);
 }
 
-/// Sets flags of the first section of a kind in an extensible binary: the number of sections is at byte 10, their rows follow.
+/// Sets flags of the first section of a kind in an extensible binary. The number of sections is at byte 10, followed by
+/// their rows.
 fn with_flags(file: &[u8], kind: u64, flags: u64) -> Vec<u8> {
     let mut bytes = file.to_vec();
     let word = |bytes: &[u8], at: usize| u64::from_le_bytes(*bytes[at..].first_chunk().expect("eight bytes are left"));
@@ -412,7 +413,7 @@ fn with_flags(file: &[u8], kind: u64, flags: u64) -> Vec<u8> {
     bytes
 }
 
-/// A flag that this program does not know changes the layout of a section: its bytes must not be read as names.
+/// An unknown flag may change the layout of a section, so its bytes must not be read as names.
 #[test]
 fn unknown_flags_of_sections_are_errors() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/sampleprof");
@@ -430,7 +431,7 @@ fn unknown_flags_of_sections_are_errors() {
         let error = read(&bytes, &ReadOptions::default()).expect_err(message);
         assert!(error.to_string().ends_with(message), "{error}");
         assert_eq!(llvm_message(&error), VERSION);
-        // The view of single functions does not read symbols.
+        // The view of single functions does not read the symbols.
         assert_eq!(SampleProfileView::open(&bytes, &ReadOptions::default()).is_err(), kind != 3, "{message}");
         // llvm-profdata 22 ignores the flags.
         let mut as_llvm = ReadOptions::default();

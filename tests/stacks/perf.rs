@@ -1,4 +1,4 @@
-//! What Debian's perf really prints, read without a folder.
+//! Tests with the output of Debian's perf, without a stackcollapse script.
 
 use crate::commands::Folder;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn perf_script_output_is_read_directly() {
     folder.write("spin.c", PROGRAM);
     let at = &folder.0;
     let is_built = runs("cc", &["-O1", "-fno-omit-frame-pointer", "spin.c", "-o", "spin"], at);
-    // Without hardware counters perf falls back to the clock by itself.
+    // Without hardware counters, perf uses the clock.
     let record = ["record", "-q", "-F", "199", "-e", "cpu-clock", "-g", "-o", "perf.data", "./spin"];
     if !is_built || !runs("perf", &record, at) {
         let _ = std::io::Write::write_all(
@@ -97,7 +97,7 @@ fn perf_script_without_call_graphs_is_read_with_every_list_of_fields() {
     }
 }
 
-/// The hits of a program's own functions, on top and anywhere.
+/// Returns the exclusive and inclusive hits of a program's own functions.
 fn hits_of(folder: &Folder, input: &str) -> Vec<(String, u64, u64)> {
     let shown = folder.run(&format!("show {input} --json"));
     let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();

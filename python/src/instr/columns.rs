@@ -14,7 +14,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One row per record, in order of first appearance. Counters are not copied: there is one batch per block of memory.
+/// Returns one row per record, in order of first appearance. Counters are not copied: there is one batch per block of
+/// memory.
 pub(crate) fn functions(merged: &Arc<Merged>) -> Result<Table, ArrowError> {
     let table = merged.functions();
     let mut records: Vec<(FunctionId, RecordId)> = Vec::with_capacity(table.records_len());
@@ -59,7 +60,7 @@ fn pieces(merged: &Arc<Merged>, records: &[(FunctionId, RecordId)]) -> Vec<Piece
     let mut from = 0;
     let mut blocks = blocks.into_iter().enumerate();
     while from < records.len() {
-        // Records without counters before the first with some go with it.
+        // Records without counters at the start belong to the first block.
         let Some((number, block)) = blocks.next() else {
             pieces.push(without_counters(from..records.len()));
             break;
@@ -156,7 +157,7 @@ impl Columns {
     }
 
     fn finish(mut self, has_entry_counts: bool) -> Vec<(&'static str, ArrayRef)> {
-        // A pseudo count says how hot a function is, and no number of times.
+        // A pseudo count states how hot a function is; it is not a number of executions.
         let has_pseudo = self.pseudo.iter().any(Option::is_some);
         let known = has_pseudo.then(|| self.pseudo.iter().map(Option::is_none).collect::<NullBuffer>());
         let counts = |counts: Vec<u64>| -> ArrayRef { Arc::new(UInt64Array::new(counts.into(), known.clone())) };
@@ -184,7 +185,7 @@ impl Columns {
     }
 }
 
-/// One row a value of a value site.
+/// Returns one row per value of a value site.
 pub(crate) fn value_sites(merged: &Merged) -> Result<Table, ArrowError> {
     let table = merged.functions();
     let mut names = LargeStringBuilder::new();
@@ -225,7 +226,7 @@ pub(crate) fn value_sites(merged: &Merged) -> Result<Table, ArrowError> {
     ])
 }
 
-/// The word for a kind of value, as text profiles and listings call it.
+/// Returns the name of a kind of values, as in text profiles and `show`.
 pub(super) fn kind_word(kind: ValueKind) -> &'static str {
     match kind {
         ValueKind::IndirectCallTarget => "indirect-call-target",

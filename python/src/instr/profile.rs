@@ -1,4 +1,4 @@
-//! `Profile`: an instrumentation profile.
+//! The class `Profile`, an instrumentation profile.
 
 use super::columns;
 use super::merged::{Merged, WriteSettings, Written};
@@ -18,7 +18,7 @@ use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A profile of a program built with LLVM's instrumentation: for PGO or coverage.
+/// A profile of a program built with LLVM's instrumentation, for PGO or coverage.
 #[pyclass(frozen, module = "profbridge", name = "Profile")]
 pub(crate) struct Profile {
     pub(crate) merged: Arc<Merged>,
@@ -65,7 +65,7 @@ fn settings(
 
 #[pymethods]
 impl Profile {
-    /// The family of profiles that it belongs to.
+    /// The profile family.
     #[classattr]
     const FAMILY: &'static str = "instr";
 
@@ -103,24 +103,24 @@ impl Profile {
         self.merged.warnings.clone()
     }
 
-    /// Number of functions.
+    /// The number of functions.
     fn __len__(&self) -> usize {
         self.merged.functions().len()
     }
 
-    /// Identities of the images that ran, in hexadecimal.
+    /// The ids of the images that ran, in hexadecimal.
     #[getter]
     fn binary_ids(&self) -> Vec<String> {
         self.merged.profile.binary_ids.iter().map(|id| hex(id)).collect()
     }
 
-    /// One row a record: names, hashes, counts, and the counters themselves, which share the profile's memory.
+    /// One row per record: names, hashes, counts, and the counters, which share the profile's memory.
     fn functions(&self, py: Python<'_>) -> PyResult<Table> {
         let merged = self.merged.clone();
         detached::run(py, None, move |_| columns::functions(&merged))?.map_err(internal)
     }
 
-    /// One row a value of a value site: which values were seen at a place in a function, how often.
+    /// One row per value of a value site.
     fn value_sites(&self, py: Python<'_>) -> PyResult<Table> {
         let merged = self.merged.clone();
         detached::run(py, None, move |_| columns::value_sites(&merged))?.map_err(internal)
@@ -133,7 +133,7 @@ impl Profile {
         ids.map(|(function, record)| self.record(function, record)).collect()
     }
 
-    /// The records of a function, none if there is no such function.
+    /// The records of a function. Empty if there is no such function.
     fn find(&self, name: Name) -> Vec<Record> {
         let found = self.merged.functions().find(name.bytes());
         let ids = found.into_iter().flat_map(|function| function.record_ids().map(move |id| (function.id(), id)));
@@ -144,7 +144,7 @@ impl Profile {
         self.merged.functions().find(name.bytes()).is_some()
     }
 
-    /// The profile summary that compilers go by: totals, and how few counters hold most of the counts.
+    /// The profile summary for compilers: totals, and the number of counters that make up a share of all counts.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut builder = SummaryBuilder::new(SummaryRules::PseudoCounts);
         let functions = self.merged.functions().iter();
@@ -162,7 +162,7 @@ impl Profile {
         summary_fields(py, &totals, rows)
     }
 
-    /// Traces of first execution: a weight and the names of functions in the order in which they first ran.
+    /// Temporal traces: a weight, and the names of functions in the order of their first execution.
     fn traces(&self) -> Vec<(u64, Vec<String>)> {
         let table = &self.merged.profile.functions;
         let known: std::collections::HashMap<u64, &[u8]> =
@@ -175,7 +175,7 @@ impl Profile {
         traces.map(|trace| (trace.weight, trace.functions.iter().map(name).collect())).collect()
     }
 
-    /// The file's bytes in the indexed form, or as text.
+    /// The profile as an indexed or text file.
     #[pyo3(signature = (*, target=None, text=false, sparse=false, strict=false, hashes="keep"))]
     fn to_bytes<'py>(
         &self,
@@ -223,7 +223,7 @@ impl Profile {
     }
 }
 
-/// A name as text or as the bytes in the file.
+/// A name as a string, or as bytes like in the file.
 #[derive(FromPyObject)]
 enum Name {
     Text(String),

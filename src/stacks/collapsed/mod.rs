@@ -54,8 +54,8 @@ pub enum Dialect {
 pub struct TextOptions {
     /// Which form. Default: decided by the frames.
     pub dialect: Dialect,
-    /// Folded text whose folder left the `;` inside `Lapp/Main;::loop`: glue
-    /// what it cut apart. Default: `false`, such lines are refused.
+    /// Whether to join the parts of frames that were split at the `;` in `Lapp/Main;::loop`, which some stackcollapse
+    /// scripts keep. Default: `false`; such lines are errors.
     pub perf_raw: bool,
     /// Whether to accept values that are not samples, as in profiles of allocations and locks. Default: `false`, such
     /// profiles are rejected.
@@ -325,7 +325,7 @@ impl<'a> TextReader<'a> {
             && frames.last().is_some_and(|last| last.contains(";::") && last.contains('(') && !last.contains(')'))
     }
 
-    /// Adds one sample of `perf script`, whose frames come from the outermost on.
+    /// Adds one sample of `perf script`. The outermost frame comes first.
     fn add_script_sample(&mut self, thread: &str, frames: &[(String, FrameKind)]) -> Result<()> {
         let mut parent = None;
         for (depth, (symbol, kind)) in frames.iter().enumerate() {
