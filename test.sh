@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Passes the whole test suite; the one command for a fresh Debian machine.
+# Runs the whole test suite; the only command that a new Debian machine needs.
 #
-#   ./test.sh                    install what is missing (as root), run all tests
-#   ./test.sh --no-install       run with what is there
-#   ./test.sh --require          a tool that Debian has and that is missing is a failure, and so
-#                                is a test that skips itself for another reason than those below
-#   ./test.sh [...] -- ARGUMENT  further arguments go to `cargo test`, and the Python package is left out
+#   ./test.sh                    install missing packages (as root), then run all tests
+#   ./test.sh --no-install       run with the installed packages
+#   ./test.sh --require          fail if a tool that Debian packages is missing, and if a test is skipped
+#                                for a reason that is not listed below
+#   ./test.sh [...] -- ARGUMENT  pass ARGUMENTs to `cargo test`, and skip the Python package
 #
-# Only Rust and a C compiler are needed. The tests that compare with the genuine
-# tools skip where those are missing; what will be skipped is said before they run.
+# Only Rust and a C compiler are required. Tests that compare with other tools are skipped if these are missing; the
+# script lists them first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -29,7 +29,7 @@ RELEASES="13 14 15 16 19 22"
 say() { printf '%s\n' "$*" >&2; }
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# The packages whose programs are not there, one a line.
+# The packages whose programs are missing, one per line.
 missing_packages() {
   has cc || printf '%s\n' gcc libc6-dev
   has curl || has cargo || printf '%s\n' curl ca-certificates
@@ -37,7 +37,7 @@ missing_packages() {
   for release in $RELEASES; do
     has "llvm-profdata-$release" || echo "llvm-$release"
     has "clang-$release" || echo "clang-$release"
-    # The profile runtime is a package of its own since 14 (in Debian 12 not for 15).
+    # LLVM 14 and later have a separate package for the profile runtime (in Debian 12 not for 15).
     if [ "$release" -ge 14 ] && [ "$release" != 15 ] && ! compgen -G "/usr/lib/llvm-$release/lib/clang/*/lib/linux/libclang_rt.profile-*.a" >/dev/null; then
       echo "libclang-rt-$release-dev"
     fi
@@ -45,30 +45,30 @@ missing_packages() {
   has java || echo default-jdk-headless
   has perf || echo linux-perf
   has mandoc || echo mandoc
-  # Counts instructions.
+  # For counting instructions.
   has valgrind || echo valgrind
-  # Compressed inputs, and outputs.
+  # For compressed inputs and outputs.
   has zstd || echo zstd
   has xz || echo xz-utils
-  # Checkers of what packages are made from.
+  # Checkers for packaging files.
   has shellcheck || echo shellcheck
   has yamllint || echo yamllint
   has ruby || echo ruby
   has nix-instantiate || echo nix-bin
-  # The Python package has tests of its own.
+  # For the tests of the Python package.
   python3 -c 'import ensurepip, venv' 2>/dev/null || printf '%s\n' python3 python3-venv
-  # A browser for the tests of the pictures.
+  # A browser for the tests of reports and flame graphs.
   has chromedriver || printf '%s\n' chromium chromium-driver
 }
 
-# Whether this Debian has a package. All of the answer is read: a reader that
-# leaves early would end apt-cache by a signal, which is a failure of the pipe.
+# Returns true if this Debian release has a package. Reads the whole answer, because a reader that stops early ends
+# apt-cache with a signal, which fails the pipe.
 is_in_debian() {
   apt-cache policy "$1" 2>/dev/null | grep 'Candidate: [^(]' >/dev/null
 }
 
-# What is missing although Debian has it, one a line.
-missing_although_there() {
+# The missing packages that this Debian release has, one per line.
+missing_in_debian() {
   local package
   has apt-get || return 0
   missing_packages | while read -r package; do
@@ -76,8 +76,8 @@ missing_although_there() {
   done
 }
 
-# Installs those of the missing packages that this Debian has. Never fails:
-# what could not be had is skipped and said.
+# Installs the missing packages that this Debian release has. Never fails: the script lists the packages that are not
+# available.
 install_packages() {
   local missing available=() package
   mapfile -t missing < <(missing_packages)
@@ -88,20 +88,20 @@ install_packages() {
   fi
   apt-get update -qq >&2 || say "cannot refresh the package lists"
   for package in "${missing[@]}"; do
-    if is_in_debian "$package"; then available+=("$package"); else say "no package $package here"; fi
+    if is_in_debian "$package"; then available+=("$package"); else say "this release has no package $package"; fi
   done
   [ ${#available[@]} -gt 0 ] || return 0
   say "installing: ${available[*]}"
   export DEBIAN_FRONTEND=noninteractive
   local install="apt-get install -y -qq --no-install-recommends"
   $install "${available[@]}" >/dev/null && return 0
-  # One package that cannot be had must not keep the others away.
+  # A package that cannot be installed must not prevent the others.
   for package in "${available[@]}"; do
     $install "$package" >/dev/null || say "cannot install $package, going on without"
   done
 }
 
-# Debian's own rustc can be older than `rust-version` in Cargo.toml.
+# Debian's rustc may be older than `rust-version` in Cargo.toml.
 install_rust() {
   has cargo && return 0
   [ -x "$HOME/.cargo/bin/cargo" ] && { export PATH="$HOME/.cargo/bin:$PATH"; return 0; }
@@ -111,8 +111,8 @@ install_rust() {
   export PATH="$HOME/.cargo/bin:$PATH"
 }
 
-# What the tests will have to leave out.
-say_what_is_skipped() {
+# The tests that will be skipped.
+list_skipped_tests() {
   local release
   for release in $RELEASES; do
     has "llvm-profdata-$release" || say "SKIPPED: comparisons with llvm-profdata $release"
@@ -121,32 +121,32 @@ say_what_is_skipped() {
   for release in 17 18 20 21 23; do
     local folder=LLVM_${release}_BIN
     has "clang-$release" || [ -x "${!folder:-.llvm/llvm-$release/bin}/clang" ] ||
-      say "SKIPPED: comparisons with LLVM $release, which tests/releases/install.sh can bring"
+      say "SKIPPED: comparisons with LLVM $release, which tests/releases/install.sh can install"
   done
   has llvm-cov-22 || say "SKIPPED: reports of llvm-cov 22"
   rustc -vV | grep -qE '^LLVM version: (2[2-9]|[3-9])' || say "SKIPPED: rustc -C profile-use (needs a rustc with LLVM 22 or later)"
   has java || say "SKIPPED: tests that run Java"
-  has chromedriver || say "SKIPPED: opening the pictures in a browser"
+  has chromedriver || say "SKIPPED: reports and flame graphs in a browser"
 }
 
 if [ "$install" = yes ]; then install_packages; fi
 install_rust
-say_what_is_skipped
-# Arguments choose among the tests of the main package.
+list_skipped_tests
+# With arguments, only tests of the main package run.
 python=no
 if [ $# -eq 0 ]; then python=yes; fi
-# Without the harness's capture a test that skips itself says so.
+# Without output capture, so that skipped tests print their reason.
 if [ $# -eq 0 ]; then set -- -- --show-output; fi
 if [ "$require" != yes ]; then
   cargo test --locked "$@"
   [ "$python" = no ] || python/test.sh
-  say "All tests passed. What could not be tried here stands above as SKIPPED."
+  say "All tests passed. The tests that could not run here are listed above as SKIPPED."
   exit
 fi
 
-# What a machine with all of Debian's packages may still skip: releases, clients and a Go that it
-# does not package, old profiles and fuzz corpora that are not in the tree, what root cannot be
-# refused, what no network can bring, and toolchains that are made in another way.
+# The skips that are allowed on a machine with all of Debian's packages: LLVM releases, clients and a Go release that
+# Debian does not package, old profiles and fuzz corpora outside the repository, limits that do not apply to root, tests
+# that need a network, and toolchains that are built differently.
 ALLOWED_SKIPS='(llvm-profdata|llvm-cov|clang|clang\+\+)-(17|18|20|21|23)
 PROFBRIDGE_REAL_PROFILES|old release|real profiles
 (cargo-llvm-cov|cargo-pgo|grcov|lld-link-22) not installed
@@ -163,12 +163,12 @@ perf cannot record here|perf took no sample
 a descriptor may not be taken by its number
 none was seen for real'
 
-absent=$(missing_although_there)
-[ -z "$absent" ] || { say "FAILED: missing, although Debian has it: ${absent//$'\n'/ }"; exit 1; }
+absent=$(missing_in_debian)
+[ -z "$absent" ] || { say "FAILED: missing packages that Debian has: ${absent//$'\n'/ }"; exit 1; }
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 cargo test --locked "$@" 2>&1 | tee "$log"
 skipped=$(grep -o 'SKIPPED: .*' "$log" | sort -u | grep -vE "${ALLOWED_SKIPS//$'\n'/|}" || true)
-[ -z "$skipped" ] || { say "FAILED: tests that had to run skipped themselves:" "$skipped"; exit 1; }
+[ -z "$skipped" ] || { say "FAILED: required tests were skipped:" "$skipped"; exit 1; }
 [ "$python" = no ] || python/test.sh --require
 say "All tests passed."

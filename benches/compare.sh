@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# Whole runs of profbridge and llvm-profdata on the same inputs, alternating,
-# with the same number of threads; checks that the outputs are the same and
-# prints a table of times, ratios and peak memory.
+# Runs profbridge and llvm-profdata alternately on the same inputs, with the same
+# number of threads. Checks that the outputs are equal and prints a table of times,
+# ratios and peak memory.
 #
-#   benches/compare.sh                       every workload
-#   benches/compare.sh W1a W3                some
+#   benches/compare.sh                       all workloads
+#   benches/compare.sh W1a W3                some workloads
 #   benches/compare.sh --scale 0.1 --runs 3  smaller inputs, fewer runs
 #   benches/compare.sh --growth              growth with files, functions, threads
-#   benches/compare.sh --check               fail where a goal that must be reached is missed
+#   benches/compare.sh --check               fail if a required goal is missed
 #
-# Each row is measured under both names of the program and says what it must
-# reach, aims at and cannot go below (benches/compare/goals.py). Times depend on
-# what else the machine does, so --check is for use by hand, on a quiet one.
+# Each row is measured in profbridge mode and in llvm-profdata mode. It shows the
+# required ratio, the goal, and the lower bound (benches/compare/goals.py). Times
+# depend on other work of the machine, so use --check by hand on an idle machine.
 #
-# The program is the static one that packaging/release.sh makes; PROGRAM names
-# another to be measured in its place.
+# It builds and measures the static program of packaging/release.sh; PROGRAM
+# selects another one.
 #
 # Needs llvm-profdata-22, clang-22, python3 and GNU time (Debian: llvm-22,
-# clang-22, libclang-rt-22-dev, python3, time). Inputs are made once and kept in
-# target/compare; remove that folder to make them anew.
+# clang-22, libclang-rt-22-dev, python3, time). Inputs are created once and stay in
+# target/compare; remove that directory to create them again.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if [ -z "${PROGRAM:-}" ]; then

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Counts the instructions of a dozen small jobs and compares them with those
-# noted in benches/guard/counts.txt: more than 3 % above is a failure.
+# Counts the instructions of a dozen small jobs and compares them with the counts
+# in benches/guard/counts.txt. More than 3 % above is a failure.
 #
 #   benches/guard.sh                      compare
-#   PROFBRIDGE_RENEW=1 benches/guard.sh   note what is counted now
+#   PROFBRIDGE_RENEW=1 benches/guard.sh   record the current counts
 #   benches/guard.sh merge-raws show      some jobs only
 #
-# No time is measured, so it does not matter what else the machine does. The
-# counts hold for one rustc and one kind of processor; elsewhere, and without
-# valgrind, it says SKIPPED and succeeds. Needs valgrind and awk (Debian:
+# It measures no times, so other work on the machine does not matter. The counts
+# are valid for one rustc and one kind of processor; otherwise, and without
+# valgrind, it prints SKIPPED and succeeds. Needs valgrind and awk (Debian:
 # valgrind, mawk). Builds the profile `guard` into target/guard.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -22,7 +22,7 @@ skip() { echo "SKIPPED: instruction counts: $1"; exit 0; }
 command -v valgrind >/dev/null || skip "valgrind is not installed"
 noted="$(sed -n 's/^# rustc //p' "$COUNTS" 2>/dev/null || true)"
 if [ -z "${PROFBRIDGE_RENEW:-}" ] && [ "$noted" != "$compiler" ]; then
-  skip "those noted are of rustc $noted, this is $compiler"
+  skip "the recorded counts are for rustc $noted, this is $compiler"
 fi
 
 cargo build --locked --quiet --profile guard --bin profbridge
@@ -33,7 +33,7 @@ ln -s "$program" "$work/llvm-profdata"
 awk -v folder="$work" -f benches/guard/inputs.awk
 cd "$work"
 
-# The inputs that the program itself makes of the texts.
+# Creates the other inputs from the text inputs.
 make() { "$program" "$@" >made.log 2>&1 || { cat made.log >&2; exit 1; }; }
 for run in 1 2 3; do
   make convert --to raw --for llvm-22 "$run.proftext" -o "$run.profraw"
@@ -59,12 +59,12 @@ sample-text|profbridge|merge 1.prof 1.prof -o out.afdo
 sample-show|profbridge|show 1.afdo -o out.txt
 iprof-check|profbridge|check 1.iprof
 iprof-merge|profbridge|merge 1.iprof 1.iprof -o out.iprof
-stacks-picture|profbridge|flamegraph 1.collapsed -o out.svg
+stacks-flamegraph|profbridge|flamegraph 1.collapsed -o out.svg
 JOBS
 }
 
-# Instructions of a command. The C library chooses its functions by processor;
-# the plain ones are everywhere. What else is in the environment must not count.
+# Returns the instructions of a command. The C library selects functions for the processor, so select the baseline
+# ones, and clear the environment.
 count() {
   env -i PATH="$PATH" GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-AVX2_Usable,-ERMS,-AVX512F valgrind --tool=cachegrind --cache-sim=no \
     --cachegrind-out-file=/dev/null "$@" 2>counted.log >/dev/null || { cat counted.log >&2; return 1; }
@@ -73,7 +73,7 @@ count() {
 
 failed=0
 {
-  echo "# Instructions of the jobs of benches/guard.sh, which PROFBRIDGE_RENEW=1 notes anew."
+  echo "# Instructions of the jobs of benches/guard.sh, which PROFBRIDGE_RENEW=1 records again."
   echo "# rustc $compiler"
 } >counts.txt
 while IFS='|' read -r name called arguments; do
@@ -85,18 +85,18 @@ while IFS='|' read -r name called arguments; do
   before=$(awk -v name="$name" '$1 == name { print $2 }' "$OLDPWD/$COUNTS" 2>/dev/null || true)
   if [ -n "${PROFBRIDGE_RENEW:-}" ] || [ -z "$before" ]; then
     printf '%-20s %12d\n' "$name" "$now"
-    [ -n "${PROFBRIDGE_RENEW:-}" ] || { echo "  not noted yet"; failed=1; }
+    [ -n "${PROFBRIDGE_RENEW:-}" ] || { echo "  not recorded yet"; failed=1; }
     continue
   fi
   change=$(awk -v now="$now" -v before="$before" 'BEGIN { printf "%+.1f", (now - before) * 100 / before }')
   verdict=
   if awk -v c="$change" -v t=$TOLERANCE 'BEGIN { exit !(c > t) }'; then verdict=" FAILED: above $TOLERANCE %"; failed=1; fi
-  if awk -v c="$change" -v t=$TOLERANCE 'BEGIN { exit !(c < -t) }'; then verdict=" less: note it with PROFBRIDGE_RENEW=1"; fi
+  if awk -v c="$change" -v t=$TOLERANCE 'BEGIN { exit !(c < -t) }'; then verdict=" less: record it with PROFBRIDGE_RENEW=1"; fi
   printf '%-20s %12d %6s %%%s\n' "$name" "$now" "$change" "$verdict"
 done < <(jobs)
 
 if [ -n "${PROFBRIDGE_RENEW:-}" ]; then
-  [ $# -eq 0 ] || { echo "renew all jobs, not some" >&2; exit 1; }
+  [ $# -eq 0 ] || { echo "PROFBRIDGE_RENEW=1 needs all jobs" >&2; exit 1; }
   cp counts.txt "$OLDPWD/$COUNTS"
 fi
 exit $failed

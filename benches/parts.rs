@@ -1,8 +1,7 @@
-//! The parts of a merge, each on a made-up program of 20,000 functions; those of
-//! iprof files on 20,000 calls, branches and samples, by one thread.
+//! Benchmarks of the steps of a merge, on a generated program of 20,000 functions or an iprof with 20,000 calls,
+//! branches and samples, with one thread.
 //!
-//! `cargo bench --bench parts`; whole runs against llvm-profdata are in
-//! `benches/compare.sh`.
+//! Run with `cargo bench --bench parts`. `benches/compare.sh` compares whole runs with llvm-profdata.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
@@ -20,10 +19,10 @@ const FUNCTIONS: u64 = 20_000;
 const COUNTERS: u64 = 12;
 /// The interval of functions that call through a pointer.
 const CALLERS: u64 = 8;
-/// Raw files of one program in the bench of the pipeline.
+/// Raw files of one program in the benchmark of a whole merge.
 const FILES: u64 = 20;
 
-/// Numbers that look random and are the same in every run.
+/// Random numbers that are equal in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -32,7 +31,7 @@ impl Numbers {
         self.0 >> 33
     }
 
-    /// A third are 0; the others are small more often than large.
+    /// A third of the counts are 0, and small counts are more frequent than large ones.
     fn count(&mut self) -> u64 {
         let number = self.next();
         if number.is_multiple_of(3) { 0 } else { self.next() >> (number % 31) }
@@ -118,7 +117,7 @@ fn reading_and_writing(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// One indexed file shown with all counts, and made text without a merge.
+/// Shows one indexed file with all counts, and converts it to text without a merge.
 fn one_file(criterion: &mut Criterion) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (input, output) = (folder.path().join("in.profdata"), folder.path().join("out.proftext"));
@@ -193,10 +192,10 @@ fn whole_runs(criterion: &mut Criterion) {
 
 /// Entries of each section of an iprof.
 const ENTRIES: usize = 20_000;
-/// Frames of a call or branch, and of a sample, at most.
+/// The maximum number of frames of a call or branch, and of a sample.
 const DEPTHS: (u64, u64) = (6, 60);
 
-/// An iprof whose sections are in an order of their own for every `turn`.
+/// Returns an iprof whose sections have a different order for each `turn`.
 fn iprof_document(turn: usize) -> Document {
     let mut numbers = Numbers(3);
     let mut document = Document::new();
@@ -262,7 +261,7 @@ fn iprof_files(criterion: &mut Criterion) {
         bencher.iter(|| statistics_from(black_box(&bytes[..]), &options).expect("a good file"));
     });
     group.bench_function("write", |bencher| bencher.iter(|| iprof::Writer::new(&write).to_bytes(black_box(&document))));
-    // Little but the text of contexts.
+    // This file mostly consists of contexts.
     group.throughput(Throughput::Bytes(deep.len() as u64));
     group.bench_function("contexts read", |bencher| bencher.iter(|| Reader::new(black_box(&deep[..]), &read).check()));
     group.bench_function("contexts written", |bencher| {

@@ -12,7 +12,7 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().unwrap_or_else(|| "testdata/merge/clang-22/llvm-22.profdata".to_string());
     let name = arguments.next().unwrap_or_else(|| "main".to_string());
-    // Mapped: of a huge file only the pages of one bucket are loaded.
+    // A mapped file: only the pages of one bucket are read.
     let file = input::open(path.as_ref(), Access::Map, &Limits::default())?;
     let profile = IndexedProfile::read(&file, ReadOptions::default())?;
     println!("version {}, {} functions", profile.version(), profile.len());

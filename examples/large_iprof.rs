@@ -1,12 +1,11 @@
-//! Writes a large iprof to measure with: types, methods and contexts up to 60
-//! frames deep, in the proportions of real files of large applications.
+//! Writes a large iprof for measurements. Its types, methods and contexts (up to 60 frames deep) have the proportions
+//! of files of large applications.
 //!
 //! ```text
 //! cargo run --release --example large_iprof -- 222 large.iprof
 //! ```
 //!
-//! The first argument is the size in megabytes to aim at. The same arguments
-//! give the same bytes.
+//! The first argument is the approximate size in megabytes. The same arguments give the same bytes.
 
 use profbridge::iprof::{
     BranchRow, CountEntry, Document, Frame, MethodHandle, TypeCount, TypeHandle, WriteOptions, Writer,
@@ -14,7 +13,7 @@ use profbridge::iprof::{
 use std::fs::File;
 use std::io::BufWriter;
 
-/// SplitMix64: enough for shapes and counts, and the same everywhere.
+/// SplitMix64, which is equal on all platforms.
 struct Random(u64);
 
 impl Random {
@@ -29,7 +28,7 @@ impl Random {
         (self.next() % bound.max(1) as u64) as usize
     }
 
-    /// Mostly small, sometimes very large.
+    /// Returns mostly small, sometimes very large counts.
     fn count(&mut self) -> u64 {
         let bits = self.below(36) as u32;
         self.next() >> (64 - bits.max(1))

@@ -31,5 +31,7 @@ fn main() -> Result<()> {
     }
     let profile = merger.finish();
     println!("{} functions, {} records", profile.functions.len(), profile.functions.records_len());
-    profile.write_to_path(output, OutputFormat::default())
+    let saved = profile.write_to_path(output, OutputFormat::default())?;
+    saved.losses.iter().for_each(|loss| eprintln!("lost: {loss}"));
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! Lists the functions of a raw profile, straight from the file's bytes.
+//! Lists the functions of a raw profile without copying the file.
 //!
 //! ```console
 //! $ cargo run --example raw_profile -- testdata/raw/clang-22-ir.profraw
@@ -10,7 +10,7 @@ use profbridge::{Compat, Limits, Result};
 fn main() -> Result<()> {
     let path = std::env::args_os().nth(1).unwrap_or_else(|| "testdata/raw/clang-22-ir.profraw".into());
     let file = profbridge::input::open(path.as_ref(), Default::default(), &Limits::default())?;
-    // A view: nothing of the file is copied, counters are decoded when asked for.
+    // A view: it decodes counters on request and copies no data.
     let profile = RawProfile::read(&file, 0, Compat::default())?;
     let names = profile.read_names(&Limits::default())?;
     println!("version {}, {} records", profile.header().version(), profile.len());

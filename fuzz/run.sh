@@ -1,12 +1,10 @@
 #!/usr/bin/env bash
-# Runs every fuzz target, one after the other, for SECONDS each, and prints
-# what was executed, covered and found.
+# Runs every fuzz target for SECONDS and prints the numbers of executions, covered edges and findings.
 #
 #   fuzz/run.sh SECONDS [TARGET...]
 #
-# SANITIZER (none, address; default none) is passed to cargo-fuzz. A stable
-# toolchain does: RUSTC_BOOTSTRAP lets it take the few flags that it needs.
-# Findings are in fuzz/artifacts/TARGET; see "Fuzzing" in CONTRIBUTING.md.
+# SANITIZER (none or address; default none) is passed to cargo-fuzz. A stable toolchain is sufficient, because
+# RUSTC_BOOTSTRAP enables the necessary flags. Findings are in fuzz/artifacts/TARGET; see "Fuzzing" in CONTRIBUTING.md.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -15,7 +13,7 @@ shift
 sanitizer=${SANITIZER:-none}
 export RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 
-# Copies the files of testdata that end so, the small ones, as seeds.
+# Copies the small files of testdata with an extension as seeds.
 seed() {
   local target=$1 ending
   shift
@@ -24,35 +22,35 @@ seed() {
     find ../testdata -type f -name "*.$ending" -size -64k -print0 |
       while IFS= read -r -d '' file; do cp -n "$file" "corpus/$target/$(sha1sum <"$file" | cut -c1-16).$ending"; done
   done
-  # Changing single bytes of compressed files changes nothing but their checksums.
+  # Changing single bytes of compressed files only breaks their checksums.
   if [ "$target" = read_pprof ]; then
     for file in ../testdata/pprof/*.pprof; do gzip -dc "$file" >"corpus/$target/$(basename "$file" .pprof).pb"; done
   fi
-  # No checksum stands before the state itself.
+  # The state itself has no checksum.
   if [ "$target" = read_partial ]; then
     for file in ../testdata/partial/*.partial; do state_of "$file" >"corpus/$target/$(basename "$file" .partial).state"; done
   fi
-  # Other compressions than gzip have no files.
+  # testdata has gzip files only.
   if [ "$target" = read_compressed ]; then
     for file in ../testdata/raw/*.proftext; do
       zstd -qc "$file" >"corpus/$target/$(basename "$file" .proftext).zst"
       xz -c "$file" >"corpus/$target/$(basename "$file" .proftext).xz"
     done
   fi
-  # A byte in front of the file says what is done with it.
+  # The first byte selects options of the target.
   if [ "$target" = write_sampleprof ]; then
     for file in ../testdata/sampleprof/*.{prof,ext,md5,binary,compact,split}; do
       { printf '\0' && cat "$file"; } >"corpus/$target/$(basename "$file")"
     done
   fi
-  # Recordings are kept compressed.
+  # Recordings are stored compressed.
   if [ "$target" = read_recording ]; then
     for file in ../testdata/java/*.jfr.gz; do gzip -dc "$file" >"corpus/$target/$(basename "$file" .gz)"; done
   fi
 }
 
-# Takes the state out of a partial merge: its footer of 64 bytes begins with the
-# lengths of the profile and of the state behind it.
+# Extracts the merge state of a partial merge: its footer of 64 bytes starts with the lengths of the profile and of the
+# state, which follows the profile.
 state_of() {
   python3 -c '
 import struct, sys, zlib
@@ -69,7 +67,7 @@ largest() {
   esac
 }
 
-endings() {
+extensions() {
   case $1 in
     read_raw) echo profraw ;;
     read_indexed) echo profdata ;;
@@ -96,7 +94,7 @@ if [ ${#targets[@]} -eq 0 ]; then
   mapfile -t targets < <(sed -n 's/^name = "\([a-z_]*\)"$/\1/p' Cargo.toml)
 fi
 
-# BUILD=no runs what was built last.
+# BUILD=no runs the existing build.
 [ "${BUILD:-yes}" = no ] || cargo fuzz build --sanitizer "$sanitizer" >/dev/null || exit 1
 binaries=$(dirname "$(find "$CARGO_TARGET_DIR" -path '*/release/parse_list' -type f | head -1)")
 
@@ -104,7 +102,7 @@ printf '%-16s %12s %9s %9s %7s %6s %s\n' target executions coverage features cor
 failed=0
 for target in "${targets[@]}"; do
   # shellcheck disable=SC2046
-  seed "$target" $(endings "$target")
+  seed "$target" $(extensions "$target")
   log=$(mktemp)
   "$binaries/$target" "corpus/$target" -artifact_prefix="artifacts/$target/" -max_total_time="$seconds" \
     -max_len="$(largest "$target")" -timeout=20 -rss_limit_mb=1024 -print_final_stats=1 >"$log" 2>&1

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Looks at every dependency: licences, sources, duplicates and known advisories, by
-# the rules of deny.toml. Without a copy of the database advisories are left out,
-# and that is said; with --fetch the newest is fetched.
+# Checks every dependency with the rules in deny.toml: licences, sources, duplicates and known advisories. Without a
+# copy of the advisory database, it prints a message and skips the advisories; --fetch downloads the newest copy.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -19,7 +18,7 @@ trap 'rm -f "$said"' EXIT
 if cargo deny --offline check advisories 2>"$said"; then
   cat "$said" >&2
 elif grep -qi 'advisory database\|advisory-db' "$said"; then
-  echo "SKIPPED: there is no copy of the database of advisories; packaging/deny.sh --fetch brings it"
+  echo "SKIPPED: no copy of the advisory database; packaging/deny.sh --fetch downloads it"
 else
   cat "$said" >&2
   exit 1

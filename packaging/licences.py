@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Prints the licence texts of everything that is linked into the program.
+"""Prints the licence texts of all packages that are linked into the program.
 
-Fails when a dependency brings no text and names no licence: then nobody may
-hand the program on.
+Fails if a dependency contains no licence text and names no licence: the program
+must not be distributed then.
 """
 
 import json
@@ -14,7 +14,7 @@ NAMES = ("licen", "copying", "notice", "unlicense")
 
 
 def linked(metadata):
-    """The packages below the root that are part of the program, without those for building or testing."""
+    """Return the packages that are part of the program, without build and test dependencies."""
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     todo, seen = [metadata["resolve"]["root"]], set()
     while todo:

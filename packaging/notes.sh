@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints what CHANGELOG.md says of a version, or of what is not released yet.
+# Prints the section of CHANGELOG.md about a version, or the Unreleased section.
 #
 #   packaging/notes.sh VERSION
 set -euo pipefail
@@ -11,8 +11,8 @@ part() { awk -v title="## $1" 'index($0, title) == 1 { inside = 1; next } /^## /
 notes=$(part "$version")
 [ -n "$notes" ] || notes=$(part Unreleased)
 if [ -z "$notes" ]; then
-  echo "error: CHANGELOG.md says nothing of $version" >&2
+  echo "error: CHANGELOG.md has no section for $version and no Unreleased section" >&2
   exit 1
 fi
-# Without the empty line below the heading.
+# Without the empty line after the heading.
 sed '/./,$!d' <<<"$notes"

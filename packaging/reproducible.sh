@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Builds the program twice, in two folders, and compares the hashes.
+# Builds the program twice in two directories and compares the hashes.
 #
 #   packaging/reproducible.sh [CARGO-BUILD-ARGUMENT...]
 #
-# What is built is the last commit. Paths of this machine are replaced in what the
-# compiler writes down, time stamps by that of the commit. The program is the same
-# for the same sources, compiler (rustc -vV is printed) and linker.
+# Builds the last commit. The compiler replaces paths of this machine, and time stamps are that of the commit. The hash
+# depends on the sources, the compiler (rustc -vV is printed) and the linker.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,7 +14,7 @@ cargo_home=${CARGO_HOME:-$HOME/.cargo}
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 
-# Prints the hash of a build in the folder of that name.
+# Prints the hash of a build in the directory with this name.
 build() {
   local folder=$scratch/$1
   shift
@@ -23,7 +22,7 @@ build() {
   git archive HEAD | tar -x -C "$folder/source"
   local remap="--remap-path-prefix=$folder/source=profbridge --remap-path-prefix=$cargo_home=cargo"
   remap+=" --remap-path-prefix=$folder/target=target"
-  # Compilers of C write their paths down as well.
+  # C compilers also write paths.
   local c_flags="-ffile-prefix-map=$folder=build -ffile-prefix-map=$cargo_home=cargo"
   (
     cd "$folder/source"
@@ -36,7 +35,7 @@ build() {
 
 rustc -vV
 first=$(build one "$@")
-# Longer, so that a path that was kept shows in the size too.
+# A longer name, so that a remaining path also changes the size.
 second=$(build another-place "$@")
 echo "first  $first"
 echo "second $second"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what the program is made of: a software bill of materials, CycloneDX 1.5 in JSON.
+"""Writes the software bill of materials of the program, as CycloneDX 1.5 in JSON.
 
     packaging/sbom.py [OUTPUT]
 
@@ -32,7 +32,7 @@ def checksums():
 
 
 def built_from(resolve):
-    """The packages that the program is built from, each with those it uses."""
+    """Return the packages of the program, each with its dependencies."""
     nodes = {node["id"]: node for node in resolve["nodes"]}
     found, waiting = {}, [resolve["root"]]
     while waiting:
@@ -55,7 +55,7 @@ def component(package, sums):
     made["description"] = " ".join((package["description"] or "").split())
     made["purl"] = purl(package)
     if package["license"]:
-        # "MIT/Apache-2.0" is how expressions were written once.
+        # Old packages write expressions as "MIT/Apache-2.0".
         made["licenses"] = [{"expression": package["license"].replace("/", " OR ")}]
     sum = sums.get((package["name"], package["version"]))
     if sum:
@@ -84,7 +84,7 @@ def main():
             for name in sorted(used, key=lambda name: refs[name])
         ],
     }
-    # A number of its own for each content, and the same for the same content.
+    # A serial number that depends only on the content.
     content = json.dumps(bom, sort_keys=True)
     bom["serialNumber"] = f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, content)}"
     text = json.dumps(bom, indent=1) + "\n"

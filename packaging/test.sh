@@ -1,8 +1,6 @@
 #!/usr/bin/env bash
-# Tries the packages of a version for real: installs the Debian package, uses
-# it, removes it; installs the wheel into an empty environment; runs the program
-# in a file system that holds nothing else; unpacks the archive as cargo-binstall
-# would.
+# Tests the packages of a version: installs the Debian package, uses it and removes it; installs the wheel into an empty
+# environment; runs the program in a file system without other files; unpacks the archive like cargo-binstall.
 #
 #   packaging/test.sh VERSION    after packaging/release.sh VERSION; as root
 set -euo pipefail
@@ -23,14 +21,14 @@ fail() {
 (cd "$dist" && sha256sum --quiet --check SHA256SUMS) || fail "checksums"
 say "checksums: ok"
 
-# Merges two files with the program named, and looks at the sum.
+# Merges two files with the given program and checks the output.
 works() {
   printf ':ir\nmain\n1\n1\n5\n' >"$scratch/a.proftext"
   "$@" merge "$scratch/a.proftext" "$scratch/a.proftext" -o "$scratch/a.profdata"
   "$@" show "$scratch/a.profdata" | grep -q 'Maximum function count: 10'
 }
 
-# Programs for this processor run here, whatever C library they were built with.
+# Programs for this processor run with any C library.
 for archive in "$dist/profbridge-$version-${host%%-*}"-*-linux-*.tar.gz; do
   rm -rf "$scratch/archive"
   mkdir "$scratch/archive"
@@ -50,7 +48,7 @@ chroot "$root" /profbridge merge /data/a.proftext -o /data/a.profdata --quiet ||
 chroot "$root" /llvm-profdata show /data/a.profdata | grep -q 'Maximum function count: 5' || fail "the image's link"
 say "image as a chroot: ok"
 
-# What cargo-binstall would fetch is among the files.
+# The archive that cargo-binstall would download exists.
 crate=$dist/profbridge-$version.crate
 repository=$(tar -xzOf "$crate" "profbridge-$version/Cargo.toml" | sed -n 's/^repository = "\(.*\)"$/\1/p')
 if [ -n "$repository" ]; then
@@ -59,14 +57,14 @@ if [ -n "$repository" ]; then
   [ -f "$dist/${address##*/}" ] || fail "nothing was made for cargo-binstall's address $address"
   say "cargo-binstall's address: ok, $address"
 else
-  say "SKIPPED: cargo-binstall's address: ADDRESS did not say where the project is"
+  say "SKIPPED: cargo-binstall's URL: ADDRESS is not set"
 fi
 
 for part in ".cdx.json" "-licences.txt" "-notes.md"; do
   [ -s "$dist/profbridge-$version$part" ] || fail "no profbridge-$version$part"
 done
-python3 -m json.tool "$dist/profbridge-$version.cdx.json" >/dev/null || fail "the list of parts is no JSON"
-say "licences, parts, notes: ok"
+python3 -m json.tool "$dist/profbridge-$version.cdx.json" >/dev/null || fail "the bill of materials is not JSON"
+say "licences, bill of materials, notes: ok"
 
 wheel=$(find "$dist" -name '*.whl')
 if [ -n "$wheel" ]; then

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Builds the wheel of the Python package, installs it without a network and passes its tests.
 #
-#   python/test.sh              skip, loudly, what cannot be had
-#   python/test.sh --require    whatever cannot be had is a failure
-#   python/test.sh --tests X    only the tests X, as unittest names them
+#   python/test.sh              skip what is not available, with a message
+#   python/test.sh --require    fail if something is not available
+#   python/test.sh --tests X    only the tests X, with names like in unittest
 #
-# Needed: python3 from 3.9 with venv, cargo, and maturin, which pip brings. The tools and the
-# libraries that tests use stand in target/python and are kept.
+# Needs python3 3.9 or later with venv, and cargo; pip installs maturin. The tools and the
+# libraries for the tests are installed in target/python and stay there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -33,11 +33,11 @@ clean=$target/clean # the package alone
 wheels=$target/wheels
 python=$(command -v "${PYTHON:-python3}" || true)
 if [ -z "$python" ] || ! "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
-  skip "the Python package: no python3 from 3.9 with venv"
+  skip "the Python package: python3 3.9 or later with venv is not installed"
   exit 0
 fi
 
-# A folder is made for a Python, which may be another the next time.
+# The environments belong to one Python version, which may change.
 version=$("$python" -c 'import sys; print(sys.version)')
 if [ "$(cat "$target/version" 2>/dev/null)" != "$version" ]; then
   rm -rf "$tools" "$clean"
@@ -53,30 +53,30 @@ if ! has maturin && ! pip install 'maturin>=1.9,<2'; then
   skip "the Python package: maturin cannot be installed"
   exit 0
 fi
-# Each by itself: one that cannot be had must not keep the others away.
+# One by one, because a library that is not available must not prevent the others.
 for library in numpy pyarrow pandas polars duckdb matplotlib mypy twine abi3audit pyspark; do
   has "$library" || pip install "$library" || say "SKIPPED: $library cannot be installed"
 done
 
-# The same artifacts as a plain build; what is measured is built with --release. For a wheel that runs on
-# older systems there is nothing to choose: the tag is what the libraries of this machine permit.
+# Shares the artifacts of the dev profile; benchmarks build with --release. The platform tag of the wheel depends on
+# the libraries of this machine.
 rm -rf "$wheels"
 (
   PATH=$tools/bin:$PATH
   export CARGO_TARGET_DIR=$PWD/../target
   maturin build --quiet --locked --profile dev --auditwheel check --interpreter "$python" --out "$wheels"
 )
-# What the console script is compared with.
+# The tests compare the console script with this program.
 (cd .. && cargo build --quiet --locked --bin profbridge)
 wheel=$(echo "$wheels"/*.whl)
 say "built $(basename "$wheel")"
 
-# The wheel alone, from a folder, without a network and without anything else.
+# Only the wheel, from a directory and without a network.
 install="-m pip --disable-pip-version-check --quiet install --no-index --find-links $wheels --force-reinstall --no-deps"
 "$clean/bin/python" $install profbridge
 "$tools/bin/python" $install profbridge
 
-# Not from the sources: what is tested is what is installed.
+# Test the installed package, not the sources.
 cd tests
 "$clean/bin/profbridge" --version
 PYTHONSAFEPATH=1 "$clean/bin/python" -c 'import profbridge; print(profbridge.merge([b":ir\nmain\n1\n1\n5\n"]))'

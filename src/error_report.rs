@@ -16,6 +16,8 @@ pub struct ErrorReport {
     pub format: Option<String>,
     /// The section of the file, if known.
     pub section: Option<String>,
+    /// The line of a text format, from 1, if known.
+    pub line: Option<u64>,
     /// Bytes from the start of the (inflated) file, if known.
     pub offset: Option<u64>,
     /// The number expected instead of `found`, or the maximum, if the error has one.
@@ -49,6 +51,7 @@ impl From<&Error> for ErrorReport {
             path: error.path().map(|path| path.to_string_lossy().into_owned()),
             format: error.format().map(str::to_string),
             section: error.section().map(str::to_string),
+            line: error.line(),
             offset: error.offset(),
             expected: error.kind().expected(),
             found: error.kind().found(),
@@ -67,7 +70,7 @@ mod tests {
         let error = Error::truncated("NumData", 8, 3).at("header", 16).in_format("raw v8").in_file("a.profraw");
         let json = serde_json::to_value(ErrorReport::from(&error.with_hint("copy it again"))).unwrap();
         let expected = serde_json::json!({
-            "kind": "truncated", "path": "a.profraw", "format": "raw v8", "section": "header", "offset": 16,
+            "kind": "truncated", "path": "a.profraw", "format": "raw v8", "section": "header", "line": null, "offset": 16,
             "expected": 8, "found": 3, "hint": "copy it again",
             "message": "a.profraw: raw v8, section header, byte 0x10: truncated: NumData needs 8 bytes, 3 left",
         });

@@ -56,7 +56,7 @@ pub struct GateOutcome {
     pub bound: Bound,
     /// The threshold.
     pub wanted: Amount,
-    /// The value of the result; `None` if there is nothing to compute it from.
+    /// The value of the result; `None` if it cannot be computed.
     pub found: Option<Amount>,
     /// Whether the result passes.
     pub passed: bool,

@@ -21,26 +21,28 @@
 //!                   bridge: instr ⇄ iprof, stacks ⇄ iprof                families combines all of it
 //! ```
 //!
-//! There are three levels of use: [`Profile::from_path`] and similar functions; [`families`], which processes files like
+//! There are three levels of use: [`Profile::open`], [`families::AnyProfile::open`] and similar functions; [`families`], which processes files like
 //! the program; and the modules of the formats, with views that borrow the file ([`raw::RawProfile`],
 //! [`indexed::IndexedProfile`]) and a stream of records ([`instr::ProfileReader`]).
 //!
 //! Read, merge, look up, write:
 //!
 //! ```
-//! use profbridge::instr::{MergeOptions, Merger};
-//! use profbridge::instr::Release;
+//! use profbridge::families::ReadOptions;
+//! use profbridge::instr::{MergeOptions, Merger, Release};
 //! use profbridge::{OutputFormat, Profile};
 //!
 //! let mut merger = Merger::new(MergeOptions::default());
 //! for (path, weight) in [("testdata/raw/clang-14-ir.profraw", 1), ("testdata/raw/clang-16-ir.profraw", 3)] {
-//!     merger.add_profile(&Profile::from_path(path)?, weight)?;
+//!     let read = Profile::open(path, &ReadOptions::default())?;
+//!     let warnings = merger.add_profile(&read.value, weight)?;
+//!     assert!(read.warnings.is_empty() && warnings.is_empty());
 //! }
 //! let profile = merger.finish();
 //! let main = profile.functions.find(b"main").expect("every program has one");
 //! println!("{} records of main, {} functions", main.records().count(), profile.functions.len());
-//! let bytes = profile.to_bytes(OutputFormat::for_release(Release(16)))?;
-//! assert!(bytes.starts_with(b"\xfflprofi\x81"));
+//! let written = profile.to_bytes(OutputFormat::for_release(Release(16)))?;
+//! assert!(written.bytes.starts_with(b"\xfflprofi\x81") && written.losses.is_empty());
 //! # Ok::<(), profbridge::Error>(())
 //! ```
 //!
@@ -108,7 +110,7 @@ mod threads;
 
 pub use cancel::Cancel;
 pub use compat::Compat;
-pub use error::{Error, ErrorKind, Result, Warning};
+pub use error::{Error, ErrorKind, Result, Warning, WithWarnings};
 pub use error_report::ErrorReport;
 pub use families::OutputFormat;
 pub use hint::{Hint, ImagePart};

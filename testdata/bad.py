@@ -1,4 +1,4 @@
-"""Writes bad/: each file is a good one with a single defect, named after it.
+"""Writes bad/: each file is a valid one with a single defect, which is its name.
 
 Usage: bad.py RAW_FOLDER MERGE_FOLDER OUT_FOLDER (called by make.sh)
 """
@@ -19,7 +19,7 @@ RECORD = 64
 
 
 class Profile:
-    """A raw profile of version 10, its bytes and where its sections begin."""
+    """Return a raw profile of version 10 and the offsets of its sections."""
 
     def __init__(self, path):
         self.bytes = bytearray(path.read_bytes())
@@ -48,7 +48,7 @@ def good():
 
 
 def plain():
-    """Names that are not compressed, no value data."""
+    """Return a profile with uncompressed names and without value data."""
     return Profile(raw / "clang-22-plain-names.profraw")
 
 
@@ -61,7 +61,7 @@ save("empty.profraw", b"")
 save("not-a-profile.profraw", b"\x89PNG\r\n\x1a\n" + bytes(range(128, 256)))
 save("four-bytes.profraw", good().bytes[:4])
 
-# Cut short, section by section.
+# Truncated in each section.
 base = good()
 save("truncated.profraw", base.bytes[: len(base.bytes) // 2])
 save("truncated-in-header.profraw", base.bytes[:77])
@@ -71,7 +71,7 @@ save("truncated-in-counters.profraw", base.bytes[: base.counters + 11])
 save("truncated-in-names.profraw", base.bytes[: base.names + 20])
 save("truncated-in-value-data.profraw", base.bytes[: base.values + 20])
 
-# Lengths that cannot be.
+# Impossible lengths.
 save("huge-length.profraw", good().header("NamesSize", 1 << 62))
 save("huge-num-data.profraw", good().header("NumData", (1 << 64) // RECORD))
 save("huge-num-counters.profraw", good().header("NumCounters", (1 << 61) + 3))
@@ -84,7 +84,7 @@ save("huge-value-data.profraw", good().patch(base.values, "I", 0xFFFFFFF8))
 save("huge-value-sites.profraw", good().patch(base.values + 12, "I", 0xFFFFFFFF))
 save("huge-inflated-names.profraw", good().patch(base.names, "4s", b"\xff\xff\xff\x7f"))
 
-# Versions nobody reads.
+# Unknown versions.
 save("unsupported-version.profraw", good().header("Version", (1 << 56) | 99))
 save("version-6.profraw", good().header("Version", (1 << 56) | 6))
 save("memprof-bit.profraw", good().header("Version", (1 << 62) | 10))
@@ -115,7 +115,7 @@ save("unaligned-value-data.profraw", good().patch(base.values, "I", 12))
 save("too-many-value-kinds.profraw", good().patch(base.values + 4, "I", 9))
 save("unknown-value-kind.profraw", good().patch(base.values + 8, "I", 7))
 
-# What follows the first profile.
+# Data after the first profile.
 two = Profile(raw / "clang-22-shared-library.profraw")
 second = two.bytes.index(two.bytes[:8], 8)
 save("other-magic-behind.profraw", two.patch(second + 2, "B", 0x52))
@@ -142,7 +142,7 @@ save("unknown-hash-type.profdata", patched(24, "Q", 5))
 save("hash-table-out-of-range.profdata", patched(32, "Q", 1 << 50))
 save("huge-bucket-count.profdata", patched(hash_offset, "Q", 1 << 60))
 
-# Uniform counters, which raw version 11 brought: two sizes and a delta before NamesSize.
+# Uniform counters, added by raw version 11: two sizes and a delta before NamesSize.
 UNIFORM_HEADER, UNIFORM_RECORD = HEADER + 24, RECORD + 8
 uniform = (raw / "clang-23-ir-uniform.profraw").read_bytes()
 uniform_records = UNIFORM_HEADER + struct.unpack_from("<Q", uniform, 16)[0]
@@ -191,8 +191,8 @@ save("count-missing.proftext", b":ir\nmain\n10\n3\n5\n")
 save("unknown-header.proftext", b":sideways\nmain\n10\n1\n5\n")
 save("huge-count-of-counters.proftext", b"main\n10\n18446744073709551615\n5\n")
 
-# Memory profiles: a raw dump is a header of six words (magic, version, size, offsets of
-# segments, records and stacks) and these parts.
+# Memory profiles: a raw profile is a header of six words (magic, version, size, offsets of segments, records and
+# stacks) and these parts.
 dump = (out.parent / "memprof" / "clang-22-plain.memprofraw").read_bytes()
 (_, _, dump_size, _, dump_records, dump_stacks) = struct.unpack_from("<6Q", dump)
 
@@ -224,7 +224,7 @@ save("memprof-id-0.profdata", with_word(stored, section + 40, 0))
 save("memprof-index-out-of-range.profdata", with_word(stored, section + 24, 1 << 40))
 save("memprof-odd-stacks.profdata", with_word(stored, section + 8, struct.unpack_from("<Q", stored, section + 8)[0] + 1))
 
-# More of raw dumps.
+# More raw memory profiles.
 save("other-magic-behind.memprofraw", dump + with_word(dump, 0, 1))
 save("rubbish-behind.memprofraw", dump + b"rubbish")
 save("size-0.memprofraw", with_word(dump, 16, 0))

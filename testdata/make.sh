@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# Makes the files of this folder with the compilers it names; see README.md.
+# Creates the files of this directory with the compilers that their names state; see README.md.
 #
-#   testdata/make.sh            everything
+#   testdata/make.sh            all files
 #   testdata/make.sh raw        only raw/       (also: merge, correlate, memprof, bad)
 #
-# Run it on a machine with clang and llvm-profdata of every release in $CLANGS
-# and rustc 1.95; a missing one is an error, because a partial folder would
-# look complete. Release N is clang-N and llvm-profdata-N of the search path, or
-# clang and llvm-profdata of the folder that LLVM_N_BIN names.
+# Needs clang and llvm-profdata of every release in $CLANGS, and rustc 1.95. A missing tool is an error, because a
+# partial directory would look complete. Release N is clang-N and llvm-profdata-N on the search path, or clang and
+# llvm-profdata in the directory LLVM_N_BIN.
 set -euo pipefail
 export LC_ALL=C TZ=UTC
 unset LLVM_PROFILE_FILE
@@ -19,20 +18,19 @@ cp "$here"/src/* "$build"
 cd "$build"
 
 CLANGS="13 14 15 16 17 18 19 20 21 22 23"
-# The release whose llvm-profdata reads what rustc 1.95 writes.
+# The release whose llvm-profdata reads the profiles of rustc 1.95.
 RUSTC_RELEASE=22
 
-# Addresses are part of a raw profile: without randomisation a second run of
-# this script gives the same bytes.
+# Addresses are part of a raw profile. Without address randomization, this script always creates the same bytes.
 if setarch -R true 2>/dev/null; then still=(setarch -R); else still=(); fi
 
-# Paths end up in the binary, hence in its build id, hence in the profile.
+# The binary contains paths, so its build id and the profile depend on them.
 places=("-ffile-prefix-map=$build=." -fcoverage-compilation-dir=. -fdebug-compilation-dir=.)
 
 note() { printf '%s\n' "$*" >&2; }
 
-# Programs of the folders LLVM_N_BIN, under the names that Debian gives them and
-# with what Debian's do unasked: build ids, and the GNU C++ library.
+# The programs in the directories LLVM_N_BIN, with the names and defaults of Debian's packages: build ids, and the GNU
+# C++ library.
 mkdir tools
 export PATH=$build/tools:$PATH
 for release in $CLANGS; do
@@ -52,9 +50,8 @@ run() {
   LLVM_PROFILE_FILE=$profile "${still[@]}" "$@" >/dev/null
 }
 
-# golden RELEASE STEM [OPTION...]: what llvm-profdata of RELEASE makes of
-# STEM.profraw; OPTIONs go to merge. Its listing too, by 22 where that reads the
-# file, else by 23, which prints the same.
+# golden RELEASE STEM [OPTION...]: the output of `llvm-profdata merge` of RELEASE for STEM.profraw, with OPTIONs, and
+# the output of `show`, by LLVM 22 if it reads the file, otherwise by LLVM 23, which prints the same text.
 golden() {
   local release=$1 stem=$2
   shift 2
@@ -66,7 +63,7 @@ golden() {
   fi
 }
 
-# shower RELEASE: the llvm-profdata that prints what RELEASE wrote.
+# shower RELEASE: the llvm-profdata that can show the files of RELEASE.
 shower() {
   if [ "$1" -gt 22 ]; then echo "llvm-profdata-$1"; else echo llvm-profdata-22; fi
 }
@@ -87,7 +84,7 @@ sample() {
   golden "$release" "$stem"
 }
 
-# keep_vtables RELEASE KIND: the same profile again with the vtables' names.
+# keep_vtables RELEASE KIND: merges the same profile again and keeps the vtables' names.
 keep_vtables() {
   local stem=$here/raw/clang-$1-$2
   local merge="llvm-profdata-$1 merge --num-threads=1 --keep-vtable-symbols"
@@ -95,7 +92,7 @@ keep_vtables() {
   $merge --text "$stem.profraw" -o "$stem.kept.proftext"
 }
 
-# Two images that write into one file.
+# Two images that write to the same file.
 sample_shared_library() {
   local release=$1 stem=$here/raw/clang-$1-shared-library
   note "clang-$release shared-library"
@@ -105,7 +102,7 @@ sample_shared_library() {
   golden "$release" "$stem"
 }
 
-# The second pass: optimised with the first pass's profile, instrumented again.
+# The second pass: optimized with the profile of the first pass, and instrumented again.
 sample_context_sensitive() {
   local release=$1 stem=$here/raw/clang-$1-cs
   note "clang-$release cs"
@@ -143,7 +140,7 @@ sample_continuous() {
   golden "$release" "$stem"
 }
 
-# add_uniform_counters RELEASE KIND: that profile as if a GPU had written it.
+# add_uniform_counters RELEASE KIND: adds counters to the profile that only GPUs write.
 add_uniform_counters() {
   local stem=$here/raw/clang-$1-$2-uniform
   note "clang-$1 $2-uniform"
@@ -202,7 +199,7 @@ make_raw() {
     sample "$release" mcdc-32 conditions.c -m32 -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc
     sample "$release" vtables-32 shapes.cpp -m32 -O1 -fprofile-generate -mllvm -enable-vtable-value-profiling
   done
-  # What begins or ends with a release between those.
+  # Kinds that were added or removed by a release between those.
   sample 17 temporal calc.c -O1 -fprofile-generate -mllvm -pgo-temporal-instrumentation
   sample 17 block-coverage calc.c -O1 -fprofile-generate -mllvm -pgo-block-coverage
   sample 18 mcdc conditions.c -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc
@@ -221,8 +218,7 @@ make_raw() {
   rust_sample coverage -C instrument-coverage
 }
 
-# Four runs of one program with different arguments, and what each release
-# that reads them makes of all four.
+# Four runs of one program with different arguments, and their merges by each release that can read them.
 make_merge() {
   rm -rf "$here/merge" && mkdir "$here/merge"
   local release
@@ -246,7 +242,7 @@ make_merge() {
   done
 }
 
-# merge_goldens FOLDER READER: the options are in the name of each result.
+# merge_goldens DIRECTORY READER: the name of each output states the options.
 merge_goldens() {
   local folder=$1 reader=$2
   local merge="llvm-profdata-$reader merge --num-threads=1" out=$folder/llvm-$reader
@@ -268,8 +264,7 @@ merge_goldens() {
   cd "$build"
 }
 
-# merge_uniform FOLDER READER: two runs as if a GPU had made them, and what is
-# left of that when one of them was merged before.
+# merge_uniform DIRECTORY READER: two runs of a simulated GPU, and the result if one of them was merged before.
 merge_uniform() {
   local folder=$1 reader=$2
   local merge="llvm-profdata-$reader merge --num-threads=1" out=$folder/llvm-$reader
@@ -282,7 +277,7 @@ merge_uniform() {
   cd "$build"
 }
 
-# Profiles without names and records, and the part of the binary that has them.
+# Profiles without names and records, and the part of the binary that contains these.
 make_correlate() {
   rm -rf "$here/correlate" && mkdir "$here/correlate"
   local release
@@ -296,30 +291,29 @@ make_correlate() {
     correlate "$release" binary --binary-file calc.c -fprofile-generate -mllvm -profile-correlate=binary \
       -mllvm -disable-vp
   done
-  # Bitmaps are found from LLVM 23 on.
+  # LLVM 23 and later find bitmaps.
   local mcdc=(conditions.c -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc)
   correlate 23 mcdc-debug-info --debug-info "${mcdc[@]}" -g -mllvm -profile-correlate=debug-info
   correlate 23 mcdc-binary --binary-file "${mcdc[@]}" -mllvm -profile-correlate=binary
 }
 
-# correlate RELEASE KIND OPTION SOURCE FLAG...: OPTION tells merge where the binary is.
+# correlate RELEASE KIND OPTION SOURCE FLAG...: OPTION is the option of merge for the binary.
 correlate() {
   local release=$1 kind=$2 option=$3 source=$4 stem=$here/correlate/clang-$1-$2
   shift 4
   note "clang-$release correlated by $kind"
-  # Debug info names the folder of the compiler's own headers.
+  # Debug info contains the directory of the compiler's headers.
   local headers
   headers=-ffile-prefix-map=$("clang-$release" -print-resource-dir)=clang
   "clang-$release" "${places[@]}" "$headers" -O1 "$@" "$source" -o program
   run "$stem.profraw" ./program
-  # Sections that are not loaded are all that correlation reads.
+  # Correlation only reads sections that are not loaded.
   llvm-objcopy-22 --only-keep-debug program "$stem.binary"
   chmod 644 "$stem.binary"
   golden "$release" "$stem" "$option=$stem.binary"
 }
 
-# Memory profiles, the part of the program that has debug info, and what
-# llvm-profdata of the release makes of both.
+# Memory profiles, the part of the program with debug info, and the output of the release's llvm-profdata for both.
 make_memprof() {
   rm -rf "$here/memprof" && mkdir "$here/memprof"
   memprof 16 plain -no-pie
@@ -332,7 +326,7 @@ make_memprof() {
   memprof 22 histogram -mllvm -memprof-histogram
 }
 
-# without_debug_info RELEASE: its runtime libraries as they would be without debug info of their own.
+# without_debug_info RELEASE: its runtime libraries without their own debug info.
 without_debug_info() {
   local archive folder=$build/resources-$1
   cp -rs "$("clang-$1" -print-resource-dir)" "$folder"
@@ -369,7 +363,7 @@ memprof() {
   esac
 }
 
-# One defect each, made by bad.py from a good file; files that others put there stay.
+# Files with one defect each, created by bad.py from a valid file. Other files in the directory stay.
 make_bad() {
   mkdir -p "$here/bad"
   note "bad"

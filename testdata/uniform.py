@@ -13,7 +13,7 @@ import sys
 HEADER_WORDS = 19
 RECORD = 72
 UNIFORM_POINTER, NUM_COUNTERS = 24, 56
-# Places in the header.
+# Offsets in the header.
 (VERSION, BINARY_IDS, DATA, PAD_BEFORE, COUNTERS, PAD_AFTER, BITMAP, PAD_BITMAP, UNIFORM, PAD_UNIFORM, DELTA, _,
  COUNTERS_DELTA) = range(1, 14)
 
@@ -27,7 +27,7 @@ def main(plain, uniform):
     counters = records + RECORD * words[DATA] + words[PAD_BEFORE]
     bitmap = counters + 8 * words[COUNTERS] + words[PAD_AFTER]
     section = bitmap + words[BITMAP] + words[PAD_BITMAP]
-    # As if the sections followed each other in memory as they do in the file.
+    # Assume that the sections are contiguous in memory, like in the file.
     words[DELTA] = section - records
     added = []
     for record in range(records, records + RECORD * words[DATA], RECORD):

@@ -1,8 +1,8 @@
-//! The library as other crates see it: what can be sent to another thread, read from text, walked over.
+//! Tests of the public interface: types that can be sent to other threads, parsed from text, and iterated.
 
 use profbridge::families::{MergeReport, ReadOptions, open_reader};
 use profbridge::indexed::{IndexedProfile, IndexedReader};
-use profbridge::input::WeightedInput;
+use profbridge::input::{Input, WeightedInput};
 use profbridge::instr::Merger;
 use profbridge::instr::{FunctionRecord, FunctionTable, ProfileKind, ProfileReader, Release, ValueSites};
 use profbridge::raw::{RawProfile, RawReader};
@@ -49,7 +49,8 @@ fn a_reader_is_read_on_another_thread() {
         });
         counted.join().unwrap()
     });
-    assert_eq!(records, Profile::from_bytes(&bytes).unwrap().functions.records_len());
+    let read = Profile::open(Input::from_bytes("bytes", bytes.to_vec()), &ReadOptions::default()).unwrap();
+    assert_eq!(records, read.value.functions.records_len());
 }
 
 #[test]
@@ -70,7 +71,7 @@ fn displayed_values_parse_back() {
 
 #[test]
 fn functions_and_sites_are_walked_from_both_ends() {
-    let profile = Profile::from_path("testdata/raw/clang-22-ir.profraw").unwrap();
+    let profile = Profile::open("testdata/raw/clang-22-ir.profraw", &ReadOptions::default()).unwrap().value;
     let forward: Vec<&[u8]> = (&profile).into_iter().map(|function| function.name()).collect();
     let mut backward: Vec<&[u8]> = profile.functions.iter().rev().map(|function| function.name()).collect();
     backward.reverse();
@@ -107,7 +108,7 @@ fn every_page_with_examples_in_rust_is_among_the_doctests() {
     assert!(with_examples > 0);
 }
 
-/// Runs an example of the folder; cargo builds them for a run of all tests.
+/// Runs an example. Cargo builds the examples when it runs all tests.
 fn example(name: &str, arguments: &[&str]) -> Option<String> {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_profbridge")).with_file_name("examples").join(name);
     if !program.exists() {
@@ -135,7 +136,7 @@ fn the_examples_work() {
     let inputs = ["1,testdata/raw/clang-14-ir.profraw", "3,testdata/raw/clang-22-ir.profraw"];
     let arguments = [&[merged.to_str().unwrap()], &inputs[..]].concat();
     if let Some(said) = example("merge_profiles", &arguments) {
-        let profile = Profile::from_path(&merged).unwrap();
+        let profile = Profile::open(&merged, &ReadOptions::default()).unwrap().value;
         assert!(said.starts_with(&format!("{} functions, ", profile.functions.len())), "{said}");
     }
 }

@@ -1,7 +1,7 @@
 """Runs profbridge and llvm-profdata alternately; called by benches/compare.sh.
 
 With --check it fails where a goal of goals.py that must be reached is missed: by
-hand, on a machine that does nothing else."""
+hand, on an idle machine."""
 
 import argparse
 import filecmp
@@ -19,23 +19,23 @@ import goals
 import workloads as make
 
 ROOT = make.PACKAGE / "target" / "compare"
-# Where outputs are written: in memory where there is such a folder, since a disk that still writes the last
-# output takes a core from the next run.
+# The directory for outputs, in memory if possible, because a disk that is still writing the last output
+# slows down the next run.
 OUTPUTS = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else ROOT
 PEER = [make.PROFDATA]
-# Called by its other name the program takes exactly the same arguments.
+# In llvm-profdata mode the program has the same arguments.
 OURS = {"llvm-profdata": [str(ROOT / "bin" / "llvm-profdata")], "profbridge": [str(ROOT / "bin" / "profbridge")]}
 
 
 class Workload:
-    """Inputs, arguments for both tools, and how many bytes go in."""
+    """Inputs, arguments for both tools, and the input size in bytes."""
 
     def __init__(self, name, what, inputs, arguments, command="merge", own=None, names=None):
         self.name, self.what, self.inputs = name, what, inputs
         self.command, self.arguments = command, arguments
-        # Arguments and inputs under our own name, where they are others.
+        # Arguments and inputs in profbridge mode, if they differ.
         self.own = own
-        # The names under which the program can do it.
+        # The modes that support the workload.
         self.names = names or list(OURS)
 
     def command_line(self, tool, output, threads):
@@ -65,7 +65,7 @@ class Workload:
 
 
 def workloads(scale):
-    """All of them by name; each is made when it is asked for."""
+    """All workloads by name; each is created on demand."""
 
     def some(count, least=2):
         return max(least, round(count * scale))
@@ -164,13 +164,13 @@ def workloads(scale):
     }
 
 
-# No other tool checks, shows, merges or converts iprof files: what it is measured
-# against is reading the file into memory at all.
+# No other tool checks, shows, merges or converts iprof files, so compare with
+# reading the files into memory.
 IPROF_PEER = ["python3", "-c", "import json, sys\nfor name in sys.argv[1:]: json.load(open(name, 'rb'))"]
 
 
 def iprof_rows(scale, runs):
-    """The iprof commands against Python's json.load of the same files, of which a merge has two."""
+    """The iprof commands against Python's json.load of the same files, a merge has two."""
     contexts = max(1000, round(800_000 * scale))
     (profile,) = make.one_iprof(ROOT / f"iprof-{contexts}", contexts)
     program, output = str(ROOT / "bin" / "profbridge"), OUTPUTS / f"profbridge-compare-{os.getpid()}.iprof"
@@ -186,14 +186,14 @@ def iprof_rows(scale, runs):
             inputs = [str(profile)] * command.count(str(profile))
             figures["theirs"].append(run(IPROF_PEER + inputs))
             figures["ours"].append(run(command))
-        # json.load has one thread; ours are as many as the machine has.
+        # json.load has one thread; profbridge uses all of the machine.
         yield table_row("W8", f"iprof {name}, against json.load", "profbridge", profile.stat().st_size, os.cpu_count(),
                         medians(figures), "-")
     output.unlink(missing_ok=True)
 
 
 def stack_rows(scale, runs):
-    """Sampled stacks against other people's tools, which are seldom installed."""
+    """Sampled stacks, compared with other tools, which are rarely installed."""
     program, picture, sum_of_all = OURS["profbridge"][0], str(ROOT / "out.svg"), str(ROOT / "out.pprof")
     (text,) = make.collapsed_stacks(ROOT / f"stacks-{scale}", max(10_000, round(1_700_000 * scale)))
     pprofs = make.pprof_profiles(ROOT / f"pprof-{scale}", program, 9, max(2000, round(90_000 * scale)))
@@ -226,12 +226,12 @@ def run(command):
     return seconds, PEAKS[tuple(command)]
 
 
-# Peaks differ little from run to run.
+# The peaks of several runs are similar, so measure once.
 PEAKS = {}
 
 
 def seconds_of(command):
-    """Nothing stands between the clock and the program: to start another one, such as `time`, takes as long as some jobs."""
+    """Starts the program directly, because starting a wrapper such as `time` takes as long as some jobs."""
     with open(os.devnull, "wb") as nowhere, tempfile.TemporaryFile() as faults:
         actions = [(os.POSIX_SPAWN_DUP2, nowhere.fileno(), 1), (os.POSIX_SPAWN_DUP2, faults.fileno(), 2)]
         began = time.perf_counter()
@@ -246,14 +246,14 @@ def seconds_of(command):
 
 def peak_of(command):
     report = ROOT / "time"
-    # GNU time is small, so the peak is the program's own and not this one's.
+    # GNU time is small, so the peak is that of the program and not that of this script.
     subprocess.run(["time", "--format=%M", f"--output={report}"] + command, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL, check=True)
     return int(report.read_text().split()[-1]) / 1024
 
 
 def measure(workload, called, threads, runs):
-    """Medians of alternating runs; both outputs compared with the peer's of one thread."""
+    """Medians of alternating runs; compares both outputs with the peer's for one thread."""
     reference, ours, theirs = (OUTPUTS / f"profbridge-compare-{os.getpid()}-{who}" for who in ("reference", "ours", "theirs"))
     run(workload.command_line(PEER, reference, 1))
     figures = {"ours": [], "theirs": []}
@@ -275,7 +275,7 @@ HEADINGS = ("id", "workload", "called as", "MB", "threads", "peer s", "ours s", 
 
 
 def rows_of(workload, threads, runs):
-    """A row for each name under which the program can do it."""
+    """One row per mode that supports the workload."""
     for called in workload.names:
         median, same = measure(workload, called, threads, runs)
         yield table_row(workload.name, workload.what, called, workload.size(), threads, median, "yes" if same else "NO")
@@ -304,7 +304,7 @@ def head(cells=HEADINGS):
 
 
 def growth(scale, runs):
-    """Three sizes each of files, functions and threads."""
+    """Measures three numbers of files, functions and threads."""
     def some(count):
         return max(2, round(count * scale))
 
@@ -326,15 +326,15 @@ def machine():
 
 
 def forget_pages(path):
-    """Lets the system read a file from the disk, as it does an installed program: a file that was just written
-    is kept in larger pieces, of which more counts as a program's memory."""
+    """Makes the system read a file from the disk, like an installed program: the cache has larger blocks for a file
+    that was just written, and more of it counts as the program's memory."""
     with open(path, "rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def measured(names, known, options):
-    """The rows of the workloads `names`, one after the other."""
+    """Yields the rows of the workloads `names`."""
     for name in names:
         if name in OTHERS:
             yield from OTHERS[name](options.scale, options.runs)
@@ -344,7 +344,7 @@ def measured(names, known, options):
             yield from rows_of(workload, threads, options.runs)
 
 
-# Rows that are not measured against llvm-profdata.
+# Rows that are compared with other tools than llvm-profdata.
 OTHERS = {"W8": iprof_rows, "W11": stack_rows}
 
 
@@ -360,7 +360,7 @@ def main():
     if not (shutil.which("time") and shutil.which(PEER[0])):
         raise SystemExit(f"GNU time and {PEER[0]} are needed")
     (ROOT / "bin").mkdir(parents=True, exist_ok=True)
-    # A copy: building the inputs may build the program again.
+    # A copy, because creating the inputs may rebuild the program.
     for (name,) in OURS.values():
         shutil.copy2(os.environ.get("PROGRAM", make.PACKAGE / "target" / "release" / "profbridge"), name)
         forget_pages(name)

@@ -1,4 +1,4 @@
-"""What each row must reach and aims at, as a share of the peer's time and memory."""
+"""The required ratio and the goal of each row, relative to the peer's time and memory."""
 
 from dataclasses import dataclass
 from typing import Optional
@@ -6,8 +6,8 @@ from typing import Optional
 
 @dataclass(frozen=True)
 class Goal:
-    """Ratios of ours to the peer's; `limit` is what a C program on one thread took
-    that does only what cannot be avoided: read, add, inflate and hash, write."""
+    """Ratios to the peer's results. `limit` is the time of a single-threaded C program that
+    only does the necessary work: read, decompress, hash, add, write."""
 
     must: Optional[float] = None
     aim: Optional[float] = None
@@ -16,7 +16,7 @@ class Goal:
     limit: Optional[float] = None
 
     def verdict(self, time_ratio, memory_ratio):
-        """What is missed, else whether the aims are reached as well."""
+        """Returns the missed requirements, otherwise whether the goals are reached."""
         missed = [what for what, ratio, must in (("time", time_ratio, self.must), ("memory", memory_ratio, self.memory_must))
                   if must is not None and ratio > must]
         if missed:
@@ -71,10 +71,10 @@ GOALS = {
     "S": Goal(0.22, 0.10, 0.15),
 }
 
-# Rows that are measured with one thread, too, and what holds for them there.
+# Goals of the rows that are also measured with one thread.
 ALSO_ONE_THREAD = {"W4": Goal(0.35, 0.28, 0.6, 0.3, 0.40), "W4m": Goal(0.35, 0.28, 0.6, 0.3, 0.40)}
 
 
 def of(name, threads):
-    """The goal of a row; none for those that only show growth."""
+    """The goal of a row. Rows that show growth have none."""
     return (ALSO_ONE_THREAD.get(name) if threads == 1 else None) or GOALS.get(name, Goal())

@@ -1,5 +1,5 @@
-"""Makes the inputs: real programs instrumented and run, and synthetic profiles
-whose counts take as many distinct values as asked for."""
+"""Creates the inputs: profiles of real programs, and synthetic profiles
+with a given number of distinct counts."""
 
 import gzip
 import hashlib
@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).resolve().parents[2]
 
 
 def quiet(command, **options):
-    """Runs a command that has to succeed."""
+    """Runs a command that must succeed."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
     if done.returncode:
         raise SystemExit(f"{command}: {done.stderr.decode(errors='replace')[-2000:]}")
@@ -27,7 +27,7 @@ SUFFIXES = (".memprofraw", ".profraw", ".profdata", ".proftext", ".iprof", ".pro
 
 
 def once(make):
-    """A folder is made once; it is complete when its mark is there."""
+    """Creates a directory once; a marker file shows that it is complete."""
 
     def wrapped(folder, *arguments):
         mark = folder / "complete"
@@ -48,7 +48,7 @@ def instrumented(root, name, flags, release=False):
     target = root / f"build-{name}"
     command = ["cargo", "build", "--quiet", "--target-dir", str(target), "--bin", "profbridge"]
     if release:
-        # Instrumented crates are linked as they are: optimising across them takes minutes and memory for nothing.
+        # No link-time optimization: it would take minutes and much memory without benefit.
         command += ["--release", "--config", 'profile.release.lto="off"']
     environment = dict(os.environ, RUSTFLAGS=flags, LLVM_PROFILE_FILE="/dev/null")
     quiet(command, cwd=PACKAGE, env=environment)
@@ -56,7 +56,7 @@ def instrumented(root, name, flags, release=False):
 
 
 def exercise(program, folder, count, first=0):
-    """Runs the program `count` times over the test data, a profile each."""
+    """Runs the program `count` times on the test data; each run writes a profile."""
     inputs = sorted((PACKAGE / "testdata" / "raw").glob("*.profraw"))
     for run in range(first, first + count):
         chosen = [str(inputs[(run * step) % len(inputs)]) for step in range(1, 2 + run % 5)]
@@ -78,8 +78,8 @@ def pgo_runs(folder, root, count):
 
 @once
 def binaries_that_share_functions(folder, root, binaries, runs):
-    """Executables with build ids of their own that link the same objects but
-    for the program's own crate, which is compiled under one of four names."""
+    """Executables with different build ids. They link the same objects, except for the
+    program's own crate, which is compiled with four different names."""
     target = root / "build-coverage"
     environment = dict(os.environ, RUSTFLAGS="-Cinstrument-coverage", LLVM_PROFILE_FILE="/dev/null")
     for binary in range(binaries):
@@ -168,7 +168,7 @@ def deep_program(root):
 
 @once
 def memory_dump(folder, root, contexts):
-    """A raw memory profile with about that number of contexts."""
+    """A raw memory profile with about `contexts` contexts."""
     source, program = root / "deep.cpp", deep_program(root)
     source.write_text(DEEP_SOURCE)
     quiet([CLANG, "-O1", "-gmlt", "-fdebug-info-for-profiling", "-fno-optimize-sibling-calls", "-fno-omit-frame-pointer",
@@ -194,10 +194,10 @@ static unsigned mix(unsigned x) { x ^= x >> 16; x *= 0x7feb352du; x ^= x >> 15; 
 
 
 def many_sites_source(functions=6000, sites=6, targets=600):
-    """A program with 36,000 indirect calls: one function of 32 has sites that meet
-    every target sooner or later, some hundred values in each run, six have sites
-    with dozens, the others with a few. Some targets are functions of the C
-    library, whose addresses no profile knows."""
+    """A program with 36,000 indirect calls. In one of 32 functions, the sites call
+    hundreds of targets per run; in six of 32, dozens; in the others, a few. Some
+    targets are functions of the C library, whose addresses the profile does not
+    know."""
     lines = [MANY_SITES_HEAD]
     lines += [f"__attribute__((noinline)) int f{at}(int x) {{ return x * {at + 3} + {at}; }}" for at in range(targets - 4)]
     known = ", ".join(f"f{at}" for at in range(targets - 4))
@@ -254,12 +254,12 @@ def uleb128(number):
 def write_raw(path, functions, per_function, distinct, seed):
     """A raw profile of version 10, IR, without value data."""
     counters = counts(random.Random(seed), distinct, functions * per_function)
-    # From the start of the data section to that of the counters.
+    # The distance from the data section to the counters.
     counters_delta = 64 * functions
     records = bytearray()
     for index in range(functions):
         name_ref = int.from_bytes(hashlib.md5(name_of(index)).digest()[:8], "little")
-        # From the record to its counters.
+        # The distance from the record to its counters.
         pointer = (counters_delta - 64 * index + 8 * per_function * index) % (1 << 64)
         records += struct.pack("<QQQQQQIHHHxxI", name_ref, 1000 + index, pointer, 0, 0, 0, per_function, 0, 0, 0, 0)
     chunks = bytearray()
@@ -309,7 +309,7 @@ def small_raw(folder):
     write_raw(folder / "small.profraw", 8000, 4, 500, 3)
 
 
-# Sample profiles: the functions of one program in runs that find other places.
+# Sample profiles: the functions of one program, with samples at other lines in each run.
 
 
 def text_name(index):
@@ -317,7 +317,7 @@ def text_name(index):
 
 
 def sampled_lines(generator, callee_names, indent, depth):
-    """The lines of a function and of what was inlined into it, and all their samples."""
+    """The lines of a function and of its inlined callees, and the total of their samples."""
     lines, total = [], 0
     for place in sorted(generator.sample(range(1, 60), generator.randrange(2, 12))):
         samples = int(generator.paretovariate(0.8))
@@ -327,7 +327,7 @@ def sampled_lines(generator, callee_names, indent, depth):
             calls = "".join(f" {text_name(callee)}:{samples}" for callee in generator.sample(callee_names, 2))
         mark = f".{generator.randrange(1, 8)}" if generator.random() < 0.2 else ""
         lines.append(f"{indent}{place}{mark}: {samples}{calls}\n")
-    # Inlined callees stand behind the places of their caller.
+    # Inlined callees follow the lines of their caller.
     inlined = generator.randrange(4) if depth else 0
     for place in sorted(generator.sample(range(1, 60), inlined)):
         below, samples = sampled_lines(generator, callee_names, indent + " ", depth - 1)
@@ -342,7 +342,7 @@ def sample_profiles(folder, files, functions, encoding):
         text = folder / f"{run:04}.prof"
         with text.open("w", encoding="ascii") as out:
             for index in range(functions):
-                # What a function looks like is of the program, how often and whether it ran of the run.
+                # The shape of a function depends on the program, its counts on the run.
                 generator = random.Random(index * 7 + run % 5)
                 callees = [(index * 31 + step) % functions for step in range(1, 12)]
                 lines, total = sampled_lines(generator, callees, " ", 3)
@@ -358,7 +358,7 @@ def sample_profiles(folder, files, functions, encoding):
 
 @once
 def parts_of(folder, program, files, count):
-    """Partial merges of equal shares of the files, in their order."""
+    """Partial merges of groups of equal size, in order."""
     for part in range(count):
         share = files[len(files) * part // count : len(files) * (part + 1) // count]
         listing = folder / f"part-{part}.list"
@@ -375,7 +375,7 @@ def stack_lines(count, seed):
     classes = [f"org.example.package{index % 31}.Class{index}" for index in range(900)]
     lines = set()
     while len(lines) < count:
-        # Frames near the root are the same for many.
+        # Many stacks share the frames near the root.
         frames = [f"{classes[generator.randrange(1 + depth * 14)]}.method{generator.randrange(1 + depth // 2)}"
                   for depth in range(generator.randrange(30, 61))]
         lines.add(";".join(frames))
@@ -389,7 +389,7 @@ def collapsed_stacks(folder, count):
 
 @once
 def recording(folder, copies):
-    """Chunks of a small recording, one behind the other, as a long one has them."""
+    """Concatenates the chunks of a small recording, which creates a long one."""
     with gzip.open(PACKAGE / "testdata" / "java" / "shapes-jdk17.jfr.gz") as packed:
         chunks = packed.read()
     with (folder / "one.jfr").open("wb") as out:
@@ -410,7 +410,7 @@ def pprof_profiles(folder, program, files, count):
 
 
 class Contexts:
-    """Contexts, each once in its section."""
+    """Contexts; each occurs once in its section."""
 
     def __init__(self, generator, methods):
         self.generator, self.methods, self.seen = generator, methods, set()
@@ -457,7 +457,7 @@ def one_iprof(folder, contexts):
                 f'"records":[{1 + generator.randrange(40)}]}}')
 
     def method(index):
-        # A class that declares it, what it returns (9 is Object), parameters.
+        # The declaring class, the return type (9 is Object), the parameters.
         signature = [generator.randrange(10, types), generator.randrange(10)]
         signature += [generator.randrange(9, types) for _ in range(generator.randrange(4))]
         return f'{{"id":{index},"name":"method{index}","signature":[{",".join(map(str, signature))}]}}'

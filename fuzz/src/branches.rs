@@ -1,4 +1,4 @@
-//! Programs and their recordings of branches must survive any bytes.
+//! Programs and their branch recordings must not cause a panic.
 
 use profbridge::Limits;
 use profbridge::profgen::{
@@ -10,7 +10,7 @@ use profbridge::sampleprof::{WriteOptions, write};
 /// The program if the data has none.
 const PROGRAM: &[u8] = include_bytes!("../../testdata/correlate/clang-22-debug-info.binary");
 
-/// Text in front of the first zero byte is a recording, the rest a program.
+/// The text before the first zero byte is a recording, the rest a program.
 pub fn branches(data: &[u8]) {
     let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
     let (text, program) = (&data[..end], data.get(end + 1..).unwrap_or_default());

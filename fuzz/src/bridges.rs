@@ -1,4 +1,4 @@
-//! Both worlds: what crosses over comes back.
+//! Conversions between LLVM and iprof, and back.
 
 use super::profiles::{ByteSource, content};
 use profbridge::bridge::{ToIprofOptions, ToLlvmOptions, to_iprof, to_llvm};
@@ -6,11 +6,9 @@ use profbridge::instr::{MergeOptions, Merger};
 use profbridge::instr::{Profile, RecordRef};
 use profbridge::iprof::{self, ReadOptions, WriteOptions};
 
-/// LLVM's profiles come back from iprof as they were, and a document that came
-/// over once comes back as the same document.
+/// An LLVM profile survives the conversion to iprof and back, and a converted document survives further conversions.
 ///
-/// The bytes are a document where they can be read as one, else what a profile
-/// is made of.
+/// The bytes are a document if they parse as one. Otherwise they determine a random profile.
 pub fn laws(data: &[u8]) {
     if data.trim_ascii_start().first() == Some(&b'{') {
         document(data);
@@ -45,7 +43,7 @@ fn profile(data: &[u8]) {
     }
 }
 
-/// A profile as a merge leaves it.
+/// Returns the profile after a merge without other inputs.
 fn settled(profile: &Profile) -> Profile {
     let mut options = MergeOptions::default();
     options.keep_vtable_names = true;

@@ -4,7 +4,7 @@ use profbridge::Compat;
 use profbridge::input::list::parse_list;
 use profbridge::instr::Remapping;
 
-/// List files: only names and weights come out, the file system is not asked.
+/// List files. Only names and weights are read; the file system is not accessed.
 pub fn list(data: &[u8]) {
     for compat in [Compat::Profbridge, Compat::Llvm22] {
         for entry in parse_list(data, compat) {
@@ -14,7 +14,7 @@ pub fn list(data: &[u8]) {
     }
 }
 
-/// Remapping files: what is renamed has no blanks.
+/// Remapping files. Renamed names contain no spaces.
 pub fn remapping(data: &[u8]) {
     let Ok(remapping) = Remapping::parse(data) else { return };
     for word in data.split(|byte| matches!(byte, b' ' | b'\n' | b'\r')) {

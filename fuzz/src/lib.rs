@@ -1,9 +1,8 @@
-//! What every fuzz target does with its bytes.
+//! The code of the fuzz targets.
 //!
-//! A body is a function from bytes to nothing that panics when something is
-//! wrong. `fuzz_targets/` calls each from libFuzzer; `tests/replay` of the main
-//! package includes this file and calls them with all seeds and all files that
-//! were findings once, on the stable compiler.
+//! Each body is a function that takes bytes and panics if it finds a fault. `fuzz_targets/` calls the bodies from
+//! libFuzzer. `tests/replay` of the main package includes this file and calls them with all seeds and all earlier
+//! findings, on the stable compiler.
 
 mod branches;
 mod bridges;
@@ -20,10 +19,10 @@ mod samples;
 mod stacks;
 mod writers;
 
-/// A body: a name and what is done with the bytes.
+/// The name of a target, and its function.
 pub type Body = (&'static str, fn(&[u8]));
 
-/// All bodies, by the name of their target.
+/// All targets.
 pub const BODIES: &[Body] = &[
     ("read_raw", readers::raw),
     ("read_indexed", readers::indexed),
@@ -54,11 +53,11 @@ pub const BODIES: &[Body] = &[
     ("same_sample_as_llvm", reference::same_sample_as_llvm),
 ];
 
-/// Does what the target of that name does.
+/// Runs a target.
 ///
 /// # Panics
 ///
-/// When the body finds something wrong, and for a name that is no target's.
+/// If the target finds a fault, or if there is no target of this name.
 pub fn run(target: &str, data: &[u8]) {
     let (_, body) = BODIES.iter().find(|(name, _)| *name == target).expect("BODIES has every target");
     body(data);

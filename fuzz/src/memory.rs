@@ -1,5 +1,5 @@
-//! Memory profiles: the readers must survive any bytes, and what they hand out
-//! must be written and read back the same, in every version and as YAML.
+//! Memory profiles: readers must not panic, and valid profiles must survive writing and reading in every version and as
+//! YAML.
 
 use profbridge::indexed::{IndexedProfile, ReadOptions};
 use profbridge::instr::Release;
@@ -10,10 +10,10 @@ use profbridge::memprof::yaml::{self, Comments};
 use profbridge::memprof::{Field, MemoryMerger, MemoryProfile, Schema, Source};
 use profbridge::{Compat, Limits};
 
-/// All forms: raw, YAML, and the section of an indexed profile.
+/// All formats: raw, YAML, and the section of an indexed profile.
 pub fn read(data: &[u8]) {
     let mut limits = Limits::default();
-    // What small inputs expand to must not slow the fuzzer down.
+    // Limit the decompressed size, so that the fuzzer stays fast.
     limits.inflated_bytes = 1 << 20;
     limits.context_depth = 256;
     let _ = RawMemProf::read(data, &limits);
@@ -36,7 +36,7 @@ fn look_at(profile: &MemoryProfile, limits: &Limits) {
     assert_eq!(facts(&again, profile.schema), facts(profile, profile.schema));
     for (release, version) in [(19, 0), (19, 1), (19, 2), (19, 3), (22, 2), (22, 3), (22, 4)] {
         let options = WriteOptions::new(Release(release), Some(version), true).expect("these versions are written");
-        // A hash table's bucket has room for 65,535 items.
+        // A bucket of the hash table stores at most 65,535 items.
         let Ok(bytes) = indexed::write(profile, &options) else { continue };
         let stored = indexed::read(&bytes, 0, limits).expect("what is written can be read");
         assert_eq!(facts(&stored.profile, profile.schema), facts(profile, profile.schema), "version {version}");
@@ -44,7 +44,7 @@ fn look_at(profile: &MemoryProfile, limits: &Limits) {
     merging(profile);
 }
 
-/// Adding a profile to nothing twice is adding it twice, whichever comes first.
+/// Adding a profile twice gives the same result in any order.
 fn merging(profile: &MemoryProfile) {
     let sum = |profiles: [&MemoryProfile; 2]| {
         let mut merger = MemoryMerger::new(Compat::Profbridge);
@@ -60,15 +60,15 @@ fn merging(profile: &MemoryProfile) {
 
 fn printed(profile: &MemoryProfile) -> Vec<u8> {
     let mut without_data = profile.clone();
-    // Names may hold bytes that YAML cannot say.
+    // YAML cannot store names with invalid bytes.
     without_data.data_access = None;
     let mut text = Vec::new();
     yaml::write(&without_data, Comments::None, &mut text).expect("memory takes everything");
     text
 }
 
-/// Every site as a line, whatever the order of records; callees aside, which
-/// some versions cannot hold.
+/// Returns every site as a line, independent of the order of records. Leaves out callees, which some versions cannot
+/// store.
 fn facts(profile: &MemoryProfile, schema: Schema) -> Vec<String> {
     let stack = |handle| profile.stacks.frames_of(handle).collect::<Vec<_>>();
     let mut facts = Vec::new();

@@ -1,4 +1,4 @@
-//! The laws of merging: what may not depend on order, grouping or threads.
+//! Laws of merging: the result does not depend on order, grouping or threads.
 
 use super::profiles::{ByteSource, Content, content};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
@@ -16,7 +16,7 @@ pub fn laws(data: &[u8]) {
     parts(release, &profiles, &mut feed);
     let [first, second, third] = &profiles;
 
-    // Order: where nothing is left out, the last first says the same.
+    // If no data is dropped, the reverse order gives the same result.
     let in_order = sum(release, [first, second, third]).zip(sum(release, [third, second, first]));
     if let Some((expected, reversed)) = in_order {
         assert_eq!(reversed.functions.records_len(), expected.functions.records_len());
@@ -24,7 +24,7 @@ pub fn laws(data: &[u8]) {
             let other = reversed.functions.find(function.name()).expect("the same functions");
             for record in function.records() {
                 let same = other.records().find(|other| other.func_hash == record.func_hash);
-                // Of two pseudo counts only the marks combine; the rest stays the first record's.
+                // Two pseudo counts combine only their marks; the other counters are those of the first record.
                 let compared = if record.pseudo_count().is_some() { 1 } else { record.counters.len() };
                 let same = same.expect("the same records").counters;
                 assert_eq!(same.len(), record.counters.len());
@@ -33,7 +33,7 @@ pub fn laws(data: &[u8]) {
         }
     }
 
-    // A weight is that many times the same input.
+    // A weight of N equals N inputs.
     let (mut weighted, mut repeated) = (Merger::new(options(release)), Merger::new(options(release)));
     let all_fit = add(&mut weighted, first, 3) & (0..3).all(|_| add(&mut repeated, first, 1));
     if all_fit {
@@ -41,7 +41,7 @@ pub fn laws(data: &[u8]) {
     }
 }
 
-/// Parts: partial merges of any two runs of the inputs give the bytes of one merge.
+/// Partial merges of any two groups of the inputs give the bytes of one merge.
 fn parts(release: Release, profiles: &[Profile], feed: &mut ByteSource<'_>) {
     let mut inputs = Vec::new();
     for (number, profile) in profiles.iter().enumerate() {
@@ -53,7 +53,7 @@ fn parts(release: Release, profiles: &[Profile], feed: &mut ByteSource<'_>) {
         ];
         let mut write = WriteOptions::default();
         write.format = formats[feed.below(formats.len())];
-        // Not every format holds every name.
+        // Some formats cannot store every name.
         let Ok(file) = encode(profile, &write) else { return };
         inputs.push(Input::from_bytes(number.to_string(), file.bytes));
     }
@@ -84,7 +84,7 @@ fn options(release: Release) -> MergeOptions {
     options
 }
 
-/// The merge of all profiles; `None` when something is left out.
+/// Merges all profiles. Returns `None` if data was dropped.
 fn sum(release: Release, profiles: [&Profile; 3]) -> Option<Profile> {
     let mut merger = Merger::new(options(release));
     let mut all_fit = true;
@@ -95,7 +95,7 @@ fn sum(release: Release, profiles: [&Profile; 3]) -> Option<Profile> {
     all_fit.then(|| merger.finish())
 }
 
-/// Adds a profile; returns whether nothing of it was wrong.
+/// Adds a profile. Returns true if all of it is valid.
 fn add(merger: &mut Merger, profile: &Profile, weight: u64) -> bool {
     let mut all_fit = true;
     for function in profile.functions.iter() {
@@ -110,7 +110,7 @@ fn add(merger: &mut Merger, profile: &Profile, weight: u64) -> bool {
     all_fit
 }
 
-/// The content of a merged profile without its traces, for which a weight is not a repetition.
+/// Returns the content of a merged profile without its traces, because a weight does not repeat traces.
 fn without_traces(profile: &Profile) -> Content {
     let mut without_traces = profile.clone();
     without_traces.temporal = Default::default();

@@ -1,11 +1,11 @@
-//! Programs and classes that `fit` reads must survive any bytes.
+//! Programs and class files for `fit` must not cause a panic.
 
 use profbridge::Limits;
 use profbridge::families::report_program;
 use profbridge::fit::{CodeSites, JavaProgram, read_program, read_sampled_program};
 use std::path::Path;
 
-/// All readers of a new build; what they hand out holds together.
+/// All readers of a new build. Their results must be consistent.
 pub fn objects(data: &[u8]) {
     let limits = Limits::default();
     if let Ok(program) = read_program(Path::new("image"), data, &limits) {

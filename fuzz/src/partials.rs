@@ -1,5 +1,5 @@
-//! Partial merges: the frame and the state must survive any bytes, and what a
-//! state says must be written and read back the same.
+//! Partial merges: the reader of the frame and of the merge state must not panic, and a valid state must survive
+//! writing and reading.
 
 use profbridge::Limits;
 use profbridge::families::partial::{Partial, PartialOptions};
@@ -9,10 +9,10 @@ use profbridge::partial::{Family, Frame, StoredInputs, append};
 use profbridge::sampleprof::partial::PartialSamples;
 use profbridge::sampleprof::{FileMergeOptions, finish_partial};
 
-/// The bytes as a file, and as the state that its checksum would else protect.
+/// Reads the bytes as a file, and as a merge state without its checksum.
 pub fn read(data: &[u8]) {
     let mut limits = Limits::default();
-    // What small inputs expand to must not slow the fuzzer down.
+    // Limit the decompressed size, so that the fuzzer stays fast.
     limits.inflated_bytes = 1 << 22;
     limits.context_depth = 256;
     if let Ok(Some(frame)) = Frame::find(data, &limits) {
@@ -68,7 +68,7 @@ fn state(bytes: &[u8], limits: &Limits) {
     if let Ok(replayed) = sums.replay(options, &mut |_, _, _| {}) {
         replayed.merger.finish();
     }
-    // Going on from a state: it comes after itself.
+    // Continue from a state with itself as the next input.
     let mut twice = sums.clone();
     twice.append(sums);
     let mut wider = *limits;

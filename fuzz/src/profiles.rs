@@ -1,4 +1,4 @@
-//! Profiles as fuzzing needs them: made of bytes, read to their end, compared.
+//! Functions for profiles: create them from bytes, read them completely, compare them.
 
 use super::readers::{ask_for_the_rest, print_error};
 use profbridge::Compat;
@@ -12,7 +12,7 @@ use profbridge::instr::{MergeOptions, Merger};
 use profbridge::{indexed, raw};
 use std::collections::BTreeMap;
 
-/// Reads all records and the rest; after an error there must be no more.
+/// Reads all records and the rest. After an error there must be no more records.
 pub fn drain(reader: &mut dyn ProfileReader) {
     loop {
         match reader.next_record() {
@@ -28,7 +28,7 @@ pub fn drain(reader: &mut dyn ProfileReader) {
     ask_for_the_rest(reader);
 }
 
-/// What a reader reads, merged with nothing else; `None` when it is damaged.
+/// Merges the records of a reader. Returns `None` if the input is damaged.
 pub fn merged(reader: &mut dyn ProfileReader, compat: Compat) -> Option<Profile> {
     let mut options = MergeOptions::default();
     options.keep_vtable_names = !compat.is_llvm();
@@ -48,7 +48,7 @@ pub fn merged(reader: &mut dyn ProfileReader, compat: Compat) -> Option<Profile>
     Some(merger.finish())
 }
 
-/// What a file holds, record by record, as it stands there.
+/// Returns the records of a file unchanged.
 pub fn read_back(reader: &mut dyn ProfileReader) -> Profile {
     let mut profile = Profile::default();
     while let Some(item) =
@@ -65,7 +65,7 @@ pub fn read_back(reader: &mut dyn ProfileReader) -> Profile {
     profile
 }
 
-/// Writes a profile in every format and version; errors are allowed, panics not.
+/// Writes a profile in every format and version. Errors are allowed, panics are not.
 pub fn write_everywhere(profile: &Profile, compat: Compat) {
     let mut formats: Vec<OutputFormat> = all_encodings().map(|encoding| OutputFormat::Raw { encoding }).collect();
     formats.extend((1..=indexed::NEWEST_VERSION).map(|version| {
@@ -81,7 +81,7 @@ pub fn write_everywhere(profile: &Profile, compat: Compat) {
     }
 }
 
-/// Every raw version, width and byte order.
+/// Returns every raw version, pointer width and byte order.
 pub fn all_encodings() -> impl Iterator<Item = Encoding> {
     let versions = (1..=raw::layout::NEWEST_VERSION).filter(|version| raw::layout::is_known_version(*version));
     versions.flat_map(|version| {
@@ -96,7 +96,7 @@ type Sites = [Vec<Vec<ValueCount>>; ValueKind::COUNT];
 /// Counters, bitmap, uniformity and value sites of the record with a name and FuncHash.
 type Records = BTreeMap<(Vec<u8>, u64), (Vec<u64>, Vec<u8>, Uniformity, Sites)>;
 
-/// A profile as a value: equal for profiles that say the same in another order.
+/// A profile as a value. Profiles that differ only in their order are equal.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Content {
     kind: u64,
@@ -106,8 +106,7 @@ pub struct Content {
     vtable_names: Vec<Vec<u8>>,
 }
 
-/// What a profile says; `targets` maps the name hashes of value sites to what
-/// the format keeps of them.
+/// Returns the content of a profile. `targets` maps the name hashes of value sites to those that the format stores.
 pub fn content(profile: &Profile, targets: impl Fn(ValueKind, u64) -> u64) -> Content {
     let mut records = BTreeMap::new();
     for function in profile.functions.iter() {
@@ -136,7 +135,7 @@ pub fn content(profile: &Profile, targets: impl Fn(ValueKind, u64) -> u64) -> Co
     Content { kind, records, binary_ids, traces, vtable_names }
 }
 
-/// The profile as indexed files hold it, which keep bits of uniform counts.
+/// Returns the profile as stored in indexed files, which have one bit per uniform count.
 #[must_use]
 pub fn without_uniform_counts(profile: &Profile) -> Profile {
     let mut without = profile.clone();
@@ -147,7 +146,7 @@ pub fn without_uniform_counts(profile: &Profile) -> Profile {
     without
 }
 
-/// Takes decisions from bytes; zeros when they are used up.
+/// Makes random choices from bytes, and from zeros after the last byte.
 #[derive(Debug)]
 pub struct ByteSource<'d>(&'d [u8]);
 
@@ -162,7 +161,7 @@ impl<'d> ByteSource<'d> {
         *first
     }
 
-    /// A number below `limit`, which is at least 1 and at most 256.
+    /// Returns a number below `limit`, which is from 1 to 256.
     pub fn below(&mut self, limit: usize) -> usize {
         usize::from(self.byte()) % limit
     }
@@ -175,7 +174,7 @@ impl<'d> ByteSource<'d> {
         (0..8).fold(0, |word, _| word << 8 | u64::from(self.byte()))
     }
 
-    /// A count: mostly small, sometimes anything, sometimes near the top.
+    /// Returns a count: mostly small, sometimes any value, sometimes near the maximum.
     pub fn count(&mut self) -> u64 {
         match self.below(8) {
             0 => 0,
@@ -194,7 +193,7 @@ impl<'d> ByteSource<'d> {
         (0..least + self.below(most - least)).map(|_| self.byte()).collect()
     }
 
-    /// A name: one of a few, so that profiles meet, or any.
+    /// Returns one of a few names, so that profiles share functions, or any name.
     fn name(&mut self) -> Vec<u8> {
         const NAMES: [&[u8]; 9] =
             [b"main", b"f", b"file.c;f", b"_ZN1a1bE", b"10", b"#x", b":ir", b" spaced name ", b"\xff\xfe"];
@@ -204,7 +203,7 @@ impl<'d> ByteSource<'d> {
         }
     }
 
-    /// A profile.
+    /// Returns a profile.
     pub fn profile(&mut self) -> Profile {
         let mut profile = Profile::default();
         let kinds = [

@@ -1,5 +1,4 @@
-//! The readers of LLVM's formats must survive any bytes, and what they hand
-//! out must hold together.
+//! The readers of LLVM's formats must not panic, and their results must be consistent.
 
 use super::profiles::{self, drain};
 use profbridge::bytes::names::{Chunks, split_names};
@@ -13,10 +12,10 @@ use profbridge::text::TextReader;
 use profbridge::{Compat, Limits};
 use std::sync::Arc;
 
-/// Both sets of rules.
+/// Both compatibility modes.
 const MANNERS: [Compat; 2] = [Compat::Profbridge, Compat::Llvm22];
 
-/// Raw profiles: the reader, the views, and the quick way for many of one image.
+/// Raw profiles: the reader, the views, and the fast path for many profiles of one image.
 pub fn raw(data: &[u8]) {
     for compat in MANNERS {
         if let Ok(mut reader) = RawReader::new(data, RawOptions::new(compat)) {
@@ -38,7 +37,7 @@ fn views_of_raw(data: &[u8], compat: Compat) {
     Targets::read(&profile);
     let Ok(names) = profile.read_names(&Limits::default()).map(Arc::new) else { return };
     let Some(image) = Image::new(&profile, &names) else { return };
-    // A file is of its own image, not moved.
+    // The profile belongs to its own image, which was not moved.
     let slide = image.slide_of(&profile);
     assert_eq!(slide, Some(0), "a file is of its own image");
     if let Some(found) = image.find_values(data, &profile, compat, &[0]) {
@@ -61,7 +60,7 @@ fn views_of_raw(data: &[u8], compat: Compat) {
     }
 }
 
-/// Indexed profiles: walking, and that a lookup finds what walking found.
+/// Indexed profiles. A lookup must find the records that the full read found.
 pub fn indexed(data: &[u8]) {
     for compat in MANNERS {
         let options = IndexedOptions::new(Limits::default(), compat);
@@ -92,7 +91,7 @@ pub fn text(data: &[u8]) {
     }
 }
 
-/// Name chunks, from both ends of the allowed sizes.
+/// Name chunks, with the smallest and the largest allowed sizes.
 pub fn names(data: &[u8]) {
     let mut tight = Limits::default();
     tight.inflated_bytes = 100;
@@ -111,7 +110,7 @@ pub fn names(data: &[u8]) {
     }
 }
 
-/// Compressed streams: two in a row hold the content twice, and what is written reads back equal.
+/// Compressed streams. Two streams in a row have the content twice, and written streams read back equal.
 pub fn compressed(data: &[u8]) {
     let mut limits = Limits::default();
     (limits.stream_bytes, limits.window_bytes) = (1 << 22, 1 << 20);
@@ -129,14 +128,14 @@ pub fn compressed(data: &[u8]) {
     for compression in Compression::ALL.into_iter().filter(|compression| compression.is_written()) {
         let stream = compression.compress(&content).expect("there is memory");
         if Compression::of(&content).is_none() {
-            // The encoder's window is larger than that of hostile input here.
+            // The encoder's window is larger than the limit for hostile input here.
             (limits.inflate_ratio, limits.window_bytes) = (u64::MAX, Limits::default().window_bytes);
             assert!(decompress(&stream, &limits).is_ok_and(|found| found == content), "{compression}");
         }
     }
 }
 
-/// Whatever it is: detected, decompressed, read, and written in every format.
+/// Any format: detected, decompressed, read, and written in every format.
 pub fn any(data: &[u8]) {
     let Ok(data) = &decompress(data, &Limits::default()) else { return };
     for compat in MANNERS {
@@ -147,13 +146,13 @@ pub fn any(data: &[u8]) {
     }
 }
 
-/// The reader's errors are printed with whatever the file put into them.
+/// Prints an error, which may contain any text of the file.
 pub fn print_error(error: &profbridge::Error) {
     assert!(!error.to_string().is_empty());
     assert!(!error.llvm_message().is_empty());
 }
 
-/// Asks a finished reader for everything that it has beside records.
+/// Requests all data of a finished reader except records.
 pub fn ask_for_the_rest(reader: &mut dyn ProfileReader) {
     let _ = reader.symbols().map(drop);
     let _ = (reader.binary_ids(), reader.temporal(), reader.vtable_names(), reader.memprof());

@@ -1,4 +1,4 @@
-//! The genuine tool as the reference, where it is installed.
+//! Compares with the real tool, if it is installed.
 
 use profbridge::Compat;
 use profbridge::families::{self, FailureMode, MergeOptions, OutputFormat, ReadOptions, WriteOptions};
@@ -11,17 +11,15 @@ use std::sync::OnceLock;
 
 const TOOL: &str = "llvm-profdata-22";
 
-/// Both merge the bytes to text: where both accept them the text is the same,
-/// and what it refuses we refuse. Its crashes are skipped, and so are
-/// binary files that it accepts and we do not: it reads beyond its buffers, and
-/// what it finds there depends on luck.
+/// Merges the bytes to text with both tools. If both accept them, the texts must be equal, and profbridge must reject
+/// input that the real tool rejects. Crashes of the real tool are skipped, and so are binary files that only the real
+/// tool accepts, because it reads outside its buffers there.
 pub fn same_as_llvm(data: &[u8]) {
     compare(data, &["--text"], ours, |_| false);
 }
 
-/// As [`same_as_llvm`], for sample profiles: text and all binary encodings, to
-/// text and to an extensible binary. Inlined functions that lose their name there
-/// are a difference on purpose (docs/reference/sampleprof.md).
+/// Like [`same_as_llvm`], but for sample profiles: text and all binary encodings, to text and to an extensible binary.
+/// Inlined functions that lose their name there are an intended difference (docs/reference/sampleprof.md).
 pub fn same_sample_as_llvm(data: &[u8]) {
     let text = |path: &Path| our_samples(path, Encoding::Text);
     if compare(data, &["--sample", "--text"], text, has_nameless) {
@@ -29,13 +27,13 @@ pub fn same_sample_as_llvm(data: &[u8]) {
     }
 }
 
-/// Whether a text has an inlined function without a name.
+/// Returns true if a text has an inlined function without a name.
 fn has_nameless(text: &[u8]) -> bool {
     text.windows(3).any(|bytes| bytes == b": :")
 }
 
-/// Whether both were compared, or could not be; `is_excepted` says of what the
-/// genuine tool wrote that it differs on purpose.
+/// Returns true if the results were compared, or could not be compared. `is_excepted` returns true for outputs of the
+/// real tool with an intended difference.
 fn compare(
     data: &[u8],
     options: &[&str],
@@ -71,14 +69,14 @@ enum Verdict {
 }
 
 fn theirs(path: &Path, options: &[&str]) -> Verdict {
-    // It goes back in extensible binaries, which a pipe does not let it.
+    // The real tool seeks in extensible binaries, so the output cannot be a pipe.
     let output = path.with_file_name("output");
     let mut command = Command::new(TOOL);
     command.arg("merge").args(options).arg("-o").arg(&output).arg(path);
     let run = command.output().expect("the tool starts");
     match run.status.code() {
         Some(0) => Verdict::Accepted(std::fs::read(&output).expect("the tool wrote a file")),
-        // It read beyond its buffers and has no name for what it found there.
+        // The real tool read outside its buffers and reports an unknown error.
         Some(1) if run.stderr.ends_with(b": success\nerror: no profile can be merged\n") => Verdict::Crashed,
         Some(1) => Verdict::Refused,
         _ => Verdict::Crashed,

@@ -1,5 +1,4 @@
-//! Sample profiles: readers survive any bytes, and what was read is written and
-//! read back equal.
+//! Sample profiles: readers must not panic, and written profiles must read back equal.
 
 use profbridge::Limits;
 use profbridge::instr::Release;
@@ -8,8 +7,7 @@ use profbridge::sampleprof::{
     overlap, show,
 };
 
-/// Text that names a file's format, so that fuzzing does not begin with
-/// finding it.
+/// Prefixes that select a format, so that the fuzzer does not have to find them.
 const BEGINNINGS: [&[u8]; 5] = [
     b"",
     &[0xff, 0xe5, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53, 0x67],
@@ -23,12 +21,12 @@ fn options(release: u32, every_release: bool) -> ReadOptions {
     options.rules = Rules::of(Release(release));
     options.every_release = every_release;
     options.limits = Limits::default();
-    // A small file must not make a large profile.
+    // Limit the decompressed size, so that small files stay small.
     options.limits.inflated_bytes = 1 << 20;
     options
 }
 
-/// Any bytes, by the rules of several releases.
+/// Reads any bytes with the rules of several releases.
 pub fn read(data: &[u8]) {
     let whole = data.split_first().map(|(first, rest)| {
         let beginning = BEGINNINGS[usize::from(*first) % BEGINNINGS.len()];
@@ -47,7 +45,7 @@ pub fn read(data: &[u8]) {
     }
 }
 
-/// Single functions, whatever else is in the file.
+/// Reads single functions.
 fn view(bytes: &[u8], options: &ReadOptions) {
     let Ok(Some(view)) = SampleProfileView::open(bytes, options) else { return };
     let _ = view.check_offsets();
@@ -58,7 +56,7 @@ fn view(bytes: &[u8], options: &ReadOptions) {
     }
 }
 
-/// Everything that is done with a profile besides writing it.
+/// Uses a profile in all ways except writing.
 fn use_profile(profile: SampleProfile, rules: Rules) {
     let loaded = profile.clone().in_container_order(rules);
     let summary = loaded.compute_summary(rules);
@@ -78,14 +76,13 @@ fn use_profile(profile: SampleProfile, rules: Rules) {
     }
 }
 
-/// What was read is written in every encoding that takes it, and read back.
+/// Writes a profile in every encoding that can store it, and reads it back.
 pub fn write(data: &[u8]) {
     let Some((first, rest)) = data.split_first() else { return };
     let beginning = BEGINNINGS[usize::from(*first) % BEGINNINGS.len()];
     let read_options = options(22, true);
     let Ok(profile) = sampleprof::read(&[beginning, rest].concat(), &read_options) else { return };
-    // Text cannot store names with line ends and similar characters; the others hold
-    // no more than a name and numbers.
+    // Text cannot store names with line ends and similar characters. The other encodings store only a name and numbers.
     let binary = |encoding| {
         let mut options = WriteOptions::default();
         options.encoding = encoding;
@@ -102,8 +99,8 @@ pub fn write(data: &[u8]) {
         }
         let found = sampleprof::read(&bytes, &read_options).expect("what was written can be read");
         assert_eq!(found.functions.len(), profile.functions.len(), "{encoding}");
-        // Metadata stands in the order of the input, and names that became hashes
-        // are in another: after the second time nothing moves any more.
+        // Metadata is in the order of the input, and names that became hashes have another order. The second output is
+        // stable.
         let again = sampleprof::write(&found, &options).expect("it was written before");
         let found = sampleprof::read(&again, &read_options).expect("what was written can be read");
         let third = sampleprof::write(&found, &options).expect("it was written before");

@@ -11,8 +11,7 @@ use profbridge::stacks::classes::Reference;
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use profbridge::stacks::{collapsed, jfr, pprof};
 
-/// iprof: read strictly and with everything accepted; what was accepted is
-/// written and read again without a finding that is an error.
+/// iprof. A document that was accepted in lenient mode is written, and must then be valid in strict mode.
 pub fn iprof(data: &[u8]) {
     let _ = iprof::Reader::from_bytes(data, &ReadOptions::default()).read();
     let mut lenient = ReadOptions::default();
@@ -38,7 +37,7 @@ pub fn recording(data: &[u8]) {
     use_table(&table);
 }
 
-/// Recordings of perf. Programs are looked up where no path leads to one.
+/// perf recordings. Programs are searched where there are none.
 pub fn perf(data: &[u8]) {
     let mut table = StackTable::new();
     let mut options = StackOptions::default();
@@ -49,7 +48,7 @@ pub fn perf(data: &[u8]) {
     use_table(&table);
 }
 
-/// Collapsed and folded stacks; what is written in full reads back equal.
+/// Collapsed and folded stacks. Stacks that were written in full read back equal.
 pub fn stacks(data: &[u8]) {
     let mut table = StackTable::new();
     let _ = collapsed::text_evidence(&profbridge::bytes::Head::new(data));
@@ -57,8 +56,7 @@ pub fn stacks(data: &[u8]) {
     use_table(&table);
 }
 
-/// pprof: what is read is written and read again equal; merging, trimming and
-/// judging take whatever was read.
+/// pprof. Written profiles read back equal, and merging, trimming and checking accept all profiles that were read.
 pub fn pprof(data: &[u8]) {
     let limits = Limits::default();
     let content = decompress(data, &limits);

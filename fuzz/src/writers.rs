@@ -1,4 +1,4 @@
-//! What is written reads back equal, and written again gives the same bytes.
+//! Written profiles read back equal, and writing them again gives the same bytes.
 
 use super::profiles::{ByteSource, all_encodings, content, read_back, without_uniform_counts};
 use profbridge::indexed::{self, IndexedReader};
@@ -19,8 +19,8 @@ pub fn raw(data: &[u8]) {
     let found = read_back(&mut reader);
     if losses.is_empty() {
         assert_eq!(content(&found, by_name), content(&profile, by_name), "{encoding:?}");
-        // What was left out leaves gaps that a second writing closes, as among
-        // the times of a trace that names a function twice.
+        // Dropped data leaves gaps that the second output closes, for example between the times of a trace that names a
+        // function twice.
         assert_eq!(raw::write(&found, &options).expect("it was written before"), bytes, "{encoding:?}");
     }
 }
@@ -44,11 +44,11 @@ pub fn indexed(data: &[u8]) {
     }
 }
 
-/// Text, where names that it cannot store are fixed.
+/// Text. Names that it cannot store are changed.
 pub fn text(data: &[u8]) {
     let mut feed = ByteSource::new(data);
     let mut profile = without_uniform_counts(&feed.profile());
-    // Text names the vtables that were seen where they were, and lists none.
+    // Text names vtables where they occur and does not list them.
     profile.vtable_names.clear();
     let options = TextOptions::new(Compat::Profbridge);
     let losses = text::losses(&profile, &options);

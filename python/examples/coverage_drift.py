@@ -1,4 +1,4 @@
-"""How coverage drifts from build to build: functions that tests reached before and reach no more.
+"""Compare coverage between builds: functions that tests reached before and no longer reach.
 
     python coverage_drift.py monday.profdata tuesday.profdata wednesday.profdata
 """
@@ -13,14 +13,14 @@ import profbridge
 
 
 def coverage(source: str) -> pl.DataFrame:
-    """Each function with the share of its counters that are not zero."""
+    """Return each function with the share of its counters above zero."""
     table = pl.DataFrame(profbridge.read(source).functions())
     sums = table.group_by("name").agg(pl.col("num_covered").sum(), pl.col("num_counters").sum())
     return sums.select("name", (pl.col("num_covered") / pl.col("num_counters")).fill_nan(0.0).alias("covered"))
 
 
 def drift(sources: list[str]) -> pl.DataFrame:
-    """One row a pair of builds: how many functions are new or gone, were lost or are better covered."""
+    """Return one row per pair of builds: the numbers of functions that are new, gone, lost, or better covered."""
     rows = []
     for before, after in zip(sources, sources[1:]):
         both = coverage(before).join(coverage(after), on="name", how="full", coalesce=True, suffix="_after")

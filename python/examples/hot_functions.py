@@ -1,4 +1,4 @@
-"""Hot functions of a profile as a data frame of pandas.
+"""Print the hot functions of a profile with pandas.
 
     python hot_functions.py app.profdata
 """
@@ -15,7 +15,7 @@ import profbridge
 def hot_functions(source: str, share: float = 0.9) -> pd.DataFrame:
     """Return the hottest functions that together have the given share of all counts."""
     table = profbridge.read(source).functions()
-    frame = pd.DataFrame({name: table[name].to_pylist() for name in ("name", "entry_count", "total_count")})
+    frame = pd.DataFrame({name: table[name].to_pylist() for name in ("name", "max_count", "total_count")})
     frame = frame.sort_values("total_count", ascending=False, ignore_index=True)
     frame["share"] = frame["total_count"] / frame["total_count"].sum()
     held_before = frame["share"].cumsum() - frame["share"]

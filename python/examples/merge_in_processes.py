@@ -1,6 +1,6 @@
-"""Merge a folder of profiles with the processes of one machine, as a cluster would.
+"""Merge a directory of profiles in several processes, like a cluster.
 
-    python merge_in_processes.py FOLDER OUT.profdata
+    python merge_in_processes.py DIRECTORY OUT.profdata
 
 On one machine `profbridge.merge(folder)` is quicker: it uses threads, and knows a binary by its first dump. This shows
 the shape that any engine needs: runs of neighbours, a merger for each, joined in order.

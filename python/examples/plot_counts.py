@@ -1,4 +1,4 @@
-"""A plot: how few functions hold most of the counts.
+"""Plot the share of all counts that the hottest functions have.
 
     python plot_counts.py app.profdata counts.png
 """
@@ -17,9 +17,9 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 
 def plot(source: str, out: str) -> None:
-    """Functions from the hottest on, against the share of all counts that they hold together."""
+    """Plot the share of all counts over the share of the functions, the hottest first."""
     counts = profbridge.read(source).functions()["total_count"].to_pylist()
-    # A function of which only is known that it is hot has no count.
+    # Functions with a pseudo count have no total.
     totals = np.sort(np.array([count for count in counts if count is not None], dtype=np.uint64))[::-1]
     held = np.cumsum(totals, dtype=float) / max(totals.sum(), 1)
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")

@@ -3,7 +3,7 @@
 >>> import profbridge
 >>> profile = profbridge.merge([b":ir\\nmain\\n1\\n2\\n5\\n3\\n", b":ir\\nmain\\n1\\n2\\n1\\n0\\n"], weights=[1, 10])
 >>> for row in profile.functions():
-...     print(row["name"], row["entry_count"], row["counters"])
+...     print(row["name"], row["max_count"], row["counters"])
 main 15 [15, 3]
 >>> profile.to_bytes(target="llvm-16")[:8]
 b'\\xfflprofi\\x81'

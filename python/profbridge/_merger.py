@@ -30,8 +30,8 @@ class Merger:
     >>> first = profbridge.Merger().add(b":ir\\nmain\\n1\\n1\\n5\\n")
     >>> second = pickle.loads(pickle.dumps(profbridge.Merger().add(b":ir\\nmain\\n1\\n1\\n7\\n", weight=2)))
     >>> profile = first.merge(second).finish()
-    >>> profile.find("main")[0].entry_count
-    19
+    >>> profile.find("main")[0].counters.to_pylist()
+    [19]
     """
 
     __slots__ = ("_part", "_settings")

@@ -1,4 +1,4 @@
-"""The console script: the program ``profbridge`` as it is."""
+"""The console script, which runs the program ``profbridge``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from . import _profbridge
 
 
 def main() -> NoReturn:
-    """Run the program on the arguments of the process and end with its exit code."""
-    # A wheel that holds an extension module cannot hold a program as well; so the
-    # program is a function of the module. Ctrl-C ends it at once, as it ends the program.
+    """Run the program with the arguments of the process and exit with its exit code."""
+    # A wheel with an extension module cannot contain a program as well, so the program is
+    # a function of the module. Ctrl-C must end it immediately, like the program.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(_profbridge.run_program(sys.argv))

@@ -1,4 +1,4 @@
-"""How profiles are merged: the settings that all functions and classes that merge take."""
+"""The settings of merges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Family = Literal["instr", "sampleprof", "memprof", "iprof", "stacks"]
 
 
 class MergeSettings(TypedDict, total=False):
-    """The settings of a merge. All of them are optional.
+    """The settings of a merge. All settings are optional.
 
     ``target``
         The target toolchain, such as ``"llvm-16"``, ``"rustc-1.75"`` or ``"swift-5.9"``. By default that of

@@ -128,7 +128,7 @@ def _read(context: Any, number: int, run: Sequence[str], settings: MergeSettings
 
 
 def _escape(path: str) -> str:
-    """Return a pattern that matches a path, and perhaps others: a comma cannot be escaped."""
+    """Return a pattern that matches a path. It may match other paths, because a comma cannot be escaped."""
     return re.sub(r"([{}\[\]*?\\])", r"\\\1", path).replace(",", "?")
 
 

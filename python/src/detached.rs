@@ -1,4 +1,4 @@
-//! Work without the interpreter's lock, that Ctrl-C ends.
+//! Runs work without the interpreter's lock. Ctrl-C stops it.
 //!
 //! A separate thread does the work and uses no Python objects. Meanwhile the calling thread handles signals and reports
 //! progress. If a signal handler or a callback raises, the caller gets the exception at once. The thread is cancelled,
@@ -10,10 +10,10 @@ use pyo3::prelude::*;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-/// How long a Ctrl-C may wait.
+/// The maximum delay of a Ctrl-C.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Inputs that are done, of how many.
+/// The numbers of finished inputs and of all inputs.
 type Progress = (usize, usize);
 
 enum Event<T> {
@@ -39,7 +39,7 @@ impl Watch {
     }
 }
 
-/// Does the work; `progress` is called with the number of inputs that are done and of all.
+/// Runs the work. `progress` gets the numbers of finished inputs and of all inputs.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -50,7 +50,7 @@ pub(crate) fn run<T: Send + 'static>(
     let watch = Watch { cancel: cancel.clone(), tell: teller(&sender, progress.is_some()) };
     let done = move || {
         let result = work(watch);
-        // The caller may have left.
+        // The caller may have returned.
         let _ = sender.send(Event::Done(result));
     };
     std::thread::Builder::new().name("profbridge".into()).spawn(done)?;

@@ -4,13 +4,13 @@ use profbridge::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The module that defines the exceptions. They are written in Python, since a class
-/// that extends an exception cannot be made by an extension for every Python from 3.9.
+/// The module that defines the exceptions. They are written in Python, because an extension for every Python from 3.9
+/// cannot define a class that extends an exception.
 const MODULE: &str = "profbridge._errors";
 
 /// Converts the error of a result to a Python exception.
 pub(crate) trait OrRaise<T> {
-    /// Turns an error into the exception for it.
+    /// Converts an error to its exception.
     fn or_raise(self, py: Python<'_>) -> PyResult<T>;
 }
 
@@ -20,12 +20,12 @@ impl<T> OrRaise<T> for profbridge::Result<T> {
     }
 }
 
-/// The exception for an error.
+/// Returns the exception for an error.
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     exception(py, error).map_or_else(|failed| failed, PyErr::from_value)
 }
 
-/// An error of the package itself.
+/// Returns an error of the package itself.
 pub(crate) fn usage(py: Python<'_>, detail: impl Into<String>) -> PyErr {
     raise(py, &Error::usage(detail))
 }
@@ -50,7 +50,7 @@ fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>>
     Ok(exception)
 }
 
-/// The class of the exception for a cause.
+/// Returns the exception class for an error kind.
 fn class_of(kind: &ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Io { .. } => "IoError",

@@ -18,7 +18,7 @@ pub(crate) fn check<'py>(source: &Bound<'py, PyAny>, name: Option<&str>) -> PyRe
     to_python(py, &found)
 }
 
-/// Describes a file, section by section. Returns a dictionary.
+/// Describes a file and its sections. Returns a dictionary.
 #[pyfunction]
 #[pyo3(signature = (source, name=None))]
 pub(crate) fn describe<'py>(source: &Bound<'py, PyAny>, name: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
@@ -31,7 +31,7 @@ pub(crate) fn describe<'py>(source: &Bound<'py, PyAny>, name: Option<&str>) -> P
     to_python(py, &described.or_raise(py)?)
 }
 
-/// How two files differ, as a dictionary.
+/// Compares two files. Returns a dictionary.
 #[pyfunction]
 #[pyo3(signature = (first, second, topn=10, exact_names=false))]
 pub(crate) fn diff<'py>(
@@ -58,7 +58,7 @@ pub(crate) fn family_of(source: &Bound<'_, PyAny>, name: Option<&str>) -> PyResu
     Ok(family.and_then(family_word))
 }
 
-/// The word for a family.
+/// Returns the name of a family.
 pub(crate) fn family_word(family: Family) -> Option<&'static str> {
     match family {
         Family::Instr => Some("instr"),

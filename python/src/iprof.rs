@@ -1,4 +1,4 @@
-//! `Iprof`: a GraalVM profile.
+//! The class `Iprof`, a GraalVM profile.
 
 use crate::detached::{self, Watch};
 use crate::error::OrRaise;
@@ -10,8 +10,8 @@ use arrow_array::builder::LargeStringBuilder;
 use arrow_array::types::{Int32Type, UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
 use profbridge::Result;
-use profbridge::families::FailedMerge;
 use profbridge::families::merge::iprof::{IprofMergeOptions, IprofMergeReport, facts_of, merge_iprof_files};
+use profbridge::families::{FailedMerge, OutputForm};
 use profbridge::input::{Family, Input};
 use profbridge::iprof::statistics::{StatisticsOptions, statistics};
 use profbridge::iprof::{self, ContextHandle, Document, Records, SectionKind, Weight};
@@ -20,17 +20,17 @@ use pyo3::types::PyBytes;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A merged document, and what is worth a warning.
+/// A merged document with its warnings.
 pub(crate) struct Merged {
     document: Document,
     warnings: Vec<String>,
 }
 
-/// Options for a merge of iprof files.
+/// Returns the options for a merge of iprof files.
 ///
 /// # Errors
 ///
-/// Usage for what does not exist; those of the files that are named.
+/// Usage for unknown settings; the errors of given files.
 pub(crate) fn options(settings: &MergeSettings) -> Result<IprofMergeOptions> {
     let mut options = IprofMergeOptions::default();
     options.read.threads = settings.threads();
@@ -74,7 +74,7 @@ pub(crate) fn of_report(report: IprofMergeReport, settings: &MergeSettings) -> R
     Ok(Merged { document: report.document, warnings })
 }
 
-/// A profile that GraalVM's native-image takes.
+/// A profile for GraalVM's native-image.
 #[pyclass(frozen, module = "profbridge", name = "Iprof")]
 pub(crate) struct Iprof {
     merged: Arc<Merged>,
@@ -94,11 +94,11 @@ impl Iprof {
 
 #[pymethods]
 impl Iprof {
-    /// The family of profiles that it belongs to.
+    /// The profile family.
     #[classattr]
     const FAMILY: &'static str = "iprof";
 
-    /// The version of the format, as the file spells it.
+    /// The version of the format, as written in the file.
     #[getter]
     fn version(&self) -> String {
         self.merged.document.version.to_string()
@@ -110,18 +110,18 @@ impl Iprof {
         self.merged.warnings.clone()
     }
 
-    /// Number of methods.
+    /// The number of methods.
     fn __len__(&self) -> usize {
         self.merged.document.tables.methods_count()
     }
 
-    /// One row a method: its name and how often it was called, by all callers together.
+    /// One row per method: its name and the number of its calls by all callers.
     fn functions(&self, py: Python<'_>) -> PyResult<Table> {
         let merged = self.merged.clone();
         detached::run(py, None, move |_| methods(&merged.document))?.map_err(internal)
     }
 
-    /// One row an entry of a section: where it is, from the innermost frame out, and its events.
+    /// One row per entry of a section: its context, innermost frame first, and its events.
     fn entries(&self, py: Python<'_>) -> PyResult<Table> {
         let merged = self.merged.clone();
         detached::run(py, None, move |_| entries(&merged.document))?.map_err(internal)
@@ -139,15 +139,16 @@ impl Iprof {
         to_python(py, &found.or_raise(py)?)
     }
 
-    /// The file's bytes.
+    /// The profile as a file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.encode(py)?))
     }
 
-    /// Writes a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that
-    /// is not an earlier output is replaced only with `force`.
+    /// Writes a file, compressed if its name ends in `.gz` or `.zst`. It is replaced completely or not at all. A file
+    /// that is not an earlier output is replaced only with `force`.
     #[pyo3(signature = (path, *, force=false))]
     fn write(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
+        crate::output::form(&path, "an iprof", &[OutputForm::Iprof, OutputForm::Json], None).or_raise(py)?;
         let bytes = self.encode(py)?;
         crate::output::replace(py, path, bytes, Family::Iprof, force)
     }

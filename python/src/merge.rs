@@ -17,26 +17,26 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 
-/// A result of any family, on its way to Python.
+/// A result of any family.
 pub(crate) enum Merged {
     Instr(instr::Merged),
     Sample(sample::Merged),
-    Memory(memory::Read),
+    Memory(memory::Merged),
     Iprof(iprof::Merged),
     Stacks(stacks::Merged),
 }
 
 impl Merged {
-    /// The object for it.
+    /// Converts the result to a Python object.
     ///
     /// # Errors
     ///
-    /// A warning that is turned into an error.
+    /// A warning that Python turns into an error.
     pub(crate) fn into_object(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         match self {
             Self::Instr(merged) => Profile::of(py, merged)?.into_py_any(py),
             Self::Sample(merged) => SampleProfile::of(py, merged)?.into_py_any(py),
-            Self::Memory(read) => MemoryProfile::of(read).into_py_any(py),
+            Self::Memory(merged) => MemoryProfile::of(py, merged)?.into_py_any(py),
             Self::Iprof(merged) => Iprof::of(py, merged)?.into_py_any(py),
             Self::Stacks(merged) => Stacks::of(py, merged)?.into_py_any(py),
         }
@@ -47,10 +47,7 @@ impl Merged {
 #[pyfunction]
 pub(crate) fn read(source: &Bound<'_, PyAny>, name: Option<&str>, settings: MergeSettings) -> PyResult<Py<PyAny>> {
     let (py, input) = (source.py(), input(source, name)?);
-    let read = detached::run(py, None, move |watch| match input.family()? {
-        Some(Family::MemProf) => memory::read(&input, &settings).map(Merged::Memory),
-        family => merge_family(family, &[input], &settings, watch),
-    })?;
+    let read = detached::run(py, None, move |watch| merge_family(input.family()?, &[input], &settings, watch))?;
     read.or_raise(py)?.into_object(py)
 }
 
@@ -70,11 +67,11 @@ pub(crate) fn merge(
     merged.or_raise(py)?.into_object(py)
 }
 
-/// The family whose merge takes the inputs.
+/// Returns the family of the inputs.
 ///
 /// # Errors
 ///
-/// Usage for inputs that do not add up.
+/// Usage for inputs of different families.
 fn family_of(inputs: &[Input], settings: &MergeSettings) -> Result<Option<Family>> {
     if !inputs.iter().any(|input| matches!(input.family(), Ok(Some(_)))) {
         return settings.family();
@@ -87,7 +84,7 @@ fn family_of(inputs: &[Input], settings: &MergeSettings) -> Result<Option<Family
     family.map(Some).ok_or_else(several)
 }
 
-/// The inputs with those of partial merges in place of these; `None` where there is none.
+/// Replaces partial merges with their inputs. Returns `None` if there are no partial merges.
 fn opened(
     inputs: &[Input],
     family: StoredFamily,
@@ -105,12 +102,21 @@ fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettin
             let opened = opened(inputs, StoredFamily::Stacks, settings)?;
             stacks::merge(opened.as_ref().map_or(inputs, |(inputs, _)| inputs), settings, &watch).map(Merged::Stacks)
         }
+        Some(Family::MemProf) => memory::merge(inputs, settings, &watch).map(Merged::Memory),
         // The readers of instrumentation profiles report files that are not profiles.
-        _ => instr::merge(inputs, settings, watch).map(Merged::Instr),
+        _ => {
+            let merged = instr::merge(inputs, settings, &watch)?;
+            let is_memory = merged.profile.functions.is_empty() && merged.profile.memprof.is_some();
+            if is_memory {
+                memory::merge(inputs, settings, &watch).map(Merged::Memory)
+            } else {
+                Ok(Merged::Instr(merged))
+            }
+        }
     }
 }
 
-/// Refuses filters for a family that has none.
+/// Rejects filters for a family that does not support them.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The options that merges have in common, as Python names them.
+//! The settings that all merges share, with their names in Python.
 
 use crate::error::{OrRaise, usage};
 use profbridge::families::{Facts, FactsRequest, FailureMode, MergeOptions, Minimums, Target, TargetRequest};
@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// How profiles are merged. What is not said is as in the program.
+/// The settings of a merge. The defaults are those of the program.
 #[derive(Debug, Clone, Default, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct MergeSettings {
@@ -38,11 +38,11 @@ pub(crate) struct MergeSettings {
 }
 
 impl MergeSettings {
-    /// When bad inputs end the merge.
+    /// Returns the failure mode.
     ///
     /// # Errors
     ///
-    /// Usage for a mode that does not exist.
+    /// Usage for an unknown mode.
     pub(crate) fn failure_mode(&self) -> Result<FailureMode> {
         match self.failure_mode.as_str() {
             "any" => Ok(FailureMode::Any),
@@ -52,7 +52,7 @@ impl MergeSettings {
         }
     }
 
-    /// Filters and renamings, as the program has the options.
+    /// Returns filters and renamings as options of the program.
     pub(crate) fn filters(&self) -> Vec<String> {
         let patterns = [("--function", &self.function), ("--no-function", &self.no_function)];
         let mut words: Vec<String> = patterns
@@ -67,7 +67,7 @@ impl MergeSettings {
     ///
     /// # Errors
     ///
-    /// Usage for a family that does not exist.
+    /// Usage for an unknown family.
     pub(crate) fn family(&self) -> Result<Option<Family>> {
         let Some(name) = self.family.as_deref() else { return Ok(None) };
         let found = Family::ALL.into_iter().find(|family| family.name() == name);
@@ -77,7 +77,7 @@ impl MergeSettings {
         })
     }
 
-    /// Worker threads.
+    /// The number of threads.
     pub(crate) fn threads(&self) -> Option<NonZeroUsize> {
         self.threads.and_then(NonZeroUsize::new)
     }
@@ -94,7 +94,7 @@ impl MergeSettings {
         Ok(facts)
     }
 
-    /// Refuses what chooses functions by name for a family that has no such thing.
+    /// Rejects settings that select functions by name.
     ///
     /// # Errors
     ///
@@ -119,11 +119,11 @@ impl MergeSettings {
         Remapping::parse(&text).map_err(|error| error.in_file(path))
     }
 
-    /// Options for a merge of instrumentation profiles.
+    /// Returns the options for a merge of instrumentation profiles.
     ///
     /// # Errors
     ///
-    /// Usage for what does not exist; those of the files that are named.
+    /// Usage for unknown settings; the errors of given files.
     pub(crate) fn instr(&self, target: &Target) -> Result<MergeOptions> {
         let mut options = MergeOptions::default();
         options.release = target.release;
@@ -159,7 +159,7 @@ impl MergeSettings {
 ///
 /// # Errors
 ///
-/// Usage for a toolchain that does not exist.
+/// Usage for an unknown toolchain.
 pub(crate) fn target(asked: Option<&str>, inputs: &[Input]) -> Result<Target> {
     match asked_target(asked)? {
         Some(target) => Ok(target),
@@ -194,7 +194,7 @@ pub(crate) fn hash_policy(py: Python<'_>, word: &str) -> PyResult<profbridge::in
     }
 }
 
-/// Checks that a toolchain exists, so that a wrong name is reported before any work is done.
+/// Checks that a toolchain exists, so that an unknown name is reported before the merge starts.
 ///
 /// # Errors
 ///

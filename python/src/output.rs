@@ -1,11 +1,33 @@
-//! Files that are replaced whole or not at all, compressed as their names say.
+//! Output files, whose form follows from the file extension. They are replaced completely or not at all.
 
 use crate::detached;
 use crate::error::OrRaise;
-use profbridge::families::require_earlier_output;
+use profbridge::families::{OutputForm, require_earlier_output};
 use profbridge::input::Family;
+use profbridge::{Error, Result};
 use pyo3::prelude::*;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// Returns the requested form, otherwise that of the file extension.
+///
+/// # Errors
+///
+/// Usage for a form that is not among `forms`, and for an extension that contradicts the request.
+pub(crate) fn form(
+    path: &Path,
+    what: &str,
+    forms: &[OutputForm],
+    asked: Option<OutputForm>,
+) -> Result<Option<OutputForm>> {
+    match OutputForm::choose(path, asked)? {
+        Some(form) if !forms.contains(&form) => {
+            let extensions: Vec<&str> = forms.iter().map(|form| form.extension()).collect();
+            let error = Error::usage(format!("{what} cannot be written as {}", form.words())).in_file(path);
+            Err(error.with_hint(format!("name the output {}", extensions.join(" or "))))
+        }
+        form => Ok(form),
+    }
+}
 
 /// Writes a profile, compressed according to the file extension. Without `force`, only an earlier output is replaced.
 ///

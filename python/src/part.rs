@@ -1,4 +1,4 @@
-//! `Part`: a merge that can be continued, behind the package's `Merger`.
+//! The class `Part`: a merge that can be continued. The package's `Merger` uses it.
 
 use crate::detached::{self, Watch};
 use crate::error::{OrRaise, raise, usage};
@@ -22,12 +22,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const NAME_THE_FAMILY: &str = "a file that is not a profile was read as an instrumentation profile; set family=";
 
-/// A merge that can be continued. It changes only by whole inputs: a cancelled input leaves no trace.
+/// A merge that can be continued. Inputs are added completely or not at all, also after a cancellation.
 #[pyclass(frozen, module = "profbridge._profbridge", name = "Part")]
 pub(crate) struct Part {
     settings: MergeSettings,
     sum: Mutex<Option<Partial>>,
-    /// The inputs that were added as such. Those of a pickled merger are not known apart.
+    /// The inputs that were added directly. The inputs of a pickled merger are unknown.
     duplicates: Mutex<Duplicates>,
 }
 
@@ -40,7 +40,7 @@ impl Part {
         self.duplicates.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends a part and what is known of its inputs.
+    /// Appends a partial merge and the known data about its inputs.
     fn join(&self, later: Partial, inputs: Duplicates) -> Result<()> {
         if self.settings.allow_duplicates {
             return self.join_sums(later);
@@ -57,7 +57,7 @@ impl Part {
             *sum = Some(later);
             return Ok(());
         };
-        // Empty files are of whatever family the others are.
+        // Empty files can belong to any family.
         if earlier.family() != later.family() {
             if is_nothing(earlier) {
                 *earlier = nothing_of(later.family().into(), earlier, &self.settings)?;
@@ -83,7 +83,7 @@ impl Part {
         Ok(Self { settings, sum: Mutex::new(None), duplicates: Mutex::default() })
     }
 
-    /// Number of inputs.
+    /// The number of inputs.
     fn __len__(&self, py: Python<'_>) -> usize {
         py.detach(|| self.sum().as_ref().map_or(0, |sum| sum.inputs().len()))
     }
@@ -103,7 +103,7 @@ impl Part {
         py.detach(|| self.join(one, inputs)).or_raise(py)
     }
 
-    /// Adds the inputs of another part, which come after these.
+    /// Adds the inputs of another part after the inputs of this one.
     fn append(&self, py: Python<'_>, later: &Bound<'_, Self>) -> PyResult<()> {
         let later = later.get();
         let inputs = py.detach(|| later.duplicates().clone());
@@ -127,7 +127,7 @@ impl Part {
         py.detach(|| self.join(restored, inputs)).or_raise(py)
     }
 
-    /// The partial merge.
+    /// Returns the partial merge.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| self.sum().as_ref().map(Partial::to_bytes).transpose()).or_raise(py)?;
         bytes.map(|bytes| PyBytes::new(py, &bytes)).ok_or_else(|| usage(py, "no inputs were added"))
@@ -139,7 +139,7 @@ impl Part {
         to_python(py, &inputs)
     }
 
-    /// The result.
+    /// Returns the merged profile.
     fn finish(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let Some(sum) = py.detach(|| self.sum().clone()) else { return Err(usage(py, "no input")) };
         let settings = self.settings.clone();
@@ -172,12 +172,12 @@ fn of_input(input: &Input, known: Option<partial::Family>, settings: &MergeSetti
     Ok(part)
 }
 
-/// Whether all inputs were empty.
+/// Returns true if all inputs were empty.
 fn is_nothing(part: &Partial) -> bool {
     part.inputs().into_iter().all(|about| about.state == InputState::Empty)
 }
 
-/// The same empty inputs, as inputs of a family.
+/// Returns the same empty inputs as inputs of a family.
 fn nothing_of(family: Family, part: &Partial, settings: &MergeSettings) -> Result<Partial> {
     let empty = |about: &partial::PartialInput| {
         let weight = NonZeroU64::new(about.weight).unwrap_or(NonZeroU64::MIN);
@@ -187,7 +187,7 @@ fn nothing_of(family: Family, part: &Partial, settings: &MergeSettings) -> Resul
     Partial::of(&inputs, family, &partial_options(settings, &default_target(settings)?)?)
 }
 
-/// The error of an input, of which a part remembers the words alone.
+/// Returns the error of an input. A partial merge stores only its message.
 fn error_of(input: &Input, family: Family, message: &str, hint: Option<&str>, settings: &MergeSettings) -> Error {
     let fault = if family == Family::Instr { instr::fault(input, settings) } else { None };
     let error = fault.unwrap_or_else(|| Error::malformed(message)).in_file(&input.path);
@@ -210,7 +210,7 @@ fn partial_options(settings: &MergeSettings, target: &Target) -> Result<PartialO
     Ok(options)
 }
 
-/// Ends the merge.
+/// Finishes the merge.
 fn finish(sum: &Partial, settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
     let target = match asked_target(settings.target.as_deref())? {
         Some(target) => target,

@@ -1,4 +1,4 @@
-//! `SampleProfile`: an LLVM sample profile.
+//! The class `SampleProfile`, an LLVM sample profile.
 
 use crate::detached::{self, Watch};
 use crate::error::OrRaise;
@@ -8,6 +8,7 @@ use crate::text::{printable, summary_fields, warn};
 use arrow_array::builder::LargeStringBuilder;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
+use profbridge::families::OutputForm;
 use profbridge::input::{Family, Input};
 use profbridge::instr::{Release, refuse_losses};
 use profbridge::sampleprof::partial::PartialSamples;
@@ -21,7 +22,7 @@ use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A merged sample profile, and what is worth a warning.
+/// A merged sample profile with its warnings.
 pub(crate) struct Merged {
     profile: sampleprof::SampleProfile,
     rules: Rules,
@@ -34,11 +35,11 @@ fn rules(settings: &MergeSettings) -> Result<Rules> {
     Ok(Rules::of(release))
 }
 
-/// Options for a merge of sample profiles.
+/// Returns the options for a merge of sample profiles.
 ///
 /// # Errors
 ///
-/// Usage for what does not exist; those of the files that are named.
+/// Usage for unknown settings; the errors of given files.
 pub(crate) fn options(settings: &MergeSettings) -> Result<FileMergeOptions> {
     let mut options = FileMergeOptions::default();
     options.read.rules = rules(settings)?;
@@ -62,11 +63,11 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -
     of_report(sampleprof::merge_files(inputs, &options, progress)?, settings)
 }
 
-/// Ends a merge of parts.
+/// Finishes a partial merge.
 ///
 /// # Errors
 ///
-/// As [`merge`].
+/// Like [`merge`].
 pub(crate) fn finish(sums: &PartialSamples, settings: &MergeSettings) -> Result<Merged> {
     of_report(sampleprof::finish_partial(sums, &options(settings)?)?, settings)
 }
@@ -84,7 +85,7 @@ fn of_report(report: MergeReport, settings: &MergeSettings) -> Result<Merged> {
     Ok(Merged { profile: report.profile, rules: rules(settings)?, warnings })
 }
 
-/// Samples by function and line, as compilers that optimize by samples take them.
+/// Samples by function and line, for compilers that optimize with samples.
 #[pyclass(frozen, module = "profbridge", name = "SampleProfile")]
 pub(crate) struct SampleProfile {
     merged: Arc<Merged>,
@@ -145,11 +146,11 @@ struct Asked<'a> {
 
 #[pymethods]
 impl SampleProfile {
-    /// The family of profiles that it belongs to.
+    /// The profile family.
     #[classattr]
     const FAMILY: &'static str = "sampleprof";
 
-    /// Number of functions, each context counted.
+    /// The number of functions. Each calling context counts.
     fn __len__(&self) -> usize {
         self.merged.profile.functions.len()
     }
@@ -160,7 +161,7 @@ impl SampleProfile {
         self.merged.warnings.clone()
     }
 
-    /// One row a function, or a function in a context.
+    /// One row per function, or per function in a calling context.
     fn functions(&self, py: Python<'_>) -> PyResult<Table> {
         let merged = self.merged.clone();
         detached::run(py, None, move |_| functions(&merged.profile))?.map_err(internal)
@@ -172,7 +173,7 @@ impl SampleProfile {
         detached::run(py, None, move |_| lines(&merged.profile))?.map_err(internal)
     }
 
-    /// The totals, and how few lines hold most of the samples, as a dictionary.
+    /// The totals, and the number of lines that make up a share of all samples, as a dictionary.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let summary = Summary::of(&self.merged.profile.functions, self.merged.rules);
         let totals = [
@@ -186,7 +187,7 @@ impl SampleProfile {
         summary_fields(py, &totals, rows)
     }
 
-    /// The file's bytes: `encoding` is `"extbinary"`, `"binary"` or `"text"`.
+    /// The profile as a file. `encoding` is `"extbinary"`, `"binary"` or `"text"`.
     #[pyo3(signature = (*, target=None, encoding=None, use_md5=false, compress=false, strict=false))]
     fn to_bytes<'py>(
         &self,
@@ -201,8 +202,8 @@ impl SampleProfile {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Writes a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that
-    /// is not an earlier output is replaced only with `force`.
+    /// Writes a file, compressed if its name ends in `.gz` or `.zst`. It is replaced completely or not at all. A file
+    /// that is not an earlier output is replaced only with `force`.
     #[pyo3(signature = (path, *, target=None, encoding=None, use_md5=false, compress=false, strict=false, force=false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn write(
@@ -216,6 +217,10 @@ impl SampleProfile {
         strict: bool,
         force: bool,
     ) -> PyResult<()> {
+        let forms = [OutputForm::Indexed, OutputForm::Text, OutputForm::SampleProf];
+        let asked = encoding.map(|word| if word == "text" { OutputForm::Text } else { OutputForm::Indexed });
+        let form = crate::output::form(&path, "a sample profile", &forms, asked).or_raise(py)?;
+        let encoding = encoding.or((form == Some(OutputForm::Text)).then_some("text"));
         let bytes = self.encode(py, &Asked { target, encoding, use_md5, compress, strict })?;
         crate::output::replace(py, path, bytes, Family::SampleProf, force)
     }
@@ -260,7 +265,7 @@ fn lines(profile: &sampleprof::SampleProfile) -> std::result::Result<Table, Arro
     let mut rows = Lines::default();
     for record in &profile.functions {
         let title = printable(&profile.title(record)).into_owned();
-        // Inlined functions are as deep as a file says, which readers have bounded; a list is safe for any depth.
+        // Use a list instead of recursion, because inlined functions may be nested deeply.
         let mut waiting: Vec<(&FunctionRecord, Option<String>)> = vec![(record, None)];
         while let Some((record, inlined)) = waiting.pop() {
             rows.push(&title, inlined.as_deref(), record);

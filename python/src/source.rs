@@ -12,11 +12,11 @@ use std::path::PathBuf;
 /// The name of unnamed bytes in messages.
 pub(crate) const UNNAMED: &str = "<bytes>";
 
-/// One input.
+/// Returns one input.
 ///
 /// # Errors
 ///
-/// `TypeError` for what is neither path nor bytes.
+/// `TypeError` for anything except paths and bytes.
 pub(crate) fn input(source: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<Input> {
     match bytes(source)? {
         Some(bytes) => Ok(Input::from_bytes(name.unwrap_or(UNNAMED), bytes)),
@@ -24,11 +24,11 @@ pub(crate) fn input(source: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<I
     }
 }
 
-/// The inputs of a merge, weighted. A folder stands for the profiles in it.
+/// Returns the inputs of a merge with their weights. A directory means the profiles in it.
 ///
 /// # Errors
 ///
-/// Usage for weights that do not fit the inputs; those of the files system.
+/// Usage if the weights do not match the inputs; the errors of the file system.
 pub(crate) fn inputs(sources: &Bound<'_, PyAny>, weights: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Input>> {
     let py = sources.py();
     let is_one = sources.is_instance_of::<PyString>() || bytes(sources)?.is_some() || sources.hasattr("__fspath__")?;
@@ -57,7 +57,7 @@ pub(crate) fn inputs(sources: &Bound<'_, PyAny>, weights: Option<&Bound<'_, PyAn
     Ok(inputs)
 }
 
-/// A weight: a whole number from 1.
+/// Returns a weight: an integer from 1.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! `Stacks`: sampled stacks of recordings, collapsed text, pprof.
+//! The class `Stacks`: sampled stacks of recordings, collapsed text and pprof.
 
 use crate::detached::{self, Watch};
 use crate::error::OrRaise;
@@ -24,19 +24,19 @@ use pyo3::types::PyBytes;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Merged stacks, and what is worth a warning.
+/// Merged stacks with their warnings.
 pub(crate) struct Merged {
     table: StackTable,
-    /// The sum of inputs that all are pprof, from which nothing is lost.
+    /// The merged pprof profile, without losses, if all inputs are pprof.
     pprof: Option<pprof::Profile>,
     warnings: Vec<String>,
 }
 
-/// Options for a merge of stacks.
+/// Returns the options for a merge of stacks.
 ///
 /// # Errors
 ///
-/// Usage for what does not exist.
+/// Usage for unknown settings.
 pub(crate) fn options(settings: &MergeSettings) -> Result<StackMergeOptions> {
     let mut options = StackMergeOptions::default();
     options.failure_mode = settings.failure_mode()?;
@@ -44,7 +44,7 @@ pub(crate) fn options(settings: &MergeSettings) -> Result<StackMergeOptions> {
     Ok(options)
 }
 
-/// Merges sources of stacks: pprof profiles as pprof, all others as tables.
+/// Merges stacks: pprof profiles as pprof, all others as tables.
 ///
 /// # Errors
 ///
@@ -112,7 +112,7 @@ impl Stacks {
 
 #[pymethods]
 impl Stacks {
-    /// The family of profiles that it belongs to.
+    /// The profile family.
     #[classattr]
     const FAMILY: &'static str = "stacks";
 
@@ -127,7 +127,7 @@ impl Stacks {
         self.merged.table.samples().len()
     }
 
-    /// One row a method: hits while it ran itself, and while it was anywhere on the stack.
+    /// One row per method: hits in the method itself, and hits with the method anywhere in the stack.
     fn functions(&self, py: Python<'_>) -> PyResult<Table> {
         let merged = self.merged.clone();
         detached::run(py, None, move |_| functions(&merged.table))?.map_err(internal)
@@ -145,7 +145,7 @@ impl Stacks {
         to_python(py, &detached::run(py, None, move |_| statistics(&merged.table))?)
     }
 
-    /// The file's bytes: `format` is `"collapsed"`, `"pprof"` (compressed) or `"iprof"`.
+    /// The profile as a file. `format` is `"collapsed"`, `"pprof"` (compressed) or `"iprof"`.
     #[pyo3(signature = (*, format="collapsed"))]
     fn to_bytes<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyBytes>> {
         let format = format_of(format).or_raise(py)?;
@@ -153,18 +153,19 @@ impl Stacks {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Writes a file in the format that its name or `format` says, compressed if the name ends in `.gz` or `.zst`; it
-    /// is replaced whole or not at all. A file that is not an earlier output is replaced only with `force`.
+    /// Writes a file. Its name or `format` selects the format; it is compressed if the name ends in `.gz` or `.zst`. It
+    /// is replaced completely or not at all. A file that is not an earlier output is replaced only with `force`.
     #[pyo3(signature = (path, *, format=None, force=false))]
     fn write(&self, py: Python<'_>, path: PathBuf, format: Option<&str>, force: bool) -> PyResult<()> {
         let format = match format {
             Some(format) => format_of(format).or_raise(py)?,
             None => {
-                let form = OutputForm::of_name(&path).or_raise(py)?;
+                let forms = [OutputForm::Collapsed, OutputForm::Pprof, OutputForm::Iprof];
+                let form = crate::output::form(&path, "stacks", &forms, None).or_raise(py)?;
                 form.and_then(StackOutput::of_form).unwrap_or(StackOutput::Collapsed)
             }
         };
-        // Other file extensions of pprof files do not show whether the file is compressed.
+        // Only the extension shows whether a pprof file is uncompressed.
         let is_plain = path.extension().is_some_and(|extension| extension == "pb");
         let is_pprof =
             format == StackOutput::Pprof && !is_plain && Compression::of_output(&path).or_raise(py)?.is_none();
@@ -211,7 +212,7 @@ fn encode(merged: &Merged, format: StackOutput, compressed: bool) -> Result<(Vec
     Ok((bytes, losses))
 }
 
-/// The heaviest stacks first, as the program writes them.
+/// Sorts the stacks by weight like the program, the heaviest first.
 fn write_pprof(profile: &pprof::Profile) -> Result<Vec<u8>> {
     pprof::write(&pprof::heaviest(profile, profile.samples.len())?)
 }

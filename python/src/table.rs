@@ -1,4 +1,4 @@
-//! Tables and columns, which any library for data frames takes over by Arrow's interface.
+//! Tables and columns with Arrow's interface, which all data frame libraries can read.
 
 use crate::error::usage;
 use arrow_array::cast::AsArray;
@@ -36,12 +36,12 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table of batches that all have this schema.
+    /// Creates a table of batches with this schema.
     pub(crate) fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
         Self { schema, batches }
     }
 
-    /// A table in one piece.
+    /// Creates a table with one batch.
     pub(crate) fn of_columns(columns: Vec<(&str, ArrayRef)>) -> Result<Self, ArrowError> {
         let batch =
             RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true)))?;
@@ -54,26 +54,26 @@ fn in_pieces(what: &str, pieces: usize, instead: &str) -> PyErr {
     PyBufferError::new_err(format!("the {what} has {pieces} chunks; use {instead}"))
 }
 
-/// An error of Arrow, which only a fault of ours can cause.
+/// Converts an error of Arrow, which is always a fault of this package.
 pub(crate) fn internal(error: ArrowError) -> PyErr {
     PyRuntimeError::new_err(format!("profbridge: {error}"))
 }
 
 #[pymethods]
 impl Table {
-    /// Names of the columns, in order.
+    /// The names of the columns, in order.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// Number of rows; the same as `len(table)`.
+    /// The number of rows; the same as `len(table)`.
     #[getter]
     fn num_rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
-    /// Number of columns.
+    /// The number of columns.
     #[getter]
     fn num_columns(&self) -> usize {
         self.schema.fields().len()
@@ -131,14 +131,14 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // Another schema is a wish that a producer may ignore.
+        // The requested schema is only a wish that a producer may ignore.
         let _ = requested_schema;
         let batches = self.batches.clone().into_iter().map(Ok);
         let reader = RecordBatchIterator::new(batches, self.schema.clone());
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
     }
 
-    /// The table as one Arrow array of structs, if it is in one piece.
+    /// The table as one Arrow array of structs, if it has one batch.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,
@@ -154,7 +154,7 @@ impl Table {
     }
 }
 
-/// The rows of a table, one dictionary each.
+/// An iterator over the rows of a table, one dictionary each.
 #[pyclass(module = "profbridge")]
 struct Rows {
     table: Py<Table>,
@@ -181,7 +181,7 @@ impl Rows {
     }
 }
 
-/// Values of one type, in one or more pieces of memory.
+/// Values of one type, in one or more chunks of memory.
 #[pyclass(frozen, module = "profbridge", name = "Column")]
 pub(crate) struct Column {
     kind: DataType,
@@ -189,7 +189,7 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// A column in one piece.
+    /// Creates a column with one chunk.
     pub(crate) fn of(array: ArrayRef) -> Self {
         Self { kind: array.data_type().clone(), chunks: vec![array] }
     }
@@ -198,7 +198,7 @@ impl Column {
         self.chunks.iter().map(|chunk| chunk.len()).sum()
     }
 
-    /// The only piece.
+    /// Returns the only chunk.
     fn whole(&self) -> Option<&ArrayRef> {
         if let [one] = self.chunks.as_slice() { Some(one) } else { None }
     }
@@ -214,13 +214,13 @@ impl Column {
 
 #[pymethods]
 impl Column {
-    /// The type of the values, as Arrow names it.
+    /// The type of the values, with Arrow's name.
     #[getter]
     fn r#type(&self) -> String {
         self.kind.to_string()
     }
 
-    /// The pieces of memory, each a column of its own.
+    /// The chunks of memory, each as a column.
     #[getter]
     fn chunks(&self) -> Vec<Self> {
         self.chunks.iter().cloned().map(Self::of).collect()
@@ -268,7 +268,7 @@ impl Column {
         format!("<profbridge.Column of {} {}>", self.len(), self.kind)
     }
 
-    /// The numbers where they are, as NumPy's array interface has it. Nothing is copied.
+    /// The numbers in place, with NumPy's array interface. Nothing is copied.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let array = self.one_piece()?;
@@ -287,7 +287,7 @@ impl Column {
         interface.set_item("version", 3)?;
         interface.set_item("shape", (array.len(),))?;
         interface.set_item("typestr", format!("{order}{letter}{size}"))?;
-        // Read only: they belong to the profile.
+        // Read only, because the numbers belong to the profile.
         interface.set_item("data", (address, true))?;
         Ok(interface)
     }
@@ -297,7 +297,7 @@ impl Column {
         export_schema(py, FFI_ArrowSchema::try_from(&self.kind))
     }
 
-    /// The values, by Arrow's PyCapsule interface, if they are in one piece. Nothing is copied.
+    /// The values, by Arrow's PyCapsule interface, if the column has one chunk. Nothing is copied.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,
@@ -308,7 +308,7 @@ impl Column {
         export(py, self.one_piece()?.as_ref())
     }
 
-    /// Whether all of it is in one piece.
+    /// Whether the column has one chunk.
     #[getter]
     fn is_contiguous(&self) -> bool {
         self.whole().is_some() || self.chunks.is_empty()
@@ -331,7 +331,7 @@ fn export_schema(py: Python<'_>, schema: Result<FFI_ArrowSchema, ArrowError>) ->
     PyCapsule::new_with_value(py, schema.map_err(internal)?, c"arrow_schema")
 }
 
-/// The piece of memory that a row is in, and its place there; negative numbers count from the end.
+/// Returns the chunk of a row, and its position in the chunk. Negative numbers count from the end.
 fn place(index: isize, pieces: impl Iterator<Item = usize> + Clone) -> PyResult<(usize, usize)> {
     let len: usize = pieces.clone().sum();
     let mut at = if index < 0 { len.checked_sub(index.unsigned_abs()) } else { Some(index as usize) };
@@ -359,7 +359,7 @@ where
     array.as_primitive::<T>().value(at).into_bound_py_any(py)
 }
 
-/// A value as Python has it.
+/// Converts a value to Python.
 fn value<'py>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResult<Bound<'py, PyAny>> {
     if array.is_null(at) {
         return Ok(py.None().into_bound(py));
@@ -384,7 +384,7 @@ pub(crate) fn texts<T: AsRef<str>>(texts: impl IntoIterator<Item = Option<T>>) -
     Arc::new(texts.into_iter().collect::<arrow_array::LargeStringArray>())
 }
 
-/// A column of numbers.
+/// Returns a column of numbers.
 pub(crate) fn numbers<T: ArrowPrimitiveType>(numbers: Vec<T::Native>) -> ArrayRef {
     Arc::new(arrow_array::PrimitiveArray::<T>::new(numbers.into(), None))
 }

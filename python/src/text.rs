@@ -50,11 +50,11 @@ pub(crate) fn summary_fields<'py>(
     Ok(fields)
 }
 
-/// Gives warnings of the package's own category, attributed to the caller of the package.
+/// Issues warnings of the package's own category, attributed to the caller of the package.
 ///
 /// # Errors
 ///
-/// The warning itself, where it is turned into an error.
+/// The warning itself, if Python turns it into an error.
 pub(crate) fn warn(py: Python<'_>, warnings: &[String]) -> PyResult<()> {
     if warnings.is_empty() {
         return Ok(());

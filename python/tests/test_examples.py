@@ -25,7 +25,7 @@ class Examples(TestCase):
         table = profbridge.read(RAW / "clang-22-ir.profraw").functions()
         hottest = max(table, key=lambda row: row["total_count"])
         header, first = shown.splitlines()[:2]
-        self.assertEqual(header.split(), ["name", "entry_count", "total_count", "share"])
+        self.assertEqual(header.split(), ["name", "max_count", "total_count", "share"])
         self.assertEqual(first.split()[0], hottest["name"])
 
     def test_coverage_drift(self) -> None:

@@ -47,8 +47,8 @@ class Reading(TestCase):
             self.assertEqual(pipe.read(), b"first" + profile.to_bytes() + b"last")
 
     def test_records_are_those_of_the_text(self) -> None:
-        profile = profbridge.read(b":ir\nmain\n7\n3\n5\n0\n9\n\nf\n8\n1\n18446744073709551615\n")
-        self.assertEqual(profile.kind, ["ir"])
+        profile = profbridge.read(b":ir\n:entry_first\nmain\n7\n3\n5\n0\n9\n\nf\n8\n1\n18446744073709551615\n")
+        self.assertEqual(profile.kind, ["ir", "entry-first"])
         self.assertEqual(len(profile), 2)
         self.assertIn("main", profile)
         self.assertNotIn(b"g", profile)
@@ -58,6 +58,18 @@ class Reading(TestCase):
         [hot] = profile.find(b"f")
         self.assertEqual((hot.entry_count, hot.pseudo_count), (None, "hot"))
         self.assertEqual([record.name for record in profile.records()], ["main", "f"])
+
+    def test_only_kinds_that_begin_with_the_entry_have_entry_counts(self) -> None:
+        record = b"main\n7\n2\n25\n1\n"
+        for header, kind, count in [
+            (b":ir\n", ["ir"], None),
+            (b":ir\n:entry_first\n", ["ir", "entry-first"], 25),
+            (b"", ["front-end"], 25),
+        ]:
+            profile = profbridge.read(header + record)
+            self.assertEqual(profile.kind, kind)
+            self.assertEqual(profile.find("main")[0].entry_count, count)
+            self.assertEqual(profile.functions()["entry_count"].to_pylist(), [count])
 
     def test_value_sites_are_pairs_of_value_and_count(self) -> None:
         text = b":ir\nmain\n7\n1\n5\n1\n0\n2\n2\nf:3\ng:4\n0\n\nf\n8\n1\n3\n"

@@ -39,7 +39,7 @@ class Tables(TestCase):
             table["name"].__array_interface__
 
     def test_pseudo_counts_are_no_numbers(self) -> None:
-        table = profbridge.read(b":ir\nf\n1\n1\n18446744073709551615\n\ng\n1\n1\n5\n").functions()
+        table = profbridge.read(b":ir\n:entry_first\nf\n1\n1\n18446744073709551615\n\ng\n1\n1\n5\n").functions()
         self.assertEqual(table["pseudo_count"].to_pylist(), ["hot", None])
         self.assertEqual(table["entry_count"].to_pylist(), [None, 5])
         with self.assertRaises(AttributeError):

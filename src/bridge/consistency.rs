@@ -20,10 +20,9 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Trust {
-    /// The standard sections: LLVM's own records are lost, its functions come
-    /// back as methods.
+    /// The standard sections. LLVM's own records are lost; its functions become methods.
     Standard,
-    /// The extension: changes of the standard sections are lost.
+    /// The extension. Changes of the standard sections are lost.
     Extension,
 }
 
@@ -34,16 +33,15 @@ const NAMED_DIFFERENCES: usize = 3;
 #[derive(Debug, Default)]
 pub(super) struct Ownership {
     profile: Option<Profile>,
-    /// Methods that are LLVM functions: what is counted in them without callers
-    /// comes from LLVM's records.
+    /// Methods that are LLVM functions: their counts without callers come from LLVM's records.
     functions: HashSet<MethodHandle>,
-    /// Methods, in the notation, and names of types that the mapping makes.
+    /// Methods (in the bridge's notation) and type names that the mapping creates.
     methods: HashSet<Vec<u8>>,
     types: HashSet<Vec<u8>>,
 }
 
 impl Ownership {
-    /// Nothing is explained.
+    /// Explains nothing.
     pub(super) fn none() -> Self {
         Self::default()
     }
@@ -98,19 +96,19 @@ impl Ownership {
         self.profile.is_some()
     }
 
-    /// Whether LLVM's records explain what is counted there.
+    /// Returns true if LLVM's records explain the counts of this context.
     pub(super) fn owns(&self, document: &Document, section: SectionKind, context: ContextHandle) -> bool {
         !matches!(section, SectionKind::Sampling | SectionKind::Monitor)
             && document.contexts.caller(context) == ContextHandle::ROOT
             && document.contexts.leaf(context).is_some_and(|leaf| self.functions.contains(&leaf.method))
     }
 
-    /// Whether the mapping makes this method, in the notation.
+    /// Returns true if the mapping creates this method, given in the bridge's notation.
     pub(super) fn derives_method(&self, name: &[u8]) -> bool {
         self.methods.contains(name)
     }
 
-    /// Whether the mapping makes the type of this name.
+    /// Returns true if the mapping creates the type of this name.
     pub(super) fn derives_type(&self, name: &[u8]) -> bool {
         self.types.contains(name)
     }
@@ -201,7 +199,7 @@ fn read_targets(document: &Document, json: &[u8]) -> Result<MethodTargets> {
     Ok(targets)
 }
 
-/// Where sections and extension differ: the first places, and how many there are.
+/// The differences between sections and extension: the first ones, and their number.
 #[derive(Debug, Default)]
 struct Differences {
     named: Vec<String>,

@@ -1,7 +1,7 @@
-//! The bridge's own records in an LLVM profile, and how they become iprof again.
+//! Converts the bridge's own records in an LLVM profile back to iprof.
 //!
-//! A record is the bridge's when its FuncHash says so and its counters and
-//! sites fit the shape in its name. Everything else is LLVM's own.
+//! A record belongs to the bridge if its FuncHash marks it and its counters and sites fit the shape in its name. All
+//! other records are LLVM's own.
 
 use crate::bridge::demangle::type_of_hash;
 use crate::bridge::names::{MethodIdentity, parse_type, push_type};
@@ -15,18 +15,18 @@ use crate::model::record::MAX_VALUES_PER_SITE;
 use crate::model::{LossKind, Losses, Profile, RecordId, RecordView, ValueKind, ValueSites, name_ref};
 use std::collections::HashMap;
 
-/// A record of the bridge, understood.
+/// A decoded record of the bridge.
 #[derive(Debug, Clone)]
 pub(super) struct BridgeRecord<'p> {
     pub(super) id: RecordId,
     pub(super) name: RecordName<'p>,
     record: RecordView<'p>,
-    /// Which kind of value sites holds receivers.
+    /// The kind of value sites that holds receivers.
     receivers: ValueKind,
 }
 
 impl<'p> BridgeRecord<'p> {
-    /// Understands a record; `None` when it is LLVM's own.
+    /// Decodes a record. Returns `None` for LLVM's own records.
     fn decode(
         id: RecordId,
         name: &'p [u8],
@@ -53,7 +53,7 @@ impl<'p> BridgeRecord<'p> {
         (fits && others_empty).then_some(Self { id, name: parsed, record, receivers })
     }
 
-    /// The type, when the record only says that it exists.
+    /// Returns the type, if the record only declares a type.
     pub(super) fn type_name(&self) -> Option<&'p [u8]> {
         match &self.name {
             RecordName::Type(name) => Some(name),
@@ -61,7 +61,7 @@ impl<'p> BridgeRecord<'p> {
         }
     }
 
-    /// The method, when the record is about a method without callers.
+    /// Returns the method, if the record belongs to a method without callers.
     pub(super) fn method_without_callers(&self) -> Option<&'p [u8]> {
         match &self.name {
             RecordName::Context { callers, method, .. } if callers.is_empty() => Some(method),
@@ -70,7 +70,7 @@ impl<'p> BridgeRecord<'p> {
     }
 }
 
-/// All records of the bridge in a profile, in its order.
+/// All records of the bridge in a profile, in the order of the profile.
 pub(super) fn own_records(profile: &Profile) -> Vec<BridgeRecord<'_>> {
     let mut known: HashMap<&[u8], bool> = HashMap::new();
     let mut is_method = |text| *known.entry(text).or_insert_with(|| MethodIdentity::parse(text).is_some());
@@ -84,15 +84,15 @@ pub(super) fn own_records(profile: &Profile) -> Vec<BridgeRecord<'_>> {
     own
 }
 
-/// Adds the contents of records to a document, entry by entry as they come.
+/// Adds the contents of records to a document, in the order of the records.
 ///
-/// Entries of one context and site are not added up here.
+/// Entries of the same context and site are not added up here.
 pub(super) fn add_records<'p>(document: &mut Document, records: &[BridgeRecord<'p>], losses: &mut Losses) {
     let mut builder = Builder { document, methods: HashMap::new(), types: HashMap::new() };
     for record in records {
         builder.declare(&record.name);
     }
-    // All names of types are known only now: the types of values may be declared after the record.
+    // Collect all type names first: the types of values may be declared after the record.
     builder.index_types();
     for record in records {
         builder.add(record, losses);
@@ -102,7 +102,7 @@ pub(super) fn add_records<'p>(document: &mut Document, records: &[BridgeRecord<'
 struct Builder<'d, 'p> {
     document: &'d mut Document,
     methods: HashMap<&'p [u8], MethodHandle>,
-    /// By the hash of the type's name in the notation.
+    /// Types by the hash of their name in the bridge's notation.
     types: HashMap<u64, TypeHandle>,
 }
 
@@ -207,7 +207,7 @@ impl<'p> Builder<'_, 'p> {
         Frame { method: self.method(frame.method), bci: frame.bci }
     }
 
-    /// A site's types and counts.
+    /// Returns the types and counts of a site.
     fn pairs(&mut self, site: &[crate::model::ValueCount], losses: &mut Losses) -> Vec<TypeCount> {
         losses.add(LossKind::FullSites, u64::from(site.len() == MAX_VALUES_PER_SITE));
         let mut pairs = Vec::with_capacity(site.len());
@@ -221,14 +221,14 @@ impl<'p> Builder<'_, 'p> {
     }
 }
 
-/// The method of an identity, with the types that it needs.
+/// Returns the method of an identity. Adds missing types.
 pub(super) fn add_method(document: &mut Document, method: &MethodIdentity) -> MethodHandle {
     let mut signature = vec![document.add_type(&method.declaring), document.add_type(&method.returns)];
     signature.extend(method.parameters.iter().map(|name| document.add_type(name)));
     document.add_method(&method.name, &signature)
 }
 
-/// A count as iprof can hold it.
+/// Converts a count to the range of iprof.
 pub(super) fn clamped(count: u64, losses: &mut Losses) -> u64 {
     losses.add(LossKind::SaturatedCounts, u64::from(count > MAX_COUNT));
     count.min(MAX_COUNT)

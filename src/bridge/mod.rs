@@ -1,11 +1,11 @@
-//! The bridge between the LLVM model and iprof, both ways.
+//! Converts profiles between the LLVM model and iprof, in both directions.
 //!
 //! ```text
-//! iprof ── to_llvm ──▶ records that say in their names what they count
+//! iprof ── to_llvm ──▶ records whose names describe their counters
 //!   ▲                        │ LLVM's own tools merge, show and compare them
 //!   └────── to_iprof ◀───────┘
-//! LLVM ─── to_iprof ─▶ standard sections where they are true
-//!   ▲                  + the member `llvm`, which has everything exactly
+//! LLVM ─── to_iprof ─▶ standard sections, where LLVM's data fits their meaning
+//!   ▲                  + the member `llvm`, which stores LLVM's records exactly
 //!   └────── to_llvm ◀──┘
 //! ```
 //!
@@ -36,10 +36,10 @@
 //! |---|---|
 //! | `names`, `shape` | names and hashes of the bridge's records: types and methods, percent-encoded one to one |
 //! | `records` | the counts of a document, and the records for them |
-//! | `decode` | records of the bridge become iprof again |
-//! | `demangle`, `sections` | LLVM's own functions as methods, and what of them is true in iprof |
-//! | `extension`, `consistency` | the member `llvm`, and whether the sections still agree with it |
-//! | `to_llvm`, `to_iprof` | both directions, and documents split for a merge and joined again |
+//! | `decode` | converts the bridge's records back to iprof |
+//! | `demangle`, `sections` | LLVM's own functions as methods, and their data as iprof sections |
+//! | `extension`, `consistency` | the member `llvm`, and the comparison with the sections |
+//! | `to_llvm`, `to_iprof` | both directions; splitting documents for a merge and joining them |
 //! | [`stacks`] | sampled stacks of other profilers |
 
 mod consistency;

@@ -6,8 +6,8 @@
 //!                                                  app.Main#loop(int,long[])void
 //! ```
 //!
-//! Identities and texts correspond one to one: the parts are percent-encoded,
-//! and a text that the writer would not have made is no text of this notation.
+//! Identities and strings correspond one to one: the parts are percent-encoded, and strings that the writer would not
+//! create are not valid.
 
 use crate::bridge::shape::Shape;
 use crate::iprof::{MethodHandle, Tables, TypeHandle};
@@ -15,25 +15,25 @@ use crate::java;
 use crate::model::name_ref;
 pub use crate::model::record::func_hash;
 
-/// What a method is known by across files.
+/// The identity of a method across files.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct MethodIdentity {
-    /// Name of the declaring type, as in `types[].name`.
+    /// The name of the declaring type, as in `types[].name`.
     pub declaring: Vec<u8>,
-    /// The method's own name.
+    /// The name of the method.
     pub name: Vec<u8>,
-    /// Names of the parameters' types; the receiver is not among them.
+    /// The type names of the parameters, without the receiver.
     pub parameters: Vec<Vec<u8>>,
-    /// Name of the returned type.
+    /// The name of the return type.
     pub returns: Vec<u8>,
 }
 
-/// Splits the name of an array into its dimensions and the element's spelling;
-/// no dimensions for what is no well-formed array.
+/// Splits the name of an array into its dimensions and the element type. Returns no dimensions if the name is not a
+/// well-formed array.
 fn split_array(name: &[u8]) -> (usize, Element<'_>) {
     let dimensions = name.iter().take_while(|byte| **byte == b'[').count();
     let element = match &name[dimensions..] {
-        // There is no array of nothing.
+        // `void` has no arrays.
         [letter] if *letter != b'V' => java::primitive(*letter).map(|word| Element::Primitive(word.as_bytes())),
         [b'L', class @ .., b';'] if !class.is_empty() => Some(Element::Class(class)),
         _ => None,
@@ -44,14 +44,14 @@ fn split_array(name: &[u8]) -> (usize, Element<'_>) {
     }
 }
 
-/// What is left of a type's name without its dimensions.
+/// A type's name without its dimensions.
 enum Element<'a> {
     Primitive(&'static [u8]),
     Class(&'a [u8]),
     Plain(&'a [u8]),
 }
 
-/// Appends a type in the notation; `name` as in `types[].name`.
+/// Appends a type in the bridge's notation; `name` is spelled as in `types[].name`.
 pub fn push_type(out: &mut Vec<u8>, name: &[u8]) {
     let (dimensions, element) = split_array(name);
     match element {
@@ -62,11 +62,11 @@ pub fn push_type(out: &mut Vec<u8>, name: &[u8]) {
     (0..dimensions).for_each(|_| out.extend_from_slice(b"[]"));
 }
 
-/// Appends a name whose first character is encoded where it would mislead: text
-/// takes digits for counts, `$` for bitmaps and `*` for the unknown target.
+/// Appends a name. Encodes a first character with a meaning in text profiles: digits (counts), `$` (bitmaps) and `*`
+/// (the unknown target).
 fn push_class(out: &mut Vec<u8>, name: &[u8], like_a_primitive: bool) {
     match name.split_first() {
-        // No other name is a lone `%`.
+        // No other name is a single `%`.
         None => out.push(b'%'),
         Some((first, _)) if like_a_primitive || matches!(first, b'$' | b'*') || name.iter().all(u8::is_ascii_digit) => {
             let mut encoded = Vec::with_capacity(3);
@@ -79,7 +79,7 @@ fn push_class(out: &mut Vec<u8>, name: &[u8], like_a_primitive: bool) {
     }
 }
 
-/// The name, as in `types[].name`, of a type in the notation.
+/// Returns the name, as in `types[].name`, of a type in the bridge's notation.
 pub fn parse_type(text: &[u8]) -> Option<Vec<u8>> {
     let mut base = text;
     let mut dimensions = 0;
@@ -108,7 +108,7 @@ pub fn parse_type(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 impl MethodIdentity {
-    /// Appends the method in the notation.
+    /// Appends the method in the bridge's notation.
     pub fn push_to(&self, out: &mut Vec<u8>) {
         push_type(out, &self.declaring);
         out.push(b'#');
@@ -124,14 +124,14 @@ impl MethodIdentity {
         push_type(out, &self.returns);
     }
 
-    /// The method in the notation.
+    /// Returns the method in the bridge's notation.
     pub fn notation(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.push_to(&mut out);
         out
     }
 
-    /// The method of a text in the notation.
+    /// Parses a method in the bridge's notation.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let (declaring, rest) = split_once(text, b'#')?;
         let (name, rest) = split_once(rest, b'(')?;
@@ -150,46 +150,46 @@ impl MethodIdentity {
     }
 }
 
-/// What stands before and after the first `separator`.
+/// Returns the parts before and after the first `separator`.
 pub(super) fn split_once(text: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
     let at = text.iter().position(|byte| *byte == separator)?;
     Some((&text[..at], &text[at + 1..]))
 }
 
-// Names and hashes of the records that the bridge makes.
+// Names and hashes of the bridge's records.
 //
 // | record | name |
 // |---|---|
-// | a method called from nowhere known | `METHOD shape` |
-// | a method in a chain of callers, root first | `[CALLER:BCI @ CALLER:BCI @ METHOD] shape` |
+// | a method without known callers | `METHOD shape` |
+// | a method with its callers, root first | `[CALLER:BCI @ CALLER:BCI @ METHOD] shape` |
 // | a sampled stack, root first | `[METHOD:BCI @ METHOD:BCI]` |
 // | a type | `TYPE` |
 // | monitors | `{monitors}` |
 //
 // The brackets are LLVM's own notation of calling contexts in sample profiles.
 
-/// Name of the record that holds all monitors.
+/// The name of the record that holds all monitors.
 pub const MONITORS: &[u8] = b"{monitors}";
 
-/// A place in a method, the method in the bridge's notation.
+/// A position in a method. The method is in the bridge's notation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamedFrame<'a> {
     /// The method; [`MethodIdentity::parse`] reads it.
     pub method: &'a [u8],
-    /// The place.
+    /// The bytecode index.
     pub bci: i32,
 }
 
-/// What a record of the bridge is about.
+/// The subject of a bridge record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordName<'a> {
-    /// Counts of one method in one chain of callers.
+    /// Counts of one method with one chain of callers.
     Context {
         /// Callers, the root first.
         callers: Vec<NamedFrame<'a>>,
         /// The method.
         method: &'a [u8],
-        /// What the counters and sites are.
+        /// The meaning of the counters and sites.
         shape: Shape,
     },
     /// A sampled stack, the root first.
@@ -201,8 +201,8 @@ pub enum RecordName<'a> {
 }
 
 impl<'a> RecordName<'a> {
-    /// Reads a name; `None` if the bridge does not write it. `is_method` returns true if a text is a method in the
-    /// notation: many names share few methods.
+    /// Parses a name. Returns `None` if the bridge does not write such names. `is_method` reports whether a string is a
+    /// method in the bridge's notation; the caller can cache it, because many names share few methods.
     pub(super) fn parse(name: &'a [u8], is_method: &mut dyn FnMut(&'a [u8]) -> bool) -> Option<Self> {
         if name == MONITORS {
             return Some(Self::Monitors);
@@ -237,7 +237,7 @@ impl<'a> RecordName<'a> {
         !matches!(self, Self::Context { .. })
     }
 
-    /// The frames of callers or of the stack, the root first.
+    /// Returns the frames of the callers or of the stack, the root first.
     pub fn frames(&self) -> &[NamedFrame<'a>] {
         match self {
             Self::Context { callers: frames, .. } | Self::Stack(frames) => frames,
@@ -246,11 +246,11 @@ impl<'a> RecordName<'a> {
     }
 }
 
-/// The frames but the last, which may have no BCI, and the last.
+/// Returns all frames but the last, and the last, which may have no BCI.
 fn split_frames(text: &[u8]) -> Option<(Vec<NamedFrame<'_>>, &[u8])> {
     let mut callers = Vec::new();
     let mut rest = text;
-    // `@` is encoded in names.
+    // Names encode `@`.
     while let Some(at) = rest.iter().position(|byte| *byte == b'@') {
         callers.push(split_bci(rest[..at].strip_suffix(b" ")?)?);
         rest = rest[at + 1..].strip_prefix(b" ")?;
@@ -258,7 +258,7 @@ fn split_frames(text: &[u8]) -> Option<(Vec<NamedFrame<'_>>, &[u8])> {
     Some((callers, rest))
 }
 
-/// A frame's method and BCI. `:` is encoded in names.
+/// Returns a frame's method and BCI. Names encode `:`.
 fn split_bci(frame: &[u8]) -> Option<NamedFrame<'_>> {
     let (method, digits) = split_once(frame, b':')?;
     let digits = std::str::from_utf8(digits).ok()?;
@@ -272,7 +272,7 @@ pub fn push_frame(out: &mut Vec<u8>, frame: NamedFrame<'_>) {
     out.extend_from_slice(format!(":{}", frame.bci).as_bytes());
 }
 
-/// Appends a method in its chain of callers, which come root first.
+/// Appends a method with its chain of callers, the root first.
 pub fn push_context<'a>(out: &mut Vec<u8>, callers: impl Iterator<Item = NamedFrame<'a>>, method: &[u8]) {
     let start = out.len();
     for caller in callers {
@@ -287,7 +287,7 @@ pub fn push_context<'a>(out: &mut Vec<u8>, callers: impl Iterator<Item = NamedFr
     }
 }
 
-/// Appends a sampled stack, which comes root first.
+/// Appends a sampled stack, the root first.
 pub fn push_stack<'a>(out: &mut Vec<u8>, frames: impl Iterator<Item = NamedFrame<'a>>) {
     out.push(b'[');
     for (at, frame) in frames.enumerate() {
@@ -299,17 +299,16 @@ pub fn push_stack<'a>(out: &mut Vec<u8>, frames: impl Iterator<Item = NamedFrame
 
 // Percent-encoding of names, one to one.
 //
-// Names are bytes: UTF-8, where a lone surrogate of a Java string stands as
-// the three bytes that UTF-8 would have given it. What no text can carry
-// (bytes that are not UTF-8, control characters, line separators) and the
-// escape character itself become `%` and two hexadecimal digits.
+// Names are bytes. They are UTF-8, and a lone surrogate of a Java string is encoded as three bytes like any other code
+// unit. Bytes that a text profile cannot store (invalid UTF-8, control characters, line separators) and the escape
+// character itself become `%` and two hexadecimal digits.
 
-/// What is encoded beside that which always is.
+/// Additional characters to encode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Escapes {
-    /// The characters of the bridge's own notation, and spaces at either end.
+    /// The characters of the bridge's notation, and leading and trailing spaces.
     Notation,
-    /// Nothing: an LLVM name as a name of an iprof file.
+    /// None: for an LLVM name that becomes a name in an iprof file.
     EncodedNames,
 }
 
@@ -326,7 +325,7 @@ pub(super) fn push_encoded(out: &mut Vec<u8>, byte: u8) {
     out.extend([b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
 }
 
-/// Appends `name`, encoded where it must be.
+/// Appends `name`, encoded where necessary.
 pub(super) fn push_escaped(out: &mut Vec<u8>, name: &[u8], escapes: Escapes) {
     let last = name.len().saturating_sub(1);
     let mut at = 0;
@@ -348,17 +347,16 @@ pub(super) fn push_escaped(out: &mut Vec<u8>, name: &[u8], escapes: Escapes) {
     }
 }
 
-/// `name`, encoded where it must be.
+/// Returns `name`, encoded where necessary.
 pub(super) fn escaped(name: &[u8], escapes: Escapes) -> Vec<u8> {
     let mut out = Vec::with_capacity(name.len());
     push_escaped(&mut out, name, escapes);
     out
 }
 
-/// Undoes the encoding; `None` where a `%` is not followed by two digits.
+/// Decodes a string. Returns `None` if a `%` is not followed by two digits.
 ///
-/// More texts decode than the encoder makes; who needs one to one encodes the
-/// result again and compares.
+/// The encoder does not create all strings that this accepts. To reject the others, encode the result and compare.
 pub(super) fn unescape(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -375,12 +373,12 @@ pub(super) fn unescape(text: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The value of a hexadecimal digit.
+/// Returns the value of a hexadecimal digit.
 pub(super) fn hex_digit(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// Bytes as lower-case hexadecimal text.
+/// Returns bytes as lower-case hexadecimal text.
 pub(super) fn to_hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
@@ -389,16 +387,16 @@ pub(super) fn to_hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The bytes of a hexadecimal text; `None` for an odd length or another character.
+/// Parses hexadecimal text. Returns `None` for an odd length or an invalid character.
 pub(super) fn from_hex(text: &str) -> Option<Vec<u8>> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     let byte = |[high, low]: &[u8; 2]| Some(hex_digit(*high)? << 4 | hex_digit(*low)?);
     if rest.is_empty() { pairs.iter().map(byte).collect() } else { None }
 }
 
-// The types and methods of a document as LLVM names.
+// Types and methods of a document as LLVM names.
 
-/// Every type and method of a document as LLVM will know it.
+/// The LLVM names of all types and methods of a document.
 #[derive(Debug, Clone, Default)]
 pub(super) struct EncodedNames {
     types: Vec<Vec<u8>>,
@@ -425,7 +423,7 @@ impl EncodedNames {
         &self.types[handle.index()]
     }
 
-    /// The value that stands for the type at a value site.
+    /// The value of the type at a value site.
     pub(super) fn type_hash(&self, handle: TypeHandle) -> u64 {
         self.type_hashes[handle.index()]
     }
@@ -435,7 +433,7 @@ impl EncodedNames {
     }
 }
 
-/// What a method of a document is known by in any other.
+/// Returns the identity of a method across files.
 pub(super) fn identity(tables: &Tables, handle: MethodHandle) -> MethodIdentity {
     let mut types = tables.signature(handle).iter().map(|part| tables.type_name(*part).to_vec());
     MethodIdentity {
@@ -509,7 +507,7 @@ mod tests {
         }
     }
 
-    /// Names made of what the notation is made of.
+    /// Names made of the characters of the notation.
     fn tricky() -> impl Strategy<Value = Vec<u8>> {
         let pieces = prop::sample::select(vec![
             "[", "]", "L", ";", "I", "int", "void", "#", "(", ")", ",", "%", "%2", "41", " ", "$", "*", ":", "<", "@",

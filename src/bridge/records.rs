@@ -1,4 +1,4 @@
-//! From the counts of a document to LLVM's function records.
+//! Converts the counts of a document to LLVM function records.
 
 use crate::bridge::names::{EncodedNames, MONITORS, NamedFrame, func_hash, push_context, push_stack};
 use crate::bridge::shape::{Branch, Shape};
@@ -10,13 +10,13 @@ use crate::model::record::MAX_VALUES_PER_SITE;
 use crate::model::{FunctionRecord, LossKind, Losses, ProfileKind, ValueCount, ValueKind, ValueSites};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Type (as the hash of its name) → count.
+/// Counts by type (the hash of its name).
 pub(super) type TypeCounts = BTreeMap<u64, u64>;
 
-/// Branches in canonical order → the counts of each.
+/// Counts by branches in canonical order.
 pub(super) type BranchShapes = BTreeMap<Vec<Branch>, Vec<u64>>;
 
-/// Everything counted in one method in one chain of callers; sites by BCI.
+/// All counts of one method with one chain of callers. Sites are ordered by BCI.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct ContextCounts {
     pub(super) calls: Option<u64>,
@@ -25,28 +25,28 @@ pub(super) struct ContextCounts {
     pub(super) instanceofs: BTreeMap<i32, TypeCounts>,
 }
 
-/// What a document counts.
+/// The counts of a document.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Content {
     /// By the name of the context, see [`push_context`].
     pub(super) contexts: BTreeMap<Vec<u8>, ContextCounts>,
     /// Samples by the name of the stack, see [`push_stack`].
     pub(super) stacks: BTreeMap<Vec<u8>, u64>,
-    /// Monitors, when the section has an entry.
+    /// The monitors, if the section has entries.
     pub(super) monitors: Option<TypeCounts>,
     /// Hashes of the types that occur as values.
     pub(super) value_types: BTreeSet<u64>,
-    /// Methods of the document that stand in some name.
+    /// Methods of the document that occur in a name.
     pub(super) named_methods: BTreeSet<MethodHandle>,
-    /// Sums that exceeded the largest count.
+    /// The number of sums that exceeded the maximum count.
     pub(super) saturated: u64,
 }
 
-/// Adds up what `wanted` lets through.
+/// Adds up the sections that `wanted` selects.
 ///
 /// # Errors
 ///
-/// Malformed when an entry stands at a place that its section cannot have.
+/// Malformed if an entry has a position that its section does not allow.
 pub(super) fn gather(
     document: &Document,
     spelling: &EncodedNames,
@@ -72,7 +72,7 @@ struct Gatherer<'a> {
 }
 
 impl Gatherer<'_> {
-    /// The counts of a context's method and callers, and the leaf's BCI.
+    /// Returns the counts for a context's method and callers, and the leaf's BCI.
     fn counts(&mut self, section: SectionKind, context: ContextHandle) -> Result<(&mut ContextCounts, i32)> {
         let frames = self.frames(section, context)?;
         let (leaf, callers) = frames.split_first().expect("frames() refuses contexts without any");
@@ -85,7 +85,7 @@ impl Gatherer<'_> {
         Ok((self.content.contexts.entry(name).or_default(), leaf.bci))
     }
 
-    /// The frames, leaf first; at least one. Notes their methods.
+    /// Returns the frames, leaf first; at least one. Records their methods as named.
     fn frames(&mut self, section: SectionKind, context: ContextHandle) -> Result<Vec<Frame>> {
         let frames: Vec<Frame> = self.document.contexts.frames(context).collect();
         if frames.is_empty() {
@@ -124,7 +124,7 @@ impl Gatherer<'_> {
     ) -> Result<()> {
         for (context, rows) in entries.iter().filter(|(context, _)| wanted(SectionKind::Conditional, *context)) {
             let mut rows = rows.to_vec();
-            // Stable: rows of one pair are cases of one switch and keep their order.
+            // The sort must be stable: rows of one pair are cases of one switch and keep their order.
             rows.sort_by_key(|row| (row.index, row.bci));
             let branches: Vec<Branch> = rows.iter().map(|row| Branch { index: row.index, bci: row.bci }).collect();
             let (counts, bci) = self.counts(SectionKind::Conditional, context)?;
@@ -185,7 +185,7 @@ impl Gatherer<'_> {
     }
 }
 
-/// Adds as iprof does, and says whether the sum exceeds the largest count.
+/// Adds like iprof. Returns true if the sum exceeds the maximum count.
 fn add(a: u64, b: u64) -> (u64, bool) {
     let sum = a.saturating_add(b);
     (sum.min(MAX_COUNT), sum > MAX_COUNT)
@@ -202,24 +202,24 @@ fn add_types(site: &mut TypeCounts, pairs: &[TypeCount], spelling: &EncodedNames
     saturated
 }
 
-/// The kind of the profiles that the bridge makes: counters by the IR pass, the
-/// entry first, context-sensitive records beside the others.
+/// The kind of the profiles that the bridge creates: IR instrumentation with entry counters first, and
+/// context-sensitive records together with the others.
 pub const PROFILE_KIND: ProfileKind = ProfileKind::from_bits(
     ProfileKind::IR.bits() | ProfileKind::CONTEXT_SENSITIVE.bits() | ProfileKind::ENTRY_FIRST.bits(),
 );
 
-/// Value sites of the monitors' record: one may not hold all types.
+/// The number of value sites in the monitors' record, because one site cannot hold all types.
 pub(super) const MONITOR_SITES: usize = 256;
 
 /// A record and its name.
 pub(super) type NamedRecord = (Vec<u8>, FunctionRecord);
 
-/// In which form records are made.
+/// The form of the created records.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RecordForm {
-    /// The kind of value sites: see [`func_hash`].
+    /// The kind of value sites, see [`func_hash`].
     pub(super) receivers: ValueKind,
-    /// Whether records have the bitmap byte that carries zeros through `-sparse`.
+    /// Whether records have the bitmap byte that preserves zero counts with `-sparse`.
     pub(super) bitmap: bool,
     /// The maximum number of values of a site.
     pub(super) values_per_site: usize,
@@ -235,13 +235,13 @@ impl RecordForm {
         }
     }
 
-    /// For records that no LLVM file will hold: nothing is cut.
+    /// The form of records that no LLVM file stores: nothing is shortened.
     pub(super) fn in_memory() -> Self {
         Self { values_per_site: usize::MAX, ..Self::for_indexed_version(12) }
     }
 }
 
-/// Makes records.
+/// Creates records.
 #[derive(Debug)]
 pub(super) struct RecordMaker<'l> {
     form: RecordForm,
@@ -254,7 +254,7 @@ impl<'l> RecordMaker<'l> {
         Self { form, losses, records: Vec::new() }
     }
 
-    /// The records in order of their names.
+    /// The records, ordered by name.
     pub(super) fn finish(mut self) -> Vec<NamedRecord> {
         self.records.sort_by(|a, b| a.0.cmp(&b.0));
         self.records
@@ -271,7 +271,7 @@ impl<'l> RecordMaker<'l> {
         self.records.push((name, record));
     }
 
-    /// All records of a document's counts, but for types and unnamed methods.
+    /// Creates all records for a document's counts, except for types and unnamed methods.
     pub(super) fn content(&mut self, content: Content) {
         self.losses.add(LossKind::SaturatedCounts, content.saturated);
         for (subject, counts) in content.contexts {
@@ -285,17 +285,17 @@ impl<'l> RecordMaker<'l> {
         }
     }
 
-    /// A record that only says that a method exists.
+    /// Creates a record that only declares a method.
     pub(super) fn method(&mut self, name: &[u8]) {
         self.context(name, ContextCounts::default());
     }
 
-    /// A record that only says that a type exists.
+    /// Creates a record that only declares a type.
     pub(super) fn type_name(&mut self, name: &[u8]) {
         self.push(name.to_vec(), vec![0], ValueSites::new(), true);
     }
 
-    /// As many records as the site with the most shapes needs.
+    /// Creates one record per shape of the site with the most shapes.
     fn context(&mut self, subject: &[u8], counts: ContextCounts) {
         let shapes_count = counts.conditionals.values().map(BranchShapes::len).max().unwrap_or(0);
         for nth in 0..shapes_count.max(1) {
@@ -345,7 +345,7 @@ impl<'l> RecordMaker<'l> {
     }
 }
 
-/// Branches and counters of one conditional, in the order of its counters.
+/// The branches and counts of one conditional, in the order of its counters.
 pub(super) fn branch_counters<'a>(
     branches: &'a [Branch],
     counters: &'a [u64],

@@ -1,5 +1,5 @@
-//! LLVM's own records as sections of an iprof document: only what is true
-//! there, and where it is not quite, with a remark.
+//! Converts LLVM's own records to sections of an iprof document. Only data that fits the meaning of a section is
+//! stored; approximations get a remark.
 
 use crate::bridge::decode::add_method;
 use crate::bridge::demangle::{Mapped, method_of_hash, method_of_pgo_name, type_of_hash, type_of_vtable};
@@ -10,44 +10,44 @@ use crate::model::{FunctionView, Profile, ProfileKind, RecordId, RecordView, Val
 use std::collections::BTreeMap;
 use std::collections::{HashMap, HashSet};
 
-/// The section of indirect calls' targets, which the published format does not have.
+/// The section of indirect-call targets. The published format does not have it.
 pub(super) const METHOD_TARGETS_NAME: &str = "virtualInvokeMethodProfiles";
-/// Its name as the document wants it.
+/// Its name.
 pub(super) const METHOD_TARGETS: &[u8] = METHOD_TARGETS_NAME.as_bytes();
 
-/// The member of a type or method that holds the spelling which the mapping hides.
+/// The member of a type or method that stores the LLVM name if the mapping changes it.
 pub(super) const LLVM_NAME: &[u8] = b"llvmName";
 
 /// The BCI of a function's counters with `--counters-as-branches`.
 const COUNTERS_BCI: i32 = 1;
 
-/// Largest bytecode index of Java.
+/// The maximum bytecode index in Java.
 const MAX_BCI: usize = 65534;
 
-/// Targets of indirect calls: method and place → method → count.
+/// Targets of indirect calls: counts by method and position, then by called method.
 pub(super) type MethodTargets = BTreeMap<(MethodIdentity, i32), BTreeMap<MethodIdentity, u64>>;
 
 /// Data of LLVM's own records that is not in the document's standard sections.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ForeignParts {
-    /// Names of methods that hide LLVM's spelling.
+    /// The LLVM names of methods, if their own names do not show them.
     pub(super) llvm_methods: BTreeMap<MethodIdentity, Vec<u8>>,
     /// The LLVM names of types.
     pub(super) llvm_types: BTreeMap<Vec<u8>, Vec<u8>>,
     pub(super) method_targets: MethodTargets,
     pub(super) approximate: Approximations,
-    /// Counts of the sections that were clamped.
+    /// Counts that were reduced to the maximum of iprof.
     pub(super) clamped: u64,
 }
 
 /// The options of the mapping.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ForeignOptions {
-    /// Also write the counters as one conditional per function.
+    /// Whether to also write the counters, as one conditional per function.
     pub(super) counters_as_branches: bool,
 }
 
-/// Adds all records of `profile` but those of the bridge to `document`.
+/// Adds all records of `profile` except the bridge's own to `document`.
 pub(super) fn add_foreign(
     document: &mut Document,
     profile: &Profile,
@@ -71,13 +71,13 @@ pub(super) fn add_foreign(
     builder.parts
 }
 
-/// Whether a function has a record that is LLVM's own, or none at all.
+/// Returns true if a function has records of LLVM's own, or no records.
 fn is_foreign(function: FunctionView<'_>, own: &HashSet<RecordId>) -> bool {
     let mut ids = function.record_ids().peekable();
     ids.peek().is_none() || ids.any(|id| !own.contains(&id))
 }
 
-/// The functions that are LLVM's own.
+/// Returns the functions that are LLVM's own.
 pub(super) fn foreign<'p>(profile: &'p Profile, own: &HashSet<RecordId>) -> impl Iterator<Item = FunctionView<'p>> {
     profile.functions.iter().filter(|function| is_foreign(*function, own))
 }
@@ -90,7 +90,7 @@ struct Builder<'a> {
     vtables: HashMap<u64, &'a [u8]>,
     functions: HashMap<u64, &'a [u8]>,
     parts: ForeignParts,
-    /// Counts that iprof cannot hold, by section.
+    /// Counts above the maximum of iprof, by section.
     clamped: BTreeMap<&'static str, u64>,
 }
 
@@ -131,7 +131,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Sites of vtables: the receivers' classes.
+    /// Converts vtable sites to receiver classes.
     fn receivers(&mut self, method: MethodHandle, records: &[RecordView<'_>]) {
         for (bci, values) in sites_by_place(records, ValueKind::VTableTarget) {
             let mut pairs = Vec::with_capacity(values.len());
@@ -154,7 +154,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Sites of indirect calls: the called functions.
+    /// Converts indirect-call sites to called functions.
     fn targets(&mut self, caller: &MethodIdentity, records: &[RecordView<'_>]) {
         for (bci, values) in sites_by_place(records, ValueKind::IndirectCallTarget) {
             let mut targets: BTreeMap<MethodIdentity, u64> = BTreeMap::new();
@@ -198,7 +198,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A count as iprof can hold it.
+    /// Converts a count to the range of iprof.
     fn clamp(&mut self, section: &'static str, count: u64) -> u64 {
         if count > MAX_COUNT {
             *self.clamped.entry(section).or_default() += 1;
@@ -234,14 +234,12 @@ impl Builder<'_> {
     }
 }
 
-/// Whether the standard sections may have the record's counts: it was counted
-/// once, and counts they are.
+/// Returns true if the standard sections can have the record's counts: they are real counts, and counted once.
 pub(super) fn is_plain(record: RecordView<'_>, kind: ProfileKind) -> bool {
     !(kind.is_ir() && record.is_context_sensitive()) && record.pseudo_count().is_none()
 }
 
-/// The values of all records' sites, added up by the site's position; sites
-/// without values are left out.
+/// Returns the values of all records' sites, added up by the position of the site, without empty sites.
 fn sites_by_place(records: &[RecordView<'_>], kind: ValueKind) -> BTreeMap<i32, BTreeMap<u64, u64>> {
     let mut places: BTreeMap<i32, BTreeMap<u64, u64>> = BTreeMap::new();
     for record in records {

@@ -4,15 +4,14 @@
 //! {calls 2?20,-5/0,40 9v 30i}
 //! ```
 //!
-//! a call count; at BCI 2 a conditional with branches to 20 (index 0), -5
-//! (index 0) and 40 (index 1); a virtual invoke at BCI 9; an instanceof at 30.
-//! An index is written if it is not one more than that of the previous row (for the first row: if it is not 0). An
-//! empty record is `{}`, and a call count alone has no suffix.
+//! A call count; at BCI 2 a conditional with branches to 20 (index 0), -5 (index 0) and 40 (index 1); a virtual invoke
+//! at BCI 9; an instanceof at 30. An index is written unless it is one more than the previous one (for the first row:
+//! unless it is 0). An empty record is `{}`, and a call count alone has no suffix.
 
-/// A branch of a conditional: what the row's counter is about.
+/// A branch of a conditional. Each has one counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Branch {
-    /// The producer's number of the branch; several rows may share it.
+    /// The producer's number of the branch. Several rows may share it.
     pub index: u32,
     /// The branch's target, or a placeholder below 0.
     pub bci: i32,
@@ -23,26 +22,26 @@ pub struct Branch {
 pub struct Shape {
     /// Counter 0 is a call count.
     pub calls: bool,
-    /// Conditionals by BCI, one counter for each branch.
+    /// Conditionals by BCI, with one counter per branch.
     pub conditionals: Vec<(i32, Vec<Branch>)>,
-    /// BCIs of virtual invokes, one value site each.
+    /// BCIs of virtual invokes, with one value site each.
     pub virtual_invokes: Vec<i32>,
-    /// BCIs of instanceof checks, one value site each, after the others.
+    /// BCIs of instanceof checks, with one value site each, after those of the invokes.
     pub instanceofs: Vec<i32>,
 }
 
 impl Shape {
-    /// Counters of a record of this shape; the first is there without calls, too.
+    /// Returns the number of counters. The first exists even without a call count.
     pub fn counters_len(&self) -> usize {
         1 + self.conditionals.iter().map(|(_, branches)| branches.len()).sum::<usize>()
     }
 
-    /// Value sites of a record of this shape.
+    /// Returns the number of value sites.
     pub fn sites_len(&self) -> usize {
         self.virtual_invokes.len() + self.instanceofs.len()
     }
 
-    /// Appends the text with the space before it.
+    /// Appends a space and the suffix.
     pub fn push_to(&self, out: &mut Vec<u8>) {
         if self.calls && self.conditionals.is_empty() && self.sites_len() == 0 {
             return;
@@ -58,9 +57,9 @@ impl Shape {
         out.push(b'}');
     }
 
-    /// Splits a record's name into what is counted and the shape.
+    /// Splits a record's name into its subject and the shape.
     ///
-    /// `None` where the name ends in braces that no writer of shapes makes.
+    /// Returns `None` if the name ends in braces that are not a valid shape.
     pub fn split_from(name: &[u8]) -> Option<(&[u8], Self)> {
         let Some(inner) = name.strip_suffix(b"}") else {
             return Some((name, Self { calls: true, ..Self::default() }));
@@ -95,7 +94,7 @@ impl Shape {
     }
 }
 
-/// The index that is left out: one more than the last.
+/// Returns the implied index: one more than the previous one.
 fn implied_index(last: Option<u32>) -> u64 {
     last.map_or(0, |index| u64::from(index) + 1)
 }

@@ -1,8 +1,8 @@
-//! Sampled stacks ⇄ the `samplingProfiles` of an iprof.
+//! Converts sampled stacks to the `samplingProfiles` of an iprof and back.
 //!
-//! One entry for each distinct stack of Java frames, with its hits; all other
-//! sections stay empty, since samples measure time and not how often something
-//! happened. What an iprof has no place for is counted in [`SampleReport`].
+//! Each distinct stack of Java frames becomes one entry with its hits. Except for the call counts of recorded calls,
+//! all other sections stay empty, because samples measure time and do not count events. [`SampleReport`] counts the
+//! data that an iprof cannot store.
 
 use crate::call_chains::{
     Certainty, Frame, FrameKind, Function, FunctionId, MAX_HITS, SampleKey, SampleSource, Selection, StackId,
@@ -17,16 +17,16 @@ use crate::java;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How stacks become an iprof.
+/// Options of the conversion from stacks to iprof.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SampleOptions {
-    /// Which samples count.
+    /// The samples to convert.
     pub selection: Selection,
-    /// Written where the BCI is not known. Default: −5, the format's own word for it.
+    /// The BCI to write if it is unknown. Default: −5, which the format reserves for this purpose.
     pub unknown_bci: i32,
-    /// Leave out frames of hidden classes, which no image contains; the
-    /// `lambda$…` methods that they call stay. Default: `false`.
+    /// Whether to drop frames of hidden classes, which no image contains. The `lambda$…` methods that they call stay.
+    /// Default: `false`.
     pub drop_hidden: bool,
 }
 
@@ -40,37 +40,38 @@ impl Default for SampleOptions {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SampleReport {
-    /// Hits written.
+    /// Written hits.
     pub hits: u128,
-    /// Distinct stacks written.
+    /// Written distinct stacks.
     pub stacks: u64,
     /// Methods with a call count.
     pub called_methods: u64,
     /// Dropped samples of other event types.
     pub other_sources: u128,
-    /// Left out: of other threads.
+    /// Dropped samples of other threads.
     pub other_threads: u128,
-    /// Left out: truncated stacks, on request.
+    /// Truncated stacks that were dropped on request.
     pub truncated_dropped: u128,
-    /// Kept although the outermost frames are missing.
+    /// Truncated stacks that were written without their outermost frames.
     pub truncated_kept: u128,
-    /// Charged to the Java caller of native code.
+    /// Samples of native code that were attributed to its Java caller.
     pub native_leaf: u128,
-    /// Left out: stacks without any Java frame.
+    /// Dropped stacks without Java frames.
     pub without_java: u128,
-    /// Methods whose types are not known; they match no program.
+    /// Methods with unknown types. They do not match any program.
     pub names_only_methods: u64,
-    /// Methods of hidden classes that were left out of stacks.
+    /// Methods of hidden classes that were removed from stacks.
     pub hidden_methods: u64,
-    /// Distinct frames without BCI.
+    /// Distinct frames without a BCI.
     pub unknown_bci_frames: u64,
     /// Stacks that were merged because they differ only in data that is not written.
     pub merged_stacks: u64,
     /// Threads whose names are not written.
     pub threads: u64,
-    /// Additions that stopped at 2^63 − 1.
+    /// Additions that were limited to 2^63 − 1.
     pub saturated: u64,
-    /// Names that were changed: not UTF-8 (reading an iprof), empty, or with a line terminator (writing one).
+    /// Names that were changed because they are not UTF-8 (reading an iprof), are empty, or have a line terminator
+    /// (writing one).
     pub mended_names: u64,
 }
 
@@ -106,11 +107,11 @@ impl SampleReport {
     }
 }
 
-/// An iprof with the stacks of `table` as its `samplingProfiles`.
+/// Returns an iprof with the stacks of `table` as its `samplingProfiles`.
 pub fn iprof_from_stacks(table: &StackTable, options: &SampleOptions) -> (Document, SampleReport) {
     let mut report = SampleReport::default();
     let (selected, left_out) = table.select(&options.selection);
-    // Calls are no samples: they have a section of their own.
+    // Calls are not samples; they have their own section.
     let selected = selected.filter_samples(|sample| !sample.key.source.counts_calls());
     let mut of_calls = options.selection.clone();
     of_calls.sources = SampleSource::CALLS
@@ -121,7 +122,7 @@ pub fn iprof_from_stacks(table: &StackTable, options: &SampleOptions) -> (Docume
         true => StackTable::new(),
         false => table.select(&of_calls).0,
     };
-    // Without a choice only the main source is selected, but calls are always written.
+    // By default only the main source is selected, but calls are always written.
     let main = table.main_source().filter(|_| options.selection.sources.is_empty());
     let written = calls.samples().filter(|sample| main.is_some_and(|main| sample.key.source != main));
     let not_lost: u128 = written.map(|sample| u128::from(sample.hits)).sum();
@@ -140,7 +141,7 @@ pub fn iprof_from_stacks(table: &StackTable, options: &SampleOptions) -> (Docume
     (writer.document, writer.report)
 }
 
-/// Hits of stacks whose leaf is native code with a Java frame below it.
+/// Returns the hits of stacks whose leaf is native code called from a Java frame.
 fn native_leaf_hits(table: &StackTable) -> u128 {
     let is_java =
         |stack: StackId| matches!(table.function(table.frame(table.leaf(stack)).function), Function::Java { .. });
@@ -198,7 +199,8 @@ impl Writer<'_> {
         self.document.sections.samples = entries.collect();
     }
 
-    /// Writes the call counts of methods. A method in events of both sorts counts once: its calls are the same.
+    /// Writes the call counts of methods. A method with both event types is counted once, because both count the same
+    /// calls.
     fn write_calls(&mut self) {
         let mut calls: BTreeMap<FunctionId, [u64; 2]> = BTreeMap::new();
         for sample in self.table.samples() {
@@ -219,7 +221,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The context of a stack; stacks share the contexts of their callers.
+    /// Returns the context of a stack. Stacks share the contexts of their callers.
     fn context(
         &mut self,
         stack: StackId,
@@ -262,7 +264,7 @@ impl Writer<'_> {
                 let types = signature.map(|signature| self.table.signature(signature));
                 (self.table.name(class), self.table.name(name), types)
             }
-            // Only Java frames were kept.
+            // Only Java frames are left.
             Function::Symbol { name } => ("", self.table.name(name), None),
         };
         let mut signature = vec![self.add_type(class)];
@@ -284,8 +286,8 @@ impl Writer<'_> {
     }
 }
 
-/// Returns a name that iprof can store: with a replacement character for each line terminator, and for an empty name.
-/// Damaged recordings have these names.
+/// Returns a name that iprof can store: a replacement character replaces each line terminator and an empty name. Both
+/// occur in damaged recordings.
 fn fixed<'n>(name: &'n str, report: &mut SampleReport) -> Cow<'n, str> {
     const TERMINATORS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
     const REPLACEMENT: &str = "\u{fffd}";
@@ -303,12 +305,11 @@ pub enum IprofHits {
     /// `samplingProfiles`.
     #[default]
     Samples,
-    /// `callCountProfiles`: weights, not time; their chains end where
-    /// compilation units do.
+    /// `callCountProfiles`: the weights are calls, not time, and the chains end at the borders of compilation units.
     CallCounts,
 }
 
-/// The stacks of an iprof.
+/// Returns the stacks of an iprof.
 ///
 /// # Errors
 ///

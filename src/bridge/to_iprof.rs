@@ -1,4 +1,4 @@
-//! From an LLVM profile to an iprof document.
+//! Converts an LLVM profile to an iprof document.
 
 use crate::bridge::decode::{BridgeRecord, add_records, own_records};
 use crate::bridge::demangle::method_of_pgo_name;
@@ -14,7 +14,7 @@ use crate::iprof::{BranchClash, Document, MergeOptions, Merger, MethodHandle, Ta
 use crate::model::{FunctionTable, Loss, LossKind, Losses, Profile, ProfileKind, RecordId, TemporalProfile, ValueKind};
 use std::collections::{BTreeMap, HashSet};
 
-/// How an LLVM profile becomes an iprof document.
+/// Options of the conversion from an LLVM profile to an iprof document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToIprofOptions {
@@ -41,7 +41,7 @@ impl Default for ToIprofOptions {
 ///
 /// # Errors
 ///
-/// A clash of branch lists, if clashes are errors.
+/// Contradicting branch lists, if the options make them an error.
 pub fn to_iprof(profile: &Profile, options: &ToIprofOptions) -> Result<(Document, Vec<Loss>)> {
     let mut losses = Losses::new();
     let own = own_records(profile);
@@ -63,7 +63,7 @@ pub fn to_iprof(profile: &Profile, options: &ToIprofOptions) -> Result<(Document
     Ok((document, losses.into_vec()))
 }
 
-/// The document of all records but for the members that the format does not have.
+/// Creates the document of all records, without the members that the format does not define.
 pub(super) fn sections(
     profile: &Profile,
     own: &[BridgeRecord<'_>],
@@ -91,10 +91,11 @@ fn foreign_part(profile: &Profile, own: &[BridgeRecord<'_>]) -> Option<Profile> 
         |record: &&BridgeRecord<'_>| record.method_without_callers().is_some_and(|name| methods.contains(name));
     let shared: HashSet<RecordId> = own.iter().filter(shared).map(|record| record.id).collect();
     let mut kept = without_records(profile, &|id| own_ids.contains(&id) && !shared.contains(&id));
-    // Text names receivers, and its readers cannot tell types from vtables.
+    // Text has no vtable sites: it stores receivers as indirect-call targets, which readers cannot distinguish from
+    // other targets.
     let types: HashSet<&[u8]> = own.iter().filter_map(BridgeRecord::type_name).collect();
     kept.vtable_names.retain(|name| !types.contains(name.as_slice()));
-    // Old versions cannot say all of the kind.
+    // Old versions cannot store all bits of the kind.
     let usual_kind = kept.kind == PROFILE_KIND || (!own.is_empty() && PROFILE_KIND.contains(kept.kind));
     let plain = usual_kind
         && kept.functions.is_empty()
@@ -105,7 +106,7 @@ fn foreign_part(profile: &Profile, own: &[BridgeRecord<'_>]) -> Option<Profile> 
     (!plain).then_some(kept)
 }
 
-/// A copy without some records, and without the functions that have no others.
+/// Returns a copy without some records, and without functions that have no other records.
 pub(super) fn without_records(profile: &Profile, drops: &dyn Fn(RecordId) -> bool) -> Profile {
     let mut functions = FunctionTable::new();
     for function in profile.functions.iter() {
@@ -128,7 +129,7 @@ pub(super) fn without_records(profile: &Profile, drops: &dyn Fn(RecordId) -> boo
     }
 }
 
-/// Adds to the document what LLVM's own records gave beside the sections.
+/// Adds the data of LLVM's own records that does not belong to a standard section.
 fn attach(document: &mut Document, parts: &ForeignParts) {
     let mut names: Vec<(Table, usize, &[u8])> = Vec::new();
     for (name, spelling) in &parts.llvm_types {
@@ -150,7 +151,7 @@ fn attach(document: &mut Document, parts: &ForeignParts) {
     }
 }
 
-/// The method of an identity in a document's tables.
+/// Returns the method of an identity in a document's tables.
 pub(super) fn find_method(tables: &Tables, method: &MethodIdentity) -> Option<MethodHandle> {
     let mut signature = vec![tables.find_type(&method.declaring)?, tables.find_type(&method.returns)?];
     for parameter in &method.parameters {
@@ -159,7 +160,7 @@ pub(super) fn find_method(tables: &Tables, method: &MethodIdentity) -> Option<Me
     tables.find_method(&method.name, &signature)
 }
 
-/// The section of method targets; its entries and pairs in the order of ids.
+/// Returns the section of method targets. Its entries and pairs are ordered by id.
 fn method_targets_json(tables: &Tables, targets: &MethodTargets) -> String {
     let id = |method: &MethodIdentity| find_method(tables, method).map(|handle| tables.method_id(handle));
     // By method and place: the order of ids.
@@ -175,7 +176,7 @@ fn method_targets_json(tables: &Tables, targets: &MethodTargets) -> String {
     format!("[{}]", entries.iter().map(entry).collect::<Vec<_>>().join(","))
 }
 
-/// Counts the losses without the extension.
+/// Counts the losses of a conversion without the extension.
 fn extension_losses(foreign: &Profile, options: &ToIprofOptions, losses: &mut Losses) {
     for record in foreign.functions.iter().flat_map(|function| function.records()) {
         let plain = is_plain(record, foreign.kind);
@@ -199,11 +200,11 @@ fn extension_losses(foreign: &Profile, options: &ToIprofOptions, losses: &mut Lo
     losses.add(LossKind::MemProf, u64::from(foreign.memprof.is_some()));
 }
 
-/// The canonical form of a document whose entries may repeat contexts.
+/// Returns the canonical form of a document whose contexts may repeat.
 ///
 /// # Errors
 ///
-/// When branch lists clash and that is to be an error.
+/// Contradicting branch lists, if the options make them an error.
 pub(super) fn resolve_branches(
     document: &Document,
     branch_clash: BranchClash,

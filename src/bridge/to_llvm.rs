@@ -1,5 +1,5 @@
-//! From an iprof document to LLVM: as one profile, or split for a merge into LLVM's records and the rest, and joined
-//! again. LLVM's records merge as LLVM merges, the rest as iprof merges; joining creates the standard sections again.
+//! Converts an iprof document to LLVM, either as one profile or, for a merge, split into LLVM's records and the rest.
+//! LLVM's records merge as in LLVM and the rest as in iprof; joining the parts creates the standard sections again.
 
 use crate::bridge::consistency::{Ownership, Trust};
 use crate::bridge::decode::{add_records as add_to_document, own_records};
@@ -15,19 +15,18 @@ use crate::iprof::{ContextHandle, Document, SectionKind};
 use crate::model::{Loss, LossKind, Losses, Profile, RecordId};
 use std::collections::HashSet;
 
-/// How an iprof document becomes an LLVM profile.
+/// Options of the conversion from an iprof document to an LLVM profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToLlvmOptions {
-    /// Which sections cross. Default: all. LLVM's `overlap` adds counts and
-    /// samples to one figure, so files for it hold one or the other.
+    /// The sections to convert. Default: all. LLVM's `overlap` adds counts and samples to one number, so write them to
+    /// separate files before a comparison.
     pub sections: Vec<SectionKind>,
-    /// Whether the member `llvm` or the standard sections are right when they
-    /// contradict each other. Default: neither, that is an error.
+    /// The trusted side if the member `llvm` and the standard sections contradict each other. Default: neither, which
+    /// makes it an error.
     pub trust: Option<Trust>,
-    /// The indexed version that the profile is meant for. Default: 12, which
-    /// LLVM 19 and later read. Before 12 receivers are indirect-call targets,
-    /// before 11 there is no bitmap, and `-sparse` drops what is all zero.
+    /// The indexed version of the output. Default: 12, which LLVM 19 and later read. Below 12, receivers become
+    /// indirect-call targets. Below 11 there are no bitmaps, so `-sparse` drops records whose counts are all 0.
     pub indexed_version: u32,
 }
 
@@ -55,7 +54,7 @@ pub fn to_llvm(document: &Document, options: &ToLlvmOptions) -> Result<(Profile,
     Ok((profile, losses.into_vec()))
 }
 
-/// The records for what `wanted` lets through, ordered by name.
+/// Creates the records for the sections that `wanted` selects, ordered by name.
 pub(super) fn document_records(
     document: &Document,
     ownership: &Ownership,
@@ -90,7 +89,7 @@ pub(super) fn document_records(
     Ok(maker.finish())
 }
 
-/// Adds records that the profile must not have.
+/// Adds the loss for records that the profile cannot have.
 pub(super) fn add_records(profile: &mut Profile, records: Vec<NamedRecord>) -> Result<()> {
     for (name, record) in records {
         let id = profile.functions.intern(&name);
@@ -103,7 +102,7 @@ pub(super) fn add_records(profile: &mut Profile, records: Vec<NamedRecord>) -> R
     Ok(())
 }
 
-/// Counts what the format does not know.
+/// Counts the data that the format cannot store.
 pub(super) fn unknown_members(document: &Document, ownership: &Ownership, losses: &mut Losses) {
     let unknown = document
         .members()
@@ -120,14 +119,13 @@ pub(super) fn unknown_members(document: &Document, ownership: &Ownership, losses
 /// A document in two parts.
 #[derive(Debug, Clone)]
 pub struct Parts {
-    /// What LLVM's records do not explain, in no particular order.
+    /// The counts that LLVM's records do not explain, in no particular order.
     pub rest: Document,
-    /// LLVM's own part; for a document without any, an empty profile of the
-    /// kind that the bridge makes.
+    /// LLVM's own part; an empty profile of the bridge's kind if the document has none.
     pub profile: Profile,
 }
 
-/// Splits a document. Returns the parts and the content that neither can store.
+/// Splits a document. Returns the parts and the losses.
 ///
 /// # Errors
 ///
@@ -147,12 +145,12 @@ pub fn split(document: &Document, trust: Option<Trust>) -> Result<(Parts, Vec<Lo
         let profile = Profile { kind: PROFILE_KIND, ..Profile::default() };
         return Ok((Parts { rest, profile }, losses.into_vec()));
     };
-    // Records of the bridge stand in the extension only to tell sums apart.
+    // The extension contains records of the bridge only so that sums can be separated; remove them.
     let profile = move_own_records(profile, &mut rest, &mut losses);
     Ok((Parts { rest, profile }, losses.into_vec()))
 }
 
-/// Joins two parts to an iprof document. Returns it and the content that could not be converted.
+/// Joins two parts to an iprof document. Returns it and the losses.
 ///
 /// # Errors
 ///
@@ -160,7 +158,7 @@ pub fn split(document: &Document, trust: Option<Trust>) -> Result<(Parts, Vec<Lo
 pub fn join(parts: Parts, options: &ToIprofOptions) -> Result<(Document, Vec<Loss>)> {
     let mut losses = Losses::new();
     let Parts { mut rest, profile } = parts;
-    // The profile may have records of the bridge, too: each must stand once.
+    // The profile may also have records of the bridge. Each must occur only once.
     let mut profile = move_own_records(profile, &mut rest, &mut losses);
     let all = |_, _| true;
     let records = document_records(&rest, &Ownership::none(), RecordForm::in_memory(), &all, &mut losses)?;
@@ -170,7 +168,7 @@ pub fn join(parts: Parts, options: &ToIprofOptions) -> Result<(Document, Vec<Los
     Ok((document, losses.into_vec()))
 }
 
-/// Moves what the bridge's records count from a profile to a document.
+/// Moves the counts of the bridge's records from a profile to a document.
 fn move_own_records(profile: Profile, rest: &mut Document, losses: &mut Losses) -> Profile {
     let own = own_records(&profile);
     if own.is_empty() {

@@ -50,12 +50,12 @@ impl<'data> Cursor<'data> {
         self.section = section;
     }
 
-    /// Puts this cursor's place on an error.
+    /// Adds this cursor's position to an error.
     pub fn place(&self, error: Error) -> Error {
         error.at(self.section, self.position)
     }
 
-    /// Puts this cursor's section and a place in it that was passed on an error.
+    /// Adds this cursor's section and an earlier position to an error.
     pub fn place_at(&self, error: Error, position: u64) -> Error {
         error.at(self.section, position)
     }
@@ -77,7 +77,7 @@ impl<'data> Cursor<'data> {
         Ok(head)
     }
 
-    // Apart, so that what is done each time is small enough to be inlined.
+    // A separate function, so that the callers are small enough for inlining.
     #[cold]
     fn truncated(&self, field: &'static str, needed: u64) -> Error {
         self.place(Error::truncated(field, needed, self.left()))
@@ -138,7 +138,7 @@ impl<'data> Cursor<'data> {
         Ok(self.endian.u64(self.array(field)?))
     }
 
-    /// Skips bytes equal to 0 and says how many there were.
+    /// Skips bytes equal to 0. Returns their number.
     pub fn skip_zeros(&mut self) -> u64 {
         let zeros = self.data.iter().position(|b| *b != 0).unwrap_or(self.data.len());
         self.data = &self.data[zeros..];

@@ -124,7 +124,7 @@ impl PointerWidth {
     }
 }
 
-/// How a raw profile lays out its numbers.
+/// The layout of numbers in a raw profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Encoding {
     /// Byte order of every number in the file.

@@ -19,15 +19,15 @@ pub use encoding::{Encoding, Endian, PointerWidth};
 #[doc(hidden)]
 pub use sink::{Place, Sink};
 
-/// Bytes of an input that are looked at to tell what it is. Stacks of real
-/// programs make the longest lines: two of them are to fit.
+/// The bytes of an input that are read for format detection. The longest lines are stacks of real programs, and two of
+/// them must fit.
 pub(crate) const HEAD_BYTES: usize = 1 << 20;
 
 /// The confidence that an input has a format.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Confidence {
-    /// Nothing speaks against it, and little for it: a file that ends too soon.
+    /// Nothing contradicts the format, but there is little evidence for it: the file ends too soon.
     Possible,
     /// The bytes match the format and could match others.
     Likely,
@@ -49,7 +49,7 @@ impl<'a> Head<'a> {
         Self::cut(data, data.len() <= HEAD_BYTES)
     }
 
-    /// The bytes read from an input; `is_whole` says that nothing follows.
+    /// The bytes read from an input. `is_whole` is true if they are the whole input.
     pub fn cut(read: &'a [u8], is_whole: bool) -> Self {
         let bytes = &read[..read.len().min(HEAD_BYTES)];
         Self { bytes, is_whole: is_whole && bytes.len() == read.len() }
@@ -81,8 +81,7 @@ impl<'a> Head<'a> {
         begins_as_text(self.bytes)
     }
 
-    /// The lines that are complete, without their ends; the last one also
-    /// without a line feed if nothing follows it.
+    /// Returns the complete lines without their ends. The last line may lack a line feed if it ends the input.
     pub fn lines(&self) -> impl Iterator<Item = &'a [u8]> + Clone {
         let bytes = self.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(self.bytes);
         let end = match bytes.iter().rposition(|byte| *byte == b'\n') {

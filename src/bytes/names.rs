@@ -171,7 +171,7 @@ pub enum Compression {
     Zlib,
 }
 
-/// Appends one chunk with `names` joined by [`SEPARATOR`]; nothing for no names.
+/// Appends one chunk with `names` joined by [`SEPARATOR`]. Appends nothing if there are no names.
 ///
 /// # Errors
 ///
@@ -219,9 +219,8 @@ pub fn write_chunk<'a>(
 #[allow(unsafe_code)]
 pub(crate) fn compress_level_9(text: &[u8]) -> Result<Vec<u8>> {
     let source_len = text.len() as libz_sys::uLong;
-    // SAFETY: `compressBound` only computes; `compress2` reads `source_len`
-    // bytes of `text`, writes at most `len` bytes to `stream`, which has that
-    // many, and stores in `len` how many it wrote.
+    // SAFETY: `compressBound` only computes. `compress2` reads `source_len` bytes of `text`, writes at most `len` bytes
+    // to `stream`, which has this length, and stores the number of written bytes in `len`.
     let (status, len, mut stream) = unsafe {
         let mut len = libz_sys::compressBound(source_len);
         let mut stream = Vec::new();
@@ -231,7 +230,7 @@ pub(crate) fn compress_level_9(text: &[u8]) -> Result<Vec<u8>> {
         (status, len, stream)
     };
     if status != libz_sys::Z_OK {
-        // With a buffer of compressBound bytes only its own memory can be refused.
+        // With a buffer of compressBound bytes, only an internal allocation can fail.
         return Err(memory::refused(HOLD_OUTPUT));
     }
     stream.truncate(len as usize);

@@ -39,7 +39,7 @@ impl Sink {
         self.bytes.len()
     }
 
-    /// Whether nothing was written.
+    /// Returns true if nothing was written.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// Bytes of a file that are read at a time.
 const CHUNK: usize = 1 << 18;
 
-/// Bytes that are read piece by piece, and have to stay as they are meanwhile: else what is read could be the
-/// beginning of one file and the end of another.
+/// A source that is read in chunks and must not change during the read. Otherwise the result could be the start of one
+/// file and the end of another.
 pub(crate) trait StableSource: Debug + Send + Sync {
     /// The number of bytes.
     fn len(&self) -> u64;
@@ -22,18 +22,18 @@ pub(crate) trait StableSource: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// I/O, also where they end before, and so have changed.
+    /// I/O, also if the bytes end earlier, which means that the file has changed.
     fn read(&self, memory: &mut [u8], offset: u64) -> Result<()>;
 
-    /// Whether they are what they were at first, as far as the system tells.
+    /// Checks that the bytes have not changed, as far as the system reports it.
     ///
     /// # Errors
     ///
-    /// I/O where they have changed.
+    /// I/O if they have changed.
     fn check(&self) -> Result<()>;
 }
 
-/// Where the bytes of a window come from, front to back.
+/// The source of a window's bytes, read from front to back.
 pub(crate) trait ByteSource {
     /// The most bytes after `offset`, the end of the bytes read; 0 at the end.
     fn left(&self, offset: u64) -> u64;
@@ -50,7 +50,7 @@ pub(crate) trait ByteSource {
 #[derive(Debug)]
 pub(crate) struct FilePart {
     file: Arc<dyn StableSource>,
-    /// Where it ends in the file.
+    /// The end in the file.
     end: u64,
 }
 
@@ -66,7 +66,7 @@ impl ByteSource for FilePart {
     }
 }
 
-/// Bytes that are gone through once, of which a piece is in view.
+/// A window of bytes that are read once, from front to back.
 #[derive(Debug)]
 pub(crate) struct Window<'data, F = FilePart> {
     source: Source<'data, F>,
@@ -93,7 +93,7 @@ struct Pieces<F> {
 }
 
 impl<'data> Window<'data> {
-    /// A window of a part of a file; nothing is in view yet.
+    /// Creates a window of a part of a file. Nothing is read yet.
     pub(crate) fn of_file(file: Arc<dyn StableSource>, part: Range<u64>) -> Self {
         Self::in_chunks(file, part, CHUNK)
     }
@@ -118,8 +118,7 @@ impl<'data, F: ByteSource> Window<'data, F> {
         Self { source: Source::Slice(data), base, passed: 0 }
     }
 
-    /// Creates a window over a source whose first byte is `base`, and which is read `chunk` bytes at a time. Nothing is
-    /// read yet.
+    /// Creates a window of a source whose first byte is `base`. It reads `chunk` bytes at a time. Nothing is read yet.
     pub(crate) fn fed(feed: F, base: u64, chunk: usize) -> Self {
         Self { source: Source::Fed(Pieces { feed, buffer: Vec::new(), filled: 0, chunk }), base, passed: 0 }
     }
@@ -157,7 +156,7 @@ impl<'data, F: ByteSource> Window<'data, F> {
         self.passed += len;
     }
 
-    /// Whether nothing follows what is in view.
+    /// Returns true if the view reaches the end of the source.
     pub(crate) fn is_last(&self) -> bool {
         match &self.source {
             Source::Slice(_) => true,
@@ -165,11 +164,11 @@ impl<'data, F: ByteSource> Window<'data, F> {
         }
     }
 
-    /// Drops what was passed and reads on; `false` when nothing follows.
+    /// Drops the processed bytes and reads more. Returns false at the end of the source.
     ///
     /// # Errors
     ///
-    /// I/O, also for a file that changes; where memory does not hold what is in view.
+    /// I/O, also for a file that changes, and if memory runs out.
     pub(crate) fn more(&mut self) -> Result<bool> {
         if self.is_last() {
             return Ok(false);
@@ -178,7 +177,7 @@ impl<'data, F: ByteSource> Window<'data, F> {
         self.read_on()
     }
 
-    /// Drops what was passed of bytes that are read piece by piece. Returns how many those were.
+    /// Drops the processed bytes of a source that is read in chunks. Returns their number.
     pub(crate) fn drop_passed(&mut self) -> usize {
         let Source::Fed(pieces) = &mut self.source else { return 0 };
         pieces.buffer.copy_within(self.passed..pieces.filled, 0);
@@ -187,7 +186,7 @@ impl<'data, F: ByteSource> Window<'data, F> {
         std::mem::take(&mut self.passed)
     }
 
-    /// Reads the bytes after the view; `false` if nothing follows.
+    /// Reads the bytes after the view. Returns false at the end.
     ///
     /// # Errors
     ///

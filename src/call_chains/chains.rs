@@ -1,4 +1,4 @@
-//! Who calls a method, and what it calls, as trees of call chains.
+//! Callers and callees of a method, as trees of call chains.
 
 use super::pattern::MethodPattern;
 use super::table::{Function, FunctionId, Sample, StackTable};
@@ -109,11 +109,11 @@ pub enum Direction {
 /// A function, and the position in it if positions are distinguished.
 type Place<F> = (F, Option<i32>);
 
-/// Chains that begin at the functions asked for, as one tree.
+/// Chains that start at the requested functions, as one tree.
 #[derive(Debug)]
 pub(crate) struct ChainTree<F> {
     direction: Direction,
-    /// Levels below the functions asked for.
+    /// The number of levels below the requested functions.
     depth: usize,
     /// The children of the root are the matching functions.
     nodes: Vec<Node<F>>,
@@ -123,7 +123,7 @@ pub(crate) struct ChainTree<F> {
 
 #[derive(Debug)]
 struct Node<F> {
-    /// `None` above the functions asked for.
+    /// `None` above the requested functions.
     place: Option<Place<F>>,
     count: u128,
     next: Vec<usize>,
@@ -204,7 +204,7 @@ impl<F: Copy + Eq + Hash> ChainTree<F> {
         self.stacks
     }
 
-    /// The functions asked for.
+    /// Returns the requested functions.
     pub(crate) fn roots(&self) -> &[usize] {
         &self.nodes[0].next
     }
@@ -214,9 +214,8 @@ impl<F: Copy + Eq + Hash> ChainTree<F> {
         self.nodes[node].count
     }
 
-    /// Some nodes by falling count, then by name and position, each as `make`
-    /// has it: of its name, its position, its count and what `make` made of the
-    /// nodes below it that `select` leaves.
+    /// Returns the selected nodes, ordered by descending count, then by name and position. `make` creates each from its
+    /// name, its position, its count, and the selected nodes below it.
     pub(crate) fn list<T>(
         &self,
         nodes: &[usize],

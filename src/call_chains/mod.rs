@@ -1,5 +1,5 @@
-//! Sampled stacks in memory: the table that every family draws from, what can be selected of it, its statistics, and
-//! call chains, which iprof files have as well. It knows no file format.
+//! Sampled stacks in memory, independent of file formats: the table that all families draw from, selections,
+//! statistics, and call chains, which iprof files also have.
 
 mod chains;
 mod pattern;

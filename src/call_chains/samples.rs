@@ -122,7 +122,7 @@ impl SampleSource {
     }
 }
 
-/// By what events of a recording are counted.
+/// The weight of an event in a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Weight {
@@ -150,7 +150,7 @@ pub enum Unit {
     Bytes,
     /// Nanoseconds.
     Nanoseconds,
-    /// Millionths of what a text with fractional counts counts.
+    /// Millionths of a unit, for texts with fractional counts.
     Millionths,
 }
 
@@ -166,8 +166,8 @@ impl Unit {
     }
 }
 
-/// Counts kept while samples are read: what the source is, what was left out,
-/// and what hints at the bias of its sampler.
+/// Properties of the source and counts of dropped data, collected during the read, and hints about the bias of its
+/// sampler.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -176,7 +176,7 @@ pub struct ReadStats {
     pub sources: Vec<String>,
     /// Self-contained parts of the source: chunks of a recording, files of text.
     pub parts: u64,
-    /// Nanoseconds covered, where the source tells.
+    /// The recorded time in nanoseconds, if the source has it.
     pub duration_nanos: u64,
     /// Samples that had no stack at all (`failed` CPU-time samples, events
     /// whose stack is null).
@@ -185,7 +185,7 @@ pub struct ReadStats {
     pub units: Vec<(SampleSource, Unit)>,
     /// Events of a recording whose type was not requested.
     pub skipped_events: BTreeMap<SampleSource, u64>,
-    /// Samples and events before or after the time asked for.
+    /// Samples and events outside the requested time.
     pub samples_out_of_time: u64,
     /// Lines of text that are not stacks.
     pub lines_skipped: u64,
@@ -195,14 +195,14 @@ pub struct ReadStats {
     pub unknown_bci_frames: u64,
     /// Stacks with names that were not UTF-8 and were changed.
     pub names_mended: u64,
-    /// Samples that the sampler itself says it lost.
+    /// Samples that the sampler reported as lost.
     pub samples_lost: u64,
     /// Frames without package, from a profiler that shortens names.
     pub simple_names: bool,
 }
 
 impl ReadStats {
-    /// Adds what another source showed.
+    /// Adds the data of another source.
     pub fn absorb(&mut self, other: &ReadStats) {
         for source in &other.sources {
             self.add_source(source);

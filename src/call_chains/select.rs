@@ -66,7 +66,7 @@ impl StackTable {
         hits.into_iter().collect()
     }
 
-    /// The selected samples, and how many hits were not selected.
+    /// Returns the selected samples, and the number of other hits.
     pub fn select(&self, selection: &Selection) -> (StackTable, NotSelected) {
         let has_source = self.source_chooser(selection);
         let thread = selection.thread.as_deref().map(|name| self.find_thread(name));
@@ -109,8 +109,7 @@ impl StackTable {
 const NO_THREAD: &str = "(no thread)";
 
 impl StackTable {
-    /// The same samples with every stack turned round: what ran comes first, then
-    /// its callers.
+    /// Returns the same samples with reversed stacks: the running function comes first, then its callers.
     pub fn reversed(&self) -> StackTable {
         let mut out = self.with_same_names();
         for sample in self.samples() {
@@ -140,10 +139,9 @@ impl StackTable {
         out
     }
 
-    /// The samples whose stacks hold a method for which `is_one` says so, without
-    /// the callers of the outermost such frame: what a method calls, wherever it is
-    /// called from. With `callers`, what calls its innermost frame instead, the
-    /// nearest caller first.
+    /// Returns the samples whose stacks contain a method for which `is_one` returns true, without the callers of the
+    /// outermost such frame: the callees of a method, with any callers. With `callers`, returns the callers of its
+    /// innermost frame instead, the nearest first.
     pub(crate) fn of_method(&self, callers: bool, mut is_one: impl FnMut(FunctionId) -> bool) -> StackTable {
         let is_one: Vec<bool> = self.functions().map(&mut is_one).collect();
         let holds = |frame: &FrameId| is_one[self.frame(*frame).function.index()];

@@ -1,5 +1,5 @@
-//! A table of stacks in serde's terms, with the feature `serde`: its levels as lists, in which each
-//! refers to the one above by number. What is read is checked as a file would be.
+//! Serialization of a table of stacks with the feature `serde`: its levels as lists, whose items refer to others by
+//! number. Deserialized data is checked like a file.
 
 use super::samples::{ReadStats, SampleSource};
 use super::table::{
@@ -63,7 +63,7 @@ impl<'de> Deserialize<'de> for StackTable {
 }
 
 impl Lists {
-    /// Makes the table. Fails if a number refers to nothing or an item occurs twice.
+    /// Creates the table. Fails if a number is invalid or an item occurs twice.
     fn into_table(self) -> Result<StackTable, String> {
         let mut table = StackTable { saturated: self.saturated, observed: self.observed, ..StackTable::default() };
         for (at, name) in self.names.iter().enumerate() {
@@ -87,7 +87,7 @@ impl Lists {
             once("frame", at, table.intern_frame(*frame).index())?;
         }
         for (at, (parent, frame)) in self.stacks.iter().enumerate() {
-            // Callers come before what they call.
+            // Callers come before their callees.
             parent.map_or(Ok(()), |parent| there("stack", parent.index(), at))?;
             there("frame", frame.index(), self.frames.len())?;
             once("stack", at, table.push_frame(*parent, *frame).index())?;

@@ -74,7 +74,7 @@ pub struct SampleStatistics {
     pub methods: Vec<HotMethod>,
     /// Threads by falling hits, then name; empty where the source has none.
     pub threads: Vec<ThreadHits>,
-    /// How far the statistics can be trusted, from what the file itself shows.
+    /// Notes about the reliability of the statistics.
     pub notes: Vec<String>,
 }
 

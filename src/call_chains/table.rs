@@ -1,5 +1,5 @@
-//! Sampled stacks: what recordings, collapsed and folded stacks and the
-//! `samplingProfiles` of an iprof have in common. It knows no file format.
+//! Sampled stacks, independent of file formats: the common data of recordings, collapsed and folded stacks, and the
+//! `samplingProfiles` of an iprof.
 //!
 //! ```text
 //! StackTable
@@ -76,7 +76,7 @@ pub enum Function {
         class: NameId,
         /// Method name, `<init>` and `<clinit>` included.
         name: NameId,
-        /// Return and parameter types, where the source tells them.
+        /// Return and parameter types, if the source has them.
         signature: Option<SignatureId>,
     },
     /// Anything else: native code, the kernel, the VM, a marker such as `[unknown]`.
@@ -86,7 +86,7 @@ pub enum Function {
     },
 }
 
-/// How a frame ran, where the source tells.
+/// The execution mode of a frame, if the source has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -130,16 +130,15 @@ impl FrameKind {
 pub struct Frame {
     /// The function.
     pub function: FunctionId,
-    /// Bytecode index, or one of the compiler's placeholders −1 to −6 of the
-    /// iprof format; `None` where it is not known.
+    /// The bytecode index, or a placeholder −1 to −6 of the iprof format. `None` if unknown.
     pub bci: Option<i32>,
     /// Line of the source file, where known.
     pub line: Option<u32>,
-    /// How it ran.
+    /// The execution mode.
     pub kind: FrameKind,
 }
 
-/// Whether the sampled position is the one where the thread was.
+/// The exactness of the sampled position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -147,9 +146,9 @@ pub enum Certainty {
     /// Unknown.
     #[default]
     Unknown,
-    /// The source says it is exact.
+    /// The source states that it is exact.
     Exact,
-    /// The source says it is a guess, or moved to the next safepoint.
+    /// The source states that it is a guess, or moved to the next safepoint.
     Heuristic,
 }
 
@@ -169,7 +168,7 @@ pub struct SampleKey {
 }
 
 impl SampleKey {
-    /// Of a stack alone: neither the thread nor how it was sampled is known.
+    /// The key of a stack without thread and source.
     pub(crate) fn of_stack(stack: StackId) -> Self {
         let (source, certainty) = (SampleSource::Unknown, Certainty::Unknown);
         Self { stack, thread: None, source, certainty, truncated: false }
@@ -179,13 +178,13 @@ impl SampleKey {
 /// The number of samples of one stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// The stack, and how it was sampled.
+    /// The stack and its source.
     pub key: SampleKey,
     /// The count; sums saturate at 2^63 − 1, as everywhere in iprof.
     pub hits: u64,
 }
 
-/// Hits never exceed what a Java `long` holds.
+/// Hits are at most Java's maximum `long`.
 pub(crate) const MAX_HITS: u64 = i64::MAX as u64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -249,12 +248,12 @@ impl StackTable {
         self.intern_function(Function::Symbol { name })
     }
 
-    /// Sets the line where a function begins.
+    /// Sets the first line of a function.
     pub(crate) fn set_start_line(&mut self, function: FunctionId, line: u32) {
         self.start_lines.entry(function).or_insert(line);
     }
 
-    /// The line where a function begins, if the source tells.
+    /// Returns the first line of a function, if the source has it.
     pub(crate) fn start_line(&self, function: FunctionId) -> Option<u32> {
         self.start_lines.get(&function).copied()
     }
@@ -352,7 +351,7 @@ impl StackTable {
         self.keys.values().iter().zip(&self.hits).map(|(key, hits)| Sample { key: *key, hits: *hits })
     }
 
-    /// All stacks, callers before what they call.
+    /// Returns all stacks, callers before callees.
     pub fn stacks(&self) -> impl ExactSizeIterator<Item = StackId> + use<> {
         (0..self.depths.len()).map(|index| StackId(index as u32))
     }
@@ -406,7 +405,7 @@ impl StackTable {
         (out, dropped)
     }
 
-    /// The samples for which `keep` says so.
+    /// Returns the samples for which `keep` returns true.
     pub(crate) fn filter_samples(&self, keep: impl Fn(&Sample) -> bool) -> StackTable {
         let mut out = StackTable {
             frames: self.frames.clone(),
@@ -420,7 +419,7 @@ impl StackTable {
         out
     }
 
-    /// Adds all samples of another table, and what its sources showed.
+    /// Adds all samples of another table, and the properties of its sources.
     pub fn absorb(&mut self, other: &StackTable) {
         self.absorb_times(other, 1);
     }
@@ -474,8 +473,7 @@ impl StackTable {
         }
     }
 
-    /// A method as people write it: `app.Main.loop(int)`, or its bare name when
-    /// its types are not known; symbols as they are.
+    /// Formats a method: `app.Main.loop(int)`, or only its name if its types are unknown. Symbols stay unchanged.
     pub fn display_function(&self, id: FunctionId) -> String {
         match self.function(id) {
             Function::Symbol { name } => self.name(name).to_string(),
@@ -492,15 +490,14 @@ impl StackTable {
     }
 }
 
-/// A type as it is written in source code: `[Ljava.lang.String;` is
-/// `java.lang.String[]`. Other types stay unchanged.
+/// Formats a type like source code: `[Ljava.lang.String;` becomes `java.lang.String[]`. Other types stay unchanged.
 pub(crate) fn source_type(name: &str) -> String {
     String::from_utf8_lossy(&java::source_type_name(name.as_bytes())).into_owned()
 }
 
 /// Gives equal values the same number; numbers count up from 0.
 ///
-/// Numbers depend only on the order of calls, so nothing leaks the order of the hash table.
+/// Numbers only depend on the order of calls, not on the order of the hash table.
 #[derive(Debug, Clone)]
 struct Interner<T> {
     values: Vec<T>,

@@ -37,8 +37,8 @@ impl ZstdChunks {
         Ok(Self { decoder, buffer: vec![0; STEP_BYTES], limits: *limits, read: 0, written: 0 })
     }
 
-    /// Appends the next decompressed bytes to `out` and takes what was used from `input`; returns their number, 0 at the
-    /// end of the input.
+    /// Appends the next decompressed bytes to `out` and consumes bytes of `input`. Returns the number of appended
+    /// bytes, 0 at the end of the input.
     ///
     /// # Errors
     ///

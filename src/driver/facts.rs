@@ -59,7 +59,7 @@ impl Facts {
     ///
     /// # Errors
     ///
-    /// Nothing found, with what is missing in the result.
+    /// Nothing found, with the missing data.
     pub fn require_something(&self) -> Result<()> {
         match &self.lack {
             Some(lack) => {

@@ -11,7 +11,7 @@ mod warning;
 
 pub use kind::{ErrorKind, io_message};
 pub use verdict::{Level, Verdict};
-pub use warning::Warning;
+pub use warning::{Warning, WithWarnings};
 
 use crate::hint::Hint;
 use llvm_text::{ClassText, class_text};
@@ -38,6 +38,7 @@ struct Inner {
     format: Option<String>,
     is_of_raw_memory_profile: bool,
     section: Option<String>,
+    line: Option<u64>,
     offset: Option<u64>,
     hint: Option<Hint>,
     llvm_detail: Option<String>,
@@ -55,6 +56,7 @@ impl Error {
                 format: None,
                 is_of_raw_memory_profile: false,
                 section: None,
+                line: None,
                 offset: None,
                 hint: None,
                 llvm_detail: None,
@@ -108,6 +110,20 @@ impl Error {
     #[must_use]
     pub fn at(mut self, section: impl Into<String>, offset: u64) -> Self {
         self.inner.section.get_or_insert_with(|| section.into());
+        self.inner.offset.get_or_insert(offset);
+        self
+    }
+
+    /// Adds the line of a text format, from 1, unless already set.
+    #[must_use]
+    pub(crate) fn at_line(mut self, line: u64) -> Self {
+        self.inner.line.get_or_insert(line);
+        self
+    }
+
+    /// Adds the absolute byte offset only, unless already set.
+    #[must_use]
+    pub(crate) fn at_offset(mut self, offset: u64) -> Self {
         self.inner.offset.get_or_insert(offset);
         self
     }
@@ -209,9 +225,15 @@ impl Error {
         self.inner.section.as_deref()
     }
 
-    /// Returns the line number, starting at 1, for a text file.
+    /// Returns the section, or the line of a text; `$` is the whole file.
+    pub(crate) fn place(&self) -> String {
+        let line = self.inner.line.map(|line| format!("line {line}"));
+        self.inner.section.clone().or(line).unwrap_or_else(|| "$".to_string())
+    }
+
+    /// Returns the line of a text format, from 1, if known.
     pub fn line(&self) -> Option<u64> {
-        self.section()?.strip_prefix("line ")?.parse().ok()
+        self.inner.line
     }
 
     /// Returns the number of bytes from the start of the file, if known.
@@ -262,6 +284,7 @@ impl fmt::Display for Error {
         let mut place = Vec::new();
         place.extend(inner.format.clone());
         place.extend(inner.section.as_ref().map(|s| format!("section {s}")));
+        place.extend(inner.line.map(|line| format!("line {line}")));
         place.extend(inner.offset.map(|o| format!("byte {o:#x}")));
         if !place.is_empty() {
             write!(f, "{}: ", place.join(", "))?;

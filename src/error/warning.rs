@@ -3,6 +3,27 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+/// A value, and the warnings about the files that it was read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WithWarnings<T> {
+    /// The value.
+    pub value: T,
+    /// The warnings, in the order of the files; with the files' paths where they are known.
+    pub warnings: Vec<Warning>,
+}
+
+impl<T> WithWarnings<T> {
+    pub(crate) fn new(value: T, warnings: Vec<Warning>) -> Self {
+        Self { value, warnings }
+    }
+
+    /// Changes the value and keeps the warnings.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> WithWarnings<U> {
+        WithWarnings { value: change(self.value), warnings: self.warnings }
+    }
+}
+
 /// A message about something that does not stop the work.
 ///
 /// Warnings are collected and returned; the program decides whether to print them.

@@ -3,12 +3,14 @@
 use crate::call_chains::Selection;
 use crate::driver::check::FileCheck;
 use crate::driver::diff::{DiffOptions, DiffReport, write_text};
-use crate::error::Result;
+use crate::error::{Result, WithWarnings};
+use crate::families::any_profile::AnyProfile;
 use crate::families::content::Drawn;
 use crate::families::memory::MemoryOptions;
 use crate::families::stack_files::StackOptions;
 use crate::input::{Family, Format, Input};
 use crate::instr::cross_release::Followed;
+use crate::instr::open::ReadOptions;
 use crate::iprof::ReadOptions as IprofReadOptions;
 use crate::iprof::compare::{self, Fit};
 use crate::limits::Limits;
@@ -18,6 +20,9 @@ use std::fmt;
 
 /// The operations on the files of one family.
 pub(super) trait Commands: Sync {
+    /// Reads a file.
+    fn read(&self, input: &Input, options: &ReadOptions) -> Result<WithWarnings<AnyProfile>>;
+
     /// Finds the faults of a file. The input is not read again.
     fn check(&self, input: Input, options: &IprofReadOptions) -> Result<FileCheck>;
 

@@ -31,8 +31,8 @@ pub enum Content {
 pub(crate) type Drawn = (Content, Vec<Warning>);
 
 impl Content {
-    /// Its stacks and what they count; of an iprof its samples, or its calls if it has no samples. `None` for a family
-    /// without stacks.
+    /// Returns its stacks and their unit. For an iprof, these are its samples, or its calls if it has no samples.
+    /// `None` for a family without stacks.
     pub(crate) fn stacks(&self) -> Option<(&StackTable, &'static str)> {
         match self {
             Self::Instr(_) => None,

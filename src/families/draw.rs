@@ -53,7 +53,7 @@ fn words_of(input: &Input) -> Result<String> {
 }
 
 impl Content {
-    /// Whether there are stacks to draw; `None` for what never has any.
+    /// Returns whether there are stacks to draw. `None` if the family never has any.
     pub fn has_stacks(&self) -> Option<bool> {
         self.stacks().map(|(table, _)| !table.is_empty())
     }
@@ -72,8 +72,8 @@ impl Content {
     ///
     /// # Errors
     ///
-    /// Nothing found for LLVM profiles, which have no stacks, and when there is
-    /// nothing to draw; kind conflict when the two are of different kinds.
+    /// Nothing found for LLVM profiles, which have no stacks, and if there are no stacks to draw; kind conflict if the
+    /// two have different kinds.
     pub fn flame_graph(&self, baseline: Option<&Self>, view: &View) -> Result<FlameGraph> {
         let (table, unit) = self.drawn_stacks()?;
         let old = baseline.map(Self::drawn_stacks).transpose()?;
@@ -101,12 +101,11 @@ impl Content {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct View {
-    /// Begin with what ran and follow its callers. Default: `false`.
+    /// Start at the running functions and continue with their callers. Default: `false`.
     pub reversed: bool,
     /// Draw the stacks of each thread by themselves. Default: `false`.
     pub by_thread: bool,
-    /// Draw what this method calls, wherever it is called from, or with
-    /// `reversed` what calls it. Default: the whole stacks.
+    /// Draw the callees of this method, with any callers, or with `reversed` its callers. Default: whole stacks.
     pub method: Option<MethodPattern>,
 }
 

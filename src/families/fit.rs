@@ -49,8 +49,8 @@ impl Content {
 ///
 /// # Errors
 ///
-/// I/O, what is wrong with either file, with its path; nothing to compare where
-/// the two are of different families or programs.
+/// I/O and the errors of either file, with its path; nothing to compare if they belong to different families or
+/// programs.
 pub fn fit_files(profile: &Path, against: &Path, options: &FitOptions) -> Result<Fit> {
     // Reuse the input, because a pipe can be read only once.
     let input = Input::from(profile);

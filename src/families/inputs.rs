@@ -53,7 +53,7 @@ fn is_foreign(input: &Input) -> bool {
     is_something_else && !has_profile_extension(&input.path)
 }
 
-/// Whether a name has the file extension of a profile and of nothing else, followed by that of a compression or not.
+/// Returns true if a name has the file extension of a profile, optionally followed by that of a compression.
 fn has_profile_extension(path: &Path) -> bool {
     const EXTENSIONS: [&str; 14] = [
         "profraw",
@@ -78,14 +78,14 @@ fn has_profile_extension(path: &Path) -> bool {
 /// The identities of the images that ran, in hexadecimal.
 type BinaryIds = BTreeSet<String>;
 
-/// Refuses inputs of different programs: each has to name the images that the first one names, or
-/// some of them, or these and more (libraries that only some runs load). Different programs are
-/// normal where the tests of a whole workspace ran, so that this is for callers to ask for.
+/// Rejects inputs of different programs: each must have the images of the first one, a subset of them, or a superset
+/// (libraries that only some runs load). Different programs are normal for the tests of a whole workspace, so callers
+/// must request this.
 ///
 /// # Errors
 ///
-/// Kind conflict for two inputs of different programs, unable to compare for one that does not say
-/// which program wrote it; those of the readers.
+/// Kind conflict for two inputs of different programs; unable to compare for an input that does not identify its
+/// program; the errors of the readers.
 pub fn require_same_program(inputs: &[Input], options: &ReadOptions) -> Result<()> {
     let mut first: Option<(&Input, BinaryIds)> = None;
     for input in inputs.iter().filter(|input| input.format().is_ok_and(|format| format != Format::Empty)) {
@@ -213,9 +213,8 @@ pub fn stack_total(input: &Input, options: &StackOptions) -> Result<u128> {
     Ok(read_stacks(std::slice::from_ref(input), options)?.0.total_hits())
 }
 
-/// The input that counts most, as its place, and its share of all; weights
-/// count. `None` where there is nothing to count. What cannot be read counts
-/// nothing: the merge says what is wrong with it.
+/// Returns the index of the input with the largest share of all counts, and its share, with weights. `None` if there is
+/// nothing to count. Inputs that cannot be read do not count; the merge reports them.
 pub fn largest_share(inputs: &[Input], total: &dyn Fn(&Input) -> Result<u128>) -> Option<(usize, f64)> {
     let weigh = |input: &Input| total(input).unwrap_or(0).saturating_mul(u128::from(input.weight.get()));
     let totals: Vec<u128> = inputs.iter().map(weigh).collect();

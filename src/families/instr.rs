@@ -3,10 +3,12 @@
 use crate::call_chains::Selection;
 use crate::driver::check::FileCheck;
 use crate::driver::diff::DiffOptions;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, WithWarnings};
+use crate::families::any_profile::AnyProfile;
 use crate::families::commands::{Commands, FileDiff};
 use crate::families::content::{Content, Drawn};
 use crate::families::memory::{MemoryOptions, draws_memory};
+use crate::families::memprof::MemProf;
 use crate::families::merge::{InputOutcome, MergeOptions, merge_files};
 use crate::families::partial;
 use crate::families::stack_files::StackOptions;
@@ -14,7 +16,9 @@ use crate::input::{Access, Family, Format, Input};
 use crate::instr::InstrContent;
 use crate::instr::check::check_llvm;
 use crate::instr::diff::diff_llvm;
+use crate::instr::open::ReadOptions;
 use crate::limits::Limits;
+use crate::model::Profile;
 use crate::model::description::Description;
 use crate::{indexed, iprof, raw, text};
 
@@ -22,6 +26,12 @@ use crate::{indexed, iprof, raw, text};
 pub(super) struct Instr;
 
 impl Commands for Instr {
+    fn read(&self, input: &Input, options: &ReadOptions) -> Result<WithWarnings<AnyProfile>> {
+        let read = Profile::open(input, options)?;
+        let is_memory = read.value.functions.is_empty() && read.value.memprof.is_some();
+        if is_memory { MemProf.read(input, options) } else { Ok(read.map(AnyProfile::Instr)) }
+    }
+
     fn check(&self, input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
         let (format, limits) = (input.format()?, options.limits);
         Ok(check_llvm(&input.bytes(Access::Read, &limits)?, format, limits))

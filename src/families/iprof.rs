@@ -5,8 +5,9 @@ use crate::bridge::{self, ToIprofOptions};
 use crate::call_chains::Selection;
 use crate::driver::check::{CheckFinding, FileCheck};
 use crate::driver::diff::{DiffOptions, Facts, Names, diff};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Warning, WithWarnings};
 use crate::error_report::ErrorReport;
+use crate::families::any_profile::AnyProfile;
 use crate::families::commands::{Commands, FileDiff};
 use crate::families::content::{Content, Drawn};
 use crate::families::merge::mixed::is_document;
@@ -14,6 +15,7 @@ use crate::families::stack_files::{StackOptions, read_iprof, without_addresses};
 use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Input};
 use crate::instr::file_merge::files::read_profile;
+use crate::instr::open::ReadOptions;
 use crate::iprof::compare::{self, CommonSpace, Events};
 use crate::iprof::statistics::ChainsBy;
 use crate::iprof::{self, ContextHandle, IprofContent, MethodHandle, SectionKind};
@@ -24,6 +26,13 @@ use crate::model::description::{Description, PartDescription};
 pub(super) struct Iprof;
 
 impl Commands for Iprof {
+    fn read(&self, input: &Input, options: &ReadOptions) -> Result<WithWarnings<AnyProfile>> {
+        let own = iprof::ReadOptions { limits: options.limits, ..iprof::ReadOptions::default() };
+        let (document, findings) = iprof::Reader::new(input.stream()?, &own).read()?;
+        let warning = |finding: &iprof::Finding| Warning::new(finding.to_string()).in_file(&input.path);
+        Ok(WithWarnings::new(AnyProfile::Iprof(document), findings.iter().map(warning).collect()))
+    }
+
     fn check(&self, input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
         let report = iprof::Reader::new(input.into_stream()?, options).check();
         let findings = report.findings.iter().map(|finding| CheckFinding {
@@ -122,7 +131,7 @@ impl Commands for Iprof {
     }
 }
 
-/// Returns what methods are compared by: calls, or samples if only samples are in both.
+/// Returns the basis for comparing methods: calls, or samples if both have only samples.
 fn basis(first: &Events, second: &Events) -> ChainsBy {
     let calls = [first, second].map(Events::has_calls);
     let samples = [first, second].map(Events::has_samples);

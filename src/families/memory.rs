@@ -16,8 +16,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct MemoryOptions {
-    /// Take the memory profile of an indexed profile that has function records,
-    /// too. Other files that hold a memory profile hold nothing else.
+    /// Use the memory profile of an indexed profile that also has function records. Other files with a memory profile
+    /// have no other data.
     pub asked_for: bool,
     /// The unit of the drawing.
     pub unit: AllocationUnit,

@@ -4,7 +4,8 @@ use crate::call_chains::Selection;
 use crate::driver::check::FileCheck;
 use crate::driver::diff::DiffOptions;
 use crate::driver::{Merged, OnProgress};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, WithWarnings};
+use crate::families::any_profile::AnyProfile;
 use crate::families::commands::{Commands, FileDiff};
 use crate::families::content::{Content, Drawn};
 use crate::families::describe;
@@ -14,7 +15,8 @@ use crate::families::merge::{InputOutcome, MergeOptions, MergeReport};
 use crate::families::stack_files::StackOptions;
 use crate::input::{Access, Format, Input, WeightedInput, output};
 use crate::instr::file_merge::files::run_merge;
-use crate::instr::memory_profiles::load_bytes;
+use crate::instr::memory_profiles::{self, load_bytes};
+use crate::instr::open::ReadOptions;
 use crate::iprof;
 use crate::limits::Limits;
 use crate::memprof;
@@ -30,6 +32,10 @@ use std::path::Path;
 pub(super) struct MemProf;
 
 impl Commands for MemProf {
+    fn read(&self, input: &Input, options: &ReadOptions) -> Result<WithWarnings<AnyProfile>> {
+        memory_profiles::load(input, options).map(|profile| WithWarnings::new(AnyProfile::MemProf(profile), Vec::new()))
+    }
+
     fn check(&self, input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
         Instr.check(input, options)
     }
@@ -59,13 +65,13 @@ impl Commands for MemProf {
     }
 }
 
-/// Merges the memory profiles of inputs in order. The profile of the report
-/// holds what else is in them, which a memory profile has no place for.
+/// Merges the memory profiles of inputs in order. The profile of the report has the other data of the inputs, which a
+/// memory profile cannot store.
 ///
 /// # Errors
 ///
-/// Usage when no input that could be read has a memory profile; inputs that are all empty have an empty one. What is
-/// wrong with single inputs is in the report.
+/// Usage if no readable input has a memory profile; if all inputs are empty, the result is empty. The report has the
+/// errors of single inputs.
 pub fn merge_memory_files(
     inputs: &[WeightedInput],
     options: &MergeOptions,
@@ -90,8 +96,8 @@ pub fn merge_memory_files(
     Ok((memory, report))
 }
 
-/// Replaces a file by a memory profile in YAML, which LLVM 20 and later read;
-/// compressed as its name says.
+/// Replaces a file with a memory profile in YAML, which LLVM 20 and later read. The file extension selects the
+/// compression.
 ///
 /// # Errors
 ///

@@ -3,6 +3,7 @@
 //! The file of each family (`instr.rs`, `sampleprof.rs`, `memprof.rs`, `iprof.rs`, `stacks.rs`) implements the trait in
 //! `commands.rs` by calling the family's folder; `table.rs` lists the five.
 
+mod any_profile;
 mod commands;
 mod content;
 mod describe;
@@ -38,6 +39,7 @@ pub use crate::driver::trace::{WorkerTrace, predicted, take_traces};
 pub use crate::instr::encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
 pub use crate::instr::open::{ReadOptions, open_reader};
 pub use crate::instr::target::{Evidence, Reason, Target, TargetRequest, TargetSource};
+pub use any_profile::AnyProfile;
 pub use commands::FileDiff;
 pub use files::{check_file, describe, diff_files};
 pub use merge::{
@@ -48,6 +50,4 @@ pub use merge::{
 pub use probes::{ProbeOptions, list_probes};
 #[cfg(feature = "correlate")]
 pub use program::{ProgramReport, report_program};
-pub use report::{
-    Comparison, ReportWithWarnings, collect_file, iprof_statistics, order_file, overlap_files, show_file,
-};
+pub use report::{Comparison, collect_file, iprof_statistics, order_file, overlap_files, show_file};

@@ -45,8 +45,8 @@ pub enum MergePlan {
 }
 
 impl MergePlan {
-    /// The merge of inputs of which none says what it is, being empty, damaged or something else: that of
-    /// the output, if its form is one family's. Its reader knows what is wrong with them.
+    /// Returns the merge for inputs of unknown formats, such as empty and damaged files: the family of the output's
+    /// form, if it belongs to one family. Its reader reports the errors of the inputs.
     fn of_form(form: OutputForm) -> Option<Self> {
         match form {
             OutputForm::SampleProf => Some(Self::Family(Family::SampleProf)),
@@ -79,7 +79,7 @@ impl MergePlan {
     }
 }
 
-/// A family whose profiles become nothing else.
+/// A family that is written only in its own formats.
 struct FixedFamily {
     family: Family,
     /// The formats of the family's profiles, the default first.
@@ -88,14 +88,14 @@ struct FixedFamily {
     hint: &'static str,
 }
 
-/// Families whose profiles become nothing else. One of their files makes the merge theirs.
+/// Families that are written only in their own formats. A file of such a family determines the family of the merge.
 const FIXED_FAMILIES: &[FixedFamily] = &[FixedFamily {
     family: Family::SampleProf,
     forms: &[OutputForm::Indexed, OutputForm::Text, OutputForm::SampleProf],
     hint: "name the output .proftext or .profdata",
 }];
 
-/// Whether a family's profiles become nothing else.
+/// Returns true if a family is written only in its own formats.
 pub fn stays(family: Family) -> bool {
     FIXED_FAMILIES.iter().any(|settled| settled.family == family)
 }
@@ -135,7 +135,7 @@ impl<'a> MergeRequest<'a> {
     /// the inputs nor the output determine the format.
     pub fn plan(&self, inputs: &[Input]) -> Result<MergePlan> {
         let form = OutputForm::choose(self.output, self.form)?;
-        // An empty file goes with the others, whatever its name.
+        // An empty file belongs to the family of the others, with any name.
         let is_empty = |input: &Input| input.format().is_ok_and(|format| format == Format::Empty);
         let all_empty = inputs.iter().all(is_empty);
         let family_of = |input: &Input| self.family(input).filter(|_| all_empty || !is_empty(input));
@@ -178,7 +178,7 @@ impl<'a> MergeRequest<'a> {
         input.family().ok().flatten()
     }
 
-    /// They stay what they are.
+    /// The profiles keep their family.
     fn fixed_family_plan(&self, settled: &FixedFamily, form: Option<OutputForm>) -> Result<MergePlan> {
         match form.filter(|form| !settled.forms.contains(form)) {
             None => Ok(MergePlan::Family(settled.family)),
@@ -201,12 +201,12 @@ impl<'a> MergeRequest<'a> {
         }
         let detail = match has(Format::Jfr) || has(Format::PerfData) {
             true => "recordings are read, not written",
-            false => "nothing says as what the stacks are to be written",
+            false => "cannot choose an output format for the stacks",
         };
         Err(Error::usage(detail).in_file(&input.path).with_hint("name the output .collapsed, .pprof or .iprof"))
     }
 
-    /// Refuses what neither LLVM's profiles nor iprof files become, alone or together.
+    /// Rejects forms that cannot be written from LLVM profiles and iprof files.
     fn refuse_form(&self, form: Option<OutputForm>, has_iprof: bool) -> Result<()> {
         let Some(form) = form else { return Ok(()) };
         let (words, hint) = match (form, has_iprof) {

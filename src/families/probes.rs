@@ -16,7 +16,7 @@ pub struct ProbeOptions {
     pub names: bool,
     /// The size of the counters section.
     pub counters_size: bool,
-    /// Everything as YAML, and nothing else.
+    /// Whether to print everything as YAML only.
     pub yaml: bool,
 }
 

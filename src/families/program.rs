@@ -10,7 +10,7 @@ use object::read::macho::{MachOFatFile32, MachOFatFile64};
 use object::{FileKind, Object, ObjectKind};
 use serde::Serialize;
 
-/// A program: its description, and what to do about it.
+/// The description of a program, with recommendations.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct ProgramReport {
@@ -28,7 +28,7 @@ pub(crate) fn describe(data: &[u8], limits: &Limits) -> Option<Description> {
     read(data, limits).map(|(description, _)| description)
 }
 
-/// Describes a program, and says what to do about it.
+/// Describes a program, with recommendations.
 pub fn report_program(data: &[u8], limits: &Limits) -> ProgramReport {
     let Some((description, facts)) = read(data, limits) else {
         let mut description = Description::new("not a program", data.len() as u64);

@@ -1,6 +1,6 @@
 //! Reports about files: opens them and hands their readers to the reports.
 
-use crate::error::{Error, Result, Warning};
+use crate::error::{Error, Result, WithWarnings};
 use crate::families::merge::{MergeOptions, RecordError, merge_files};
 use crate::input::Input;
 use crate::instr::cross_release::apply::following;
@@ -16,16 +16,6 @@ use crate::raw::LargeCounters;
 use crate::text;
 use std::io::Write;
 
-/// A report, and warnings about its files.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct ReportWithWarnings<T> {
-    /// The report.
-    pub report: T,
-    /// Warnings of the readers, with the files' paths.
-    pub warnings: Vec<Warning>,
-}
-
 /// Shows a file like llvm-profdata. Output before a fault is written. The report is the number of functions that
 /// `options` select by name.
 ///
@@ -37,7 +27,7 @@ pub fn show_file(
     read: &ReadOptions,
     options: &ShowOptions,
     out: &mut (dyn Write + Send),
-) -> Result<ReportWithWarnings<u64>> {
+) -> Result<WithWarnings<u64>> {
     report_with(&input.into(), read, |reader| show::show(reader, options, &text::write_record, out))
 }
 
@@ -50,7 +40,7 @@ pub fn collect_file(
     input: impl Into<Input>,
     read: &ReadOptions,
     options: &ShowOptions,
-) -> Result<ReportWithWarnings<ShowReport>> {
+) -> Result<WithWarnings<ShowReport>> {
     report_with(&input.into(), read, |reader| show::collect(reader, options))
 }
 
@@ -72,11 +62,7 @@ pub fn iprof_statistics(input: impl Into<Input>, options: &StatisticsOptions) ->
 /// # Errors
 ///
 /// The errors of the file's reader, with its path; usage if too many traces are held out.
-pub fn order_file(
-    input: impl Into<Input>,
-    read: &ReadOptions,
-    options: &OrderOptions,
-) -> Result<ReportWithWarnings<Order>> {
+pub fn order_file(input: impl Into<Input>, read: &ReadOptions, options: &OrderOptions) -> Result<WithWarnings<Order>> {
     report_with(&input.into(), read, |reader| {
         if read.compat.ignores_faults_when_comparing() {
             while let Ok(Some(_)) = reader.next_record() {}
@@ -98,7 +84,7 @@ pub enum Comparison {
         /// Records of the base profile that contradict each other.
         soft_errors: Vec<RecordError>,
     },
-    /// The first of the two whose counters add up to nothing.
+    /// The first profile whose counters are all 0.
     NothingCounted {
         /// Whether it is the base profile.
         is_base: bool,
@@ -115,7 +101,7 @@ pub fn overlap_files(
     test: impl Into<Input>,
     read: &ReadOptions,
     options: &OverlapOptions,
-) -> Result<ReportWithWarnings<Comparison>> {
+) -> Result<WithWarnings<Comparison>> {
     let (base, test) = (&base.into(), &test.into());
     let is_exact = options.exact_names || read.compat.is_llvm();
     let following = if is_exact { Following::default() } else { following(base, test, read)? };
@@ -128,12 +114,12 @@ pub fn overlap_files(
     };
     let (base_sums, test_sums) = (sums(base)?, sums(test)?);
     for (sums, is_base) in [(&base_sums, true), (&test_sums, false)] {
-        if sums.report.edges < 1.0 {
-            return Ok(ReportWithWarnings { report: Comparison::NothingCounted { is_base }, warnings: Vec::new() });
+        if sums.value.edges < 1.0 {
+            return Ok(WithWarnings::new(Comparison::NothingCounted { is_base }, Vec::new()));
         }
     }
-    let (base_sums, base_warnings, test_sums) = (base_sums.report, base_sums.warnings, test_sums.report);
-    // LLVM opens both once more, and finds nothing left of what came through a pipe.
+    let (base_sums, base_warnings, test_sums) = (base_sums.value, base_sums.warnings, test_sums.value);
+    // LLVM opens both again. If they are pipes, they are empty then.
     let again = |input: &Input| if read.compat.is_llvm() { Input::new(&input.path) } else { input.clone() };
     let (profile, soft_errors) = base_profile(&again(base), read)?;
     let functions = following.apply(profile).functions;
@@ -146,8 +132,8 @@ pub fn overlap_files(
         Ok(report)
     })?;
     compared.warnings.splice(0..0, base_warnings);
-    let (report, followed) = (Box::new(compared.report), following.into_followed());
-    Ok(ReportWithWarnings { report: Comparison::Done { report, followed, soft_errors }, warnings: compared.warnings })
+    let followed = following.into_followed();
+    Ok(compared.map(|report| Comparison::Done { report: Box::new(report), followed, soft_errors }))
 }
 
 /// Reads a file and adds up its records of one name and hash.
@@ -162,11 +148,11 @@ fn report_with<T>(
     input: &Input,
     read: &ReadOptions,
     use_reader: impl FnOnce(&mut dyn ProfileReader) -> Result<T>,
-) -> Result<ReportWithWarnings<T>> {
-    with_reader(input, &reporting(read), use_reader).map(|(report, warnings)| ReportWithWarnings { report, warnings })
+) -> Result<WithWarnings<T>> {
+    with_reader(input, &reporting(read), use_reader).map(|(report, warnings)| WithWarnings::new(report, warnings))
 }
 
-/// LLVM minds large counters when it merges, not when it shows.
+/// LLVM checks large counters in merges, not in `show`.
 fn reporting(read: &ReadOptions) -> ReadOptions {
     let mut read = read.clone();
     if read.compat.is_llvm() {

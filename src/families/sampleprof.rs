@@ -4,7 +4,8 @@ use crate::call_chains::Selection;
 use crate::compat::Compat;
 use crate::driver::check::FileCheck;
 use crate::driver::diff::DiffOptions;
-use crate::error::Result;
+use crate::error::{Result, WithWarnings};
+use crate::families::any_profile::AnyProfile;
 use crate::families::commands::{Commands, FileDiff};
 use crate::families::content::{Content, Drawn};
 use crate::families::describe;
@@ -12,6 +13,7 @@ use crate::families::partial;
 use crate::families::stack_files::StackOptions;
 use crate::input::Format;
 use crate::input::{Access, Input};
+use crate::instr::open;
 use crate::iprof;
 use crate::limits::Limits;
 use crate::model::description::Description;
@@ -22,6 +24,13 @@ use crate::sampleprof::{ReadOptions, SampleProfile, SampleSum};
 pub(super) struct SampleProf;
 
 impl Commands for SampleProf {
+    fn read(&self, input: &Input, options: &open::ReadOptions) -> Result<WithWarnings<AnyProfile>> {
+        let mut own = ReadOptions::default();
+        own.limits = options.limits;
+        let profile = sampleprof::read_file(input, &own, options.compat)?;
+        Ok(WithWarnings::new(AnyProfile::SampleProf(profile), Vec::new()))
+    }
+
     fn check(&self, input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
         Ok(sampleprof::check(&input.bytes(Access::Read, &options.limits)?, options.limits))
     }

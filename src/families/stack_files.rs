@@ -57,8 +57,7 @@ pub fn holds_stacks(format: Format) -> bool {
 ///
 /// # Errors
 ///
-/// I/O errors; what the readers find wrong; unrecognized format for inputs
-/// that hold no stacks.
+/// I/O errors; the errors of the readers; unrecognized format for inputs without stacks.
 pub fn read_stacks(inputs: &[Input], options: &StackOptions) -> Result<(StackTable, Vec<Warning>)> {
     let mut table = StackTable::new();
     let mut warnings = Vec::new();
@@ -211,7 +210,7 @@ const MAX_FOLDERS: usize = 64;
 ///
 /// # Errors
 ///
-/// I/O errors; what is wrong with a file, with its path.
+/// I/O errors; the errors of a file, with its path.
 pub fn read_reference(paths: &[PathBuf], limits: &Limits) -> Result<Reference> {
     let mut reference = Reference::new();
     for path in paths {
@@ -382,8 +381,8 @@ pub fn facts_of_pprof(profile: &pprof::Profile, value: &ValueChoice, wanted: Fac
     Ok(facts_of(&table, &Selection::default(), wanted))
 }
 
-/// Whether [`merge_pprof`] takes the inputs: there are pprof profiles, and no
-/// other sources of stacks. What is empty or damaged is left to the merge.
+/// Returns true if [`merge_pprof`] accepts the inputs: there are pprof profiles, and no other sources of stacks. The
+/// merge handles empty and damaged inputs.
 pub fn are_pprof(inputs: &[WeightedInput]) -> bool {
     // Faults of a partial merge are reported when it is opened.
     let opened = partial::open_kept(inputs, StoredFamily::Stacks, true, &Limits::default()).ok().flatten();
@@ -475,7 +474,7 @@ impl SharedNames {
             return;
         }
         self.inputs += 1;
-        // What has no name is the same function nowhere.
+        // Functions without a name are never the same.
         let names = || profile.functions.iter().map(|of| profile.strings.get(of.name)).filter(|name| !name.is_empty());
         self.are_shared = self.are_shared || names().any(|name| self.seen.contains(name));
         if !self.are_shared {

@@ -5,7 +5,8 @@ use crate::digits::number_of;
 use crate::driver::check::{CheckFinding, FileCheck};
 use crate::driver::diff::{DiffOptions, Facts, Names, diff};
 use crate::driver::distribution::Distribution;
-use crate::error::{Error, Level, Result, Verdict, Warning};
+use crate::error::{Error, Level, Result, Verdict, Warning, WithWarnings};
+use crate::families::any_profile::AnyProfile;
 use crate::families::commands::{Commands, FileDiff};
 use crate::families::content::{Content, Drawn};
 use crate::families::describe;
@@ -15,6 +16,7 @@ use crate::families::stack_files::{
 };
 use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Input};
+use crate::instr::open::ReadOptions;
 use crate::iprof;
 use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription, hex};
@@ -30,6 +32,12 @@ const UNNAMED: &str = "[unknown]";
 pub(super) struct Stacks;
 
 impl Commands for Stacks {
+    fn read(&self, input: &Input, options: &ReadOptions) -> Result<WithWarnings<AnyProfile>> {
+        let own = StackOptions { limits: options.limits, ..StackOptions::default() };
+        let (table, warnings) = read_stacks(std::slice::from_ref(input), &own)?;
+        Ok(WithWarnings::new(AnyProfile::Stacks(table), warnings))
+    }
+
     fn check(&self, input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
         Ok(match input.format()? {
             Format::Pprof => check_pprof(&input, options.limits),
@@ -94,7 +102,7 @@ fn check(format: &'static str, findings: Vec<CheckFinding>, hint: Option<Hint>) 
 /// The finding for a file that does not read.
 fn unreadable(format: &'static str, error: &Error) -> FileCheck {
     let message = error.kind().to_string();
-    let place = error.section().unwrap_or("$").to_string();
+    let place = error.place();
     let found = finding(Level::Error, format!("{format}.malformed"), message);
     check(
         format,
@@ -189,7 +197,7 @@ fn add_go_findings(profile: &Profile, is_for_go: bool, findings: &mut Vec<CheckF
     hint
 }
 
-/// Adds to the description of a recording or a text what its stacks are.
+/// Adds the stacks to the description of a recording or a text.
 pub(crate) fn add_samples(mut description: Description, data: &[u8], limits: &Limits) -> Description {
     let mut options = StackOptions { limits: *limits, ..StackOptions::default() };
     options.text.accept_weights = true;
@@ -288,7 +296,7 @@ pub fn are_stacks(first: &Input, second: &Input) -> Result<bool> {
 ///
 /// # Errors
 ///
-/// The errors of the readers, with the path; usage if nothing is left to compare.
+/// The errors of the readers, with the path; usage if there is nothing to compare.
 pub fn diff_stacks(
     first: &Input,
     second: &Input,

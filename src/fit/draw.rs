@@ -1,9 +1,9 @@
-//! The report of a profile against a newer build.
+//! The HTML report of a comparison with a newer build.
 
 use super::{FitReport, Releases, TargetsFit};
 use crate::render::{Cell, Report, Section, Table, group_digits};
 
-/// The page: what is used, what lost its profile, what is new.
+/// Returns the report: used functions, functions that lost their profile, and new functions.
 pub fn draw_report(title: &str, fit: &FitReport) -> Report {
     let mut sections = vec![functions(fit), program(fit), lost(fit)];
     for (title, names) in [

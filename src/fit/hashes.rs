@@ -12,22 +12,21 @@ use crate::model::{FunctionTable, NameRef, Profile, Release, SymbolTable, ValueK
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The first release whose front end computes the fourth algorithm.
+/// The first release whose front end computes hash version 4.
 const FOURTH_RELEASE: Release = Release(22);
-/// The first version for which the second algorithm is computed, which has small
-/// hashes as all later ones have them.
+/// The first indexed version with hash version 2, whose small hashes equal those of later versions.
 const SECOND_VERSION: u32 = 5;
-/// If more large hashes than this lack the four bits, that is not a coincidence.
+/// If more large hashes than this lack the four bits, this is not a coincidence.
 const COINCIDENCES: usize = 4;
 
-/// Whether a record is one that a function finds.
+/// The result of comparing two hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HashMatch {
     /// The compiler finds it.
     Equal,
-    /// It would be found in a file of another version.
+    /// The compiler would find it in a file of another version.
     OtherAlgorithm,
-    /// They are of different functions.
+    /// The hashes belong to different functions.
     Different,
     /// Unknown: the profile's hashes are older than all known algorithms.
     Unknown,
@@ -39,16 +38,14 @@ pub(super) struct HashRules {
     is_ir: bool,
     /// Whether the program's hashes may have all 64 bits.
     program_is_third: bool,
-    /// The version of the file that the compiler reads, which chooses the
-    /// algorithm.
+    /// The version of the file that the compiler reads, which determines the algorithm.
     version: u32,
-    /// Whether the profile's hashes lack the four bits although the version
-    /// asks for them.
+    /// Whether the profile's hashes lack the four bits although the version requires them.
     profile_is_fourth: bool,
 }
 
 impl HashRules {
-    /// The rules for a profile that is read as an indexed file of `version`.
+    /// Creates the rules for a profile that is read as an indexed file of `version`.
     pub(super) fn new(functions: &FunctionTable, is_ir: bool, version: u32, program: &Program) -> Self {
         let large = |hash: u64| !is_small(hash);
         let of_program = program.functions().iter().filter(|function| {
@@ -70,8 +67,7 @@ impl HashRules {
         Self { is_ir, program_is_third, version, profile_is_fourth: third == 0 && fourth > COINCIDENCES }
     }
 
-    /// Whether a record with `found` is used for a function whose hash is `own`
-    /// in the new build.
+    /// Returns whether a record with the hash `found` is used for a function with the hash `own` in the new build.
     pub(super) fn compare(&self, name: &[u8], found: u64, own: u64) -> HashMatch {
         if self.is_ir || !is_of_clang(name, found) {
             return if found == own { HashMatch::Equal } else { HashMatch::Different };
@@ -92,7 +88,7 @@ impl HashRules {
         };
         match equal {
             true => HashMatch::Equal,
-            // With all 64 bits in both, other bits are other functions.
+            // If both have 64 bits, different hashes belong to different functions.
             false if found > FOURTH_MASK && own > FOURTH_MASK && found != own => HashMatch::Different,
             false => HashMatch::OtherAlgorithm,
         }
@@ -103,38 +99,38 @@ impl HashRules {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TargetsFit {
-    /// Different targets that were seen.
+    /// Distinct recorded targets.
     pub targets: u64,
     /// The number of times they were recorded.
     pub count: u128,
-    /// Targets that the new build has.
+    /// Targets that exist in the new build.
     pub there: u64,
     /// The number of times these were recorded.
     pub there_count: u128,
-    /// Targets whose names the profile knows and that the new build lacks.
+    /// Targets that the profile names and that do not exist in the new build.
     pub gone: u64,
     /// The number of times these were recorded.
     pub gone_count: u128,
-    /// Targets that neither knows by name, such as functions of libraries.
+    /// Targets without a known name, such as functions of libraries.
     pub unknown: u64,
     /// The number of times these were recorded.
     pub unknown_count: u128,
-    /// The targets that are gone and were seen most often.
+    /// The missing targets with the highest counts.
     pub top: Vec<MissingTarget>,
 }
 
-/// A target that the new build lacks.
+/// A target that does not exist in the new build.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct MissingTarget {
-    /// Its name, escaped.
+    /// The escaped name.
     pub target: String,
     /// The number of times it was recorded.
     pub count: u128,
 }
 
-/// Compares the targets of a profile with the names of a program; `None` where
-/// the profile has no targets. `symbols` are names beside those of functions.
+/// Compares the targets of a profile with the names of a program. `None` if the profile has no targets. `symbols` are
+/// names in addition to those of functions.
 pub fn compare(profile: &Profile, symbols: &SymbolTable, program: &Program, topn: usize) -> Option<TargetsFit> {
     let mut seen: BTreeMap<NameRef, u128> = BTreeMap::new();
     let is_ir = profile.kind.is_ir();
@@ -188,7 +184,7 @@ fn kinds(program: &Program) -> impl Iterator<Item = ValueKind> {
     ValueKind::ALL.into_iter().filter(move |kind| kind.is_name() && (has_vtables || *kind != ValueKind::VTableTarget))
 }
 
-/// Hashes of the names in a program, in both forms of local ones.
+/// Returns the hashes of the names in a program, with both forms of local names.
 fn there(program: &Program, is_ir: bool) -> HashSet<NameRef> {
     let mut there: HashSet<NameRef> = program.name_refs().collect();
     if is_ir {
@@ -197,7 +193,7 @@ fn there(program: &Program, is_ir: bool) -> HashSet<NameRef> {
     there
 }
 
-/// Names that the profile knows, by their hash.
+/// The names in the profile, by their hash.
 struct Names<'a> {
     functions: HashMap<NameRef, &'a [u8]>,
     symbols: &'a SymbolTable,
@@ -214,7 +210,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Values of calls and vtables that the program lacks and the profile names.
+/// Returns the call targets and vtables that the profile names and that the program does not have.
 pub(super) fn gone_targets(profile: &Profile, symbols: &SymbolTable, program: &Program) -> HashSet<NameRef> {
     let there = there(program, profile.kind.is_ir());
     let records = profile.functions.iter().flat_map(|function| function.records());
@@ -252,7 +248,7 @@ mod tests {
             (12, false, false, 0x18, 0x18, Equal),
             (13, false, true, 0x18, 0x18, Equal),
             (13, false, true, CLEARED ^ 2, CLEARED, Different),
-            // The first algorithms: small hashes are the same since the second.
+            // Hash version 1: small hashes are equal only since version 2.
             (5, true, false, WHOLE, WHOLE, Unknown),
             (5, true, false, 0x18, 0x18, Equal),
         ] {

@@ -1,5 +1,4 @@
-//! LLVM instrumentation profiles against a new build: finds the records that its compiler
-//! uses.
+//! Compares LLVM instrumentation profiles with a new build: finds the records that its compiler uses.
 //!
 //! The compiler looks up each of its functions by name. For local functions of IR profiles,
 //! LLVM 18 and later also try the name that earlier releases used. Then the FuncHash must match.
@@ -17,23 +16,22 @@ use crate::model::{
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// A profile as the compiler of the new build will read it.
+/// A profile as the new build's compiler reads it.
 #[derive(Debug)]
 pub struct InstrInput {
     /// The records.
     pub profile: Profile,
-    /// Names of what values point to, beside the functions.
+    /// Names of values, in addition to those of functions.
     pub symbols: SymbolTable,
-    /// The version of the indexed file that it is, or becomes by a merge.
+    /// The version of the indexed file, or of the file that a merge would write.
     pub indexed_version: u32,
-    /// Whether it is an indexed file already.
+    /// Whether it is already an indexed file.
     pub is_indexed: bool,
-    /// The release that reads it, and who said so.
+    /// The release of the compiler, and the source of this information.
     pub reader: Option<(Release, &'static str)>,
-    /// The findings about names and hashes of other releases.
+    /// Findings about names and hashes of other releases.
     pub findings: Vec<Finding>,
-    /// Names that functions had before the merge for that reader, by their
-    /// names now; only those that were renamed.
+    /// The old names of functions that were renamed for this release, by their new names.
     pub former_names: HashMap<Vec<u8>, Vec<u8>>,
     /// The description of the profile.
     pub description: String,
@@ -47,7 +45,7 @@ pub struct InstrFit {
     pub input: InstrInput,
     /// The new build.
     pub program: Program,
-    /// The status of each record and each function.
+    /// The status of each record and of each function.
     pub records: RecordsFit,
 }
 
@@ -55,8 +53,8 @@ pub struct InstrFit {
 ///
 /// # Errors
 ///
-/// Nothing to compare when one was instrumented in IR and the other in the front
-/// end, when either has no functions, or when they have none in common.
+/// Nothing to compare if one has IR and the other front-end instrumentation, if either has no functions, or if they
+/// have no functions in common.
 pub(crate) fn compare_instr(input: InstrInput, program: Program) -> Result<InstrFit> {
     check_kinds(&input, &program)?;
     let mut records = compare(&input.profile, input.indexed_version, &program);
@@ -64,7 +62,7 @@ pub(crate) fn compare_instr(input: InstrInput, program: Program) -> Result<Instr
         return Err(nothing_in_common(&input.profile, &program));
     }
     if !is_readable(&input) {
-        // The compiler refuses the whole file.
+        // The compiler rejects the whole file.
         for row in records.records.iter_mut().filter(|row| row.class == Class::Used) {
             row.class = Class::OtherRelease;
         }
@@ -114,14 +112,14 @@ fn nothing_in_common(profile: &Profile, program: &Program) -> Error {
     )
 }
 
-/// Whether the release that reads takes files of that version.
+/// Returns true if the compiler can read the version of the file.
 fn is_readable(input: &InstrInput) -> bool {
     let newest = input.reader.and_then(|(reader, _)| reader.indexed_version());
     newest.is_none_or(|newest| input.indexed_version <= newest)
 }
 
 impl InstrFit {
-    /// The comparison as a report; `topn` is the length of its lists.
+    /// Returns the comparison as a report. `topn` is the length of its lists.
     pub fn report(&self, topn: usize) -> FitReport {
         let Self { input, program, records } = self;
         let rows = records.records.iter().map(|row| {
@@ -214,15 +212,14 @@ impl InstrFit {
         notes
     }
 
-    /// A remapping file for functions that were renamed or moved.
+    /// Returns a remapping file for renamed and moved functions.
     pub fn remapping(&self) -> RemappingFile {
         let names = new_names(&self.input.profile, &self.program, &self.records);
         write_remapping(&names.into_iter().map(|(old, new)| (self.former_name(&old).to_vec(), new)).collect())
     }
 
-    /// The profile without records that the new build does not use and without
-    /// targets that no longer exist. With `keep_renamed`, functions stay that a
-    /// [remapping](Self::remapping) gives their new names.
+    /// Returns the profile without records that the new build does not use, and without targets that no longer exist.
+    /// With `keep_renamed`, it keeps functions that a [remapping](Self::remapping) renames.
     pub fn pruned(&self, keep_renamed: bool) -> (Profile, Pruned) {
         let stays = |class: Class| match class {
             Class::Used | Class::OtherRelease | Class::Unusable | Class::NotCompared => true,
@@ -263,7 +260,7 @@ impl InstrFit {
     }
 }
 
-/// Sites without those targets, and how many were left out.
+/// Returns the sites without these targets, and the number of dropped values.
 fn without(sites: &ValueSites, gone: &HashSet<NameRef>) -> (ValueSites, u64) {
     let (mut kept, mut dropped) = (ValueSites::new(), 0);
     for site in sites.iter() {
@@ -280,30 +277,29 @@ fn without(sites: &ValueSites, gone: &HashSet<NameRef>) -> (ValueSites, u64) {
 pub struct RecordFit {
     /// The record.
     pub record: RecordId,
-    /// Its function.
+    /// The function of the record.
     pub function: FunctionId,
     /// The status.
     pub class: Class,
-    /// The function of the new build that it is, or was, about; a position in
-    /// [`Program::functions`].
+    /// The function of the new build that it belongs to, or belonged to, as an index of [`Program::functions`].
     pub successor: Option<usize>,
-    /// Sum of its counters; 0 for a record whose counters are a mark.
+    /// Sum of its counters; 0 for a pseudo count.
     pub count: u128,
 }
 
-/// How a profile and a new build go together.
+/// The comparison of a profile with a new build.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RecordsFit {
-    /// All records of the profile, in its order.
+    /// All records, in the order of the profile.
     pub records: Vec<RecordFit>,
     /// The status of each function of the program, in the program's order.
     pub program: Vec<ProgramClass>,
-    /// Groups of functions that are too large to guess which were renamed.
+    /// The number of groups of functions that are too large for guessing renames.
     pub unguessed: u64,
 }
 
-/// Compares a profile that is read as an indexed file of `version` with a program.
+/// Compares a profile, read as an indexed file of `version`, with a program.
 pub fn compare(profile: &Profile, version: u32, program: &Program) -> RecordsFit {
     let rules = HashRules::new(&profile.functions, profile.kind.is_ir(), version, program);
     let mut comparison = Comparison::new(profile, program, rules);
@@ -316,13 +312,12 @@ struct Comparison<'a> {
     profile: &'a Profile,
     program: &'a Program,
     rules: HashRules,
-    /// Class and function of the new build of each record, by its position.
+    /// The class of each record, and its function of the new build.
     records: HashMap<RecordId, (Class, Option<usize>)>,
     program_classes: Vec<ProgramClass>,
-    /// Functions of the profile whose names are of the other form, by that form.
+    /// Functions whose names have the other form, by that form.
     other_form: HashMap<NameRef, FunctionId>,
-    /// Whether the program lists functions of the first, and of the second,
-    /// context-sensitive pass.
+    /// Whether the program lists functions of the first and of the second, context-sensitive, pass.
     passes: [bool; 2],
     unguessed: u64,
 }
@@ -344,15 +339,15 @@ impl<'a> Comparison<'a> {
         Self { profile, program, rules, records: HashMap::new(), program_classes, other_form, passes, unguessed: 0 }
     }
 
-    /// Looks every function of the program up as its compiler does.
+    /// Looks up every function of the program like its compiler.
     fn look_up_all(&mut self) {
-        // A profile's names by their hash: a coverage map may have no names.
+        // The profile's names by their hash, because a coverage map may have no names.
         let by_hash: HashMap<NameRef, FunctionId> =
             self.profile.functions.iter().map(|function| (function.name_ref(), function.id())).collect();
         for (at, function) in self.program.functions().iter().enumerate() {
             let has_records = |id: &FunctionId| self.profile.functions.function(*id).record_ids().next().is_some();
             let own = by_hash.get(&function.name_ref).copied().filter(has_records);
-            // Compilers of LLVM 18 and later also know the name of before.
+            // Compilers of LLVM 18 and later also look up the old name.
             let former = || {
                 let form = colon_form(self.program.name(function)?)?;
                 by_hash.get(&name_ref(&form)).copied().filter(has_records)
@@ -360,7 +355,7 @@ impl<'a> Comparison<'a> {
             let is_ir = self.profile.kind.is_ir();
             if let Some(found) = own.or_else(|| if is_ir { former() } else { None }) {
                 self.program_classes[at] = self.look_up(at, function, found, Class::Used);
-                // Both forms of one name: the compiler looks at the first only.
+                // If both forms of a name exist, the compiler uses the first.
                 if let Some(second) = former().filter(|second| is_ir && *second != found) {
                     self.look_up(at, function, second, Class::OtherRelease);
                 }
@@ -370,8 +365,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Classes the records of a function of the profile that is that of the
-    /// program; what is equal becomes `best`.
+    /// Classifies the records of a function that the program also has. Equal records get the class `best`.
     fn look_up(&mut self, at: usize, own: &ProgramFunction, found: FunctionId, best: Class) -> ProgramClass {
         let function = self.profile.functions.function(found);
         let mut class = ProgramClass::Changed;
@@ -399,8 +393,8 @@ impl<'a> Comparison<'a> {
         class
     }
 
-    /// Whether a record and a function belong to different passes of
-    /// instrumentation, whose hashes have nothing to do with each other.
+    /// Returns true if a record and a function belong to different instrumentation passes, whose hashes cannot be
+    /// compared.
     fn is_of_other_pass(&self, own: &ProgramFunction, record: RecordView<'_>) -> bool {
         self.profile.kind.is_ir() && is_second_pass(own.func_hash) != record.is_context_sensitive()
     }
@@ -410,7 +404,7 @@ impl<'a> Comparison<'a> {
         !self.profile.kind.is_ir() || if record.is_context_sensitive() { second_pass } else { first_pass }
     }
 
-    /// Finds what functions without a namesake have become.
+    /// Finds successors of functions whose name no longer exists.
     fn find_successors(&mut self) {
         let mut lost = Vec::new();
         for function in self.profile.functions.iter() {
@@ -464,12 +458,12 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Whether the hash is of the second, context-sensitive pass of IR instrumentation.
+/// Returns true if the hash belongs to the second, context-sensitive pass of IR instrumentation.
 fn is_second_pass(hash: u64) -> bool {
     hash & FunctionRecord::CONTEXT_SENSITIVE_HASH != 0
 }
 
-/// Sum of the counters of a record; a mark in their place counts nothing.
+/// Returns the sum of a record's counters; 0 for a pseudo count.
 fn sum_of(record: RecordView<'_>) -> u128 {
     if record.pseudo_count().is_some() {
         return 0;
@@ -477,8 +471,7 @@ fn sum_of(record: RecordView<'_>) -> u128 {
     record.counters.iter().map(u128::from).sum()
 }
 
-/// Functions of the profile that have none in common with the program by name,
-/// `main` aside, which every program has.
+/// Returns true if the profile and the program have no function in common except `main`.
 fn has_nothing_in_common(profile: &Profile, fit: &RecordsFit) -> bool {
     let is_main = |function: FunctionId| profile.functions.name(function) == b"main";
     let mut others = fit.records.iter().filter(|row| row.class != Class::NotCompared && !is_main(row.function));
@@ -490,8 +483,7 @@ fn has_nothing_in_common(profile: &Profile, fit: &RecordsFit) -> bool {
     any && !common
 }
 
-/// Old and new names of functions that were renamed or moved, in the order of
-/// the old ones.
+/// Returns old and new names of renamed and moved functions, ordered by the old names.
 pub fn new_names(profile: &Profile, program: &Program, fit: &RecordsFit) -> BTreeMap<Vec<u8>, (Vec<u8>, Class)> {
     let changed = fit.records.iter().filter(|row| matches!(row.class, Class::Renamed | Class::Moved));
     let pairs = changed.filter_map(|row| {

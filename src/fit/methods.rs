@@ -1,6 +1,5 @@
-//! iprof files against a new build: methods by class, name and descriptor, and bytecode
-//! indexes by the instruction there (branches, calls and type tests; JVM specification,
-//! chapter 6).
+//! Compares iprof files with a new build: methods by class, name and descriptor, and bytecode indexes by the
+//! instruction (branches, calls and type tests; JVM specification, chapter 6).
 
 use super::names::similarity;
 use super::report::{Class, FitReport, Head, ProgramClass, Pruned, Row, SectionRow, summarize};
@@ -28,7 +27,7 @@ pub struct MethodsFit {
 struct Verdict {
     class: Class,
     now: Option<MethodKey>,
-    /// Its positions where the new build has nothing of the kind.
+    /// Positions without the required instruction in the new build.
     misfits: BTreeSet<i32>,
 }
 
@@ -46,8 +45,8 @@ enum ExpectedInstruction {
 }
 
 impl ExpectedInstruction {
-    /// At the innermost frame of a section's entries; `None` for what is about
-    /// the whole method.
+    /// Returns the instruction at the innermost frame of a section's entries. `None` if the entries belong to the whole
+    /// method.
     fn at_leaf(kind: SectionKind) -> Option<Self> {
         match kind {
             SectionKind::Conditional => Some(Self::Branch),
@@ -58,8 +57,8 @@ impl ExpectedInstruction {
         }
     }
 
-    /// At the frames of callers. Samples may have been taken where a class was
-    /// loaded or an exception was made.
+    /// Returns the instruction at the frames of callers. Samples may be taken while a class is loaded or an exception
+    /// is created.
     fn at_caller(kind: SectionKind) -> Self {
         if kind == SectionKind::Sampling { Self::Instruction } else { Self::Call }
     }
@@ -75,14 +74,14 @@ impl ExpectedInstruction {
     }
 }
 
-/// Names less alike than this are of different methods.
+/// The minimum similarity of the names of one method.
 const LEAST_SIMILARITY: f64 = 0.5;
 
 /// Compares an iprof with a new build.
 ///
 /// # Errors
 ///
-/// Nothing to compare when no entry has a method, or none is in the new build.
+/// Nothing to compare if no entry has a method, or if the new build has none.
 pub fn compare_methods(document: Document, program: JavaProgram) -> Result<MethodsFit> {
     let seen = sites_of(&document);
     let unable = |detail: String, hint: Hint| Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint(hint));
@@ -115,7 +114,7 @@ pub fn compare_methods(document: Document, program: JavaProgram) -> Result<Metho
     Ok(fit)
 }
 
-/// The positions of every method in the entries, by method in table order.
+/// Returns the positions of every method in the entries, by method in table order.
 fn sites_of(document: &Document) -> BTreeMap<MethodHandle, Sites> {
     let mut seen: BTreeMap<MethodHandle, Sites> = BTreeMap::new();
     for_each_entry(document, |kind, frames, _| {
@@ -135,7 +134,7 @@ fn sites_of(document: &Document) -> BTreeMap<MethodHandle, Sites> {
     seen
 }
 
-/// Positions where the new build has nothing of the kind.
+/// Returns positions without the required instruction in the new build.
 fn misfits(sites: &Sites, body: &MethodBody) -> BTreeSet<i32> {
     let all = || sites.values().flatten().copied();
     match body {
@@ -147,8 +146,8 @@ fn misfits(sites: &Sites, body: &MethodBody) -> BTreeSet<i32> {
         }
         MethodBody::NoCode => all().filter(|bci| *bci > 0).collect(),
         MethodBody::Profiled(known) => {
-            // A run leaves out what did not happen; that either has what the
-            // other lacks comes of an edit that moved the bytecode.
+            // A run records only branches that were executed. If each side has branches that the other lacks, an edit
+            // moved the bytecode.
             let section = |wanted: ExpectedInstruction| match wanted {
                 ExpectedInstruction::Branch => Some(SectionKind::Conditional.name()),
                 ExpectedInstruction::Call => Some(SectionKind::VirtualInvoke.name()),
@@ -167,8 +166,7 @@ fn misfits(sites: &Sites, body: &MethodBody) -> BTreeSet<i32> {
 }
 
 impl MethodsFit {
-    /// Finds what methods became that are not there: moved with their class, or
-    /// renamed.
+    /// Finds successors of missing methods: moved with their class, or renamed.
     fn find_successors(&mut self, seen: &BTreeMap<MethodHandle, Sites>) {
         let tables = &self.document.tables;
         let used: HashSet<MethodKey> = seen.keys().map(|method| MethodKey::of(tables, *method)).collect();
@@ -195,7 +193,7 @@ impl MethodsFit {
         }
     }
 
-    /// The comparison as a report; `topn` is the length of its lists.
+    /// Returns the comparison as a report. `topn` is the length of its lists.
     pub fn report(&self, topn: usize) -> FitReport {
         let tables = &self.document.tables;
         let mut counts: BTreeMap<MethodHandle, u128> = self.verdicts.keys().map(|method| (*method, 0)).collect();
@@ -236,7 +234,7 @@ impl MethodsFit {
         report
     }
 
-    /// The innermost method through which an entry does not fit.
+    /// Returns the innermost method that makes an entry unusable.
     fn misfit(&self, frames: &[Frame]) -> Option<MethodHandle> {
         let fits = |frame: &Frame| match self.verdicts.get(&frame.method) {
             Some(verdict) if verdict.class == Class::Changed => !verdict.misfits.contains(&frame.bci),
@@ -275,7 +273,7 @@ impl MethodsFit {
         vec![words.to_string()]
     }
 
-    /// The profile without entries that do not fit the new build.
+    /// Returns the profile without entries that do not fit the new build.
     pub fn pruned(&self) -> (Document, Pruned) {
         let mut document = self.document.clone();
         let mut pruned = Pruned::default();
@@ -292,23 +290,22 @@ impl MethodsFit {
     }
 }
 
-/// Methods of the same types that a lost one is compared with.
+/// The maximum number of methods with the same types that a lost one is compared with.
 const MOST_COMPARED: usize = 4096;
 
-/// Whether one method may have become another of the same types, and how alike
-/// they are.
+/// Returns whether one method may be the successor of another with the same types, and their similarity.
 fn successor(own: &MethodKey, new: &MethodKey) -> Option<(Class, f64)> {
     let simple = |class: &[u8]| class.rsplit(|byte| *byte == b'.').next().unwrap_or_default().to_vec();
     if own.name == new.name && simple(&own.class) == simple(&new.class) {
         return Some((Class::Moved, similarity(&own.class, &new.class)));
     }
-    // One of the two has stayed.
+    // Either the class or the name is the same.
     let likeness = match (own.class == new.class, own.name == new.name) {
         (true, false) => similarity(&own.name, &new.name),
         (false, true) => similarity(&own.class, &new.class),
         _ => return None,
     };
-    // Every class has constructors, and most have the methods of Object.
+    // All classes have constructors, and most have the methods of Object.
     let is_common = own.class != new.class && (own.name.starts_with(b"<") || own.name.len() < 4);
     (likeness >= LEAST_SIMILARITY && !is_common).then_some((Class::Renamed, likeness))
 }
@@ -324,9 +321,9 @@ fn detail(misfits: &BTreeSet<i32>) -> Option<String> {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct CodeSites {
-    /// Where instructions begin.
+    /// The positions of instructions.
     pub instructions: BTreeSet<u16>,
-    /// Instructions that branch on a condition, and switches.
+    /// Conditional branches and switches.
     pub branches: BTreeSet<u16>,
     /// Calls.
     pub calls: BTreeSet<u16>,
@@ -351,7 +348,7 @@ const IFNULL: u8 = 0xc6;
 const IFNONNULL: u8 = 0xc7;
 
 impl CodeSites {
-    /// Walks the instructions of a method; `None` where they are damaged.
+    /// Parses the instructions of a method. `None` if they are damaged.
     pub fn of(code: &[u8]) -> Option<Self> {
         let mut sites = Self::default();
         let mut at = 0;
@@ -410,7 +407,7 @@ fn instruction_len(code: &[u8], at: usize) -> Option<usize> {
     })
 }
 
-/// Where the operands of a switch begin, at a multiple of 4, and the numbers there.
+/// Returns the start of the operands of a switch, at a multiple of 4, and their numbers.
 fn operands(code: &[u8], at: usize) -> (usize, impl Fn(usize) -> Option<i32> + '_) {
     let start = (at + 4) & !3;
     (start, move |index| {
@@ -468,7 +465,7 @@ pub type SectionName = &'static str;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct JavaProgram {
-    /// Where they were read, in words.
+    /// Description of the source.
     pub source: &'static str,
     /// The methods.
     pub methods: BTreeMap<MethodKey, MethodBody>,
@@ -480,8 +477,7 @@ impl JavaProgram {
         Self { source: "classes of the new build", methods: BTreeMap::new() }
     }
 
-    /// Adds the methods of a class file, or of the class files in a jar; what is
-    /// there already stays.
+    /// Adds the methods of a class file, or of the class files in a jar. Existing methods stay.
     ///
     /// # Errors
     ///
@@ -514,8 +510,8 @@ impl JavaProgram {
     }
 }
 
-/// Hands out the entries of all sections but the monitors, which belong to no
-/// method: section, frames with the innermost first, events.
+/// Passes on the entries of all sections except the monitors, which belong to no method: section, frames with the
+/// innermost first, events.
 fn for_each_entry(document: &Document, mut each: impl FnMut(SectionKind, &[Frame], u128)) {
     let mut frames = Vec::new();
     for kind in SectionKind::ALL.into_iter().filter(|kind| *kind != SectionKind::Monitor) {

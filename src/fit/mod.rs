@@ -1,18 +1,17 @@
-//! Whether a profile will still be used by a newer build of the program.
+//! Measures how much of a profile a newer build of the program can use.
 //!
-//! Compilers drop what no longer matches, with a warning at best. This compares
-//! what a profile holds with the functions of the new build, as its compiler
-//! computes them:
+//! Compilers drop records that no longer match, with a warning at best. This module compares a profile with the
+//! functions of the new build like its compiler:
 //!
 //! ```text
 //! program | library | raw, indexed profile ─▶ Program ─┐
 //! profile ─────────────────────────────────────────────┴▶ records ─▶ FitReport ─▶ text, JSON, HTML
-//!                                                            └─▶ remapping file, what fits alone
+//!                                                            └─▶ remapping file, pruned profile
 //! ```
 //!
 //! A function is found by its name and its FuncHash (in a sample profile: by its name and its checksum or lines; in an
-//! iprof: by its method and its bytecode indexes). A function that is not found may have moved, which is certain, or
-//! may have been renamed, which is a guess.
+//! iprof: by its method and its bytecode indexes). If it is not found, it may have moved, which is certain, or may have
+//! been renamed, which is a guess.
 
 mod draw;
 mod hashes;

@@ -1,5 +1,5 @@
-//! Names of local functions, the similarity of two names, the successors of functions that
-//! are gone, and the remapping file that renames functions to them.
+//! Names of local functions, the similarity of names, the successors of functions that no longer exist, and the
+//! remapping file for them.
 
 use super::program::ProgramFunction;
 use super::report::Class;
@@ -7,18 +7,17 @@ use crate::model::{RecordId, RecordView};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// A profile name taken apart.
+/// A profile name, split into its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SplitName<'a> {
-    /// The source file in front of a local function's name.
+    /// The source file before a local function's name.
     pub(super) file: Option<&'a [u8]>,
     /// The function's own name.
     pub(super) function: &'a [u8],
 }
 
-/// Takes a name apart: `file;function` of LLVM 18 and later, `file:function` of
-/// front ends and earlier releases. File names may hold both characters, so the
-/// last one counts; methods of Objective-C hold `:` between brackets.
+/// Splits a name: `file;function` of LLVM 18 and later, `file:function` of front ends and earlier releases. File names
+/// may contain both characters, so the last one counts. Methods of Objective-C contain `:` in brackets.
 pub(super) fn split(name: &[u8]) -> SplitName<'_> {
     let at = name.iter().rposition(|byte| *byte == b';').or_else(|| {
         let end = match name.last() {
@@ -33,14 +32,14 @@ pub(super) fn split(name: &[u8]) -> SplitName<'_> {
     }
 }
 
-/// Where a method of Objective-C, `-[Class name:]`, begins.
+/// Returns the start of an Objective-C method, `-[Class name:]`.
 fn method_start(name: &[u8]) -> Option<usize> {
     let at = name.windows(2).position(|pair| matches!(pair, b"-[" | b"+["))?;
     Some(at)
 }
 
-/// A function's name without what changes when it moves: the marks of local
-/// symbols in C++, hashes of files that compilers append.
+/// Returns a function's name without the parts that change when it moves: the marks of local symbols in C++, and the
+/// hashes of files that compilers append.
 pub(super) fn canonical(function: &[u8]) -> Vec<u8> {
     let mut name = function;
     for mark in [&b".llvm."[..], b".__uniq."] {
@@ -58,8 +57,8 @@ pub(super) fn canonical(function: &[u8]) -> Vec<u8> {
     }
 }
 
-/// How alike two names are, from 0 to 1: pairs of neighbouring characters that
-/// both have, of all pairs (the coefficient of Sørensen and Dice).
+/// Returns the similarity of two names, from 0 to 1: the share of pairs of adjacent characters that both have (the
+/// coefficient of Sørensen and Dice).
 pub(super) fn similarity(a: &[u8], b: &[u8]) -> f64 {
     let pairs = |name: &[u8]| {
         let mut pairs: Vec<[u8; 2]> =
@@ -82,23 +81,22 @@ pub(super) fn similarity(a: &[u8], b: &[u8]) -> f64 {
     (2 * common) as f64 / (a.len() + b.len()) as f64
 }
 
-/// Bytes of a name that are compared: mangled templates have many thousands.
+/// The maximum number of compared bytes: names of templates have many thousands.
 const MOST_COMPARED: usize = 2048;
 
-/// A remapping file and what it could not hold.
+/// A remapping file, and the number of functions that it cannot contain.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct RemappingFile {
     /// The file's content, for `merge -r`.
     pub text: Vec<u8>,
-    /// Functions that it renames.
+    /// The number of renamed functions.
     pub functions: u64,
-    /// Functions whose names hold blanks or line ends, which the file cannot say.
+    /// The number of functions whose names contain spaces or line ends, which the file cannot contain.
     pub left_out: u64,
 }
 
-/// Writes old and new names, those that moved first, guesses after them and
-/// marked as such.
+/// Writes old and new names: moved functions first, then guesses, which are marked as such.
 pub fn write_remapping(names: &BTreeMap<Vec<u8>, (Vec<u8>, Class)>) -> RemappingFile {
     let mut file = RemappingFile::default();
     let sayable = |name: &[u8]| !name.iter().any(u8::is_ascii_whitespace) && !name.starts_with(b"#");
@@ -123,7 +121,7 @@ pub fn write_remapping(names: &BTreeMap<Vec<u8>, (Vec<u8>, Class)>) -> Remapping
     file
 }
 
-/// A function of the new build that has no profile.
+/// A function of the new build without a profile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Candidate<'a> {
     /// Its position in the program.
@@ -135,30 +133,28 @@ pub(super) struct Candidate<'a> {
 /// The status of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Successor {
-    /// The same one elsewhere.
+    /// The same function in another file.
     Moved(usize),
-    /// One of its name elsewhere, with another hash.
+    /// A function of this name in another file, with another hash.
     MovedAndChanged(usize),
-    /// One of the same shape under a similar name.
+    /// A function with the same shape and a similar name.
     Renamed(usize),
 }
 
-/// A record whose function is not there.
+/// A record whose function no longer exists.
 pub(super) type Lost<'a> = (RecordId, &'a [u8], RecordView<'a>);
 
-/// Names less alike than this are of different functions.
+/// The minimum similarity of the names of one function.
 const LEAST_SIMILARITY: f64 = 0.5;
 /// The minimum similarity of names of simple functions, which have equal shapes.
 const LEAST_SIMILARITY_OF_SIMPLE: f64 = 0.75;
 /// Functions with at most this many counters are simple.
 const SIMPLE_COUNTERS: usize = 1;
-/// The maximum number of pairs with one hash that are compared. With more, names do not identify a pair.
+/// The maximum number of compared pairs with the same hash. With more, names do not identify a pair.
 const MOST_PAIRS: usize = 1 << 20;
 
-/// Finds at most one successor for each lost record, and each at most once.
-/// Says how many groups of equal hashes were too large to compare.
-///
-/// `equal` says whether a record's hash is that of a function.
+/// Finds at most one successor for each lost record, and uses each function at most once. Returns the number of groups
+/// of equal hashes that were too large. `equal` returns true if a record's hash belongs to a function.
 pub(super) fn find_successors(
     lost: &[Lost<'_>],
     free: &[Candidate<'_>],
@@ -173,7 +169,7 @@ pub(super) fn find_successors(
     (found, unguessed)
 }
 
-/// Functions that have their own name under another file or none.
+/// Finds functions with the same name in another file or without a file.
 fn find_moved(
     lost: &[Lost<'_>],
     free: &[Candidate<'_>],
@@ -200,7 +196,7 @@ fn find_moved(
     })
 }
 
-/// Functions of one name in different files that are compared with each other.
+/// The maximum number of compared functions with one name in different files.
 const MOST_NAMESAKES: usize = 64;
 
 fn likeness_of_files(own: SplitName<'_>, candidate: &Candidate<'_>) -> f64 {
@@ -210,14 +206,14 @@ fn likeness_of_files(own: SplitName<'_>, candidate: &Candidate<'_>) -> f64 {
     }
 }
 
-/// Functions of the same hash and shape under a similar name.
+/// Finds functions with the same hash and shape and a similar name.
 fn find_renamed(
     lost: &[Lost<'_>],
     free: &[Candidate<'_>],
     equal: &dyn Fn(&[u8], u64, u64) -> bool,
     taken: &mut HashSet<usize>,
 ) -> (Vec<(RecordId, Successor)>, u64) {
-    // Four bits may be missing on either side: what is left has to be equal.
+    // Four bits may be missing on either side; the others must be equal.
     let key = |hash: u64| hash & (u64::MAX >> 4);
     let mut groups: BTreeMap<u64, (Vec<&Lost<'_>>, Vec<&Candidate<'_>>)> = BTreeMap::new();
     for row in lost {
@@ -262,7 +258,7 @@ struct Pair {
     likeness: f64,
 }
 
-/// Joins the pairs that are most alike first; each side is in one pair only.
+/// Selects the most similar pairs first. Each side is in at most one pair.
 fn take_best(
     mut pairs: Vec<Pair>,
     taken: &mut HashSet<usize>,

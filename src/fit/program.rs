@@ -4,7 +4,7 @@ use crate::model::{NameRef, ProfileKind, Release, SymbolTable, name_ref};
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 
-/// Where the functions of the new build were read.
+/// The source of the new build's functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProgramSource {
@@ -54,10 +54,9 @@ pub struct Program {
     functions: Vec<ProgramFunction>,
     names: SymbolTable,
     by_name: HashMap<NameRef, Vec<usize>, foldhash::fast::RandomState>,
-    /// Variant bits, where the program tells: whether IR or the front end was
-    /// instrumented.
+    /// Variant bits, if the program has them: whether it has IR or front-end instrumentation.
     pub kind: Option<ProfileKind>,
-    /// The release of LLVM that built it, where the program tells.
+    /// The LLVM release that built it, if the program has it.
     pub release: Option<Release>,
     /// Whether names of vtables are known, and so which of them exist.
     pub has_vtables: bool,
@@ -68,8 +67,7 @@ impl Program {
     pub fn new(source: ProgramSource, functions: Vec<ProgramFunction>, names: SymbolTable) -> Self {
         let functions: BTreeSet<ProgramFunction> = functions.into_iter().collect();
         let mut all: Vec<ProgramFunction> = functions.into_iter().collect();
-        // One function is listed with and without its number of counters when
-        // two sources were joined: the number is worth more.
+        // If two sources were joined, a function is listed with and without its number of counters; keep the number.
         all.dedup_by(|later, first| {
             let same = (later.name_ref, later.func_hash) == (first.name_ref, first.func_hash);
             if same {
@@ -88,7 +86,7 @@ impl Program {
         Self { source, functions: all, names, by_name, kind: None, release: None, has_vtables: false }
     }
 
-    /// Where the functions were read.
+    /// Returns the source of the functions.
     pub fn source(&self) -> ProgramSource {
         self.source
     }
@@ -113,7 +111,7 @@ impl Program {
         self.by_name.get(&name).map_or(&[], Vec::as_slice)
     }
 
-    /// The names of functions, and of what only values point to, such as vtables.
+    /// Returns the names of functions, and of other items that values refer to, such as vtables.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.names.iter().map(|(_, name)| name)
     }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::gates::{self, Bound, GateOutcome};
 use serde::Serialize;
 
-/// How a profile and a new build go together.
+/// The comparison of a profile with a new build.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FitReport {
@@ -14,21 +14,21 @@ pub struct FitReport {
     pub family: &'static str,
     /// The description of the profile.
     pub profile_is: String,
-    /// Where the new build's functions were read, in words.
+    /// Description of the source of the new build's functions.
     pub program_is: String,
     /// The unit of the profile: `counts`, `samples` or `events`.
     pub counted: &'static str,
-    /// Share of the profile's functions that are used as they are, from 0 to 1,
-    /// of those that can be compared; `None` without any.
+    /// Share of the profile's functions that can be used unchanged, from 0 to 1, of those that can be compared. `None`
+    /// without any.
     pub used_functions: Option<f64>,
-    /// Share of the profile's counts that are used as they are, likewise.
+    /// Share of the profile's counts that can be used unchanged, of those that can be compared.
     pub used_counts: Option<f64>,
     /// Share of the new build's functions that find their profile; `None`
     /// without functions.
     pub profiled_functions: Option<f64>,
     /// The profile's functions by status, with a row for each status.
     pub functions: Vec<ClassRow>,
-    /// The new build's functions by what they find; every class is there.
+    /// The new build's functions by class. All classes are listed.
     pub program: Vec<ProgramRow>,
     /// The functions that lost the most counts, hottest first.
     pub lost: Vec<LostFunction>,
@@ -40,8 +40,7 @@ pub struct FitReport {
     pub unprofiled: Vec<String>,
     /// The status of call targets; `None` if the profile has none.
     pub targets: Option<TargetsFit>,
-    /// Who will read the profile, and what it holds of other releases; `None`
-    /// where releases do not matter.
+    /// The release that reads the profile, and the data for other releases in it. `None` if releases do not matter.
     pub releases: Option<Releases>,
     /// The sections of an iprof; empty for other families.
     pub sections: Vec<SectionRow>,
@@ -89,7 +88,7 @@ pub struct LostFunction {
     pub count: u128,
     /// Their share of all counts of the profile, from 0 to 1.
     pub share: f64,
-    /// Its name in the new build, where it has another one; escaped.
+    /// The escaped name in the new build, if it changed.
     pub now: Option<String>,
     /// Whether that name is a guess.
     pub is_guess: bool,
@@ -127,7 +126,7 @@ pub struct ReleaseFinding {
     pub functions: u64,
     /// Their share of all counts, from 0 to 1.
     pub share: f64,
-    /// It in words, with the first names, and what can be done.
+    /// Description with the first names and a hint.
     pub text: String,
 }
 
@@ -157,7 +156,7 @@ pub struct Pruned {
     pub values: u64,
 }
 
-/// One function of the profile on its way into a report.
+/// A function of the profile for a report.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) name: Vec<u8>,
@@ -265,7 +264,7 @@ fn share(part: u128, whole: u128) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// A name as reports show it: UTF-8 as it is, other bytes escaped.
+/// Formats a name for reports: UTF-8 unchanged, other bytes escaped.
 pub(super) fn escaped(name: &[u8]) -> String {
     match std::str::from_utf8(name) {
         Ok(text) => text.to_string(),
@@ -273,7 +272,7 @@ pub(super) fn escaped(name: &[u8]) -> String {
     }
 }
 
-/// A share that can be asked for.
+/// A share with a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GateShare {
@@ -354,12 +353,12 @@ fn parse_share(text: &str) -> Result<f64> {
         .ok_or_else(|| Error::usage(format!("{text:?} is not a share between 0 and 1, or 0% and 100%")))
 }
 
-/// How a compiler of the new build treats a function of the profile.
+/// The status of a function of the profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Class {
-    /// It is found and used as it is.
+    /// It is found and used unchanged.
     Used,
     /// It is the same function, under the name or the hash from another release of
     /// LLVM; `merge --for` makes it one that is used.
@@ -371,9 +370,9 @@ pub enum Class {
     Renamed,
     /// The same function is there under another file, or became local or global.
     Moved,
-    /// Nothing of the new build is like it.
+    /// The new build has no similar function.
     Gone,
-    /// The function is there, but without line tables or pseudo-probes, so its samples have no place in it.
+    /// The function exists, but without line tables or pseudo-probes, so its samples cannot be used.
     Unusable,
     /// Unknown, because the new build has no such records.
     NotCompared,
@@ -406,7 +405,7 @@ impl Class {
         }
     }
 
-    /// Whether the compiler drops what is of this class.
+    /// Returns true if the compiler drops functions of this class.
     pub fn is_lost(self) -> bool {
         !matches!(self, Self::Used | Self::NotCompared)
     }

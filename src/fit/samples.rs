@@ -33,7 +33,7 @@ struct Verdict {
     detail: Option<String>,
 }
 
-/// The profile data of a function, from all places where it was inlined.
+/// The profile data of a function, including all its inlined copies.
 #[derive(Debug, Default)]
 struct Seen {
     checksums: BTreeSet<u64>,
@@ -45,13 +45,11 @@ const LEAST_SIMILARITY: f64 = 0.5;
 /// Pairs of one checksum that are compared.
 const MOST_PAIRS: usize = 1 << 20;
 
-/// Compares a sample profile with a new build; `description` is what the profile
-/// is, in words.
+/// Compares a sample profile with a new build. `description` describes the profile.
 ///
 /// # Errors
 ///
-/// Nothing to compare when the profile has no functions, or none in common with
-/// the program.
+/// Nothing to compare if the profile has no functions, or none in common with the program.
 pub(crate) fn compare_samples(
     profile: SampleProfile,
     description: String,
@@ -352,7 +350,7 @@ pub(crate) fn program_of_samples(profile: &SampleProfile) -> SampledProgram {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SampledFunction {
-    /// Checksum of its control flow, where it has pseudo-probes.
+    /// Checksum of its control flow, if it has pseudo-probes.
     pub checksum: Option<u64>,
     /// Its largest line, counted from its declaration, where debug info tells.
     pub last_line: Option<u32>,
@@ -360,13 +358,13 @@ pub struct SampledFunction {
     pub has_lines: bool,
 }
 
-/// The data that a compiler needs to find the places of samples in the new build.
+/// The data that a compiler needs to match samples with the new build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Places {
     /// The functions are those of a program, which shows its pseudo-probes.
     pub(super) are_of_program: bool,
-    /// A function without a line table cannot use samples by line. Not so where line tables are in another file, and
-    /// where the compiler makes its own: clang does when it reads a sample profile.
+    /// Whether functions without a line table cannot use samples by line. False if line tables are in another file, and
+    /// if the compiler creates its own, as clang does when it reads a sample profile.
     pub(super) needs_lines: bool,
 }
 
@@ -374,13 +372,13 @@ pub(super) struct Places {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SampledProgram {
-    /// Where they were read, in words.
+    /// Description of the source.
     pub source: String,
     /// The functions by name.
     pub functions: BTreeMap<Vec<u8>, SampledFunction>,
     /// Whether functions with probes have their checksums.
     pub has_checksums: bool,
-    /// The release of LLVM that built it, where the program tells.
+    /// The LLVM release that built it, if the program has it.
     pub release: Option<Release>,
     pub(super) places: Places,
     by_hash: HashMap<NameRef, Vec<u8>>,

@@ -1,4 +1,4 @@
-//! Damage: a file is broken at a place that the report names.
+//! Damages a generated file at a position that the report names.
 
 use super::generated::{Checksum, Generated, Lengths};
 use super::random::Random;
@@ -59,7 +59,7 @@ impl Damage {
     }
 }
 
-/// The place and content of the damage.
+/// The position and content of the damage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct DamageReport {
@@ -70,7 +70,7 @@ pub struct DamageReport {
     /// The bytes before the damage in hexadecimal; for `truncate` absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// The bytes in their place in hexadecimal; for `truncate` absent.
+    /// The new bytes in hexadecimal; absent for `truncate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// The size of the file before the damage in bytes.
@@ -125,7 +125,7 @@ impl Generated {
         Ok(report)
     }
 
-    /// Returns the bytes to replace, and the bytes in their place.
+    /// Returns the range to replace, and the new bytes.
     fn edit(&self, damage: Damage, random: &mut Random) -> Option<(Range<usize>, Vec<u8>)> {
         match damage {
             Damage::Truncate => None,
@@ -254,7 +254,7 @@ fn uleb(number: u64) -> Vec<u8> {
     sink.as_slice().to_vec()
 }
 
-/// The places of the sizes of the top-level messages of a pprof.
+/// Returns the positions of the sizes of the top-level messages in a pprof.
 fn messages(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut cursor = Cursor::new(bytes, 0, Endian::Little, "pprof");
     let mut places = Vec::new();

@@ -1,4 +1,4 @@
-//! Generated files, and the places that damage can hit.
+//! Generated files, and the positions that can be damaged.
 
 use crate::bytes::Endian;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub(super) struct Landmarks {
     pub(super) name: Option<Vec<u8>>,
     /// A FuncHash or checksum.
     pub(super) checksum: Option<Checksum>,
-    /// The place of a size or number of entries.
+    /// The position of a size or of a number of entries.
     pub(super) lengths: Lengths,
 }
 

@@ -38,7 +38,7 @@ pub(super) fn file(generator: &Generator, number: u32) -> Result<Generated> {
             // Names that are not compressed do not depend on the version of a library.
             raw::write(&profile, &raw::WriteOptions::new(encoding).compression(Compression::None))?
         }
-        _ => profile.to_bytes(format)?,
+        _ => profile.to_bytes(format)?.bytes,
     };
     let landmarks = landmarks(generator, &profile);
     Ok(Generated { bytes, totals: totals(&profile), landmarks })
@@ -177,7 +177,7 @@ fn add_sites(
     }
 }
 
-/// Raw profiles count how often blocks were entered whole, other formats have one bit for each block.
+/// Raw profiles count uniform entries of blocks; other formats have one bit per block.
 fn uniformity(counters: &[u64], random: &mut Random, is_raw: bool) -> Uniformity {
     let whole =
         counters.iter().map(|count| if random.chance(60) { *count } else { random.below(count.saturating_add(1)) });

@@ -136,7 +136,7 @@ impl Format {
     }
 }
 
-/// A kind of content beyond what every file of the family has.
+/// A kind of content in addition to the content that every file of the family has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Kind {

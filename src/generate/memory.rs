@@ -49,7 +49,7 @@ pub(super) fn file(generator: &Generator, number: u32) -> Result<Generated> {
             indexed_version: generator.indexed_version(),
         };
         let whole = Profile { kind: ProfileKind::MEMPROF, memprof: Some(section), ..Profile::default() };
-        whole.to_bytes(generator.output_format())?
+        whole.to_bytes(generator.output_format())?.bytes
     };
     Ok(Generated { bytes, totals: totals(&profile), landmarks: landmarks(generator, &profile) })
 }

@@ -39,7 +39,7 @@ impl Random {
     }
 
     /// Returns a number of 64 random bits.
-    pub(crate) fn next_number(&mut self) -> u64 {
+    pub fn next_number(&mut self) -> u64 {
         self.state = self.state.wrapping_add(STEP);
         mix(self.state)
     }

@@ -8,7 +8,7 @@ fn kinds(format: Format, names: &str) -> Option<Vec<Kind>> {
     Some(names.split(',').map(|name| Kind::parse(name, format).unwrap()).collect())
 }
 
-/// A request of 20 functions; `change` adds what is not usual.
+/// Returns a request of 20 functions, changed by `change`.
 fn request(format: Format, change: impl FnOnce(&mut Request)) -> Request {
     let mut request = Request::new(format);
     request.functions = 20;

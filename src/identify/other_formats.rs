@@ -1,4 +1,4 @@
-//! Formats that are detected but not read, so that every command names them and says what to do instead.
+//! Formats that are detected but not read, so that every command names them and gives a hint.
 
 use crate::bytes::Head;
 

@@ -49,7 +49,7 @@ pub(crate) fn section_version(first_word: u64) -> Option<usize> {
 /// The first version with a summary between header and schema, and with
 /// accesses to static data.
 const SUMMARY_SINCE: usize = 4;
-/// Fields that LLVM 22 knows; it takes the id 0 for one as well.
+/// The number of fields of LLVM 22, which also accepts the id 0.
 const FIELDS: u64 = 28;
 
 /// Checks a section as far as llvm-profdata 22 does whenever it opens a file: the version, the schema, and the names of
@@ -60,8 +60,8 @@ const FIELDS: u64 = 28;
 ///
 /// # Errors
 ///
-/// Unsupported version; malformed for a schema that LLVM refuses; those of
-/// names; truncated where LLVM reads beyond its buffer.
+/// Unsupported version; malformed for a schema that LLVM rejects; the errors of names; truncated if LLVM reads beyond
+/// its buffer.
 pub(super) fn check_as_llvm(file: FileBytes<'_>, offset: u64, newest_only: bool, limits: &Limits) -> Result<()> {
     let section = file.from(offset).ok_or_else(|| Error::truncated("memory profile", 8, 0).at("memprof", offset))?;
     let mut cursor = Cursor::new(section, offset, Endian::Little, "memprof");

@@ -123,8 +123,7 @@ struct Later {
     entries: Option<u64>,
 }
 
-/// The sections behind the hash table, in file order; each ends where the
-/// next begins.
+/// Returns the sections after the hash table, in file order. Each ends where the next starts.
 fn later_sections(file: &[u8], profile: &IndexedProfile<'_>) -> Result<Vec<Later>> {
     let version = profile.version();
     let has_memprof = profile.kind().contains(ProfileKind::MEMPROF);

@@ -215,8 +215,8 @@ impl<'data> IndexedProfile<'data> {
         self.table.item_at(place).map(|item| item.name).unwrap_or_default()
     }
 
-    /// Checks what neither [`get`](Self::get) nor [`entries`](Self::entries)
-    /// needs: that every name is where a lookup finds it, and under its hash.
+    /// Checks that a lookup finds every name, and with its hash, which neither [`get`](Self::get) nor
+    /// [`entries`](Self::entries) need.
     ///
     /// # Errors
     ///

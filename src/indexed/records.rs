@@ -72,7 +72,7 @@ impl<'data> Records<'data> {
         self.is_irregular
     }
 
-    /// The FuncHashes of its records, for which nothing else is decoded.
+    /// Returns the FuncHashes of its records, without decoding other data.
     pub(crate) fn func_hashes(&self) -> impl Iterator<Item = u64> + use<'_, 'data> {
         let mut walk = self.clone();
         std::iter::from_fn(move || {

@@ -238,7 +238,7 @@ impl LlvmCheck {
         self.findings.push(CheckFinding {
             level: Level::Error.name(),
             code: format!("{}.{code}", self.format),
-            path: error.section().unwrap_or("$").to_string(),
+            path: error.place(),
             offset: error.offset(),
             message,
             hint: error.hint().cloned(),

@@ -1,9 +1,9 @@
 //! Whole inputs: the transfer from a reader or a profile in memory to the merger.
 //!
-//! This is the only place that knows the protocol between readers and the merger: first the kind, then the records in
-//! order, then the data that is complete only after all records were read.
+//! This is the only module that implements the protocol between readers and the merger: first the kind, then the
+//! records in order, then the data that is complete only after all records were read.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::instr::merger::Merger;
 use crate::instr::rules::AddOutcome;
 use crate::instr::rules::KindRule;
@@ -165,18 +165,25 @@ impl Merger {
         records
     }
 
-    /// Adds a profile in memory as one input, with every count multiplied by `weight`.
+    /// Adds a profile in memory as one input, with every count multiplied by `weight`, from 1. Counts above 2^64-1
+    /// saturate. Returns warnings about records that were dropped or cut, such as those with another number of counters.
     ///
     /// # Errors
     ///
     /// The errors of [`begin_input`](Self::begin_input), after which nothing was added; the errors of a damaged memory
     /// profile.
-    pub fn add_profile(&mut self, profile: &Profile, weight: u64) -> Result<()> {
+    pub fn add_profile(&mut self, profile: &Profile, weight: u64) -> Result<Vec<Warning>> {
         self.add_named_profile(profile, weight, None)
     }
 
     /// Like [`add_profile`](Self::add_profile); errors of later inputs name this one.
-    pub(crate) fn add_named_profile(&mut self, profile: &Profile, weight: u64, path: Option<&Path>) -> Result<()> {
+    pub(crate) fn add_named_profile(
+        &mut self,
+        profile: &Profile,
+        weight: u64,
+        path: Option<&Path>,
+    ) -> Result<Vec<Warning>> {
+        let mut warnings = Vec::new();
         match profile.functions.records_len() {
             0 => self.begin_without_records(profile.kind)?,
             _ => self.begin_named_input(profile.kind, path)?,
@@ -185,7 +192,8 @@ impl Merger {
             for record in function.records() {
                 let (name, name_ref, text) = (function.name(), Some(function.name_ref()), function.text());
                 self.try_reserve(record)?;
-                self.add_record(RecordRef { name, name_ref, text, record }, weight);
+                let outcome = self.add_record(RecordRef { name, name_ref, text, record }, weight);
+                warnings.extend(outcome.warning(name));
             }
         }
         self.add_binary_ids(profile.binary_ids.iter().cloned());
@@ -194,6 +202,6 @@ impl Merger {
         if let Some(section) = &profile.memprof {
             self.add_memprof(section.try_clone()?, weight)?;
         }
-        Ok(())
+        Ok(warnings)
     }
 }

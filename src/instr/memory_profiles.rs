@@ -5,7 +5,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::indexed::{IndexedProfile, memory_section_version};
 use crate::input::{Access, Format, Input, detect};
 use crate::instr::Merger;
+use crate::instr::encode::Encoded;
 use crate::instr::open::ReadOptions;
+use crate::instr::target::Target;
 use crate::memory;
 use crate::memprof::indexed::{self, WriteOptions, written_versions};
 use crate::memprof::yaml::Comments;
@@ -97,6 +99,26 @@ impl MemProfOptions {
         }
         Ok(options)
     }
+}
+
+/// Encodes a memory profile as an indexed profile without functions, with every field that the target's release can
+/// store and the profile has.
+///
+/// # Errors
+///
+/// A usage error for a release that does not read memory profiles, which are read since LLVM 15; too large if a size does
+/// not fit its field.
+pub fn encode_indexed(profile: &MemoryProfile, target: &Target) -> Result<Encoded> {
+    if written_versions(target.release).is_none() {
+        return Err(Error::usage(format!("{} does not support memory profiles", target.release))
+            .with_hint("target LLVM 15 or later"));
+    }
+    let options = MemProfOptions::default().choose(profile, target.release, Compat::Profbridge)?;
+    let section = section(indexed::write(profile, &options)?, target.release);
+    let whole = Profile { kind: ProfileKind::MEMPROF, memprof: Some(section), ..Profile::default() };
+    let mut encoded = whole.to_bytes(target.indexed_format())?;
+    encoded.losses.extend(indexed::losses(profile, &options));
+    Ok(encoded)
 }
 
 /// Returns a section whose bytes were written for offset 0.

@@ -349,8 +349,8 @@ impl Merger {
         self.memory.shares_nothing()
     }
 
-    /// Takes the merged memory profile out; `None` if there was none. If it is not taken out and only one input had a
-    /// section, [`finish`](Self::finish) leaves that section in the profile.
+    /// Removes and returns the merged memory profile. `None` if there is none. If it is not removed and only one input
+    /// had a section, [`finish`](Self::finish) leaves that section in the profile.
     pub(crate) fn take_memory(&mut self) -> Option<MergedMemory> {
         std::mem::replace(&mut self.memory, MemoryMerger::new(self.options.compat)).finish()
     }

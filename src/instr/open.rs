@@ -4,12 +4,13 @@ use crate::bytes::Head;
 use crate::bytes::begins_as_text;
 use crate::bytes::window::{StableSource, Window};
 use crate::compat::Compat;
-use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::error::{Error, ErrorKind, Result, Warning, WithWarnings};
 use crate::hint::Hint;
 use crate::identify::identify;
+use crate::indexed;
 use crate::indexed::{IndexedReader, Outline};
 use crate::input::{Access, Format, Input, InputBytes, StableFile, detect};
-use crate::instr::encode::{OutputFormat, WriteOptions, encode, write_file};
+use crate::instr::encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
 use crate::instr::{InputOptions, MergeOptions, Merger};
 use crate::limits::Limits;
 #[cfg(feature = "correlate")]
@@ -18,7 +19,6 @@ use crate::model::{FunctionView, Functions, Profile, ProfileReader};
 use crate::partial::Frame;
 use crate::raw::{Correlator, LargeCounters, RawOptions, RawReader};
 use crate::text::TextReader;
-use crate::{indexed, input};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -188,13 +188,16 @@ fn unreadable(format: Format, compat: Compat) -> Error {
 // Whole profiles in one call: reading and writing.
 
 impl Profile {
-    /// Reads a raw, indexed or text profile with the result that a merge of this file alone has.
+    /// Reads a raw, indexed or text profile, with the result that a merge of this file alone has. Counts above 2^64-1
+    /// saturate. Warnings name the functions whose records were dropped or cut.
     ///
     /// ```
+    /// use profbridge::families::ReadOptions;
     /// use profbridge::Profile;
     ///
-    /// let profile = Profile::from_path("testdata/raw/clang-22-ir.profraw")?;
-    /// let main = profile.functions.find(b"main").expect("every program has one");
+    /// let read = Profile::open("testdata/raw/clang-22-ir.profraw", &ReadOptions::default())?;
+    /// read.warnings.iter().for_each(|warning| eprintln!("{warning}"));
+    /// let main = read.value.functions.find(b"main").expect("every program has one");
     /// for record in main.records() {
     ///     println!("{:#x}: {:?}", record.func_hash, record.counters);
     /// }
@@ -204,53 +207,54 @@ impl Profile {
     /// # Errors
     ///
     /// I/O, an empty file, another format, and every fault of the content, with path, format, section and offset.
-    pub fn from_path(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let bytes = input::open(path, Access::Read, &Limits::default())?;
-        Self::from_bytes(&bytes).map_err(|error: Error| error.in_file(path))
+    pub fn open(input: impl Into<Input>, options: &ReadOptions) -> Result<WithWarnings<Self>> {
+        let input = input.into();
+        let opened = || {
+            let bytes = input.bytes(Access::Read, &options.limits)?;
+            let mut merge = MergeOptions::default();
+            merge.keep_vtable_names = true;
+            let mut merger = Merger::new(merge);
+            let mut reader = open_reader(&bytes, options)?;
+            let mut warnings = Vec::new();
+            merger.add_reader(reader.as_mut(), &InputOptions::default(), &mut |record, outcome| {
+                warnings.extend(outcome.warning(record.name));
+            })?;
+            warnings.extend(reader.take_warnings());
+            Ok((merger.finish(), warnings))
+        };
+        let (profile, warnings) = opened().map_err(|error: Error| error.in_file(&input.path))?;
+        let in_file = |warning: Warning| warning.in_file(&input.path);
+        Ok(WithWarnings::new(profile, warnings.into_iter().map(in_file).collect()))
     }
 
-    /// Reads a raw, indexed or text profile from memory.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`from_path`](Self::from_path), without a path.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let options = ReadOptions::default();
-        let mut merge = MergeOptions::default();
-        merge.keep_vtable_names = true;
-        let mut merger = Merger::new(merge);
-        let mut reader = open_reader(bytes, &options)?;
-        merger.add_reader(reader.as_mut(), &InputOptions::default(), &mut |_, _| {})?;
-        Ok(merger.finish())
-    }
-
-    /// Encodes the profile in a format. Data that the format cannot store is dropped.
+    /// Encodes the profile in a format. The result lists the data that the format cannot store.
     ///
     /// ```
+    /// use profbridge::families::ReadOptions;
     /// use profbridge::instr::Release;
     /// use profbridge::{OutputFormat, Profile};
     ///
-    /// let profile = Profile::from_path("testdata/raw/clang-22-ir.profraw")?;
+    /// let profile = Profile::open("testdata/raw/clang-22-ir.profraw", &ReadOptions::default())?.value;
     /// let for_16 = profile.to_bytes(OutputFormat::for_release(Release(16)))?;
-    /// assert_eq!(Profile::from_bytes(&for_16)?.functions.len(), profile.functions.len());
+    /// assert!(for_16.losses.is_empty());
     /// # Ok::<(), profbridge::Error>(())
     /// ```
     ///
     /// # Errors
     ///
     /// A usage error for a version that does not exist; too large if a size does not fit its field.
-    pub fn to_bytes(&self, format: OutputFormat) -> Result<Vec<u8>> {
-        encode(self, &WriteOptions { format, ..WriteOptions::default() }).map(|encoded| encoded.bytes)
+    pub fn to_bytes(&self, format: OutputFormat) -> Result<Encoded> {
+        encode(self, &WriteOptions { format, ..WriteOptions::default() })
     }
 
-    /// Writes the profile to a file, which is replaced atomically.
+    /// Writes the profile to a file, which is replaced atomically. The result lists the data that the format cannot
+    /// store.
     ///
     /// # Errors
     ///
     /// The errors of [`to_bytes`](Self::to_bytes), and I/O.
-    pub fn write_to_path(&self, path: impl AsRef<Path>, format: OutputFormat) -> Result<()> {
-        write_file(self, &WriteOptions { format, ..WriteOptions::default() }, path.as_ref()).map(|_| ())
+    pub fn write_to_path(&self, path: impl AsRef<Path>, format: OutputFormat) -> Result<Saved> {
+        write_file(self, &WriteOptions { format, ..WriteOptions::default() }, path.as_ref())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Differences between LLVM releases in merging profiles.
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Warning};
 use crate::hint::Hint;
 use crate::model::summary::SummaryRules;
 use crate::model::{ProfileKind, RecordId, Release};
@@ -305,6 +305,13 @@ pub struct AddOutcome {
     pub error: Option<SoftError>,
 }
 
+impl AddOutcome {
+    /// Returns the fault as a warning about the function of that name.
+    pub(crate) fn warning(self, name: &[u8]) -> Option<Warning> {
+        self.error.map(|error| Warning::new(error.to_string()).in_function(name))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -436,8 +443,8 @@ mod tests {
             let mut merger = Merger::new(MergeOptions::default());
             for at in order {
                 match at {
-                    0 => merger.add_profile(&counted, 1).unwrap(),
-                    1 => merger.add_profile(&empty, 1).unwrap(),
+                    0 => drop(merger.add_profile(&counted, 1).unwrap()),
+                    1 => drop(merger.add_profile(&empty, 1).unwrap()),
                     _ => merger.begin_without_records(memory).unwrap(),
                 }
             }

@@ -1,17 +1,17 @@
-//! Comparison of several files: their events under common keys, and how far one profile fits the program of another.
+//! Comparison of several files: their events by common keys, and how well one profile fits the program of another.
 //!
 //! *Relevance* is the share of a profile's entries whose methods are all in the program, that is, in the other
-//! profile's table of methods. *Applicability* is the share of the program's sites, the contexts of the other profile,
+//! profile's table of methods. *Applicability* is the share of the program's sites (the contexts of the other profile)
 //! for which the profile has an entry. It has three levels, and each includes those before:
 //!
-//! 1. *exact*: the profile has an entry of the same context;
-//! 2. *partial*: it has one of the context without some of its outermost frames, in the extreme of the innermost frame
-//!    alone;
-//! 3. *leaf*: it has one with the same innermost frame, whatever its callers.
+//! 1. *exact*: the profile has an entry with the same context;
+//! 2. *partial*: it has an entry with the context without some of its outermost frames, possibly only the innermost
+//!    frame;
+//! 3. *leaf*: it has an entry with the same innermost frame and any callers.
 //!
-//! A context counts once in a section, however often it occurs. Methods are equal by declaring type, name, return type
-//! and parameters, frames by method and bytecode index. Monitors belong to no method and are ignored. Only trends of
-//! these figures are meaningful: a compiler looks up other sites than those that a run left in a profile.
+//! A context counts once per section. Methods are equal by declaring type, name, return type and parameters, frames by
+//! method and bytecode index. Monitors belong to no method and are ignored. Only trends of these figures are
+//! meaningful, because a compiler looks up other sites than those in a profile.
 
 use crate::cancel::Cancel;
 use crate::error::Result;
@@ -26,17 +26,17 @@ use serde::Serialize;
 use std::fmt::{self, Write};
 use std::io::Read;
 
-/// The key of events: a context, and in sections with rows a target or a type.
+/// The key of events: a context, and in sections with rows also a target or a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventKey {
-    /// In the common tree.
+    /// The context in the common tree.
     pub context: ContextHandle,
-    /// The target's BCI (with the index above it for placeholders), the type's
-    /// position in the common table, or 0.
+    /// The target's BCI (for placeholders with the index in the upper half), the type's index in the common table, or
+    /// 0.
     pub detail: i64,
 }
 
-/// Types, methods and contexts of all files that are compared.
+/// Types, methods and contexts of all compared files.
 #[derive(Debug, Default)]
 pub struct CommonSpace {
     tables: Tables,
@@ -48,9 +48,9 @@ pub struct CommonSpace {
 pub struct Events {
     sections: [Vec<(EventKey, u128)>; SectionKind::ALL.len()],
     contexts: [Vec<ContextHandle>; SectionKind::ALL.len()],
-    /// Which methods of the common table the file's table has.
+    /// Whether the file's table has each method of the common table.
     declared: Vec<bool>,
-    /// By position in the common table.
+    /// Calls by method, in the order of the common table.
     calls: Vec<u128>,
     samples: Vec<u128>,
 }
@@ -66,22 +66,22 @@ impl Events {
         &self.contexts[kind.index()]
     }
 
-    /// Whether the file's table has a method, entries or not.
+    /// Returns true if the file's table has a method, even without entries.
     pub fn declares(&self, method: MethodHandle) -> bool {
         self.declared.get(method.index()).copied().unwrap_or(false)
     }
 
-    /// Whether some method was called.
+    /// Returns true if a method was called.
     pub fn has_calls(&self) -> bool {
         self.calls.iter().any(|calls| *calls > 0)
     }
 
-    /// Whether some method was sampled.
+    /// Returns true if a method was sampled.
     pub fn has_samples(&self) -> bool {
         self.samples.iter().any(|samples| *samples > 0)
     }
 
-    /// Methods with their calls or their samples.
+    /// Returns methods with their calls or their samples.
     pub fn methods(&self, by: ChainsBy) -> impl Iterator<Item = (MethodHandle, u128)> + '_ {
         let events = if by == ChainsBy::Calls { &self.calls } else { &self.samples };
         events.iter().enumerate().map(|(at, events)| (MethodHandle::from_index(at), *events)).filter(|(_, n)| *n > 0)
@@ -102,26 +102,26 @@ impl CommonSpace {
         Ok(collector.events)
     }
 
-    /// The events of a document.
+    /// Returns the events of a document.
     pub fn add(&mut self, document: &Document) -> Events {
         let mut collector = Collector { space: self, mapping: None, events: Events::default() };
-        // Nothing cancels this.
+        // This is never cancelled.
         let _ = replay(document, &mut collector, &Cancel::default());
         collector.declare(&document.tables);
         collector.events
     }
 
-    /// All contexts of all files.
+    /// Returns all contexts of all files.
     pub fn contexts(&self) -> &ContextTree {
         &self.contexts
     }
 
-    /// A context as people write it.
+    /// Formats a context.
     pub fn site(&self, context: ContextHandle) -> String {
         describe(&self.tables, self.contexts.frames(context))
     }
 
-    /// A method as people write it.
+    /// Formats a method.
     pub fn method(&self, method: MethodHandle) -> String {
         self.tables.human_name(method)
     }
@@ -132,7 +132,7 @@ impl CommonSpace {
             (SectionKind::VirtualInvoke | SectionKind::Monitor | SectionKind::Instanceof, Ok(at)) => {
                 tables::display_name(self.tables.type_name(TypeHandle::from_index(at)))
             }
-            // Placeholders carry their index in the upper half.
+            // Placeholders have their index in the upper half.
             _ => i32::try_from(detail).unwrap_or(detail as i32).to_string(),
         }
     }
@@ -145,7 +145,7 @@ struct Collector<'s> {
 }
 
 impl Collector<'_> {
-    /// Remembers which methods the file has.
+    /// Stores which methods the file has.
     fn declare(&mut self, tables: &Tables) {
         let mapping = self.mapping.get_or_insert_with(|| self.space.tables.adopt(tables, ImportMode::Renumbered));
         self.events.declared = vec![false; self.space.tables.methods_count()];
@@ -191,61 +191,61 @@ impl Sink for Collector<'_> {
     }
 }
 
-/// How far a profile fits a program.
+/// The fit of a profile and a program.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Fit {
-    /// Of the entries of all sections, the share that is relevant; `None` without entries.
+    /// The relevant share of the entries of all sections; `None` without entries.
     pub relevance: Option<f64>,
-    /// Of the sites of all sections, the shares that are found.
+    /// The shares of found sites of all sections.
     pub applicability: Applicability,
-    /// The sections that either has entries in, without the monitors.
+    /// The sections in which either profile has entries, without the monitors.
     pub sections: Vec<SectionFit>,
 }
 
-/// Shares of sites that are found, by level; `None` without sites.
+/// Shares of found sites by level; `None` without sites.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Applicability {
-    /// Under the very context.
+    /// Found in the same context.
     pub exact: Option<f64>,
-    /// Under the context or what is left of it without outermost frames.
+    /// Found in the same context, possibly without outermost frames.
     pub partial: Option<f64>,
-    /// Under any context with the innermost frame.
+    /// Found in any context with the same innermost frame.
     pub leaf: Option<f64>,
 }
 
-/// How far a section fits.
+/// The fit of a section.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SectionFit {
-    /// The section's name.
+    /// The name of the section.
     pub section: &'static str,
-    /// Contexts in the profile.
+    /// Contexts of the profile.
     pub entries: u64,
-    /// Those all of whose methods the program has.
+    /// Contexts whose methods are all in the program.
     pub relevant_entries: u64,
-    /// Share of the entries that is relevant; `None` without entries.
+    /// Relevant share of the entries; `None` without entries.
     pub relevance: Option<f64>,
     /// Events of the profile.
     pub events: u128,
-    /// Events of its relevant entries.
+    /// Events of the relevant entries.
     pub relevant_events: u128,
-    /// Share of the events that is relevant; `None` without events.
+    /// Relevant share of the events; `None` without events.
     pub weighted_relevance: Option<f64>,
     /// Contexts in the program's own profile.
     pub sites: u64,
-    /// Sites found under the very context.
+    /// Sites found in the same context.
     pub exact_sites: u64,
-    /// Sites found under the context or what is left of it without outermost frames.
+    /// Sites found in the same context, possibly without outermost frames.
     pub partial_sites: u64,
-    /// Sites found under any context with the innermost frame.
+    /// Sites found in any context with the same innermost frame.
     pub leaf_sites: u64,
-    /// The shares of these.
+    /// The shares of found sites.
     pub applicability: Applicability,
 }
 
-/// How well a site is found that is not there under its very context.
+/// The level at which a site is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Found {
     Nothing,
@@ -253,8 +253,7 @@ enum Found {
     Partial,
 }
 
-/// How far `profile` fits the program that `program` is a profile of; both were
-/// read into `space`.
+/// Computes how well `profile` fits the program of the profile `program`. Both must have been read into `space`.
 pub fn fit(space: &CommonSpace, profile: &Events, program: &Events) -> Fit {
     let relevant = relevant_contexts(space.contexts(), program);
     let kinds = SectionKind::ALL.into_iter().filter(|kind| *kind != SectionKind::Monitor);
@@ -308,7 +307,7 @@ fn section_fit(
     }
 }
 
-/// Returns how many of the requested sites are among the entries at each level: exact, partial, leaf.
+/// Returns the number of requested sites that are found in the entries at each level: exact, partial, leaf.
 fn levels_of(contexts: &ContextTree, entries: &[ContextHandle], asked: &[ContextHandle]) -> [u64; 3] {
     let others: Vec<_> = asked.iter().filter(|site| entries.binary_search(site).is_err()).collect();
     let mut levels = [(asked.len() - others.len()) as u64; 3];
@@ -334,10 +333,10 @@ fn share(part: impl Into<u128>, whole: impl Into<u128>) -> Option<f64> {
     (whole > 0).then(|| crate::number_format::share(part.into(), whole))
 }
 
-/// For every context of the tree whether the program declares all its methods.
+/// Returns for every context of the tree whether the program declares all its methods.
 fn relevant_contexts(contexts: &ContextTree, program: &Events) -> Vec<bool> {
     let mut relevant = vec![true; contexts.len()];
-    // Callers come before what they called.
+    // Callers come before their callees.
     for (context, caller, frame) in contexts.iter() {
         relevant[context.index()] = relevant[caller.index()] && program.declares(frame.method);
     }
@@ -351,11 +350,11 @@ fn distinct(contexts: &[ContextHandle]) -> Vec<ContextHandle> {
     contexts
 }
 
-/// The sites of a section, found from the innermost frame outwards.
+/// The sites of a section, searchable from the innermost frame.
 struct KnownSites {
-    /// Chains turned round: the root's children are innermost frames.
+    /// Reversed chains: the root's children are innermost frames.
     outwards: ContextTree,
-    /// Whether a site ends at a node of the tree.
+    /// Whether a site ends at each node of the tree.
     ends: Vec<bool>,
 }
 
@@ -418,7 +417,7 @@ fn levels(out: &mut impl Write, found: &Applicability) -> fmt::Result {
     writeln!(out, "{}{}{}", Percent(found.exact), Percent(found.partial), Percent(found.leaf))
 }
 
-/// A share in a column of its own.
+/// A share in its own column.
 struct Percent(Option<f64>);
 
 impl fmt::Display for Percent {
@@ -477,7 +476,7 @@ mod tests {
             ("0:1<1:2<1:3", "0:1<1:2<1:3", [1, 1, 1]),
             ("0:1<1:2", "0:1<1:2<1:3", [0, 1, 1]),
             ("0:1", "0:1<1:2<1:3", [0, 1, 1]),
-            // The site is the shorter one: dropping frames of it does not help.
+            // The site is shorter than the entry, so dropping its frames does not help.
             ("0:1<1:2<1:3", "0:1<1:2", [0, 0, 1]),
             ("0:1<1:2<1:3", "0:1<1:2<1:4", [0, 0, 1]),
             ("0:1<1:2 0:1<1:2<1:3<0:0", "0:1<1:2<1:3", [0, 1, 1]),

@@ -1,4 +1,4 @@
-//! Calling contexts, kept as one tree of callers.
+//! Calling contexts, stored as one tree of callers.
 
 use crate::iprof::tables::{MethodHandle, Tables};
 use hashbrown::{HashMap, HashTable};
@@ -6,25 +6,24 @@ use std::hash::BuildHasher;
 use std::hint::black_box;
 use std::ops::Range;
 
-/// The compiler's placeholders where a position has no bytecode index (BCI).
+/// The compiler's placeholders for positions without a bytecode index (BCI).
 ///
-/// Real ones are 0 to 65534. The names follow `BytecodeFrame` of the Graal
-/// compiler.
+/// Real indexes are 0 to 65534. The names follow `BytecodeFrame` of the Graal compiler.
 pub mod bci {
     /// Unwinding an exception.
     pub const UNWIND: i32 = -1;
-    /// Before the method, its monitor not yet held.
+    /// Before the method, while its monitor is not held.
     pub const BEFORE: i32 = -2;
     /// After a normal return.
     pub const AFTER: i32 = -3;
     /// After leaving by an exception.
     pub const AFTER_EXCEPTION: i32 = -4;
-    /// Not known; what an imported stack without positions carries.
+    /// Unknown, as in imported stacks without positions.
     pub const UNKNOWN: i32 = -5;
-    /// No valid frame state, as in snippets and stubs.
+    /// No valid frame state, for example in snippets and stubs.
     pub const INVALID_FRAMESTATE: i32 = -6;
 
-    /// Whether a value is neither a real index nor a placeholder.
+    /// Returns true if a value is neither a real index nor a placeholder.
     #[inline]
     pub fn is_odd(bci: i32) -> bool {
         !(INVALID_FRAMESTATE..=65534).contains(&bci)
@@ -36,24 +35,24 @@ pub mod bci {
 pub struct Frame {
     /// The method.
     pub method: MethodHandle,
-    /// Bytecode index, or one of [`bci`]'s placeholders.
+    /// The bytecode index, or a placeholder of [`bci`].
     pub bci: i32,
 }
 
-/// A frame in five bytes: most of a large document is frames.
+/// A frame in five bytes, because a large document mostly consists of frames.
 #[derive(Debug, Clone, Copy)]
 struct PackedFrame([u8; 5]);
 
 impl PackedFrame {
-    /// Marks a frame that does not fit, which is kept elsewhere.
+    /// Marks a frame that does not fit and is stored elsewhere.
     const WIDE: u64 = 0xff_ffff_ffff;
     /// The offset that makes placeholders positive.
     const BIAS: i32 = -bci::INVALID_FRAMESTATE;
 
-    /// The highest method that fits: three bytes, of which all ones are not a method's.
+    /// The largest method handle that fits into three bytes; the value with all bits set is not used.
     const LAST_METHOD: u32 = 0xff_fffe;
 
-    /// The bits of a frame, which are faster to compare than five bytes.
+    /// Returns the bits of a frame, which can be compared faster than five bytes.
     #[inline]
     fn bits_of(Frame { method, bci }: Frame) -> u64 {
         let (method, position) = (method.number(), bci.wrapping_add(Self::BIAS).cast_unsigned());
@@ -75,7 +74,7 @@ impl PackedFrame {
         u64::from_le_bytes([a, b, c, d, e, 0, 0, 0])
     }
 
-    /// The frame, of one that is not wide.
+    /// Returns the frame of a value that is not wide.
     #[inline]
     fn frame(self) -> Frame {
         let bits = self.bits();
@@ -85,45 +84,43 @@ impl PackedFrame {
 }
 
 handle!(
-    /// A calling context: a position, and the positions of its callers; by its position in the tree.
+    /// A calling context: a position, and the positions of its callers; an index into the tree.
     ContextHandle, "contexts"
 );
 
 impl ContextHandle {
-    /// The context without frames: the parent of outermost frames, and the
-    /// place of the monitor section's entry.
+    /// The context without frames. It is the parent of outermost frames, and the context of the monitor section's
+    /// entry.
     pub const ROOT: Self = Self(0);
 }
 
-/// All contexts of a document: each distinct chain from the outermost caller
-/// inwards is one node, so chains with common callers share them.
+/// All contexts of a document. Each distinct chain that starts at the outermost caller is a node, so chains with common
+/// callers share them.
 ///
-/// A node that follows its caller at once is found there, without an index:
-/// long stacks that share little with others cost five bytes a frame. Only a
-/// further callee of a node, which begins a *run* of nodes elsewhere, is in the
-/// index, and its caller in a list beside. A caller is always added before what
-/// it called.
+/// A node directly after its caller needs no index, so long stacks that share few frames need five bytes per frame.
+/// Only a further callee of a node, which starts a *run* of nodes elsewhere, is in the index, with its caller in a
+/// separate list. A caller is always added before its callees.
 #[derive(Debug, Clone)]
 pub struct ContextTree {
-    /// The innermost frame of every context, the root's in front.
+    /// The innermost frame of every context. The root comes first.
     frames: Vec<PackedFrame>,
     /// Frames that are too wide, by context.
     wide: HashMap<u32, Frame, foldhash::fast::FixedState>,
-    /// One bit a context: whether it begins a run.
+    /// One bit per context: whether it starts a run.
     starts: Vec<u64>,
-    /// The number of runs that begin before each word of `starts`.
+    /// The number of runs that start before each word of `starts`.
     starts_before: Vec<u32>,
     runs: Vec<Run>,
-    /// Runs by the caller and the frame of their first contexts.
+    /// Runs by the caller and the frame of their first context.
     index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
 }
 
-/// Contexts each of which called the next.
+/// Consecutive contexts that each called the next.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     first: u32,
-    /// The first one's caller.
+    /// The caller of the first context.
     caller: u32,
 }
 
@@ -142,12 +139,12 @@ impl Default for ContextTree {
 }
 
 impl ContextTree {
-    /// The context of `frames`, innermost (leaf) first; added if it is new.
+    /// Returns the context of `frames`, innermost (leaf) first. Adds it if it is new.
     pub fn add(&mut self, frames: &[Frame]) -> ContextHandle {
         self.add_mapped(frames, |frame| *frame)
     }
 
-    /// Like [`add`](Self::add), with every frame changed by `map` first.
+    /// Like [`add`](Self::add), but changes every frame with `map` first.
     pub(crate) fn add_mapped(&mut self, frames: &[Frame], map: impl Fn(&Frame) -> Frame) -> ContextHandle {
         let mut frames = frames.iter().rev().map(map);
         let mut context = ContextHandle::ROOT;
@@ -166,7 +163,7 @@ impl ContextTree {
         if self.len() > known { ContextHandle::from_index(self.len() - 1) } else { context }
     }
 
-    /// Enlarges the index. Runs are taken in their own order, so that memory is read from front to back.
+    /// Enlarges the index. Processes runs in order, so that memory is read sequentially.
     #[cold]
     fn grow_index(&mut self) {
         let mut grown = HashTable::with_capacity(2 * self.runs.len() + 1);
@@ -177,8 +174,8 @@ impl ContextTree {
         self.index = grown;
     }
 
-    /// Adds the wanted contexts of another tree, whose methods are `methods` here; the callers of
-    /// each must be wanted, too. Returns where they are, by their old positions.
+    /// Adds the selected contexts of another tree. `methods` are the new handles of its methods. The callers of
+    /// selected contexts must be selected, too. Returns the new contexts, by their old index.
     pub(crate) fn adopt(
         &mut self,
         source: &Self,
@@ -193,7 +190,7 @@ impl ContextTree {
         new
     }
 
-    /// Loads the index entries of these outermost frames into the cache together, so that their misses overlap.
+    /// Loads the index entries of these outermost frames into the cache together, so that the cache misses overlap.
     pub(crate) fn fetch(&self, outermost: impl Iterator<Item = Frame> + Clone) {
         for frame in outermost.clone() {
             let hash = hash(&self.hasher, ContextHandle::ROOT.0, frame);
@@ -204,7 +201,7 @@ impl ContextTree {
         }
     }
 
-    /// The context of `frame` called from `caller`; added if it is new.
+    /// Returns the context of `frame` called from `caller`. Adds it if it is new.
     ///
     /// # Panics
     ///
@@ -213,7 +210,7 @@ impl ContextTree {
         self.look_up(caller, frame).unwrap_or_else(|hash| self.push(caller, frame, hash))
     }
 
-    /// The context of `frame` called from `caller`, if it is there.
+    /// Returns the context of `frame` called from `caller`, if it exists.
     pub(crate) fn find_child(&self, caller: ContextHandle, frame: Frame) -> Option<ContextHandle> {
         self.look_up(caller, frame).ok()
     }
@@ -233,7 +230,7 @@ impl ContextTree {
         self.index.find(hash, same).map(|run| ContextHandle(self.runs[*run as usize].first)).ok_or(hash)
     }
 
-    /// Adds contexts that are not there, each called from the one before.
+    /// Adds new contexts, each called from the one before.
     #[inline]
     fn extend(&mut self, frames: impl Iterator<Item = Frame>) {
         let mut at = self.frames.len();
@@ -253,7 +250,7 @@ impl ContextTree {
         }
     }
 
-    /// Adds a context that is not there; `hash` is its caller's and its frame's.
+    /// Adds a new context. `hash` is the hash of its caller and its frame.
     fn push(&mut self, caller: ContextHandle, frame: Frame, hash: u64) -> ContextHandle {
         let context = ContextHandle::from_index(self.frames.len());
         self.extend(std::iter::once(frame));
@@ -271,14 +268,14 @@ impl ContextTree {
         context
     }
 
-    /// The innermost frame of the context at a position other than the root's.
+    /// Returns the innermost frame of a context other than the root.
     #[inline]
     pub(crate) fn frame(&self, at: usize) -> Frame {
         let packed = self.frames[at];
         if packed.bits() == PackedFrame::WIDE { self.wide[&(at as u32)] } else { packed.frame() }
     }
 
-    /// Whether the innermost frame of the context at a position is this one.
+    /// Returns true if this is the innermost frame of a context.
     #[inline]
     fn is_frame(&self, at: usize, frame: Frame) -> bool {
         let bits = PackedFrame::bits_of(frame);
@@ -290,7 +287,7 @@ impl ContextTree {
         self.starts[at / 64] >> (at % 64) & 1 == 1
     }
 
-    /// The run of the context at a position; none for the first one, which begins with the root.
+    /// Returns the run of a context. `None` for the first run, which starts with the root.
     #[inline]
     fn run_of(&self, at: usize) -> Option<Run> {
         let begun = self.starts[at / 64] & (u64::MAX >> (63 - at % 64));
@@ -298,19 +295,19 @@ impl ContextTree {
         Some(self.runs[number.checked_sub(1)?])
     }
 
-    /// The caller's context; [`ContextHandle::ROOT`] for outermost frames.
+    /// Returns the caller's context; [`ContextHandle::ROOT`] for outermost frames.
     #[inline]
     pub fn caller(&self, context: ContextHandle) -> ContextHandle {
         let begun = self.run_of(context.index()).filter(|run| run.first == context.0);
         ContextHandle(begun.map_or(context.0.saturating_sub(1), |run| run.caller))
     }
 
-    /// The innermost frame, which a context other than the root has.
+    /// Returns the innermost frame. `None` for the root.
     pub fn leaf(&self, context: ContextHandle) -> Option<Frame> {
         (context != ContextHandle::ROOT).then(|| self.frame(context.index()))
     }
 
-    /// The frames, innermost first.
+    /// Returns the frames, innermost first.
     pub fn frames(&self, context: ContextHandle) -> impl Iterator<Item = Frame> + '_ {
         self.runs(context).flat_map(|run| run.rev().map(|at| self.frame(at)))
     }
@@ -322,7 +319,7 @@ impl ContextTree {
             if last == 0 {
                 return None;
             }
-            // The root, which begins the first run, has no frame.
+            // The root, which starts the first run, has no frame.
             let Run { first, caller } = self.run_of(last).unwrap_or(Run { first: 1, caller: 0 });
             let run = first as usize..last + 1;
             last = caller as usize;
@@ -330,7 +327,7 @@ impl ContextTree {
         })
     }
 
-    /// Whether `frames`, each changed by `map`, are those of a context.
+    /// Returns true if `frames`, changed with `map`, are the frames of a context.
     pub(crate) fn has_frames(&self, context: ContextHandle, frames: &[Frame], map: impl Fn(&Frame) -> Frame) -> bool {
         let mut rest = frames;
         for run in self.runs(context) {
@@ -361,12 +358,12 @@ impl ContextTree {
         self.frames.len()
     }
 
-    /// Whether there is nothing but the root.
+    /// Returns true if there is only the root.
     pub fn is_empty(&self) -> bool {
         self.frames.len() == 1
     }
 
-    /// Every context with its caller and frame, callers first, without the root.
+    /// Returns every context with its caller and frame, callers first, without the root.
     pub fn iter(&self) -> impl Iterator<Item = (ContextHandle, ContextHandle, Frame)> + '_ {
         (1..self.frames.len()).map(|at| {
             let context = ContextHandle::from_index(at);
@@ -379,7 +376,7 @@ fn hash(hasher: &foldhash::fast::FixedState, caller: u32, frame: Frame) -> u64 {
     hasher.hash_one((u64::from(caller) << 32 | u64::from(frame.bci.cast_unsigned()), frame.method))
 }
 
-/// Frames as they are printed: `app.Main.loop(int):4 < app.Main.main():2`.
+/// Formats frames: `app.Main.loop(int):4 < app.Main.main():2`.
 pub(crate) fn describe(tables: &Tables, frames: impl IntoIterator<Item = Frame>) -> String {
     let frame = |frame: Frame| format!("{}:{}", tables.human_name(frame.method), frame.bci);
     frames.into_iter().map(frame).collect::<Vec<_>>().join(" < ")
@@ -390,7 +387,7 @@ mod tests {
     use super::*;
     use proptest::sample::select;
 
-    /// Some of which do not fit into a packed frame.
+    /// Some of these do not fit into a packed frame.
     const METHODS: [usize; 3] = [0, 1, 0xff_ffff];
     const POSITIONS: [i32; 3] = [-6, 7, 65534];
 
@@ -447,7 +444,7 @@ mod tests {
             }
             let distinct: std::collections::BTreeSet<_> = known.values().collect();
             proptest::prop_assert_eq!(distinct.len(), known.len());
-            // One node for each distinct tail of a chain, and the root.
+            // One node per distinct tail of a chain, and the root.
             let tails: std::collections::BTreeSet<_> =
                 chains.iter().flat_map(|chain| (0..=chain.len()).map(move |from| &chain[from..])).collect();
             proptest::prop_assert_eq!(tree.len(), tails.len().max(1));

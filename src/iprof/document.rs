@@ -18,7 +18,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// The documented name of the top-level member.
+    /// Returns the documented name of the top-level member.
     pub fn name(self) -> &'static str {
         match self {
             Self::Types => "types",
@@ -27,13 +27,13 @@ impl Table {
         }
     }
 
-    /// The table of this name.
+    /// Returns the table with this name.
     pub(crate) fn of_name(name: &[u8]) -> Option<Self> {
         let sections = SectionKind::ALL.map(Self::Section);
         [Self::Types, Self::Methods].into_iter().chain(sections).find(|table| table.name().as_bytes() == name)
     }
 
-    /// The members that every entry has, in the order in which they are written.
+    /// Returns the members that every entry has, in the order of writing.
     pub(crate) fn known_members(self) -> &'static [&'static str] {
         match self {
             Self::Types => &["id", "name"],
@@ -43,19 +43,19 @@ impl Table {
     }
 }
 
-/// A member of an entry whose members are not just the known ones in their usual order.
+/// A member of an entry with additional members or an unusual order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EntryMember {
     /// One of [`Table::known_members`].
     Known(u8),
-    /// Anything else: name, and its value as compact JSON.
+    /// Any other member: its name, and its value as compact JSON.
     Other(Box<[u8]>, Box<[u8]>),
 }
 
 /// Additional members of entries, by table and position.
 pub(crate) type Extras = BTreeMap<(Table, usize), Box<[EntryMember]>>;
 
-/// Moves members to where their entries have gone, of which some were kept.
+/// Moves additional members to the new positions of their entries, of which some were dropped.
 pub(crate) fn move_extras(extras: &mut Extras, table: Table, kept: &[bool]) {
     let moved = extras.range((table, 0)..=(table, usize::MAX)).map(|(place, _)| place.1).collect::<Vec<_>>();
     let (mut counted, mut new) = (0, 0);
@@ -63,7 +63,7 @@ pub(crate) fn move_extras(extras: &mut Extras, table: Table, kept: &[bool]) {
         new += kept[counted.min(kept.len())..at.min(kept.len())].iter().filter(|kept| **kept).count();
         counted = at;
         let Some(members) = extras.remove(&(table, at)) else { continue };
-        // Positions only decrease, and in order, so no later entry is overwritten.
+        // Positions only decrease, in order, so no later entry is overwritten.
         if kept.get(at) == Some(&true) {
             extras.insert((table, new), members);
         }
@@ -75,7 +75,7 @@ pub(crate) fn move_extras(extras: &mut Extras, table: Table, kept: &[bool]) {
 pub(crate) enum TopMember {
     Version,
     Table(Table),
-    /// Anything else: name, and its value as compact JSON.
+    /// Any other member: its name, and its value as compact JSON.
     Other(Box<[u8]>, Box<[u8]>),
 }
 
@@ -84,18 +84,18 @@ impl TopMember {
     pub(crate) const REQUIRED: [Self; 3] = [Self::Version, Self::Table(Table::Types), Self::Table(Table::Methods)];
 }
 
-/// How the instance-of section is called.
+/// The name of the instance-of section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum InstanceofSpelling {
     /// `instanceofProfiles`, as in the published schema.
     #[default]
     Documented,
-    /// `instanceOfProfiles`, as in files that GraalVM wrote.
+    /// `instanceOfProfiles`, as in files written by GraalVM.
     Graal,
 }
 
 impl InstanceofSpelling {
-    /// The member's name.
+    /// Returns the name of the member.
     pub fn name(self) -> &'static str {
         match self {
             Self::Documented => "instanceofProfiles",
@@ -106,19 +106,19 @@ impl InstanceofSpelling {
 
 /// An iprof file: tables, contexts, sections, and other members.
 ///
-/// All references are valid: signatures refer to types, contexts to methods, records to types. Readers drop entries with
-/// other references.
+/// All references are valid: signatures refer to types, contexts to methods, records to types. Readers drop entries
+/// with invalid references.
 #[derive(Debug, Clone)]
 pub struct Document {
     /// The version to write.
     pub version: Version,
     /// Types and methods.
     pub tables: Tables,
-    /// All contexts that sections refer to.
+    /// All contexts of the sections.
     pub contexts: ContextTree,
     /// The profile sections.
     pub sections: Sections,
-    /// How the instance-of section is called.
+    /// The name of the instance-of section.
     pub instanceof_spelling: InstanceofSpelling,
     pub(crate) layout: Vec<TopMember>,
     pub(crate) extras: Extras,
@@ -139,20 +139,19 @@ impl Default for Document {
 }
 
 impl Document {
-    /// An empty document of version 1.0.0.
+    /// Creates an empty document of version 1.0.0.
     ///
-    /// Sections are written once they have an entry, in the order of
-    /// [`SectionKind::ALL`].
+    /// Sections are written if they have an entry, in the order of [`SectionKind::ALL`].
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The type of this name, see [`Tables::add_type`].
+    /// Returns the type with this name, see [`Tables::add_type`].
     pub fn add_type(&mut self, name: &[u8]) -> TypeHandle {
         self.tables.add_type(name)
     }
 
-    /// The method of this name and signature, see [`Tables::add_method`].
+    /// Returns the method with this name and signature, see [`Tables::add_method`].
     ///
     /// # Panics
     ///
@@ -161,29 +160,29 @@ impl Document {
         self.tables.add_method(name, signature)
     }
 
-    /// The context of these frames, innermost first.
+    /// Returns the context of these frames, innermost first.
     pub fn add_context(&mut self, frames: &[Frame]) -> ContextHandle {
         self.contexts.add(frames)
     }
 
-    /// The lowest published version that has every section that has entries.
+    /// Returns the lowest published version that has all sections with entries.
     pub(crate) fn lowest_version(&self) -> Version {
         if self.sections.instanceofs.is_empty() { Version::V1_0 } else { Version::V1_1 }
     }
 
-    /// Whether there is an instance-of section, if only an empty one.
+    /// Returns true if there is an instance-of section, even an empty one.
     pub(crate) fn has_instanceof(&self) -> bool {
         let section = TopMember::Table(Table::Section(SectionKind::Instanceof));
         self.layout.contains(&section) || !self.sections.instanceofs.is_empty()
     }
 
-    /// Whether the document counts nothing: it has no entry, and no member that the format does not know.
+    /// Returns true if the document has no entries and no unknown members.
     pub(crate) fn has_tables_only(&self) -> bool {
         let has_entries = SectionKind::ALL.iter().any(|kind| self.sections.entries_count(*kind) > 0);
         !has_entries && self.members().next().is_none()
     }
 
-    /// The members that belong to no known section: name, and value as compact JSON.
+    /// Returns the members that are not a known section: name, and value as compact JSON.
     pub fn members(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.layout.iter().filter_map(|member| match member {
             TopMember::Other(name, value) => Some((&**name, &**value)),
@@ -191,12 +190,12 @@ impl Document {
         })
     }
 
-    /// The value of such a member as compact JSON.
+    /// Returns the value of such a member as compact JSON.
     pub fn member(&self, name: &[u8]) -> Option<&[u8]> {
         self.members().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// Adds or replaces a member. `value` is JSON; white space in it goes.
+    /// Adds or replaces a member. `value` is JSON; its white space is removed.
     ///
     /// The caller must pass one valid JSON value, and a `name` that the format does not have.
     pub fn set_member(&mut self, name: &[u8], value: &[u8]) {
@@ -210,7 +209,7 @@ impl Document {
         }
     }
 
-    /// Removes a member and returns its value.
+    /// Removes a member. Returns its value.
     pub fn remove_member(&mut self, name: &[u8]) -> Option<Box<[u8]>> {
         let at = self.layout.iter().position(|m| matches!(m, TopMember::Other(known, _) if **known == *name))?;
         match self.layout.remove(at) {
@@ -219,7 +218,7 @@ impl Document {
         }
     }
 
-    /// The value of an additional member of an entry, as compact JSON.
+    /// Returns the value of an additional member of an entry, as compact JSON.
     pub fn entry_member(&self, table: Table, entry: usize, name: &[u8]) -> Option<&[u8]> {
         self.extras.get(&(table, entry))?.iter().find_map(|member| match member {
             EntryMember::Other(known, value) if **known == *name => Some(&**value),
@@ -227,8 +226,8 @@ impl Document {
         })
     }
 
-    /// Adds or replaces an additional member of an entry, under the same
-    /// conditions as [`set_member`](Self::set_member).
+    /// Adds or replaces an additional member of an entry, with the same requirements as
+    /// [`set_member`](Self::set_member).
     pub fn set_entry_member(&mut self, table: Table, entry: usize, name: &[u8], value: &[u8]) {
         let mut compact = Vec::with_capacity(value.len());
         crate::iprof::json::write_compact(&mut compact, value);
@@ -260,7 +259,7 @@ impl Version {
     /// 1.0 and instance-of profiles.
     pub(crate) const V1_1: Self = Self { major: 1, minor: 1, patch: 0 };
 
-    /// Parses `major.minor.patch`; three plain decimal numbers, nothing else.
+    /// Parses `major.minor.patch`: three plain decimal numbers.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('.').map(|part| {
             let digits = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
@@ -270,7 +269,7 @@ impl Version {
         parts.next().is_none().then_some(version)
     }
 
-    /// The version to write once something changed: 0.x files become 1.0.0.
+    /// Returns the version to write after a change: 0.x files become 1.0.0.
     #[must_use]
     pub fn released(self) -> Self {
         self.max(Self::V1_0)

@@ -1,4 +1,4 @@
-//! The report of an iprof.
+//! The HTML report of an iprof.
 
 use super::{BranchRow, ContextHandle, Document, SectionKind, TypeCount, display_name};
 use crate::call_chains::{HotMethod, StackTable, percent, statistics};
@@ -6,10 +6,10 @@ use crate::render::sections::{compare_shares, flame, own_shares};
 use crate::render::{Cell, Histogram, Report, Section, Table, group_digits};
 use std::collections::BTreeMap;
 
-/// Frames of a context that a table names.
+/// The maximum number of frames of a context in a table.
 const NAMED_FRAMES: usize = 4;
 
-/// An iprof, with its two sections that have one count per entry as stacks.
+/// An iprof, and its two sections with one count per entry as stacks.
 #[derive(Debug)]
 pub struct IprofContent {
     /// The document.
@@ -20,7 +20,7 @@ pub struct IprofContent {
     pub calls: StackTable,
 }
 
-/// The report of an iprof, perhaps compared with another.
+/// Returns the report of an iprof, with a comparison if there is a baseline.
 pub(crate) fn report(title: &str, view: &IprofContent, baseline: Option<&IprofContent>) -> Report {
     let document = &view.document;
     let mut report = Report { title: title.to_string(), facts: facts(document), ..Report::default() };
@@ -122,7 +122,7 @@ fn hot_methods(methods: &[HotMethod], total: u128, unit: &str) -> Table {
     }
 }
 
-/// A context in words, the innermost frame first.
+/// Formats a context, the innermost frame first.
 fn site(document: &Document, context: ContextHandle) -> String {
     let depth = document.contexts.depth(context);
     let named: Vec<String> = document
@@ -135,11 +135,11 @@ fn site(document: &Document, context: ContextHandle) -> String {
     named.join(" ← ") + &more
 }
 
-/// One site where a branch went one way or the other.
+/// A conditional site.
 struct Branch {
     site: String,
     total: u128,
-    /// Events and BCI of the target taken most.
+    /// Events and BCI of the most frequent target.
     winner: (u128, i32),
     targets: usize,
 }
@@ -149,8 +149,8 @@ struct Branches {
 }
 
 impl Branches {
-    /// All sites that have events, by falling events, then name. Rows of one
-    /// index are one target.
+    /// Returns all sites with events, ordered by descending events, then by name. Rows with the same index are one
+    /// target.
     fn of(document: &Document) -> Self {
         let mut rows_of: BTreeMap<String, Vec<BranchRow>> = BTreeMap::new();
         for (context, rows) in document.sections.conditionals.iter() {
@@ -210,11 +210,11 @@ impl Branch {
         for row in rows {
             let target = targets.entry(row.index).or_insert((0, row.bci));
             target.0 += u128::from(row.count);
-            // A row of −5 shares its index with the row that has the BCI.
+            // A row of −5 has the same index as the row with the BCI.
             target.1 = target.1.max(row.bci);
         }
         let total = targets.values().map(|(events, _)| events).sum();
-        // The first of equal targets, so that the answer does not depend on anything else.
+        // Of equal targets the first one, so that the result is deterministic.
         let winner = targets.values().rev().max_by_key(|(events, _)| *events).copied()?;
         (total > 0).then_some(Self { site, total, winner, targets: targets.len() })
     }
@@ -242,7 +242,7 @@ fn type_table(document: &Document, kind: SectionKind, title: &str) -> Option<Sec
             1 => "monomorphic",
             2 => "bimorphic",
             3..=7 => "polymorphic",
-            // The recorder keeps eight types, so the true number is unknown.
+            // The recorder stores at most eight types, so the true number is unknown.
             _ => "saturated",
         };
         let site = site(document, context);

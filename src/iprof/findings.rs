@@ -1,4 +1,4 @@
-//! Problems of a file: codes, levels, places.
+//! Problems of a file: codes, levels and positions.
 
 use crate::error::{Error, ErrorKind};
 pub use crate::error::{Level, Verdict};
@@ -19,30 +19,29 @@ macro_rules! codes {
             /// All codes.
             pub const ALL: &'static [Self] = &[$(Self::$code),*];
 
-            /// The code as it is printed, for example `bad-context`.
+            /// Returns the printed code, for example `bad-context`.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$code => $name),* }
             }
 
-            /// How bad findings of this code are; an unknown section whose
-            /// purpose is known is less, see [`Finding::level`].
+            /// Returns the level of findings with this code. An unknown section whose purpose is known has a lower
+            /// level, see [`Finding::level`].
             pub fn level(self) -> Level {
                 match self { $(Self::$code => Level::$level),* }
             }
 
-            /// Whether it says no more than that the file is old, which changes nothing for
-            /// those who read it.
+            /// Returns true if it only states that the file is old, which does not matter to readers.
             pub fn is_about_age(self) -> bool {
                 matches!(self, Self::PreReleaseVersion | Self::LegacyLayout)
             }
 
-            /// Returns true if it affects the interpretation of the whole file, so commands other than `check`
-            /// print it.
+            /// Returns true if it affects the interpretation of the whole file. Commands other than `check` also print
+            /// these.
             pub fn is_about_content(self) -> bool {
                 matches!(self, Self::NewerMinor | Self::BothInstanceofSpellings | Self::PackedCounts)
             }
 
-            /// For which finding a file was refused.
+            /// Returns the finding that made a reader reject a file.
             pub fn of(error: &Error) -> Option<Self> {
                 let ErrorKind::IprofFinding { code: name, .. } = error.kind() else { return None };
                 Self::ALL.iter().copied().find(|code| code.name() == *name)
@@ -54,25 +53,25 @@ macro_rules! codes {
 codes! {
     /// The input ends before the object does.
     Truncated "truncated" Error;
-    /// No JSON.
+    /// Not JSON.
     BadJson "bad-json" Error;
-    /// The system or the decompressor gave up.
+    /// The operating system or the decompressor failed.
     Unreadable "unreadable" Error;
-    /// No bytes at all.
+    /// No bytes.
     EmptyFile "empty-file" Error;
     /// Not UTF-8.
     BadEncoding "bad-encoding" Error;
-    /// The text begins with a byte order mark.
+    /// The text starts with a byte order mark.
     ByteOrderMark "byte-order-mark" Warning;
-    /// The file is JSON but no object.
+    /// The file is JSON, but not an object.
     RootNotObject "root-not-object" Error;
-    /// JSON of something else: no table, no section, but other members.
+    /// JSON of another kind: no table and no section, but other members.
     NotAnIprof "not-an-iprof" Error;
     /// Another JSON type was expected.
     WrongJsonType "wrong-json-type" Error;
     /// A required member is absent.
     MissingField "missing-field" Error;
-    /// A member is there twice.
+    /// A member that occurs twice.
     DuplicateKey "duplicate-key" Error;
     /// The version is malformed.
     BadVersion "bad-version" Error;
@@ -90,7 +89,7 @@ codes! {
     BadName "bad-name" Error;
     /// A name without characters.
     EmptyName "empty-name" Error;
-    /// No class is called so.
+    /// A name that no class can have.
     OddTypeName "odd-type-name" Warning;
     /// An id below 0 or above 2^31-1.
     IdRange "id-range" Error;
@@ -112,19 +111,19 @@ codes! {
     PrimitiveDeclarer "primitive-declarer" Warning;
     /// A parameter of type `void`.
     VoidParameter "void-parameter" Warning;
-    /// A type id that no type has.
+    /// A type id without a type.
     DanglingType "dangling-type" Error;
-    /// A method id that no method has.
+    /// A method id without a method.
     DanglingMethod "dangling-method" Error;
     /// A context that breaks the grammar.
     BadContext "bad-context" Error;
-    /// A call count that is not for position 0.
+    /// A call count at a position other than 0.
     CallCountLeafBci "callcount-leaf-bci" Error;
     /// A monitor entry whose context is not `0:0`.
     MonitorContext "monitor-context" Error;
     /// More than one monitor entry.
     MonitorCount "monitor-count" Warning;
-    /// A number of values that makes no whole rows.
+    /// A number of values that is not a multiple of the row length.
     BadArity "bad-arity" Error;
     /// An entry without rows.
     EmptyRecords "empty-records" Warning;
@@ -138,19 +137,19 @@ codes! {
     NegativeBranchIndex "negative-branch-index" Error;
     /// One branch index for two targets.
     BranchIndexClash "branch-index-clash" Warning;
-    /// A branch none of whose ways was ever taken.
+    /// A branch whose counts are all 0.
     NeverExecuted "never-executed" Warning;
     /// A position that is neither a bytecode index nor a placeholder.
     OddBci "odd-bci" Warning;
-    /// One context twice in a section.
+    /// A context that occurs twice in a section.
     DuplicateContext "duplicate-context" Warning;
-    /// One type twice at a site.
+    /// A type that occurs twice at a site.
     RepeatedTypeInRecords "repeated-type-in-records" Warning;
     /// More types at a site than producers record.
     ManyReceivers "many-receivers" Warning;
     /// A receiver that is not an object.
     PrimitiveReceiver "primitive-receiver" Warning;
-    /// Counts that look like two 32-bit counters read as one.
+    /// Counts that look like two 32-bit counters read as one number.
     PackedCounts "packed-counts" Warning;
     /// Both spellings of the instance-of section.
     BothInstanceofSpellings "both-instanceof-spellings" Warning;
@@ -168,16 +167,16 @@ impl fmt::Display for Code {
     }
 }
 
-/// The first case of a code in one part of the file, and how many more there are.
+/// The first case of a code in one part of the file, and the number of further cases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Finding {
-    /// How bad.
+    /// The level.
     pub level: Level,
     /// The kind.
     pub code: Code,
-    /// Where, for example `types[3].name`; `$` is the whole document.
+    /// The position, for example `types[3].name`; `$` is the whole document.
     pub path: String,
     /// Bytes from the start of the (decompressed) text.
     pub offset: Option<u64>,
@@ -229,15 +228,15 @@ impl fmt::Display for Finding {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Repair {
-    /// Because of this.
+    /// The code of the findings.
     pub code: Code,
-    /// This was done: `dropped`, `clamped`, `added` …
+    /// The repair: `dropped`, `clamped`, `added` …
     pub action: &'static str,
-    /// To entries of this table or section, or to parts of entries.
+    /// The table or section of the repaired entries, or the repaired part of entries.
     pub what: &'static str,
 }
 
-/// All findings of a file, and what reading it left out because of them.
+/// All findings of a file, and the repairs that reading made because of them.
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
     list: Vec<Finding>,
@@ -255,12 +254,12 @@ impl<'f> IntoIterator for &'f Findings {
 }
 
 impl Findings {
-    /// The first error, for which strict readers refuse the file.
+    /// Returns the first error, because of which strict readers reject the file.
     pub(crate) fn first_error(&self) -> Option<&Finding> {
         self.list.iter().find(|finding| finding.level == Level::Error)
     }
 
-    /// Reports a case. Path and message become text for the first one only.
+    /// Reports a case. Path and message are formatted only for the first one.
     pub(crate) fn report(
         &mut self,
         code: Code,
@@ -272,7 +271,7 @@ impl Findings {
         self.report_as(code.level(), code, group, offset, path, message);
     }
 
-    /// Like [`report`](Self::report), but with another level than that of the code. A group has one level.
+    /// Like [`report`](Self::report), but with another level. All cases of a group have the same level.
     pub(crate) fn report_as(
         &mut self,
         level: Level,
@@ -292,21 +291,21 @@ impl Findings {
         }
     }
 
-    /// Records what was done to `count` parts because of a code.
+    /// Records a repair of `count` parts because of a code.
     pub(crate) fn repaired(&mut self, code: Code, action: &'static str, what: &'static str, count: u64) {
         if count > 0 {
             *self.repairs.entry(Repair { code, action, what }).or_default() += count;
         }
     }
 
-    /// Where a table or section begins, for findings about the whole of it.
+    /// Stores the position of a table or section, for findings about the whole of it.
     pub(super) fn locate(&mut self, path: &str, offset: u64) {
         for finding in self.list.iter_mut().filter(|finding| finding.offset.is_none() && finding.path == path) {
             finding.offset = Some(offset);
         }
     }
 
-    /// The findings, in the order in which reading came across them.
+    /// Returns the findings, in the order of reading.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Finding> {
         self.list.iter()
     }
@@ -316,29 +315,29 @@ impl Findings {
         self.repairs.iter().map(|(repair, count)| (*repair, *count))
     }
 
-    /// Whether there is a finding of this code.
+    /// Returns true if there is a finding with this code.
     pub fn has(&self, code: Code) -> bool {
         self.list.iter().any(|finding| finding.code == code)
     }
 
-    /// The first finding of the worst level there is.
+    /// Returns the first finding with the highest level.
     pub fn worst(&self) -> Option<&Finding> {
-        // The last of equal maxima would be the last reported.
+        // `max_by_key` returns the last of equal items, so iterate in reverse order.
         self.list.iter().rev().max_by_key(|finding| finding.level)
     }
 
-    /// Returns the number of cases of a level.
+    /// Returns the number of cases with a level.
     pub fn count(&self, level: Level) -> u64 {
         self.list.iter().filter(|finding| finding.level == level).map(|finding| finding.more + 1).sum()
     }
 
-    /// Whether any finding is an error.
+    /// Returns true if a finding is an error.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|finding| finding.level == Level::Error)
     }
 }
 
-/// The error for a file that is not accepted because of a finding.
+/// Returns the error for a file that is rejected because of a finding.
 pub(crate) fn refusal(finding: Option<&Finding>, version: Option<&str>) -> Error {
     let format = version.map_or("iprof".to_string(), |version| format!("iprof {}", version.escape_debug()));
     let Some(finding) = finding else { return Error::malformed("no entry can be read").in_format(format) };

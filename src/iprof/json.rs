@@ -1,39 +1,37 @@
-//! JSON, scanned in place: just what iprof needs, exact to the digit and byte.
+//! A JSON scanner that works in place, preserves all digits and bytes, and supports only what iprof needs.
 //!
-//! A [`Scan`] walks a slice. It stops with [`Stop::End`] where the slice ends
-//! too early, so that a caller who reads a stream can fetch more and try again,
-//! and with [`Stop::Syntax`] where no more bytes could help.
+//! A [`Scan`] reads a slice. It stops with [`Stop::End`] if the slice ends too early, so that the reader of a stream
+//! can read more and try again, and with [`Stop::Syntax`] if more bytes would not help.
 //!
-//! Strings are bytes here: UTF-8, in which a lone surrogate escape (`\ud800`)
-//! becomes the three bytes UTF-8 would have given it (WTF-8), and goes back to
-//! an escape when written. No name gets lost or changed that way.
+//! Strings are bytes: UTF-8, in which a lone surrogate escape (`\ud800`) becomes three bytes like any other code unit
+//! (WTF-8), and an escape again when it is written. So names never change.
 
 use std::borrow::Cow;
 
-/// Why scanning stopped.
+/// The reason why scanning stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// The slice ends inside the value.
     End,
-    /// No JSON, whatever follows: the position in the slice, and what was expected.
+    /// Not JSON: the position in the slice, and the expected token.
     Syntax(usize, &'static str),
 }
 
-/// A JSON number as iprof needs it.
+/// A JSON number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Number {
-    /// An integer that Java's `long` holds.
+    /// An integer within the range of Java's `long`.
     Int(i64),
-    /// An integer too large for it; negative or not.
+    /// An integer outside this range.
     Huge {
-        /// Below zero.
+        /// Whether it is negative.
         negative: bool,
     },
-    /// Written with a fraction or an exponent; its value if that is an integer in range.
+    /// A number with a fraction or an exponent, and its value if that is an integer in range.
     Fraction(Option<i64>),
 }
 
-/// The kind of a JSON value, by its first byte.
+/// The kind of a JSON value, determined by its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Object,
@@ -48,7 +46,7 @@ pub(crate) enum Shape {
 pub(crate) struct Scan<'a> {
     pub(crate) data: &'a [u8],
     pub(crate) pos: usize,
-    /// Deepest nesting that is followed.
+    /// The maximum nesting.
     pub(crate) max_depth: u32,
 }
 
@@ -65,14 +63,14 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Returns the next byte that is not white space, and moves to it.
+    /// Skips white space and returns the next byte without consuming it.
     #[inline]
     pub(crate) fn peek(&mut self) -> Result<u8, Stop> {
         self.space();
         self.data.get(self.pos).copied().ok_or(Stop::End)
     }
 
-    /// Takes `byte` after white space if it is next.
+    /// Skips white space and consumes `byte` if it is next.
     #[inline]
     pub(crate) fn take(&mut self, byte: u8) -> Result<bool, Stop> {
         let found = self.peek()? == byte;
@@ -80,15 +78,15 @@ impl<'a> Scan<'a> {
         Ok(found)
     }
 
-    /// Takes `byte` after white space.
+    /// Skips white space and consumes `byte`.
     pub(crate) fn expect(&mut self, byte: u8, what: &'static str) -> Result<(), Stop> {
         if self.take(byte)? { Ok(()) } else { Err(Stop::Syntax(self.pos, what)) }
     }
 
-    /// Takes exactly `text` if it is next, without skipping anything.
+    /// Consumes `text` if it is next, without skipping white space.
     #[inline]
     pub(crate) fn literal<const N: usize>(&mut self, text: &[u8; N]) -> Option<()> {
-        // A length known at compile time needs a comparison or two, and no call.
+        // A length known at compile time needs one or two comparisons and no call.
         self.data.get(self.pos..)?.first_chunk().filter(|found| *found == text)?;
         self.pos += N;
         Some(())
@@ -127,7 +125,7 @@ impl<'a> Scan<'a> {
         Ok((text, escapes))
     }
 
-    /// Takes a string if it is next and has this text, without skipping anything.
+    /// Consumes a string with this text if it is next, without skipping white space.
     #[inline]
     pub(crate) fn take_string(&mut self, text: &str) -> bool {
         let rest = self.data.get(self.pos..).unwrap_or_default().strip_prefix(b"\"");
@@ -138,7 +136,7 @@ impl<'a> Scan<'a> {
         rest.is_some()
     }
 
-    /// Checks one escape and moves past it.
+    /// Checks one escape and skips it.
     fn escape(&mut self) -> Result<(), Stop> {
         let Some(kind) = self.data.get(self.pos + 1) else { return Err(Stop::End) };
         match kind {
@@ -158,13 +156,13 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// A string's value.
+    /// Returns the value of a string.
     pub(crate) fn string(&mut self) -> Result<Cow<'a, [u8]>, Stop> {
         let (raw, escapes) = self.raw_string()?;
         Ok(if escapes { Cow::Owned(unescape(raw)) } else { Cow::Borrowed(raw) })
     }
 
-    /// A number. The slice must go on after it, or it might be truncated.
+    /// Parses a number. The slice must continue after it, because it could be truncated otherwise.
     #[inline(always)]
     pub(crate) fn number(&mut self) -> Result<Number, Stop> {
         let negative = self.take(b'-')?;
@@ -209,7 +207,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// The rest of a number that has a fraction or an exponent; digits begin at `start`.
+    /// Parses the rest of a number with a fraction or an exponent. Its digits start at `start`.
     fn fraction(&mut self, start: usize, negative: bool) -> Result<Number, Stop> {
         let whole_end = self.pos;
         let mut fraction = &self.data[self.pos..self.pos];
@@ -242,11 +240,11 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Skips one value of any kind and returns its text.
+    /// Skips a value of any kind. Returns its text.
     pub(crate) fn skip(&mut self) -> Result<&'a [u8], Stop> {
         self.space();
         let start = self.pos;
-        // One bit of memory per level would do; a byte is simpler.
+        // One bit of memory per level would be sufficient, but a byte is simpler.
         let mut open: Vec<u8> = Vec::new();
         loop {
             match self.peek()? {
@@ -282,14 +280,14 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Reads a member's name and the colon after it.
+    /// Reads the name of a member and the following colon.
     pub(crate) fn key(&mut self) -> Result<Cow<'a, [u8]>, Stop> {
         let name = self.string()?;
         self.expect(b':', "a colon")?;
         Ok(name)
     }
 
-    /// `true`, `false` or `null`.
+    /// Skips `true`, `false` or `null`.
     fn word(&mut self) -> Result<(), Stop> {
         let left = &self.data[self.pos..];
         for word in [&b"true"[..], b"false", b"null"] {
@@ -305,28 +303,28 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// A number of up to seven digits without needless zeros, read from eight bytes at once, and what follows it.
-/// Lengths vary from number to number, so the processor would mispredict the end of a loop over the digits.
+/// Parses a number of up to seven digits without leading zeros from eight bytes at once. Returns it with its length.
+/// The lengths of numbers vary, so the processor would mispredict the end of a loop over the digits.
 #[inline(always)]
 pub(crate) fn short_number(text: &[u8]) -> Option<(i64, &[u8])> {
     const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
-    // The bytes, first one lowest, with the digits' values in place of their characters.
+    // The bytes, the first one lowest, with digits converted to their values.
     let word = u64::from_le_bytes(*text.first_chunk::<8>()?) ^ 0x3030_3030_3030_3030;
-    // The first byte that is not a digit sets its high bit; digits before it produce no carry.
+    // The first byte that is not a digit sets its high bit. Digits before it produce no carry.
     let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & HIGH_BITS;
     let len = others.trailing_zeros() as usize / 8;
     if !(1..8).contains(&len) || (word as u8 == 0 && len > 1) {
         return None;
     }
-    // The digits move to the upper bytes, zeros in front of them. Pairs come first.
+    // Move the digits to the upper bytes, with zeros before them. Combine pairs first.
     let digits = word << (64 - 8 * len as u32);
     let pairs = (digits.wrapping_mul(2561) >> 8) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs.wrapping_mul(6_553_601) >> 16) & 0x0000_ffff_0000_ffff;
     Some(((fours.wrapping_mul(42_949_672_960_001) >> 32) as i64, &text[len..]))
 }
 
-/// Returns the number of bytes of a string that do not end it, begin an escape, or are invalid. It may be a little less
-/// than the real number.
+/// Returns the number of plain bytes of a string: those that do not end it, start an escape, or are invalid. The result
+/// may be slightly too low.
 #[inline]
 fn plain_len(text: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -335,7 +333,7 @@ fn plain_len(text: &[u8]) -> usize {
         let word = u64::from_le_bytes(*word);
         let below = |word: u64, limit: u64| word.wrapping_sub(limit * ONES) & !word;
         let is = |byte: u8| below(word ^ (u64::from(byte) * ONES), 1);
-        // A byte found sets its high bit; what is below it in the word is right.
+        // A matching byte sets its high bit. The lower bytes of the word are correct.
         let found = (is(b'"') | is(b'\\') | below(word, 0x20)) & (0x80 * ONES);
         if found != 0 {
             return 8 * at + found.trailing_zeros() as usize / 8;
@@ -344,12 +342,12 @@ fn plain_len(text: &[u8]) -> usize {
     8 * words.len()
 }
 
-/// The value of `whole.fraction × 10^exponent` if it is an integer that a `long` holds.
+/// Returns the value of `whole.fraction × 10^exponent` if it is an integer within the range of `long`.
 fn integral_value(whole: &[u8], fraction: &[u8], exponent: i64, negative: bool) -> Option<i64> {
     let digits: Vec<u8> = whole.iter().chain(fraction).copied().collect();
     let Some(first) = digits.iter().position(|d| *d != b'0') else { return Some(0) };
     let last = digits.iter().rposition(|d| *d != b'0').unwrap_or(first);
-    // The power of ten of the last digit that counts.
+    // The power of ten of the last significant digit.
     let scale = i64::try_from(whole.len()).ok()?.checked_add(exponent)?.checked_sub(i64::try_from(last).ok()? + 1)?;
     let mut value = 0i64;
     for digit in &digits[first..=last] {
@@ -361,7 +359,7 @@ fn integral_value(whole: &[u8], fraction: &[u8], exponent: i64, negative: bool) 
     Some(if negative { -value } else { value })
 }
 
-/// The bytes that a checked string with escapes stands for.
+/// Returns the bytes of a checked string with escapes.
 pub(crate) fn unescape(raw: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(raw.len());
     let mut rest = raw;
@@ -406,7 +404,7 @@ fn code_unit(text: &[u8]) -> (u16, &[u8]) {
     (unit, rest)
 }
 
-/// Appends a code point; a surrogate gets the bytes it would have in UTF-8.
+/// Appends a code point. A surrogate is encoded in UTF-8 like any other.
 fn push_code_point(text: &mut Vec<u8>, code: u32) {
     match char::from_u32(code) {
         Some(c) => text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
@@ -417,7 +415,7 @@ fn push_code_point(text: &mut Vec<u8>, code: u32) {
     }
 }
 
-/// Appends `text` as a JSON string: escapes only for `"`, `\`, control characters and lone surrogates.
+/// Appends `text` as a JSON string. It only escapes `"`, `\`, control characters and lone surrogates.
 pub(crate) fn write_string(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
     let special = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\' | 0xed);
@@ -432,7 +430,7 @@ pub(crate) fn write_string(out: &mut Vec<u8>, text: &[u8]) {
         if *byte >= 0x20 && *byte != b'"' && *byte != b'\\' && !surrogate {
             continue;
         }
-        // The tail of a surrogate is behind us once its escape was written.
+        // The position is after the surrogate once its escape was written.
         out.extend_from_slice(text.get(plain..at).unwrap_or_default());
         plain = at + 1;
         match byte {
@@ -454,14 +452,14 @@ pub(crate) fn write_string(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
 }
 
-/// Returns true if [`write_string`] writes this checked string, which has escapes, in the same way.
+/// Returns true if [`write_string`] writes this checked string with escapes in the same way.
 pub(crate) fn is_written(raw: &[u8]) -> bool {
     let mut written = Vec::with_capacity(raw.len() + 2);
     write_string(&mut written, &unescape(raw));
     written[1..written.len() - 1] == *raw
 }
 
-/// Appends checked JSON tokens without the white space between them.
+/// Appends checked JSON tokens without white space between them.
 pub(crate) fn write_compact(out: &mut Vec<u8>, mut text: &[u8]) {
     while let Some(first) = text.first() {
         let len = match first {
@@ -478,7 +476,7 @@ pub(crate) fn write_compact(out: &mut Vec<u8>, mut text: &[u8]) {
     }
 }
 
-/// How long the checked string at the start of a text is, with its quotes.
+/// Returns the length of the checked string at the start of a text, including its quotes.
 fn string_len(text: &[u8]) -> usize {
     let mut len = 1;
     loop {
@@ -492,7 +490,7 @@ fn string_len(text: &[u8]) -> usize {
     }
 }
 
-/// Appends a checked, compact JSON value indented by two from `level` on.
+/// Appends a checked, compact JSON value, indented by two spaces per level starting at `level`.
 pub(crate) fn write_pretty(out: &mut Vec<u8>, value: &[u8], level: usize) {
     let mut level = level;
     let mut bytes = value.iter().copied().peekable();

@@ -1,18 +1,18 @@
-//! GraalVM iprof: the profiles of Native Image.
+//! GraalVM iprof, the profiles of Native Image.
 //!
-//! One JSON object, perhaps compressed:
+//! One JSON object, which may be compressed:
 //!
 //! ```text
 //! version    types {id, name}    methods {id, name, signature}
-//! callCountProfiles    {ctx, [count]}                how often methods were entered
-//! conditionalProfiles  {ctx, [bci, index, count]*}   which way branches went
+//! callCountProfiles    {ctx, [count]}                numbers of calls
+//! conditionalProfiles  {ctx, [bci, index, count]*}   counts of branch targets
 //! virtualInvokeProfiles, instanceofProfiles, monitorProfiles  {ctx, [type, count]*}
-//! samplingProfiles     {ctx, [count]}                whole stacks and how often they were seen
+//! samplingProfiles     {ctx, [count]}                sampled stacks and their counts
 //! ```
 //!
-//! A `ctx` is a chain of `method:bci` joined by `<`, the innermost frame first.
+//! A `ctx` is a chain of `method:bci` joined with `<`, the innermost frame first.
 //!
-//! | version | what it is |
+//! | version | description |
 //! | --- | --- |
 //! | 0.2, 0.3 | other field names (GraalVM 22); read, never written |
 //! | 0.4 | as 1.0, before it was published |
@@ -21,8 +21,9 @@
 //! | 1.2 and later | read as 1.1; unknown members are kept unchanged |
 //! | 2 and later | another encoding by definition: rejected |
 //!
-//! A [`Reader`] makes a [`Document`] of a file, a [`Merger`] of several, and a [`Writer`] writes it. [`Reader::check`],
-//! `statistics::read_statistics` and [`Merger::add_from`] work entry by entry and keep no document.
+//! A [`Reader`] reads a [`Document`] from a file, a [`Merger`] merges several, and a [`Writer`] writes one.
+//! [`Reader::check`], `statistics::read_statistics` and [`Merger::add_from`] process entry by entry and store no
+//! document.
 
 /// Defines a handle of an item of a collection with fewer than 2^32 items.
 macro_rules! handle {
@@ -37,19 +38,19 @@ macro_rules! handle {
                 Self(u32::try_from(index).expect(concat!("fewer than 2^32 ", $what)))
             }
 
-            /// The position, counted from 0.
+            /// Returns the index, starting at 0.
             #[inline]
             pub fn index(self) -> usize {
                 self.0 as usize
             }
 
-            /// The position as a number, which means something only with the document.
+            /// Returns the index as a number. It is only valid for its document.
             #[inline]
             pub fn number(self) -> u32 {
                 self.0
             }
 
-            /// The handle of a [`number`](Self::number).
+            /// Returns the handle of a [`number`](Self::number).
             #[inline]
             pub fn from_number(number: u32) -> Self {
                 Self(number)
@@ -93,6 +94,6 @@ pub use writer::{Layout, WriteOptions, Writer, reformat};
 
 /// Returns the number of threads for the entries of a file.
 fn entry_threads(asked: Option<std::num::NonZeroUsize>) -> usize {
-    // One thread uses the results of the others; more than a few would wait for it.
+    // One thread uses the results of the others. With more threads, they would wait for it.
     crate::threads::wanted(asked).get().min(8)
 }

@@ -1,4 +1,4 @@
-//! Reading whole files: into a [`Document`], for a check, for a copy, or only far enough to recognize the format.
+//! Reads whole files: into a [`Document`], for a check, for a copy, or only far enough to detect the format.
 
 use crate::bytes::{Confidence, Head};
 use crate::cancel::Cancel;
@@ -19,25 +19,25 @@ use std::sync::Arc;
 pub struct ReadReport {
     /// All valid content; `None` if the file is unusable.
     pub document: Option<Document>,
-    /// The version as the file spells it.
+    /// The version, as written in the file.
     pub version: Option<String>,
     /// Faults and unusual content.
     pub findings: Findings,
-    /// How far the file is usable.
+    /// The usability of the file.
     pub verdict: Verdict,
     /// Tables, sections and other members by name, with their sizes.
     pub parts: BTreeMap<String, PartSize>,
-    /// Bytes of (decompressed) text that were read.
+    /// Bytes of decompressed text that were read.
     pub text_bytes: u64,
 }
 
 impl ReadReport {
-    /// Whether the readable content counts nothing: it has no entry, and no member that the format does not know.
+    /// Returns true if the readable content has no entries and no unknown members.
     pub(crate) fn has_tables_only(&self) -> bool {
         self.document.as_ref().is_some_and(Document::has_tables_only)
     }
 
-    /// The error with which [`Reader::read`] rejects the file, if it does.
+    /// Returns the error with which [`Reader::read`] rejects the file, if any.
     pub fn refusal(&self) -> Option<Error> {
         let found = self.findings.first_error();
         (self.document.is_none() || found.is_some()).then(|| refusal(found, self.version.as_deref()))
@@ -75,8 +75,8 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// The first finding that is an error; if [`accept_errors`](ReadOptions::accept_errors) is set, only that of a file
-    /// without valid content. Cancelled.
+    /// The first finding that is an error; with [`accept_errors`](ReadOptions::accept_errors), only for a file without
+    /// valid content. Cancelled.
     pub fn read(self) -> Result<(Document, Findings)> {
         let (cancel, accepts_errors) = (self.options.cancel.clone(), self.options.accept_errors);
         let report = self.examine();
@@ -88,7 +88,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads all valid content, and reports faults. If [`ReadOptions::cancel`] ends the reading, the report is
+    /// Reads all valid content and reports faults. If [`ReadOptions::cancel`] stops the reading, the report is
     /// incomplete.
     pub fn examine(self) -> ReadReport {
         let mut stored = StoredDocument(Document::default());
@@ -121,10 +121,11 @@ impl<'a> Reader<'a> {
         CheckReport { version: reading.version_text, findings: reading.findings, verdict, parts: reading.parts }
     }
 
-    /// Copies the file without the white space between its tokens, if that is what [`Writer`](crate::iprof::Writer)
-    /// would write: the file is valid, has entries, and spells everything as usual. Only the tables are in memory.
+    /// Copies the file without the white space between its tokens, if this gives the output of
+    /// [`Writer`](crate::iprof::Writer): the file must be valid, have entries, and use the canonical spelling. Only the
+    /// tables are in memory.
     ///
-    /// Returns `None` for any other file, of which a part may have been copied.
+    /// Returns `None` for any other file. A part of it may have been copied.
     ///
     /// # Errors
     ///
@@ -142,7 +143,7 @@ impl<'a> Reader<'a> {
         &self.options
     }
 
-    /// Hands the entries to a sink, and returns everything else.
+    /// Passes the entries to a sink. Returns the other content.
     pub(crate) fn feed(mut self, sink: &mut impl Sink) -> Reading {
         read_with(&mut self.window, &self.options, sink)
     }
@@ -154,7 +155,7 @@ pub(crate) fn has_tables_only(data: &[u8]) -> bool {
     found.has_tables_only() && !found.findings.has_errors()
 }
 
-/// Hands the entries of a document to a sink, as reading its file would.
+/// Passes the entries of a document to a sink, like reading its file.
 ///
 /// # Errors
 ///
@@ -173,7 +174,7 @@ pub(crate) fn replay(document: &Document, sink: &mut impl Sink, cancel: &Cancel)
     Ok(())
 }
 
-/// A document that keeps every entry.
+/// A sink that stores every entry in a document.
 struct StoredDocument(Document);
 
 impl Sink for StoredDocument {
@@ -192,17 +193,17 @@ impl Sink for StoredDocument {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CheckReport {
-    /// The version as the file spells it.
+    /// The version, as written in the file.
     pub version: Option<String>,
     /// Faults and unusual content.
     pub findings: Findings,
-    /// How far the file is usable.
+    /// The usability of the file.
     pub verdict: Verdict,
     /// Tables, sections and other members by name, with their sizes.
     pub parts: BTreeMap<String, PartSize>,
 }
 
-/// Returns how likely a text is an iprof. A member that only the format has makes it certain; other members alone, or
+/// Returns how likely a text is an iprof. A member that only this format has makes it certain. Other members, or only
 /// `version`, which many formats have, do not.
 pub(crate) fn evidence(head: &Head<'_>) -> Option<Confidence> {
     let mut keys = Keys::new(head.bytes())?;
@@ -221,7 +222,7 @@ pub(crate) fn evidence(head: &Head<'_>) -> Option<Confidence> {
     }
 }
 
-/// Whether a text is a JSON object or array of any kind.
+/// Returns true if a text is a JSON object or array.
 pub(crate) fn is_json(head: &Head<'_>) -> bool {
     let bytes = without_mark(head.bytes()).trim_ascii_start();
     let follows = |open: u8, next: &[u8]| {
@@ -235,20 +236,21 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
-/// Walks over the names of an object's members, as far as the text goes. Values are skipped by their brackets and
-/// strings alone.
+/// Iterates over the names of an object's members, as far as the text goes. It skips values by their brackets and
+/// strings only.
 struct Keys<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Keys<'a> {
-    /// Returns `None` if the text is not an object; a name in braces is a function of a text profile of LLVM.
+    /// Creates the iterator. Returns `None` if the text is not an object; a name in braces is a function of an LLVM
+    /// text profile.
     fn new(bytes: &'a [u8]) -> Option<Self> {
         let inside = without_mark(bytes).trim_ascii_start().strip_prefix(b"{")?.trim_ascii_start();
         inside.first().is_none_or(|byte| matches!(byte, b'"' | b'}')).then_some(Self { rest: inside })
     }
 
-    /// The next name, with its escapes.
+    /// Returns the next name, with its escapes.
     fn next_key(&mut self) -> Option<&'a [u8]> {
         let mut depth = 0usize;
         loop {
@@ -272,7 +274,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// Where the string ends whose opening quote is before `text`.
+/// Returns the end of the string whose opening quote is before `text`.
 fn string_end(text: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

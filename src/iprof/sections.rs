@@ -302,7 +302,7 @@ impl Sections {
         }
     }
 
-    /// As [`types`](Self::types), to be changed.
+    /// Returns the mutable entries of [`types`](Self::types).
     pub(crate) fn types_mut(&mut self, kind: SectionKind) -> Option<&mut RowSection<TypeCount>> {
         match kind {
             SectionKind::VirtualInvoke => Some(&mut self.virtual_invokes),
@@ -323,7 +323,7 @@ impl Sections {
         }
     }
 
-    /// As [`counts`](Self::counts), to be changed.
+    /// Returns the mutable entries of [`counts`](Self::counts).
     pub(crate) fn counts_mut(&mut self, kind: SectionKind) -> Option<&mut Vec<CountEntry>> {
         match kind {
             SectionKind::CallCount => Some(&mut self.call_counts),

@@ -1,4 +1,4 @@
-//! Memory profiles as stacks, and the report of them.
+//! Memory profiles as stacks, and their report.
 
 use crate::call_chains::{Frame, FrameKind, SampleKey, SampleStatistics, StackId, StackTable, percent, statistics};
 use crate::memprof::model::MemoryProfile;
@@ -10,15 +10,15 @@ use crate::render::{Cell, FlameGraph, Histogram, MAX_ROWS, Report, Section, Tabl
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum AllocationUnit {
-    /// The bytes of all of them.
+    /// Allocated bytes.
     #[default]
     Bytes,
-    /// Their number.
+    /// Number of allocations.
     Allocations,
 }
 
 impl AllocationUnit {
-    /// The word for it in reports.
+    /// Returns the unit's name in reports.
     pub fn word(self) -> &'static str {
         match self {
             Self::Bytes => "bytes",
@@ -27,26 +27,26 @@ impl AllocationUnit {
     }
 }
 
-/// Allocations by call stack, and what the profiles say altogether.
+/// Allocations by call stack, and the totals of the profiles.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct MemoryContent {
     /// Allocation contexts; hits are bytes or allocations.
     pub table: StackTable,
-    /// Which of the two.
+    /// The unit of the hits.
     pub unit: AllocationUnit,
-    /// All allocations.
+    /// The total number of allocations.
     pub allocations: u64,
-    /// Their bytes.
+    /// The total number of bytes.
     pub bytes: u64,
-    /// Bytes in contexts that a compiler takes for cold.
+    /// Bytes in contexts that a compiler treats as cold.
     pub cold_bytes: u64,
-    /// Bytes in contexts that a compiler takes for hot, when it minds hot hints.
+    /// Bytes in contexts that a compiler with hot hints treats as hot.
     pub hot_bytes: u64,
 }
 
 impl MemoryContent {
-    /// Adds a profile; its allocations are counted by the unit of the sum.
+    /// Adds a profile. Its allocations are counted in the unit of the sum.
     pub(crate) fn add(&mut self, profile: &MemoryProfile) {
         let statistics = MemoryReport::new(profile, &ReportOptions { topn: 0, ..ReportOptions::default() });
         self.allocations = self.allocations.saturating_add(statistics.allocations);
@@ -67,7 +67,7 @@ impl MemoryContent {
     }
 }
 
-/// The report of a memory profile, perhaps compared with another one.
+/// Returns the report of a memory profile, with a comparison if there is a baseline.
 pub(crate) fn report(title: &str, now: &MemoryContent, before: Option<&MemoryContent>) -> Report {
     let unit = now.unit.word();
     let (table, sums) = (&now.table, statistics(&now.table));
@@ -108,10 +108,10 @@ fn flame(table: &StackTable, baseline: Option<&StackTable>, unit: &'static str) 
     Section::Flame(FlameGraph::new(title, &text, unit, table, baseline))
 }
 
-/// The contexts with most bytes or allocations first.
+/// Returns the table of contexts, ordered by bytes or allocations.
 fn sites(table: &StackTable, sums: &SampleStatistics, unit: &'static str) -> Table {
     let mut samples: Vec<_> = table.samples().collect();
-    // Equal ones stay in order of first appearance.
+    // Stable sort: equal contexts stay in order of first appearance.
     samples.sort_by_key(|sample| std::cmp::Reverse(sample.hits));
     let left_out = samples.len().saturating_sub(MAX_ROWS);
     samples.truncate(MAX_ROWS);
@@ -131,8 +131,7 @@ fn words(table: &StackTable, stack: StackId) -> String {
     names.collect::<Vec<_>>().join(" < ")
 }
 
-/// Adds each allocation context as one stack with as many hits as it has bytes
-/// or allocations.
+/// Adds each allocation context as a stack. Its hits are its bytes or its allocations.
 fn add_stacks(profile: &MemoryProfile, unit: AllocationUnit, table: &mut StackTable) {
     for (stack, site) in contexts(profile) {
         let mut leaf = None;

@@ -1,85 +1,84 @@
-//! The numbers that are kept of allocations, and which of them a profile has.
+//! The measurements of allocations, and the schema that lists the stored ones.
 
 use std::fmt;
 
-/// A number of a [`MemInfoBlock`], by its id in the schema of indexed profiles
-/// (`MIBEntryDef.inc` in LLVM).
+/// A field of a [`MemInfoBlock`], with its id in the schema of indexed profiles (`MIBEntryDef.inc` in LLVM).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Field {
     /// The number of allocations.
     AllocCount = 1,
-    /// Loads and stores to all of them.
+    /// Loads and stores to all allocations.
     TotalAccessCount,
-    /// Accesses to the least used one.
+    /// Minimum of accesses per allocation.
     MinAccessCount,
-    /// Accesses to the most used one.
+    /// Maximum of accesses per allocation.
     MaxAccessCount,
-    /// Bytes of all of them.
+    /// Bytes of all allocations.
     TotalSize,
-    /// Bytes of the smallest.
+    /// Bytes of the smallest allocation.
     MinSize,
-    /// Bytes of the largest.
+    /// Bytes of the largest allocation.
     MaxSize,
-    /// When the last one was made, in milliseconds since the program started.
+    /// Time of the last allocation, in milliseconds since the program started.
     AllocTimestamp,
-    /// When the last one was freed, in milliseconds since the program started.
+    /// Time when the last allocation was freed, in milliseconds since the program started.
     DeallocTimestamp,
-    /// Milliseconds that all of them lived.
+    /// Sum of the lifetimes in milliseconds.
     TotalLifetime,
-    /// Milliseconds that the shortest one lived.
+    /// Shortest lifetime in milliseconds.
     MinLifetime,
-    /// Milliseconds that the longest one lived.
+    /// Longest lifetime in milliseconds.
     MaxLifetime,
-    /// Processor that made the last one.
+    /// Processor of the last allocation.
     AllocCpuId,
-    /// Processor that freed the last one.
+    /// Processor that freed the last allocation.
     DeallocCpuId,
-    /// The number that was freed on another processor than it was made on.
+    /// Number of allocations that another processor freed.
     NumMigratedCpu,
-    /// The number that was made before the previous one was freed.
+    /// Number of allocations before the previous one was freed.
     NumLifetimeOverlaps,
-    /// The number that was made on the same processor as the previous one.
+    /// Number of allocations on the same processor as the previous one.
     NumSameAllocCpu,
-    /// The number that was freed on the same processor as the previous one.
+    /// Number of allocations freed on the same processor as the previous one.
     NumSameDeallocCpu,
     /// Always 0.
     DataTypeId,
-    /// Accesses per byte, times 100, of all of them.
+    /// Accesses per byte of all allocations, times 100.
     TotalAccessDensity,
-    /// The least of these.
+    /// Minimum of the accesses per byte, times 100.
     MinAccessDensity,
-    /// The largest of these.
+    /// Maximum of the accesses per byte, times 100.
     MaxAccessDensity,
-    /// Accesses per byte and second, times 100, of all of them.
+    /// Accesses per byte and second of all allocations, times 100.
     TotalLifetimeAccessDensity,
-    /// The least of these.
+    /// Minimum of the accesses per byte and second, times 100.
     MinLifetimeAccessDensity,
-    /// The largest of these.
+    /// Maximum of the accesses per byte and second, times 100.
     MaxLifetimeAccessDensity,
-    /// Entries of the histogram of accesses.
+    /// Number of entries of the access histogram.
     AccessHistogramSize,
-    /// A pointer of the process that wrote it: no information. Always 0 here.
+    /// A pointer of the process that wrote the profile. It has no meaning and is always 0 here.
     AccessHistogram,
 }
 
-/// How the numbers of a field add up over programs that ran.
+/// The rule for merging a field of several runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sum {
-    /// They add up, and stop at the largest number that fits.
+    /// Add, and saturate at the maximum of the field.
     Add,
-    /// The smaller one.
+    /// Keep the minimum.
     Min,
-    /// The larger one.
+    /// Keep the maximum.
     Max,
 }
 
-/// Number of fields.
+/// The number of fields.
 pub(crate) const FIELD_COUNT: usize = 27;
 
 struct Row(Field, &'static str, u8, Sum);
 
-/// Name, width in bytes and rule of every field, in the order of their ids.
+/// Name, width in bytes and merge rule of every field, in the order of their ids.
 const ROWS: [Row; FIELD_COUNT] = {
     use Field::*;
     use Sum::{Add, Max, Min};
@@ -115,17 +114,17 @@ const ROWS: [Row; FIELD_COUNT] = {
 };
 
 impl Field {
-    /// All fields, by id.
+    /// Returns all fields, in the order of their ids.
     pub fn all() -> impl Iterator<Item = Self> {
         ROWS.iter().map(|row| row.0)
     }
 
-    /// The field of that id, 1 to 27.
+    /// Returns the field with an id, 1 to 27.
     pub(crate) fn from_id(id: u64) -> Option<Self> {
         usize::try_from(id).ok()?.checked_sub(1).and_then(|at| ROWS.get(at)).map(|row| row.0)
     }
 
-    /// The field of that name.
+    /// Returns the field with a name.
     pub(crate) fn from_name(name: &[u8]) -> Option<Self> {
         ROWS.iter().find(|row| row.1.as_bytes() == name).map(|row| row.0)
     }
@@ -134,22 +133,22 @@ impl Field {
         &ROWS[self as usize - 1]
     }
 
-    /// Its name in LLVM.
+    /// Returns LLVM's name of the field.
     pub fn name(self) -> &'static str {
         self.row().1
     }
 
-    /// Bytes in files: 4 or 8.
+    /// Returns the width in files: 4 or 8 bytes.
     pub fn width(self) -> usize {
         usize::from(self.row().2)
     }
 
-    /// How it adds up over programs that ran.
+    /// Returns the rule for merging the field.
     pub fn sum(self) -> Sum {
         self.row().3
     }
 
-    /// The largest number that fits.
+    /// Returns the maximum value.
     pub fn max(self) -> u64 {
         if self.width() == 4 { u32::MAX.into() } else { u64::MAX }
     }
@@ -161,12 +160,12 @@ impl fmt::Display for Field {
     }
 }
 
-/// Which fields a profile has. The order is that of their ids.
+/// The fields that a profile stores, in the order of their ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schema(u32);
 
 impl Schema {
-    /// All 27 fields, which LLVM 19 and later know.
+    /// All 27 fields, which LLVM 19 and later support.
     pub(crate) const FULL: Self = Self::up_to(Field::AccessHistogram);
     /// The 25 fields of LLVM 16 to 18.
     pub(crate) const BEFORE_HISTOGRAMS: Self = Self::up_to(Field::MaxLifetimeAccessDensity);
@@ -180,7 +179,7 @@ impl Schema {
             | 1 << Field::TotalLifetime as u32
             | 1 << Field::TotalLifetimeAccessDensity as u32,
     );
-    /// No field at all.
+    /// No fields.
     pub const EMPTY: Self = Self(0);
 
     const fn up_to(field: Field) -> Self {
@@ -188,24 +187,24 @@ impl Schema {
         Self((1 << (field as u32 + 1)) - 2)
     }
 
-    /// Whether it has that field.
+    /// Returns true if the schema contains the field.
     pub fn contains(self, field: Field) -> bool {
         self.0 & 1 << field as u32 != 0
     }
 
-    /// With one more field.
+    /// Returns the schema with an additional field.
     #[must_use]
     pub fn with(self, field: Field) -> Self {
         Self(self.0 | 1 << field as u32)
     }
 
-    /// The fields that both have.
+    /// Returns the fields of both schemas.
     #[must_use]
     pub fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Its fields, by id.
+    /// Returns the fields, in the order of their ids.
     pub fn fields(self) -> impl Iterator<Item = Field> {
         Field::all().filter(move |field| self.contains(*field))
     }
@@ -215,18 +214,18 @@ impl Schema {
         self.0.count_ones() as usize
     }
 
-    /// Whether it has none.
+    /// Returns true if the schema has no fields.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Bytes of a block that holds these fields.
+    /// Returns the bytes of a block with these fields.
     pub(crate) fn block_size(self) -> usize {
         self.fields().map(Field::width).sum()
     }
 }
 
-/// Where each field is in a block that has all of them, in the order of ids.
+/// The offset of each field in a block with all fields, in the order of their ids.
 const OFFSETS: [u8; FIELD_COUNT] = {
     let (mut offsets, mut at, mut end) = ([0; FIELD_COUNT], 0, 0);
     while at < FIELD_COUNT {
@@ -237,13 +236,12 @@ const OFFSETS: [u8; FIELD_COUNT] = {
     offsets
 };
 
-/// Bytes of a block, the pointer at its end aside.
+/// The bytes of a block without the pointer at its end.
 const BLOCK_SIZE: usize = OFFSETS[FIELD_COUNT - 1] as usize;
 
 /// Measurements of the allocations of one context.
 ///
-/// There are as many as there are contexts, so the numbers are as narrow as in
-/// files, and in their order.
+/// There is one block per context, so the values are stored with the widths and order of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemInfoBlock {
     bytes: [u8; BLOCK_SIZE],
@@ -256,7 +254,7 @@ impl Default for MemInfoBlock {
 }
 
 impl MemInfoBlock {
-    /// The block of a file that has the fields from the first one on.
+    /// Creates a block from a file's block with the first fields.
     pub(super) fn from_stored(stored: &[u8]) -> Self {
         let mut block = Self::default();
         let len = stored.len().min(BLOCK_SIZE);
@@ -264,10 +262,10 @@ impl MemInfoBlock {
         block
     }
 
-    /// The number of a field; 0 where nothing is known.
+    /// Returns the value of a field, or 0 if it is not stored.
     #[inline]
     pub fn value(&self, field: Field) -> u64 {
-        // The pointer to a histogram has no place in it.
+        // The pointer to a histogram is not stored.
         let Some(rest) = self.bytes.get(usize::from(OFFSETS[field as usize - 1])..) else { return 0 };
         if field.width() == 4 {
             rest.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes).into())
@@ -285,12 +283,12 @@ impl MemInfoBlock {
         }
     }
 
-    /// Allocations.
+    /// Returns the number of allocations.
     pub fn alloc_count(&self) -> u64 {
         self.value(Field::AllocCount)
     }
 
-    /// Bytes of all allocations.
+    /// Returns the bytes of all allocations.
     pub fn total_size(&self) -> u64 {
         self.value(Field::TotalSize)
     }
@@ -333,7 +331,7 @@ impl MemInfoBlock {
         }
     }
 
-    /// As if the run had been made `weight` times.
+    /// Multiplies the run by `weight`.
     pub fn scale(&mut self, weight: u64) {
         for field in Field::all().filter(|field| field.sum() == Sum::Add) {
             let value = self.value(field).saturating_mul(weight).min(field.max());
@@ -341,7 +339,7 @@ impl MemInfoBlock {
         }
     }
 
-    /// Forgets the fields that a schema lacks.
+    /// Clears the fields that a schema does not have.
     pub fn keep(&mut self, schema: Schema) {
         for field in Field::all().filter(|field| !schema.contains(*field)) {
             self.set(field, 0);

@@ -1,4 +1,4 @@
-//! Hot and cold allocations, as a compiler tells them apart.
+//! Classifies allocations as hot or cold, like a compiler.
 
 use crate::memprof::fields::{Field, MemInfoBlock};
 use crate::memprof::model::{CallStacks, Frame, FrameHandle, MemoryProfile};
@@ -9,12 +9,12 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Hotness {
-    /// They live long and are hardly accessed.
+    /// Long-lived and rarely accessed.
     Cold,
     /// Neither cold nor hot.
     NotCold,
-    /// They are accessed very often. A compiler makes use of it only with
-    /// `-memprof-use-hot-hints`; otherwise they count as not cold.
+    /// Frequently accessed. A compiler only uses this class with `-memprof-use-hot-hints`; otherwise these allocations
+    /// are `NotCold`.
     Hot,
 }
 
@@ -26,13 +26,13 @@ const COLD_LIFETIME: f32 = 200.0 * 1000.0;
 const HOT_DENSITY: f32 = 1000.0;
 
 impl Hotness {
-    /// The class of what was measured, hot hints included.
+    /// Returns the class of a block, with hot hints.
     pub fn of(info: &MemInfoBlock) -> Self {
         let count = info.alloc_count();
         if count == 0 {
             return Self::NotCold;
         }
-        // Densities are kept in hundredths.
+        // Densities are stored in hundredths.
         let density = info.value(Field::TotalLifetimeAccessDensity) as f32 / count as f32 / 100.0;
         let lifetime = info.value(Field::TotalLifetime) as f32 / count as f32;
         if density < COLD_DENSITY && lifetime >= COLD_LIFETIME {
@@ -44,7 +44,7 @@ impl Hotness {
         }
     }
 
-    /// `cold`, `notcold` or `hot`: the words of the compiler's attributes.
+    /// Returns `cold`, `notcold` or `hot`, as in the compiler's attributes.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cold => "cold",
@@ -64,36 +64,36 @@ impl fmt::Display for Hotness {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct MemProfSummary {
-    /// Different call stacks of allocations.
+    /// The number of different call stacks of allocations.
     pub contexts: u64,
-    /// Cold contexts.
+    /// The number of cold contexts.
     pub cold_contexts: u64,
-    /// Hot contexts.
+    /// The number of hot contexts.
     pub hot_contexts: u64,
-    /// Most bytes of a cold one.
+    /// Maximum bytes of a cold context.
     pub max_cold_total_size: u64,
-    /// Most bytes of one that is neither.
+    /// Maximum bytes of a context that is neither hot nor cold.
     pub max_warm_total_size: u64,
-    /// Most bytes of a hot one.
+    /// Maximum bytes of a hot context.
     pub max_hot_total_size: u64,
 }
 
-/// By what contexts differ.
+/// The identity of a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ContextKey {
-    /// By everything that frames say.
+    /// All data of the frames.
     Frames,
-    /// By function, line and column.
+    /// Function, line and column of the frames.
     Places,
 }
 
 impl MemProfSummary {
-    /// The summary of a profile: what is stored in indexed profiles.
+    /// Computes the summary that indexed profiles store.
     pub fn of(profile: &MemoryProfile) -> Self {
         Self::by(profile, ContextKey::Frames)
     }
 
-    /// The summary of contexts that differ by `key`.
+    /// Computes the summary of contexts that are distinguished by `key`.
     pub(super) fn by(profile: &MemoryProfile, key: ContextKey) -> Self {
         let mut summary = Self::default();
         let places = match key {
@@ -131,7 +131,7 @@ impl MemProfSummary {
         *largest = (*largest).max(info.total_size());
     }
 
-    /// The six numbers in the order of files.
+    /// Returns the six numbers in the order of files.
     pub(super) fn numbers(&self) -> [u64; 6] {
         let Self { contexts, cold_contexts, hot_contexts, .. } = *self;
         let Self { max_cold_total_size, max_warm_total_size, max_hot_total_size, .. } = *self;
@@ -145,8 +145,8 @@ impl MemProfSummary {
     }
 }
 
-/// For each frame the first one of the same function, line and column; nothing
-/// where no two frames have these in common, as nearly always.
+/// Returns for each frame the first one with the same function, line and column. Returns `None` if no two frames share
+/// these, which is the usual case.
 fn common_places(frames: &[Frame]) -> Option<Vec<FrameHandle>> {
     let mut first = HashMap::default();
     let place = |(frame, at): (&Frame, u32)| {
@@ -172,7 +172,7 @@ pub fn random_hotness(profile: &mut MemoryProfile, seed: u32) {
     }
 }
 
-/// `rand` of glibc: each number is the sum of those 3 and 31 before it.
+/// `rand` of glibc: each number is the sum of the numbers 3 and 31 positions before it.
 struct Random {
     state: [u32; 31],
     at: usize,
@@ -181,7 +181,7 @@ struct Random {
 impl Random {
     fn new(seed: u32) -> Self {
         let mut state = [0; 31];
-        // The first numbers are those of Lehmer's generator.
+        // The first numbers come from Lehmer's generator.
         let mut word = i64::from(seed.max(1) as i32);
         for slot in &mut state {
             *slot = word as u32;

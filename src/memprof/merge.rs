@@ -12,7 +12,7 @@ use crate::memprof::model::{DataAccessProfile, DataSymbol};
 use crate::model::MemProfSection;
 use std::collections::{HashMap, HashSet};
 
-/// Where a memory profile comes from.
+/// The source of a memory profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Source {
@@ -24,19 +24,19 @@ pub enum Source {
     Indexed(MemProfSection),
 }
 
-/// Adds up memory profiles, one after the other.
+/// Merges memory profiles.
 #[derive(Debug, Default)]
 pub struct MemoryMerger {
     compat: Compat,
     sum: MemoryProfile,
     inputs: usize,
-    /// The section of the only input.
+    /// The section, if it is the only input.
     carried: Option<MemProfSection>,
-    /// Fields that some indexed input has.
+    /// Fields that at least one indexed input has.
     stored: Schema,
-    /// Where sites are in the sum, once there is more than one input.
+    /// The positions of sites in the merged profile, if there is more than one input.
     places: Places,
-    /// Inputs with functions, and how many functions these have, each counted by itself.
+    /// The number of inputs with functions, and the sum of their function counts.
     counted: (usize, usize),
 }
 
@@ -51,21 +51,21 @@ struct Places {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct MergedMemory {
-    /// The sum.
+    /// The merged profile.
     pub profile: MemoryProfile,
-    /// The section that is the whole sum, when it came from one alone.
+    /// The section, if it is the only input.
     pub carried: Option<MemProfSection>,
-    /// Fields that some indexed input had.
+    /// Fields that at least one indexed input has.
     pub stored: Schema,
 }
 
 impl MemoryMerger {
-    /// A merger without inputs, by the given rules.
+    /// Creates a merger without inputs.
     pub fn new(compat: Compat) -> Self {
         Self { compat, stored: Schema::EMPTY, ..Self::default() }
     }
 
-    /// Adds an input that counts `weight` times.
+    /// Adds an input with a weight.
     pub fn add(&mut self, mut profile: MemoryProfile, source: Source, weight: u64) {
         if self.compat.is_llvm() {
             self.add_as_llvm(profile, &source);
@@ -119,7 +119,7 @@ impl MemoryMerger {
             return;
         }
         if !ours.is_empty() && !theirs.is_empty() {
-            // Without a frame there is one stack, the empty one.
+            // Without frames, the only stack is the empty one.
             ours.intern(&[]);
             return;
         }
@@ -174,7 +174,7 @@ impl MemoryMerger {
             let at = *self.places.alloc_sites.entry((function, stack)).or_insert(ours.alloc_sites.len());
             match ours.alloc_sites.get_mut(at) {
                 Some(known) => known.info.add_run(&site.info),
-                // Histograms are not written, and those of other runs have other lengths.
+                // Histograms are not written, and other runs have other lengths.
                 None => {
                     let site = AllocSite { stack, info: site.info, histogram: None };
                     ours.alloc_sites.push(site);
@@ -197,20 +197,20 @@ impl MemoryMerger {
         }
     }
 
-    /// Returns true if several inputs have functions, and no function is in two of them. Not counted by LLVM's rules.
+    /// Returns true if several inputs have functions, and no function is in two of them. Not computed in llvm-profdata
+    /// mode.
     pub fn shares_nothing(&self) -> bool {
         let (inputs, functions) = self.counted;
         inputs > 1 && functions == self.sum.records().len()
     }
 
-    /// The sum; nothing when there was no input.
+    /// Returns the merged profile, or `None` without inputs.
     pub fn finish(self) -> Option<MergedMemory> {
         (self.inputs != 0).then_some(MergedMemory { profile: self.sum, carried: self.carried, stored: self.stored })
     }
 }
 
-/// Counts add up; what one input knows to be cold is so only as long as no
-/// other saw it accessed.
+/// Adds counts. Data is only cold if no input has accesses to it.
 fn unite_data(mut ours: DataAccessProfile, theirs: DataAccessProfile) -> DataAccessProfile {
     let known = ours.records.iter().enumerate().map(|(at, record)| (record.symbol.clone(), at));
     let mut places: HashMap<DataSymbol, usize> = HashMap::new();

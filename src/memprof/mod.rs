@@ -1,26 +1,31 @@
-//! LLVM memory profiles (MemProf): where a program allocates, how long the
-//! objects live, and how often they are accessed. Written by programs built
-//! with `-fmemory-profile`, read by compilers for `-fmemory-profile-use`.
+//! LLVM memory profiles (MemProf): allocation sites of a program with the lifetime of their objects and the frequency
+//! of accesses. Programs built with `-fmemory-profile` write them, and compilers read them with `-fmemory-profile-use`.
 //!
 //! ```text
-//! raw dumps + the program ─┐                 ┌─▶ section of an indexed profile
+//! raw profile + program ────┐                 ┌─▶ section of an indexed profile
 //! YAML ────────────────────┼▶ MemoryProfile ─┼─▶ YAML
 //! section of an indexed ───┘   (merge: sums) └─▶ report
 //! ```
 //!
-//! A [`MemoryProfile`] has a [`MemProfRecord`] for each function: its
-//! [`AllocSite`]s, each with the whole call stack and a [`MemInfoBlock`] of
-//! numbers, and its [`CallSite`]s, calls that lead to allocations elsewhere.
+//! A [`MemProfRecord`] belongs to a function. It has [`AllocSite`]s, each with a call stack and a [`MemInfoBlock`] of
+//! measurements, and [`CallSite`]s, which are calls that lead to allocations in other functions.
 //!
 //! ```
 //! use profbridge::memprof::{Hotness, yaml};
 //! use profbridge::{Limits, Compat};
 //!
-//! let text = b"---\nHeapProfileRecords:\n  - GUID: main\n    AllocSites:\n      - Callstack:\n          - { Function:
-//! main, LineOffset: 3, Column: 5, IsInlineFrame: false }\n        MemInfoBlock: { AllocCount: 1, TotalSize: 64,
-//! TotalLifetime: 300000 }\n...\n"; let profile = yaml::read(text, Compat::Profbridge, &Limits::default())?; let site =
-//! profile.alloc_sites().next().unwrap(); assert_eq!((site.info.total_size(), Hotness::of(&site.info)), (64,
-//! Hotness::Cold));
+//! let text = b"---
+//! HeapProfileRecords:
+//!   - GUID: main
+//!     AllocSites:
+//!       - Callstack:
+//!           - { Function: main, LineOffset: 3, Column: 5, IsInlineFrame: false }
+//!         MemInfoBlock: { AllocCount: 1, TotalSize: 64, TotalLifetime: 300000 }
+//! ...
+//! ";
+//! let profile = yaml::read(text, Compat::Profbridge, &Limits::default())?;
+//! let site = profile.alloc_sites().next().unwrap();
+//! assert_eq!((site.info.total_size(), Hotness::of(&site.info)), (64, Hotness::Cold));
 //! # Ok::<(), profbridge::Error>(())
 //! ```
 
@@ -49,17 +54,17 @@ pub use model::{
 
 use crate::bytes::{Confidence, Head};
 
-/// The form of a memory profile that is a file of its own.
+/// The format of a memory profile file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Form {
-    /// A raw profile, as an instrumented program writes it.
+    /// A raw profile, written by an instrumented program.
     Raw,
     /// YAML.
     Yaml,
 }
 
-/// Detects a memory profile: a magic number, or a YAML document with one of the members that hold everything.
+/// Detects a memory profile: a magic number, or a YAML document with one of its top-level members.
 pub fn evidence(head: &Head<'_>) -> Option<(Form, Confidence)> {
     if raw::is_raw(head.bytes()) {
         return Some((Form::Raw, Confidence::Certain));

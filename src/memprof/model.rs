@@ -1,4 +1,4 @@
-//! A memory profile in memory.
+//! The memory profile in memory.
 
 use crate::error::{Error, ErrorKind};
 use crate::hint::Hint;
@@ -9,25 +9,23 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-/// An allocation in a function, made along one call stack.
+/// An allocation in a function, with one call stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllocSite {
-    /// The whole stack, from the allocation to the program's start.
+    /// The call stack, from the allocation to the start of the program.
     pub stack: StackHandle,
     /// The measurements.
     pub info: MemInfoBlock,
-    /// Accesses to each 8 bytes of the objects, where the runtime counted them.
-    /// Only raw profiles hold it.
+    /// Accesses to each 8 bytes of the objects, if the runtime counted them. Only raw profiles store it.
     pub histogram: Option<Arc<Vec<u64>>>,
 }
 
 /// A call in a function that leads to an allocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallSite {
-    /// The frames at one address: the call, and the functions that its function
-    /// is inlined into.
+    /// The frames at one address: the call, and the functions into which it is inlined.
     pub frames: StackHandle,
-    /// Functions that were called there, in ascending order; empty when unknown.
+    /// Functions called by the call, in ascending order. Empty if unknown.
     pub callees: Vec<u64>,
 }
 
@@ -36,16 +34,16 @@ pub struct CallSite {
 pub struct MemProfRecord {
     /// The function ([`guid`]).
     pub function: u64,
-    /// Allocations in it, or in what is inlined into it.
+    /// Allocations in the function and in callees inlined into it.
     pub alloc_sites: Vec<AllocSite>,
-    /// Calls in it that lead to allocations.
+    /// Calls in the function that lead to allocations.
     pub call_sites: Vec<CallSite>,
 }
 
 /// A memory profile.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryProfile {
-    /// The fields that are known of every allocation.
+    /// The fields that all allocations have.
     pub schema: Schema,
     /// Frames and call stacks.
     pub stacks: CallStacks,
@@ -53,7 +51,7 @@ pub struct MemoryProfile {
     by_function: HashMap<u64, usize, foldhash::fast::RandomState>,
     /// Accesses to static data.
     pub data_access: Option<DataAccessProfile>,
-    /// Names of functions, where the source has them.
+    /// Names of functions, if the source has them.
     pub names: BTreeMap<u64, Vec<u8>>,
 }
 
@@ -64,7 +62,7 @@ impl Default for Schema {
 }
 
 impl MemoryProfile {
-    /// A profile without records that knows these fields.
+    /// Creates an empty profile with these fields.
     pub fn new(schema: Schema) -> Self {
         Self { schema, ..Self::default() }
     }
@@ -74,18 +72,18 @@ impl MemoryProfile {
         &self.records
     }
 
-    /// The record of a function.
+    /// Returns the record of a function.
     pub fn record(&self, function: u64) -> Option<&MemProfRecord> {
         self.by_function.get(&function).map(|at| &self.records[*at])
     }
 
-    /// The record of a function, which is added if it is new.
+    /// Returns the record of a function. Adds it if it is new.
     pub fn record_mut(&mut self, function: u64) -> &mut MemProfRecord {
         let at = self.record_index(function);
         &mut self.records[at]
     }
 
-    /// The position of a function's record, which is added if it is new.
+    /// Returns the index of a function's record. Adds it if it is new.
     pub(super) fn record_index(&mut self, function: u64) -> usize {
         let at = *self.by_function.entry(function).or_insert(self.records.len());
         if at == self.records.len() {
@@ -94,7 +92,7 @@ impl MemoryProfile {
         at
     }
 
-    /// All records, to be changed.
+    /// Returns all records, mutable.
     pub(super) fn records_mut(&mut self) -> &mut [MemProfRecord] {
         &mut self.records
     }
@@ -104,14 +102,13 @@ impl MemoryProfile {
         self.records.iter().flat_map(|record| &record.alloc_sites)
     }
 
-    /// Whether there is neither a record nor an access to static data.
+    /// Returns true if there are neither records nor accesses to static data.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty() && self.data_access.is_none()
     }
 }
 
-/// The id of a function: the low 64 bits of the MD5 of its
-/// canonical name.
+/// Returns the id of a function: the low 64 bits of the MD5 of its canonical name.
 pub fn guid(name: &[u8]) -> u64 {
     let digest = md5::compute(canonical_name(name));
     u64::from_le_bytes(*digest.first_chunk().expect("an MD5 digest has 16 bytes"))
@@ -128,7 +125,7 @@ pub(crate) fn canonical_name(name: &[u8]) -> &[u8] {
     })
 }
 
-// Accesses to static data, which profiles of LLVM 21 and later have.
+// Accesses to static data, in LLVM 21 and later.
 
 /// A piece of static data.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -141,18 +138,18 @@ pub enum DataSymbol {
     StringHash(u64),
 }
 
-/// Where a piece of data is declared.
+/// The declaration of data.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SourceLocation {
-    /// The file, as debug info spells it.
+    /// The file, as in the debug info.
     #[cfg_attr(feature = "serde", serde(with = "crate::model::serialize::name"))]
     pub file: Vec<u8>,
     /// The line, from 1.
     pub line: u32,
 }
 
-/// The number of accesses to a piece of data.
+/// The accesses to one piece of data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DataAccessRecord {
@@ -160,15 +157,15 @@ pub struct DataAccessRecord {
     pub symbol: DataSymbol,
     /// Sampled accesses.
     pub access_count: u64,
-    /// Where it is declared.
+    /// Its declarations.
     pub locations: Vec<SourceLocation>,
 }
 
-/// Accesses to static data, and what is known not to be accessed.
+/// Accesses to static data, and data without accesses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DataAccessProfile {
-    /// Data that was accessed, in order of first mention.
+    /// Accessed data, in order of first mention.
     pub records: Vec<DataAccessRecord>,
     /// Variables that are known to be cold, in order of first mention.
     #[cfg_attr(feature = "serde", serde(with = "crate::model::serialize::names"))]
@@ -179,7 +176,7 @@ pub struct DataAccessProfile {
 }
 
 impl DataAccessProfile {
-    /// Variables and string literals that are known to be cold.
+    /// Returns the number of cold variables and string literals.
     pub(crate) fn cold_len(&self) -> usize {
         self.cold_symbols.len() + self.cold_string_hashes.len()
     }
@@ -202,45 +199,45 @@ pub(crate) fn canonical_symbol(name: &[u8]) -> &[u8] {
     }
 }
 
-// Frames and call stacks, each kept once.
+// Frames and call stacks, each stored once.
 
-/// One frame of a call stack: a place in a function, relative to its first
-/// line so that code above it may change.
+/// A frame of a call stack: a position in a function, relative to its first line, so that it does not change with the
+/// code above the function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Frame {
     /// The function: the low 64 bits of the MD5 of its name ([`guid`](crate::memprof::guid)).
     pub function: u64,
-    /// Lines from the line where the function is declared; wraps around.
+    /// Lines from the declaration of the function; wraps around.
     pub line_offset: u32,
     /// Column, from 1.
     pub column: u32,
-    /// Whether the function was inlined into that of the next frame.
+    /// Whether the function is inlined into the function of the next frame.
     pub is_inline: bool,
 }
 
-/// Handle of a frame in the [`CallStacks`] that gave it out.
+/// Handle of a frame in its [`CallStacks`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameHandle(u32);
 
 impl FrameHandle {
-    /// Position among all frames.
+    /// Returns the index among all frames.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The frame at a position, which is below the number of frames.
+    /// Returns the frame at an index, which must be below the number of frames.
     pub(super) fn from_index(at: u32) -> Self {
         Self(at)
     }
 }
 
-/// Handle of a call stack in the [`CallStacks`] that gave it out.
+/// Handle of a call stack in its [`CallStacks`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StackHandle(u32);
 
 impl StackHandle {
-    /// Position among all call stacks.
+    /// Returns the index among all call stacks.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -251,22 +248,22 @@ impl StackHandle {
 pub struct CallStacks {
     frames: Vec<Frame>,
     frame_index: HashTable<u32>,
-    /// Frames of all stacks, one stack after the other, leaf first.
+    /// The frames of all stacks, leaf first.
     elements: Vec<FrameHandle>,
-    /// Where in `elements` each stack ends.
+    /// The end of each stack in `elements`.
     ends: Vec<usize>,
     stack_index: HashTable<u32>,
-    // Contents come from files, so the seed is random.
+    // The contents come from files, so the seed is random.
     hasher: foldhash::fast::RandomState,
 }
 
 impl CallStacks {
-    /// No frames, no stacks.
+    /// Creates an empty table.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The handle of a frame, which is added if it is new.
+    /// Returns the handle of a frame. Adds it if it is new.
     pub fn intern_frame(&mut self, frame: Frame) -> FrameHandle {
         let Self { frames, frame_index, hasher, .. } = self;
         let hash = hasher.hash_one(frame);
@@ -280,7 +277,7 @@ impl CallStacks {
         FrameHandle(at)
     }
 
-    /// The handle of a call stack, leaf first, which is added if it is new.
+    /// Returns the handle of a call stack, leaf first. Adds it if it is new.
     pub fn intern(&mut self, stack: &[FrameHandle]) -> StackHandle {
         let Self { elements, ends, stack_index, hasher, .. } = self;
         let hash = hasher.hash_one(stack);
@@ -294,27 +291,27 @@ impl CallStacks {
         StackHandle(at)
     }
 
-    /// A frame.
+    /// Returns a frame.
     pub fn frame(&self, handle: FrameHandle) -> Frame {
         self.frames[handle.index()]
     }
 
-    /// The frames of a call stack, leaf first.
+    /// Returns the frames of a call stack, leaf first.
     pub fn stack(&self, handle: StackHandle) -> &[FrameHandle] {
         slice(&self.elements, &self.ends, handle.0)
     }
 
-    /// The frames of a call stack, leaf first.
+    /// Returns the frames of a call stack, leaf first.
     pub fn frames_of(&self, handle: StackHandle) -> impl ExactSizeIterator<Item = Frame> + DoubleEndedIterator {
         self.stack(handle).iter().map(|frame| self.frame(*frame))
     }
 
-    /// All frames, in order of first mention.
+    /// Returns all frames, in order of first mention.
     pub fn frames(&self) -> &[Frame] {
         &self.frames
     }
 
-    /// All call stacks, in order of first mention.
+    /// Returns all call stacks, in order of first mention.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[FrameHandle]> {
         (0..handle(self.ends.len())).map(|at| slice(&self.elements, &self.ends, at))
     }
@@ -324,13 +321,12 @@ impl CallStacks {
         self.ends.len()
     }
 
-    /// Whether there is no call stack.
+    /// Returns true if there are no call stacks.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Adds what another table holds, in its order, and returns what its
-    /// handles became.
+    /// Adds the contents of another table, in its order. Returns the new handles of its stacks.
     pub(super) fn absorb(&mut self, other: &Self) -> Vec<StackHandle> {
         let frames = other.frames.iter().map(|frame| self.intern_frame(*frame));
         let frames: Vec<FrameHandle> = frames.collect();
@@ -350,19 +346,18 @@ fn slice<'a>(elements: &'a [FrameHandle], ends: &[usize], at: u32) -> &'a [Frame
     &elements[start..ends[at]]
 }
 
-/// Tables are filled from inputs of at most 16 GiB, in which a frame takes 17
-/// bytes and a stack at least 4.
+/// Inputs have at most 16 GiB, and a frame takes 17 bytes and a stack at least 4.
 fn handle(len: usize) -> u32 {
     u32::try_from(len).expect("an input has fewer than 2^32 frames and stacks")
 }
 
-/// A call stack has more frames than are read.
+/// Returns the error for a call stack with too many frames.
 pub(crate) fn too_deep(found: u64, limits: &Limits) -> Error {
     let limit = limits.context_depth.into();
     Error::from(ErrorKind::LimitExceeded { what: "frames of a call stack", found, limit }).with_hint(Hint::AllowDepth)
 }
 
-/// All call stacks together have more frames than are read.
+/// Returns the error for call stacks with too many frames in total.
 pub(crate) fn too_many_frames(found: u64, limit: u64) -> Error {
     Error::from(ErrorKind::LimitExceeded { what: "frames of all call stacks", found, limit })
         .with_hint(Hint::AllowFrames)

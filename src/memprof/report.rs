@@ -1,5 +1,4 @@
-//! A memory profile for people: totals, and allocation sites by what
-//! they take.
+//! Report of a memory profile: totals, and allocation sites by size.
 
 use crate::memprof::fields::Field;
 use crate::memprof::hotness::Hotness;
@@ -9,16 +8,16 @@ use foldhash::HashMap;
 use serde::Serialize;
 use std::fmt::{self, Write};
 
-/// By what allocation sites are put in order.
+/// The order of allocation sites.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum SortBy {
-    /// Bytes of all allocations, most first.
+    /// Bytes of all allocations, descending.
     #[default]
     Bytes,
-    /// Allocations, most first.
+    /// Number of allocations, descending.
     Count,
-    /// Accesses per byte and second, most first.
+    /// Accesses per byte and second, descending.
     Density,
 }
 
@@ -26,11 +25,11 @@ pub enum SortBy {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ReportOptions {
-    /// Length of the list of allocation sites. Default: 10.
+    /// The length of the list of allocation sites. Default: 10.
     pub topn: usize,
-    /// Its order.
+    /// The order of the list.
     pub sort: SortBy,
-    /// Only sites of this class.
+    /// Show only sites of this class.
     pub only: Option<Hotness>,
 }
 
@@ -40,7 +39,7 @@ impl Default for ReportOptions {
     }
 }
 
-/// Totals, and the allocation sites that take most.
+/// Totals, and the first allocation sites.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct MemoryReport {
@@ -50,7 +49,7 @@ pub struct MemoryReport {
     pub contexts: usize,
     /// Those that a compiler takes for cold.
     pub cold_contexts: usize,
-    /// Those that a compiler takes for hot, when it minds hot hints.
+    /// Contexts that a compiler with hot hints treats as hot.
     pub hot_contexts: usize,
     /// All allocations.
     pub allocations: u64,
@@ -62,7 +61,7 @@ pub struct MemoryReport {
     pub hot_bytes: u64,
     /// Records of accesses to static data.
     pub data_records: usize,
-    /// The sites that take most.
+    /// The first allocation sites in the requested order.
     pub top: Vec<SiteReport>,
 }
 
@@ -72,15 +71,15 @@ pub struct MemoryReport {
 pub struct SiteReport {
     /// Bytes of all its allocations.
     pub bytes: u64,
-    /// Its allocations.
+    /// The number of its allocations.
     pub allocations: u64,
-    /// How long they lived on average, in milliseconds.
+    /// The average lifetime in milliseconds.
     pub average_lifetime_ms: f64,
-    /// Accesses per byte and second, on average over its allocations.
+    /// Accesses per byte and second, averaged over its allocations.
     pub lifetime_access_density: f64,
     /// `cold`, `notcold` or `hot`.
     pub class: &'static str,
-    /// The call stack, from the allocation on.
+    /// The call stack, innermost frame first.
     pub stack: Vec<FrameReport>,
 }
 
@@ -88,17 +87,17 @@ pub struct SiteReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FrameReport {
-    /// The function's name, or its id where the name is not known.
+    /// The function's name, or its id if the name is unknown.
     pub function: String,
-    /// Lines from the function's first.
+    /// Line offset from the start of the function.
     pub line_offset: u32,
     /// Column, from 1.
     pub column: u32,
-    /// Whether it is inlined into the next frame.
+    /// Whether the function is inlined into the next frame.
     pub inlined: bool,
 }
 
-/// Bytes of all allocations.
+/// Returns the bytes of all allocations.
 pub(crate) fn total_bytes(profile: &MemoryProfile) -> u128 {
     contexts(profile).iter().map(|(_, site)| u128::from(site.info.total_size())).sum()
 }
@@ -125,7 +124,7 @@ pub fn contexts(profile: &MemoryProfile) -> Vec<(StackHandle, AllocSite)> {
 }
 
 impl MemoryReport {
-    /// The report of a profile.
+    /// Creates the report of a profile.
     pub fn new(profile: &MemoryProfile, options: &ReportOptions) -> Self {
         let contexts = contexts(profile);
         let class = |site: &AllocSite| Hotness::of(&site.info);
@@ -193,13 +192,13 @@ impl SiteReport {
     }
 }
 
-/// The average of a field per allocation.
+/// Returns the average of a field per allocation.
 fn average(site: &AllocSite, field: Field) -> f64 {
     let count = site.info.alloc_count();
     if count == 0 { 0.0 } else { site.info.value(field) as f64 / count as f64 }
 }
 
-/// Accesses per byte and second, which are kept in hundredths.
+/// Returns accesses per byte and second. They are stored in hundredths.
 fn lifetime_access_density(site: &AllocSite) -> f64 {
     average(site, Field::TotalLifetimeAccessDensity) / 100.0
 }
@@ -224,7 +223,7 @@ fn frame_report(profile: &MemoryProfile, frame: Frame) -> FrameReport {
     }
 }
 
-/// The name of a function, or `0x` and its id where the name is not known.
+/// Returns the name of a function, or `0x` and its id if the name is unknown.
 pub fn function_name(profile: &MemoryProfile, function: u64) -> String {
     match profile.names.get(&function) {
         Some(name) => String::from_utf8_lossy(name).into_owned(),

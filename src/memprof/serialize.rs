@@ -1,5 +1,5 @@
-//! A memory profile in serde's terms, with the feature `serde`: frames, call stacks as lists of
-//! their numbers, and records. Fields go by LLVM's names, and a block lists those that are not 0.
+//! Serialization of memory profiles with the feature `serde`: frames, call stacks as lists of frame numbers, and
+//! records. Fields have LLVM's names, and a block only lists those that are not 0.
 
 use crate::memprof::{
     AllocSite, CallSite, CallStacks, DataAccessProfile, Field, Frame, FrameHandle, MemInfoBlock, MemProfRecord,
@@ -61,7 +61,7 @@ impl<'de> Deserialize<'de> for MemInfoBlock {
 struct Lists {
     schema: Schema,
     frames: Vec<Frame>,
-    /// Frames of each call stack by number, leaf first.
+    /// The frames of each call stack by number, leaf first.
     stacks: Vec<Vec<usize>>,
     records: Vec<Record>,
     data_access: Option<DataAccessProfile>,
@@ -122,7 +122,7 @@ impl<'de> Deserialize<'de> for MemoryProfile {
 }
 
 impl Lists {
-    /// Makes the profile. Fails if a number refers to nothing or a function occurs twice.
+    /// Creates the profile. Fails if a number is invalid or a function occurs twice.
     fn into_profile(self) -> Result<MemoryProfile, String> {
         let mut profile = MemoryProfile::new(self.schema);
         let stacks = stacks_of(&self.frames, &self.stacks, &mut profile.stacks)?;
@@ -145,7 +145,7 @@ impl Lists {
     }
 }
 
-/// Adds frames and call stacks; returns the handles of the call stacks.
+/// Adds frames and call stacks. Returns the handles of the call stacks.
 fn stacks_of(frames: &[Frame], stacks: &[Vec<usize>], table: &mut CallStacks) -> Result<Vec<StackHandle>, String> {
     let frames: Vec<FrameHandle> = frames.iter().map(|frame| table.intern_frame(*frame)).collect();
     let frame = |at: &usize| frames.get(*at).copied().ok_or_else(|| format!("there is no frame {at}"));

@@ -8,7 +8,7 @@ use std::alloc::{Layout, handle_alloc_error};
 use std::io::ErrorKind::OutOfMemory;
 use std::marker::PhantomData;
 
-/// Lists of counters in blocks of memory that never move, so growing copies nothing.
+/// Lists of counters in blocks of memory that never move, so that growing does not copy.
 #[derive(Debug, Default, Clone)]
 pub(super) struct CounterList {
     wide: Blocks<u64>,
@@ -34,11 +34,11 @@ const NARROW: u32 = 1 << 31;
 
 /// The number of counters in the first block.
 const LEAST_ROOM: usize = 4 << 10;
-/// The most counters in a block, unless one record has more: 8 MiB, or 4 MiB if narrow.
+/// The maximum number of counters in a block, unless one record has more: 8 MiB, or 4 MiB if narrow.
 const MOST_ROOM: usize = 1 << 20;
 
 impl CounterList {
-    /// Keeps a file: later counters that lie in it are not copied.
+    /// Stores a file. Later counters that are part of it are not copied.
     pub(super) fn keep(&mut self, file: SharedPages) {
         self.file = Some(file);
     }
@@ -54,7 +54,7 @@ impl CounterList {
         self.file.is_none() && self.narrow.is_none()
     }
 
-    /// Returns the position of counters that lie in the file.
+    /// Returns the position of counters that are part of the file.
     #[inline]
     fn place_in_file(&self, counters: Counters<'_>) -> Option<Place> {
         let start = u32::try_from(self.file.as_ref()?.start_of(counters.as_words()?)?).ok()?;
@@ -80,7 +80,7 @@ impl CounterList {
     ///
     /// # Errors
     ///
-    /// Out of memory, as an I/O error; they stay where they are.
+    /// Out of memory, as an I/O error. The counters do not move then.
     pub(super) fn make_own(&mut self, place: &mut Place) -> Result<()> {
         if place.block < NARROW {
             return Ok(());
@@ -116,7 +116,7 @@ impl CounterList {
         }
     }
 
-    /// Returns the counters at a place.
+    /// Returns the counters at a position.
     #[inline]
     pub(super) fn at(&self, place: Place) -> Counters<'_> {
         let at = place.start as usize..place.start as usize + place.len;
@@ -130,8 +130,8 @@ impl CounterList {
         }
     }
 
-    /// Returns the counters at a place, to be changed. Counters outside wide blocks are copied first; the
-    /// process ends if memory is short.
+    /// Returns the mutable counters at a position. Counters outside wide blocks are copied first; the process ends if
+    /// this runs out of memory.
     #[inline]
     pub(super) fn at_mut(&mut self, place: &mut Place) -> &mut [u64] {
         if self.make_own(place).is_err() {
@@ -140,7 +140,7 @@ impl CounterList {
         self.own_mut(*place).unwrap_or_default()
     }
 
-    /// Returns the counters at a place if they can be changed there.
+    /// Returns the counters at a position if they can be changed in place.
     #[inline]
     pub(super) fn own_mut(&mut self, place: Place) -> Option<&mut [u64]> {
         let Place { block, start, len } = place;
@@ -152,7 +152,7 @@ impl CounterList {
         self.wide.all()
     }
 
-    /// Forgets all counters and the file, and keeps the memory of the last block.
+    /// Removes all counters and the file, but keeps the memory of the last block.
     pub(super) fn clear(&mut self) {
         self.file = None;
         self.narrow = None;
@@ -160,7 +160,7 @@ impl CounterList {
     }
 }
 
-/// Whether all counters fit 32 bits.
+/// Returns true if all counters fit into 32 bits.
 fn is_narrow(counters: Counters<'_>) -> bool {
     counters.iter().fold(0, |all, counter| all | counter) <= u64::from(u32::MAX)
 }
@@ -180,7 +180,7 @@ struct Blocks<T> {
 #[derive(Debug)]
 struct Block {
     words: Words,
-    /// In counters.
+    /// The number of used counters.
     used: usize,
 }
 
@@ -239,7 +239,7 @@ impl<T: Pod> Blocks<T> {
         self.blocks.iter().map(|block| &bytemuck::cast_slice(block.words.as_slice())[..block.used])
     }
 
-    /// Forgets all counters, and keeps the memory of the last block.
+    /// Removes all counters, but keeps the memory of the last block.
     fn clear(&mut self) {
         self.blocks.drain(..self.blocks.len().saturating_sub(1));
         self.blocks.iter_mut().for_each(|block| block.used = 0);

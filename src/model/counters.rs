@@ -1,4 +1,4 @@
-//! The counters of one record, in any width and place, and the uniformity of GPU waves.
+//! The counters of one record, in any width and storage, and the uniformity of GPU waves.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,9 +6,8 @@ use std::slice::Iter;
 
 /// Execution counts of a record, in the order of the profile.
 ///
-/// Most counts fit 32 bits, and a table that nothing is added to keeps them so:
-/// half of the memory. Those of an indexed file may be its bytes. Which it is shows
-/// nowhere but in the time it takes.
+/// Most counts fit into 32 bits. A table stores them like this until something is added to them, which saves half of
+/// the memory. Those of an indexed file may be its bytes. The representation only affects the speed.
 ///
 /// ```
 /// use profbridge::instr::{Counters, FunctionRecord};
@@ -27,11 +26,11 @@ pub struct Counters<'a>(pub(super) Width<'a>);
 pub(super) enum Width<'a> {
     Wide(&'a [u64]),
     Narrow(&'a [u32]),
-    /// Little-endian, wherever they begin.
+    /// Little-endian, with any alignment.
     Stored(&'a [[u8; 8]]),
 }
 
-/// Counters of a piece at most; most records have fewer than a few dozen.
+/// The maximum number of counters in a chunk. Most records have fewer than a few dozen.
 const PIECE: usize = 64;
 
 impl<'a> Counters<'a> {
@@ -41,7 +40,7 @@ impl<'a> Counters<'a> {
         Self(Width::Stored(counters))
     }
 
-    /// Number of counters.
+    /// Returns the number of counters.
     #[inline]
     pub fn len(self) -> usize {
         match self.0 {
@@ -51,7 +50,7 @@ impl<'a> Counters<'a> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no counters.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.len() == 0
@@ -67,13 +66,13 @@ impl<'a> Counters<'a> {
         }
     }
 
-    /// The first counter, which of a function is the number of its calls.
+    /// Returns the first counter, which is the number of calls of a function.
     #[inline]
     pub fn first(self) -> Option<u64> {
         self.get(0)
     }
 
-    /// All counters in order.
+    /// Returns all counters in order.
     #[inline]
     pub fn iter(self) -> CountersIter<'a> {
         CountersIter(match self.0 {
@@ -83,7 +82,7 @@ impl<'a> Counters<'a> {
         })
     }
 
-    /// Without the first ones.
+    /// Returns the counters without the first ones.
     pub(crate) fn skip(self, count: usize) -> Self {
         Self(match self.0 {
             Width::Wide(counters) => Width::Wide(counters.get(count..).unwrap_or_default()),
@@ -92,7 +91,7 @@ impl<'a> Counters<'a> {
         })
     }
 
-    /// The counters as numbers of 64 bits: borrowed where they are kept so.
+    /// Returns the counters as 64-bit numbers, borrowed if they are stored like this.
     pub fn to_words(self) -> Cow<'a, [u64]> {
         match self.0 {
             Width::Wide(counters) => Cow::Borrowed(counters),
@@ -100,8 +99,8 @@ impl<'a> Counters<'a> {
         }
     }
 
-    /// The counters where they are kept as numbers of 64 bits, as they are in every
-    /// profile that was read or merged in memory.
+    /// Returns the counters as a slice, if they are stored with 64 bits. This is the case for every profile that was
+    /// read or merged in memory.
     #[inline]
     pub fn as_words(self) -> Option<&'a [u64]> {
         match self.0 {
@@ -110,7 +109,7 @@ impl<'a> Counters<'a> {
         }
     }
 
-    /// Gives all counters to `each`, in order, as few pieces of numbers of 64 bits.
+    /// Passes all counters to `each`, in order, in a few chunks of 64-bit numbers.
     #[inline]
     pub(crate) fn for_each_piece(self, mut each: impl FnMut(&[u64])) {
         let mut wide = [0; PIECE];
@@ -130,10 +129,11 @@ impl<'a> Counters<'a> {
         }
     }
 
-    /// Gives each counter to `each` with the one at its place in `others`, which are as many.
+    /// Passes each counter to `each`, together with the counter at the same position of `others`, which has the same
+    /// length.
     #[inline]
     pub(crate) fn zip_with(self, others: &mut [u64], mut each: impl FnMut(&mut u64, u64)) {
-        // One loop each, and not one decision for each counter.
+        // One loop per representation, not one decision per counter.
         match self.0 {
             Width::Wide(counters) => others.iter_mut().zip(counters).for_each(|(other, counter)| each(other, *counter)),
             Width::Narrow(counters) => {
@@ -145,7 +145,7 @@ impl<'a> Counters<'a> {
         }
     }
 
-    /// Copies all counters to as many numbers.
+    /// Copies all counters to a slice of the same length.
     pub(super) fn copy_to(self, target: &mut [u64]) {
         match self.0 {
             Width::Wide(counters) => target.copy_from_slice(counters),
@@ -153,7 +153,7 @@ impl<'a> Counters<'a> {
         }
     }
 
-    /// Copies all counters, which fit, to as many numbers of 32 bits.
+    /// Copies all counters, which must fit, to a slice of 32-bit numbers with the same length.
     pub(super) fn copy_narrow(self, target: &mut [u32]) {
         match self.0 {
             Width::Wide(counters) => target.iter_mut().zip(counters).for_each(|(to, counter)| *to = *counter as u32),
@@ -164,7 +164,7 @@ impl<'a> Counters<'a> {
         }
     }
 
-    /// A copy of all counters.
+    /// Returns a copy of all counters.
     pub fn to_vec(self) -> Vec<u64> {
         let mut all = Vec::new();
         self.append_to(&mut all);
@@ -205,14 +205,14 @@ impl<'a> IntoIterator for Counters<'a> {
     }
 }
 
-/// As a list of numbers.
+/// Prints a list of numbers.
 impl fmt::Debug for Counters<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
 }
 
-/// Equal when the numbers are.
+/// Compares the numbers.
 impl PartialEq for Counters<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self.0, other.0) {
@@ -230,7 +230,7 @@ impl<T: AsRef<[u64]> + ?Sized> PartialEq<T> for Counters<'_> {
     }
 }
 
-/// The counters of a record one by one: [`Counters::iter`].
+/// Iterates over the counters of a record: [`Counters::iter`].
 #[derive(Debug, Clone)]
 pub struct CountersIter<'a>(WidthIter<'a>);
 
@@ -262,7 +262,7 @@ impl Iterator for CountersIter<'_> {
         }
     }
 
-    /// One loop, and not one decision for each counter.
+    /// One loop per representation, not one decision per counter.
     #[inline]
     fn fold<B, F: FnMut(B, u64) -> B>(self, start: B, mut add: F) -> B {
         match self.0 {
@@ -286,38 +286,37 @@ impl DoubleEndedIterator for CountersIter<'_> {
 
 impl ExactSizeIterator for CountersIter<'_> {}
 
-/// Of one record: how often each block was entered by a whole wave, or what
-/// is left of that in files. Programs of a host have neither (LLVM 23 on).
+/// For one record: the number of uniform entries per block, or the bits that files store. Programs of a host have
+/// neither (LLVM 23 and later).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Uniformity {
     /// For each counter, the number of times that all lanes of the wave entered the block. Only raw files have them.
     pub counts: Vec<u64>,
-    /// One bit for each counter, the lowest bit of a byte first: set when the
-    /// block is mostly entered with all lanes. Only indexed files have them.
+    /// One bit per counter, the lowest bit of a byte first. It is set if most waves enter the block with all lanes.
+    /// Only indexed files have them.
     pub bits: Vec<u8>,
 }
 
 pub(super) static NO_UNIFORMITY: Uniformity = Uniformity { counts: Vec::new(), bits: Vec::new() };
 
 impl Uniformity {
-    /// Whether nothing is known.
+    /// Returns true if there is no uniformity data.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty() && self.bits.is_empty()
     }
 
-    /// Forgets everything and keeps the memory.
+    /// Removes all data, but keeps the memory.
     #[inline]
     pub fn clear(&mut self) {
         self.counts.clear();
         self.bits.clear();
     }
 
-    /// The bits that follow from the counts, for a record with these counters:
-    /// a block is uniform when at most a tenth of its entries, rounded down,
-    /// were not. None when the numbers of counts differ, as with the
-    /// timestamps of temporal profiles.
+    /// Returns the bits for the counts of a record with these counters: a block is uniform if at most a tenth of its
+    /// entries, rounded down, are not. Empty if the numbers of counts differ, as with the timestamps of temporal
+    /// profiles.
     ///
     /// Bits after the last counter are set, as LLVM writes them.
     ///
@@ -341,8 +340,7 @@ impl Uniformity {
         bits
     }
 
-    /// Whether the block of a counter is uniform; `true` where the bits do not
-    /// reach, `None` when there are none.
+    /// Returns whether the block of a counter is uniform. True after the last bit; `None` if there are no bits.
     pub fn is_uniform(&self, counter: usize) -> Option<bool> {
         let byte = self.bits.get(counter / 8).copied().unwrap_or(0xff);
         (!self.bits.is_empty()).then_some(byte >> (counter % 8) & 1 == 1)

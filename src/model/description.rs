@@ -1,17 +1,17 @@
-//! The description of a file, section by section, in any format.
+//! The description of a file and its sections, for any format.
 
 use crate::error_report::ErrorReport;
 use crate::hint::Hint;
 use serde::Serialize;
 
-/// A file as `info` tells of it.
+/// The description of a file, as printed by `info`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Description {
-    /// The format in words.
+    /// The description of the format.
     #[serde(rename = "description")]
     pub format: String,
-    /// Whether this program reads the format's content.
+    /// Whether profbridge reads the format's content.
     pub supported: bool,
     /// Bytes of the file as stored.
     pub size: u64,
@@ -26,9 +26,9 @@ pub struct Description {
     /// The merge state, if the file is a partial merge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial_merge: Option<PartialDescription>,
-    /// Harmless oddities.
+    /// Harmless deviations.
     pub warnings: Vec<String>,
-    /// The reason why the file cannot be read to its end; `None` for a valid file.
+    /// The error that stops reading; `None` for a valid file.
     pub error: Option<ErrorReport>,
     /// An instruction for the user, if there is one.
     #[serde(skip)]
@@ -39,11 +39,11 @@ pub struct Description {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PartialDescription {
-    /// The family's word, see [`Family::name`](crate::input::Family::name).
+    /// The name of the family, see [`Family::name`](crate::input::Family::name).
     pub family: &'static str,
-    /// Inputs that were merged or kept.
+    /// The number of inputs that were merged or stored.
     pub used: usize,
-    /// Sums of functions and contexts; `None` where the inputs themselves are kept.
+    /// Sums of functions and contexts; `None` if the inputs themselves are stored.
     pub sums: Option<usize>,
     /// Filters and renamings that were applied, as options.
     pub applied: Vec<String>,
@@ -55,13 +55,13 @@ pub struct PartialDescription {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PartialInputDescription {
-    /// As it was named.
+    /// The path as given.
     pub path: String,
-    /// Its weight, 1 and up.
+    /// The weight, at least 1.
     pub weight: u64,
     /// `used`, `empty` or `failed`.
     pub outcome: &'static str,
-    /// Records read from it; `None` where the input itself is kept.
+    /// The number of records; `None` if the input itself is stored.
     pub records: Option<u64>,
     /// The error.
     pub error: Option<String>,
@@ -73,17 +73,17 @@ pub struct PartialInputDescription {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PartDescription {
-    /// First byte in the (inflated) file.
+    /// Position of the first byte in the decompressed file.
     pub offset: u64,
-    /// Format version as the file spells it.
+    /// The version, as written in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Variant flags in words.
+    /// Names of the variant flags.
     pub variant: Vec<String>,
-    /// `little-endian` or `big-endian`, where it depends on the machine.
+    /// `little-endian` or `big-endian`, if it depends on the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub byte_order: Option<String>,
-    /// Bits of a pointer, where it depends on the machine.
+    /// Bits of a pointer, if it depends on the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer_bits: Option<u32>,
     /// Releases that write the version.
@@ -94,9 +94,9 @@ pub struct PartDescription {
     pub read_by: Option<String>,
     /// Sections in file order.
     pub sections: Vec<SectionDescription>,
-    /// Image identities in hexadecimal.
+    /// Binary ids in hexadecimal.
     pub binary_ids: Vec<String>,
-    /// Anything else worth knowing, as label and value.
+    /// Other facts, as label and value.
     pub facts: Vec<Fact>,
 }
 
@@ -104,9 +104,9 @@ pub struct PartDescription {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Fact {
-    /// The subject.
+    /// The label.
     pub label: String,
-    /// The statement.
+    /// The value.
     pub value: String,
 }
 
@@ -116,23 +116,23 @@ pub struct Fact {
 pub struct SectionDescription {
     /// The section's name in the format.
     pub name: String,
-    /// First byte in the (inflated) file; `None` where sections have no fixed place.
+    /// Position of the first byte in the decompressed file; `None` if sections have no fixed position.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Entries, where the format counts them.
+    /// The number of entries, if the format counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<u64>,
 }
 
 impl Description {
-    /// A file of a format, nothing known yet.
+    /// Creates the description of a file of a format.
     pub fn new(format: impl Into<String>, size: u64) -> Self {
         Self { format: format.into(), size, ..Self::default() }
     }
 
-    /// Keeps why the file cannot be read to its end.
+    /// Stores the error that stops reading.
     pub fn set_error(&mut self, error: &crate::error::Error) {
         self.error = Some(error.into());
         self.hint = error.hint().cloned();
@@ -151,7 +151,7 @@ impl PartDescription {
     }
 }
 
-/// Bytes in hexadecimal, as build ids are spelled.
+/// Formats bytes in hexadecimal, like build ids.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,7 +1,7 @@
 //! All functions of a profile, by name.
 //!
-//! Invariants: functions and records keep the order of first appearance; the
-//! records of one function form a chain in that order; a name occurs once.
+//! Invariants: functions and records keep the order of first appearance; the records of one function form a list in
+//! that order; a name occurs once.
 
 use super::counters::Uniformity;
 use super::hash_order::name_order;
@@ -26,14 +26,14 @@ pub struct FunctionId(u32);
 pub struct RecordId(u32);
 
 impl FunctionId {
-    /// Position in order of first appearance, from 0.
+    /// Returns the index in order of first appearance, from 0.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl RecordId {
-    /// Position in order of first appearance, from 0.
+    /// Returns the index in order of first appearance, from 0.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -48,7 +48,7 @@ struct Entry {
     name_ref: NameRef,
 }
 
-/// Name → records, one for each FuncHash.
+/// Records by name, one per FuncHash.
 #[derive(Debug, Clone, Default)]
 pub struct FunctionTable {
     names: NameStore,
@@ -164,7 +164,7 @@ impl<'a> IntoIterator for &'a FunctionTable {
 }
 
 impl FunctionTable {
-    /// An empty table.
+    /// Creates an empty table.
     pub fn new() -> Self {
         Self::default()
     }
@@ -177,17 +177,17 @@ impl FunctionTable {
         self.records.reserve(records);
     }
 
-    /// Number of functions (names).
+    /// Returns the number of functions (names).
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are no functions.
+    /// Returns true if there are no functions.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Number of records over all functions.
+    /// Returns the number of records of all functions.
     pub fn records_len(&self) -> usize {
         self.records.len()
     }
@@ -214,7 +214,7 @@ impl FunctionTable {
             let entry = self.entries.get(*at as usize);
             entry.is_some_and(|entry| entry.name_ref == hash && self.names.at(entry.name) == name)
         };
-        // A function with several records comes several times.
+        // A function with several records occurs several times in a row.
         let near = [self.expected, self.expected.wrapping_sub(1)].into_iter().find(is_it);
         let known = near.or_else(|| self.find_hashed(name, hash).map(|view| view.id.0))?;
         self.expected = known.wrapping_add(1);
@@ -222,7 +222,7 @@ impl FunctionTable {
     }
 
     /// Finds the only record of the function after the one found last. Returns its counters if name, FuncHash and
-    /// number of counters match and neither record has anything else.
+    /// number of counters match and neither record has other data.
     #[inline]
     pub(crate) fn find_next_counters(
         &mut self,
@@ -243,20 +243,20 @@ impl FunctionTable {
         })
     }
 
-    /// Finds or creates the function of that name; a new one has no records.
+    /// Finds the function with a name. Creates it without records if it is new.
     pub fn intern(&mut self, name: &[u8]) -> FunctionId {
         self.intern_hashed(name, name_ref(name))
     }
 
-    /// Interns a name whose hash is known.
+    /// Interns a name with a known hash.
     ///
     /// `hash` must be [`name_ref`] of `name`, because writers store it.
     pub fn intern_hashed(&mut self, name: &[u8], hash: NameRef) -> FunctionId {
         self.intern_shared(name, hash, None)
     }
 
-    /// Interns a name whose hash is known. Shares `text` instead of copying the name
-    /// if the text contains the name and [stays](NameText::stays) in memory anyway.
+    /// Interns a name with a known hash. Shares `text` instead of copying the name if the text contains the name and
+    /// [stays](NameText::stays) in memory anyway.
     pub fn intern_shared(&mut self, name: &[u8], hash: NameRef, text: Option<&NameText>) -> FunctionId {
         if let Some(known) = self.find_next(name, hash) {
             return known;
@@ -270,7 +270,7 @@ impl FunctionTable {
         FunctionId(at)
     }
 
-    /// Finds the record of a function with that FuncHash.
+    /// Finds the record of a function with a FuncHash.
     pub fn find_record(&self, function: FunctionId, func_hash: u64) -> Option<RecordId> {
         if self.entries[function.index()].records > FEW_RECORDS {
             return self.many.get(&(function.0, func_hash)).copied().map(RecordId);
@@ -279,7 +279,7 @@ impl FunctionTable {
         view.record_ids().inspect(|_| count_step()).find(|id| self.records.func_hash(id.index()) == func_hash)
     }
 
-    /// Keeps a file: counters of later records that lie in it are not copied.
+    /// Stores a file. Counters of later records that are part of it are not copied.
     pub(crate) fn keep(&mut self, file: SharedPages) {
         self.records.keep(file);
     }
@@ -339,7 +339,7 @@ impl FunctionTable {
         }
     }
 
-    /// A record.
+    /// Returns a record.
     #[inline]
     pub fn record(&self, id: RecordId) -> RecordView<'_> {
         self.records.record(id.index())
@@ -352,36 +352,35 @@ impl FunctionTable {
         self.records.counter_blocks()
     }
 
-    /// A record's counters, to change in place.
+    /// Returns the mutable counters of a record.
     #[inline]
     pub fn counters_mut(&mut self, id: RecordId) -> &mut [u64] {
         self.records.counters_mut(id.index())
     }
 
-    /// A record's bitmap, to change in place.
+    /// Returns the mutable bitmap of a record.
     #[inline]
     pub fn bitmap_mut(&mut self, id: RecordId) -> &mut [u8] {
         self.records.bitmap_mut(id.index())
     }
 
-    /// How evenly the waves of a GPU ran through a record, to be changed.
+    /// Returns the mutable uniformity of a record.
     pub fn uniformity_mut(&mut self, id: RecordId) -> &mut Uniformity {
         self.records.uniformity_mut(id.index())
     }
 
-    /// A record's sites of one kind, to be changed.
+    /// Returns the mutable sites of one kind of a record.
     #[inline]
     pub fn sites_mut(&mut self, id: RecordId, kind: ValueKind) -> &mut ValueSites {
         self.records.sites_mut(id.index(), kind)
     }
 
-    /// The value sites of all records and kinds that have some.
+    /// Returns the non-empty value sites of all records and kinds.
     pub fn all_sites_mut(&mut self) -> impl Iterator<Item = &mut ValueSites> {
         self.records.all_sites_mut()
     }
 
-    /// Blocks of the functions that `keep` accepts of which is known whether
-    /// the waves of a GPU enter them whole. Quick when there are none.
+    /// Returns the number of blocks with known uniformity in the functions that `keep` accepts. Fast if there are none.
     pub fn uniformity_bits(&self, mut keep: impl FnMut(FunctionView<'_>) -> bool) -> u64 {
         if !self.records.has_uniformity() {
             return 0;
@@ -391,34 +390,34 @@ impl FunctionTable {
         known.map(|record| record.counters.len() as u64).sum()
     }
 
-    /// Whether some record has value sites; quick when there are none.
+    /// Returns true if a record has value sites. Fast if there are none.
     pub(crate) fn has_value_sites(&self) -> bool {
         self.records.has_value_sites()
     }
 
-    /// A function's name.
+    /// Returns a function's name.
     #[inline]
     pub fn name(&self, id: FunctionId) -> &[u8] {
         self.names.at(self.entries[id.index()].name)
     }
 
-    /// The function of that handle.
+    /// Returns the function with a handle.
     pub fn function(&self, id: FunctionId) -> FunctionView<'_> {
         FunctionView { table: self, id }
     }
 
-    /// All functions in order of first appearance.
+    /// Returns all functions in order of first appearance.
     pub fn iter(&self) -> Functions<'_> {
         Functions { table: self, left: 0..self.entries.len() as u32 }
     }
 
-    /// All functions ordered by name, a prefix before its extensions.
+    /// Returns all functions ordered by name, a prefix before its extensions.
     pub fn sorted_by_name(&self) -> Vec<FunctionId> {
         let order = name_order(self.entries.len() as u32, |at| self.name(FunctionId(at)));
         order.into_iter().map(FunctionId).collect()
     }
 
-    /// A table with only the functions that `keep` accepts, in the same order.
+    /// Returns a table with only the functions that `keep` accepts, in the same order.
     #[must_use]
     pub fn filtered(&self, mut keep: impl FnMut(&[u8]) -> bool) -> Self {
         let mut kept = Self::new();
@@ -432,7 +431,7 @@ impl FunctionTable {
     }
 }
 
-/// Mixes a name hash for the table: its bits are given by the file.
+/// Mixes a name hash for the table, because the file determines its bits.
 fn spread(hash: NameRef) -> u64 {
     hash.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32) ^ hash
 }
@@ -444,7 +443,7 @@ mod tests {
     use std::cell::Cell;
 
     thread_local! {
-        /// Records that were looked through one by one.
+        /// The number of records in linear searches.
         pub(super) static STEPS: Cell<u64> = const { Cell::new(0) };
     }
 
@@ -489,7 +488,7 @@ mod tests {
         assert!(!intern(&text[..1]));
         text.stay();
         assert!(intern(&text[2..]));
-        // What was copied is copied once.
+        // A copied name is copied once.
         assert!(!intern(&text[..1]));
     }
 

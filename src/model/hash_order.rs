@@ -1,13 +1,12 @@
-//! Orders that LLVM's output depends on: of its hash maps, of its random numbers, and of
-//! names as bytes.
+//! Orders that affect LLVM's output: of its hash maps, of its random numbers, and of names as bytes.
 //!
 //! LLVM's tools write the entries of hash maps in iteration order, so the order is visible in files. Both maps are
 //! open-addressing tables that grow by powers of two, with quadratic probing until LLVM 22 and linear probing since
 //! LLVM 23. So the hash function, the sizes and the order of insertion determine the order (`StringMap.cpp`,
 //! `DenseMap.h`).
 //!
-//! Up to LLVM 22 the map with number keys reserves the two largest numbers and loses records
-//! with these FuncHashes. Here they are ordinary keys, as in LLVM 23.
+//! In LLVM 22 and earlier, the map with number keys reserves the two largest numbers and loses records with these
+//! FuncHashes. Here they are ordinary keys, as in LLVM 23.
 //!
 //! [`Mersenne`] is the 32-bit Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998) with
 //! the distributions of the GNU C++ library. Trace reservoirs and function orders use it.
@@ -15,15 +14,15 @@
 use super::Release;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Free slot of a simulated table.
+/// A free slot of a simulated table.
 const FREE: u32 = u32::MAX;
 
-/// How far away a table looks for a free slot, try after try.
+/// The probing sequence of a table.
 #[derive(Clone, Copy)]
 enum Probing {
     /// One slot further, then two, then three.
     Quadratic,
-    /// The next slot, always.
+    /// Always the next slot.
     Linear,
 }
 
@@ -32,7 +31,7 @@ impl Probing {
         if release >= Release(23) { Self::Linear } else { Self::Quadratic }
     }
 
-    /// Finds the slot for a key: its hash's own, or the next free one.
+    /// Returns the slot for a key: the slot of its hash, or the next free one.
     fn find(self, slots: &[u32], hash: u32) -> usize {
         let mask = slots.len() - 1;
         let mut at = hash as usize & mask;
@@ -58,7 +57,7 @@ impl Probing {
     }
 }
 
-/// How the string map hashes names, by release.
+/// Returns the hash of a name in a string map, by release.
 fn string_hash(release: Release, name: &[u8]) -> u32 {
     if release >= Release(17) {
         xxh3_64(name) as u32
@@ -67,8 +66,8 @@ fn string_hash(release: Release, name: &[u8]) -> u32 {
     }
 }
 
-/// The order in which a string map yields names that were inserted in the
-/// order given: indexes into `names`, all of which differ.
+/// Returns the iteration order of a string map for names that were inserted in the given order, as indexes into
+/// `names`. All names must differ.
 pub(crate) fn string_map_order<'a>(release: Release, names: impl IntoIterator<Item = &'a [u8]>) -> Vec<u32> {
     let probing = Probing::of(release);
     let mut slots = vec![FREE; 16];
@@ -89,7 +88,7 @@ pub(crate) fn string_map_order<'a>(release: Release, names: impl IntoIterator<It
     slots
 }
 
-/// How a map keyed by 64-bit numbers hashes them, by release.
+/// Returns the hash of a 64-bit number in a map, by release.
 fn number_hash(release: Release, number: u64) -> u32 {
     if release >= Release(19) {
         let mixed = number.wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -99,14 +98,13 @@ fn number_hash(release: Release, number: u64) -> u32 {
     }
 }
 
-/// The order in which a small map keyed by numbers yields keys that were
-/// inserted in the order given, all of which differ: indexes into `keys`.
+/// Returns the iteration order of a small map for keys that were inserted in the given order, as indexes into `keys`.
+/// All keys must differ.
 pub(crate) fn number_map_order(release: Release, keys: &[u64]) -> Vec<u32> {
     numbers_from(release, keys, 4)
 }
 
-/// Like [`number_map_order`], but for a map without inline memory, which begins
-/// with 64 slots.
+/// Like [`number_map_order`], but for a map without inline memory, which starts with 64 slots.
 pub(crate) fn large_number_map_order(release: Release, keys: &[u64]) -> Vec<u32> {
     numbers_from(release, keys, 64)
 }
@@ -241,8 +239,7 @@ fn shared_prefix<'a>(count: u32, name: impl Fn(u32) -> &'a [u8]) -> usize {
     })
 }
 
-/// The first 16 bytes as a number that is ordered as they are; zeros where there
-/// are fewer.
+/// Returns the first 16 bytes as a number with the same order, padded with zeros.
 fn leading_bytes(name: &[u8]) -> u128 {
     let mut key = [0; 16];
     let len = name.len().min(key.len());

@@ -148,6 +148,14 @@ impl ProfileKind {
         self.contains(Self::IR)
     }
 
+    /// Returns true if the first counter of every record is the number of calls of the function: in front-end profiles,
+    /// in IR profiles with [`ENTRY_FIRST`](Self::ENTRY_FIRST), and in those with one counter per function. In other IR
+    /// profiles the counters are those of the edges outside of a spanning tree, in the order in which the pass found
+    /// them (`FuncPGOInstrumentation` in LLVM's `PGOInstrumentation.cpp`); the first can be any edge.
+    pub fn first_counter_is_entry(self) -> bool {
+        !self.is_ir() || self.contains(Self::ENTRY_FIRST) || self.contains(Self::FUNCTION_ENTRY_ONLY)
+    }
+
     /// Whether context-sensitive records may be there.
     pub fn is_context_sensitive(self) -> bool {
         self.contains(Self::CONTEXT_SENSITIVE)

@@ -62,7 +62,7 @@ pub enum LossKind {
     ContextSensitiveRecords,
     /// Records whose counts are a mark: hot or warm.
     PseudoCounts,
-    /// Properties that say what sort of counters a profile holds.
+    /// Properties that state the kind of the counters.
     ProfileKinds,
     /// Members of an iprof file that belong to no known section.
     UnknownSections,
@@ -86,7 +86,7 @@ pub enum LossKind {
     Names,
     /// Hashes of names, which become names made of digits (sample profiles).
     NameHashes,
-    /// Anything else; the format's documentation says what.
+    /// Other data; see the documentation of the format.
     Other,
 }
 

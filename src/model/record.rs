@@ -548,8 +548,8 @@ pub struct TemporalProfile {
 pub struct RecordRef<'a> {
     /// PGO name; empty when a raw record's hash has no name.
     pub name: &'a [u8],
-    /// The name's hash where the file or the reader says it. A file may lie;
-    /// the merger believes it only for names that it knows.
+    /// The name's hash, if the file or the reader has it. It may be wrong in a damaged file; the merger only uses it
+    /// for known names.
     pub name_ref: Option<NameRef>,
     /// A shared text that `name` is a piece of, if there is one: tables keep
     /// the text rather than copy the name.
@@ -564,8 +564,8 @@ pub struct RecordRef<'a> {
 /// [`next_record`](Self::next_record) return `None`. The records handed out
 /// before stay valid, and what the accessors return covers what was read.
 pub trait ProfileReader: Send {
-    /// Variant bits. A raw file with several profiles says those of the one
-    /// being read, so ask before the first record and again after the last.
+    /// Returns the variant bits. For a raw file with several profiles, these are the bits of the current one, so ask
+    /// before the first record and again after the last.
     fn kind(&self) -> ProfileKind;
 
     /// Returns the number that `show --profile-version` prints: 0 for text, the version for indexed, the whole version

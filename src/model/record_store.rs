@@ -163,7 +163,7 @@ impl RecordStore {
         blocks.chain(apart.iter().map(|record| self.counters.at(record.counters)))
     }
 
-    /// Returns the counters of a record that has nothing else, if they can be changed in place.
+    /// Returns the mutable counters of a record without other data, if they can be changed in place.
     #[inline]
     pub(super) fn only_counters_mut(&mut self, index: usize) -> Option<&mut [u64]> {
         let stored = &self.records[index];

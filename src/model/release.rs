@@ -52,7 +52,7 @@ impl fmt::Display for Release {
     }
 }
 
-/// Takes every spelling of [`parse`], and what a release displays as.
+/// Accepts every spelling of [`parse`], and the output of `Display`.
 ///
 /// ```
 /// use profbridge::instr::Release;

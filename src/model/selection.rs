@@ -158,9 +158,7 @@ impl Remapping {
                 }
                 _ => {
                     let error = Error::usage("unexpected line in remapping file");
-                    return Err(error
-                        .in_section(format!("line {}", index + 1))
-                        .with_hint("expected 'old_symbol new_symbol'"));
+                    return Err(error.at_line(index as u64 + 1).with_hint("expected 'old_symbol new_symbol'"));
                 }
             }
         }
@@ -233,7 +231,7 @@ mod remap_tests {
     fn a_line_must_have_two_words() {
         for bad in ["one", "a b c", "a  b", " a", "a ", " "] {
             let failure = Remapping::parse(format!("x y\n{bad}\n").as_bytes()).unwrap_err();
-            assert_eq!(failure.section(), Some("line 2"), "{bad:?}");
+            assert_eq!(failure.line(), Some(2), "{bad:?}");
             assert_eq!(failure.hint(), Some(&"expected 'old_symbol new_symbol'".into()));
         }
     }

@@ -209,7 +209,7 @@ impl<'i> SplitDebugInfo<'i> {
         Self::with_package(image, None, limits)
     }
 
-    /// As [`of`](Self::of), with the path of the package.
+    /// Like [`of`](Self::of), but for the path of the package.
     ///
     /// # Errors
     ///
@@ -233,7 +233,7 @@ impl<'i> SplitDebugInfo<'i> {
         Ok(Self { image, limits: *limits, package })
     }
 
-    /// Finds what a skeleton leaves out; nothing for a unit that is whole.
+    /// Finds the rest of a skeleton unit. `None` for a complete unit.
     ///
     /// # Errors
     ///

@@ -24,7 +24,7 @@ pub(crate) struct InlineFrame {
     pub(crate) line: u32,
     /// Column of the place in the function, 0 when unknown.
     pub(crate) column: u32,
-    /// What tells apart code of the same line, as the compiler encoded it.
+    /// The encoded discriminator, which distinguishes copies of code of one line.
     pub(crate) discriminator: u32,
     /// Line where the function is declared, 0 when unknown.
     pub(crate) start_line: u32,
@@ -298,7 +298,7 @@ struct Functions<'u, 'a> {
 }
 
 impl<'a> Functions<'_, 'a> {
-    /// Finds what a unit knows of the addresses at the positions `inside`.
+    /// Looks up the addresses at the positions `inside` in a unit.
     fn look_up(
         &mut self,
         at: usize,

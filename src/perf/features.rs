@@ -1,11 +1,11 @@
-//! What a recording says about the machine and the run.
+//! Descriptions of the machine and the run in a recording.
 
 use super::attributes::{Attribute, Attributes};
 use super::records::{MISC_BUILD_ID, until_zero};
 use crate::bytes::{Cursor, Endian};
 use crate::error::Result;
 
-/// Numbers of features.
+/// Ids of features.
 mod feature {
     pub(super) const BUILD_ID: u32 = 2;
     pub(super) const HOSTNAME: u32 = 3;
@@ -18,10 +18,10 @@ mod feature {
     pub(super) const DIRECTORY: u32 = 24;
 }
 
-/// In the `misc` of a build id: it has a size. It is bit 15 there.
+/// The bit of `misc` that marks a build id with a size. It is bit 15 there.
 const MISC_BUILD_ID_SIZE: u16 = MISC_BUILD_ID << 1;
 
-/// The build id of a file that was mapped.
+/// The build id of a mapped file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BuildId {
     /// The path, as in the mapping.
@@ -30,7 +30,7 @@ pub(crate) struct BuildId {
     pub(crate) id: Vec<u8>,
 }
 
-/// Descriptions of the machine and the run; empty where the recording has none.
+/// Descriptions of the machine and the run. Empty if the recording has none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Features {
     /// The name of the machine.
@@ -52,7 +52,7 @@ pub(crate) struct Features {
 }
 
 impl Features {
-    /// Reads the content of one feature; unknown ones are skipped.
+    /// Reads the content of a feature. Skips unknown features.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl Features {
         Ok(())
     }
 
-    /// Reads records of build ids, one after the other.
+    /// Reads consecutive records of build ids.
     fn read_build_ids(&mut self, mut cursor: Cursor<'_>) -> Result<()> {
         while cursor.left() >= 8 {
             cursor.u32("type")?;
@@ -114,13 +114,13 @@ impl Features {
     }
 }
 
-/// A string: its length, and its bytes up to the first zero.
+/// Reads a string: its length, and its bytes up to the first zero.
 fn text(cursor: &mut Cursor<'_>) -> Result<String> {
     let len = cursor.u32("length of a string")?;
     Ok(String::from_utf8_lossy(until_zero(cursor.take("string", len.into())?)).into_owned())
 }
 
-/// Reads the names of events, which refer to the attributes by id.
+/// Reads the names of events, which refer to attributes by id.
 fn read_events(mut cursor: Cursor<'_>, attributes: &mut Attributes) -> Result<()> {
     let (events, size) = (cursor.u32("number of events")?, cursor.u32("attribute size")?);
     for at in 0..events {
@@ -140,7 +140,7 @@ fn read_events(mut cursor: Cursor<'_>, attributes: &mut Attributes) -> Result<()
     Ok(())
 }
 
-/// Reads an attribute that stands in a record: its own size, then ids to the end.
+/// Reads an attribute in a record: its size, its fields, and ids up to the end.
 ///
 /// # Errors
 ///

@@ -1,18 +1,18 @@
-//! Records in order of time.
+//! Sorts records by time.
 //!
-//! Each CPU writes its own buffer, so records of different CPUs come in any order. perf says when all buffers were
-//! emptied once (a finished round): what is older than the round before can then be delivered.
+//! Each CPU has its own buffer, so records of different CPUs come in any order. perf marks the moment when all buffers
+//! were emptied once (a finished round). Records older than the previous round can then be delivered.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-/// Bytes of records that wait at most; then the oldest are delivered.
+/// The maximum bytes of waiting records. Above it, the oldest are delivered.
 const MOST_BYTES: usize = 256 << 20;
-/// Dead bytes that are worth a copy of the live ones.
+/// The minimum number of dropped bytes before the others are moved.
 const LEAST_DEAD: usize = 1 << 20;
 
-/// Where a waiting record is: its bytes, and its offset in the file.
+/// The position of a waiting record: its bytes, and its offset in the file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Waiting {
     time: u64,
@@ -37,12 +37,12 @@ pub(super) struct Queue {
     live: usize,
     number: u64,
     newest: u64,
-    /// The greatest time at the round before.
+    /// The latest time in the previous round.
     round: u64,
-    /// All records up to this time are to be delivered.
+    /// All records up to this time can be delivered.
     due: u64,
     delivered: u64,
-    /// Records that are older than one that was delivered.
+    /// The number of records that are older than an already delivered one.
     pub(super) late: u64,
 }
 
@@ -58,23 +58,23 @@ impl Queue {
         self.heap.push(Reverse(Waiting { time, number: self.number, start, len: record.len(), offset }));
     }
 
-    /// All buffers were emptied.
+    /// Handles a finished round.
     pub(super) fn finish_round(&mut self) {
         self.due = self.due.max(self.round);
         self.round = self.newest;
     }
 
-    /// No record follows.
+    /// Handles the end of the recording.
     pub(super) fn finish(&mut self) {
         self.due = u64::MAX;
     }
 
-    /// Whether too many bytes wait.
+    /// Returns true if too many bytes are waiting.
     pub(super) fn is_full(&self) -> bool {
         self.live > MOST_BYTES
     }
 
-    /// The oldest record that is due; [`bytes`](Self::bytes) has its content.
+    /// Returns the oldest record that can be delivered. [`bytes`](Self::bytes) returns its content.
     pub(super) fn pop(&mut self) -> Option<Waiting> {
         let is_full = self.is_full();
         let is_due = |waiting: &Waiting| waiting.time <= self.due;
@@ -88,7 +88,7 @@ impl Queue {
         Some(first)
     }
 
-    /// The content of a record, until the next one is asked for or added.
+    /// Returns the content of a record. It is valid until the next call of `pop` or `push`.
     pub(super) fn bytes(&self, waiting: &Waiting) -> &[u8] {
         self.bytes.get(waiting.range()).unwrap_or_default()
     }

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_mapping_replaces_what_it_overlaps() {
+    fn a_new_mapping_replaces_overlapping_ones() {
         let mut processes = Processes::default();
         processes.map(&mapping(1, 0x1000, 0x4000, 0, "a"));
         processes.map(&mapping(1, 0x2000, 0x1000, 0x100, "b"));

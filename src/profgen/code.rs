@@ -1,18 +1,18 @@
-//! Machine code: where instructions are, how long they are and which of them transfer control.
+//! Machine code: the positions and lengths of instructions, and their control transfers.
 
 use crate::error::{Error, ErrorKind, Result};
 use iced_x86::{Code as Opcode, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
 use object::Architecture;
 
-/// What an instruction does to control flow.
+/// The effect of an instruction on control flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Transfer {
-    /// It continues with the next one.
+    /// It continues with the next instruction.
     None = 0,
     Call = 1,
     Return = 2,
-    /// A jump that is always taken, to an address in the instruction.
+    /// An unconditional jump to an address in the instruction.
     Jump = 3,
     /// A conditional jump, or one to a computed address.
     Branch = 4,
@@ -20,14 +20,14 @@ pub(super) enum Transfer {
 
 /// The code of a program, by link-time address.
 ///
-/// One byte for each byte of code: 0, or for the first byte of an instruction its length (low four bits) and
-/// [`Transfer`] (high four bits).
+/// One byte per byte of code: for the first byte of an instruction its length (low four bits) and [`Transfer`] (high
+/// four bits), for other bytes 0.
 #[derive(Debug, Default)]
 pub(super) struct Code {
     parts: Vec<Part>,
-    /// Instructions behind which code is reached by a jump or a call only, ascending.
+    /// Instructions after which code is only reached by a jump or a call, ascending.
     stops: Vec<u64>,
-    /// Runs of bytes that are no instructions.
+    /// The number of byte ranges that are not instructions.
     pub(super) undecodable: u64,
 }
 
@@ -44,8 +44,8 @@ impl Part {
 }
 
 impl Code {
-    /// Decodes sections, each with its address, its bytes and the addresses of its symbols. Code begins at a symbol;
-    /// bytes in front of the first one are none.
+    /// Decodes sections, each with its address, its bytes and the addresses of its symbols. Decoding starts at the
+    /// first symbol and restarts at each one; bytes before the first symbol are not code.
     ///
     /// # Errors
     ///
@@ -107,17 +107,17 @@ impl Code {
         usize::try_from(address - part.start).ok().and_then(|at| part.marks.get(at)).copied().unwrap_or(0)
     }
 
-    /// Returns true if an instruction begins at an address.
+    /// Returns true if an instruction starts at an address.
     pub(super) fn is_instruction(&self, address: u64) -> bool {
         self.mark(address) != 0
     }
 
-    /// Returns true if an instruction that can transfer control begins at an address.
+    /// Returns true if an instruction that can transfer control starts at an address.
     pub(super) fn is_transfer(&self, address: u64) -> bool {
         self.mark(address) >> 4 != 0
     }
 
-    /// The instructions from `begin` to `end`, both included: address and length.
+    /// Returns the address and length of the instructions from `begin` to `end`, both included.
     pub(super) fn instructions(&self, begin: u64, end: u64) -> impl Iterator<Item = (u64, u8)> {
         let first = self.parts.partition_point(|part| part.end() <= begin);
         let parts = self.parts[first..].iter().take_while(move |part| part.start <= end);
@@ -129,7 +129,7 @@ impl Code {
         })
     }
 
-    /// Returns true if code runs from `begin` to `end` without a transfer of control that is always taken.
+    /// Returns true if code runs from `begin` to `end` without an unconditional control transfer.
     pub(super) fn falls_through(&self, begin: u64, end: u64) -> bool {
         let stop = self.stops.partition_point(|stop| *stop < begin);
         begin <= end && self.stops.get(stop).is_none_or(|stop| *stop >= end)
@@ -147,9 +147,9 @@ pub(super) struct TextSection {
 
 /// One step of decoding.
 struct Step {
-    /// Bytes of the instruction, or of what is none.
+    /// The length of the instruction, or of the bytes that are not one.
     len: u8,
-    /// `None` for bytes that are no instruction.
+    /// `None` for bytes that are not an instruction.
     transfer: Option<Transfer>,
 }
 
@@ -161,7 +161,7 @@ fn x86(bits: u32, bytes: &[u8], address: u64) -> Step {
     Step { len, transfer: (!instruction.is_invalid()).then(|| x86_transfer(&instruction)) }
 }
 
-/// System calls and traps return to the next instruction or do not return at all.
+/// System calls and traps return to the next instruction or never.
 fn x86_transfer(instruction: &Instruction) -> Transfer {
     let mnemonic = instruction.mnemonic();
     match instruction.flow_control() {
@@ -180,7 +180,7 @@ fn is_x86_return(mnemonic: Mnemonic) -> bool {
     matches!(mnemonic, Mnemonic::Ret | Mnemonic::Retf | Mnemonic::Iret | Mnemonic::Iretd | Mnemonic::Iretq)
 }
 
-/// Only instructions that transfer control are decoded; every other word counts as an instruction.
+/// Decodes only control transfers. Every other word counts as an instruction.
 fn aarch64(bytes: &[u8]) -> Step {
     let Some(word) = bytes.first_chunk::<4>().map(|bytes| u32::from_le_bytes(*bytes)) else {
         return Step { len: u8::try_from(bytes.len()).unwrap_or(1), transfer: None };
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn code_begins_at_the_first_symbol_and_anew_at_each() {
+    fn decoding_restarts_at_each_symbol() {
         let bytes = [0x90, 0xE8, 0x90, 0x90, 0x90, 0x90, 0x90];
         let code = code(Architecture::X86_64, &bytes, &[0x1001, 0x1003]);
         let found: Vec<u64> = code.instructions(0, u64::MAX).map(|(at, _)| at).collect();

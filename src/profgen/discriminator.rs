@@ -1,18 +1,18 @@
-//! Discriminators of DWARF: what tells apart the copies of code of one line.
+//! DWARF discriminators, which distinguish copies of code from the same line.
 //!
-//! A discriminator has up to three parts: the base, which the compiler of the profile knows as well; the duplication
-//! factor, the number of iterations that a loop body stands for after unrolling or vectorizing; and a number of a copy.
-//! Each part takes 1, 7 or 14 bits.
+//! A discriminator has up to three parts: the base, which the compiler that reads the profile also knows; the
+//! duplication factor, which is the number of iterations that a loop body executes after unrolling or vectorizing; and
+//! the number of a copy. Each part takes 1, 7 or 14 bits.
 
-/// How the program's discriminators are encoded.
+/// The encoding of the program's discriminators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Discriminators {
-    /// Passes after the first one have added bits, which are part of the location.
+    /// Whether later passes have added bits, which are part of the location.
     pub(super) flow_sensitive: bool,
 }
 
 impl Discriminators {
-    /// The discriminator of a location in the profile.
+    /// Returns the discriminator of a location in the profile.
     pub(super) fn base(self, raw: u32) -> u32 {
         match raw {
             _ if self.flow_sensitive => raw,
@@ -21,7 +21,7 @@ impl Discriminators {
         }
     }
 
-    /// The number of times that code was executed in the source for each execution in the program.
+    /// Returns the number of executions in the source per execution in the program.
     pub(super) fn factor(self, raw: u32) -> u64 {
         if self.flow_sensitive || is_of_probe(raw) {
             return 1;
@@ -30,7 +30,7 @@ impl Discriminators {
     }
 }
 
-/// A call with a pseudo probe has the probe's number in place of a discriminator.
+/// Returns true for a call with a pseudo-probe, which has the number of the probe instead of a discriminator.
 fn is_of_probe(raw: u32) -> bool {
     raw & 7 == 7
 }
@@ -41,7 +41,7 @@ fn base_of_probe(raw: u32) -> u32 {
     if raw & HAS_BASE != 0 { (raw >> 16) & 7 } else { (raw >> 3) & 0xFFFF }
 }
 
-/// Bit 0 stands for an absent part, bit 6 for a long one.
+/// Decodes a part. Bit 0 means that the part is missing, bit 6 that it is long.
 fn part(raw: u32) -> u32 {
     if raw & 1 != 0 {
         return 0;
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probed_call_has_the_base_beside_the_number_of_its_probe() {
+    fn a_probed_call_has_a_base_and_a_probe_id() {
         let plain = Discriminators::default();
         assert_eq!(plain.base(7 | 5 << 3), 5);
         assert_eq!(plain.base(7 | 5 << 3 | 3 << 16 | HAS_BASE), 3);

@@ -1,19 +1,19 @@
-//! What is done to every profile at the end: cold functions are removed, and the density of the samples is measured.
+//! The last steps for every profile: removing cold functions, and measuring the density of the samples.
 
 use super::names::is_ambiguous;
 use crate::sampleprof::{COLD_CUTOFF, FunctionName, FunctionRecord, Names, Rules, SampleProfile, Summary, attributes};
 
-/// Options of the last steps.
+/// Options for the last steps.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct FinishOptions {
-    /// Whether functions are removed whose counts the summary calls cold.
+    /// Whether to remove functions that the summary classifies as cold.
     pub trim_cold: bool,
-    /// Whether every function is marked to be inlined where it was.
+    /// Whether to mark every inlined function to be inlined again.
     pub mark_preinlined: bool,
     /// The share of all samples, in millionths, that determines the density.
     pub density_cutoff: u32,
-    /// The total below which a function is cold; `None` as the summary says.
+    /// The total below which a function is cold. `None` for the threshold of the summary.
     pub cold_count: Option<u64>,
 }
 
@@ -23,7 +23,7 @@ impl Default for FinishOptions {
     }
 }
 
-/// Finishes a profile; returns its density: the samples of each location in the functions that have most of them.
+/// Finishes a profile. Returns its density: the samples per location in the functions with most of the samples.
 pub(super) fn finish(profile: &mut SampleProfile, options: &FinishOptions) -> f64 {
     if options.trim_cold {
         let of_summary = || Summary::of(&profile.functions, Rules::default()).threshold(COLD_CUTOFF).unwrap_or(0);
@@ -39,7 +39,7 @@ pub(super) fn finish(profile: &mut SampleProfile, options: &FinishOptions) -> f6
     density(&profile.functions, options.density_cutoff)
 }
 
-/// Removes inlined functions that many share; returns whether the function itself is none.
+/// Removes inlined functions with ambiguous names. Returns false if the name of the function itself is ambiguous.
 fn keep(record: &mut FunctionRecord, names: &Names) -> bool {
     if matches!(names.get(record.name), FunctionName::Text(name) if is_ambiguous(name)) {
         return false;
@@ -59,7 +59,7 @@ fn density(records: &[FunctionRecord], cutoff: u32) -> f64 {
         }
     }
     densities.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    // In single precision, as LLVM computes it: the result depends on it.
+    // In single precision like LLVM, because it affects the result.
     let wanted = total as f32 * cutoff as f32 / 1_000_000.0;
     let (mut sum, mut density) = (0u64, 0.0);
     for (of_function, samples) in densities {
@@ -72,7 +72,7 @@ fn density(records: &[FunctionRecord], cutoff: u32) -> f64 {
     density
 }
 
-/// The sum of the counts of a function and those inlined into it, and the number of locations.
+/// Returns the sum of the counts of a function and its inlined callees, and the number of locations.
 fn body(record: &FunctionRecord) -> (u64, u64) {
     let own = record.body.iter().fold((0u64, 0u64), |sum, entry| (sum.0.wrapping_add(entry.samples), sum.1 + 1));
     record.call_sites.iter().fold(own, |sum, site| {

@@ -1,8 +1,8 @@
 //! From counters to a profile by lines: debug info relates instructions to places in functions.
 
 use super::counters::{Counters, Counts};
-use super::pieces::{Piece, pieces};
 use super::program::Program;
+use super::ranges::{Piece, pieces};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::model::Release;

@@ -22,8 +22,8 @@ mod functions;
 mod line_profile;
 mod loading;
 mod names;
-mod pieces;
 mod program;
+mod ranges;
 mod raw_text;
 mod script;
 

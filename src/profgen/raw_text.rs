@@ -46,7 +46,7 @@ pub(super) fn read(text: &[u8], base: u64) -> Result<Counters> {
     }
     if text.starts_with(b"[") {
         let detail = "an unsymbolized profile with calling contexts cannot be read back";
-        return Err(Error::malformed(detail).in_section("line 1"));
+        return Err(Error::malformed(detail).at_line(1));
     }
     reader.counts(b"-", &mut counters.runs)?;
     reader.counts(b"->", &mut counters.branches)?;
@@ -74,7 +74,7 @@ impl<'t, L: Iterator<Item = &'t [u8]>> Reader<'t, L> {
         let (number, shown) = (self.number.max(1), String::from_utf8_lossy(line));
         Error::malformed(format!("invalid counter {:?}", shown.trim()))
             .with_llvm_message(format!("Invalid raw profile at line {number}: {shown}"))
-            .in_section(format!("line {number}"))
+            .at_line(number as u64)
     }
 
     fn counts(&mut self, separator: &[u8], counts: &mut Counts) -> Result<()> {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_no_unsymbolized_profile() {
+    fn other_text_is_not_an_unsymbolized_profile() {
         assert!(is_raw(b"0\n0\n"));
         assert!(!is_raw(b"5\n 401136 0x401136/0x401140/P/-/-/1\n"));
         assert!(!is_raw(b""));

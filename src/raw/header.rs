@@ -55,8 +55,8 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Empty profile, unrecognized format, bad header when the file ends
-    /// inside, unsupported version, and malformed for what no header may say.
+    /// Empty profile, unrecognized format, bad header if the file ends inside, unsupported version, and malformed for
+    /// invalid values.
     pub(crate) fn read(file: &[u8], start: usize, compat: Compat) -> Result<Self> {
         let bytes = file.get(start..).unwrap_or_default();
         let compat = compat_of(bytes, compat);
@@ -67,7 +67,7 @@ impl Header {
             return Err(Error::new(ErrorKind::UnrecognizedFormat).at("header", start as u64));
         };
         let too_short = |what: String| Error::bad_header(what).at("header", start as u64).with_hint(CUT_SHORT);
-        // LLVM asks for a whole header of its own version before it looks at the version.
+        // LLVM requires a whole header of its own version before it checks the version.
         let least = if compat.is_llvm() { layout::header_size(LLVM_22_RAW_VERSION) } else { 16 };
         if bytes.len() < least {
             return Err(too_short(format!("the header has at least {least} bytes, {} left", bytes.len())));

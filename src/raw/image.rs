@@ -39,7 +39,7 @@ pub struct Image {
     /// Where each record's counters begin in their section and how many there
     /// are, in elements.
     counters: Vec<(u32, u32)>,
-    /// Records that have a bitmap, and where it lies in its section.
+    /// Records with a bitmap, and its position in the section.
     bitmaps: Vec<(usize, Range<usize>)>,
     /// Indices of the records that have value sites, and how many.
     with_sites: Vec<(usize, DeclaredSites)>,
@@ -236,9 +236,8 @@ impl Image {
         self.with_sites.iter().map(|(index, _)| *index)
     }
 
-    /// Checks the value data of a file of this image, and says where in the file
-    /// that of the records begins whose places in [`with_sites`](Self::with_sites)
-    /// are asked for, in ascending order.
+    /// Checks the value data of a file of this image. Returns the positions in the file of the data for the requested
+    /// records, which are given as ascending indexes of [`with_sites`](Self::with_sites).
     ///
     /// `None` when the data is damaged or missing, or when another profile
     /// follows in the file; such files are for the ordinary reader.

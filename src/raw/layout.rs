@@ -250,7 +250,7 @@ impl RecordLayout {
     #[inline]
     pub fn read(&self, bytes: &[u8]) -> DataRecord {
         match (self.encoding.endian, self.encoding.pointer) {
-            // What most machines write: nothing has to be asked for each field.
+            // The most frequent layout needs no decision per field.
             (Endian::Little, PointerWidth::Bits64) => self.decode(bytes, Endian::Little, PointerWidth::Bits64),
             (endian, pointer) => self.decode(bytes, endian, pointer),
         }
@@ -282,7 +282,7 @@ impl RecordLayout {
         }
     }
 
-    /// Of one record how many value sites it has of each kind, for which nothing else is decoded.
+    /// Returns the number of value sites per kind of one record, without decoding other data.
     pub(super) fn read_value_sites(&self, bytes: &[u8]) -> [u16; 3] {
         let fields = [Field::NumValueSites0, Field::NumValueSites1, Field::NumValueSites2];
         fields.map(|field| self.encoding.endian.u16(self.array(bytes, field)))

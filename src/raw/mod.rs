@@ -96,7 +96,7 @@ pub fn describe(file: &[u8], limits: &Limits) -> Description {
                 description.parts.push(part);
             }
             if matches!(error.kind(), ErrorKind::MissingCorrelation) {
-                // Nothing is wrong with such a file, and the part says what it needs.
+                // Such a file is valid, and the hint names the necessary option.
                 description.hint = error.hint().cloned();
             } else {
                 description.set_error(&error);

@@ -39,7 +39,7 @@ pub struct RawProfile<'data> {
     compat: Compat,
 }
 
-/// Where the records come from.
+/// The source of the records.
 #[derive(Debug, Clone)]
 enum Records<'data> {
     /// From the data section.
@@ -55,7 +55,7 @@ enum Addressing {
     Absolute,
     /// Relative to the record (from version 8, and some files of version 7).
     Relative,
-    /// Offsets already (records that come from an image).
+    /// An offset (records from an image).
     Offset,
 }
 
@@ -283,7 +283,7 @@ impl<'data> RawProfile<'data> {
         Ok(self.section(Section::Bitmap).get(range).unwrap_or_default())
     }
 
-    /// Where the bitmap of a record lies within its section.
+    /// Returns the position of a record's bitmap in its section.
     ///
     /// # Errors
     ///

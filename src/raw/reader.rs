@@ -347,7 +347,8 @@ impl<'data> RawReader<'data> {
         Ok(true)
     }
 
-    /// Checks that the counters of the next profile mean the same. llvm-profdata takes the last kind for that of all.
+    /// Checks that the counters of the next profile have the same kind. llvm-profdata uses the last kind for all of
+    /// them.
     fn check_next_kind(&self, next: ProfileKind) -> Result<()> {
         let kind = self.profile.kind();
         if self.options.compat.is_llvm() || next.of_counters() == kind.of_counters() {

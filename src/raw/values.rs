@@ -119,8 +119,8 @@ impl BlobReader<'_> {
         self.walk(cursor, announced, &mut |_, _, _| {})
     }
 
-    /// Checks the blob at the cursor and hands out what it has of each kind:
-    /// the number of values of each site, and all pairs of a value and its count.
+    /// Checks the blob at the cursor. Passes on its content for each kind: the number of values per site, and all pairs
+    /// of a value and its count.
     fn walk(
         &self,
         cursor: &mut Cursor<'_>,

@@ -306,7 +306,7 @@ impl<'a> Writer<'a> {
         (item.record.counters.len() as u64).saturating_mul(size).saturating_add(if self.plan.temporal { 8 } else { 0 })
     }
 
-    /// Appends the counters and says how many elements there are.
+    /// Appends the counters. Returns the number of elements.
     fn counters(&self, item: &Item<'_>, counters: &mut Vec<u8>) -> u64 {
         let endian = self.encoding.endian;
         if self.plan.temporal {

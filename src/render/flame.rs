@@ -118,9 +118,8 @@ impl FlameGraph {
         graph
     }
 
-    /// The positions of the nodes that one meets by following the widest frame from
-    /// the widest entry, as far as it is wider than what its caller ran by itself.
-    /// `assets/flame.js` does the same.
+    /// Returns the positions of the nodes on the hottest path: it starts at the widest root and follows the widest
+    /// child while this is wider than the exclusive width of its parent. `assets/flame.js` does the same.
     pub(crate) fn hottest_path(&self) -> Vec<usize> {
         let mut path: Vec<usize> = Vec::new();
         loop {
@@ -180,7 +179,7 @@ impl Building {
     }
 
     fn finish(mut self) -> FlameGraph {
-        // Callers come before what they call, so one walk backwards adds up.
+        // Callers come before their callees, so one backward pass computes all sums.
         for index in (0..self.nodes.len()).rev() {
             let (_, parent, hits) = self.nodes[index];
             if let Some(parent) = parent {

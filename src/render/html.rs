@@ -11,8 +11,7 @@ const FLAME_SCRIPT: &str = include_str!("assets/flame.js");
 /// Rows from which a table gets a field to filter it.
 const FILTER_ROWS: usize = 12;
 
-/// The whole page. It asks for nothing outside of itself, and its security
-/// policy would not let it.
+/// Returns the whole page. It loads nothing from elsewhere, and its content security policy forbids it.
 pub fn write_html(report: &Report) -> String {
     let mut out = String::new();
     let title = markup(&report.title);

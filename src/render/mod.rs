@@ -8,9 +8,8 @@
 //!
 //! Families make reports of their profiles in their `draw` modules.
 //!
-//! Everything that comes from a profile is escaped. Scripts and styles are our
-//! own, in `assets/`. Colours keep apart for colour-blind eyes (the palette of
-//! Okabe and Ito; blue against orange for differences), in light and in dark.
+//! All text from a profile is escaped. Scripts and styles are in `assets/`. The colors are distinguishable with color
+//! blindness (the palette of Okabe and Ito; blue and orange for differences), in light and dark mode.
 
 mod flame;
 mod html;
@@ -74,7 +73,7 @@ pub enum Cell {
     Percent(f64),
     /// Percentage points gained or lost.
     Change(f64),
-    /// Nothing to say.
+    /// Empty.
     Empty,
 }
 

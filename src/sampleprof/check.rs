@@ -101,7 +101,7 @@ fn finding_of(error: &Error) -> CheckFinding {
     CheckFinding {
         level: Level::Error.name(),
         code: format!("sample.{code}"),
-        path: error.section().unwrap_or("$").to_string(),
+        path: error.place(),
         offset: error.offset(),
         message: error.kind().to_string(),
         hint: error.hint().cloned(),

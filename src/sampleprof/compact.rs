@@ -86,8 +86,7 @@ impl<'data> Index<'data> {
     }
 }
 
-/// Returns the places in the order in which LLVM reads them: that of a map by name, in which the last offset of a name
-/// replaces the others.
+/// Returns the positions in the order of LLVM's map by name, in which the last offset of a name replaces the others.
 fn in_map_order(places: &[(NameId, u64)], names: &Names, rules: Rules) -> Result<Vec<(NameId, u64)>> {
     let mut known = HashMap::default();
     let mut distinct: Vec<(NameId, u64)> = Vec::new();

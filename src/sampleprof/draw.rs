@@ -9,7 +9,7 @@ use crate::render::sections::{compare_shares, flame, functions, own_shares};
 use crate::render::{Cell, Histogram, MAX_ROWS, Report, Section, Table, group_digits};
 use foldhash::HashMap;
 
-/// Samples by chain of calls and by place, and what the profiles say altogether.
+/// Samples by calling context and by line location, and the totals of the profiles.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct SampleContent {

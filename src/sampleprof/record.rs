@@ -383,7 +383,7 @@ pub struct CallTarget {
 
 /// The call targets of one line location, by [`NameId`].
 ///
-/// Most locations call nothing, and a large profile has millions of them, so an empty list takes one word.
+/// Most locations have no calls, and a large profile has millions of them, so an empty list takes one word.
 #[derive(Debug, Clone, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(from = "Vec<CallTarget>", into = "Vec<CallTarget>"))]

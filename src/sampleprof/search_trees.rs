@@ -26,6 +26,7 @@ pub(super) fn read_search_trees(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     }
     let what = "reading a name table of MD5 search trees in this form".to_string();
     let error = Error::from(ErrorKind::Unsupported { what });
+    let error = error.with_llvm_detail("Unsupported sample profile format version");
     Err(cursor.place(error.with_hint("write the profile without the MD5 tables of LLVM 24")))
 }
 

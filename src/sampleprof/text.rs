@@ -12,8 +12,8 @@
 //! The number of spaces at the start of a line is its depth. A name in brackets is a calling context:
 //! `[main:2 @ foo]`. LLVM 22 added lines of vtables, `LINE: vtables NAME:COUNT …`.
 //!
-//! LLVM accepts more than this grammar: what it accepts follows from where it cuts strings. The parser cuts them at
-//! the same places.
+//! LLVM accepts more than this grammar, depending on where it splits strings. The parser splits them at the same
+//! positions.
 
 use super::options::{ReadOptions, counter_overflow};
 use super::profile::SampleProfile;
@@ -113,7 +113,7 @@ pub(super) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfi
             Some(b' ') => reader.indented(line, &mut counts),
             _ => reader.head(line),
         };
-        done.map_err(|error| error.in_section(format!("line {}", lines.number)))?;
+        done.map_err(|error| error.at_line(lines.number as u64))?;
     }
     reader.finish()
 }

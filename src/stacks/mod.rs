@@ -18,8 +18,7 @@
 //! | pprof | if we wrote it | if we wrote it | if we wrote it | yes | label | yes |
 //! | folded | yes | option, or the JDK's own map | no | no | process | yes |
 //!
-//! Samples measure time. They say nothing about how often something was called
-//! or where a branch went, so none of those counts is ever made from them.
+//! Samples measure time. They do not count calls or branches, so profbridge never derives such counts from them.
 
 pub mod classes;
 pub mod collapsed;

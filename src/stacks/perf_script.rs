@@ -32,7 +32,7 @@ use std::collections::BTreeSet;
 /// Lines that are looked at for the first frame.
 const HEAD_LINES: usize = 200;
 
-/// Whether a text is what `perf script` prints: nothing but heads of samples up to the first frame.
+/// Returns true if a text is output of `perf script`: it contains only headers of samples before the first frame.
 pub(crate) fn is_script(data: &[u8]) -> bool {
     let mut lines = lines(data).take(HEAD_LINES).peekable();
     let mut has_head = false;
@@ -242,7 +242,7 @@ fn split_place(line: &str) -> Option<(&str, (String, FrameKind))> {
     starts.find_map(|at| Some((&line[..at], parse_place(line[at..].trim_end())?)))
 }
 
-/// `7f19 symbol+0x1f (object)`: the symbol, and what the object says of how it ran.
+/// Parses `7f19 symbol+0x1f (object)`: the symbol, and the kind of the frame according to the object.
 fn parse_place(text: &str) -> Option<(String, FrameKind)> {
     let (address, rest) = text.split_once(' ')?;
     let is_object = rest.starts_with('(') && rest.find(')') == Some(rest.len() - 1);

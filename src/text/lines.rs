@@ -1,62 +1,62 @@
-//! Lines of a text profile, without empty lines and comments.
+//! The lines of a text profile, without empty lines and comments.
 
 use super::directive;
 use super::{line_end, parse_line};
 use memchr::memchr_iter;
 
-/// The kind of a line in the grammar.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind {
-    /// As LLVM sees it, or hidden from LLVM.
+    /// A line with the same meaning as in LLVM, or a line that LLVM does not see.
     Plain,
-    /// The text is an escaped name.
+    /// An escaped name.
     Name,
-    /// The text is the hash of the next value.
+    /// The hash of the next value.
     Target,
-    /// The text is the hashes of the trace on the next line.
+    /// The hashes of the trace on the next line.
     Functions,
 }
 
-/// One line, without its end.
+/// A line without its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'data> {
     pub(super) text: &'data [u8],
     pub(super) kind: LineKind,
-    /// Byte offset in the piece.
+    /// Byte offset in the chunk.
     pub(super) offset: usize,
 }
 
-/// A piece of a text: whole lines, unless it is the last one.
+/// A chunk of the text. It consists of complete lines, except for the last chunk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece<'data> {
     pub(super) data: &'data [u8],
     /// Byte offset in the file.
     pub(super) offset: u64,
-    /// Number of lines in front of it.
+    /// The number of lines before it.
     pub(super) lines: usize,
     pub(super) is_last: bool,
 }
 
-/// The lines that count.
+/// The lines without comments and empty lines.
 #[derive(Debug, Clone)]
 pub(super) struct Lines<'data> {
     piece: Piece<'data>,
     position: usize,
-    /// Whether lines that only this program knows are read.
+    /// Whether to read lines that only profbridge understands.
     directives: bool,
-    /// The line at `position`, once looked at, and where the one after begins.
+    /// The line at `position`, and the position of the next one.
     peeked: Option<(Line<'data>, usize)>,
-    /// Whether the parser needed a line after the last one.
+    /// Whether the parser needed another line after the last one.
     ran_out: bool,
 }
 
 impl<'data> Lines<'data> {
-    /// The lines of a piece from a position on.
+    /// Returns the lines of a chunk, starting at a position.
     pub(super) fn new(piece: Piece<'data>, position: usize, directives: bool) -> Self {
         Self { piece, position, directives, peeked: None, ran_out: false }
     }
 
-    /// The next line, which stays.
+    /// Returns the next line without consuming it.
     pub(super) fn peek(&mut self) -> Option<Line<'data>> {
         if self.peeked.is_none() {
             self.peeked = self.find();
@@ -65,7 +65,7 @@ impl<'data> Lines<'data> {
         self.peeked.map(|(line, _)| line)
     }
 
-    /// Takes the next line.
+    /// Consumes the next line.
     pub(super) fn next_line(&mut self) -> Option<Line<'data>> {
         let next = self.peeked.take().or_else(|| self.find());
         self.ran_out |= next.is_none();
@@ -74,18 +74,18 @@ impl<'data> Lines<'data> {
         Some(line)
     }
 
-    /// Returns true if the next piece may contain the requested line.
+    /// Returns true if the next chunk may contain the requested line.
     pub(super) fn needs_more(&self) -> bool {
         self.ran_out && !self.piece.is_last
     }
 
-    /// Takes the lines from a position on once more.
+    /// Goes back to an earlier position.
     pub(super) fn go_back(&mut self, position: usize) {
         (self.position, self.peeked) = (position, None);
     }
 
-    /// Takes up to `most` lines as long as they are plain decimal numbers of at
-    /// most 19 digits; the common case, without a look at what else they are.
+    /// Consumes up to `most` lines that are plain decimal numbers of at most 19 digits. This is the fast path for the
+    /// common case.
     pub(super) fn take_numbers(&mut self, most: u64, numbers: &mut Vec<u64>) {
         if self.peeked.is_some() {
             return;
@@ -99,17 +99,17 @@ impl<'data> Lines<'data> {
         self.position = self.piece.data.len() - rest.len();
     }
 
-    /// Position in the piece of what was not taken yet.
+    /// Returns the position in the chunk.
     pub(super) fn position(&self) -> usize {
         self.position
     }
 
-    /// Bytes not taken yet.
+    /// Returns the number of remaining bytes.
     pub(super) fn left(&self) -> usize {
         self.piece.data.len() - self.position
     }
 
-    /// Where a position in the piece is in the file: the number of its line, from 1, and its byte offset.
+    /// Returns the line number, from 1, and the byte offset in the file for a position in the chunk.
     pub(super) fn place_of(&self, position: usize) -> (usize, u64) {
         let in_front = line_ends(&self.piece.data[..position]);
         (self.piece.lines + in_front + 1, self.piece.offset + position as u64)
@@ -120,7 +120,7 @@ impl<'data> Lines<'data> {
         while start < self.piece.data.len() {
             let rest = &self.piece.data[start..];
             let (len, next) = match line_end(rest) {
-                // A CR is removed only in front of a LF.
+                // A CR is only removed before a LF.
                 Some(len) if rest[..len].ends_with(b"\r") => (len - 1, start + len + 1),
                 Some(len) => (len, start + len + 1),
                 None => (rest.len(), self.piece.data.len()),
@@ -151,7 +151,7 @@ impl<'data> Lines<'data> {
     }
 }
 
-/// Number of lines that end in a text.
+/// Returns the number of line ends in a text.
 pub(super) fn line_ends(text: &[u8]) -> usize {
     memchr_iter(b'\n', text).count()
 }
@@ -166,7 +166,7 @@ pub(super) fn escape_name(out: &mut Vec<u8>, name: &[u8]) {
     }
 }
 
-/// Reads such a name; `None` for a bad escape.
+/// Decodes an escaped name. `None` for an invalid escape.
 pub(super) fn unescape_name(text: &[u8]) -> Option<Vec<u8>> {
     let mut name = Vec::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Text profiles (`.proftext`), as `llvm-profdata merge --text` writes them.
+//! Text profiles (`.proftext`), as written by `llvm-profdata merge --text`.
 //!
 //! ```text
 //! file    = header* record*
@@ -9,14 +9,12 @@
 //! site    = values ( value ":" count ){values}
 //! ```
 //!
-//! One item per line; empty lines and lines that begin with `#` are skipped
-//! anywhere (`TextInstrProfReader` in LLVM's `InstrProfReader.cpp`).
+//! One item per line. Empty lines and lines that start with `#` are skipped anywhere (`TextInstrProfReader` in LLVM's
+//! `InstrProfReader.cpp`).
 //!
-//! LLVM's form cannot store everything. LLVM reads names that begin with `#` as
-//! comments, and a name that begins with `$` after a record without bitmap as a
-//! bitmap. It writes a call target whose function is not in the file as an external
-//! symbol. With [`Compat::Profbridge`](crate::Compat) the writer fixes this with
-//! lines that LLVM skips as comments:
+//! LLVM's text format cannot store everything. LLVM reads names that start with `#` as comments, and a name that starts
+//! with `$` after a record without bitmap as a bitmap. It writes call targets without a record as external symbols.
+//! With [`Compat::Profbridge`](crate::Compat), the writer adds lines that LLVM skips as comments:
 //!
 //! | line | meaning |
 //! |---|---|
@@ -26,11 +24,10 @@
 //! | `#!functions=HASH,…` | the name hashes of the trace on the next line |
 //! | `#!names=file:function` | local functions have the names of LLVM 17 and earlier, although some name contains a `;` |
 //!
-//! and with an empty bitmap (`$0`) before a name that begins with `$`. The
-//! reader knows both forms; under [`Compat::Llvm22`](crate::Compat) such lines
-//! are comments, as for LLVM.
+//! and an empty bitmap (`$0`) before a name that starts with `$`. The reader reads both forms. With
+//! [`Compat::Llvm22`](crate::Compat), such lines are comments, as in LLVM.
 //!
-//! Numbers are those that LLVM's `StringRef::getAsInteger` accepts.
+//! Numbers have the syntax of LLVM's `StringRef::getAsInteger`.
 
 pub(crate) use describe::describe;
 pub(crate) use parser::{evidence, is_blank};
@@ -44,10 +41,10 @@ mod parser;
 mod reader;
 mod write;
 
-/// How the text calls a target without a name.
+/// The text for a target without a name.
 const EXTERNAL: &[u8] = b"** External Symbol **";
 
-/// Begins a line that only this program reads.
+/// Prefixes of lines that only profbridge reads.
 mod directive {
     pub(super) const NAME: &[u8] = b"#!name=";
     pub(super) const HIDDEN: &[u8] = b"#!|";
@@ -56,33 +53,32 @@ mod directive {
     pub(super) const COLON_NAMES: &[u8] = b"#!names=file:function";
 }
 
-/// Returns true if a text says that its local functions have names `file:function`, as in LLVM 17 and earlier. The
-/// names alone are ambiguous if the name of a file contains a `;`.
+/// Returns true if the text declares that its local functions have names of the form `file:function`, as in LLVM 17 and
+/// earlier. The names alone are ambiguous if the name of a file contains a `;`.
 pub(crate) fn has_colon_names(text: &[u8]) -> bool {
     head_has_colon_names(text).unwrap_or(false)
 }
 
-/// Like [`has_colon_names`], but for the beginning of a text; `None` if more of the text is needed.
+/// Like [`has_colon_names`], but for the start of a text. `None` if more text is needed.
 fn head_has_colon_names(text: &[u8]) -> Option<bool> {
     let mut lines = text.split(|byte| *byte == b'\n');
     let is_head = |line: &&[u8]| line.first().is_some_and(|first| matches!(first, b'#' | b':'));
     let has = lines.by_ref().take_while(is_head).any(|line| line == directive::COLON_NAMES);
-    // There is an empty line after the last line feed.
+    // The text after the last line feed counts as a line.
     (has || lines.next().is_some()).then_some(has)
 }
 
-/// Whether some record of a text may have a bitmap: a line begins as one does.
+/// Returns true if a record of the text may have a bitmap: a line starts like one.
 pub(crate) fn has_bitmaps(text: &[u8]) -> bool {
     text.contains(&b'$') && text.windows(2).any(|pair| pair == b"\n$")
 }
 
-/// A decimal number: digits only, no sign, no blanks.
+/// Parses a decimal number: only digits, without sign and spaces.
 pub(super) fn parse_decimal(text: &[u8]) -> Option<u64> {
     parse_digits(text, 10)
 }
 
-/// A number whose prefix says its radix: `0x`, `0b`, `0o`, a leading `0` for
-/// octal, otherwise decimal.
+/// Parses a number with an optional radix prefix: `0x`, `0b`, `0o`, or `0` for octal.
 pub(super) fn parse_any_radix(text: &[u8]) -> Option<u64> {
     match text {
         [b'0', b'x' | b'X', digits @ ..] => parse_digits(digits, 16),
@@ -108,7 +104,7 @@ const LINE_FEEDS: u64 = 0x0a0a_0a0a_0a0a_0a0a;
 /// `0` in every byte.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// Where the first line feed is.
+/// Returns the position of the first line feed.
 pub(super) fn line_end(text: &[u8]) -> Option<usize> {
     let (words, rest) = text.as_chunks::<8>();
     let hint_text = words.iter().zip(0..).find_map(|(word, at)| Some(at * 8 + first_line_feed(*word)?));
@@ -116,15 +112,14 @@ pub(super) fn line_end(text: &[u8]) -> Option<usize> {
 }
 
 fn first_line_feed(word: [u8; 8]) -> Option<usize> {
-    // Zero where there is a line feed; the lowest byte in which a borrow sets
-    // the highest bit is the first of them.
+    // A byte is zero at a line feed. The lowest byte whose highest bit is set by a borrow is the first line feed.
     let word = u64::from_le_bytes(word) ^ LINE_FEEDS;
     let found = word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080;
     (found != 0).then_some(found.trailing_zeros() as usize / 8)
 }
 
-/// The decimal number that a line is, and the length of the line with its end;
-/// `None` for more than 19 digits, a line without end, and anything else.
+/// Parses a line that is a decimal number. Returns the number, and the length of the line with its end. `None` for more
+/// than 19 digits, a line without end, and other text.
 pub(super) fn parse_line(text: &[u8]) -> Option<(u64, usize)> {
     let Some((word, len)) = text.first_chunk::<8>().and_then(|word| Some((*word, first_line_feed(*word)?))) else {
         return parse_long_line(text);
@@ -143,10 +138,10 @@ fn parse_long_line(text: &[u8]) -> Option<(u64, usize)> {
     Some((parse_decimal(&text[..len])?, len + 1))
 }
 
-/// The number of eight digits, the first one in the lowest byte.
+/// Returns the number of eight digits, with the first digit in the lowest byte.
 fn parse_eight(digits: u64) -> Option<u64> {
     let digits = digits ^ ZEROS;
-    // What is above 9 reaches the highest bit of its byte.
+    // Values above 9 set the highest bit of their byte.
     if (digits | digits.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080 != 0 {
         return None;
     }

@@ -1,5 +1,5 @@
-//! The parser of text profiles: lines to batches of records. It has no state of earlier
-//! records, so another thread can parse ahead. [`evidence`] recognises text profiles.
+//! The parser of text profiles, from lines to batches of records. It does not depend on earlier records, so another
+//! thread can parse ahead. [`evidence`] detects text profiles.
 
 use super::lines::{Line, LineKind, Lines, Piece, unescape_name};
 use super::{EXTERNAL, directive, parse_any_radix, parse_decimal};
@@ -18,12 +18,12 @@ use std::ops::Range;
 pub(super) struct Header {
     pub(super) kind: ProfileKind,
     pub(super) temporal: TemporalProfile,
-    /// Names in the traces, under our own rules.
+    /// Names in the traces, in profbridge mode.
     pub(super) symbols: SymbolTable,
 }
 
-/// Parses a piece of a file front to back. What it says of an item that may go on in the next piece is worth
-/// nothing, see [`needs_more`](Self::needs_more).
+/// Parses a chunk of a file from front to back. The result for an item that may continue in the next chunk is invalid,
+/// see [`needs_more`](Self::needs_more).
 #[derive(Debug)]
 pub(super) struct Parser<'data> {
     lines: Lines<'data>,
@@ -31,17 +31,17 @@ pub(super) struct Parser<'data> {
 }
 
 impl<'data> Parser<'data> {
-    /// From a position in the piece on.
+    /// Creates a parser that starts at a position in the chunk.
     pub(super) fn new(piece: Piece<'data>, position: usize, compat: Compat) -> Self {
         Self { lines: Lines::new(piece, position, !compat.is_llvm()), compat }
     }
 
-    /// Position in the piece of what was not parsed yet.
+    /// Returns the position in the chunk.
     pub(super) fn position(&self) -> usize {
         self.lines.position()
     }
 
-    /// Whether what was parsed last may go on in the next piece.
+    /// Returns true if the last item may continue in the next chunk.
     pub(super) fn needs_more(&self) -> bool {
         self.lines.needs_more()
     }
@@ -94,7 +94,7 @@ impl<'data> Parser<'data> {
         Ok(())
     }
 
-    /// LLVM does not learn names from traces.
+    /// LLVM does not collect names from traces.
     fn trace_function(&self, name: &[u8], header: &mut Header) -> Result<NameRef> {
         if self.compat.is_llvm() {
             return Ok(name_ref(name));
@@ -117,8 +117,7 @@ impl<'data> Parser<'data> {
         })
     }
 
-    /// Parses the next records, until the batch is full. One that is not full
-    /// ends with the piece or with its error.
+    /// Parses the next records until the batch is full. A batch that is not full ends with the chunk or with its error.
     pub(super) fn parse_batch(&mut self, batch: &mut Batch) {
         batch.clear();
         let start = self.position();
@@ -142,7 +141,7 @@ impl<'data> Parser<'data> {
         batch.hash_names();
     }
 
-    /// Parses one record; `false` at the end.
+    /// Parses one record. Returns false at the end.
     fn parse_record(&mut self, batch: &mut Batch) -> Result<bool> {
         let Some(line) = self.lines.next_line() else { return Ok(false) };
         let mut item = batch.spare_item();
@@ -176,7 +175,7 @@ impl<'data> Parser<'data> {
             let error = Error::malformed("a record has no counters").with_llvm_detail("number of counters is zero");
             return Err(self.at(line, error));
         }
-        // Every counter takes at least a digit and a line end.
+        // Every counter has at least a digit and a line end.
         let most = usize::try_from(count).unwrap_or(usize::MAX).min(self.lines.left() / 2 + 1);
         memory::reserve(counters, most, HOLD_COUNTERS)?;
         loop {
@@ -204,7 +203,7 @@ impl<'data> Parser<'data> {
             let hint = "write a line $0 before a function name that begins with $";
             self.not_a_number(line, "number of bitmap bytes", size).with_llvm_detail(llvm).with_hint(hint)
         })?;
-        // LLVM counts these lines in 8 bits and never arrives at more.
+        // LLVM counts these lines with 8 bits, so it never reaches a higher number.
         let endless = self.compat.is_llvm() && size > 255;
         for _ in 0..if endless { u64::MAX } else { size } {
             let line = self.line("bitmap byte")?;
@@ -291,7 +290,7 @@ impl<'data> Parser<'data> {
         Ok(hash)
     }
 
-    /// The next line, which has to be there and to be plain.
+    /// Returns the next line. It is an error if it is missing or not plain.
     fn line(&mut self, what: &'static str) -> Result<Line<'data>> {
         let line = self.any_line(what)?;
         if line.kind != LineKind::Plain {
@@ -314,7 +313,7 @@ impl<'data> Parser<'data> {
 
     fn place(&self, position: usize, error: Error) -> Error {
         let (line, offset) = self.lines.place_of(position);
-        error.in_format(format!("text, line {line}")).at("records", offset)
+        error.in_format("text").at_line(line as u64).at_offset(offset)
     }
 
     fn not_a_number(&self, line: Line<'data>, what: &'static str, found: &[u8]) -> Error {
@@ -327,7 +326,7 @@ fn parse_u32(text: &[u8]) -> Option<u32> {
     parse_decimal(text).and_then(|number| u32::try_from(number).ok())
 }
 
-/// Without white space around, as LLVM's `StringRef::trim`.
+/// Trims white space, like LLVM's `StringRef::trim`.
 pub(super) fn trim(text: &[u8]) -> &[u8] {
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r');
     let start = text.iter().position(|byte| !blank(byte)).unwrap_or(text.len());
@@ -338,12 +337,12 @@ pub(super) fn trim(text: &[u8]) -> &[u8] {
 /// A few records of a file, and the error after them, if there is one. Its memory is reused.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    /// Those from `len` on are spare.
+    /// The items from `len` are unused.
     items: Vec<Item>,
     len: usize,
-    /// Targets of all records, and of the one that the error is in.
+    /// The targets of all records, including a record with an error.
     pub(super) targets: Vec<Target>,
-    /// The names of the targets, one behind the other.
+    /// The concatenated names of the targets.
     target_names: Vec<u8>,
     pub(super) error: Option<Error>,
 }
@@ -354,25 +353,25 @@ pub(super) struct Item {
     pub(super) name: Vec<u8>,
     pub(super) name_ref: NameRef,
     pub(super) record: FunctionRecord,
-    /// Whether the record has a bitmap of its own, empty or not.
+    /// Whether the record has its own bitmap, which may be empty.
     pub(super) has_bitmap: bool,
-    /// Number of targets of the batch up to and with this record's.
+    /// The number of targets in the batch up to the end of this record.
     pub(super) targets_end: usize,
 }
 
-/// A name that a value was called by.
+/// A value with a name.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) hash: NameRef,
-    /// Its range in the names of targets.
+    /// The range of the name in the names of targets.
     name: Range<usize>,
     pub(super) is_vtable: bool,
 }
 
 impl Batch {
-    /// Most records of a batch.
+    /// The maximum number of records in a batch.
     const RECORDS: usize = 256;
-    /// A batch of this many bytes of text is full, even with fewer records.
+    /// A batch with this many bytes of text is full, even with fewer records.
     const BYTES: usize = 1 << 18;
 
     pub(super) fn clear(&mut self) {
@@ -387,12 +386,12 @@ impl Batch {
         self.targets.push(Target { hash, name: start..start + name.len(), is_vtable });
     }
 
-    /// The name of one of its targets.
+    /// Returns the name of a target.
     pub(super) fn target_name(&self, target: &Target) -> &[u8] {
         &self.target_names[target.name.clone()]
     }
 
-    /// Forgets all but the first records and targets.
+    /// Drops all records and targets except the first ones.
     pub(super) fn forget(&mut self, records: usize, targets: usize) {
         self.len = records;
         let end = self.targets.get(targets).map_or(self.target_names.len(), |target| target.name.start);
@@ -405,7 +404,7 @@ impl Batch {
         self.len < Self::RECORDS && bytes < Self::BYTES
     }
 
-    /// An empty record, out of the batch.
+    /// Returns an empty record that is not in the batch.
     pub(super) fn spare_item(&mut self) -> Item {
         let mut item = self.items.get_mut(self.len).map(std::mem::take).unwrap_or_default();
         item.name.clear();
@@ -431,12 +430,12 @@ impl Batch {
         self.items.iter_mut().zip(hashes).for_each(|(item, hash)| item.name_ref = hash);
     }
 
-    /// The records, in file order.
+    /// Returns the records, in file order.
     pub(super) fn items(&self) -> &[Item] {
         &self.items[..self.len]
     }
 
-    /// One of [`items`](Self::items), to change in place.
+    /// Returns one of [`items`](Self::items), mutable.
     pub(super) fn item_mut(&mut self, at: usize) -> &mut Item {
         &mut self.items[..self.len][at]
     }
@@ -467,19 +466,19 @@ pub(crate) fn evidence(head: &Head<'_>) -> Option<Confidence> {
         [_, true, true, true] => Some(Confidence::Certain),
         [_, true, true, _] => Some(Confidence::Likely),
         [_, true, _, _] if len == 2 => Some(Confidence::Likely),
-        // Nothing but empty lines and comments is a profile without functions.
+        // A file with only empty lines and comments is a profile without functions.
         _ if len == 0 && head.is_whole() && !head.bytes().is_empty() => Some(Confidence::Possible),
         _ => None,
     }
 }
 
-/// Whether a text has no record: all of its lines are empty, comments, or say of what kind the records are.
+/// Returns true if a text has no records: all lines are empty, comments, or keywords.
 pub(crate) fn is_blank(head: &Head<'_>) -> bool {
     let is_of_record = |line: &[u8]| !(line.trim_ascii().is_empty() || line.starts_with(b"#") || is_keyword(line));
     head.is_whole() && !head.lines().any(is_of_record)
 }
 
-/// A line in front of the records that says of what kind they are.
+/// Returns true for a line before the records that states their kind.
 fn is_keyword(line: &[u8]) -> bool {
     const WORDS: [&[u8]; 8] = [
         b":ir",
@@ -494,7 +493,7 @@ fn is_keyword(line: &[u8]) -> bool {
     WORDS.iter().any(|word| word.eq_ignore_ascii_case(line.trim_ascii()))
 }
 
-/// A comment that only this program writes.
+/// Returns true for a comment that only profbridge writes.
 fn is_directive(line: &[u8]) -> bool {
     [directive::NAME, directive::COLON_NAMES].iter().any(|start| line.starts_with(start))
 }

@@ -1,4 +1,4 @@
-//! The reader of text profiles. A window of the text is in memory at a time.
+//! The reader of text profiles. It holds a window of the text in memory.
 
 use super::head_has_colon_names;
 use super::lines::{Piece, line_ends};
@@ -11,7 +11,7 @@ use crate::threads;
 use crate::threads::batch_channel::{User, batch_channel};
 use memchr::{memchr, memrchr};
 
-/// Hands out the records of a text profile in file order.
+/// Reads the records of a text profile in file order.
 #[derive(Debug)]
 pub struct TextReader<'data> {
     source: Source<'data>,
@@ -20,19 +20,18 @@ pub struct TextReader<'data> {
     temporal: TemporalProfile,
     symbols: SymbolTable,
     has_colon_names: bool,
-    /// Names met since the symbols were asked for.
+    /// Names read since the last request for symbols.
     unlisted: PendingNames,
     vtable_names: Vec<Vec<u8>>,
     batch: Batch,
-    /// Records of the batch that were handed out.
+    /// The number of records of the batch that were returned.
     handed_out: usize,
-    /// The last bitmap that no merge took over, see
-    /// [`Compat::text_bitmaps_stick`].
+    /// The last bitmap that a merge did not use, see [`Compat::text_bitmaps_stick`].
     sticking: Vec<u8>,
     finished: bool,
 }
 
-/// Where batches of records come from.
+/// The source of batches.
 #[derive(Debug)]
 enum Source<'data> {
     Pieces(Pieces<'data>),
@@ -43,7 +42,7 @@ enum Source<'data> {
 /// Names with their hashes, in input order.
 #[derive(Debug, Default)]
 struct PendingNames {
-    /// Where each name ends in `bytes`.
+    /// The end of each name in `bytes`.
     ends: Vec<(NameRef, usize)>,
     bytes: Vec<u8>,
     /// Whether the caller needs no names.
@@ -69,7 +68,7 @@ impl PendingNames {
     }
 }
 
-/// Batches that a thread parses ahead.
+/// The number of batches that a thread parses ahead.
 const AHEAD: usize = 2;
 
 impl<'data> TextReader<'data> {
@@ -103,7 +102,7 @@ impl<'data> TextReader<'data> {
         })
     }
 
-    /// Keeps no names for [`symbols`](ProfileReader::symbols), which a merge does not ask for.
+    /// Disables [`symbols`](ProfileReader::symbols), which a merge does not request.
     pub(crate) fn without_symbols(mut self) -> Self {
         self.unlisted.is_idle = true;
         self
@@ -114,8 +113,7 @@ impl<'data> TextReader<'data> {
         self.has_colon_names
     }
 
-    /// Lends a reader to `read` while another thread parses ahead of it. What
-    /// the reader hands out is the same.
+    /// Calls `read` with a reader, while another thread parses ahead. The reader returns the same records.
     ///
     /// # Errors
     ///
@@ -128,7 +126,7 @@ impl<'data> TextReader<'data> {
         Self::new(file, compat)?.ahead(read)
     }
 
-    /// Lends this reader, as [`parse_ahead`](Self::parse_ahead) does.
+    /// Calls `read` with this reader, like [`parse_ahead`](Self::parse_ahead).
     ///
     /// # Errors
     ///
@@ -152,13 +150,13 @@ impl<'data> TextReader<'data> {
                 }
             }
             let done = read(&mut self);
-            // Lets a thread that waits to hand over a batch end.
+            // Ends a thread that is waiting to send a batch.
             drop(self);
             done
         })
     }
 
-    /// Gets the next records; none at the end.
+    /// Gets the next records. The batch is empty at the end.
     fn next_batch(&mut self) {
         self.handed_out = 0;
         match &mut self.source {
@@ -171,7 +169,7 @@ impl<'data> TextReader<'data> {
         }
     }
 
-    /// Hands out the next record of the batch.
+    /// Returns the next record of the batch.
     fn hand_out(&mut self) -> RecordRef<'_> {
         let at = self.handed_out;
         self.learn_targets(self.target_count(), self.batch.items()[at].targets_end);
@@ -189,7 +187,7 @@ impl<'data> TextReader<'data> {
         RecordRef { name, name_ref: Some(*name_ref), text: None, record: record.view() }
     }
 
-    /// Learns the names of targets of the batch between two positions.
+    /// Collects the names of targets between two positions in the batch.
     fn learn_targets(&mut self, from: usize, to: usize) {
         for target in &self.batch.targets[from..to] {
             let name = self.batch.target_name(target);
@@ -200,7 +198,7 @@ impl<'data> TextReader<'data> {
         }
     }
 
-    /// Number of targets of the records handed out.
+    /// Returns the number of targets in the returned records.
     fn target_count(&self) -> usize {
         self.handed_out.checked_sub(1).map_or(0, |last| self.batch.items()[last].targets_end)
     }
@@ -215,7 +213,7 @@ impl ProfileReader for TextReader<'_> {
         0
     }
 
-    /// A text has names alone: batches hash them.
+    /// A text has names only, so batches hash them.
     fn hashes_names(&self) -> bool {
         true
     }
@@ -258,17 +256,16 @@ impl ProfileReader for TextReader<'_> {
     }
 }
 
-/// Parses a text front to back. An item that does not end in the current piece
-/// is parsed once more when there is more of it.
+/// Parses a text from front to back. An item that does not end in the current chunk is parsed again with more text.
 #[derive(Debug)]
 pub(super) struct Pieces<'data> {
     window: Window<'data>,
     compat: Compat,
-    /// The length of the current piece, which is the beginning of the view.
+    /// The length of the current chunk, which is at the start of the view.
     len: usize,
-    /// Lines in front of it.
+    /// The number of lines before the chunk.
     lines: usize,
-    /// Whether a NUL byte ends the text, as for LLVM.
+    /// Whether a NUL byte ends the text, like in LLVM.
     is_cut: bool,
 }
 
@@ -293,7 +290,7 @@ impl<'data> Pieces<'data> {
         }
     }
 
-    /// Parses the next records; none at the end.
+    /// Parses the next records. The batch is empty at the end.
     pub(super) fn parse_batch(&mut self, batch: &mut Batch) {
         loop {
             let mut parser = self.parser();
@@ -310,7 +307,7 @@ impl<'data> Pieces<'data> {
         }
     }
 
-    /// See [`has_colon_names`](super::has_colon_names); to be asked before anything is parsed.
+    /// See [`has_colon_names`](super::has_colon_names). Call it before parsing.
     pub(super) fn has_colon_names(&mut self) -> Result<bool> {
         loop {
             let piece = self.piece();
@@ -330,7 +327,7 @@ impl<'data> Pieces<'data> {
         Parser::new(self.piece(), self.window.passed(), self.compat)
     }
 
-    /// Makes the piece longer by what follows it, and drops what was passed of it.
+    /// Extends the chunk, and drops its parsed part.
     fn more(&mut self) -> Result<()> {
         let passed = self.window.passed();
         self.lines += line_ends(&self.window.view()[..passed]);
@@ -340,7 +337,7 @@ impl<'data> Pieces<'data> {
         Ok(())
     }
 
-    /// Makes all complete lines in view the current piece; `known` bytes were searched before.
+    /// Makes all complete lines in view the current chunk. The first `known` bytes were searched before.
     fn take_lines(&mut self, known: usize) {
         let view = self.window.view();
         let nul = memchr(0, &view[known..]);
@@ -361,13 +358,13 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::Arc;
 
-    /// All that a reader gives, as text.
+    /// Returns all data of a reader as text.
     fn read(reader: &mut TextReader<'_>, taken_over: u8) -> String {
         let mut seen = format!("{:?} {:?}\n", reader.kind(), reader.temporal());
         for number in 0.. {
             match reader.next_record() {
                 Ok(Some(found)) => {
-                    // As `hashes_names` promises.
+                    // Guaranteed by `hashes_names`.
                     assert_eq!(found.name_ref, Some(name_ref(found.name)));
                     let record = found.record.to_record();
                     seen += &format!("{} {:?} {record:?}\n", found.name.escape_ascii(), found.name_ref);
@@ -375,7 +372,7 @@ mod tests {
                 Ok(None) => break,
                 Err(error) => seen += &format!("{error:?}\n"),
             }
-            // Every other record goes into one that was there before.
+            // Every other record merges into an earlier one.
             if taken_over >> (number % 8) & 1 == 1 {
                 reader.record_taken_over();
             }
@@ -406,7 +403,7 @@ mod tests {
         seen.unwrap_or_else(|error| format!("{error:?}"))
     }
 
-    /// Records of which some have bitmaps, targets or hidden lines.
+    /// Returns records, some with bitmaps, targets or hidden lines.
     fn record(index: usize) -> String {
         let rest = match index % 5 {
             0 => "$2\n0x1\n0xff\n",

@@ -1,7 +1,7 @@
-//! Writing text profiles, byte for byte as `llvm-profdata merge --text`.
+//! Writes text profiles with the bytes of `llvm-profdata merge --text`.
 //!
-//! A profile that names what LLVM's reader would misread is fixed in profbridge
-//! mode: comments that LLVM skips hold names, hidden records and hashes.
+//! Names that LLVM's reader would misread are fixed in profbridge mode: comments, which LLVM skips, contain names,
+//! hidden records and hashes.
 
 use super::lines::escape_name;
 use super::parser::trim;
@@ -23,8 +23,8 @@ use std::num::NonZeroUsize;
 pub struct Written {
     /// The text.
     pub bytes: Vec<u8>,
-    /// Why it stops after the flags: by LLVM's rules an empty name ends the
-    /// writing, with success.
+    /// The reason why the text ends after the flags: in llvm-profdata mode, an empty name ends the text without an
+    /// error.
     pub stopped: Option<Error>,
 }
 
@@ -57,8 +57,7 @@ pub fn write_to(
     write_source(&source, options, out)
 }
 
-/// Writes one record as LLVM does (`writeRecordInText` in `InstrProfWriter.cpp`);
-/// `symbols` are the names that call targets may be called by.
+/// Writes one record like LLVM (`writeRecordInText` in `InstrProfWriter.cpp`). `symbols` are the names of call targets.
 ///
 /// # Errors
 ///
@@ -69,18 +68,18 @@ pub fn write_record(out: &mut dyn Write, name: &[u8], record: RecordView<'_>, sy
     out.write_all(&text)
 }
 
-/// The content of a text.
+/// The content of a text profile.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     /// Variant bits.
     pub kind: ProfileKind,
-    /// Traces of first execution.
+    /// Temporal traces.
     pub temporal: &'a TemporalProfile,
-    /// Names that call targets and functions of traces may be called by.
+    /// Names of call targets and of functions in traces.
     pub symbols: &'a SymbolTable,
-    /// Those that are written, in the order of their names.
+    /// The functions to write, in the order of their names.
     pub functions: &'a dyn Functions,
-    /// Every name, of vtables too, is known to be [plain](is_plain_name).
+    /// Whether every name, also of vtables, is known to be [plain](is_plain_name).
     pub has_plain_names: bool,
 }
 
@@ -113,7 +112,7 @@ pub(crate) fn write_source(
     Ok(None)
 }
 
-/// Functions that one thread writes at a time.
+/// The number of functions that one thread writes at a time.
 const BLOCK: usize = 256;
 
 /// The content and the options.
@@ -136,8 +135,7 @@ impl Content<'_> {
         }
     }
 
-    /// Whether names that are written for LLVM 17 or earlier may be taken for
-    /// those of a later release.
+    /// Returns true if names written for LLVM 17 or earlier could be read as names of a later release.
     fn needs_name_form(&self) -> bool {
         let functions = self.source.functions;
         let is_old = self.source.kind.is_ir() && self.options.release < Release(18);
@@ -168,7 +166,7 @@ impl Content<'_> {
             }
             out.push(b'\n');
         }
-        // A name that begins a comment or ends the line would take the line away.
+        // A name that starts a comment or contains a line end would break the line.
         let keeps = |name: &&[u8]| !self.fixes || speakable(name);
         for hash in &trace.functions {
             out.extend_from_slice(self.source.symbols.name(*hash).filter(keeps).unwrap_or_default());
@@ -191,14 +189,14 @@ impl Content<'_> {
         write_in_order(functions.len().div_ceil(BLOCK), threads, &make, out)
     }
 
-    /// Returns the fixes of each function, without which it would be misread.
+    /// Returns the fixes of each function that would otherwise be misread.
     fn find_fixes(&self) -> Vec<ReadbackFixes> {
         let functions = self.source.functions;
         let mut place = NamePlace::default();
         let hides = (0..functions.len()).map(|at| place.hides(functions.name(at), functions.has_several_records(at)));
         let fixes = hides.map(|is_hidden| ReadbackFixes { is_hidden, dollar_follows: false });
         let mut fixes: Vec<ReadbackFixes> = fixes.collect();
-        // What follows for us, and for LLVM, which does not see hidden records.
+        // The next function for profbridge, and for LLVM, which does not see hidden records.
         let (mut next, mut next_visible) = (false, false);
         for (at, fix) in fixes.iter_mut().enumerate().rev() {
             fix.dollar_follows = next || next_visible;
@@ -223,12 +221,12 @@ impl Content<'_> {
     }
 }
 
-/// The fixes of a function, without which it would be misread.
+/// The fixes of a function that would otherwise be misread.
 #[derive(Debug, Clone, Copy, Default)]
 struct ReadbackFixes {
-    /// Its records are hidden from LLVM.
+    /// Whether its records are hidden from LLVM.
     is_hidden: bool,
-    /// The name of the next function begins with `$`.
+    /// Whether the name of the next function starts with `$`.
     dollar_follows: bool,
 }
 
@@ -238,16 +236,16 @@ struct ReadbackFixes {
 pub struct TextOptions<'a> {
     /// The functions to write.
     pub selection: Selection<'a>,
-    /// Whether faults of LLVM's text are fixed; see `Compat::fixes_text_output`.
+    /// Whether to fix the faults of LLVM's text format; see `Compat::fixes_text_output`.
     pub compat: Compat,
-    /// The target release; older releases know fewer parts.
+    /// The target release. Older releases support fewer parts.
     pub release: Release,
-    /// Threads that write; `None` is one. The text does not depend on it.
+    /// The number of threads; `None` is one. The text does not depend on it.
     pub threads: Option<NonZeroUsize>,
 }
 
 impl<'a> TextOptions<'a> {
-    /// Everything, by the rules of `compat`, for release 22.
+    /// Returns options for all functions and release 22.
     pub fn new(compat: Compat) -> Self {
         Self { compat, ..Self::default() }
     }
@@ -259,7 +257,7 @@ impl<'a> TextOptions<'a> {
         self
     }
 
-    /// Leaves out what a release does not know.
+    /// Drops the parts that a release does not support.
     #[must_use]
     pub fn release(mut self, release: Release) -> Self {
         self.release = release;
@@ -285,7 +283,7 @@ impl<'a> TextOptions<'a> {
         if self.release >= Release(19) { &ValueKind::ALL } else { &ValueKind::ALL[..2] }
     }
 
-    /// Kinds that have a header line of their own, with its two lines.
+    /// Returns the kinds with a header line, with their two lines.
     pub(super) fn flags(&self) -> impl Iterator<Item = (ProfileKind, &'static str)> {
         const FLAGS: [(ProfileKind, u32, &str); 3] = [
             (ProfileKind::ENTRY_FIRST, 12, "# Always instrument the function entry block\n:entry_first\n"),
@@ -297,18 +295,18 @@ impl<'a> TextOptions<'a> {
     }
 }
 
-/// Functions in the order of their names, wherever they are.
+/// Functions in the order of their names, from any source.
 pub(crate) trait Functions: Sync {
     /// Returns the number of functions.
     fn len(&self) -> usize;
 
-    /// The name of the function at that place of the order.
+    /// Returns the name of the function with this index.
     fn name(&self, at: usize) -> &[u8];
 
-    /// Whether it has more than one record.
+    /// Returns true if the function has more than one record.
     fn has_several_records(&self, at: usize) -> bool;
 
-    /// Hands out its records in the order of their FuncHash, and says which is the last one.
+    /// Passes its records to `push` in the order of their FuncHash, and whether each is the last one.
     fn each_record(&self, at: usize, push: &mut dyn FnMut(RecordView<'_>, bool));
 }
 
@@ -363,8 +361,8 @@ impl Functions for Selected<'_> {
     }
 }
 
-/// Collects the names of call targets and of functions in traces. LLVM knows the names that
-/// it writes; fixed text may use all names. Empty if the text needs no name of a hash.
+/// Collects the names of call targets and of functions in traces. LLVM knows only the names that it writes; in
+/// profbridge mode all names are used. Empty if the text needs no names for hashes.
 fn symbols_of(profile: &Profile, functions: &Selected<'_>, compat: Compat) -> SymbolTable {
     let mut symbols = SymbolTable::new();
     if !needs_symbols(profile) {
@@ -382,7 +380,7 @@ fn symbols_of(profile: &Profile, functions: &Selected<'_>, compat: Compat) -> Sy
     symbols
 }
 
-/// Returns true if the text names something that the profile knows by its hash only.
+/// Returns true if the text must name an item of which the profile stores the hash only.
 fn needs_symbols(profile: &Profile) -> bool {
     let named = |record: RecordView<'_>| {
         ValueKind::ALL.iter().any(|kind| kind.is_name() && record.sites(*kind).values_len() != 0)
@@ -395,15 +393,15 @@ const LONGEST_NUMBER: usize = 21;
 /// The length of the comments between the lists of a record.
 const COMMENTS: usize = 512;
 
-/// The format of records.
+/// Settings for the format of records.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RecordFormat<'a> {
-    /// Names that targets may be called by.
+    /// Names of targets.
     symbols: &'a SymbolTable,
     kinds: &'static [ValueKind],
     has_bitmaps: bool,
     fixes: bool,
-    /// All names are known to be plain.
+    /// Whether all names are known to be plain.
     names_are_plain: bool,
 }
 
@@ -418,13 +416,12 @@ impl<'a> RecordFormat<'a> {
         }
     }
 
-    /// Whether all names that targets may be called by are known to be plain.
+    /// Sets whether all names of targets are known to be plain.
     pub(super) fn names_are_plain(self, names_are_plain: bool) -> Self {
         Self { names_are_plain, ..self }
     }
 
-    /// Appends a record. `dollar_follows` says that the next line may begin with `$` and is not
-    /// a bitmap.
+    /// Appends a record. `dollar_follows` states that the next line may start with `$` and is not a bitmap.
     fn push(self, out: &mut Vec<u8>, name: &[u8], record: RecordView<'_>, dollar_follows: bool) {
         let numbers = record.counters.len() + record.bitmap.len();
         out.reserve(numbers * LONGEST_NUMBER + name.len() + COMMENTS);
@@ -446,7 +443,7 @@ impl<'a> RecordFormat<'a> {
         out.push(b'\n');
     }
 
-    /// Appends the values. Returns true if there are some.
+    /// Appends the values. Returns true if there are any.
     fn push_values(self, out: &mut Vec<u8>, record: RecordView<'_>) -> bool {
         let with_sites = || self.kinds.iter().copied().filter(|kind| !record.sites(*kind).is_empty());
         let kinds = with_sites().count();
@@ -510,7 +507,7 @@ fn push_bitmap(out: &mut Vec<u8>, bitmap: &[u8]) {
     out.push(b'\n');
 }
 
-/// Turns the lines from `start` on into comments; the first line is `name`.
+/// Turns the lines starting at `start` into comments. The first line is `name`.
 fn hide(out: &mut Vec<u8>, start: usize, name: &[u8]) {
     let text = out.split_off(start);
     out.extend_from_slice(directive::NAME);
@@ -525,21 +522,20 @@ fn hide(out: &mut Vec<u8>, start: usize, name: &[u8]) {
     }
 }
 
-/// The lines before a name, which determine whether a reader takes it for a name.
+/// The lines before a name, which determine whether a reader treats it as a name.
 #[derive(Debug, Default)]
 pub(super) struct NamePlace {
-    /// Some record was written.
+    /// Whether a record was written.
     after_record: bool,
-    /// Some record was written that LLVM sees.
+    /// Whether a record was written that LLVM sees.
     after_visible_record: bool,
 }
 
 impl NamePlace {
-    /// Whether a reader would not take a function's name for a name here, so
-    /// that its records must be hidden from LLVM. Continues after them.
+    /// Returns true if a reader would not treat a function's name as a name here, so that its records must be hidden
+    /// from LLVM. Updates the state.
     pub(super) fn hides(&mut self, name: &[u8], has_several_records: bool) -> bool {
-        // After a record, another of the same name too, digits alone are a
-        // number of value kinds.
+        // After a record, also of the same name, a line of digits is the number of value kinds.
         let after_record = self.after_record || has_several_records;
         let hidden = match name.first() {
             None | Some(b'#') => true,
@@ -552,7 +548,7 @@ impl NamePlace {
     }
 }
 
-/// Whether a name stands for itself wherever in a text it is written, that of a target too.
+/// Returns true if a name can be written unchanged anywhere in a text, also as a target.
 pub(crate) fn is_plain_name(name: &[u8]) -> bool {
     let begins_plainly = name.first().is_some_and(|first| !matches!(first, b'#' | b':' | b'$'));
     begins_plainly && !breaks_line(name) && !is_number(name) && name != EXTERNAL
@@ -597,7 +593,7 @@ pub fn losses(profile: &Profile, options: &TextOptions<'_>) -> Vec<Loss> {
     losses.into_vec()
 }
 
-/// Counts names that LLVM's text loses: of functions and of targets.
+/// Counts names of functions and targets that LLVM's text format loses.
 fn count_unrepresentable_names(losses: &mut Losses, profile: &Profile, options: &TextOptions<'_>) {
     let functions = Selected::of(profile, options.selection);
     let symbols = symbols_of(profile, &functions, options.compat);
@@ -615,7 +611,7 @@ fn count_unrepresentable_names(losses: &mut Losses, profile: &Profile, options: 
     }
 }
 
-/// Counts parts of records that the release does not know.
+/// Counts parts of records that the release does not support.
 fn count_unknown_parts(losses: &mut Losses, profile: &Profile, options: &TextOptions<'_>) {
     for function in profile.functions.iter().filter(|function| options.selection.keeps(*function)) {
         for record in function.records() {

@@ -137,7 +137,7 @@ mod tests {
         std::thread::scope(|scope| {
             let needed = vec![1, 2, 3];
             let refused = refusal::after(0, || start_with(scope, needed, |needed| needed.len()));
-            let needed = refused.expect_err("no thread is to be had");
+            let needed = refused.expect_err("no thread can be started");
             let started = start_with(scope, needed, |needed| needed.len());
             assert_eq!(started.ok().and_then(|thread| thread.join().ok()), Some(3));
         });

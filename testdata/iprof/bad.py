@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes testdata/iprof/bad: one file for each finding, which is its name.
+"""Writes testdata/iprof/bad: one file per finding, which is its name.
 
 Each is a small sound profile with exactly one defect.
 """

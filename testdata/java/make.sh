@@ -1,13 +1,13 @@
 #!/bin/sh
-# Makes the recordings in this folder and what they should be read as.
+# Creates the recordings in this directory and their expected contents.
 #
 #   JAVA_HOME=/usr/lib/jvm/java-17-openjdk-amd64 testdata/java/make.sh shapes-jdk17
 #   JAVA_HOME=... JAVAC=/usr/bin/javac testdata/java/make.sh waits-jdk11
 #   testdata/java/make.sh classes
 #
-# shapes-* are samples, waits-* are allocations, locks, reads and writes. Needs a
-# JDK of version 11 or later, python3 and gzip; JAVAC is for a runtime without a
-# compiler. Samples differ from run to run, so both files are always made together.
+# shapes-* are samples; waits-* are allocations, locks, reads and writes. Needs JDK 11 or later, python3 and gzip. JAVAC
+# is for a runtime without a compiler. Samples differ between runs, so recording and expected contents are always
+# created together.
 set -eu
 name=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,7 +15,7 @@ bin=${JAVA_HOME:+$JAVA_HOME/bin/}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ "$name" = classes ]; then
-    # What method references are looked up in; javac 17.
+    # Classes for looking up method references; javac 17.
     "${bin}javac" -g:source,lines --release 8 -d "$work" "$here/Shapes.java"
     (cd "$work" && "${bin}jar" --create --no-manifest --date=2026-01-01T00:00:00Z --file "$here/Shapes.jar" ./*.class)
     cp "$work/Shapes.class" "$here/"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes bad/: each file is a good profile with a single defect, named after it.
+"""Writes bad/: each file is a valid profile with a single defect, which is its name.
 
 Usage: bad.py OUT_FOLDER (called by make.sh)
 """

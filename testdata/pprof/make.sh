@@ -1,10 +1,10 @@
 #!/bin/sh
-# Makes the profiles in this folder.
+# Creates the profiles in this directory.
 #
 #   PROFBRIDGE_GO=/dir/bin/go testdata/pprof/make.sh
 #
-# Needs Go 1.21 or later and no network. Samples differ from run to run. The
-# program runs under a name of no machine's own, since profiles name it.
+# Needs Go 1.21 or later and no network. Samples differ between runs. The program has a neutral path, because profiles
+# contain it.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 go=${PROFBRIDGE_GO:-go}

@@ -1,4 +1,4 @@
-"""Writes ../bad/sampleprof/: each file is a sample profile with a single defect, named after it.
+"""Writes ../bad/sampleprof/: each file is a sample profile with a single defect, which is its name.
 
 Usage: bad.py OUT_FOLDER (called by make.sh)
 """
@@ -25,7 +25,7 @@ def uleb(*values):
     return bytes(written)
 
 
-# Files that are no sample profiles.
+# Files that are not sample profiles.
 save("indented-head.prof", " foo:1:1\n")
 save("only-a-name.prof", "foo\n")
 save("other-version-of-gcc.gcda", b"adcg*705", bytes(4))
@@ -80,7 +80,7 @@ save("deep-inlining.binary", plain(SUMMARY, FOO, uleb(1, 0), uleb(1, 0, 1, 0, 0,
 
 
 def ext(*sections, count=None, version=103):
-    """Sections are type, flags, content, and offset and size where those lie."""
+    """Sections are type, flags and content. An optional offset and size replace the correct ones."""
     places, contents = b"", b""
     start = 18 + 32 * len(sections)
     for kind, flags, content, *lie in sections:
@@ -131,7 +131,7 @@ save("stream-is-cut.extbinary", ext((2, COMPRESSED, uleb(5, len(stream)) + strea
 save("unknown-section-does-not-inflate.extbinary", ext(NAMES, (77, COMPRESSED, uleb(5, 4) + b"abcd")))
 
 
-# Compact binaries: names as hashes, the offset of the table behind the records.
+# Compact binaries: names as hashes; the offset of the table follows the records.
 def compact(offset, *rest, names=uleb(1, 12345)):
     return uleb(COMPACT, 103) + SUMMARY + names + struct.pack("<Q", offset) + b"".join(rest)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the files of this folder that the genuine tools write of the texts in
-# it. Run it on a machine with llvm-profdata of the releases named here.
+# Creates the files that the real tools write for the texts in this directory. Needs llvm-profdata of the releases in
+# this script.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 

@@ -1,4 +1,4 @@
-//! The rules on made-up sources: each accepts what is right and finds what is wrong.
+//! Tests of the rules with small sources: each rule accepts valid code and finds faults.
 
 use crate::graph::{Ends, Uses, circles};
 use crate::rules::{circles_in_modules, faults_of_circles, faults_of_program, faults_of_table, forbidden_uses};
@@ -15,12 +15,12 @@ fn circle(files: &[&str]) -> BTreeSet<String> {
     files.iter().map(|file| (*file).to_owned()).collect()
 }
 
-/// The files that `file` uses.
+/// Returns the files that `file` uses.
 fn used(made: &Crate, file: &str) -> Vec<String> {
     made.uses(Ends::Items)[file].iter().cloned().collect()
 }
 
-/// A module `raw` of three files, with the text of two of them.
+/// Returns a module `raw` of three files, with the given text in two of them.
 fn raw(parent: &str, header: &str, words: &str) -> Crate {
     made_up(&[("lib.rs", "pub mod raw;"), ("raw/mod.rs", parent), ("raw/header.rs", header), ("raw/words.rs", words)])
 }

@@ -1,33 +1,33 @@
-//! Which file uses which: names are followed through imports and re-exports to the file that defines them.
+//! Finds the files that a file uses. Names are followed through imports and re-exports to the file that defines them.
 
 use crate::sources::{Crate, Import, Module, Segments, absolute};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The files that each file uses, itself left out.
+/// The files that each file uses, except itself.
 pub type Uses = BTreeMap<String, BTreeSet<String>>;
 
-/// Which paths make a use. To name a module is not yet to use what its file defines.
+/// The paths that count as a use. Naming a module does not use its items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ends {
     Items,
     ItemsAndModules,
 }
 
-/// Re-exports of re-exports are followed so far.
+/// The maximum length of a chain of re-exports.
 const DEEPEST: usize = 16;
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone)]
 pub struct Found<'a> {
     pub module: &'a Module,
-    /// The path leads to the module itself, to no item in it.
+    /// Whether the path names the module itself and not an item in it.
     pub is_module: bool,
-    /// Documentation leaves out what it names, or something on the way.
+    /// Whether the target, or a part of the path, is hidden from the documentation.
     pub is_hidden: bool,
 }
 
 impl Crate {
-    /// Follows a path from the root to the module that defines its end.
+    /// Follows a path from the root to the module that defines its last segment.
     pub fn find(&self, path: &[String]) -> Option<Found<'_>> {
         self.find_within(path, DEEPEST)
     }
@@ -54,7 +54,7 @@ impl Crate {
         Some(Found { module, is_module: true, is_hidden })
     }
 
-    /// Finds what `segment` and `rest` name in a module that imports it.
+    /// Finds the target of `segment` and `rest` in a module that imports it.
     fn find_imported(
         &self,
         module: &Module,
@@ -74,14 +74,14 @@ impl Crate {
         }
     }
 
-    /// A path as it is written in a module, from the root on: it may start with a child of the module.
+    /// Returns a path in a module as a path from the root. The path may start with a child of the module.
     pub fn at_root(&self, at: &[String], path: Segments) -> Segments {
         let is_child =
             path.first().is_some_and(|first| self.modules.get(at).is_some_and(|m| m.children.contains(first)));
         if is_child { at.iter().cloned().chain(path).collect() } else { path }
     }
 
-    /// The files that each file uses. What a module only re-exports from below itself is not used by it.
+    /// Returns the files that each file uses. Items that a module only re-exports from its children do not count.
     pub fn uses(&self, ends: Ends) -> Uses {
         let mut uses = Uses::new();
         for (path, module) in &self.modules {
@@ -106,7 +106,7 @@ impl Crate {
             .collect()
     }
 
-    /// What a path in a module's code names, if it is of this crate.
+    /// Returns the target of a path in a module's code, if it is in this crate.
     pub fn find_mentioned(&self, at: &[String], module: &Module, mention: &[String]) -> Option<Found<'_>> {
         if let Some(path) = absolute(at, mention) {
             return self.find(&path);
@@ -122,8 +122,8 @@ impl Crate {
     }
 }
 
-/// The circles among files: groups in which each file uses each other, perhaps by way of others of the group.
-/// A use counts if `counts` says so of the two files.
+/// Returns groups of files in which each file uses each other file directly or through others of the group. A use
+/// counts if `counts` returns true for the two files.
 pub fn circles(uses: &Uses, counts: impl Fn(&str, &str) -> bool) -> Vec<BTreeSet<String>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         uses.keys().map(|file| (file.as_str(), reachable(uses, file, &counts))).collect();
@@ -141,7 +141,7 @@ pub fn circles(uses: &Uses, counts: impl Fn(&str, &str) -> bool) -> Vec<BTreeSet
     found.into_iter().collect()
 }
 
-/// Files that can be reached from a file by at least one use.
+/// Returns the files that can be reached from a file by at least one use.
 fn reachable<'a>(uses: &'a Uses, from: &'a str, counts: &impl Fn(&str, &str) -> bool) -> BTreeSet<&'a str> {
     let (mut reached, mut open) = (BTreeSet::new(), vec![from]);
     while let Some(file) = open.pop() {

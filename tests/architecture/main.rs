@@ -1,5 +1,5 @@
-//! Keeps the order of the house: which module may use which (see `src/lib.rs`), that no files of a module use each
-//! other in a circle, and that the program takes from the library only what others may take.
+//! Tests of the layers: a module uses only the modules that `src/lib.rs` allows, the files of a module have no circular
+//! uses, and the program uses only public items of the library.
 
 mod fixtures;
 mod graph;
@@ -35,7 +35,7 @@ const BASE: &[&str] = &[
     "threads",
 ];
 
-/// Each module and the modules that it may use besides [`BASE`] and itself, from the ground to the top.
+/// Each module with the modules that it may use besides [`BASE`] and itself, from the bottom layer to the top.
 const MODULES: &[Row] = &[
     ("bytes", &[]),
     ("call_chains", &[]),
@@ -113,7 +113,7 @@ const MODULES: &[Row] = &[
     ),
 ];
 
-/// Modules and items of the library that the program takes.
+/// The modules and items of the library that the program uses.
 const PROGRAM_USES: &[&str] = &[
     "Compat",
     "Error",
@@ -200,7 +200,7 @@ fn the_program_takes_the_public_interface_only() {
 /// The interface at the last review.
 const LISTED_INTERFACE: &str = "docs/public-api.txt";
 
-/// With `PROFBRIDGE_RENEW=1` in the environment the listing is written again.
+/// With `PROFBRIDGE_RENEW=1` in the environment, the listing is rewritten.
 #[test]
 fn the_public_interface_is_the_one_that_is_listed() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(LISTED_INTERFACE);
@@ -231,10 +231,10 @@ fn test_data_names_no_folder_of_a_machine() {
     assert_none(&test_data::faults(&Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata")));
 }
 
-/// Where it is reasoned about what differs between systems.
+/// The only file with code that depends on the operating system.
 const SYSTEM: &str = "system.rs";
 
-/// Whether code asks for which system it is compiled, its tests left out.
+/// Returns true if code outside tests depends on the operating system.
 fn asks_for_the_system(code: &str) -> bool {
     let code = code.split("#[cfg(test)]").next().unwrap_or_default();
     let code = code.split("#[cfg(all(test").next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What other crates may name: a line for each item, so that a change of the interface is seen in review.
+//! Lists the items that other crates can name, one per line, so that a review shows changes of the interface.
 //!
 //! An item has its shortest public path. Its other public paths are lines with `pub use`.
 
@@ -7,7 +7,7 @@ use quote::ToTokens;
 use std::collections::{BTreeMap, BTreeSet};
 use syn::{Attribute, Fields, ImplItem, Item, Signature, TraitItem, Visibility};
 
-/// The lines, sorted.
+/// Returns the sorted lines.
 pub fn listing(library: &Crate) -> BTreeSet<String> {
     let public = Public::new(library);
     let mut lines = BTreeSet::new();
@@ -152,13 +152,13 @@ impl<'a> Public<'a> {
     }
 }
 
-/// Where what a path names is defined; `None` for modules and what is not of this crate.
+/// Returns the path that defines the target. `None` for modules and other crates.
 fn defined(library: &Crate, target: &[String], name: &str) -> Option<String> {
     let found = library.find(target).filter(|found| !found.is_module && !found.is_hidden)?;
     Some(joined(&found.module.path, name))
 }
 
-/// The name of an item that is public by itself and not left out of the documentation.
+/// Returns the name of an item that is public and documented.
 fn public_name(item: &Item) -> Option<String> {
     let (vis, attributes, name) = match item {
         Item::Const(item) => (&item.vis, &item.attrs, &item.ident),
@@ -189,7 +189,7 @@ fn openness(attributes: &[Attribute]) -> &'static str {
     }
 }
 
-/// Traits that an item derives, sorted.
+/// Returns the traits that an item derives, sorted.
 fn derived(item: &Item) -> Vec<String> {
     let attributes: &[Attribute] = match item {
         Item::Enum(item) => &item.attrs,
@@ -214,13 +214,13 @@ fn fields(path: &str, fields: &Fields, all: bool, add: &mut impl FnMut(String)) 
     }
 }
 
-/// A function's line, its name replaced by its whole path.
+/// Returns the line of a function, with its full path as the name.
 fn signature(path: &str, signature: &Signature) -> String {
     let line = text(signature);
     format!("pub {}", line.replacen(&format!("fn {}", signature.ident), &format!("fn {path}"), 1))
 }
 
-/// Tokens as people write them.
+/// Formats tokens like source code.
 fn text(tokens: &impl ToTokens) -> String {
     let mut text = tokens.to_token_stream().to_string().replace('\n', " ");
     for (from, to) in [
@@ -243,7 +243,7 @@ fn text(tokens: &impl ToTokens) -> String {
     }
     let mut tidy = String::with_capacity(text.len());
     for c in text.chars() {
-        // An opening parenthesis stands close to a name, as in `Fn(u8)`.
+        // No space between a name and an opening parenthesis, as in `Fn(u8)`.
         let close =
             c == '(' && tidy.ends_with(' ') && tidy.trim_end().ends_with(|c: char| c.is_alphanumeric() || c == '_');
         if close {

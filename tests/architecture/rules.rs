@@ -1,18 +1,18 @@
-//! The rules as functions of sources: each gives the faults it found.
+//! The rules. Each takes sources and returns the faults that it found.
 
 use crate::graph::{Ends, Uses, circles};
 use crate::sources::{Crate, Segments};
 use std::collections::BTreeSet;
 
-/// A module and the modules it may use beside itself.
+/// A module and the other modules that it may use.
 pub type Row<'a> = (&'a str, &'a [&'a str]);
 
-/// The module of the crate that a file belongs to: `raw` for `raw/header.rs`, `error` for `error.rs`.
+/// Returns the module of the crate that a file belongs to: `raw` for `raw/header.rs`, `error` for `error.rs`.
 pub fn module_of(file: &str) -> &str {
     file.split(['/', '.']).next().unwrap_or(file)
 }
 
-/// Uses that the table of modules does not allow. All may use `base`.
+/// Returns uses that the table of modules does not allow. All modules may use `base`.
 pub fn forbidden_uses(made: &Crate, base: &[&str], table: &[Row]) -> Vec<String> {
     let mut faults = Vec::new();
     for (file, used) in made.uses(Ends::ItemsAndModules) {
@@ -27,7 +27,7 @@ pub fn forbidden_uses(made: &Crate, base: &[&str], table: &[Row]) -> Vec<String>
     faults
 }
 
-/// Modules of the table that use each other, and names in it that are no module.
+/// Returns modules of the table that use each other, and names in it that are not modules.
 pub fn faults_of_table(base: &[&str], table: &[Row]) -> Vec<String> {
     let uses: Uses = table
         .iter()
@@ -40,18 +40,18 @@ pub fn faults_of_table(base: &[&str], table: &[Row]) -> Vec<String> {
     faults
 }
 
-/// Circles of files that lie in one module of the crate.
+/// Returns circular uses among the files of a module.
 pub fn circles_in_modules(made: &Crate) -> Vec<BTreeSet<String>> {
     circles(&made.uses(Ends::Items), |from, to| module_of(from) == module_of(to))
 }
 
-/// Each circle as a fault.
+/// Formats each circle as a fault.
 pub fn faults_of_circles(found: &[BTreeSet<String>]) -> Vec<String> {
     found.iter().map(|circle| format!("files use each other in a circle: {circle:?}")).collect()
 }
 
-/// What a program may not do with a library: name a module or item that is not listed, or one that its
-/// documentation leaves out. A listed name that the program does not use is a fault as well.
+/// Returns faults of the program: a library item that is not listed or not documented, and a listed name that the
+/// program does not use.
 pub fn faults_of_program(program: &Crate, library: &Crate, name: &str, listed: &[&str]) -> Vec<String> {
     let hidden = hidden_methods(library);
     let (mut faults, mut used) = (Vec::new(), BTreeSet::new());
@@ -77,7 +77,7 @@ pub fn faults_of_program(program: &Crate, library: &Crate, name: &str, listed: &
     faults
 }
 
-/// Methods of which each is left out of the documentation.
+/// Returns methods that are hidden from the documentation.
 fn hidden_methods(library: &Crate) -> BTreeSet<String> {
     let methods = || library.modules.values().flat_map(|module| &module.methods);
     let shown: BTreeSet<&String> = methods().filter(|(_, hidden)| !**hidden).map(|(name, _)| name).collect();

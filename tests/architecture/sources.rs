@@ -1,4 +1,4 @@
-//! A crate's source as a tree of modules: what each defines, imports and names.
+//! Reads a crate's source as a tree of modules with their items, imports and mentioned names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,20 +7,20 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, Item, ItemMod, Pat, Token, UseTree, Visibility};
 
-/// Segments of a path, from the crate's root on.
+/// The segments of a path from the crate's root.
 pub type Segments = Vec<String>;
 
-/// Texts of a crate's files by their path below `src`, such as `raw/header.rs`.
+/// The texts of a crate's files by their path below `src`, such as `raw/header.rs`.
 pub type Texts = BTreeMap<String, String>;
 
-/// Another name for something: `use`, public or not.
+/// A `use` declaration, public or not.
 #[derive(Debug, Clone)]
 pub struct Import {
-    /// What it names, from the root of this crate on, or of the other crate's.
+    /// The target, as a path from the root of this or another crate.
     pub target: Segments,
-    /// Whether others may name it through this module.
+    /// Whether the module re-exports the name.
     pub is_reexport: bool,
-    /// Whether other crates may name it so.
+    /// Whether other crates can use the name.
     pub is_public: bool,
     pub is_hidden: bool,
 }
@@ -28,30 +28,30 @@ pub struct Import {
 /// A module: a file, or a block in one.
 #[derive(Default)]
 pub struct Module {
-    /// From the crate's root on.
+    /// The path from the crate's root.
     pub path: Segments,
-    /// The file that holds it.
+    /// The file that contains it.
     pub file: String,
-    /// Whether all modules down to it are public.
+    /// Whether the module and all its parents are public.
     pub is_public: bool,
-    /// What stands in it, tests left out.
+    /// The items, without tests.
     pub code: Vec<Item>,
     pub is_hidden: bool,
-    /// Items it defines, and whether documentation leaves them out.
+    /// The defined items, and whether they are hidden from the documentation.
     pub items: BTreeMap<String, bool>,
     pub children: BTreeSet<String>,
     pub imports: BTreeMap<String, Import>,
-    /// What it imports all names of.
+    /// Glob imports.
     pub globs: Vec<Import>,
-    /// Paths in its code, as they are written.
+    /// The paths in the code, as written.
     pub mentions: BTreeSet<Segments>,
-    /// Methods called.
+    /// The names of called methods.
     pub calls: BTreeSet<String>,
-    /// Functions of `impl` blocks, and whether documentation leaves them out.
+    /// The functions of `impl` blocks, and whether they are hidden from the documentation.
     pub methods: BTreeMap<String, bool>,
 }
 
-/// A crate as its files describe it. Code for tests only is left out.
+/// A crate, read from its files without the code for tests.
 #[derive(Default)]
 pub struct Crate {
     pub modules: BTreeMap<Segments, Module>,
@@ -67,7 +67,7 @@ impl Crate {
         made
     }
 
-    /// `folder` is where the files of child modules lie: empty, or ending in `/`.
+    /// Reads a file. `folder` is the directory of the child modules: empty, or ending in `/`.
     fn read_file(&mut self, texts: &Texts, folder: &str, module: Module) {
         let file = &module.file;
         let text = texts.get(file).unwrap_or_else(|| panic!("{file} is declared and not there"));
@@ -108,7 +108,7 @@ impl Crate {
     }
 }
 
-/// The texts of all `.rs` files below a folder.
+/// Returns the texts of all `.rs` files below a directory.
 pub fn texts_below(root: &Path) -> Texts {
     let (mut texts, mut folders) = (Texts::new(), vec![root.to_path_buf()]);
     while let Some(folder) = folders.pop() {
@@ -125,14 +125,14 @@ pub fn texts_below(root: &Path) -> Texts {
     texts
 }
 
-/// Collects what the items of one module say.
+/// Collects the items, imports and paths of one module.
 struct ItemReader<'a> {
     module: &'a mut Module,
     path: &'a [String],
 }
 
 impl ItemReader<'_> {
-    /// Reads `use` trees; `from` are the segments before, `how` has all but the target.
+    /// Reads `use` trees. `from` has the segments before, `how` all properties except the target.
     fn import(&mut self, tree: &UseTree, mut from: Segments, how: &Import) {
         match tree {
             UseTree::Path(path) => {
@@ -157,7 +157,7 @@ impl ItemReader<'_> {
         }
         let last = from.last().cloned().unwrap_or_default();
         let target = self.absolute(from);
-        // A second import of a name is one of a block's own; each counts.
+        // A block can import a name again; each import counts.
         let mut name = name.unwrap_or(last);
         while self.module.imports.contains_key(&name) {
             name.push('\'');
@@ -165,7 +165,7 @@ impl ItemReader<'_> {
         self.module.imports.insert(name, Import { target, ..how.clone() });
     }
 
-    /// The path from the root on. Paths into another crate stay as they are.
+    /// Returns the path from the root. Paths into other crates stay unchanged.
     fn absolute(&self, segments: Segments) -> Segments {
         absolute(self.path, &segments).unwrap_or(segments)
     }
@@ -179,7 +179,7 @@ impl ItemReader<'_> {
     }
 }
 
-/// A path that starts with `crate`, `self` or `super`, from the root on.
+/// Returns a path that starts with `crate`, `self` or `super` as a path from the root.
 pub fn absolute(module: &[String], segments: &[String]) -> Option<Segments> {
     let mut base = match segments.first()?.as_str() {
         "crate" => Vec::new(),
@@ -249,7 +249,7 @@ impl<'ast> Visit<'ast> for ItemReader<'_> {
 
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
 
-    /// The arguments of a macro are tokens; those that read as expressions or a pattern count.
+    /// The arguments of a macro are tokens. Those that parse as expressions or a pattern count.
     fn visit_macro(&mut self, invoked: &'ast syn::Macro) {
         self.visit_path(&invoked.path);
         if let Ok(list) = invoked.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated) {
@@ -266,13 +266,13 @@ impl<'ast> Visit<'ast> for ItemReader<'_> {
 }
 
 impl ItemReader<'_> {
-    /// Visits an expression that does not live as long as the file.
+    /// Visits an expression that is not borrowed from the file.
     fn visit_owned(&mut self, expression: &Expr) {
         ItemReader { module: self.module, path: self.path }.visit_expr(expression);
     }
 }
 
-/// `value, pattern if guard`, as `matches!` takes them.
+/// Parses `value, pattern if guard`, the arguments of `matches!`.
 fn arguments_of_matches(input: ParseStream) -> syn::Result<(Expr, Pat, Option<Expr>)> {
     let value = input.parse()?;
     input.parse::<Token![,]>()?;
@@ -282,7 +282,7 @@ fn arguments_of_matches(input: ParseStream) -> syn::Result<(Expr, Pat, Option<Ex
     Ok((value, pattern, guard))
 }
 
-/// `value; count`, as `vec!` takes them.
+/// Parses `value; count`, the arguments of `vec!`.
 fn arguments_of_vec(input: ParseStream) -> syn::Result<(Expr, Expr)> {
     let value = input.parse()?;
     input.parse::<Token![;]>()?;

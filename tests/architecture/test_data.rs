@@ -1,13 +1,14 @@
-//! Files that compilers made may not say on which machine: such a path is of no use to anybody, and another machine
-//! makes other bytes.
+//! Test data must not contain paths of the machine that created it: they have no meaning elsewhere, and another machine
+//! would create different bytes.
 
 use std::fs;
 use std::path::Path;
 
-/// Folders in which people and build machines work. Those of a distribution, `/usr` and `/lib64`, are the same everywhere.
+/// The directories where people and build machines work. Paths of a distribution, `/usr` and `/lib64`, are the same
+/// everywhere.
 const FOLDERS: [&[u8]; 4] = [b"/tmp/", b"/root/", b"/home/", b"/work/"];
 
-/// Files below `root` that name one of these folders.
+/// Returns the files below `root` that contain one of these directories.
 pub fn faults(root: &Path) -> Vec<String> {
     let mut faults = Vec::new();
     let mut folders = vec![root.to_path_buf()];
@@ -26,7 +27,8 @@ pub fn faults(root: &Path) -> Vec<String> {
     faults
 }
 
-/// Whether `bytes` hold an absolute path below `folder`. Behind a letter or a dot such a name goes on a longer path.
+/// Returns true if `bytes` contain an absolute path below `folder`. After a letter or a dot, it is part of a longer
+/// path.
 fn names(bytes: &[u8], folder: &[u8]) -> bool {
     bytes.windows(folder.len()).enumerate().any(|(at, window)| {
         let before = at.checked_sub(1).map(|at| bytes[at]);

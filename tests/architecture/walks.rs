@@ -1,4 +1,4 @@
-//! The functions that `docs/architecture.md` names.
+//! Checks that the functions in `docs/architecture.md` exist.
 
 use std::fs;
 use std::path::Path;

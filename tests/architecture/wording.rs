@@ -1,10 +1,10 @@
-//! What stands in the library's texts: no option and no command of the program, which words advice itself.
+//! Checks that the library's messages do not name options and commands of the program, which adds its own hints.
 
 use crate::sources::Crate;
 use syn::visit::{self, Visit};
 use syn::{Attribute, ItemMod, LitStr, Macro, Meta};
 
-/// Options of other programs that are spoken of, and a message of llvm-profdata.
+/// Options of other programs, and a message of llvm-profdata.
 const OPTIONS_OF_OTHERS: &[&str] = &[
     "llvm-profdata --sample",
     "`merge --text`",
@@ -14,7 +14,7 @@ const OPTIONS_OF_OTHERS: &[&str] = &[
     "native-image --pgo",
 ];
 
-/// Texts of a crate that name an option or a command of the program.
+/// Returns the texts of a crate that name an option or a command of the program.
 pub fn faults(made: &Crate, program: &str) -> Vec<String> {
     let mut faults = Vec::new();
     for module in made.modules.values() {
@@ -26,7 +26,7 @@ pub fn faults(made: &Crate, program: &str) -> Vec<String> {
     faults
 }
 
-/// Whether two dashes begin a word.
+/// Returns true if a word starts with two dashes.
 fn names_option(text: &str) -> bool {
     let text = OPTIONS_OF_OTHERS.iter().fold(text.to_owned(), |text, known| text.replace(known, ""));
     text.match_indices("--").any(|(at, _)| {
@@ -35,7 +35,7 @@ fn names_option(text: &str) -> bool {
     })
 }
 
-/// The texts in code; those of one macro stand together.
+/// The string literals in code; those of one macro are joined.
 #[derive(Default)]
 struct TextsOf {
     found: Vec<String>,
@@ -51,13 +51,13 @@ impl<'a> Visit<'a> for TextsOf {
         visit::visit_macro(self, called);
     }
 
-    /// Texts of errors stand in attributes; documentation is for readers of the code.
+    /// Error texts are in attributes. Doc comments are for readers of the code.
     fn visit_attribute(&mut self, attribute: &'a Attribute) {
         if let Meta::List(list) = &attribute.meta {
             self.found.push(list.tokens.to_string());
         }
     }
 
-    /// Modules within are modules of their own.
+    /// Child modules are checked separately.
     fn visit_item_mod(&mut self, _: &'a ItemMod) {}
 }

@@ -1,14 +1,14 @@
-//! Runs the commands of a page, and asks the program whether it accepts those that are only shown.
+//! Runs the commands of a page. Command lines that are only shown must be accepted by the program.
 
 use crate::pages::{Page, Step, renews, root, steps};
 use crate::{NOT_RUN, shell};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What each shell brings along, or has under this name everywhere.
+/// Commands that every shell has, and programs that are always installed.
 const BUILT_IN: &[&str] = &["cd", "echo", "export", "profbridge", "true", "printf"];
 
-/// Runs the `console` blocks of a page, one after the other in one folder.
+/// Runs the `console` blocks of a page in order, in one directory.
 pub fn run(page: Page, faults: &mut Vec<String>) {
     let steps: Vec<Step> = page.blocks().iter().filter(|block| block.language() == "console").flat_map(steps).collect();
     if steps.is_empty() {
@@ -18,7 +18,7 @@ pub fn run(page: Page, faults: &mut Vec<String>) {
     let mut renewed = Vec::new();
     for step in steps.into_iter().filter(|step| !NOT_RUN.iter().any(|begin| step.command.starts_with(begin))) {
         if let Some(missing) = desk.missing(&step.command) {
-            // What follows may need what this would have made.
+            // The next commands may need the output of this one.
             eprintln!("SKIPPED: {} from `{}` on: {missing} is not installed", page.path, step.command);
             break;
         }
@@ -42,7 +42,7 @@ pub fn run(page: Page, faults: &mut Vec<String>) {
     }
 }
 
-/// A folder where commands run, and one with the program under its name.
+/// A directory for the commands, and one that contains the program with its name.
 struct Desk {
     folder: tempfile::TempDir,
     programs: tempfile::TempDir,
@@ -62,7 +62,7 @@ impl Desk {
         desk
     }
 
-    /// A program that a command needs and that is not there.
+    /// Returns a program that a command needs and that is not installed.
     fn missing(&self, command: &str) -> Option<String> {
         let script = as_run(command.lines().next().unwrap_or(command));
         let programs = shell::commands(&script).into_iter().map(|words| words[0].clone());
@@ -73,7 +73,7 @@ impl Desk {
         })
     }
 
-    /// The lines that a command prints on both streams, and whether it succeeded.
+    /// Returns the lines that a command prints on both streams, and whether it succeeded.
     fn run(&self, command: &str) -> (Vec<String>, bool) {
         let command = as_run(command);
         let mut paths = vec![self.programs.path().to_owned()];
@@ -91,7 +91,7 @@ impl Desk {
     }
 }
 
-/// The command with the program that is built already.
+/// Returns the command with the path of the program under test.
 fn as_run(command: &str) -> String {
     command.replace("cargo run --release --", "profbridge")
 }
@@ -100,7 +100,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder for temporary files")
 }
 
-/// Without what the environment would say to the program, to compilers and to what they build.
+/// Removes environment variables that would change the program, compilers or their outputs.
 fn quiet(command: &mut Command) -> &mut Command {
     for name in
         ["PROFBRIDGE_FOR", "LLVM_PROFILE_FILE", "RUSTFLAGS", "JAVA_TOOL_OPTIONS", "LS_COLORS", "CARGO_TARGET_DIR"]
@@ -110,7 +110,7 @@ fn quiet(command: &mut Command) -> &mut Command {
     command.env("LC_ALL", "C.UTF-8").env("TZ", "UTC").stdin(Stdio::null())
 }
 
-/// Whether lines are those of the page, where `…` stands for any text or any lines.
+/// Returns true if the lines match the page, where `…` matches any text or any lines.
 pub fn matches(expected: &[String], printed: &[String]) -> bool {
     match (expected, printed) {
         ([], _) => printed.is_empty(),
@@ -126,14 +126,14 @@ fn line_matches(expected: &str, printed: &str) -> bool {
     after.char_indices().map(|(at, _)| at).chain([after.len()]).any(|at| line_matches(rest, &after[at..]))
 }
 
-/// What the program says of a command of which the text names only the beginning.
+/// Errors for a command line that the text shortens.
 const UNFINISHED: &[&str] = &["required arguments were not provided", "a value is required for", "no input files"];
 
-/// What the program says when an option does not suit the files, which are not there.
+/// Errors that appear only if the options do not match the files, which are missing here.
 const LATE: &[&str] = &["--sample-format is for sample profiles"];
 
-/// Asks the program whether it accepts the command lines of `sh` blocks and of the running text, in an empty folder, where
-/// all files are missing. Gives their number.
+/// Checks that the program accepts the command lines of `sh` blocks and of inline code, in an empty directory where all
+/// files are missing. Returns their number.
 pub fn accept(page: &Page, faults: &mut Vec<String>) -> usize {
     let blocks = page.blocks();
     let shown = blocks.iter().filter(|block| block.language() == "sh").map(|block| (true, block.lines.join("\n")));
@@ -159,7 +159,7 @@ pub fn accept(page: &Page, faults: &mut Vec<String>) -> usize {
     ours.len()
 }
 
-/// Command lines between backquotes in the running text.
+/// Returns the command lines in inline code.
 fn spans(text: &str) -> Vec<String> {
     let mut inside = false;
     let lines = text.lines().filter(|line| {

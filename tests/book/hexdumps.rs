@@ -1,4 +1,4 @@
-//! Blocks that show the bytes of a file.
+//! Code blocks with the bytes of a file.
 
 use crate::pages::{Page, renews, root};
 
@@ -26,7 +26,7 @@ pub fn compare(page: Page, faults: &mut Vec<String>) {
     }
 }
 
-/// Sixteen bytes a line: offset, bytes, and what is printable of them.
+/// Formats sixteen bytes per line: offset, bytes, and printable characters.
 fn dump(bytes: &[u8], start: usize) -> Vec<String> {
     let line = |(row, bytes): (usize, &[u8])| {
         let words: Vec<String> =

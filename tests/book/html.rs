@@ -1,4 +1,4 @@
-//! The book as mdBook makes it.
+//! Builds the book with mdBook.
 
 use crate::links::is_elsewhere;
 use crate::pages::{files_below, root};
@@ -6,7 +6,7 @@ use regex::Regex;
 use std::path::Path;
 use std::process::Command;
 
-/// Builds the book where mdBook is installed, and follows the links within it.
+/// Builds the book if mdBook is installed, and checks its internal links.
 pub fn build_and_check() {
     if Command::new("mdbook").arg("--version").output().is_err() {
         eprintln!("SKIPPED: mdbook is not installed");
@@ -23,12 +23,12 @@ pub fn build_and_check() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Links of a page to files of the book that are not there, or to a place that the file does not have. What lies beside the
-/// book is not published with it.
+/// Returns the links of a page to missing files of the book, or to missing anchors. Files outside the book are not
+/// published with it.
 fn dead_links(page: &Path) -> Vec<String> {
     let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
     let name = page.file_name().expect("a name").to_string_lossy().into_owned();
-    // All pages in one lie elsewhere than the pages do; the page for dead addresses has the root for its folder.
+    // print.html is in another directory than the pages; 404.html uses the root directory.
     if name == "print.html" || name == "404.html" {
         return Vec::new();
     }

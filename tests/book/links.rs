@@ -1,4 +1,4 @@
-//! Links of pages: to files of the repository, and to headings in them.
+//! Links in pages, to files of the repository and to headings.
 
 use crate::pages::{Page, root};
 use regex::Regex;
@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 /// Pages outside of the book.
 pub const FURTHER: &[&str] = &["CONTRIBUTING.md", "testdata/README.md"];
 
-/// Links that lead to nothing.
+/// Returns the broken links.
 pub fn faults() -> Vec<String> {
     let pages = Page::all().into_iter().chain(FURTHER.iter().map(|path| Page::read(path)));
     pages.flat_map(|page| faults_of(&page)).collect()
@@ -32,12 +32,12 @@ fn faults_of(page: &Page) -> Vec<String> {
     faults
 }
 
-/// A link to another machine, which no test follows.
+/// Returns true for links to other servers, which are not checked.
 pub fn is_elsewhere(target: &str) -> bool {
     target.contains("://") || target.starts_with("mailto:")
 }
 
-/// Where the links of a page lead, in their order.
+/// Returns the targets of the links in a page, in order.
 pub fn targets(text: &str) -> Vec<String> {
     let prose = prose(text);
     let inline = Regex::new(r"\]\(([^()\s]+)\)").expect("a pattern");
@@ -58,7 +58,7 @@ pub fn prose(text: &str) -> String {
     lines.map(|line| code.replace_all(line, "code").into_owned() + "\n").collect()
 }
 
-/// What the headings of a page are called in links.
+/// Returns the anchors of the headings in a page.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut inside = false;
     let mut found = BTreeSet::new();
@@ -78,7 +78,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// The path without `..`.
+/// Returns the path without `..`.
 fn straight(path: &Path) -> PathBuf {
     let mut straight = PathBuf::new();
     for part in path.components() {

@@ -1,14 +1,14 @@
-//! The book (docs/, README.md): its commands print the output in the pages, and its links have targets.
+//! Tests of the book (docs/ and README.md): its commands print the output in the pages, and its links have targets.
 //!
 //! | block | treatment |
 //! |---|---|
-//! | `console` | each command after `$ ` (further lines after `> `) is run, in one folder for the page; what it prints is compared |
-//! | `sh` | is not run; the program accepts the command lines of its own in it |
-//! | `hexdump FILE OFFSET LENGTH` | shows those bytes of a file of this repository |
+//! | `console` | each command after `$ ` (further lines after `> `) runs in one directory per page, and its output is compared |
+//! | `sh` | does not run; the program must accept its own command lines |
+//! | `hexdump FILE OFFSET LENGTH` | must equal those bytes of a file in this repository |
 //!
-//! In an output `…` stands for any text of a line, and alone in a line for any lines. The folder has a copy of `testdata`
-//! and of the files that a comment `<!-- files: PATH … -->` of the page names. `PROFBRIDGE_RENEW=1` writes into the pages what
-//! commands print and files hold.
+//! In an output, `…` stands for any text in a line, or alone in a line for any lines. The directory contains a copy of
+//! `testdata` and the files that a comment `<!-- files: PATH … -->` in the page lists. `PROFBRIDGE_RENEW=1` writes the
+//! actual output and bytes into the pages.
 
 mod commands;
 mod hexdumps;
@@ -20,7 +20,7 @@ mod wording;
 
 use pages::Page;
 
-/// Commands of the pages that are not run: what each begins with.
+/// Prefixes of commands in the pages that do not run.
 const NOT_RUN: &[&str] = &["./test.sh"];
 
 #[test]

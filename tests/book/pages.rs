@@ -1,14 +1,14 @@
-//! Pages and the blocks of code in them.
+//! Pages and their code blocks.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// The folder of the repository.
+/// The directory of the repository.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The files of a directory and of the directories in it that have an extension.
+/// Returns the files with an extension in a directory and its subdirectories.
 pub fn files_below(directory: &Path, extension: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).expect("the directory can be read");
     let paths = entries.map(|entry| entry.expect("its entries can be read").path());
@@ -18,19 +18,19 @@ pub fn files_below(directory: &Path, extension: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether outputs are written into the pages.
+/// Returns true if outputs are written into the pages.
 pub fn renews() -> bool {
     std::env::var_os("PROFBRIDGE_RENEW").is_some()
 }
 
 /// A page of the book, or the README.
 pub struct Page {
-    /// From the folder of the repository.
+    /// The path from the directory of the repository.
     pub path: String,
     pub text: String,
 }
 
-/// A block of code: the words behind the backquotes, and the lines between.
+/// A code block: the words after the backquotes, and the lines.
 pub struct Block {
     pub words: Vec<String>,
     /// The number of the line after the backquotes, from 0.
@@ -44,11 +44,11 @@ impl Block {
     }
 }
 
-/// A command of a `console` block, and what stands below it.
+/// A command of a `console` block, and its output.
 pub struct Step {
     pub command: String,
     pub expected: Vec<String>,
-    /// The lines of the page that `expected` takes.
+    /// The range of lines in the page with the output.
     pub output: Range<usize>,
 }
 
@@ -67,7 +67,7 @@ impl Page {
         std::iter::once("README.md".to_owned()).chain(names).map(|path| Self::read(&path)).collect()
     }
 
-    /// Files beside testdata that the page's commands want.
+    /// Additional files that the commands of the page need.
     pub fn files(&self) -> Vec<&str> {
         let comments = self.text.lines().filter_map(|line| line.strip_prefix("<!-- files: ")?.strip_suffix(" -->"));
         comments.flat_map(str::split_whitespace).collect()
@@ -91,7 +91,7 @@ impl Page {
         blocks
     }
 
-    /// Replaces lines and writes the page. The last replacement comes first, so that the numbers stay true.
+    /// Replaces lines and writes the page. Starts with the last replacement, so that line numbers stay valid.
     pub fn rewrite(&self, mut replacements: Vec<(Range<usize>, Vec<String>)>) {
         let mut lines: Vec<String> = self.text.lines().map(str::to_owned).collect();
         replacements.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));

@@ -1,7 +1,7 @@
-//! As much of a shell's syntax as finds the commands of a line.
+//! A small parser for shell command lines.
 
-/// The commands of a line or of several, each as its words. Redirections and assignments are left out; what is put in place
-/// by a substitution, `$(…)` or `<(…)`, becomes the word `substituted`, and its own commands follow.
+/// Returns the commands of one or more lines, each as its words. Redirections and assignments are dropped. A
+/// substitution, `$(…)` or `<(…)`, becomes the word `substituted`, and its own commands follow.
 pub fn commands(text: &str) -> Vec<Vec<String>> {
     let mut found = Found::default();
     let mut rest = text.char_indices().peekable();
@@ -33,7 +33,7 @@ pub fn commands(text: &str) -> Vec<Vec<String>> {
     found.commands
 }
 
-/// How many bytes stand before the bracket that closes an open one.
+/// Returns the number of bytes before the bracket that closes an open one.
 fn closed(text: &str) -> usize {
     let mut depth = 1;
     for (at, letter) in text.char_indices() {
@@ -63,7 +63,7 @@ impl Found {
         }
     }
 
-    /// The next word is a file; a number before the sign is no argument.
+    /// The next word is a file, and a number before the operator is not an argument.
     fn redirect(&mut self) {
         self.word.take_if(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
         self.end_word();

@@ -1,21 +1,21 @@
-//! Words that pages and the source do not use; docs/style.md has the terms to use instead.
+//! Checks that pages and source do not use certain words; docs/style.md has the terms to use instead.
 
 use crate::links::{FURTHER, prose};
 use crate::pages::Page;
 use regex::Regex;
 use std::path::{Path, PathBuf};
 
-/// Private or translated words, outside of code.
+/// Private or badly translated words, outside of code.
 const REPLACED: &str = r"(?i)\b(whom|whoever|nobody|somebody|anew|dumps?|mend(s|ed)?|rubbish|told|stands?|stood|foretold|pass(es|ed)? over|so (many|much)|all the same|by chance|for the sake of|in silence|as (it|they) came|wrong use|what becomes of|is said|folders?|pictures?)\b";
 
-/// The words of these that no comment and no string of the source has.
-const REPLACED_IN_SOURCE: &str = r"(?i)\b(whom|whoever|nobody|somebody|anew|mend(s|ed)?|told|stood|foretold|pass(es|ed)? over|so (many|much)|all the same|by chance|for the sake of|in silence|as (it|they) came|wrong use|what becomes of|is said)\b";
+/// The words that comments and strings of the source must not contain.
+const REPLACED_IN_SOURCE: &str = r"(?i)\b(whom|whoever|nobody|somebody|anew|mend(s|ed)?|told|stood|foretold|pass(es|ed)? over|so (many|much)|all the same|by chance|for the sake of|in silence|as (it|they) came|wrong use|what becomes of|is said|aloud|taken apart|eras?|at hand|what of|in the place of|by halves|of which there|unasked|going on|be had)\b";
 
-/// A comment, a string, or a character of Rust; a comment or a string of Python.
+/// A comment, string or character of Rust; a comment or string of Python.
 const RUST: &str = r#"//[^\n]*|"(?:[^"\\]|\\(?s:.))*"|'(?:[^'\\\n]|\\.)'"#;
 const PYTHON: &str = r##"(?s)""".*?"""|(?-s:#.*)|"(?:[^"\\\n]|\\.)*""##;
 
-/// Lines of pages with such a word.
+/// Returns the lines of pages with such a word.
 pub fn faults() -> Vec<String> {
     let replaced = Regex::new(REPLACED).expect("a pattern");
     let further = FURTHER.iter().chain(&["CHANGELOG.md"]).map(|path| Page::read(path));
@@ -30,13 +30,13 @@ pub fn faults() -> Vec<String> {
     faults
 }
 
-/// Comments and strings of the source with such a word.
+/// Returns the comments and strings of the source with such a word.
 pub fn faults_of_source() -> Vec<String> {
     let replaced = Regex::new(REPLACED_IN_SOURCE).expect("a pattern");
     let [rust, python] = [RUST, PYTHON].map(|pattern| Regex::new(pattern).expect("a pattern"));
     let mut faults = Vec::new();
     for path in ["src", "tests", "benches", "examples", "fuzz", "python"].iter().flat_map(|folder| files(folder)) {
-        // This file has the words.
+        // This file contains the words.
         if path.ends_with("tests/book/wording.rs") {
             continue;
         }
@@ -50,7 +50,7 @@ pub fn faults_of_source() -> Vec<String> {
     faults
 }
 
-/// The files of Rust and Python below a directory of the repository.
+/// Returns the Rust and Python files in a directory of the repository and its subdirectories.
 fn files(directory: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut left = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(directory)];

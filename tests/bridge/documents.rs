@@ -1,11 +1,11 @@
-//! Generated iprof documents: small, and full of what is hard.
+//! Generates small iprof documents with many special cases.
 
 use profbridge::iprof::{
     BranchRow, ContextHandle, CountEntry, Document, Frame, MAX_COUNT, MethodHandle, TypeCount, TypeHandle,
 };
 use proptest::prelude::*;
 
-/// One entry of a section, in indices that are taken modulo what there is.
+/// One entry of a section. Its indices are taken modulo the number of items.
 #[derive(Debug, Clone)]
 enum Entry {
     Calls(Vec<(usize, i32)>, u64),
@@ -52,7 +52,7 @@ fn count() -> impl Strategy<Value = u64> {
 fn rows() -> impl Strategy<Value = Vec<(i32, u32, u64)>> {
     let row = (prop_oneof![4 => 0..30i32, 1 => Just(-5), 1 => Just(-1)], 0..4u32, count());
     prop_oneof![
-        // Mostly one of few shapes, so that equal sites meet.
+        // Mostly one of few shapes, so that equal sites occur.
         3 => (count(), count()).prop_map(|(a, b)| vec![(20, 0, a), (7, 1, b)]),
         1 => (count(), count()).prop_map(|(a, b)| vec![(7, 0, a), (20, 1, b)]),
         1 => (count(), count()).prop_map(|(a, b)| vec![(7, 0, a), (-5, 0, b), (-5, 0, a)]),
@@ -75,7 +75,7 @@ fn entry() -> impl Strategy<Value = Entry> {
     ]
 }
 
-/// Any document that the bridge carries whole.
+/// Any document that the bridge converts without loss.
 pub fn any_document() -> impl Strategy<Value = Document> {
     let methods = prop::collection::vec((0..METHODS.len(), prop::collection::vec(0..TYPES.len(), 2..5)), 1..7);
     let types = prop::collection::vec(0..TYPES.len(), 0..4);

@@ -1,4 +1,4 @@
-//! Steps that all tests of the bridge share.
+//! Functions that all tests of the bridge share.
 
 use profbridge::bridge::{ToIprofOptions, ToLlvmOptions, to_iprof, to_llvm};
 use profbridge::instr::{Loss, LossKind, Profile, ProfileKind, ProfileReader, Release};
@@ -6,7 +6,7 @@ use profbridge::instr::{MergeOptions, Merger};
 use profbridge::iprof::{self, Document};
 use profbridge::{Compat, Limits, indexed, text};
 
-/// `J`: LLVM to iprof, with the defaults.
+/// `J` converts LLVM to iprof, with the default options.
 pub fn j(profile: &Profile) -> Document {
     j_with_losses(profile).0
 }
@@ -15,7 +15,7 @@ pub fn j_with_losses(profile: &Profile) -> (Document, Vec<Loss>) {
     to_iprof(profile, &ToIprofOptions::default()).expect("the defaults make no clash an error")
 }
 
-/// `L`: iprof to LLVM, with the defaults.
+/// `L` converts iprof to LLVM, with the default options.
 pub fn l(document: &Document) -> Profile {
     let (profile, losses) = to_llvm(document, &ToLlvmOptions::default()).expect("a document that agrees with itself");
     let unexpected: Vec<&Loss> = losses.iter().filter(|loss| loss.kind != LossKind::SaturatedCounts).collect();
@@ -23,30 +23,30 @@ pub fn l(document: &Document) -> Profile {
     profile
 }
 
-/// The document's canonical form as text.
+/// Returns the document's canonical form as text.
 pub fn canon(document: &Document) -> String {
     text_of(&iprof::canonical(document))
 }
 
-/// The document as it is, as text.
+/// Returns the document as text.
 pub fn text_of(document: &Document) -> String {
     String::from_utf8(iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(document))
         .expect("the writer writes UTF-8")
 }
 
-/// The document without the member `llvm`, as text.
+/// Returns the document without the member `llvm`, as text.
 pub fn without_extension(document: &Document) -> String {
     let mut document = document.clone();
     document.remove_member(b"llvm");
     text_of(&document)
 }
 
-/// The document that a text is.
+/// Parses a document.
 pub fn parse(text: &[u8]) -> Document {
     iprof::Reader::from_bytes(text, &iprof::ReadOptions::default()).read().expect("a valid document").0
 }
 
-/// `⊕` of LLVM profiles by the rules of release 22.
+/// `⊕` of LLVM profiles, with the rules of LLVM 22.
 pub fn merge_profiles<'a>(profiles: impl IntoIterator<Item = &'a Profile>) -> Profile {
     let mut options = MergeOptions::default();
     options.keep_vtable_names = true;
@@ -57,14 +57,14 @@ pub fn merge_profiles<'a>(profiles: impl IntoIterator<Item = &'a Profile>) -> Pr
     merger.finish()
 }
 
-/// The profiles as inputs that can be merged: their counters have the kind of the first profile that has records. A
-/// profile without records has no counters whose kind could matter.
+/// Gives the profiles counters of one kind, so that they can be merged: the kind of the first profile with records.
+/// Without records, the kind does not matter.
 pub fn of_one_kind<const N: usize>(profiles: [Profile; N]) -> [Profile; N] {
     let first = profiles.iter().find(|profile| profile.functions.records_len() > 0).unwrap_or(&profiles[0]);
     of_kind(first.kind, profiles)
 }
 
-/// The profiles with counters of a kind.
+/// Gives the profiles counters of a kind.
 pub fn of_kind<const N: usize>(kind: ProfileKind, profiles: [Profile; N]) -> [Profile; N] {
     let contents = ProfileKind::MEMPROF | ProfileKind::TEMPORAL;
     let kind = kind.without(contents);
@@ -80,17 +80,17 @@ pub fn merge_documents<'a>(documents: impl IntoIterator<Item = &'a Document>) ->
     merger.finish().expect("documents that can be merged").0
 }
 
-/// The indexed file of a profile.
+/// Returns the indexed file of a profile.
 pub fn indexed_bytes(profile: &Profile, version: u32) -> Vec<u8> {
     indexed::write(profile, &indexed::WriteOptions::for_version(version)).expect("a profile that can be written")
 }
 
-/// The text file of a profile.
+/// Returns the text file of a profile.
 pub fn text_bytes(profile: &Profile) -> Vec<u8> {
     text::write(profile, &text::TextOptions::new(Compat::Profbridge)).bytes
 }
 
-/// Reads an LLVM profile of any format that has a reader of its own name.
+/// Reads an LLVM profile of any instrumentation format.
 pub fn read_profile(bytes: &[u8]) -> Profile {
     let mut raw_options = profbridge::raw::RawOptions::new(Compat::Profbridge);
     raw_options.limits = Limits::default();

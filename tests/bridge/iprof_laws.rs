@@ -1,4 +1,5 @@
-//! L1 and L3: what goes to LLVM comes back, and merging there is merging here.
+//! Laws L1 and L3: an iprof document survives the conversion to LLVM and back, and a merge as LLVM equals a merge as
+//! iprof.
 
 use super::documents::any_document;
 use super::helpers::{
@@ -17,7 +18,7 @@ proptest! {
         let expected = canon(&document);
         let profile = l(&document);
         prop_assert_eq!(text_of(&j(&profile)), &expected[..]);
-        // And through the files themselves.
+        // Also through files.
         prop_assert_eq!(text_of(&j(&read_profile(&indexed_bytes(&profile, 12)))), &expected[..]);
         prop_assert_eq!(text_of(&j(&read_profile(&text_bytes(&profile)))), &expected[..]);
     }
@@ -45,7 +46,7 @@ proptest! {
         let profiles: Vec<_> = documents.iter().map(l).collect();
         let merged = merge_profiles(&profiles);
         prop_assert_eq!(text_of(&j(&merged)), &expected[..]);
-        // In stages, in another order, and through files.
+        // In stages, in a different order, and through files.
         let (head, tail) = profiles.split_at(profiles.len() / 2);
         let staged = merge_profiles([&merge_profiles(tail.iter().rev()), &merge_profiles(head)]);
         prop_assert_eq!(text_of(&j(&read_profile(&indexed_bytes(&staged, 12)))), &expected[..]);

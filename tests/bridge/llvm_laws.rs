@@ -1,4 +1,4 @@
-//! L2, L4, L5 and L6: LLVM's own profiles.
+//! Laws L2, L4, L5 and L6, about LLVM's own profiles.
 
 use super::documents::any_document;
 use super::helpers::{
@@ -10,7 +10,7 @@ use profbridge::instr::{FunctionRecord, LossKind, Profile, ProfileKind};
 use profbridge::iprof::{self, Document};
 use proptest::prelude::*;
 
-/// `⊕` of documents of which some carry LLVM profiles.
+/// `⊕` of documents, some with LLVM profiles.
 fn merge_parts(documents: &[Document]) -> Document {
     let parts: Vec<Parts> = documents.iter().map(|document| split(document, None).unwrap().0).collect();
     let rest = merge_documents(parts.iter().map(|parts| &parts.rest));
@@ -30,7 +30,7 @@ fn validated(document: &Document) -> Document {
 
 /// Profiles of LLVM, of the bridge, and of both.
 fn both_kinds() -> impl Strategy<Value = Profile> {
-    // Entry-only coverage merges with nothing whose entry comes first.
+    // Entry-only coverage cannot be merged with profiles whose entry counter comes first.
     let mergeable = || {
         any_profile()
             .prop_map(|profile| Profile { kind: profile.kind.without(ProfileKind::FUNCTION_ENTRY_ONLY), ..profile })
@@ -47,7 +47,7 @@ proptest! {
 
     #[test]
     fn an_llvm_profile_comes_back_byte_for_byte(profile in any_profile()) {
-        // The writer sorts value sites as a merge does; so does the original.
+        // The writer sorts value sites like a merge, so merge the original as well.
         let profile = merge_profiles([&profile]);
         let document = validated(&j(&profile));
         let back = l(&document);
@@ -69,7 +69,7 @@ proptest! {
         let documents: Vec<Document> = profiles.iter().map(j).collect();
         let expected = j(&merge_profiles(profiles));
         let merged = merge_parts(&documents);
-        // Which of several records of a name comes first depends on the inputs.
+        // The order of records with the same name depends on the inputs.
         prop_assert_eq!(without_extension(&merged), without_extension(&expected));
         prop_assert_eq!(sorted_records(&l(&merged)), sorted_records(&l(&expected)));
     }
@@ -83,7 +83,7 @@ proptest! {
         let records: u64 = profile.functions.records_len() as u64;
         let hashes = losses.iter().find(|loss| loss.kind == LossKind::FuncHashes).map_or(0, |loss| loss.count);
         prop_assert_eq!(hashes, records);
-        // Even so the document crosses to LLVM, as methods.
+        // The document can still be converted to LLVM, as methods.
         to_llvm(&document, &ToLlvmOptions::default()).unwrap();
         prop_assert!(j_with_losses(&profile).1.is_empty());
     }
@@ -151,7 +151,7 @@ fn context_sensitive_and_marked_records_stay_out_of_the_sections() {
 
 #[test]
 fn a_record_whose_place_is_taken_stays_apart() {
-    // The same method as an LLVM function and as a method of an iprof file.
+    // The same method, as an LLVM function and as a method of an iprof file.
     let ours = parse(
         concat!(
             r#"{"version":"1.0.0","types":[{"id":0,"name":"<global>"},{"id":1,"name":"?"}],"#,

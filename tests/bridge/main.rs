@@ -1,4 +1,4 @@
-//! The bridge between LLVM profiles and iprof, judged by its laws.
+//! Tests of the laws of the bridge between LLVM profiles and iprof.
 
 mod documents;
 mod helpers;

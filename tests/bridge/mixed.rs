@@ -46,9 +46,9 @@ proptest! {
         let in_iprof = sum().into_iprof(&ToIprofOptions::default()).unwrap().0;
         let in_llvm = sum().into_llvm(&ToLlvmOptions::default()).unwrap().0;
         prop_assert_eq!(text_of(&j(&in_llvm)), text_of(&in_iprof));
-        // Records of the bridge take the kind of LLVM's.
+        // Records of the bridge get the kind of LLVM's records.
         let direct = merge_profiles(&of_kind(profile.kind, [profile, l(&documents[0]), other]));
-        // Not `l(&in_iprof) == in_llvm`: a type that some signature names, too, needs no record of its own.
+        // Not `l(&in_iprof) == in_llvm`: a type that also occurs in a signature does not need its own record.
         prop_assert_eq!(text_of(&j(&l(&in_iprof))), text_of(&in_iprof));
         prop_assert_eq!(without_extension(&j(&direct)), without_extension(&in_iprof));
     }

@@ -104,7 +104,7 @@ pub fn any_profile() -> impl Strategy<Value = Profile> {
     })
 }
 
-/// The section of a memory profile without functions, at byte `start` of a file.
+/// Returns the section of a memory profile without functions that starts at byte `start` of a file.
 fn empty_memory_profile(start: u64) -> Vec<u8> {
     let table = start + 72;
     let words = [3, table, table, table, 4, 1, 5, 10, 23, 1, 0, 0];

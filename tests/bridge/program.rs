@@ -1,4 +1,4 @@
-//! The commands `convert` and `merge` across the bridge.
+//! Tests of the commands `convert` and `merge` across the bridge.
 
 use super::helpers::{canon, parse};
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::process::{Command, Output};
 
 const FIBONACCI: &str = include_str!("fibonacci.iprof");
 
-/// Runs the program in a folder.
+/// Runs the program in a directory.
 fn run(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_profbridge"));
     command.current_dir(folder).args(arguments).output().expect("the program runs")
 }
 
-/// Runs the program, which must succeed, and returns what it said on standard error.
+/// Runs the program, which must succeed, and returns its standard error.
 fn succeed(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -20,7 +20,7 @@ fn succeed(folder: &Path, arguments: &[&str]) -> String {
     said
 }
 
-/// Runs the program, which must fail, and returns what it said on standard error.
+/// Runs the program, which must fail, and returns its standard error.
 fn fail(code: i32, folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}");

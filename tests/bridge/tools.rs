@@ -1,4 +1,4 @@
-//! The laws with the genuine tools doing LLVM's part, and over real files.
+//! Tests of the laws with real llvm-profdata releases and with real files.
 
 use super::documents::any_document;
 use super::helpers::{canon, indexed_bytes, j, l, merge_documents, parse, read_profile, text_bytes, text_of};
@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An installed release of llvm-profdata; says so and gives nothing where it is missing.
+/// Returns an installed release of llvm-profdata. Prints a message and returns `None` if it is missing.
 fn tool(release: u32) -> Option<String> {
     let name = format!("llvm-profdata-{release}");
     let found = Command::new(&name).arg("--version").output().is_ok();
@@ -21,7 +21,7 @@ fn tool(release: u32) -> Option<String> {
     found.then_some(name)
 }
 
-/// Merges files and returns the result.
+/// Merges files and returns the output.
 fn merge(tool: &str, inputs: &[PathBuf], options: &[&str], output: &Path) -> Vec<u8> {
     let run = Command::new(tool).arg("merge").args(options).args(inputs).arg("-o").arg(output).output();
     let run = run.expect("the tool was there a moment ago");
@@ -30,12 +30,12 @@ fn merge(tool: &str, inputs: &[PathBuf], options: &[&str], output: &Path) -> Vec
     std::fs::read(output).expect("the tool wrote its output")
 }
 
-/// The same documents at every run.
+/// Generates the same documents in every run.
 fn some_documents(count: usize, runner: &mut TestRunner) -> Vec<Document> {
     (0..count).map(|_| any_document().new_tree(runner).expect("no filters").current()).collect()
 }
 
-/// Writes each document's profile, and returns the files.
+/// Writes each document's profile and returns the files.
 fn write_all(folder: &Path, documents: &[Document], version: u32, as_text: bool) -> Vec<PathBuf> {
     let mut options = ToLlvmOptions::default();
     options.indexed_version = version;
@@ -89,7 +89,7 @@ fn merging_by_llvm_profdata_19_is_merging_as_iprof() {
 
 #[test]
 fn merging_by_older_tools_is_merging_as_iprof() {
-    // Versions as these releases write them; `-sparse` would drop what is all zero.
+    // The versions that these releases write. `-sparse` drops records whose counts are all 0.
     for (release, version) in [(13, 7), (14, 7), (15, 8), (16, 9)] {
         merging_by_the_tool_is_merging_as_iprof(release, version, 6, &[&[], &["-text"]]);
     }
@@ -118,7 +118,7 @@ fn the_tools_show_the_documented_output() {
     }
 }
 
-/// All profiles below `folder` that have the ending of an LLVM profile.
+/// Returns all files below `folder` with the extension of an LLVM profile.
 fn profiles_below(folder: &Path, found: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -142,7 +142,7 @@ fn every_real_profile_survives_the_trip_to_iprof_and_back() {
     let mut survived = 0;
     for path in files {
         let bytes = std::fs::read(&path).expect("a file that was listed");
-        // What is damaged or lacks its binary is not for the bridge.
+        // Skip damaged files and files that need a binary.
         let Some(profile) = readable(&bytes) else { continue };
         let document = j(&profile);
         let text = text_of(&document);

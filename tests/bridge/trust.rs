@@ -1,4 +1,4 @@
-//! Documents whose sections were changed, but not the extension.
+//! Tests of documents whose sections were edited, but not their extension.
 
 use super::helpers::{j, l, parse, text_of};
 use profbridge::bridge::{ToLlvmOptions, Trust, to_llvm};
@@ -16,7 +16,7 @@ fn profile() -> Profile {
     profile
 }
 
-/// The document with one text replaced by another.
+/// Returns the document with one string replaced by another.
 fn changed(from: &str, to: &str) -> Vec<u8> {
     let text = text_of(&j(&profile()));
     assert_eq!(text.matches(from).count(), 1, "{from} in {text}");

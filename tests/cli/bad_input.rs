@@ -1,9 +1,9 @@
-//! Bad input and bad output: a clear message, exit code 1, old results untouched.
+//! Tests of invalid inputs and outputs: a clear message, exit code 1, and earlier results stay unchanged.
 
 use crate::program::{Finished, Folder, testdata};
 use std::ffi::OsString;
 
-/// What an earlier merge may have written.
+/// The output of an earlier merge.
 const OLD_RESULT: &[u8] = b":ir\nold\n1\n1\n5\n";
 
 /// Merges files of `testdata/bad` over an existing `out.profdata`.

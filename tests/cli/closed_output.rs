@@ -1,11 +1,11 @@
-//! Standard output that is closed or full: exit codes and reasons stay.
+//! Tests with a standard output that is closed or full: exit codes and error messages stay the same.
 
 use crate::program::{Finished, Folder, testdata};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Profiles that a gate refuses, damaged files and sound ones.
+/// Valid profiles, damaged files, and profiles that fail a threshold.
 fn folder() -> Folder {
     let folder = Folder::new();
     let texts = [
@@ -34,13 +34,13 @@ fn run_closed(folder: &Folder, line: &str) -> Finished {
     run(folder, line, writer)
 }
 
-/// `None` where this system has no device that is always full.
+/// Returns `None` on systems without a device that is always full.
 fn run_full(folder: &Folder, line: &str) -> Option<Finished> {
     let full = Path::new("/dev/full");
     full.exists().then(|| run(folder, line, File::options().write(true).open(full).expect("a device")))
 }
 
-/// Command lines that end with an exit code other than 0, with that code and a part of the reason.
+/// Command lines with an exit code other than 0, the code, and a part of the error message.
 const FAILING: [(i32, &str, &str); 19] = [
     (3, "below 0.99", "diff --fail-below 99% a.proftext b.proftext"),
     (3, "below 0.99", "diff --json --fail-below 99% a.proftext b.proftext"),
@@ -63,7 +63,7 @@ const FAILING: [(i32, &str, &str); 19] = [
     (2, "--nosuch", "diff --json --nosuch"),
 ];
 
-/// Command lines that end with 0 and print something.
+/// Command lines that succeed and print something.
 const PASSING: [&str; 15] = [
     "diff a.proftext b.proftext",
     "diff --json --fail-below 1% a.proftext b.proftext",
@@ -114,7 +114,7 @@ fn a_full_standard_output_is_named_and_keeps_the_exit_code_of_a_failure() {
             return;
         };
         full.assert_refused(code, &[reason]);
-        // A run that prints nothing finds nothing wrong.
+        // A run that prints nothing does not notice the closed output.
         let prints = !run(&folder, line, Stdio::piped()).stdout.is_empty();
         assert_eq!(full.stderr.contains("cannot write standard output: No space left"), prints, "{line}");
     }

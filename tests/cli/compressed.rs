@@ -1,4 +1,4 @@
-//! Compressed inputs and outputs, with the genuine tools as judges.
+//! Tests of compressed inputs and outputs with the real compression tools.
 
 use crate::program::{Folder, testdata};
 use profbridge::Limits;
@@ -9,7 +9,7 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Profiles of every family: file names and contents.
+/// Profiles of every family: names and contents of files.
 fn profiles() -> Vec<(&'static str, Vec<u8>)> {
     let file = |name: &str| fs::read(testdata(name)).expect("the file is there");
     let recording = decompress(&file("java/shapes-jdk17.jfr.gz"), &Limits::default()).expect("it is whole");
@@ -53,7 +53,7 @@ fn compressed_inputs_of_every_family_read_as_plain_ones() {
     for (name, content) in profiles() {
         let folder = Folder::new();
         fs::write(folder.path(name), &content).expect("written");
-        // Recordings are read, not written.
+        // Recordings can be read, not written.
         let merged = if name == "shapes.jfr" { "merged.collapsed" } else { "merged" };
         let commands = ["show", "diff", "merge"];
         let run = |command: &str, input: &str| match command {
@@ -66,7 +66,7 @@ fn compressed_inputs_of_every_family_read_as_plain_ones() {
         };
         let expected = commands.map(|command| run(command, name));
         for extension in ["gz", "zst", "xz"] {
-            // The content counts, not the name.
+            // The format is detected from the content, not from the name.
             fs::write(folder.path("input"), compress(&content, extension)).expect("written");
             for (command, expected) in commands.iter().zip(&expected) {
                 let found = String::from_utf8_lossy(&run(command, "input")).replace("input", name);
@@ -96,7 +96,7 @@ fn info_names_the_compression() {
     assert_eq!((file["compression"].as_str(), file["inflated_size"].as_u64()), (Some("zstd"), Some(15)), "{json}");
 }
 
-/// A pprof profile is in gzip already.
+/// A pprof profile is always compressed with gzip.
 #[test]
 fn pprof_is_read_inside_a_second_compression() {
     let folder = Folder::new();
@@ -130,7 +130,7 @@ fn damaged_inputs_are_reported_with_their_place() {
     folder.run(&["show", "a.bz2"]).assert_refused(1, &["bzip2 is not supported", "decompress the file first"]);
 }
 
-/// Commands that write, and the name of what they write without a compression.
+/// Commands that write, with the uncompressed name of their output.
 const OUTPUTS: [(&str, &str); 14] = [
     ("merge -q text.proftext", "x.proftext"),
     ("merge -q text.proftext", "x.profdata"),
@@ -173,7 +173,7 @@ fn file_extensions_select_the_compression_of_outputs() {
     succeed(&folder, "flamegraph stacks.collapsed -o x.svg.gz");
     succeed(&folder, "flamegraph stacks.collapsed -o x.svgz");
     assert!(fs::read(folder.path("x.svgz")).unwrap() == fs::read(folder.path("x.svg.gz")).unwrap());
-    // pprof is compressed in any case, and once.
+    // pprof is always compressed, and only once.
     for (name, compression) in
         [("x.pprof", Compression::Gzip), ("x.pb.gz", Compression::Gzip), ("x.pprof.zst", Compression::Zstd)]
     {
@@ -235,7 +235,7 @@ fn llvm_profdata_mode_knows_no_compression() {
     }
 }
 
-/// Runs a compressor on bytes; `None` where it is missing.
+/// Pipes bytes through a compressor. `None` if it is missing.
 fn run_tool(command: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     let mut words = command.split(' ');
     let mut tool = Command::new(words.next().expect("a command has a word"));
@@ -256,7 +256,7 @@ fn run_tool(command: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     Some(output.stdout)
 }
 
-/// Ways to compress with the genuine tools.
+/// Command lines of the real compression tools.
 const TOOLS: [&str; 12] = [
     "gzip -1",
     "gzip -9",

@@ -1,4 +1,4 @@
-//! Profiles that cross from one release of LLVM to another, by the program.
+//! Tests of profiles that the program converts from one LLVM release to another.
 
 use crate::program::{Finished, Folder, testdata};
 
@@ -16,7 +16,8 @@ fn folder(files: &[(&str, String)]) -> Folder {
     folder
 }
 
-/// A folder with a dump of either era, of one local function and one of its own.
+/// Creates a directory with two text profiles, one per release range. Both have the same local function, and each has
+/// another one.
 fn both_releases() -> Folder {
     folder(&[
         ("old.proftext", text(":ir\n", &[("a.c:local", 1, 5), ("a.c:old", 2, 7), ("main", 3, 1)])),
@@ -24,7 +25,7 @@ fn both_releases() -> Folder {
     ])
 }
 
-/// Names and first counters of a text profile.
+/// Returns names and first counters of a text profile.
 fn counts(folder: &Folder, name: &str) -> Vec<(String, u64)> {
     let text = std::fs::read_to_string(folder.path(name)).expect("the output is there");
     let lines: Vec<&str> = text.lines().collect();
@@ -147,7 +148,7 @@ fn text_keeps_the_release_of_names() {
     assert_eq!(counts(&folder, "old.proftext"), expected);
     assert_done(&folder.run(&["convert", "old.proftext", "-o", "again.proftext", "--for", "llvm-14"]));
     assert_eq!(counts(&folder, "again.proftext"), expected);
-    // There is no message if all names are clear.
+    // There is no message if all names are unambiguous.
     let plain = both_releases().run(&["convert", "new.proftext", "-o", "-", "--to", "text", "--for", "llvm-16"]);
     assert!(!String::from_utf8_lossy(&plain.stdout).contains("#!"));
 }

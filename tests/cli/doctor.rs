@@ -1,4 +1,4 @@
-//! `doctor` in search paths of the test's own, with tools that only tell a version.
+//! Tests of `doctor` with its own search paths and with fake tools that only print a version.
 
 use crate::program::{Finished, Folder};
 use crate::schema::assert_has_schema;
@@ -15,7 +15,7 @@ else printf 'rustc 1.95.0\nhost: x86_64-unknown-linux-gnu\nrelease: 1.95.0\nLLVM
 const PROFDATA_16: &str = "echo LLVM version 16.0.6";
 const JAVA: &str = r#"echo 'openjdk version "17.0.15" 2025-04-15' >&2"#;
 
-/// A folder of tools.
+/// Creates a directory of tools.
 fn tools(scripts: &[(&str, &str)]) -> Folder {
     let folder = Folder::new();
     for (name, script) in scripts {
@@ -78,10 +78,10 @@ fn a_compiler_with_an_incompatible_llvm_profdata_is_named() {
     assert_eq!(advice(&found), ["dumps-are-refused"]);
     let message = found["advice"][0]["message"].as_str().expect("a text");
     assert!(message.contains("raw version 10") && message.contains("LLVM 16"), "{message}");
-    // LLVM 14's are read by LLVM 16's tool.
+    // LLVM 16's tool reads LLVM 14's profiles.
     let folder = tools(&[("clang", CLANG_14), ("llvm-profdata", PROFDATA_16)]);
     assert_eq!(advice(&report(&folder, &[])), [""; 0]);
-    // Who calls compilers by number calls the tool by number as well.
+    // If compilers are called with a version suffix, the tool is called with one, too.
     let folder = tools(&[("clang-19", CLANG_19), ("llvm-profdata", PROFDATA_16)]);
     assert_eq!(advice(&report(&folder, &[])), [""; 0]);
 }
@@ -122,8 +122,8 @@ fn a_tool_that_fails_is_listed_with_the_reason() {
     }
 }
 
-/// The prefix of a name is distinguished from the release's own program, and old ones
-/// that know `--version` behind a command only are asked again.
+/// Old releases accept `--version` only after a command, so `doctor` calls them again. It distinguishes a prefix of the
+/// name from the release's own program.
 #[test]
 fn an_old_llvm_profdata_is_asked_in_its_own_way() {
     let script = r#"[ "$1" = merge ] || exit 1; echo "LLVM version 14.0.6""#;

@@ -1,4 +1,4 @@
-//! What files are taken for, and that their order does not matter.
+//! Tests of format detection, which does not depend on the order of inputs.
 
 use crate::program::{Finished, Folder};
 
@@ -73,7 +73,7 @@ fn merge_does_the_same_for_either_order_of_inputs() {
     }
 }
 
-/// Files that no command reads, and their name in messages.
+/// Files that no command can read, with their name in messages.
 const OTHER_FILES: [(&str, &str, &str); 7] = [
     ("page.profdata", "<!DOCTYPE html>\n<html></html>\n", "HTML page"),
     ("pointer.profraw", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "Git LFS pointer"),

@@ -1,10 +1,11 @@
-//! What merges make of inputs that are empty, foreign, cut, or of other programs.
+//! Tests of merges with inputs that are empty, truncated, of other formats, or from other programs.
 
 use crate::program::{Finished, Folder};
 use std::fs;
 use std::path::Path;
 
-/// Good files of each family that merge with each other, an output of theirs, and what of it a cut file is.
+/// For each family: valid files that can be merged with each other, the name of an output, and the part of it that a
+/// truncated file contributes.
 const FAMILIES: [(&str, [&str; 2], &str); 4] = [
     ("instr", [":ir\nmain\n1\n1\n5\n", ":ir\nmain\n1\n1\n7\n"], "x.proftext"),
     ("samples", ["foo:10:1\n 1: 5\n", "foo:20:2\n 1: 9\n"], "x.proftext"),
@@ -52,7 +53,8 @@ fn merge_skips_other_files_in_directories() {
         assert!(said.contains("skipped 3 files that are not profiles: in/run.log"), "{family}: {said}");
         assert_eq!(fs::read(folder.path(output)).unwrap(), expected, "{family}");
         assert!(!done(&folder, &format!("merge in -o {output} --quiet")).contains("skipped"), "{family}");
-        // A given file, and with --strict any other file, is an error; so is a damaged profile.
+        // A given file that is not a profile is an error. With --strict, so is such a file in a directory. Damaged
+        // profiles are always errors.
         refused(1, &folder, &format!("merge in in/run.log -o {output}"));
         refused(1, &folder, &format!("merge in --strict -o {output}"));
         fs::write(folder.path("in/cut.profraw"), [0; 16]).unwrap();
@@ -100,7 +102,7 @@ fn the_output_in_a_directory_or_list_is_not_an_input() {
         }
         let found = outcomes(&folder, &format!("merge --json in -o in/{output}"));
         assert_eq!(found, ["in/0:used", "in/1:used", &format!("in/{output}:output")], "{family}");
-        // An input that is named counts, even if it is the output: this is how profiles are accumulated.
+        // An input that was given counts even if it is the output: users accumulate profiles like this.
         let once = read();
         let said = done(&folder, &format!("merge in/{output} in/1 -o in/{output}"));
         assert!(!said.contains("it is the output") && !said.contains("still being written"), "{family}: {said}");
@@ -190,7 +192,7 @@ fn pprof_and_memory_profiles_without_a_function_in_common_are_noted_too() {
 fn a_growing_input_is_reported_for_other_families() {
     use std::io::Write;
     use std::process::{Command, Stdio};
-    // Readers of what instrumented programs write say it themselves, while they read.
+    // Readers of instrumentation profiles report the change themselves.
     for (family, contents, output) in FAMILIES.into_iter().filter(|(family, ..)| *family != "instr") {
         let folder = Folder::new();
         fs::write(folder.path("growing"), contents[0]).unwrap();
@@ -199,7 +201,7 @@ fn a_growing_input_is_reported_for_other_families() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_profbridge"));
         command.args(["merge", "-j1", "growing", "pipe", "-o", output]).current_dir(folder.path(""));
         let merge = command.stderr(Stdio::piped()).spawn().unwrap();
-        // Opened once the merge opens it, which is after the merge began.
+        // The merge has started before this pipe is opened.
         let mut pipe = fs::OpenOptions::new().write(true).open(folder.path("pipe")).unwrap();
         let mut growing = fs::OpenOptions::new().append(true).open(folder.path("growing")).unwrap();
         growing.write_all(b"\n").unwrap();
@@ -258,7 +260,9 @@ fn an_earlier_merge_next_to_the_raw_profiles_gets_a_warning() {
 fn same_program_refuses_inputs_of_different_binary_ids() {
     let folder = Folder::new();
     let with_ids = |name: &str, id: [u8; 4]| {
-        let mut profile = profbridge::Profile::from_bytes(b":ir\nmain\n1\n1\n5\n").unwrap();
+        let input = profbridge::input::Input::from_bytes(name, b":ir\nmain\n1\n1\n5\n".to_vec());
+        let options = profbridge::families::ReadOptions::default();
+        let mut profile = profbridge::Profile::open(input, &options).unwrap().value;
         profile.binary_ids.push(id.to_vec());
         profile.write_to_path(folder.path(name), profbridge::OutputFormat::default()).unwrap();
     };
@@ -268,7 +272,7 @@ fn same_program_refuses_inputs_of_different_binary_ids() {
     fs::write(folder.path("d.proftext"), ":ir\nmain\n1\n1\n5\n").unwrap();
     done(&folder, "merge a.profdata b.profdata c.profdata d.proftext -o x.profdata");
     done(&folder, "merge --same-program a.profdata b.profdata -o x.profdata");
-    // A sum of both holds the images of each.
+    // The merged profile has the images of both inputs.
     done(&folder, "merge --same-program a.profdata x.profdata -o y.profdata");
     let said = refused(1, &folder, "merge --same-program a.profdata c.profdata -o y.profdata");
     assert!(said.contains("not from the same program as a.profdata") && said.contains("01010101"), "{said}");
@@ -328,7 +332,7 @@ fn options_of_other_families_are_errors() {
     }
 }
 
-/// What a merge that prints its document says became of each input.
+/// Returns the status of each input, from the JSON document of a merge.
 fn outcomes(folder: &Folder, line: &str) -> Vec<String> {
     let finished = run(folder, line);
     let document: serde_json::Value = serde_json::from_slice(&finished.stdout).expect("a document");
@@ -349,7 +353,7 @@ fn the_document_distinguishes_used_failed_and_unread_inputs() {
         let found = outcomes(&folder, &format!("merge --json a b in -o {output}"));
         assert_eq!(found, ["a:used", "b:used", "in/c:used", "in/run.log:not-a-profile"], "{family}");
         fs::write(folder.path("bad"), [contents[1], "what is\nthis, now? 1 x\n"].concat()).unwrap();
-        // In order, so that what stands behind the bad one is not come to.
+        // The merge stops at the damaged input, so those after it are not used.
         let found = outcomes(&folder, &format!("merge --json -j1 a bad b -o {output}"));
         assert_eq!(found[..2], ["a:used", "bad:failed"], "{family}");
     }

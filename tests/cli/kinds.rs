@@ -1,9 +1,9 @@
-//! Inputs whose counters mean different things do not become one file.
+//! Tests of inputs with different kinds of counters: they cannot be merged.
 
 use crate::program::{Finished, Folder, testdata};
 use std::fs;
 
-/// Headers of text profiles, and what messages call their kind.
+/// Headers of text profiles, with their kind in messages.
 const KINDS: [(&str, &str); 6] = [
     ("", "front-end instrumentation"),
     (":single_byte_coverage\n", "front-end instrumentation, byte coverage"),
@@ -13,7 +13,7 @@ const KINDS: [(&str, &str); 6] = [
     (":ir\n:single_byte_coverage\n", "IR instrumentation, byte coverage"),
 ];
 
-/// An iprof that was not made from an LLVM profile.
+/// An iprof without an LLVM profile.
 const JAVA: &str = "{\"version\":\"1.0.0\",\"types\":[{\"id\":0,\"name\":\"A\"},{\"id\":1,\"name\":\"void\"}],\
     \"methods\":[{\"id\":0,\"name\":\"m\",\"signature\":[0,1]}],\"callCountProfiles\":[{\"ctx\":\"0:0\",\"records\":[3]}]}";
 
@@ -49,7 +49,7 @@ fn refused(folder: &Folder, line: &str, [input, first]: [(&str, &str); 2]) {
     assert_eq!(folder.names(), before, "{line}");
 }
 
-/// Text profiles `0` and up, one for each of `KINDS`.
+/// Writes the text profiles `0`, `1` and so on, one for each of `KINDS`.
 fn text_of_each_kind() -> Folder {
     let folder = Folder::new();
     for (at, (header, _)) in KINDS.iter().enumerate() {
@@ -62,7 +62,7 @@ fn bytes(folder: &Folder, name: &str) -> Vec<u8> {
     fs::read(folder.path(name)).expect("it was written")
 }
 
-/// The bits of the version word of an indexed profile.
+/// Returns the bits of the version word of an indexed profile.
 fn flags(folder: &Folder, name: &str) -> u64 {
     let word = bytes(folder, name)[8..16].try_into().expect("a version word");
     u64::from_le_bytes(word) >> 32
@@ -99,7 +99,7 @@ fn raw_profiles_of_two_kinds_are_an_error() {
         finished
             .assert_refused(1, &[&format!("error: {other}: its kind ("), &format!(") differs from that of {one} (")]);
         assert!(!folder.path("x.profdata").exists());
-        // llvm-profdata finds a conflict in entry-only coverage alone.
+        // llvm-profdata reports a conflict only for entry-only coverage.
         if ![one, other].contains(&"entry-coverage") {
             assert_eq!(done(&folder, &format!("llvm-profdata merge {one} {other} -o y.profdata")), "");
         }
@@ -173,7 +173,7 @@ fn partial_merges_remember_their_kind() {
     done(&folder, "merge --allow-duplicates ir.part.profdata ir2.part.profdata -o x.profdata");
     done(&folder, "merge 2 2 2 2 -o y.profdata");
     assert_eq!(bytes(&folder, "x.profdata"), bytes(&folder, "y.profdata"));
-    // A part keeps what it skipped: which kind is the first is decided by all inputs.
+    // A partial merge stores the skipped inputs, because the first of all inputs determines the kind.
     done(&folder, "merge --partial --failure-mode=all 3 2 -o both.profdata");
     for (inputs, kept) in [("both.profdata", "3"), ("2 both.profdata", "2 2"), ("both.profdata 2", "3")] {
         done(&folder, &format!("merge --failure-mode=all --allow-duplicates {inputs} -o x.profdata"));

@@ -1,4 +1,4 @@
-//! The program as a user meets it: exit codes, messages, files left alone.
+//! Tests of the program's command line: exit codes, messages, and files that must stay unchanged.
 
 mod bad_input;
 #[cfg(unix)]

@@ -1,5 +1,4 @@
-//! The manual pages: all of them, with the sections that readers look for, and
-//! nothing that a checker of such pages would complain about.
+//! Tests of the manual pages: every command has one, with the usual sections and without lint errors.
 
 use crate::program::Folder;
 use std::process::Command;
@@ -33,7 +32,7 @@ fn every_command_has_a_page_with_the_usual_sections() {
         let page = std::fs::read_to_string(folder.path(name)).expect("the page is readable");
         let sections: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix(".SH ")).collect();
         let wanted = ["NAME", "SYNOPSIS", "DESCRIPTION", "\"EXIT STATUS\"", "ENVIRONMENT", "FILES", "EXAMPLES"];
-        // The order is the usual one as well.
+        // The sections are in the usual order.
         let mut left = sections.iter();
         for section in wanted.into_iter().chain(["\"SEE ALSO\""]) {
             assert!(left.any(|found| *found == section), "{name}: no {section} in its place: {sections:?}");

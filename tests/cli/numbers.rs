@@ -1,4 +1,4 @@
-//! The numbers that a merge says are those of what it writes, wherever it says them; and nothing is no result.
+//! Tests of the numbers that a merge reports: all reports agree with the output. An empty result is not written.
 
 use crate::program::{Folder, testdata};
 use serde_json::Value;
@@ -129,7 +129,7 @@ fn a_filter_that_has_no_meaning_for_the_output_is_refused() {
         folder.run(&words(&format!("merge {line}"))).assert_refused(2, &[refused]);
     }
     assert_eq!(folder.names(), before);
-    // The memory profile has no place in these, and the filter no other meaning.
+    // These formats cannot store the memory profile, and the filter applies only to it.
     for line in ["memory.yaml run.profraw -o x.proftext", "memory.yaml run.profraw -o x.profdata --for llvm-14"] {
         let finished = folder.run(&words(&format!("merge {line} --function ^main$")));
         assert_eq!(finished.code, Some(0), "{line}: {}", finished.stderr);

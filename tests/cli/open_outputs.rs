@@ -1,4 +1,4 @@
-//! Outputs that are open already, pipes and devices: written to as they are.
+//! Tests of outputs that are already open, pipes and devices: the program writes to them without replacing them.
 
 use crate::program::{Finished, Folder, testdata};
 use std::fs;
@@ -34,7 +34,7 @@ fn read(folder: &Folder, name: &str) -> String {
     String::from_utf8_lossy(&fs::read(folder.path(name)).expect("a file is written")).into_owned()
 }
 
-/// Whether a container forbids to take a descriptor by its number, which a regular file behind one needs.
+/// Returns true if a container forbids opening a descriptor by its number, which is necessary for a regular file.
 fn is_forbidden(finished: &Finished) -> bool {
     let forbidden = finished.stderr.contains("cannot open for writing: ");
     if forbidden {
@@ -43,7 +43,7 @@ fn is_forbidden(finished: &Finished) -> bool {
     forbidden
 }
 
-/// Commands that write, without their output. Each writes the same wherever it goes.
+/// Commands that write, without their output. They write the same bytes to any output.
 const COMMANDS: [&str; 17] = [
     "merge -q --text a.proftext",
     "merge -q s.afdo",

@@ -1,9 +1,9 @@
-//! What is written: as the output's name ends, or as options say, and never over an input by accident.
+//! Tests of outputs: the extension or the options select the format, and inputs are not overwritten by accident.
 
 use crate::program::{Finished, Folder, testdata};
 use std::fs;
 
-/// Text of every family that is read, by name.
+/// Text inputs of every family, by name.
 const INPUTS: [(&str, &str); 4] = [
     ("a.proftext", ":ir\nmain\n1\n1\n5\n"),
     ("s.afdo", "foo:10:1\n 1: 5\n"),
@@ -35,7 +35,7 @@ fn written(folder: &Folder, line: &str, output: &str) -> Vec<u8> {
     fs::read(folder.path(output)).expect("a file is written")
 }
 
-/// Fails with these words, and writes nothing.
+/// Fails with this message and writes nothing.
 #[track_caller]
 fn refused(folder: &Folder, line: &str, words: &[&str]) {
     let before = folder.names();
@@ -66,7 +66,7 @@ fn flame_graphs_reject_other_extensions() {
             .run(&["repair", name, "-o", "x.iprof"])
             .assert_refused(1, &["use `profbridge merge --failure-mode=warn --salvage`"]);
     }
-    // A document is all that standard output holds.
+    // Standard output contains the document only.
     let both = folder.run(&["merge", "a.proftext", "-o", "x.profdata", "--show", "--json"]);
     assert_eq!(both.code, Some(2), "{}", both.stderr);
     assert_eq!(folder.names(), ["a.proftext", "c"]);
@@ -187,7 +187,7 @@ fn an_input_is_not_replaced_by_another_format() {
     refused(&folder, "overlap in.data a.proftext -o in.data", &["the output is also an input"]);
     refused(&folder, "flamegraph c.collapsed -o c.collapsed", &["the output is also an input"]);
     assert_eq!(fs::read(folder.path("in.data")).expect("read"), raw);
-    // The same format replaces itself, as sums that are carried on do.
+    // A file can be replaced by the same format, for example to accumulate profiles.
     assert!(written(&folder, "merge in.profraw -o in.profraw", "in.profraw").starts_with(b"\x81rforpl\xff"));
     assert!(written(&folder, "merge a.proftext -o a.proftext", "a.proftext").starts_with(b"# IR"));
     assert!(written(&folder, "merge in.data -o in.data --force", "in.data").starts_with(b"\xfflprofi\x81"));
@@ -207,7 +207,7 @@ fn a_memory_profile_becomes_yaml_and_comes_back() {
     }
 }
 
-/// Existing files that no merge of `a.proftext` wrote.
+/// Existing files that are not an output of `merge a.proftext`.
 fn valuable_files() -> [(&'static str, Vec<u8>); 7] {
     let raw = fs::read(testdata("raw/clang-22-ir.profraw")).expect("read");
     [

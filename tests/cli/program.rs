@@ -1,14 +1,14 @@
-//! Runs the program under test in a folder of the test's own.
+//! Runs the program under test in a temporary directory.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A file of `testdata/`.
+/// The path of a file in `testdata/`.
 pub fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)
 }
 
-/// What a run said and how it ended.
+/// The output and exit code of a run.
 pub struct Finished {
     pub code: Option<i32>,
     pub stdout: Vec<u8>,
@@ -26,7 +26,7 @@ impl From<Output> for Finished {
 }
 
 impl Finished {
-    /// Failed in an orderly way: that exit code, an error, no panic, nothing on standard output.
+    /// Asserts a regular failure: this exit code, an error, no panic, and an empty standard output.
     #[track_caller]
     pub fn assert_refused(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{}", self.stderr);
@@ -39,7 +39,7 @@ impl Finished {
     }
 }
 
-/// A folder that goes away with the test.
+/// A temporary directory.
 pub struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -51,7 +51,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Names of everything in the folder, sorted.
+    /// Returns the sorted names of all files in the directory.
     pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).expect("folder is readable");
         let mut names: Vec<String> = entries
@@ -61,7 +61,7 @@ impl Folder {
         names
     }
 
-    /// Runs `profbridge` here.
+    /// Runs `profbridge` in the directory.
     pub fn run<A: AsRef<std::ffi::OsStr>>(&self, arguments: &[A]) -> Finished {
         let mut command = Command::new(env!("CARGO_BIN_EXE_profbridge"));
         command.args(arguments).current_dir(self.0.path()).output().expect("the program starts").into()

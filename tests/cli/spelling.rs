@@ -1,4 +1,4 @@
-//! The same names for the same things in every command, suggestions, and what shells complete.
+//! Tests that all commands use the same names, and of suggestions and shell completions.
 
 use crate::program::Folder;
 use std::process::Command;
@@ -81,7 +81,7 @@ fn lists_are_shortened_and_filtered_alike_in_every_command() {
     assert!(std::fs::read_to_string(folder.path("c.html")).unwrap().contains("more rows are not shown"));
 }
 
-/// A number and its noun agree, in all messages: `1 function` and `2 functions`.
+/// A noun agrees with its number in all messages: `1 function` and `2 functions`.
 #[test]
 fn counts_of_one_use_the_singular() {
     let folder = Folder::new();
@@ -135,7 +135,7 @@ fn counts_of_one_use_the_singular() {
 #[test]
 fn quiet_keeps_warnings_back_and_nothing_else() {
     let folder = Folder::new();
-    // A version that is newer than those known.
+    // A version newer than the known ones.
     std::fs::write(folder.path("f.iprof"), "{\"version\":\"1.9.0\",\"types\":[],\"methods\":[]}").unwrap();
     let loud = folder.run(&["show", "f.iprof"]);
     let quiet = folder.run(&["show", "f.iprof", "-q"]);

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Runs a command line, with a value of `PROFBRIDGE_FOR`, in the folder.
+/// Runs a command line in the directory, with a value of `PROFBRIDGE_FOR`.
 fn run(folder: &Folder, target: Option<&str>, line: &str, inputs: &[&str]) -> Finished {
     run_with_input(folder, target, line, inputs, b"")
 }
@@ -22,12 +22,12 @@ fn run_with_input(folder: &Folder, target: Option<&str>, line: &str, inputs: &[&
     command.args(arguments).current_dir(folder.path("."));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program starts");
-    // A program that does not read its input closes it: no failure here.
+    // A program that does not read its input closes it; this is not a failure.
     let _ = child.stdin.take().expect("standard input is a pipe").write_all(bytes);
     child.wait_with_output().expect("the program ends").into()
 }
 
-/// Version of the raw or indexed file that a run wrote.
+/// Returns the version of the raw or indexed file that a run wrote.
 #[track_caller]
 fn written_version(folder: &Folder, finished: &Finished, name: &str) -> u64 {
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
@@ -166,7 +166,7 @@ fn raw_memory_profiles_are_for_the_oldest_release_that_reads_them() {
         assert_eq!(report["target"]["release"], release, "{compiler}");
         let note = format!("for LLVM {} (raw memory profile version ", release.trim_start_matches("llvm-"));
         assert!(merged.stderr.contains(&note), "{}", merged.stderr);
-        // A partial merge keeps the evidence.
+        // A partial merge stores the versions of its inputs.
         let partial = run(
             &folder,
             None,
@@ -309,7 +309,7 @@ fn raw_output_is_for_the_same_readers() {
     assert!(!folder.path("strict.profraw").exists());
 }
 
-/// Readers of raw version 8 know local functions by `:`, those of 9 by `;`.
+/// Readers of raw version 8 separate the file of a local function with `:`, those of version 9 with `;`.
 #[test]
 fn an_older_raw_version_is_for_its_readers() {
     let folder = Folder::new();
@@ -348,7 +348,7 @@ fn an_iprof_becomes_the_profile_of_llvm_22_in_convert_and_in_merge() {
     }
 }
 
-/// What is looked at of a pipe is not lost for the merge.
+/// The bytes that are probed in a pipe are still there for the merge.
 #[test]
 fn pipes_and_compressed_files_select_the_target() {
     let folder = Folder::new();
@@ -423,7 +423,7 @@ fn rustc_1_99_reads_profiles_of_llvm_23() {
     }
 }
 
-/// A version that cannot hold what is there says so, or fails with `--strict`.
+/// A version that cannot store some data gives a warning, or an error with `--strict`.
 #[test]
 fn a_version_that_cannot_hold_the_kind_is_refused_with_strict() {
     let folder = Folder::new();
@@ -450,7 +450,7 @@ fn help_states_the_rule() {
     }
 }
 
-/// Compilers of LLVM 16 have binary ids, those of 14 never had; neither was requested.
+/// LLVM 16 writes binary ids and LLVM 14 does not; the test requests neither.
 #[test]
 fn data_that_no_target_stores_is_not_a_strict_error() {
     let folder = Folder::new();

@@ -1,11 +1,11 @@
-//! Cargo's coverage tools, run for real on a small crate.
+//! Runs Cargo's coverage tools on a small crate.
 
 use super::workspace::{Desk, Tool, available, find};
 use std::path::Path;
 use std::process::Command;
 
 const LIBRARY: &str = "//! Words.\n
-/// Whether a word reads the same backwards.
+/// Returns true if a word reads the same backwards.
 pub fn is_palindrome(word: &str) -> bool {
     if word.len() < 2 {
         return true;
@@ -36,7 +36,7 @@ fn small_crate(desk: &Desk) {
     desk.write("crate/src/lib.rs", LIBRARY);
 }
 
-/// Runs a command in the crate, without what this test's own cargo sets.
+/// Runs a command in the crate, without the environment variables that this test's cargo sets.
 #[track_caller]
 fn run(command: &mut Command, folder: &Path) {
     for (name, _) in std::env::vars_os() {
@@ -51,7 +51,7 @@ fn run(command: &mut Command, folder: &Path) {
     assert!(output.status.success(), "{command:?}: {}\n{text}", output.status);
 }
 
-/// The LLVM of this rustc must be the one of the tools.
+/// Returns true if this rustc and the tools have the same LLVM release.
 fn has_llvm_22(test: &str) -> bool {
     let version = Command::new("rustc").arg("-vV").output().map(|output| output.stdout).unwrap_or_default();
     let matches = String::from_utf8_lossy(&version).contains("LLVM version: 22");
@@ -93,7 +93,7 @@ fn grcov_writes_the_same_lcov() {
     let mut build = Command::new("cargo");
     build.args(["test", "--offline", "--lib"]).env("LLVM_PROFILE_FILE", desk.path("raw/%p.profraw"));
     let folder = desk.path("crate");
-    // After `run` took the outer flags away.
+    // `run` removed the outer flags.
     run(build.arg("--config").arg("build.rustflags=['-Cinstrument-coverage']"), &folder);
     let [theirs, ours] = [Tool::Genuine, Tool::Ours].map(|tool| {
         let linked = desk.folder_of(tool).join("llvm-cov");
@@ -112,7 +112,7 @@ fn grcov_writes_the_same_lcov() {
     assert_eq!(ours, theirs);
 }
 
-/// cargo-pgo takes the tool of the toolchain before that of the search path.
+/// Returns true if the toolchain has its own tool, which cargo-pgo prefers to the search path.
 fn toolchain_has_its_own(test: &str) -> bool {
     let output = Command::new("rustc").args(["--print", "target-libdir"]).output().map(|output| output.stdout);
     let libraries = String::from_utf8(output.unwrap_or_default()).unwrap_or_default();

@@ -1,13 +1,13 @@
-//! The command lines of clients, as they build them.
+//! Runs the command lines that clients build.
 
 use super::workspace::{Desk, Tool, available};
 
 const GENUINE: &[&str] = &["llvm-profdata-22"];
 
-/// Two runs of one program, and one of a C++ program.
+/// Profiles of two runs of one program, and of a C++ program.
 const PROFILES: &[&str] = &["clang-22-ir.profraw", "clang-22-cxx.profraw", "clang-22-ir.profraw"];
 
-/// Runs a client's line with both tools; they print, return and write alike.
+/// Runs a client's command line with both tools and compares output, exit code and files.
 #[track_caller]
 fn alike(client: &str, line: &str, input: &str) {
     if !available(client, GENUINE) {
@@ -89,8 +89,7 @@ fn inspecting_harnesses() {
     alike("harness", "show --all-functions --counts raw/1.profraw", "");
 }
 
-/// Chromium looks for the paths of bad files in the text of a failed run,
-/// leaves those files out and tries again.
+/// Chromium reads the paths of damaged files from the standard error of a failed run, and retries without those files.
 #[test]
 fn chromium_finds_bad_files_in_our_messages() {
     if !available("chromium_finds_bad_files", GENUINE) {

@@ -1,9 +1,7 @@
-//! Programs that call llvm-profdata, with ours in its place.
+//! Tests with programs that call llvm-profdata, which is replaced by profbridge.
 //!
-//! [`lines`] runs the command lines that clients build, as they build them;
-//! [`cargo`] runs clients themselves where they are installed. Both compare
-//! with the genuine tool and skip loudly without it. [`older`] is about toolchains
-//! of older releases.
+//! [`lines`] runs the command lines that clients build; [`cargo`] runs installed clients. Both compare with the real
+//! tool and are skipped with a message if it is missing. [`older`] tests toolchains of older releases.
 
 #![cfg(unix)]
 

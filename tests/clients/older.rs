@@ -1,6 +1,5 @@
-//! The recipes of the README beside toolchains of older releases: dumps of
-//! such a compiler, merged by the command line of each client, read by the
-//! compiler and the coverage tool of the same release.
+//! Runs each client's command line from the README with raw profiles of an older compiler. The compiler and the
+//! coverage tool of the same release then read the output.
 
 use super::workspace::{available, find};
 use std::path::{Path, PathBuf};
@@ -8,10 +7,10 @@ use std::process::{Command, Output};
 
 const RELEASES: [u32; 3] = [14, 16, 19];
 
-/// A compiler that drops counts has to say so, and fails.
+/// The compiler must warn about dropped counts, and fail.
 const STRICT: &str = "-Wprofile-instr-out-of-date -Wprofile-instr-unprofiled -Werror";
 
-/// The three ways to call our program.
+/// The three ways to call profbridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Name {
     /// `profbridge`.
@@ -22,21 +21,21 @@ enum Name {
     Numbered,
 }
 
-/// A client's command line that merges the dumps of a folder `raw`.
+/// A client's command line that merges the raw profiles in the directory `raw`.
 struct Recipe {
     client: &'static str,
     name: Name,
-    /// Behind the program's name.
+    /// The command line after the program's name.
     line: &'static str,
-    /// The file that the line writes.
+    /// The output file.
     output: &'static str,
-    /// What is sent to standard input.
+    /// The standard input.
     input: &'static str,
 }
 
 const LIST: &str = "raw/0.profraw\nraw/1.profraw\n";
 
-/// As the clients build them; [`super::lines`] has the same for LLVM 22.
+/// The command lines of the clients; [`super::lines`] tests them with LLVM 22.
 const RECIPES: [Recipe; 10] = [
     recipe("clang", Name::Own, "merge raw/0.profraw raw/1.profraw -o app.profdata", "app.profdata"),
     recipe("clang", Name::Link, "merge -output=code.profdata raw/0.profraw raw/1.profraw", "code.profdata"),
@@ -65,14 +64,14 @@ const fn recipe(client: &'static str, name: Name, line: &'static str, output: &'
     Recipe { client, name, line, output, input: "" }
 }
 
-/// A folder with the tools of one release and ours.
+/// A directory with the tools of one release and profbridge.
 struct Bench {
     folder: tempfile::TempDir,
     release: u32,
 }
 
 impl Bench {
-    /// `None`, said loudly, where tools of the release are missing.
+    /// Prints a message and returns `None` if tools of the release are missing.
     fn of(test: &str, release: u32) -> Option<Self> {
         let tools = ["clang", "llvm-cov", "llvm-profdata"].map(|tool| format!("{tool}-{release}"));
         if !available(test, &tools.each_ref().map(String::as_str)) {
@@ -104,7 +103,7 @@ impl Bench {
         std::os::unix::fs::symlink(program, self.path("bin").join(name)).expect("the program can be linked");
     }
 
-    /// Runs a line of a shell in whose path our links come first.
+    /// Runs a shell command line with our links first on the search path.
     fn shell(&self, line: &str, target: Option<&str>) -> Output {
         let outer = std::env::var_os("PATH").unwrap_or_default();
         let path = std::iter::once(self.path("bin")).chain(std::env::split_paths(&outer));
@@ -118,7 +117,7 @@ impl Bench {
         command.output().expect("the shell starts")
     }
 
-    /// As [`shell`](Self::shell), for a line that must succeed; its standard output.
+    /// Like [`shell`](Self::shell), but the command line must succeed. Returns its standard output.
     #[track_caller]
     fn run(&self, line: &str, target: Option<&str>) -> Vec<u8> {
         let output = self.shell(line, target);
@@ -127,7 +126,7 @@ impl Bench {
         output.stdout
     }
 
-    /// Runs a program twice, and merges by the genuine tool.
+    /// Runs a program twice, and merges its profiles with the real tool.
     #[track_caller]
     fn train(&self, build: &str, arguments: [&str; 2]) {
         self.run(build, None);
@@ -138,8 +137,7 @@ impl Bench {
         self.run("genuine merge -sparse raw/0.profraw raw/1.profraw -o genuine-sparse.profdata", None);
     }
 
-    /// Runs every recipe; what `read` prints of its result is what it prints
-    /// of the genuine tool's.
+    /// Runs every recipe. `read` must print the same for its output and for the output of the real tool.
     #[track_caller]
     fn assert_recipes(&self, read: impl Fn(&str) -> String) {
         let [whole, sparse] = ["genuine.profdata", "genuine-sparse.profdata"].map(|name| self.run(&read(name), None));
@@ -151,7 +149,7 @@ impl Bench {
                 Name::Link => "llvm-profdata".to_string(),
                 Name::Numbered => format!("llvm-profdata-{}", self.release),
             };
-            // LLVM 22 reads the dumps of LLVM 19 itself, so its bytes stand under its name.
+            // LLVM 22 reads the raw profiles of LLVM 19 itself, so the link writes LLVM 22's bytes.
             let must_say = *name == Name::Link && self.release == 19;
             let ways = [None, Some(chosen.as_str())];
             for target in ways.into_iter().filter(|target| target.is_some() || !must_say) {
@@ -186,13 +184,13 @@ fn older_coverage_tools_use_the_merges_of_every_client() {
     }
 }
 
-/// cargo-llvm-cov hands the words of `LLVM_PROFDATA_FLAGS` on behind its own.
+/// cargo-llvm-cov appends the words of `LLVM_PROFDATA_FLAGS` to its own arguments.
 #[test]
 fn flags_and_environment_choose_the_reader_of_a_mixture() {
     for release in RELEASES {
         let Some(bench) = Bench::of("flags_and_environment_choose", release) else { continue };
         bench.train("clang -fprofile-instr-generate -fcoverage-mapping conditions.c -o program", ["3", "1"]);
-        // A partial result of a newer tool.
+        // A partial merge of a newer tool.
         bench.run("profbridge merge raw/1.profraw -o raw/newer.profdata --for llvm-22", None);
         std::fs::write(bench.path("list"), "raw/0.profraw\nraw/newer.profdata\n").expect("file can be written");
         let report = |profile: &str| format!("llvm-cov export -format=lcov -instr-profile={profile} program");
@@ -208,7 +206,7 @@ fn flags_and_environment_choose_the_reader_of_a_mixture() {
             bench.run(&call, target);
             assert!(bench.run(&report("words.profdata"), None) == expected, "{call}");
         }
-        // No target is given: the newest input determines it. The hashes in it may ask for version 12, which 19 reads.
+        // Without a given target, the newest input determines it. Its hashes may need version 12, which LLVM 19 reads.
         bench.run(&format!("profbridge {line}"), None);
         let read = bench.shell(&report("words.profdata"), None).status.success();
         assert!(release == 19 || !read, "LLVM {release} reads a newer version than its own");

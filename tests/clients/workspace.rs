@@ -1,18 +1,18 @@
-//! A folder with profiles and both tools, each called `llvm-profdata`.
+//! A directory with profiles and both tools, each called `llvm-profdata`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// Where a program is on the search path.
+/// Returns the path of a program on the search path.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// Whether all `programs` are there; says loudly what is missing.
+/// Returns true if all `programs` are installed. Otherwise prints the missing ones.
 ///
-/// Not `eprintln!`: the test harness would swallow that in a test that passes.
+/// Not with `eprintln!`, because the test harness hides that in a test that passes.
 pub fn available(test: &str, programs: &[&str]) -> bool {
     let missing: Vec<&str> = programs.iter().copied().filter(|program| find(program).is_none()).collect();
     if !missing.is_empty() {
@@ -22,18 +22,18 @@ pub fn available(test: &str, programs: &[&str]) -> bool {
     missing.is_empty()
 }
 
-/// A tool under test, in a folder of its own.
+/// A tool under test. It has its own directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     Genuine,
     Ours,
 }
 
-/// The folder; it goes away with the test.
+/// A temporary directory.
 pub struct Desk(tempfile::TempDir);
 
 impl Desk {
-    /// Puts both tools into it.
+    /// Creates the directory with both tools.
     pub fn new() -> Self {
         let desk = Self(tempfile::tempdir().expect("a temporary folder"));
         for tool in [Tool::Genuine, Tool::Ours] {
@@ -62,12 +62,12 @@ impl Desk {
         self.0.path().join(name)
     }
 
-    /// The folder that holds nothing but the tool, for `--llvm-path`.
+    /// Returns the directory that contains only the tool, for `--llvm-path`.
     pub fn folder_of(&self, tool: Tool) -> PathBuf {
         self.path(if tool == Tool::Ours { "ours" } else { "genuine" })
     }
 
-    /// The tool, under the name that clients look for.
+    /// Returns the tool, with the name that clients look for.
     pub fn program(&self, tool: Tool) -> PathBuf {
         self.folder_of(tool).join("llvm-profdata")
     }
@@ -78,7 +78,7 @@ impl Desk {
         std::fs::write(path, text).expect("file can be written");
     }
 
-    /// Runs the tool in the folder.
+    /// Runs the tool in the directory.
     pub fn run(&self, tool: Tool, words: &[&str], input: &str) -> Output {
         let mut child = Command::new(self.program(tool))
             .args(words)
@@ -88,7 +88,7 @@ impl Desk {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the tool starts");
-        // A tool that does not read its input closes it: no failure here.
+        // A tool that does not read its input closes it; this is not a failure.
         let _ = child.stdin.take().expect("standard input is a pipe").write_all(input.as_bytes());
         child.wait_with_output().expect("the tool ends")
     }

@@ -1,35 +1,35 @@
-//! Runs the program, and the genuine one, in a folder of the test's own.
+//! Runs profbridge and the real llvm-profdata in a temporary directory.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The name under which both are called: messages begin with it.
+/// The name of both programs. Their messages start with it.
 pub const NAME: &str = "llvm-profdata-22";
 
-/// What a run said, wrote and returned.
+/// The output, the written file and the exit code of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// `None` when a signal ended it.
+    /// `None` if a signal ended the run.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
-    /// The file `out`, if the run left one.
+    /// The file `out`, if the run created it.
     pub written: Option<Vec<u8>>,
 }
 
-/// Where the genuine tool is; says loudly that a test is skipped without it.
+/// Returns the path of the real tool. Without it, prints that the test is skipped.
 pub fn genuine(test: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|folder| folder.join(NAME)).find(|file| file.is_file());
     if found.is_none() {
-        // Not `eprintln!`: the test harness would swallow that in a test that passes.
+        // Not `eprintln!`, because the test harness hides that in a test that passes.
         let _ = std::io::stderr().write_all(format!("SKIPPED: {test}: {NAME} not installed\n").as_bytes());
     }
     found
 }
 
-/// A folder with the example profiles, in which programs run.
+/// A directory with the example profiles, in which the programs run.
 pub struct Folder {
     folder: tempfile::TempDir,
 }
@@ -53,12 +53,12 @@ impl Folder {
         std::fs::write(path, bytes).expect("file can be written");
     }
 
-    /// Runs our program under llvm-profdata's name.
+    /// Runs profbridge as llvm-profdata.
     pub fn drop_in(&self, arguments: &[&str], input: &[u8]) -> Finished {
         self.drop_in_as(NAME, None, arguments, input)
     }
 
-    /// Runs our program under a name, with a value of `PROFBRIDGE_FOR`.
+    /// Runs profbridge with a name and a value of `PROFBRIDGE_FOR`.
     pub fn drop_in_as(&self, name: &str, target: Option<&str>, arguments: &[&str], input: &[u8]) -> Finished {
         let link = self.path("bin").join(name);
         if !link.exists() {
@@ -70,12 +70,12 @@ impl Folder {
         self.run_for(target, &link, arguments, input)
     }
 
-    /// Runs our program under its own name.
+    /// Runs profbridge in profbridge mode.
     pub fn ours(&self, arguments: &[&str], input: &[u8]) -> Finished {
         self.run(Path::new(env!("CARGO_BIN_EXE_profbridge")), arguments, input)
     }
 
-    /// Runs a program; its path in messages is replaced by `TOOL`.
+    /// Runs a program. `TOOL` replaces its path in messages.
     pub fn run(&self, program: &Path, arguments: &[&str], input: &[u8]) -> Finished {
         self.run_for(None, program, arguments, input)
     }
@@ -96,7 +96,7 @@ impl Folder {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
-        // A program that does not read its input closes it: that is no failure here.
+        // A program that does not read its input closes it; this is not a failure.
         let _ = child.stdin.take().expect("standard input is a pipe").write_all(input);
         let output = child.wait_with_output().expect("the program ends");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&*program.to_string_lossy(), "TOOL");
@@ -108,16 +108,16 @@ impl Folder {
         }
     }
 
-    /// Asserts that both programs do the same for a command line.
+    /// Asserts that both programs behave the same for a command line.
     ///
-    /// Where the genuine one crashes, ours fails in an orderly way. Where both
-    /// fail, ours may have printed more of what it read before.
+    /// If the real tool crashes, profbridge must fail with a message. If both fail, profbridge may have printed more of
+    /// the data that it read before.
     #[track_caller]
     pub fn assert_alike(&self, genuine: &Path, arguments: &[&str], input: &[u8]) {
         self.assert_alike_for(None, genuine, arguments, input);
     }
 
-    /// As [`assert_alike`](Self::assert_alike), refusals for a version included.
+    /// Like [`assert_alike`](Self::assert_alike), but also for inputs that are rejected because of their version.
     #[track_caller]
     pub fn assert_exactly_alike(&self, genuine: &Path, arguments: &[&str], input: &[u8]) {
         self.assert_alike_for(Some("exact"), genuine, arguments, input);

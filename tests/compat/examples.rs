@@ -1,15 +1,15 @@
-//! Small profiles, each with a purpose.
+//! Small profiles for different purposes.
 
 /// IR level, with values of two kinds.
 pub const A: &str = ":ir\nmain\n100\n3\n10\n20\n0\n2\n0\n1\n2\nhelper:5\na.c;cold:1\n1\n1\n1\n16:4\n\n\
                      helper\n7\n2\n0\n900\n\na.c;cold\n9\n1\n0\n\n";
-/// The same functions, two of them changed, and a new one.
+/// The same functions, two of them changed, and another one.
 pub const B: &str = ":ir\nmain\n100\n3\n1\n2\n3\n\nhelper\n7\n3\n1\n2\n3\n\nfresh\n1\n1\n12\n\n";
 /// Three temporal traces.
 pub const TRACES: &str = ":ir\n:temporal_prof_traces\n3\n3\n1\nf1,f2,f3\n2\nf3,f2,f1\n1\nf1,f4,a.c;f5\n\
                           f1\n1\n1\n1\n\nf2\n1\n1\n1\n\nf3\n1\n1\n1\n\nf4\n1\n1\n1\n\na.c;f5\n1\n1\n1\n\n";
 
-/// Files that every test finds in its folder.
+/// The files in the directory of each test.
 pub const FILES: &[(&str, &str)] = &[
     ("a.proftext", A),
     ("b.proftext", B),

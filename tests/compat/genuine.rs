@@ -1,4 +1,4 @@
-//! The same command lines for both tools.
+//! Runs the same command lines with both tools.
 
 use super::both::{Folder, genuine};
 use std::path::Path;
@@ -139,7 +139,7 @@ fn merges_are_alike() {
     );
 }
 
-/// With a number of threads asked for, LLVM makes sums apart and joins them.
+/// With a given number of threads, LLVM merges groups of inputs and then combines the groups.
 #[test]
 fn kinds_that_do_not_go_together_are_refused_alike_by_several_threads() {
     let Some(tool) = genuine("kinds_that_do_not_go_together_are_refused_alike_by_several_threads") else { return };
@@ -163,7 +163,8 @@ fn kinds_that_do_not_go_together_are_refused_alike_by_several_threads() {
     ];
     folder.write("missing-too", b"");
     for set in sets {
-        // From four on, LLVM joins two pairs at once, and both may complain into one line.
+        // With four or more threads, LLVM combines two pairs at the same time, and both may write a message into one
+        // line.
         for threads in ["-j=1", "-j=2", "--num-threads=3"] {
             for mode in ["--failure-mode=any", "--failure-mode=all"] {
                 let words = [&["merge", "--text", threads, mode], set].concat();
@@ -246,7 +247,7 @@ fn standard_input_is_read_alike() {
     folder.assert_alike(&tool, &["merge", ""], b"");
 }
 
-/// Every real profile, those of other versions too.
+/// Every real profile, including those of other versions.
 #[test]
 fn real_profiles_are_shown_alike() {
     let Some(tool) = genuine("real_profiles_are_shown_alike") else { return };
@@ -281,14 +282,14 @@ fn real_profiles_are_shown_alike() {
     }
 }
 
-/// The list of library options is the one that the genuine tool gives.
+/// The list of library options equals the real tool's list.
 #[test]
 fn library_options_are_known() {
     let Some(tool) = genuine("library_options_are_known") else { return };
     let folder = Folder::new();
     let help = folder.run(&tool, &["--help-hidden"], b"").stdout;
     let named = help.lines().filter_map(|line| line.trim_start().strip_prefix("--")?.split([' ', '=', '[']).next());
-    // Switches only, and not those of a plugin that distributions build in.
+    // Only switches, and without those of a plugin that distributions add.
     let names: Vec<&str> = named.filter(|name| name.len() > 12 && !name.starts_with("polly")).collect();
     for name in names.iter().step_by(97) {
         let option = format!("--{name}");

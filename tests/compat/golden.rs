@@ -1,13 +1,13 @@
-//! What the genuine tool said, kept in `golden.txt`.
+//! The recorded output of the real tool, in `golden.txt`.
 //!
-//! Blocks of lines: `$ ` a command line, `= ` its exit status, `> ` a line of
-//! standard output, `! ` a line of standard error.
+//! Each line starts with a mark: `$ ` a command line, `= ` its exit code, `> ` a line of standard output, `! ` a line
+//! of standard error.
 
 use super::both::{Finished, Folder, genuine};
 
 const GOLDEN: &str = include_str!("golden.txt");
 
-/// The command lines and what is kept of each.
+/// Returns the command lines with their recorded output.
 fn blocks() -> impl Iterator<Item = (Vec<&'static str>, &'static str)> {
     GOLDEN.split("$ ").skip(1).map(|block| {
         let (line, kept) = block.split_once('\n').expect("a block has lines");

@@ -1,10 +1,9 @@
-//! In llvm-profdata mode, the program behaves like llvm-profdata.
+//! Tests that the program behaves like llvm-profdata in llvm-profdata mode.
 //!
-//! [`genuine`] runs both over the same command lines and compares standard
-//! output, standard error, exit status and the file written; it skips loudly
-//! without llvm-profdata-22. [`golden`] needs nothing: it keeps what the
-//! genuine tool said. [`ours`] is about the same commands under our own name,
-//! [`versions`] about files of other versions, and about other releases.
+//! [`genuine`] runs both tools with the same command lines and compares standard output, standard error, exit code and
+//! the written file. It is skipped with a message if llvm-profdata-22 is missing. [`golden`] compares with a recorded
+//! output of the real tool. [`ours`] tests the same commands in profbridge mode, and [`versions`] tests files of other
+//! versions and other releases.
 
 mod both;
 mod examples;

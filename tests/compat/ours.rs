@@ -1,10 +1,10 @@
-//! The same commands under our own name.
+//! Tests of the same commands in profbridge mode.
 
 use super::both::Folder;
 use super::schema::assert_has_schema;
 use serde_json::Value;
 
-/// Runs a command that must succeed and gives its JSON.
+/// Runs a command that must succeed and returns its JSON.
 #[track_caller]
 fn json(folder: &Folder, line: &str) -> Value {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -131,8 +131,7 @@ fn nothing_to_compare_is_an_error_with_a_hint() {
 #[test]
 fn threads_do_not_change_where_a_bitmap_sticks() {
     let folder = Folder::new();
-    // The record with a bitmap is known when the last file comes, so that LLVM's
-    // reader keeps its bitmap and the record behind it gets it too.
+    // The record with a bitmap comes first, so LLVM's reader keeps the bitmap and also gives it to the next record.
     let with_bitmap = "f\n1\n1\n5\n$1\n0x3\n\n";
     for (name, text) in [
         ("1.proftext", with_bitmap.to_string()),

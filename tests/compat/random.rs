@@ -1,9 +1,9 @@
-//! Both tools on profiles, traces and patterns that chance made.
+//! Runs both tools on random profiles, traces and patterns.
 
 use super::both::{Folder, genuine};
 use std::fmt::Write;
 
-/// Numbers that are the same in every run (SplitMix64, Steele et al.).
+/// Random numbers that are equal in every run (SplitMix64, Steele et al.).
 struct Chance(u64);
 
 impl Chance {
@@ -39,7 +39,7 @@ impl Chance {
     }
 }
 
-/// Traces over `functions` names, most of them runs of the same program.
+/// Returns traces of `functions` names, most of them runs of the same program.
 fn traces(chance: &mut Chance, functions: usize, traces: usize) -> String {
     let name = |at: usize| if at.is_multiple_of(5) { format!("d{}.c;f{at}", at % 7) } else { format!("f{at}") };
     let mut usual: Vec<usize> = (0..functions).collect();

@@ -1,13 +1,13 @@
-//! JSON that the program prints against the schemas of `docs/json-schema`.
+//! Validates the program's JSON with the schemas in `docs/json-schema`.
 
-// Each test program uses a part of this.
+// Each test program uses only some of these functions.
 #![allow(dead_code)]
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// What is wrong with a value: members, types, constants, bounds and references; enough for our schemas.
-/// A member that is in no schema is wrong, too, so that the schemas stay complete.
+/// Returns the faults of a value: members, types, constants, bounds and references, which is all that our schemas use.
+/// Members that the schema does not list are faults, so that the schemas stay complete.
 fn faults(value: &Value, schema: &Value, root: &Value, place: &str, found: &mut Vec<String>) {
     if let Some(name) = schema["$ref"].as_str() {
         let name = name.rsplit('/').next().expect("a reference has a name");
@@ -80,7 +80,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json-schema")
 }
 
-/// Checks what a command printed against a file of `docs/json-schema`.
+/// Validates a command's output with a schema in `docs/json-schema`.
 #[track_caller]
 pub fn assert_has_schema(value: &Value, file: &str) {
     let text = std::fs::read(folder().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -90,7 +90,7 @@ pub fn assert_has_schema(value: &Value, file: &str) {
     assert!(found.is_empty(), "{}\n{value}", found.join("\n"));
 }
 
-/// Checks a document against the schema that it names; gives the file's name.
+/// Validates a document with the schema that it names. Returns the name of the schema file.
 #[track_caller]
 pub fn assert_is_document(value: &Value) -> String {
     let name = value["schema"].as_str().and_then(|name| name.strip_prefix("profbridge."));
@@ -100,7 +100,7 @@ pub fn assert_is_document(value: &Value) -> String {
     file
 }
 
-/// The files of `docs/json-schema`, in order.
+/// Returns the files in `docs/json-schema`, sorted.
 pub fn schema_files() -> Vec<String> {
     let entries = std::fs::read_dir(folder()).expect("the schemas are there");
     let mut files: Vec<String> =

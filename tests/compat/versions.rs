@@ -1,4 +1,4 @@
-//! In llvm-profdata's place, beside toolchains of other releases.
+//! Tests of llvm-profdata mode with toolchains of other releases.
 
 use super::both::{Finished, Folder, genuine};
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ fn golden(name: &str) -> Option<Vec<u8>> {
     Some(std::fs::read(testdata(name)).expect("the golden file is there"))
 }
 
-/// The four runs that clang 14 made, raw version 8.
+/// The profiles of four runs of a program of clang 14, raw version 8.
 fn runs_of_clang_14() -> Vec<String> {
     (1..=4).map(|run| text(testdata(&format!("merge/clang-14/run-{run}.profraw")))).collect()
 }
 
-/// Merges by a command line, as the tool of that name.
+/// Merges with a command line, using the tool of that name.
 fn merge(folder: &Folder, name: &str, target: Option<&str>, options: &[&str], inputs: &[String]) -> Finished {
     let mut words = vec!["merge", "-o", "out"];
     words.extend(options);
@@ -84,8 +84,7 @@ fn the_name_and_the_environment_choose_a_release() {
     assert_eq!(version, "profbridge LLVM version 17.0.6\n  Optimized build.\n");
 }
 
-/// Text and indexed files are read by LLVM 22, so nothing but the name or the
-/// environment can choose.
+/// LLVM 22 reads text and indexed files, so only the name or the environment selects a target.
 #[test]
 fn inputs_of_llvm_22_become_its_profile_by_default() {
     let folder = Folder::new();
@@ -155,7 +154,7 @@ fn old_and_new_files_are_shown_compared_and_ordered() {
     }
 }
 
-/// Unknown versions and damage are not just old versions.
+/// Unknown versions and damage are not treated as old versions.
 #[test]
 fn unreadable_files_of_any_version_are_errors() {
     let folder = Folder::new();
@@ -199,7 +198,7 @@ fn wrong_values_are_errors_that_list_the_known_ones() {
     }
 }
 
-/// Not even a name for another release is lost without a word.
+/// A program name for another release is not ignored silently.
 #[test]
 fn losses_of_the_chosen_release_are_reported() {
     let folder = Folder::new();
@@ -210,10 +209,10 @@ fn losses_of_the_chosen_release_are_reported() {
     assert!(finished.stderr.contains("bitmap"), "{}", finished.stderr);
 }
 
-/// Under every name the genuine tool's output stands where it has one.
+/// With every program name, the output equals the real tool's output if the tool reads the inputs.
 #[test]
 fn real_profiles_give_the_result_of_llvm_or_are_accepted() {
-    let Some(tool) = genuine("real_profiles_are_merged_alike_or_taken_all_the_same") else { return };
+    let Some(tool) = genuine("real_profiles_give_the_result_of_llvm_or_are_accepted") else { return };
     let folder = Folder::new();
     let entries = std::fs::read_dir(testdata("raw")).expect("the test data is there");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("the folder is readable").path()).collect();
@@ -240,7 +239,7 @@ fn real_profiles_give_the_result_of_llvm_or_are_accepted() {
     assert!(taken > 20 && alike > 40, "{taken} taken, {alike} alike");
 }
 
-/// What the release's own tool would refuse has names of another era.
+/// Files that the release's own tool rejects have names of another release range.
 #[test]
 fn raw_profiles_of_all_releases_work_for_the_chosen_release() {
     let folder = Folder::new();
@@ -254,7 +253,7 @@ fn raw_profiles_of_all_releases_work_for_the_chosen_release() {
         let locals: Vec<&str> = written.lines().filter(|line| line.starts_with("calc.c")).collect();
         assert!(!locals.is_empty() && locals.iter().all(|line| line.starts_with(prefix)), "{name}: {locals:?}");
     }
-    // All that LLVM 22 takes becomes what LLVM 22 makes of it.
+    // If LLVM 22 reads all inputs, the output has its bytes.
     let indexed = [text(testdata("raw/clang-16-ir.profdata")), text(testdata("raw/clang-22-ir.profdata"))];
     let finished = merge(&folder, "llvm-profdata", None, &["--text"], &indexed);
     let written = finished.written.expect("there is an output");

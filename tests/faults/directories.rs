@@ -1,5 +1,5 @@
-//! A folder of 2,000 files, good and bad: the result holds exactly what the
-//! good files hold, in every mode.
+//! Tests with a directory of 2,000 valid and invalid files: in every mode, the merged profile contains exactly the data
+//! of the valid files.
 
 use super::program::{counts_of, indexed_bytes, profile, raw_bytes, run, text_bytes};
 use std::collections::BTreeMap;
@@ -10,12 +10,12 @@ use std::sync::OnceLock;
 
 const FILES: usize = 2000;
 
-/// What was put into the folder.
+/// The content of the directory.
 struct Mixture {
     folder: tempfile::TempDir,
-    /// Sums over the good files.
+    /// Sums over the valid files.
     good: BTreeMap<String, u64>,
-    /// What the good records of bad files add.
+    /// The counts of the valid records in damaged files.
     salvageable: BTreeMap<String, u64>,
     good_count: usize,
     empty_count: usize,
@@ -53,11 +53,11 @@ fn mixture() -> &'static Mixture {
             };
             let content = match at % 10 {
                 0 => good(raw_bytes(&whole, 10)),
-                // Versions 1 and 2 cannot say that a profile is of IR instrumentation.
+                // Versions 1 and 2 cannot store that a profile has IR instrumentation.
                 1 => good(raw_bytes(&whole, [4, 5, 7, 8, 9, 11][at / 10 % 6])),
                 2 => good(indexed_bytes(&whole)),
                 3 => good(text_bytes(&whole)),
-                // The same content as another file counts again.
+                // A file with the same content as another one counts, too.
                 4 => good(raw_bytes(&whole, 10)),
                 5 => {
                     made.empty_count += 1;
@@ -74,7 +74,7 @@ fn mixture() -> &'static Mixture {
     })
 }
 
-/// Cut, foreign, from the future, or with a fault behind its first record.
+/// Truncated content, other formats, future versions, and damage after the first record.
 fn bad_content(at: usize, counts: &[(&str, u64)], salvageable: &mut BTreeMap<String, u64>) -> Vec<u8> {
     let whole = profile(counts);
     match at % 10 {
@@ -92,7 +92,7 @@ fn bad_content(at: usize, counts: &[(&str, u64)], salvageable: &mut BTreeMap<Str
             }
         },
         8 => {
-            // A flag of its own, which must not colour the result, and no sound record.
+            // Another kind, which must not change the merged profile, and no valid record.
             b":ir\n:entry_first\nshared\n7\nmany\n".to_vec()
         }
         _ => {

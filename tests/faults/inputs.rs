@@ -1,4 +1,4 @@
-//! Inputs that change while they are read, or are no plain files.
+//! Tests of inputs that change while they are read, or are not regular files.
 
 use super::program::{command, counts_of, indexed_bytes, large_profile, profile, run, testdata, text_bytes};
 use std::fs::{self, OpenOptions};
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Ends the thread that changes the input, also when an assertion fails.
+/// Stops the thread that changes the input, even if an assertion fails.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {
@@ -18,7 +18,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// Runs commands while another thread cuts the input short and restores it.
+/// Runs commands while another thread truncates and restores the input.
 fn while_it_changes(content: &[u8], commands: &[&[&str]]) {
     let folder = tempfile::tempdir().unwrap();
     let input = folder.path().join("input");
@@ -101,7 +101,7 @@ fn devices_directories_and_broken_links_are_reported() {
     merge(&path("empty-folder")).assert_refused(&["no profiles found in the given directories"]);
     symlink("nowhere", path("dangling")).unwrap();
     merge(&path("dangling")).assert_refused(&["dangling", "No such file"]);
-    // Inside a folder a dangling link is no input.
+    // A dangling link in a directory is not an input.
     fs::create_dir(path("folder")).unwrap();
     fs::write(path("folder/a.proftext"), text_bytes(&profile(&[("f", 4)]))).unwrap();
     symlink("nowhere", path("folder/dangling")).unwrap();
@@ -147,7 +147,7 @@ fn stopping_and_going_on_changes_nothing() {
     for part in content.chunks(content.len() / 10 + 1) {
         stdin.write_all(part).unwrap();
         for signal in ["-STOP", "-CONT", "-WINCH", "-CHLD"] {
-            // Reads that wait are interrupted by these.
+            // These signals interrupt a blocking read.
             Command::new("kill").args([signal, &id]).status().unwrap();
         }
     }
@@ -161,7 +161,7 @@ fn stopping_and_going_on_changes_nothing() {
 fn a_list_names_inputs_only() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    // Commands and options in a list are file names like others.
+    // Commands and options in a list are file names.
     fs::write(path("list"), "--output=stolen\n").unwrap();
     let mut command = command();
     command.current_dir(folder.path()).args(["merge", "-f", "list", "-o", "out"]);

@@ -1,4 +1,4 @@
-//! Killed at many moments, or after a number of bytes: the output is the old one or the new one.
+//! Kills the program at many moments, or after a number of bytes: the output is the old or the new file.
 
 use super::program::{Finished, command, indexed_bytes, large_profile, names_in, profile, run, run_after};
 use std::fs;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-/// A merge into an output that is there already.
+/// A merge that replaces an existing output.
 struct Scene {
     folder: tempfile::TempDir,
     old: Vec<u8>,
     new: Vec<u8>,
-    /// How long it takes.
+    /// The duration of the merge.
     whole: Duration,
     form: &'static str,
 }
@@ -47,8 +47,8 @@ impl Scene {
         command().args(self.arguments()).spawn().expect("the program starts")
     }
 
-    /// Whether the output is the old one; it is the new one otherwise, and
-    /// beside it stands nothing but what a killed run may leave.
+    /// Returns true if the output is the old file. Otherwise it must be the new one. The directory contains no other
+    /// files except those that a killed run may leave.
     fn is_old(&self, what: &str) -> bool {
         let found = fs::read(self.out()).unwrap();
         let is_old = found == self.old;
@@ -60,7 +60,7 @@ impl Scene {
         is_old
     }
 
-    /// What a killed run may have left does not outlive the next one.
+    /// The next run removes files that a killed run may have left.
     fn assert_clean_after_the_next_run(&self) {
         run(self.arguments()).assert_done();
         assert_eq!(fs::read(self.out()).unwrap(), self.new);
@@ -68,8 +68,7 @@ impl Scene {
     }
 }
 
-/// Bytes that a process has written to files without a name, or with one that
-/// only it knows.
+/// Returns the number of bytes that a process has written to files without a name, or with a temporary name.
 #[cfg(target_os = "linux")]
 fn written_so_far(process: u32, folder: &Path) -> u64 {
     let Ok(files) = fs::read_dir(format!("/proc/{process}/fd")) else { return 0 };
@@ -85,8 +84,8 @@ fn written_so_far(process: u32, folder: &Path) -> u64 {
     written.max().unwrap_or(0)
 }
 
-/// 200 runs are killed. The system ends half of them at a chosen byte of the new file, so they have begun to write and
-/// have not replaced the output. The others are killed at any moment, or once they have written something.
+/// Kills 200 runs. The system ends half of them at a given byte of the new file, so they have started to write and have
+/// not replaced the output. The others are killed at any moment, or after they have written something.
 #[cfg(target_os = "linux")]
 #[test]
 fn two_hundred_kills_leave_the_old_output_or_the_new_one() {
@@ -120,7 +119,7 @@ fn two_hundred_kills_leave_the_old_output_or_the_new_one() {
     scenes.iter().for_each(Scene::assert_clean_after_the_next_run);
 }
 
-/// The signals that people and systems end programs with.
+/// The signals that users and systems use to end programs.
 #[test]
 fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
     let scene = Scene::new("--text");
@@ -140,14 +139,13 @@ fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
     scene.assert_clean_after_the_next_run();
 }
 
-/// The system ends a process at once that writes more to a file than it may, so
-/// that each of these runs is killed with some of its bytes written and its
-/// output not yet replaced.
+/// The system ends a process that writes too many bytes to a file. So each of these runs is killed after it has written
+/// some bytes and before it replaces the output.
 #[test]
 fn a_run_killed_between_its_first_byte_and_the_last_leaves_the_old_output() {
     for form in ["--binary", "--text"] {
         let scene = Scene::new(form);
-        // What `ulimit -f` counts in.
+        // The unit of `ulimit -f`.
         let blocks = scene.new.len() / 512;
         assert!(blocks > 50, "the output is too small to be killed within");
         for written in [1, 2, blocks / 3, blocks / 2, blocks - 1] {
@@ -160,8 +158,7 @@ fn a_run_killed_between_its_first_byte_and_the_last_leaves_the_old_output() {
     }
 }
 
-/// Files that a killed run of another time, or of a system without files that
-/// have no name, has left.
+/// Files that a run left when it was killed earlier, or on a system without unnamed files.
 #[test]
 fn temporary_files_of_a_killed_run_are_removed_and_reported() {
     let scene = Scene::new("--binary");
@@ -172,7 +169,7 @@ fn temporary_files_of_a_killed_run_are_removed_and_reported() {
     finished.assert_done();
     assert!(finished.stderr.contains(".profbridge-a1B2c3, left behind by a killed run"), "{}", finished.stderr);
     assert_eq!(names_in(scene.folder.path()), ["in", "out"]);
-    // The genuine tool has no words for that.
+    // The real tool has no message for this.
     fs::write(&left, "half").unwrap();
     let arguments = ["llvm-profdata", "merge", "-o"]
         .map(PathBuf::from)

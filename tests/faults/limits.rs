@@ -1,4 +1,4 @@
-//! Small files that ask for much: refused within little memory and time.
+//! Tests of small files that request much memory or time: they are rejected early.
 
 use super::program::{Finished, run, run_after, testdata};
 use profbridge::bytes::{Encoding, Endian, PointerWidth, Sink, leb128};
@@ -8,7 +8,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Address space of a run in KiB: code, stacks and arenas of threads take most of it.
+/// The address space of a run in KiB. Most of it is for code, stacks and arenas of threads.
 const SPACE: &str = "ulimit -v 600000";
 
 /// Commands that read a profile.
@@ -21,7 +21,7 @@ fn run_in_little_space(arguments: &[&str], input: &Path) -> Finished {
     run_after(SPACE, all)
 }
 
-/// A raw profile of version 10 with these names and nothing else.
+/// Returns a raw profile of version 10 that contains only these names.
 fn raw_with_names(names: &[u8]) -> Vec<u8> {
     let mut sink = Sink::new(Endian::Little);
     sink.bytes(&[0x81, 0x72, 0x66, 0x6f, 0x72, 0x70, 0x6c, 0xff]);
@@ -32,7 +32,7 @@ fn raw_with_names(names: &[u8]) -> Vec<u8> {
     sink.into_bytes()
 }
 
-/// A chunk whose stream inflates to `len` equal bytes.
+/// Returns a compressed chunk that expands to `len` equal bytes.
 fn chunk_of(byte: u8, len: usize) -> Vec<u8> {
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
     let block = vec![byte; 1 << 20];
@@ -49,7 +49,7 @@ fn chunk_of(byte: u8, len: usize) -> Vec<u8> {
 fn a_decompression_bomb_ends_in_a_message() {
     let folder = tempfile::tempdir().unwrap();
     let bomb = folder.path().join("bomb.profraw");
-    // 1 GiB from 1 MiB: more than the space, no more than the default limit.
+    // 1 GiB from 1 MiB: more than the address space, but within the default limit.
     fs::write(&bomb, raw_with_names(&chunk_of(b'a', 1 << 30))).unwrap();
     for command in COMMANDS {
         let finished = run_in_little_space(command, &bomb);
@@ -62,7 +62,7 @@ fn a_decompression_bomb_ends_in_a_message() {
         .assert_refused(&["size of inflated names is 1073741824, the limit is 1000000"]);
 }
 
-/// Whatever memory there is: counters that it does not hold are no reason to abort.
+/// With any amount of memory, counters that do not fit do not abort the program.
 #[test]
 fn counters_that_memory_does_not_hold_end_in_a_message() {
     let folder = tempfile::tempdir().unwrap();
@@ -95,7 +95,7 @@ fn many_small_bombs_are_one_bomb() {
     run_in_little_space(&limits, &path).assert_refused(&["the limit is 20000000"]);
 }
 
-/// Writes blanks of a size in MiB.
+/// Writes spaces of a size in MiB.
 fn write_blanks(mebibytes: usize, out: &mut dyn Write) -> io::Result<()> {
     let block = vec![b' '; 1 << 20];
     (0..mebibytes).try_for_each(|_| out.write_all(&block))
@@ -126,7 +126,7 @@ fn bombs_of_every_compression_end_in_a_message() {
         fs::write(&bomb, stream).unwrap();
         for command in &COMMANDS[..4] {
             run_in_little_space(command, &bomb).assert_orderly();
-            // Without the bound on the ratio memory ends first.
+            // Without the limit of the ratio, the memory runs out first.
             run_in_little_space(&[command, &["--limit", "inflate-ratio=1000000000"][..]].concat(), &bomb)
                 .assert_orderly();
         }
@@ -139,14 +139,14 @@ fn bombs_of_every_compression_end_in_a_message() {
     }
 }
 
-/// A zstd frame of one byte, and an xz stream of a few, that name the largest windows of their formats.
+/// A zstd frame of one byte and an xz stream of a few bytes that request the largest windows of their formats.
 #[test]
 fn windows_beyond_the_limit_are_refused_by_every_command() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("window");
     let zstd = |log: u8| [&[0x28, 0xb5, 0x2f, 0xfd, 0, (log - 10) << 3][..], b"\x09\0\0a"].concat();
     let mut wide = xz(1 << 20, |out| out.write_all(b"main\n1\n1\n5\n"));
-    // The size of the dictionary is the last of the filter's bytes, with a checksum over the header of the block.
+    // The dictionary size is the last byte of the filter. The block header has a checksum.
     let header_len = (usize::from(wide[12]) + 1) * 4;
     let size = wide[14..].windows(2).position(|filter| filter == [0x21, 1]).unwrap() + 16;
     wide[size] = 40;
@@ -168,7 +168,7 @@ fn windows_beyond_the_limit_are_refused_by_every_command() {
 fn sizes_near_two_to_the_sixtieth_are_refused_by_every_command() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("huge.profraw");
-    // Each word of the header in turn.
+    // Each word of the header.
     for word in 1..16 {
         let mut bytes = raw_with_names(b"");
         bytes[word * 8..word * 8 + 8].copy_from_slice(&(1u64 << 60 | 10).to_le_bytes());
@@ -291,7 +291,7 @@ fn a_name_longer_than_the_limit_is_refused_in_every_family() {
     }
 }
 
-/// The factor that SECURITY.md states, for the worst text that is known.
+/// Tests the factor in SECURITY.md with the worst known text.
 #[test]
 fn memory_stays_in_proportion_to_the_input() {
     let folder = tempfile::tempdir().unwrap();
@@ -304,8 +304,8 @@ fn memory_stays_in_proportion_to_the_input() {
     run_after(&format!("ulimit -v {kilobytes}"), merge).assert_done();
 }
 
-/// Large numbers of items are read well within the limit of processor seconds; comparing each
-/// with all others would take many times that.
+/// Large numbers of items are read within the limit of processor seconds. Comparing each item with all others would
+/// take much longer.
 const MANY: usize = 150_000;
 const SECONDS: u32 = 60;
 
@@ -320,7 +320,7 @@ fn iprof_with(members: &str) -> String {
     )
 }
 
-/// Files of many alike things, by their endings.
+/// Returns files of many equal items, with their file extensions.
 fn crowds() -> Vec<(&'static str, &'static str, String)> {
     let entries = |entry: &dyn Fn(usize) -> String| (0..MANY).map(entry).collect::<Vec<_>>().join(",");
     let rows = entries(&|at| format!("{at},0,1"));

@@ -1,5 +1,5 @@
-//! What goes wrong around the program: full disks, kills, inputs that change or
-//! lie, and what SECURITY.md promises about each.
+//! Tests of faults around the program: full disks, kills, and inputs that change or are hostile. SECURITY.md documents
+//! the results.
 #![cfg(unix)]
 
 mod directories;

@@ -1,4 +1,4 @@
-//! 10,000 files: memory stays flat, descriptors stay few.
+//! Merges 10,000 files with constant memory and few file descriptors.
 
 use super::program::{Finished, counts_of, profile, raw_bytes, run_after};
 use std::ffi::OsString;
@@ -7,13 +7,13 @@ use std::fs;
 /// Granularity of [`least_space`] in KiB.
 const STEP: u64 = 4 * 1024;
 
-/// A run with a limit of address space. Arenas of threads would reserve it by the
-/// 64 MiB, so there is one.
+/// Runs the program with a limit of the address space. Uses one thread, because each thread reserves an arena of 64
+/// MiB.
 fn run_within(kilobytes: u64, arguments: &[OsString]) -> Finished {
     run_after(&format!("export MALLOC_ARENA_MAX=1; ulimit -v {kilobytes}"), arguments)
 }
 
-/// The least address space in KiB with which a run succeeds.
+/// Returns the minimum address space of a successful run in KiB.
 fn least_space(arguments: &[OsString]) -> u64 {
     let (mut too_little, mut enough) = (0, 256 * 1024 / STEP);
     run_within(enough * STEP, arguments).assert_done();
@@ -33,7 +33,7 @@ fn ten_thousand_files_need_little_more_memory_than_a_thousand_and_few_descriptor
     let functions: Vec<String> = (0..50).map(|at| format!("function_{at}")).collect();
     for at in 0..10_000u64 {
         let counts: Vec<(&str, u64)> = functions.iter().map(|name| (name.as_str(), at % 7)).collect();
-        // Versions take turns, so that not all files are of one image.
+        // The versions alternate, so that the files belong to different images.
         let bytes = raw_bytes(&profile(&counts), [8, 10, 5][(at % 3) as usize]);
         if at < 1000 {
             fs::write(few.join(at.to_string()), &bytes).unwrap();
@@ -47,7 +47,7 @@ fn ten_thousand_files_need_little_more_memory_than_a_thousand_and_few_descriptor
     };
     let space = least_space(&arguments("few"));
     eprintln!("1,000 files are merged within {space} KiB of address space");
-    // What is kept of each input is its path and what became of it.
+    // Only the path and the status of each input are stored.
     run_within(space + 12 * 1024, &arguments("many")).assert_done();
     fs::remove_file(&out).unwrap();
     run_after("ulimit -n 20", arguments("many")).assert_done();

@@ -1,5 +1,5 @@
-//! Whatever memory a run may use, it ends with the result or with a message: never with a signal, never with a half of
-//! the output. What the library asks for is in `tests/memory/refused.rs`; here is the program, whole.
+//! With any amount of memory, a run ends with the output or with a message, and never with a signal or a partial
+//! output. `tests/memory/refused.rs` tests the library's allocations; this is a test of the whole program.
 
 use super::program::{Finished, LAST_RESORT, command, names_in, run_after, testdata};
 use std::fs;
@@ -7,10 +7,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// KiB beyond what the program takes to start.
+/// KiB in addition to the minimum for starting the program.
 const BEYOND: [u64; 9] = [0, 250, 600, 1000, 1500, 2200, 3000, 5000, 9000];
 
-/// Text of many functions, in every family.
+/// Writes text inputs of many functions, in every family.
 fn write_inputs(folder: &Path) {
     let write = |name: &str, text: String| fs::write(folder.join(name), text).unwrap();
     let lines = |count: usize, line: fn(usize) -> String| (0..count).map(line).collect::<String>();
@@ -57,12 +57,12 @@ fn write_inputs(folder: &Path) {
     }
 }
 
-/// A run with a limit of address space in KiB.
+/// Runs the program with a limit of the address space in KiB.
 fn run_within(kilobytes: u64, folder: &Path, arguments: &str) -> Finished {
     run_after(&format!("cd '{}' && ulimit -v {kilobytes}", folder.display()), arguments.split_whitespace())
 }
 
-/// The least address space in which the program starts, in KiB.
+/// Returns the minimum address space in which the program starts, in KiB.
 fn least(folder: &Path) -> u64 {
     let (mut fails, mut starts) = (1 << 10, 1 << 20);
     while fails + 256 < starts {
@@ -122,7 +122,7 @@ fn however_little_memory_there_is_a_run_ends_in_order() {
         run_within(1 << 20, folder.path(), arguments).assert_done();
         let expected = fs::read(&out).ok();
         for kilobytes in BEYOND.map(|beyond| least + beyond) {
-            // Any output replaces an empty file.
+            // Every output may replace an empty file.
             fs::write(&out, "").unwrap();
             let finished = run_within(kilobytes, folder.path(), arguments);
             let said = finished.stderr + &String::from_utf8_lossy(&finished.stdout);
@@ -130,7 +130,7 @@ fn however_little_memory_there_is_a_run_ends_in_order() {
             let written = fs::read(&out).unwrap();
             match finished.code {
                 Some(0) => assert!(expected.as_ref().is_none_or(|expected| written == *expected), "{what}"),
-                // What does not fit is among the findings of `check`.
+                // `check` reports content that does not fit as a finding.
                 Some(1 | 3) => {
                     assert!(said.contains("memory") && !said.contains("panicked"), "{what}");
                     assert_eq!(written, b"", "{what}");
@@ -148,11 +148,11 @@ fn however_little_memory_there_is_a_run_ends_in_order() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// What is asked for in a way that cannot fail ends in an abort, and that in the exit code of errors.
+/// An infallible allocation that fails aborts the program, with the exit code of errors.
 #[test]
 fn an_abort_is_an_exit_code() {
     let mut child = command().args(["info", "-"]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    // More than a pipe holds: the program has begun to read.
+    // More bytes than a pipe holds: after this write the program has started to read.
     let mut input = child.stdin.take().unwrap();
     while input.write_all(&[b' '; 1 << 17]).is_ok() {
         let done = Command::new("kill").args(["-ABRT", &child.id().to_string()]).status().unwrap();

@@ -1,4 +1,4 @@
-//! An output is replaced whole or not at all.
+//! Tests that an output is replaced completely or not at all.
 
 use super::program::{counts_of, indexed_bytes, large_profile, names_in, profile, run};
 use std::fs;
@@ -6,11 +6,11 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-/// A small file system of its own, unmounted in the end.
+/// A small file system that is unmounted at the end.
 pub struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
-    /// `None` where this process may not mount.
+    /// Returns `None` if this process may not mount.
     pub fn new(kilobytes: u32) -> Option<Self> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut mount = Command::new("mount");
@@ -56,7 +56,7 @@ fn a_folder_that_takes_no_files_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let input = folder.path().join("in.profdata");
     fs::write(&input, indexed_bytes(&profile(&[("f", 1)]))).unwrap();
-    // No user can create files there, not even root.
+    // No user can create files in this directory, not even root.
     let output = Path::new("/proc/out.profdata");
     run([Path::new("merge"), &input, Path::new("-o"), output]).assert_refused(&["/proc/out.profdata", "error: "]);
 }

@@ -1,4 +1,4 @@
-//! Runs the program under test, and makes profiles for it.
+//! Runs the program under test and creates profiles for it.
 
 use profbridge::Compat;
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
@@ -10,17 +10,17 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// What the program says where memory is refused for something that it cannot do without.
+/// The program's message if an infallible allocation fails.
 pub const LAST_RESORT: &str = "memory allocation of";
 
 pub fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)
 }
 
-/// What a run said and how it ended.
+/// The output and exit code of a run.
 #[derive(Debug)]
 pub struct Finished {
-    /// `None` when a signal ended it.
+    /// `None` if a signal ended the run.
     pub code: Option<i32>,
     pub stdout: Vec<u8>,
     pub stderr: String,
@@ -40,21 +40,21 @@ impl Finished {
         self
     }
 
-    /// Could not, in an orderly way, and the message has these words.
+    /// Asserts exit code 1 and a message with these words.
     #[track_caller]
     pub fn assert_refused(&self, words: &[&str]) -> &Self {
         assert_eq!(self.code, Some(1), "{}", self.stderr);
         self.assert_prints(words)
     }
 
-    /// Was used wrongly, and the message has these words.
+    /// Asserts a usage error and a message with these words.
     #[track_caller]
     pub fn assert_wrong_use(&self, words: &[&str]) -> &Self {
         assert_eq!(self.code, Some(2), "{}", self.stderr);
         self.assert_prints(words)
     }
 
-    /// A gate failed, and the message has these words.
+    /// Asserts a failed threshold and a message with these words.
     #[track_caller]
     pub fn assert_gate_failed(&self, words: &[&str]) -> &Self {
         assert_eq!(self.code, Some(3), "{}", self.stderr);
@@ -70,7 +70,7 @@ impl Finished {
         self
     }
 
-    /// Ended with success or an error message: no signal, no panic, and no abort, which has the exit code of errors.
+    /// Asserts success or an error message: no signal, no panic, and no abort, which also has exit code 1.
     #[track_caller]
     pub fn assert_orderly(&self) -> &Self {
         assert!(matches!(self.code, Some(0..=3)), "{:?}: {}", self.code, self.stderr);
@@ -101,7 +101,7 @@ pub fn run_after<A: AsRef<OsStr>>(shell: &str, arguments: impl IntoIterator<Item
     finished
 }
 
-/// A profile of functions with one counter each.
+/// Returns a profile of functions with one counter each.
 pub fn profile(counts: &[(&str, u64)]) -> Profile {
     let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
     for (name, count) in counts {
@@ -111,7 +111,7 @@ pub fn profile(counts: &[(&str, u64)]) -> Profile {
     profile
 }
 
-/// Many functions, so that writing takes a while; each count is `count`.
+/// Returns a profile of many functions, so that writing takes some time. Each count is `count`.
 pub fn large_profile(functions: usize, count: u64) -> Profile {
     let names: Vec<String> = (0..functions).map(|at| format!("function_with_a_long_name_{at}")).collect();
     profile(&names.iter().map(|name| (name.as_str(), count)).collect::<Vec<_>>())
@@ -130,7 +130,7 @@ pub fn text_bytes(profile: &Profile) -> Vec<u8> {
     text::write(profile, &text::TextOptions::new(Compat::Profbridge)).bytes
 }
 
-/// First counters by function of a written file; panics where it is not whole.
+/// Returns the first counters by function of a written file. Panics if it is truncated.
 pub fn counts_of(file: &[u8]) -> BTreeMap<String, u64> {
     let options = ReadOptions::default();
     let mut reader = open_reader(file, &options).expect("the file is a profile");
@@ -141,7 +141,7 @@ pub fn counts_of(file: &[u8]) -> BTreeMap<String, u64> {
     counts
 }
 
-/// Names in a folder, sorted.
+/// Returns the sorted names in a directory.
 pub fn names_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("the folder is readable");
     let mut names: Vec<String> =

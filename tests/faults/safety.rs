@@ -1,12 +1,11 @@
-//! Rules about the source and its dependencies that are always enforced.
+//! Rules for the source and its dependencies.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Files that may contain `unsafe`, and how many blocks: the call that maps a
-/// file, and the calls of zlib itself.
+/// Files that may contain `unsafe`, with the number of blocks: mapping a file, and calling zlib.
 const UNSAFE: [(&str, usize); 2] = [("src/bytes/names.rs", 1), ("src/input/bytes.rs", 1)];
 
 fn root() -> &'static Path {
@@ -59,7 +58,7 @@ fn inputs_are_never_mapped_by_default() {
     }
 }
 
-/// `doctor` asks the tools that it finds for their versions; nothing else starts a program.
+/// `doctor` runs the tools that it finds to get their versions. Nothing else starts a program.
 #[test]
 fn no_program_is_started_but_by_doctor_and_no_socket_opened() {
     for path in sources(root().join("src")) {
@@ -74,8 +73,8 @@ fn no_program_is_started_but_by_doctor_and_no_socket_opened() {
     }
 }
 
-/// A thread that the system refuses must not end the program: one place knows how
-/// to go on without. (What `doctor` cannot start a thread for it says.)
+/// If the system refuses a thread, the program must continue: only one module starts threads and handles this. `doctor`
+/// reports threads that it cannot start.
 #[test]
 fn threads_are_started_in_one_place() {
     for path in sources(root().join("src")) {
@@ -88,8 +87,8 @@ fn threads_are_started_in_one_place() {
     }
 }
 
-/// Where the genuine tool would ask servers for an object, we say that we do not,
-/// and is not used.
+/// If the real tool would download an object from a server, profbridge reports that it does not, and opens no
+/// connection.
 #[test]
 fn debuginfod_is_refused_and_no_connection_opened() {
     let server = std::net::TcpListener::bind("127.0.0.1:0").expect("the loopback is there");
@@ -104,21 +103,21 @@ fn debuginfod_is_refused_and_no_connection_opened() {
     merge(&address).assert_refused(&["-debuginfod is not supported: no connection is opened"]);
     let heard = server.accept();
     assert!(heard.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock), "the server was contacted");
-    // Without servers nothing is contacted, as in the genuine tool.
+    // Without servers, the real tool opens no connection either.
     assert!(!merge(" ").stderr.contains("not supported"));
 }
 
-/// The licences of `deny.toml`.
+/// Returns the licences in `deny.toml`.
 fn allowed_licences() -> BTreeSet<String> {
     let text = fs::read_to_string(root().join("deny.toml")).expect("deny.toml is readable");
     let line = text.lines().find_map(|line| line.trim().strip_prefix("allow = [")).expect("licences are allowed");
     line.trim_end_matches(']').split(',').map(|word| word.trim().trim_matches('"').to_string()).collect()
 }
 
-/// Whether an SPDX expression can be met with the allowed licences alone.
+/// Returns true if the allowed licences satisfy an SPDX expression.
 fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let expression = expression.replace('/', " OR ").replace(['(', ')'], " ");
-    // No dependency nests `OR` below `AND`; such a one would fail here and be looked at.
+    // No dependency has an `OR` inside an `AND`; the test would fail for it.
     expression.split(" OR ").any(|choice| choice.split(" AND ").all(|licence| allowed.contains(licence.trim())))
 }
 
@@ -148,7 +147,7 @@ fn every_dependency_has_an_allowed_licence_and_comes_from_the_registry() {
     }
 }
 
-/// The packages that a node of the graph leads to, itself included.
+/// Returns the packages that are reachable from the nodes of the graph, including these.
 fn used_by(metadata: &serde_json::Value, roots: BTreeSet<String>) -> BTreeSet<String> {
     let nodes = metadata["resolve"]["nodes"].as_array().expect("the graph is listed");
     let (mut found, mut waiting) = (BTreeSet::new(), roots.into_iter().collect::<Vec<_>>());
@@ -161,7 +160,7 @@ fn used_by(metadata: &serde_json::Value, roots: BTreeSet<String>) -> BTreeSet<St
     found
 }
 
-/// What a node depends on in a way that `is_meant`: "" for ordinary, "build" or "dev".
+/// Returns the dependencies of a node whose kind satisfies `is_meant`: "" for normal, "build" or "dev".
 fn dependencies(node: &serde_json::Value, is_meant: impl Fn(&str) -> bool) -> BTreeSet<String> {
     let all = node["deps"].as_array().expect("dependencies are listed").iter();
     let meant = all.filter(|dependency| {
@@ -171,7 +170,7 @@ fn dependencies(node: &serde_json::Value, is_meant: impl Fn(&str) -> bool) -> BT
     meant.map(|dependency| dependency["pkg"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// `supply-chain.toml` has a line for each dependency, and for nothing else.
+/// `supply-chain.toml` has one line per dependency, and no others.
 fn every_dependency_has_a_reason(metadata: &serde_json::Value) {
     let root_id = metadata["resolve"]["root"].as_str().expect("there is a root").to_owned();
     let nodes = metadata["resolve"]["nodes"].as_array().expect("the graph is listed");
@@ -203,7 +202,7 @@ fn every_dependency_has_a_reason(metadata: &serde_json::Value) {
     assert_eq!(listed[1], only_tests, "what tests use");
 }
 
-/// The script of the release makes it; here it is made of the sources at hand.
+/// The release script creates the file. This test creates it from the current sources.
 #[test]
 fn the_bill_of_materials_lists_all_dependencies() {
     let mut command = Command::new("python3");

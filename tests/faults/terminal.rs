@@ -1,9 +1,9 @@
-//! What comes from a file reaches a terminal escaped.
+//! Tests that data from files is escaped on a terminal.
 
 use super::program::{Finished, command, indexed_bytes, profile, text_bytes};
 use std::fs;
 
-/// Sets the title, clears the screen, in seven and in eight bits.
+/// Sets the title and clears the screen, with 7-bit and 8-bit control codes.
 const EVIL: &str = "evil\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{8}\u{7f}\r";
 
 #[track_caller]
@@ -23,7 +23,7 @@ fn control_characters_of_a_file_are_escaped() {
     let evil = profile(&[(EVIL, 3), ("f", 1)]);
     fs::write(path("a.profdata"), indexed_bytes(&evil)).unwrap();
     fs::write(path("b.proftext"), text_bytes(&profile(&[("f", 2)]))).unwrap();
-    // A name with a fault, so that messages quote it.
+    // A name with a fault, because messages quote such names.
     fs::write(path("bad.proftext"), format!("{}\n1\nx{EVIL}\n", EVIL.trim_end())).unwrap();
     fs::write(path("bad.iprof"), format!("{{\"version\":\"1.0.0{EVIL}\",\"types\":[],\"{EVIL}\":[")).unwrap();
     fs::write(path(EVIL), "neither this nor that").unwrap();
@@ -50,7 +50,7 @@ fn control_characters_of_a_file_are_escaped() {
     }
 }
 
-/// Runs a command line of the program on a terminal of its own: what came there, and the exit code.
+/// Runs a command line on a pseudo-terminal. Returns the output and the exit code.
 fn on_a_terminal(folder: &std::path::Path, line: &str) -> Option<(String, Option<i32>)> {
     let program = env!("CARGO_BIN_EXE_profbridge");
     let mut script = std::process::Command::new("script");

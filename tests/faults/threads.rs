@@ -1,19 +1,18 @@
-//! Where the system has no threads to spare, everything goes on with fewer.
+//! Tests that the program continues with fewer threads if the system refuses more.
 
 use super::program::{Finished, indexed_bytes, large_profile, testdata, text_bytes};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The program's copy in the folder of a test.
+/// The copy of the program in the test's directory.
 const PROGRAM: &str = "profbridge";
 
-/// Runs a shell script by a user of its own that may have one thread in all;
-/// root is bound by no such number.
+/// Runs a shell script as a user who may have only one thread. The limit does not apply to root.
 fn by_one_thread(script: &str, arguments: &[&str], folder: &Path) -> Finished {
     let bounded = format!("ulimit -u 1 || exit 99; {script}");
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
-    // Not every `sh` has `ulimit -u`.
+    // Not every `sh` supports `ulimit -u`.
     let mut command = if is_root { Command::new("setpriv") } else { Command::new("bash") };
     if is_root {
         // A user without other processes.
@@ -32,7 +31,7 @@ fn without_a_second_thread_the_results_are_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    // Where it was built the other user may have no way in.
+    // The other user may have no access to the build directory.
     fs::copy(env!("CARGO_BIN_EXE_profbridge"), path(PROGRAM)).unwrap();
     let profile = large_profile(20_000, 3);
     fs::write(path("a.profdata"), indexed_bytes(&profile)).unwrap();
@@ -46,11 +45,11 @@ fn without_a_second_thread_the_results_are_the_same() {
     ] {
         fs::copy(testdata(file), path(name)).unwrap();
     }
-    // A shell that may start nothing shows that the bound holds.
+    // Check that the limit applies: a shell that may not start a process.
     let bound = by_one_thread("/bin/true; exit 0", &[], folder.path());
     let runs = by_one_thread("exec \"$0\" \"$@\"", &["--version"], folder.path());
     if runs.code != Some(0) || bound.stderr.is_empty() {
-        eprintln!("SKIPPED: no user with one thread can be had here: {}{}", bound.stderr, runs.stderr);
+        eprintln!("SKIPPED: cannot limit a user to one thread: {}{}", bound.stderr, runs.stderr);
         return;
     }
     let commands: [&[&str]; 8] = [
@@ -65,7 +64,7 @@ fn without_a_second_thread_the_results_are_the_same() {
     ];
     for arguments in commands {
         let run = |out: &str, one: bool| {
-            // It may be of another family.
+            // The old output may belong to another family.
             let _ = fs::remove_file(path(out));
             let arguments: Vec<&str> = arguments.iter().map(|word| if *word == "OUT" { out } else { word }).collect();
             let script = "exec \"$0\" \"$@\"";

@@ -1,5 +1,4 @@
-//! Runs at the same time: on one output, on inputs that change, and on what the
-//! other writes.
+//! Tests of concurrent runs: on the same output, on inputs that change, and on each other's outputs.
 
 use super::program::{Finished, command, counts_of, indexed_bytes, large_profile, names_in, profile, run};
 use std::fs;
@@ -23,7 +22,7 @@ fn end(child: Child) -> Finished {
     child.wait_with_output().expect("the program ends").into()
 }
 
-/// Ends the thread beside a test, also when an assertion fails.
+/// Stops the other thread of a test, even if an assertion fails.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {
@@ -53,7 +52,7 @@ fn of_ten_writers_to_one_output_one_wins_whole() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
-                // Between two writers there is always a whole file.
+                // Between two writers, the file is always complete.
                 let seen = fs::read(&out).unwrap();
                 assert!(results.contains(&seen), "a reader saw {} bytes that were not written", seen.len());
                 std::thread::yield_now();
@@ -90,8 +89,7 @@ fn a_file_that_is_new_for_ten_writers_is_whole() {
     assert_eq!(names_in(&path("outputs")), ["0", "1", "2"]);
 }
 
-/// Each merge adds the other's output to its own, so that what is read is
-/// replaced at any moment.
+/// Each merge adds the other's output to its own, so its input may be replaced at any moment.
 #[test]
 fn two_merges_that_read_each_others_output_stay_whole() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Large files, of which a window is in memory at a time, give what the same bytes give that come through a pipe.
+//! Large files, which are read in windows, give the same results as the same bytes from a pipe.
 
 use super::program::{Finished, indexed_bytes, large_profile, profile, text_bytes};
 use std::fs::{self, File};
@@ -6,10 +6,10 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Functions of a file of more than 1 MiB, in text as in an indexed file.
+/// The number of functions in a file of more than 1 MiB, as text and as indexed profile.
 const FUNCTIONS: usize = 20_000;
 
-/// What a command says, prints and writes of an input that it knows by its path, or as `-`.
+/// Returns the output, messages and written file of a command whose input is a path, or `-`.
 fn outcome(program: &Path, arguments: &[&str], input: &Path, is_piped: bool) -> String {
     let folder = input.parent().unwrap();
     let output = folder.join("out");
@@ -31,7 +31,7 @@ fn outcome(program: &Path, arguments: &[&str], input: &Path, is_piped: bool) -> 
     format!("{:?}\n{said}\n{}\n{}", finished.code, finished.stdout.escape_ascii(), written.escape_ascii())
 }
 
-/// The same content, and with bytes written over it or cut off.
+/// Returns the content, and copies with overwritten or truncated bytes.
 fn damaged(content: &[u8], damages: &[(usize, &[u8])]) -> Vec<Vec<u8>> {
     let over = |(at, bytes): &(usize, &[u8])| {
         let mut content = content.to_vec();
@@ -82,7 +82,7 @@ fn a_large_indexed_file_reads_the_same_through_a_pipe() {
     let name = b"function_with_a_long_name_77";
     let name_at = content.windows(name.len()).position(|part| part == name).unwrap();
     let key_len = name_at - 16;
-    // A name that is longer than the file, records that are cut, a header that promises traces, an index elsewhere.
+    // A name longer than the file, truncated records, a header with nonexistent traces, another position of the index.
     let damages: [(usize, &[u8]); 4] = [(key_len, &[0xff; 8]), (key_len + 8, &[17]), (15, &[0x81]), (32, &[1])];
     assert_same_as_piped(&damaged(&content, &damages));
 }

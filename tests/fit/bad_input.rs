@@ -1,4 +1,4 @@
-//! Files that a comparison cannot use: the messages, and that nothing breaks.
+//! Tests of files that `fit` cannot use: messages, and no crash.
 
 use crate::support::{Folder, available, testdata};
 
@@ -8,7 +8,7 @@ struct Part<'a> {
     bytes: Vec<u8>,
 }
 
-/// A 64-bit little-endian ELF file with those sections, none of them loaded.
+/// Returns a 64-bit little-endian ELF file with these sections, none of them loaded.
 fn elf(parts: &[Part<'_>]) -> Vec<u8> {
     let mut names = vec![0u8];
     let mut offsets = Vec::new();
@@ -50,7 +50,7 @@ fn elf(parts: &[Part<'_>]) -> Vec<u8> {
     content
 }
 
-/// A record of raw version 8.
+/// Returns a record of raw version 8.
 fn record(name: &str, hash: u64, counters: u32) -> Vec<u8> {
     let mut bytes = profbridge::instr::name_ref(name.as_bytes()).to_le_bytes().to_vec();
     bytes.extend(hash.to_le_bytes());
@@ -71,7 +71,7 @@ fn part(name: &str, bytes: Vec<u8>) -> Part<'_> {
 
 const PROFILE: &str = ":ir\nmain\n10\n1\n5\n\nworks\n20\n2\n7\n7\n\n";
 
-/// What `fit` says of a file, which it must refuse.
+/// Returns the error of `fit` for a file that it must reject.
 #[track_caller]
 fn refusal(thing: &[u8], expected: &str) {
     let folder = Folder::new();
@@ -113,7 +113,7 @@ fn another_program_has_nothing_in_common() {
 
 #[test]
 fn fat_files_and_classes_are_distinguished() {
-    // Two architectures, as `lipo` makes them.
+    // Two architectures, as created by `lipo`.
     let mut fat = [0xcafe_babeu32, 2].map(u32::to_be_bytes).concat();
     fat.extend([0; 64]);
     refusal(&fat, "a universal Mach-O file with 2 architectures");
@@ -169,7 +169,7 @@ fn no_cut_of_a_program_breaks_anything() {
     }
 }
 
-/// Section headers that lie about places and sizes.
+/// Section headers with wrong positions and sizes.
 #[test]
 fn hostile_section_tables_are_refused_at_once() {
     let data = record("main", 10, 1);
@@ -177,7 +177,7 @@ fn hostile_section_tables_are_refused_at_once() {
     let table = u64::from_le_bytes(whole[0x28..0x30].try_into().unwrap()) as usize;
     let folder = Folder::new();
     folder.write("p.proftext", PROFILE);
-    // Offset and size of the first section; the number of sections; the table's own place.
+    // Offset and size of the first section, the number of sections, and the position of the table.
     for (at, len) in [(table + 64 + 24, 8), (table + 64 + 32, 8), (0x3c, 2), (0x28, 8), (0x3e, 2), (table + 64, 4)] {
         let mut hostile = whole.clone();
         hostile[at..at + len].fill(0xff);
@@ -225,7 +225,7 @@ fn the_kinds_of_instrumentation_have_to_agree() {
     assert!(code == Some(1) && said.contains("the profile was instrumented in IR"), "{said}");
 }
 
-/// What can be wrong with a program, a file each in `testdata/fit`.
+/// Returns the faults that a program can have, one file in `testdata/fit` each.
 fn conditions() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let data = record("main", 10, 1);
     let small =
@@ -274,7 +274,7 @@ fn conditions() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     ]
 }
 
-/// `PROFBRIDGE_RENEW=1` writes the files.
+/// `PROFBRIDGE_RENEW=1` rewrites the files.
 #[test]
 fn each_condition_has_a_file_and_a_message() {
     let folder = testdata("fit");

@@ -1,10 +1,10 @@
-//! The command: what it takes, prints and ends with.
+//! Tests of the command's options, output and exit codes.
 
 use crate::schema::assert_has_schema;
 use crate::support::{Folder, available, errors, functions, lost, names, testdata, tool};
 use serde_json::Value;
 
-/// A profile as text: functions with hash and counters.
+/// Returns a text profile of functions with hash and counters.
 fn text(kind: &str, functions: &[(&str, u64, &[u64])]) -> String {
     let mut text = format!("{kind}\n");
     for (name, hash, counters) in functions {
@@ -69,7 +69,7 @@ fn every_function_has_its_class() {
     assert_eq!(report["profiled_functions"], 1.0 / 6.0);
     assert_eq!(names(&report["changed"]).into_iter().collect::<Vec<_>>(), ["a.c;edited"]);
     assert_eq!(names(&report["unprofiled"]).into_iter().collect::<Vec<_>>(), ["brand_new"]);
-    // The hottest comes first.
+    // The hottest function comes first.
     assert_eq!(report["lost"][0]["function"], "a.c;edited");
 }
 
@@ -124,11 +124,11 @@ fn names_can_be_given_back_and_misfits_left_out() {
     let pairs: Vec<&str> = remapping.lines().filter(|line| !line.starts_with('#')).collect();
     assert_eq!(pairs, ["a.c;moved lib/b.c;moved", "b.c;to_global to_global", "parse_the_header parse_the_headers"]);
     assert!(remapping.find("# Guesses") > remapping.find("to_global"), "{remapping}");
-    // What the remapping saves was kept.
+    // Functions that match with the remapping file stay.
     folder.run("profbridge merge pruned.proftext -r names.txt --text -o fixed.proftext");
     let report = folder.fit("fixed.proftext --against new.proftext");
     assert_eq!((functions(&report, "used"), &report["used_counts"]), (4, &1.0.into()));
-    // Without it only what is used as it is stays.
+    // Without it, only functions that match unchanged stay.
     folder.run("profbridge fit old.proftext --against new.proftext --prune -o pruned.proftext");
     let pruned = std::fs::read_to_string(folder.path("pruned.proftext")).unwrap();
     assert!(pruned.contains("main") && !pruned.contains("edited") && !pruned.contains("parse"), "{pruned}");
@@ -166,7 +166,7 @@ fn context_sensitive_records_are_compared_with_their_like() {
     assert_eq!((functions(&both, "used"), functions(&both, "changed"), functions(&both, "not-compared")), (1, 1, 1));
 }
 
-/// Dumps of the program itself, and the images beside them.
+/// Raw profiles of the program itself, and of its shared libraries.
 #[test]
 fn functions_are_found_in_sections_and_debug_info() {
     let folder = Folder::new();
@@ -191,7 +191,7 @@ fn a_raw_dump_of_the_new_build_is_as_good() {
         let report = folder.fit(&format!("own.profdata --against {}", dump.display()));
         assert_eq!((&report["used_functions"], &report["profiled_functions"]), (&1.0.into(), &1.0.into()));
     }
-    // LLVM 18 spells local functions in another way, and finds the old spelling.
+    // LLVM 18 names local functions differently and also finds the old names.
     let (old, new) = (testdata("raw/clang-16-ir.profraw"), testdata("raw/clang-22-ir.profraw"));
     folder.run(&format!("profbridge merge {} -o own.profdata", old.display()));
     let report = folder.fit(&format!("own.profdata --against {}", new.display()));
@@ -207,7 +207,7 @@ fn a_coverage_map_will_do_where_data_records_are_gone() {
             continue;
         }
         let folder = Folder::new();
-        // Three units, one of them with a function that is never emitted.
+        // Three units, one with a function that is never emitted.
         folder.write("a.c", "int f(int); int g(int); int main(void) { return f(3) + g(4) - 9; }\n");
         folder.write("b.c", "static inline int unused(int n) { return n; }\nint f(int n) { return n > 2 ? 5 : 7; }\n");
         folder.write(
@@ -225,7 +225,7 @@ fn a_coverage_map_will_do_where_data_records_are_gone() {
         folder.run(&format!("{clang} {options} a.c b.c c.c -o new"));
         let whole = folder.fit("old.profdata --against new");
         assert!(whole["program_is"].as_str().unwrap().starts_with("data records"), "{whole:#}");
-        // Without data records; then without names too, which leaves their hashes.
+        // Remove the data records, then also the names, so that only hashes are left.
         folder.run("objcopy --remove-section __llvm_prf_data new without-data");
         folder.run("objcopy --remove-section __llvm_prf_names without-data without-names");
         for program in ["without-data", "without-names"] {

@@ -1,10 +1,9 @@
-//! iprof files against the classes of a newer build: the jar of `testdata`,
-//! edited and compiled again.
+//! Tests of iprof files with the classes of a newer build: the jar of `testdata`, edited and recompiled.
 
 use crate::support::{Folder, available, functions, lost, names, testdata};
 use std::collections::BTreeSet;
 
-/// A document of methods of `Shapes` with one call, branch or receiver each.
+/// Returns a document of methods of `Shapes` with one call, branch or receiver each.
 fn profile() -> String {
     let types = [
         "int",
@@ -34,7 +33,7 @@ fn profile() -> String {
         .map(|(id, (name, signature))| format!(r#"{{"id":{id},"name":"{name}","signature":[{signature}]}}"#))
         .collect();
     let calls: Vec<String> = (0..7).map(|id| format!(r#"{{"ctx":"{id}:0","records":[{}]}}"#, 10 + id)).collect();
-    // What `javap -c` lists at these positions: conditional branches, and calls below.
+    // The positions are from `javap -c`: conditional branches, and calls below.
     let branches = [("0:12", 20), ("1:8", 30), ("2:8", 40), ("4:1", 50)];
     let branches: Vec<String> = branches
         .iter()
@@ -53,7 +52,7 @@ fn profile() -> String {
     )
 }
 
-/// The next version of the program.
+/// Returns the next version of the program.
 fn edited() -> String {
     let source = std::fs::read_to_string(testdata("java/Shapes.java")).unwrap();
     let mut edited = source.clone();
@@ -79,7 +78,7 @@ fn the_jar_itself_fits_its_profile() {
     folder.write("app.iprof", profile());
     let report = folder.fit(&format!("app.iprof --against {}", testdata("java/Shapes.jar").display()));
     assert_eq!((functions(&report, "used"), &report["used_counts"]), (7, &1.0.into()), "{report:#}");
-    // A receiver where nothing is called, and a branch where there is none.
+    // A receiver at an instruction that is not a call, and a branch at one that is not a branch.
     for (before, after) in [("3:3<6:5", "3:4<6:5"), ("1:8", "1:7")] {
         folder.write("other.iprof", profile().replace(before, after));
         let report = folder.fit(&format!("other.iprof --against {}", testdata("java/Shapes.jar").display()));
@@ -116,7 +115,7 @@ fn an_edited_jar_shows_changed_methods() {
     assert_eq!(names_of(&report, "gone"), BTreeSet::from(["Shapes.text()".to_string()]));
     assert_eq!(functions(&report, "used"), 3, "{report:#}");
     assert!(names(&report["unprofiled"]).contains("Shapes.words(java.lang.String)"));
-    // Entries that fit stay, and then all of them fit.
+    // `--prune` keeps the entries that fit, so all entries of the output fit.
     folder.run("profbridge fit app.iprof --against app.jar --prune -o pruned.iprof");
     let pruned = folder.fit("pruned.iprof --against app.jar");
     assert_eq!((&pruned["used_functions"], &pruned["used_counts"]), (&1.0.into(), &1.0.into()), "{pruned:#}");

@@ -1,4 +1,4 @@
-//! What `fit` says against what compilers do, and against hostile files.
+//! Compares the results of `fit` with compilers, and tests hostile files.
 
 #[path = "../compat/schema.rs"]
 mod schema;

@@ -1,4 +1,4 @@
-//! What `info` and `doctor` say of programs that real compilers built.
+//! Tests of the results of `info` and `doctor` for programs of real compilers.
 
 use crate::support::{Folder, available, errors, testdata};
 use serde_json::Value;
@@ -14,7 +14,7 @@ fn sources() -> Folder {
     folder
 }
 
-/// The description of one file in JSON.
+/// Returns the description of one file as JSON.
 #[track_caller]
 fn info(folder: &Folder, file: &str) -> Value {
     let output = folder.run(&format!("profbridge info --json {file}"));
@@ -22,7 +22,7 @@ fn info(folder: &Folder, file: &str) -> Value {
     document["files"][0].clone()
 }
 
-/// The values of a label.
+/// Returns the values of a label.
 fn facts(file: &Value, label: &str) -> Vec<String> {
     let all = file["parts"][0]["facts"].as_array().expect("a list").iter();
     all.filter(|fact| fact["label"] == label).map(|fact| fact["value"].as_str().expect("text").to_string()).collect()
@@ -63,7 +63,7 @@ fn instrumented_programs_of_each_release_state_their_raw_version() {
         );
         assert_eq!((facts(&fe, "coverage map").len(), warnings(&fe)), (1, String::new()));
 
-        // The profile of the program has the reported version.
+        // The program's profile has the reported version.
         std::process::Command::new(folder.path("fe"))
             .env("LLVM_PROFILE_FILE", folder.path("fe.profraw"))
             .output()
@@ -97,7 +97,7 @@ fn sample_profiles_of_plain_programs_are_described() {
     assert!(facts(&info(&folder, "app"), "instrumented")[0].starts_with("by GCC"));
 }
 
-/// Linkers keep the first variable with the version, whatever the other objects and the runtime are.
+/// Linkers keep the first version variable. The other objects and the runtime do not matter.
 #[test]
 fn parts_of_different_releases_are_found() {
     if !available("parts_of_different_releases_are_found", &["clang-16", "clang-22", "ar"]) {
@@ -149,7 +149,7 @@ fn rust_programs_and_libraries_are_described() {
     assert_eq!(facts(&library, "coverage map").len(), 1);
 }
 
-/// Objects for other systems need no linker.
+/// Objects for other systems do not need a linker.
 #[test]
 fn objects_of_other_systems_are_described() {
     if !available("objects_of_other_systems_are_described", &["clang-22"]) {
@@ -194,7 +194,7 @@ fn damaged_programs_are_errors() {
     let output = folder.try_run("profbridge info empty.exe");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.starts_with("empty.exe: PE executable, X86_64") || output.status.code() == Some(1), "{text}");
-    // A class file begins like a Mach-O file of several architectures.
+    // A class file starts like a Mach-O file of several architectures.
     folder.write("A.class", [0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 61, 0, 1]);
     assert_eq!(folder.try_run("profbridge info A.class").status.code(), Some(1));
     folder.write("notes.txt", "It was a dark night\n");

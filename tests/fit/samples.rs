@@ -1,4 +1,4 @@
-//! Sample profiles: checksums as compilers compute them, lines of debug info.
+//! Tests of sample profiles: checksums computed by compilers, and line tables.
 
 use crate::support::{Folder, available, errors, functions, lost, names, testdata};
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const SOURCE: &str = include_str!("src/edited.c");
 const PROBES: &str = "-O2 -fpseudo-probe-for-profiling";
 
-/// Checksums of all functions of a version as the compiler's own code has them.
+/// Returns the checksums of all functions of a version, from the compiler's own LLVM IR.
 fn checksums(folder: &Folder, release: u32, version: &str) -> BTreeMap<String, u64> {
     let output = folder.run(&format!("clang-{release} {PROBES} {version} edited.c -S -emit-llvm -o -"));
     let code = String::from_utf8(output.stdout).unwrap();
@@ -48,11 +48,11 @@ fn probe_checksums_detect_the_changes_that_compilers_detect() {
         assert_eq!(names(&report["changed"]), changed, "{release}: {report:#}");
         let gone: BTreeSet<String> = lost(&report, "gone").into_iter().map(|(name, _)| name).collect();
         assert_eq!(gone, BTreeSet::from(["only_before".to_string()]), "{report:#}");
-        // Local functions have a hash of their file in their names.
+        // The names of local functions contain a hash of their file.
         let renamed: BTreeSet<String> = lost(&report, "renamed").into_iter().filter_map(|(_, now)| now).collect();
         let expected = ["count_the_new_things", "first_local_then_global"].map(str::to_string);
         assert_eq!(renamed, BTreeSet::from(expected), "{report:#}");
-        // The compiler counts the functions whose checksum differs; local ones it leaves out.
+        // The compiler counts functions with another checksum, except local ones.
         let line = format!(
             "clang-{release} {PROBES} -fprofile-sample-use=old.prof -DEDITED edited.c -c -o used.o \
              -mllvm -report-profile-staleness"
@@ -76,7 +76,7 @@ fn samples_after_the_end_show_a_shorter_function() {
                       1;\n}\nint main(int c, char **v) {\n  return g(c) == 5;\n}\n";
         folder.write("a.c", source);
         folder.run(&format!("clang-{release} -O1 -g a.c -o program"));
-        // Four lines behind that of its name `f` returns; `g` is inlined everywhere and named by debug info alone.
+        // `f` returns four lines after its name. `g` is inlined everywhere, so only debug info names it.
         folder.write("fits.prof", "main:90:1\n 1: 50\n 1: f:20\n  4: 20\n 1: g:20\n  1: 20\n");
         folder.write("old.prof", "main:90:1\n 1: 50\n 1: g:20\n  1: 20\nf:50:1\n 2: 30\n 9: 20\nh:5:5\n 1: 5\n");
         let report = folder.fit("old.prof --against program");
@@ -86,7 +86,7 @@ fn samples_after_the_end_show_a_shorter_function() {
         assert_eq!(row["detail"], "samples at line 9, after the last line, 4", "{release}");
         let fitting = folder.fit("fits.prof --against program");
         assert_eq!(fitting["used_counts"], 1.0, "{fitting:#}");
-        // What is left by name alone.
+        // With symbols only.
         folder.run("strip --strip-debug program -o named");
         let named = folder.fit("old.prof --against named");
         assert_eq!((functions(&named, "used"), functions(&named, "changed")), (2, 0), "{release}: {named:#}");
@@ -102,7 +102,7 @@ fn a_newer_sample_profile_gives_names_and_checksums() {
     let profile = testdata("sampleprof/context-probes-22.ext");
     let report = folder.fit(&format!("{0} --against {0}", profile.display()));
     assert_eq!((&report["used_functions"], &report["used_counts"]), (&1.0.into(), &1.0.into()), "{report:#}");
-    // Names that are hashes are also found.
+    // Names that are hashes are found, too.
     let hashed = testdata("sampleprof/context-probes-22.md5");
     let report = folder.fit(&format!("{} --against {}", profile.display(), hashed.display()));
     assert_eq!(report["used_functions"], 1.0, "{report:#}");
@@ -120,7 +120,7 @@ fn stale_functions_are_pruned_with_their_inlinees() {
     let new = [function("main", 9), function("stays", 1), function("changes", 6)].concat();
     folder.write("new.prof", new);
     let report = folder.fit("old.prof --against new.prof --prune -o pruned.prof");
-    // Samples of what was inlined into a lost function are lost with it.
+    // The samples of functions inlined into a lost function are lost, too.
     assert_eq!(report["lost"][0]["count"], 20, "{report:#}");
     let pruned = std::fs::read_to_string(folder.path("pruned.prof")).unwrap();
     assert!(pruned.contains("main:20:1") && !pruned.contains("changes"), "{pruned}");
@@ -130,8 +130,8 @@ fn stale_functions_are_pruned_with_their_inlinees() {
 const RUST: &str = "#[inline(never)]\npub fn square(x: u64) -> u64 {\n    if x > 3 { x * x } else { x }\n}\n\
                     fn main() {\n    println!(\"{}\", square(std::env::args().count() as u64));\n}\n";
 
-/// Without debug info rustc reads the profile and uses nothing of it, whatever names match. clang makes line tables of
-/// its own when it reads a sample profile.
+/// Without debug info, rustc uses nothing of the profile, although names match. clang creates line tables itself if it
+/// reads a sample profile.
 #[test]
 fn builds_without_line_tables_use_no_samples() {
     if !available("builds_without_line_tables_use_no_samples", &["rustc", "clang-22"]) {

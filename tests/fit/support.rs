@@ -1,4 +1,4 @@
-//! The program, run in a folder of the test's own.
+//! Runs the program in a temporary directory.
 
 use crate::schema::assert_has_schema;
 use serde_json::Value;
@@ -7,34 +7,34 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A file of `testdata`.
+/// The path of a file in `testdata`.
 pub fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)
 }
 
-/// Whether all `programs` are installed; says loudly what is missing.
+/// Returns true if all `programs` are installed. Otherwise prints the missing ones.
 pub fn available(test: &str, programs: &[&str]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = |program: &&str| std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
     let missing: Vec<&str> = programs.iter().copied().filter(|program| !is_there(program)).collect();
     if !missing.is_empty() {
-        // Not `eprintln!`, which the harness swallows in a test that passes.
+        // Not `eprintln!`, because the test harness hides that in a test that passes.
         let words = format!("SKIPPED: {test}: {} not installed\n", missing.join(", "));
         let _ = std::io::stderr().write_all(words.as_bytes());
     }
     missing.is_empty()
 }
 
-/// A folder that goes away with the test.
+/// A temporary directory.
 pub struct Folder(tempfile::TempDir);
 
 impl Folder {
-    /// An empty folder.
+    /// Creates an empty directory.
     pub fn new() -> Self {
         Self(tempfile::tempdir().expect("a temporary folder"))
     }
 
-    /// A path in the folder.
+    /// Returns a path in the directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
@@ -46,7 +46,7 @@ impl Folder {
         path
     }
 
-    /// Runs a command line, split at blanks, in the folder; it must succeed.
+    /// Runs a command line, split at spaces, in the directory. It must succeed.
     #[track_caller]
     pub fn run(&self, line: &str) -> Output {
         let output = self.try_run(line);
@@ -54,7 +54,7 @@ impl Folder {
         output
     }
 
-    /// Runs a command line; `profbridge` is the program under test.
+    /// Runs a command line. `profbridge` is the program under test.
     #[track_caller]
     pub fn try_run(&self, line: &str) -> Output {
         let mut words = line.split_whitespace();
@@ -68,7 +68,7 @@ impl Folder {
         command.output().unwrap_or_else(|error| panic!("{line}: {error}"))
     }
 
-    /// The whole report of `fit`, which must fit its schema.
+    /// Returns the report of `fit`, which must match its schema.
     #[track_caller]
     pub fn fit(&self, arguments: &str) -> Value {
         let output = self.run(&format!("profbridge fit --json --topn 100000 {arguments}"));
@@ -77,7 +77,7 @@ impl Folder {
         report
     }
 
-    /// Exit code and standard error.
+    /// Returns exit code and standard error.
     #[track_caller]
     pub fn failure(&self, line: &str) -> (Option<i32>, String) {
         let output = self.try_run(line);
@@ -89,7 +89,7 @@ pub fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// How many functions of the profile are of a class.
+/// Returns the number of the profile's functions in a class.
 #[track_caller]
 pub fn functions(report: &Value, class: &str) -> u64 {
     let rows = report["functions"].as_array().expect("a list");
@@ -97,20 +97,20 @@ pub fn functions(report: &Value, class: &str) -> u64 {
     row["functions"].as_u64().expect("a number")
 }
 
-/// Names in the list of lost functions of a class: what they were, what they are.
+/// Returns the old and new names in the list of lost functions of a class.
 pub fn lost(report: &Value, class: &str) -> BTreeSet<(String, Option<String>)> {
     let rows = report["lost"].as_array().expect("a list").iter().filter(|row| row["class"] == class);
     let text = |value: &Value| value.as_str().map(str::to_string);
     rows.map(|row| (text(&row["function"]).expect("a name"), text(&row["now"]))).collect()
 }
 
-/// A list of names.
+/// Returns a list of names as a set.
 pub fn names(list: &Value) -> BTreeSet<String> {
     list.as_array().expect("a list").iter().map(|name| name.as_str().expect("a name").to_string()).collect()
 }
 
-/// A tool of a release: that of the folder `LLVM_N_BIN`, else Debian's. None
-/// where Debian does not have the release and no folder is named.
+/// Returns a tool of a release, from the directory `LLVM_N_BIN` or from Debian. `None` if Debian does not have the
+/// release and the variable is not set.
 pub fn tool(name: &str, release: u32) -> Option<String> {
     let named = std::env::var(format!("LLVM_{release}_BIN")).ok().map(|folder| format!("{folder}/{name}"));
     named.or_else(|| [13, 14, 15, 16, 19, 22].contains(&release).then(|| format!("{name}-{release}")))

@@ -1,5 +1,5 @@
-//! The truth is the compiler: what it warns of is what `fit` foretells, and
-//! what it leaves without counts is what `fit` calls lost.
+//! Compares `fit` with compilers: `fit` predicts the functions that a compiler warns about, and those that get no
+//! counts.
 
 use crate::support::{Folder, available, errors, lost, names};
 use serde_json::Value;
@@ -9,7 +9,7 @@ const RELEASES: [u32; 3] = [16, 19, 22];
 
 const SOURCE: &str = include_str!("src/edited.c");
 
-/// Where counters are placed.
+/// The kind of instrumentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Ir,
@@ -35,7 +35,7 @@ impl Kind {
     }
 }
 
-/// What a compiler said and did.
+/// The warnings and results of a compiler.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Compiled {
     /// Functions whose profile does not match.
@@ -44,7 +44,7 @@ struct Compiled {
     missing: BTreeSet<String>,
 }
 
-/// A folder with the program in two versions.
+/// A directory with two versions of the program.
 struct Desk {
     folder: Folder,
     language: &'static str,
@@ -57,18 +57,18 @@ impl Desk {
         Self { folder, language }
     }
 
-    /// The profile of the version before, as that release's own tool merges it.
+    /// Returns the profile of the first version, merged by the tool of the same release.
     fn profile(&self, release: u32, kind: Kind) -> String {
         let stem = format!("before-{release}-{kind:?}");
         let (generate, language) = (kind.generate(), self.language);
         self.folder.run(&format!("clang-{release} -x {language} -O2 {generate}={stem}.profraw edited.c -o {stem}"));
         self.folder.run(&format!("./{stem}"));
-        // IR instrumentation takes a folder.
+        // IR instrumentation needs a directory.
         self.folder.run(&format!("llvm-profdata-{release} merge {stem}.profraw -o {stem}.profdata"));
         format!("{stem}.profdata")
     }
 
-    /// The new version, instrumented.
+    /// Returns the second version, instrumented.
     fn program(&self, release: u32, kind: Kind) -> String {
         let name = format!("after-{release}-{kind:?}");
         let (generate, language) = (kind.generate(), self.language);
@@ -76,7 +76,7 @@ impl Desk {
         name
     }
 
-    /// Compiles the new version with a profile.
+    /// Compiles the second version with a profile.
     fn compile(&self, release: u32, kind: Kind, profile: &str) -> Compiled {
         let (options, language) = (kind.r#use(profile), self.language);
         let line = format!("clang-{release} -x {language} -O2 {options} -DEDITED edited.c -S -emit-llvm -o -");
@@ -89,7 +89,7 @@ impl Desk {
     }
 }
 
-/// The functions that warnings name.
+/// Returns the functions in warnings.
 fn warned(said: &str) -> Compiled {
     let mut compiled = Compiled::default();
     let name_behind = |line: &str, words: &str| {
@@ -106,7 +106,7 @@ fn warned(said: &str) -> Compiled {
     compiled
 }
 
-/// Functions without an entry count; the warnings tell only how many of which kind.
+/// Returns the functions without an entry count. The warnings contain only the number of functions of each kind.
 fn unused(code: &str, said: &str) -> Compiled {
     let defined = code.lines().filter(|line| line.starts_with("define "));
     let without = defined.filter(|line| !line.contains(" !prof ")).map(|line| {
@@ -122,16 +122,16 @@ fn unused(code: &str, said: &str) -> Compiled {
     let missing = count([" has no data", " have no data"]).unwrap_or(0);
     let all: BTreeSet<String> = without.collect();
     assert_eq!(all.len(), mismatched + missing, "{all:?}\n{said}");
-    // Only their numbers distinguish the two.
+    // The two kinds are distinguished only by their numbers.
     Compiled { mismatched: (0..mismatched).map(|at| format!("#{at}")).collect(), missing: all }
 }
 
-/// The symbol of a function that reports name with its file.
+/// Returns the symbol of a function that a report names with its file.
 fn symbol(name: &str) -> String {
     name.rsplit([';', ':']).next().expect("there is a last part").to_string()
 }
 
-/// What a report foretells, in the form of what a compiler says.
+/// Converts the prediction of a report to the form of the compiler's results.
 fn predicted(report: &Value, kind: Kind) -> Compiled {
     let mismatched: BTreeSet<String> = names(&report["changed"]).iter().map(|name| symbol(name)).collect();
     let mut missing: BTreeSet<String> = names(&report["unprofiled"]).iter().map(|name| symbol(name)).collect();
@@ -141,9 +141,9 @@ fn predicted(report: &Value, kind: Kind) -> Compiled {
     match kind {
         Kind::Ir => Compiled { mismatched, missing },
         Kind::FrontEnd => {
-            // A hash that differs in bit 60, the mark of context-sensitive records, is counted as
-            // missing. The hashes of the third algorithm of this function happen to; those of the
-            // fourth, of version 13 on, lack the bit.
+            // If a hash differs in bit 60, the mark of context-sensitive records, the compiler counts the record as
+            // missing. The hash of hash version 3 of this function has the bit; the hash of version 4, used by indexed
+            // version 13 and later, does not.
             let by_third = report["releases"]["indexed_version"].as_u64() <= Some(12);
             let counted = mismatched.iter().filter(|name| !(by_third && name.contains("large_edited"))).count();
             let numbered = (0..counted).map(|at| format!("#{at}")).collect();
@@ -158,7 +158,7 @@ fn tools(test: &str) -> bool {
     available(test, &tools.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Profiles of each release for compilers of that and of later releases.
+/// Tests the profiles of each release with compilers of this and of later releases.
 fn every_pair(language: &'static str, pairs: &[(u32, u32)], kind: Kind) {
     let desk = Desk::new(language);
     let mut programs: Vec<u32> = pairs.iter().map(|(_, reader)| *reader).collect();
@@ -175,7 +175,7 @@ fn every_pair(language: &'static str, pairs: &[(u32, u32)], kind: Kind) {
         let report = desk.folder.fit(&format!("{} --against after-{reader}-{kind:?}", profile.1));
         let compiled = desk.compile(*reader, kind, &profile.1);
         assert_eq!(predicted(&report, kind), compiled, "{language} {kind:?} of {writer} read by {reader}: {report:#}");
-        // Something of each sort is there, so that nothing was compared with nothing.
+        // Both kinds occur, so the comparison is not empty.
         assert!(!compiled.mismatched.is_empty() && compiled.missing.len() >= 3, "{compiled:?}");
         assert_eq!(lost(&report, "renamed").len(), 1, "{report:#}");
         assert_eq!(lost(&report, "moved").len(), 1, "{report:#}");
@@ -208,7 +208,7 @@ fn functions_in_comdats_are_predicted() {
     }
 }
 
-/// Hashes of clang 19 in a file of version 13: clang 22 computes others for it.
+/// Hashes of clang 19 in a file of version 13: clang 22 computes different ones for this version.
 #[test]
 fn the_version_of_the_file_decides_which_hashes_are_found() {
     let test = "the_version_of_the_file_decides_which_hashes_are_found";
@@ -228,7 +228,7 @@ fn the_version_of_the_file_decides_which_hashes_are_found() {
     let mut expected = predicted(&report, kind).missing;
     expected.extend(of_other_release);
     assert_eq!(compiled.missing, expected);
-    // Compilers before 22 reject the file, which is reported.
+    // Compilers before clang 22 reject the file, and `fit` reports this.
     let before = desk.program(19, kind);
     let refused = desk.folder.fit(&format!("new.profdata --against {before}"));
     assert_eq!((&refused["releases"]["is_readable"], &refused["used_functions"]), (&false.into(), &0.0.into()));
@@ -236,7 +236,7 @@ fn the_version_of_the_file_decides_which_hashes_are_found() {
     assert!(desk.folder.failure(line).1.contains("unsupported instrumentation profile format version"));
 }
 
-/// The remapping file, taken by `merge -r`, makes the compiler use what was renamed.
+/// With the remapping file in `merge -r`, the compiler uses the renamed functions.
 #[test]
 fn merging_with_the_remapping_file_brings_counts_back() {
     let test = "merging_with_the_remapping_file_brings_counts_back";
@@ -258,8 +258,7 @@ fn merging_with_the_remapping_file_brings_counts_back() {
     }
 }
 
-/// Without what no longer fits, the compiler has nothing to complain about but
-/// what is new, and uses the same functions.
+/// With a pruned profile, the compiler warns only about new functions, and uses the same functions as before.
 #[test]
 fn pruning_keeps_the_functions_that_the_compiler_uses() {
     let test = "pruning_leaves_what_the_compiler_uses";

@@ -1,4 +1,4 @@
-//! llvm-profdata of every release that is installed reads what was generated for it and finds the truth.
+//! Every installed release of llvm-profdata reads the profiles that were generated for it and finds their contents.
 
 use crate::toolchain::program;
 use crate::{Desk, text};
@@ -9,7 +9,7 @@ use std::process::Command;
 
 const RELEASES: [u32; 11] = [13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23];
 
-/// The releases that are installed, with their tools.
+/// Returns the installed releases with their tools.
 fn tools() -> Vec<(u32, PathBuf)> {
     let tool = |release: &u32| {
         let name = format!("llvm-profdata-{release}");
@@ -22,7 +22,7 @@ fn tools() -> Vec<(u32, PathBuf)> {
     RELEASES.iter().filter_map(tool).collect()
 }
 
-/// Runs a tool, which must succeed without a word on standard error.
+/// Runs a tool, which must succeed without messages.
 fn run(desk: &Desk, tool: &PathBuf, arguments: &str) -> String {
     let run = Command::new(tool).args(arguments.split_whitespace()).current_dir(desk.path("")).output().unwrap();
     let words = format!("{} {arguments}", tool.display());
@@ -77,7 +77,7 @@ fn parse(profile: &str) -> Records {
     records
 }
 
-/// The records in the output of `show --json`.
+/// Returns the records in the output of `show --json`.
 fn records_of_truth(show: &Value) -> Records {
     let kinds = [("indirect_call_targets", 0), ("memop_sizes", 1), ("vtables", 2)];
     let array = |value: &Value| value.as_array().cloned().unwrap_or_default();
@@ -119,7 +119,7 @@ fn llvm_finds_the_records_of_instrumentation_profiles() {
             for format in
                 ["raw", "raw --raw-arch 64be", "raw --raw-arch 32le", "raw --raw-arch 32be", "indexed", "text"]
             {
-                // Up to release 17 LLVM does not find the call targets of a raw profile of the other byte order.
+                // LLVM 17 and earlier cannot find the call targets of a raw profile with the other byte order.
                 let is_misread = release < 18 && format.ends_with("be") && kinds.contains("values");
                 let is_stored = format != "text"
                     || !kinds.contains("entry-coverage") && (release >= 18 || kinds != "byte-coverage");
@@ -158,7 +158,7 @@ fn llvm_finds_the_totals_of_sample_profiles() {
                 let request = format!("--format {format} --kinds {kinds} --for llvm-{release} --functions 40");
                 let truth = &desk.generate(&format!("{request} --seed {release} -o file"))[0];
                 let merged = run(&desk, &tool, "merge --sample --text file -o -");
-                // A function begins at the start of a line: name or context, total, head.
+                // A function starts at the beginning of a line: name or context, total, head.
                 let head = |line: &str| {
                     let (rest, head) = line.rsplit_once(':')?;
                     let (_, total) = rest.rsplit_once(':')?;
@@ -203,7 +203,7 @@ fn llvm_finds_the_totals_of_memory_profiles() {
             let request = format!("--format {format} {kinds} --for llvm-{release} --functions 40");
             let truth = &desk.generate(&format!("{request} --seed {release} -o file"))[0];
             if release < 21 {
-                // These releases print memory profiles of raw files only; they read others when they merge.
+                // These releases show only memory profiles of raw files, but can merge others.
                 run(&desk, &tool, "merge file -o merged");
                 continue;
             }

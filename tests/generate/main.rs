@@ -1,4 +1,4 @@
-//! `profbridge generate`: what the program writes, and what LLVM's own tools find in it.
+//! Tests of `profbridge generate`: its outputs, and the contents that LLVM's own tools find in them.
 
 mod llvm;
 mod program;

@@ -1,4 +1,4 @@
-//! The command: outputs, truth, damage and usage errors.
+//! Tests of outputs, truth, damage and usage errors.
 
 use crate::{Desk, FORMATS, text};
 use serde_json::Value;
@@ -98,7 +98,7 @@ fn totals_of_the_model_agree_with_the_file() {
 }
 
 #[test]
-fn damage_is_where_the_truth_says() {
+fn truth_locates_the_damage() {
     let desk = Desk::new();
     let rows = [
         ("raw", "truncate flip lengths checksums names"),

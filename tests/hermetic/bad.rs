@@ -1,13 +1,13 @@
-//! Every file of `testdata/bad/` is refused, with a message that helps.
+//! Every file in `testdata/bad/` is rejected with a helpful message.
 
 use crate::files::folder;
 use profbridge::families::{self, MergeOptions};
 use profbridge::input::WeightedInput;
 
-/// Read despite their oddity: nothing is lost by it.
+/// Unusual files that are read, because nothing is lost.
 const HARMLESS: &[&str] = &["counter-above-2-56.profraw", "empty.profraw"];
 
-/// The message for a file, `None` when it is read.
+/// Returns the error for a file. `None` if it can be read.
 fn refusal(path: &std::path::Path) -> Option<profbridge::Error> {
     let inputs = [WeightedInput::new(path)];
     let report =

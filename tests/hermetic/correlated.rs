@@ -1,5 +1,4 @@
-//! Raw profiles without names and records, with the part of the program that
-//! has them.
+//! Tests of raw profiles without names and records, and the programs that contain these.
 
 use crate::files::{Job, assert_none, difference, folder, release_of, with_extension};
 use profbridge::raw::correlate::{CorrelationKind, Images};
@@ -7,7 +6,7 @@ use profbridge::{Compat, Limits};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A job whose images are the one beside `raw`.
+/// Returns a job with the image next to `raw`.
 fn correlated(raw: &Path) -> Job {
     let name = raw.file_stem().and_then(|stem| stem.to_str()).expect("names are text");
     let kind = if name.ends_with("debug-info") { CorrelationKind::DebugInfo } else { CorrelationKind::Binary };

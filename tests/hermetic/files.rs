@@ -1,4 +1,4 @@
-//! Finds the files of `testdata/` and runs the library over them.
+//! Finds the files in `testdata/` and runs the library on them.
 
 use profbridge::Compat;
 use profbridge::families::{self, MergeOptions, OutputFormat, WriteOptions};
@@ -7,12 +7,12 @@ use profbridge::instr::Release;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
-/// A folder of `testdata/`.
+/// The path of a directory in `testdata/`.
 pub fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)
 }
 
-/// The files of a folder that end in `.extension`, sorted; never none.
+/// Returns the files in a directory with an extension, sorted; at least one.
 pub fn with_extension(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut found: Vec<PathBuf> = entries
@@ -24,8 +24,8 @@ pub fn with_extension(folder: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The release whose llvm-profdata made the files beside `path`:
-/// `clang-14-ir` 14, `rustc-1.95-ir` 22, `llvm-16-sparse` 16.
+/// Returns the release whose llvm-profdata wrote the files next to `path`: 14 for `clang-14-ir`, 22 for
+/// `rustc-1.95-ir`, 16 for `llvm-16-sparse`.
 pub fn release_of(path: &Path) -> Release {
     let name = path.file_name().and_then(|name| name.to_str()).expect("names are text");
     let mut words = name.split(['-', '.']);
@@ -37,7 +37,7 @@ pub fn release_of(path: &Path) -> Release {
     }
 }
 
-/// What to do with some inputs; the options of `merge`.
+/// The inputs and options of a merge.
 #[derive(Default)]
 pub struct Job {
     pub inputs: Vec<WeightedInput>,
@@ -46,13 +46,13 @@ pub struct Job {
 }
 
 impl Job {
-    /// Merges by the rules of `release` and writes its indexed version.
+    /// Creates a job that merges with the rules of `release` and writes its indexed version.
     pub fn of(release: Release) -> Self {
         let mut job = Self::default();
         let version = release.indexed_version().expect("the release is in the table");
         job.merge.release = release;
         job.write.format = OutputFormat::Indexed { release, version };
-        // As in LLVM, text that LLVM cannot read is still written.
+        // As in LLVM, text that LLVM cannot read is also written.
         job.write.compat = Compat::Llvm22;
         job
     }
@@ -64,13 +64,13 @@ impl Job {
         self
     }
 
-    /// Writes text.
+    /// Selects text as the output format.
     pub fn text(mut self) -> Self {
         self.write.format = OutputFormat::Text { release: self.merge.release };
         self
     }
 
-    /// Does it.
+    /// Runs the job.
     pub fn run(self) -> Result<Vec<u8>, String> {
         let words = |error: profbridge::Error| error.to_string();
         let report = families::merge_files(&self.inputs, &self.merge, &mut |_, _| {}).map_err(words)?;
@@ -81,7 +81,7 @@ impl Job {
     }
 }
 
-/// Compares what a job gives with a file of `testdata/`; `None` when equal.
+/// Compares the output of a job with a file in `testdata/`. Returns `None` if they are equal.
 pub fn difference(job: Job, golden: &Path) -> Option<String> {
     let expected = std::fs::read(golden).unwrap_or_else(|error| panic!("{}: {error}", golden.display()));
     let name = golden.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(golden).display();
@@ -96,7 +96,7 @@ pub fn difference(job: Job, golden: &Path) -> Option<String> {
     }
 }
 
-/// Fails with all differences at once; `compared` keeps an empty run from passing.
+/// Fails with all differences. `compared` makes sure that there was something to compare.
 #[track_caller]
 pub fn assert_none(differences: Vec<String>, compared: usize) {
     assert!(compared > 0, "nothing was compared");

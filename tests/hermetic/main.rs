@@ -1,5 +1,5 @@
-//! `testdata/` read, merged and written by the library alone: the bytes are
-//! those that the genuine tool of the named release wrote. Needs no LLVM.
+//! Reads, merges and writes `testdata/` with the library only. The output must have the bytes of the release's real
+//! tool. Does not need LLVM.
 
 mod bad;
 #[cfg(feature = "correlate")]

@@ -1,4 +1,4 @@
-//! Four runs of one program, merged in the ways that the results' names say.
+//! Merges four runs of one program with the options that the names of the results state.
 
 use crate::files::{Job, assert_none, difference, folder, release_of, with_extension};
 use profbridge::families::OutputFormat;
@@ -6,7 +6,7 @@ use profbridge::instr::FunctionFilter;
 use profbridge::instr::Release;
 use std::path::{Path, PathBuf};
 
-/// Each folder of `merge/` and the results in it that end in `suffix`.
+/// Returns each directory of `merge/` with the results that end in `suffix`.
 fn results(suffix: &str) -> Vec<(PathBuf, PathBuf)> {
     let mut found = Vec::new();
     for compiler in [13, 14, 18, 19, 22, 23] {
@@ -32,7 +32,7 @@ fn weighted(folder: &Path, job: Job) -> Job {
     job.input(run(1), 1).input(run(2), 5).input(run(4), 2)
 }
 
-/// Compares all results with `suffix`, made by `job` from a folder.
+/// Compares all results that end in `suffix` with the output of `job` for the directory.
 #[track_caller]
 fn compare(suffix: &str, job: impl Fn(&Path, Job) -> Job) {
     let results = results(suffix);

@@ -1,11 +1,11 @@
-//! What `show` prints of raw profiles of version 10 and of a merged one.
+//! Tests of `show` with raw profiles of version 10 and with a merged profile.
 
 use crate::files::{assert_none, folder, with_extension};
 use profbridge::families::{self, ReadOptions};
 use profbridge::instr::show::{ShowOptions, show};
 use std::path::Path;
 
-/// What is printed of `profile`, compared with `golden`.
+/// Compares the output for `profile` with `golden`.
 fn difference(profile: &Path, golden: &Path, context_sensitive: bool) -> Option<String> {
     let data = std::fs::read(profile).unwrap_or_else(|error| panic!("{}: {error}", profile.display()));
     let expected = std::fs::read_to_string(golden).expect("what was shown is text");
@@ -25,7 +25,7 @@ fn difference(profile: &Path, golden: &Path, context_sensitive: bool) -> Option<
     (found != expected).then(|| format!("{}: first different line {first:?}", golden.display()))
 }
 
-/// Compares every file of `folder` that ends in `.extension` with its profile.
+/// Compares each file in `folder` with the given extension with the output for its profile.
 fn compare(folder: &Path, extension: &str, profile_extension: &str, context_sensitive: bool) {
     let goldens = with_extension(folder, extension);
     let differences = goldens

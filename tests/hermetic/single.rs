@@ -1,4 +1,4 @@
-//! One raw profile, as each compiler and kind of instrumentation writes it.
+//! Tests of single raw profiles of each compiler and kind of instrumentation.
 
 use crate::files::{Job, assert_none, difference, folder, release_of, with_extension};
 
@@ -6,7 +6,7 @@ fn raw_files() -> Vec<std::path::PathBuf> {
     with_extension(&folder("raw"), "profraw")
 }
 
-/// LLVM 16 and 17 forget the ids of all images of a file but the last; we keep them.
+/// LLVM 16 and 17 lose the binary ids of all images of a file except the last. profbridge keeps them.
 const MORE_BINARY_IDS: [&str; 2] = ["clang-16-shared-library", "clang-17-shared-library"];
 
 #[test]
@@ -29,8 +29,8 @@ fn ids_of_all_images_of_a_file_are_kept() {
         let raw = folder("raw").join(name).with_extension("profraw");
         let found = Job::of(release_of(&raw)).input(&raw, 1).run().expect("the file is good");
         let theirs = std::fs::read(raw.with_extension("profdata")).expect("the file is there");
-        // The ids stand at the end, each 8 bytes of length, the id and padding;
-        // before them the size of the section, which differs.
+        // The ids are at the end. Each has 8 bytes of length, the id and padding. The size of the section, which
+        // differs, is before them.
         let entry = 8 + usize::next_multiple_of(id, 8);
         let section = theirs.len() - (8 + entry);
         assert_eq!(found.len(), theirs.len() + entry, "{name}");

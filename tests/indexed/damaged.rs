@@ -1,14 +1,14 @@
-//! Damaged files: the remaining data and the messages are those of the tool.
+//! Tests of damaged files: the merged data and the messages equal those of the real tool.
 
 use crate::generate::{Knows, Random, profile};
 use crate::oracle::{self, Input, Job, Shape, difference};
 use std::process::Command;
 
-/// Damages text a little: lines dropped, doubled, replaced, cut.
+/// Damages text: deletes, duplicates, replaces or truncates lines.
 fn damage(text: &str, random: &mut Random) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = text.split('\n').map(|line| line.as_bytes().to_vec()).collect();
     for _ in 0..1 + random.below(3) {
-        // Not the first line, which tells text from other formats.
+        // Not the first line, which distinguishes text from other formats.
         let at = 1 + random.below(lines.len() as u64 - 1) as usize;
         match random.below(12) {
             0 => drop(lines.remove(at)),
@@ -56,7 +56,7 @@ fn damaged_text_is_read_and_refused_as_by_the_tool() {
         let merged = oracle::merge(&[Input { path: path.clone(), weight: 1 }], 22, &Job::new(Shape::Indexed));
         let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
         if run.status.code() != Some(0) {
-            // The tool reserves memory for as many counters as the text says.
+            // The real tool reserves memory for the number of counters in the text.
             assert!(merged.failures > 0, "case {case}: {stderr}");
             continue;
         }

@@ -1,10 +1,10 @@
-//! Random text profiles, the same for the same seed.
+//! Random text profiles. They depend only on the seed.
 
 use crate::oracle::BUILT_WITH_LIBCXX;
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// SplitMix64: small, and the same everywhere.
+/// SplitMix64: small, and equal on all platforms.
 pub struct Random(u64);
 
 impl Random {
@@ -29,16 +29,16 @@ impl Random {
     }
 }
 
-/// What the release that reads the text knows.
+/// The features that a release supports.
 #[derive(Clone, Copy)]
 pub struct Knows {
     pub bitmaps: bool,
     pub vtables: bool,
     pub traces: bool,
     pub loop_entries: bool,
-    /// Whether streams of traces are longer than reservoirs, so that chance decides.
+    /// Whether streams of traces are longer than reservoirs, so that traces are sampled.
     pub sampled_traces: bool,
-    /// Whether a site holds equal values, more of them than small sorts take.
+    /// Whether a site has more equal values than small sorts handle.
     pub equal_values: bool,
 }
 
@@ -50,13 +50,13 @@ impl Knows {
             traces: release >= 17,
             loop_entries: release >= 20,
             sampled_traces: !BUILT_WITH_LIBCXX.contains(&release),
-            // Up to release 18 they are sorted by a stable sort whatever the library.
+            // Release 18 and earlier sort them with a stable sort in every library.
             equal_values: release < 19 || !BUILT_WITH_LIBCXX.contains(&release),
         }
     }
 }
 
-/// A profile for seed `seed`; profiles of one `family` share names and hashes.
+/// Returns a profile for `seed`. Profiles with the same `family` share names and hashes.
 pub fn profile(seed: u64, family: u64, knows: Knows) -> String {
     let mut shape = Random::new(family);
     let names_count = [1, 2, 3, 10, 23, 24, 47, 48, 60, 97, 200][shape.below(11) as usize];
@@ -66,7 +66,7 @@ pub fn profile(seed: u64, family: u64, knows: Knows) -> String {
     let mismatches = shape.chance(30);
     let context_sensitive = shape.chance(30);
     let mut random = Random::new(seed);
-    // The first bytes tell text from other formats, and have to be ASCII.
+    // The first bytes distinguish text from other formats and must be ASCII.
     let mut out = String::from("# random profile\n");
     if context_sensitive {
         out.push_str(if random.chance(50) { ":csir\n" } else { ":ir\n" });
@@ -163,7 +163,7 @@ fn record(out: &mut String, random: &mut Random, about: &mut Random, index: u64,
             let mut seen: HashSet<String> = HashSet::new();
             for number in 0..values {
                 let value = if kind == 1 {
-                    // A size stands once at a site, or LLVM calls the profile damaged.
+                    // A site must not have a size twice, because LLVM rejects this as damaged.
                     (number * 37 + random.below(37)).to_string()
                 } else if random.chance(20) {
                     "** External Symbol **".to_string()

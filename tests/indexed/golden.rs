@@ -1,15 +1,14 @@
-//! What the genuine tools made of random merges, as digests: the same check
-//! as in `merging.rs` on machines without LLVM.
+//! Digests of random merges by the real tools: the same test as in `merging.rs`, for machines without LLVM.
 //!
-//! `golden.txt` holds `RELEASE CASE SHAPE MD5`. It is written again, from the
-//! installed tools, by a run with `PROFBRIDGE_WRITE_GOLDEN=1`.
+//! `golden.txt` has lines of the form `RELEASE CASE SHAPE MD5`. `PROFBRIDGE_WRITE_GOLDEN=1` rewrites it with the
+//! installed tools.
 
 use crate::generate::{Knows, Random, profile};
 use crate::oracle::{self, BUILT_WITH_LIBCXX, Input, Job, RELEASES, Shape};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The six releases that Debian packages hold most of what the others do.
+/// The releases that Debian packages cover most of the others' behavior, so they have more cases.
 fn cases(release: u32) -> u64 {
     if BUILT_WITH_LIBCXX.contains(&release) { 6 } else { 24 }
 }
@@ -26,7 +25,7 @@ fn inputs(dir: &Path, release: u32, case: u64) -> Vec<Input> {
         .collect()
 }
 
-/// One line for every release, case and shape.
+/// Returns one line per release, case and shape.
 fn digests(mut make: impl FnMut(&[Input], u32, &Job) -> Option<Vec<u8>>) -> String {
     let mut lines = String::new();
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What files in between and the order of inputs change.
+//! Tests of the effects of intermediate files and of the order of inputs.
 
 use crate::generate::{Knows, Random, profile};
 use crate::oracle;
@@ -9,10 +9,10 @@ use profbridge::instr::{MergeOptions, Merger, SoftError};
 use profbridge::instr::{Profile, Release, ValueKind, name_ref};
 use std::collections::HashSet;
 
-/// Merges all inputs; `None` when something of one is left out.
+/// Merges all inputs. Returns `None` if some data of an input was dropped.
 fn merge(files: &[impl AsRef<[u8]>], release: Release) -> Option<Profile> {
     let mut options = MergeOptions::default();
-    // llvm-profdata mode merges inputs of more kinds.
+    // llvm-profdata mode accepts more kinds of inputs.
     (options.release, options.compat) = (release, Compat::Llvm22);
     let mut merger = Merger::new(options);
     for file in files {
@@ -31,7 +31,7 @@ fn bytes(profile: &Profile, release: Release) -> Vec<u8> {
     indexed::write(profile, &WriteOptions::for_release(release)).unwrap()
 }
 
-/// Whether a value stands twice at a site, or a site is full: what is added then depends on what was there.
+/// Returns true if a site has a value twice or is full: the result of adding values then depends on their order.
 fn has_order_of_values(profile: &Profile) -> bool {
     let records = profile.functions.iter().flat_map(|function| function.records().collect::<Vec<_>>());
     records.flat_map(|record| ValueKind::ALL.map(|kind| record.sites(kind))).any(|sites| {
@@ -60,8 +60,7 @@ fn merging_merged_files_equals_merging_all() {
         }
         equal += 1;
         let again = merge(&written, release).unwrap();
-        // Files list the records of a name in the order of a hash map, so the
-        // next file's order may differ; the records do not.
+        // Files list the records of a name in the order of a hash map, so this order may differ in the next file.
         let text = |profile: &Profile| {
             profbridge::text::write(profile, &profbridge::text::TextOptions::new(Compat::Profbridge)).bytes
         };
@@ -71,7 +70,7 @@ fn merging_merged_files_equals_merging_all() {
     assert!(equal >= 20, "{equal}");
 }
 
-/// The same records in two orders, as a release writes them.
+/// Writes the same records in two orders, like a release.
 fn both_orders(first: &str, second: &str, release: Release) -> [Vec<u8>; 2] {
     [[first, second], [second, first]].map(|files| bytes(&merge(&files, release).unwrap(), release))
 }
@@ -83,7 +82,7 @@ fn hashes_that_collide_keep_their_order_of_arrival() {
         let [one, other] = both_orders(&record(a), &record(b), Release(22));
         one != other
     };
-    // Which of four slots a hash goes to decides, so some pairs of the first few collide.
+    // The hash selects one of four slots, so some pairs of the first names collide.
     let colliding = (1..8).flat_map(|a| (a + 1..8).map(move |b| (a, b))).filter(|(a, b)| differ(*a, *b)).count();
     assert!((1..21).contains(&colliding), "{colliding} of 21 pairs");
 }
@@ -91,7 +90,7 @@ fn hashes_that_collide_keep_their_order_of_arrival() {
 #[test]
 fn names_of_old_releases_depend_on_earlier_names() {
     let record = |name: &str| format!("{name}\n1\n1\n1\n");
-    // Two names that share a slot in the map of names and a bucket in the file.
+    // Two names with the same slot in the map of names and the same bucket in the file.
     let slot = |name: &str| name.bytes().fold(0u32, |hash, byte| hash.wrapping_mul(33).wrapping_add(byte.into())) % 16;
     let bucket = |name: &str| name_ref(name.as_bytes()) % 64;
     let names: Vec<String> = (0..200).map(|number| format!("n{number}")).collect();

@@ -1,5 +1,4 @@
-//! Indexed and text profiles against the genuine tools of LLVM 13 to 23, and
-//! against themselves.
+//! Compares indexed and text profiles with the real tools of LLVM 13 to 23, and with each other.
 
 mod damaged;
 mod generate;

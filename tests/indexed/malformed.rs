@@ -1,10 +1,10 @@
-//! Damaged indexed files: every fault is found, named and placed.
+//! Tests of damaged indexed files: every fault is detected and reported with its position.
 
 use profbridge::indexed::{self, IndexedProfile, IndexedReader, ReadOptions, WriteOptions};
 use profbridge::instr::{FunctionRecord, Profile, ProfileKind, ProfileReader, TemporalTrace, ValueCount, ValueKind};
 use profbridge::{Compat, Error, Limits};
 
-/// A sound file with one of everything.
+/// Returns a valid file with one item of every kind.
 fn valid(version: u32) -> Vec<u8> {
     let mut record = FunctionRecord::new(7, vec![1, 2]);
     record.bitmap = vec![3];
@@ -19,7 +19,7 @@ fn valid(version: u32) -> Vec<u8> {
     indexed::write(&profile, &WriteOptions::for_version(version)).unwrap()
 }
 
-/// Reads all there is.
+/// Reads the whole file.
 fn read(bytes: &[u8], compat: Compat) -> Result<usize, Error> {
     let mut reader = IndexedReader::new(bytes, ReadOptions::new(Limits::default(), compat))?;
     let mut records = 0;
@@ -39,12 +39,12 @@ fn put(bytes: &mut [u8], at: usize, value: u64) {
     bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
 }
 
-/// Offsets of the parts of [`sound`]'s version 13.
+/// Offsets in version 13 of the file from [`valid`].
 const SUMMARY: usize = 72;
 const PAYLOAD: usize = SUMMARY + 448;
 const DATA: usize = PAYLOAD + 2 + 24 + 4;
 
-/// The message of the fault that `damage` makes.
+/// Returns the error message for `damage`.
 fn fault(damage: impl FnOnce(&mut Vec<u8>)) -> String {
     fault_in(13, Compat::Profbridge, damage)
 }
@@ -76,7 +76,7 @@ fn a_cut_file_is_never_read_whole_and_never_panics() {
         for len in 0..bytes.len() {
             let error = read(&bytes[..len], Compat::Profbridge);
             assert!(error.is_err(), "version {version}, {len} bytes");
-            // A walk does not use the index, so LLVM does not miss its end.
+            // Reading all records does not use the index, so LLVM does not notice that its end is missing.
             let whole = version < 9 && len >= word(&bytes, 32) as usize + 16;
             assert_eq!(read(&bytes[..len], Compat::Llvm22).is_ok(), whole, "version {version}, {len} bytes");
         }
@@ -139,7 +139,7 @@ fn versions_0_and_15_are_not_supported() {
         fault(|b| b[8] = 15),
         "indexed, section header, byte 0x8: version 15 is not supported: supported versions are 1 to 14; LLVM 23 writes 14"
     );
-    // Sound for LLVM 23, and nothing that 22 would read.
+    // Valid for LLVM 23; LLVM 22 would not read it.
     assert_eq!(fault_in(14, Compat::Llvm22, |_| {}), "unsupported instrumentation profile format version");
     assert_eq!(fault_in(13, Compat::Llvm22, |b| b[8] = 14), "unsupported instrumentation profile format version");
 }
@@ -171,7 +171,7 @@ fn a_summary_with_too_many_rows_is_truncated() {
 #[test]
 fn more_summary_fields_and_rows_are_accepted() {
     let mut bytes = valid(4);
-    // A seventh field that a later version might add; what follows moves.
+    // Adds a seventh field, like a future version; the following fields move.
     put(&mut bytes, 40, 7);
     for _ in 0..8 {
         bytes.insert(104, 9);
@@ -203,7 +203,7 @@ fn the_number_of_buckets_is_a_power_of_two_that_fits() {
     assert!(fault(|b| put(b, index, 3)).ends_with("malformed: 3 buckets, which is not a power of two"));
     assert!(fault(|b| put(b, index, 0)).ends_with("malformed: 0 buckets, which is not a power of two"));
     assert!(fault(|b| put(b, index, 1 << 50)).contains("malformed: 1125899906842624 buckets, but the file has only"));
-    // llvm-profdata does not look when it merges.
+    // llvm-profdata does not check this in a merge.
     assert_eq!(fault_in(13, Compat::Llvm22, |b| put(b, index, 3)), "1 records");
 }
 
@@ -258,7 +258,7 @@ fn counters_past_the_data_are_malformed() {
 #[test]
 fn a_record_without_counters_is_malformed_in_our_compat() {
     let damage = |b: &mut Vec<u8>| {
-        // The two counters become the bitmap size and its byte; the rest moves up.
+        // The two counters become the bitmap size and its byte. The following fields move.
         put(b, DATA + 8, 0);
         put(b, DATA + 16, 3);
     };
@@ -268,7 +268,7 @@ fn a_record_without_counters_is_malformed_in_our_compat() {
 
 #[test]
 fn bitmap_bytes_past_the_data_are_malformed() {
-    // LLVM's own check is eight times too weak.
+    // LLVM's own limit is eight times too high.
     assert!(fault(|b| put(b, DATA + 32, 20)).contains("malformed: bitmap bytes needs 160 bytes, 48 left"));
 }
 
@@ -376,7 +376,7 @@ fn a_memory_profile_of_an_unknown_version_is_not_supported() {
     );
 }
 
-/// What the strict comparison of index and payload says.
+/// Returns the error of the strict comparison between index and payload.
 fn disagreement(damage: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut bytes = valid(13);
     damage(&mut bytes);

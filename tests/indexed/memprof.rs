@@ -1,4 +1,4 @@
-//! Memory profiles inside indexed files: carried, or written empty as LLVM does.
+//! Tests of memory profiles in indexed files: copied, or written empty as in LLVM.
 
 use crate::oracle::{self, Input, Job, Shape, difference};
 use profbridge::Compat;
@@ -34,7 +34,7 @@ DataAccessProfiles:
 
 const COUNTS: &str = ":ir\nf\n1\n2\n3\n4\n\nlonger name\n1\n1\n7\n";
 
-/// An indexed file of the genuine tool with a memory profile of that version.
+/// Returns an indexed file of the real tool with a memory profile of this version.
 fn memory_profile(dir: &Path, version: u32) -> std::path::PathBuf {
     let document = dir.join("document.yaml");
     std::fs::write(&document, DOCUMENT).unwrap();
@@ -77,7 +77,7 @@ fn a_carried_memory_profile_reads_the_same() {
             let carried = dir.path().join("carried.profdata");
             std::fs::write(&carried, &bytes).unwrap();
             assert_eq!(shown_memory(&carried), shown_memory(&path), "section {version} in v{format_version}");
-            // Carried back alone, it is the file it came from.
+            // If it is merged alone, the output equals the original file.
             let alone = merged(&[std::fs::read(&path).unwrap()]);
             let again = indexed::write(&alone, &WriteOptions::default()).unwrap();
             let original = std::fs::read(&path).unwrap();
@@ -101,14 +101,14 @@ fn an_empty_memory_profile_is_written_as_by_the_tool() {
     assert!(ours == theirs.output, "{}", difference(&ours, &theirs.output));
     for (release, version) in [(15, 8), (16, 9), (19, 11)] {
         let Some(tool) = oracle::tool(release) else { continue };
-        // The older tool reads the empty section of its own release only.
+        // The older tool can only read the empty section of its own release.
         let path = dir.path().join("old.profdata");
         let options = WriteOptions::for_version_by(version, profbridge::instr::Release(release));
         std::fs::write(&path, indexed::write(&merged.profile, &options).unwrap()).unwrap();
         let inputs = [Input { path, weight: 1 }];
         let theirs = tool.merge(&inputs, &job, &dir.path().join("out"));
         assert!(theirs.success, "release {release}: {}", theirs.stderr);
-        // As LLVM does, drop what the section held.
+        // Like LLVM, drop the content of the section.
         let profile = Profile { memprof: None, ..self::merged(&[std::fs::read(&inputs[0].path).unwrap()]) };
         let ours = oracle::write(&profile, release, &job);
         assert!(ours == theirs.output, "release {release}: {}", difference(&ours, &theirs.output));

@@ -1,11 +1,11 @@
-//! Merges of random profiles: the bytes are those of each release's tool.
+//! Merges random profiles: the output has the bytes of each release's tool.
 
 use crate::generate::{Knows, Random, profile};
 use crate::oracle::{self, BUILT_WITH_LIBCXX, Input, Job, RELEASES, Shape};
 use std::path::Path;
 
-/// Random merges for each release, fewer for those between the ones that Debian
-/// packages; `PROFBRIDGE_CASES` asks for more.
+/// Random merges per release, fewer for the releases between those that Debian packages. `PROFBRIDGE_CASES` sets a
+/// larger number.
 fn cases(release: u32) -> u64 {
     let few = if BUILT_WITH_LIBCXX.contains(&release) { 8 } else { 25 };
     std::env::var("PROFBRIDGE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(few)
@@ -31,7 +31,7 @@ fn write_inputs(dir: &Path, seed: u64, release: u32, count: u64, indexed_by: Opt
     inputs
 }
 
-/// The lines that name a record, in order.
+/// Returns the lines that name a record, in order.
 fn complaints(stderr: &str) -> Vec<&str> {
     let advice = "Make sure that all profile data";
     stderr
@@ -108,8 +108,8 @@ fn kept_vtable_names_give_the_same_bytes() {
     }
 }
 
-/// More traces were seen than fit, yet none is drawn: the first input is taken
-/// as it is, cut by some releases and whole by others.
+/// More traces were seen than fit, but none is sampled: the traces of the first input are used directly; some releases
+/// truncate the list and others do not.
 #[test]
 fn a_first_long_stream_is_cut_as_in_every_release() {
     for release in 17..=23 {

@@ -1,4 +1,4 @@
-//! The genuine tools, and this library doing the same.
+//! Runs the real tools, and the same operations in this library.
 
 use profbridge::indexed::{IndexedReader, ReadOptions, WriteOptions};
 use profbridge::instr::{MergeOptions, Merger};
@@ -8,19 +8,19 @@ use profbridge::{Compat, Limits, indexed, text};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A genuine `llvm-profdata`.
+/// A real `llvm-profdata`.
 pub struct Tool {
     program: PathBuf,
 }
 
-/// The releases that this machine may have.
+/// The releases that may be installed.
 pub const RELEASES: [u32; 11] = [13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23];
 
-/// Those whose tools the tests find as others build them: with libc++, whose
-/// random numbers, and order of equal values at a site, are not libstdc++'s.
+/// The releases whose tools usually are built with libc++. Its random numbers, and its order of equal values at a site,
+/// differ from libstdc++.
 pub const BUILT_WITH_LIBCXX: [u32; 5] = [17, 18, 20, 21, 23];
 
-/// The tool of a release, or `None` with a loud word.
+/// Returns the tool of a release. Prints a message and returns `None` if it is missing.
 pub fn tool(release: u32) -> Option<Tool> {
     let name = format!("llvm-profdata-{release}");
     let program = crate::toolchain::program(&name);
@@ -30,7 +30,7 @@ pub fn tool(release: u32) -> Option<Tool> {
     program.map(|program| Tool { program })
 }
 
-/// What a run of the genuine tool gave.
+/// The output of the real tool.
 pub struct Run {
     pub success: bool,
     pub stderr: String,
@@ -52,7 +52,7 @@ pub enum Shape {
     Text,
 }
 
-/// Shape and options that the tool and the library take alike.
+/// The output shape and the options that both the tool and the library support.
 #[derive(Clone, Debug)]
 pub struct Job {
     pub shape: Shape,
@@ -103,14 +103,14 @@ impl Tool {
     }
 }
 
-/// A profile merged by this library, and the complaints in LLVM's words.
+/// A profile merged by this library, and its messages in LLVM's words.
 pub struct Merged {
     pub profile: Profile,
     pub complaints: Vec<String>,
     pub failures: usize,
 }
 
-/// The newest version that is read in the compat of LLVM 22.
+/// The newest version that is read in LLVM 22 compatibility mode.
 const LLVM_22_VERSION: u8 = 13;
 
 /// Opens a text or indexed file.
@@ -125,7 +125,7 @@ pub fn open<'data>(bytes: &'data [u8], compat: Compat) -> profbridge::Result<Box
     }
 }
 
-/// Merges by the rules of a release, by LLVM's rules.
+/// Merges with the rules of a release, in LLVM compatibility mode.
 pub fn merge(inputs: &[Input], release: u32, job: &Job) -> Merged {
     let mut options = MergeOptions::default();
     (options.release, options.compat) = (Release(release), Compat::Llvm22);
@@ -177,7 +177,7 @@ fn merge_one(merger: &mut Merger, bytes: &[u8], input: &Input, complaints: &mut 
     result
 }
 
-/// Writes as a release does, by LLVM's rules.
+/// Writes like a release, in LLVM compatibility mode.
 pub fn write(profile: &Profile, release: u32, job: &Job) -> Vec<u8> {
     let selection = Selection::all().sparse(job.shape == Shape::Sparse);
     if job.shape == Shape::Text {
@@ -190,7 +190,7 @@ pub fn write(profile: &Profile, release: u32, job: &Job) -> Vec<u8> {
     indexed::write(profile, &options).unwrap()
 }
 
-/// Where two byte strings part, for a failure's message.
+/// Describes the first difference between two byte strings, for a failure message.
 pub fn difference(ours: &[u8], theirs: &[u8]) -> String {
     let at = ours.iter().zip(theirs).position(|(a, b)| a != b).unwrap_or(ours.len().min(theirs.len()));
     let around = |bytes: &[u8]| {

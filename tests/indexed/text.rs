@@ -1,4 +1,4 @@
-//! Text: round trips, and the fixes of profbridge mode.
+//! Tests of text profiles: round trips, and the fixes of profbridge mode.
 
 use crate::generate::{Knows, profile};
 use crate::oracle::{self, difference};
@@ -33,7 +33,7 @@ fn written(profile: &Profile, compat: Compat) -> String {
     String::from_utf8(write(profile, compat)).unwrap()
 }
 
-/// A profile with one record of each name.
+/// Returns a profile with one record per name.
 fn with_names(names: &[&[u8]]) -> Profile {
     let mut merger = Merger::new(MergeOptions::default());
     for (name, counter) in names.iter().zip(1..) {
@@ -53,7 +53,7 @@ fn names(profile: &Profile) -> Vec<Vec<u8>> {
 fn text_of_text_is_the_same_text() {
     for seed in 0..40 {
         for compat in [Compat::Llvm22, Compat::Profbridge] {
-            // LLVM's text says nothing of a traced function without records.
+            // LLVM's text format cannot store a traced function without records.
             let knows = Knows { traces: !compat.is_llvm(), ..Knows::of(22) };
             let once = write(&load(profile(seed, seed, knows).as_bytes(), compat).unwrap(), compat);
             let twice = write(&load(&once, compat).unwrap(), compat);
@@ -68,7 +68,7 @@ fn a_name_with_a_dollar_gets_an_empty_bitmap_before_it() {
     let fixed = written(&profile, Compat::Profbridge);
     assert_eq!(fixed.matches("$0\n").count(), 2, "{fixed}");
     assert_eq!(names(&load(fixed.as_bytes(), Compat::Profbridge).unwrap()).len(), 3);
-    // LLVM's rules read all but the name that looks like a comment.
+    // LLVM reads all names except the one that looks like a comment.
     assert_eq!(names(&load(fixed.as_bytes(), Compat::Llvm22).unwrap()), [b"$s4main".to_vec(), b"$s5other".to_vec()]);
 }
 
@@ -112,8 +112,7 @@ fn an_empty_name_ends_llvms_text_after_the_flags() {
     assert_eq!(stopped, "malformed instrumentation profile data: symbol name is empty");
 }
 
-/// A call to `known` (which a filter drops), one to an unknown name, one
-/// to an external symbol.
+/// Calls to `known` (which a filter drops), to an unknown name, and to an external symbol.
 fn with_targets() -> Profile {
     let mut record = FunctionRecord::new(1, vec![5]);
     let values = [(name_ref(b"known"), 3), (0x1234_5678, 2), (0, 1)].map(|(value, count)| ValueCount { value, count });
@@ -158,7 +157,7 @@ fn traces_keep_functions_without_a_name() {
 
 #[test]
 fn bitmaps_stick_as_llvm_only() {
-    // b merges into an earlier b, so its bitmap stays and c inherits it.
+    // b merges with an earlier b, so its bitmap stays and c gets it, too.
     let input = "b\n1\n1\n1\n$1\n0x1\nb\n1\n1\n1\n$1\n0x2\nc\n1\n1\n1\n";
     let bitmap = |compat| {
         let profile = load(input.as_bytes(), compat).unwrap();
@@ -182,98 +181,90 @@ fn every_fault_has_its_place_and_its_words() {
     let cases: [(&str, &str, &str); 20] = [
         (
             ":nonsense\n",
-            "text, line 1, section records, byte 0x0: bad header: unknown keyword :nonsense",
+            "text, line 1, byte 0x0: bad header: unknown keyword :nonsense",
             "invalid instrumentation profile data (file header is corrupt)",
         ),
-        (
-            "f\n",
-            "text, line 2, section records, byte 0x2: truncated: FuncHash needs 1 bytes, 0 left",
-            "truncated profile data",
-        ),
+        ("f\n", "text, line 2, byte 0x2: truncated: FuncHash needs 1 bytes, 0 left", "truncated profile data"),
         (
             "f\nx\n",
-            "text, line 2, section records, byte 0x2: malformed: invalid FuncHash: x",
+            "text, line 2, byte 0x2: malformed: invalid FuncHash: x",
             "malformed instrumentation profile data: function hash is not a valid integer",
         ),
         (
             "f\n1\n0x2\n",
-            "text, line 3, section records, byte 0x4: malformed: invalid number of counters: 0x2",
+            "text, line 3, byte 0x4: malformed: invalid number of counters: 0x2",
             "malformed instrumentation profile data: number of counters is not a valid integer",
         ),
         (
             "f\n1\n0\n",
-            "text, line 3, section records, byte 0x4: malformed: a record has no counters",
+            "text, line 3, byte 0x4: malformed: a record has no counters",
             "malformed instrumentation profile data: number of counters is zero",
         ),
-        (
-            "f\n1\n2\n1\n",
-            "text, line 5, section records, byte 0x8: truncated: counter needs 1 bytes, 0 left",
-            "truncated profile data",
-        ),
+        ("f\n1\n2\n1\n", "text, line 5, byte 0x8: truncated: counter needs 1 bytes, 0 left", "truncated profile data"),
         (
             "f\n1\n1\n-1\n",
-            "text, line 4, section records, byte 0x6: malformed: invalid counter: -1",
+            "text, line 4, byte 0x6: malformed: invalid counter: -1",
             "malformed instrumentation profile data: count is invalid",
         ),
         (
             "f\n1\n1\n1\n$x\n",
-            "text, line 5, section records, byte 0x8: malformed: invalid number of bitmap bytes: x",
+            "text, line 5, byte 0x8: malformed: invalid number of bitmap bytes: x",
             "malformed instrumentation profile data: number of bitmap bytes is not a valid integer",
         ),
         (
             "f\n1\n1\n1\n$1\n256\n",
-            "text, line 6, section records, byte 0xb: malformed: invalid bitmap byte: 256",
+            "text, line 6, byte 0xb: malformed: invalid bitmap byte: 256",
             "malformed instrumentation profile data: bitmap byte is not a valid integer",
         ),
         (
             "f\n1\n1\n1\n4\n",
-            "text, line 5, section records, byte 0x8: malformed: 4 value kinds, expected 1 to 3",
+            "text, line 5, byte 0x8: malformed: 4 value kinds, expected 1 to 3",
             "malformed instrumentation profile data: number of value kinds is invalid",
         ),
         (
             "f\n1\n1\n1\n1\n3\n",
-            "text, line 6, section records, byte 0xa: malformed: value kind 3, expected 0 to 2",
+            "text, line 6, byte 0xa: malformed: value kind 3, expected 0 to 2",
             "malformed instrumentation profile data: value kind is invalid",
         ),
         (
             "f\n1\n1\n1\n1\nx\n",
-            "text, line 6, section records, byte 0xa: malformed: invalid value kind: x",
+            "text, line 6, byte 0xa: malformed: invalid value kind: x",
             "malformed instrumentation profile data",
         ),
         (
             "f\n1\n1\n1\n1\n0\n1\n1\n:5\n",
-            "text, line 9, section records, byte 0x10: malformed: a target has no name",
+            "text, line 9, byte 0x10: malformed: a target has no name",
             "malformed instrumentation profile data: symbol name is empty",
         ),
         (
             "f\n1\n1\n1\n1\n1\n1\n1\nx:5\n",
-            "text, line 9, section records, byte 0x10: malformed: invalid value: x",
+            "text, line 9, byte 0x10: malformed: invalid value: x",
             "malformed instrumentation profile data",
         ),
         (
             "f\n1\n1\n1\n1\n1\n1\n1\n5\n",
-            "text, line 9, section records, byte 0x10: malformed: invalid count of a value: ",
+            "text, line 9, byte 0x10: malformed: invalid count of a value: ",
             "malformed instrumentation profile data",
         ),
         (
             "f\n1\n1\n1\n1\n1\n1\n1\n",
-            "text, line 9, section records, byte 0x10: truncated: value needs 1 bytes, 0 left",
+            "text, line 9, byte 0x10: truncated: value needs 1 bytes, 0 left",
             "truncated profile data",
         ),
-        (":temporal_prof_traces\n", "text, line 2, section records, byte 0x16: unexpected end of file", "end of File"),
+        (":temporal_prof_traces\n", "text, line 2, byte 0x16: unexpected end of file", "end of File"),
         (
             ":temporal_prof_traces\n4294967296\n",
-            "text, line 2, section records, byte 0x16: malformed: invalid number of traces: 4294967296",
+            "text, line 2, byte 0x16: malformed: invalid number of traces: 4294967296",
             "malformed instrumentation profile data",
         ),
         (
             "f\n1\n9999999999999\n1\n",
-            "text, line 5, section records, byte 0x14: truncated: counter needs 1 bytes, 0 left",
+            "text, line 5, byte 0x14: truncated: counter needs 1 bytes, 0 left",
             "truncated profile data",
         ),
         (
             "#!name=%zz\n#!|1\n",
-            "text, line 1, section records, byte 0x0: malformed: a % without two hexadecimal digits after it",
+            "text, line 1, byte 0x0: malformed: a % without two hexadecimal digits after it",
             "malformed instrumentation profile data",
         ),
     ];
@@ -283,7 +274,7 @@ fn every_fault_has_its_place_and_its_words() {
     }
 }
 
-/// Enough functions for several blocks, with names that must be fixed.
+/// Enough functions for several blocks, with names that must be changed.
 #[test]
 fn text_is_the_same_for_any_number_of_threads() {
     let name = |index: u32| match index % 7 {

@@ -1,4 +1,4 @@
-//! Every version: written, read back, and read by the genuine tools.
+//! Tests of every version: written, read back, and read by the real tools.
 
 use crate::generate::{Knows, profile};
 use crate::oracle::{self, Input, Job, Shape, difference};
@@ -9,7 +9,7 @@ use profbridge::instr::{MergeOptions, Merger};
 use profbridge::text::{self, TextOptions};
 use std::path::Path;
 
-/// Merges the contents of one file by the rules of a release.
+/// Merges the contents of one file with the rules of a release.
 fn load(bytes: &[u8], release: Release) -> profbridge::Result<Profile> {
     let mut reader = oracle::open(bytes, Compat::Profbridge)?;
     let mut options = MergeOptions::default();
@@ -29,7 +29,7 @@ fn load(bytes: &[u8], release: Release) -> profbridge::Result<Profile> {
     Ok(merger.finish())
 }
 
-/// What is left of a profile in a version.
+/// Returns the data of a profile that a version can store.
 fn reduced(mut profile: Profile, version: u32) -> Profile {
     let mut functions = FunctionTable::new();
     for function in profile.functions.iter() {
@@ -134,7 +134,7 @@ fn unsupported_fields_are_counted_as_losses() {
     assert!(words(2).contains(&"1 value site".to_string()));
 }
 
-/// llvm-profdata 22 reads all versions and must see what we wrote.
+/// llvm-profdata 22 reads all versions and must find the written data.
 #[test]
 fn the_newest_tool_reads_every_version() {
     let Some(tool) = oracle::tool(22) else { return };
@@ -155,8 +155,8 @@ fn the_newest_tool_reads_every_version() {
     }
 }
 
-/// Files of releases whose tools are not at hand, written again. They are
-/// those of LLVM's own tests, in the folder that `PROFBRIDGE_REAL_PROFILES` names.
+/// Files of releases whose tools are not installed, written again. They come from LLVM's own tests, in the directory
+/// `PROFBRIDGE_REAL_PROFILES`.
 #[test]
 fn files_of_old_releases_come_out_as_they_went_in() {
     let Some(dir) = std::env::var_os("PROFBRIDGE_REAL_PROFILES") else {
@@ -182,15 +182,15 @@ fn files_of_old_releases_come_out_as_they_went_in() {
     }
 }
 
-/// Files that real compilers and tools made, from `testdata/`.
+/// Files of real compilers and tools, from `testdata/`.
 #[test]
 fn indexed_files_come_out_as_they_went_in() {
     let mut seen = 0;
     for path in testdata(".profdata") {
         let bytes = std::fs::read(&path).unwrap();
         let release = release_of(&path);
-        // Re-merging by the release itself reorders names up to 16, and the
-        // records of a name up to 18.
+        // If a release merges its own file again, it reorders names (16 and earlier) and the records of a name (18 and
+        // earlier).
         if release < Release(19) {
             continue;
         }
@@ -218,7 +218,7 @@ fn indexed_files_give_the_text_of_their_release() {
     assert!(seen > 50, "{seen} files");
 }
 
-/// The release whose tool made a file, from its name.
+/// Returns the release whose tool wrote a file, from the file name.
 fn release_of(path: &Path) -> Release {
     let name = path.file_name().unwrap().to_str().unwrap();
     let number = name.split(['-', '.']).nth(1).unwrap();

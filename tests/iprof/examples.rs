@@ -1,4 +1,4 @@
-//! The examples of the published description, and the layout of 2022.
+//! Tests of the examples in the published description, and of the layout of 2022.
 
 use crate::testdata;
 use profbridge::iprof::statistics::{StatisticsOptions, statistics_from};
@@ -36,7 +36,7 @@ fn the_statistics_of_the_fibonacci_program() {
     assert_eq!(hot[0], ("java.io.PrintStream.print(java.lang.String)", 13, 2));
     assert_eq!(hot[1], ("java.lang.Thread.sleep(long)", 10, 1));
     assert_eq!((statistics.coverage.executed, statistics.coverage.declared), (6, 8));
-    // The switch: two cases without a position go where index 1 goes.
+    // The switch: two cases without a position have the target of index 1.
     let switch = statistics.branches.sites.iter().find(|site| site.site.contains("HashMap")).expect("listed");
     assert_eq!((switch.events, switch.bias, switch.targets[0].bci), (4, 1.0, 142));
     assert_eq!(statistics.exclusive_samples[0].method, "java.lang.Thread.sleep(long)");

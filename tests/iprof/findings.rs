@@ -1,11 +1,11 @@
-//! One file for each finding: found under its name, repaired where that is possible.
+//! Tests with one file per finding: it is detected, and repaired if possible.
 
 use crate::testdata;
 use profbridge::families::check_file;
 use profbridge::iprof::{Code, Level, ReadOptions, Reader, RepairOptions, WriteOptions, Writer, repair_from};
 use std::collections::BTreeSet;
 
-/// Every file with the code that it is called after.
+/// Returns every file with the code in its name.
 fn bad_files() -> Vec<(Code, Vec<u8>)> {
     let file = |code: &Code| {
         let path = testdata("bad").join(format!("{code}.iprof"));
@@ -64,7 +64,7 @@ fn offsets_point_at_the_defect() {
 
 #[test]
 fn repaired_files_pass_check() {
-    // Of these nothing can be had without further options.
+    // Without further options, no data of these can be recovered.
     let hopeless = [
         Code::BadJson,
         Code::EmptyFile,
@@ -79,7 +79,7 @@ fn repaired_files_pass_check() {
     for (code, bytes) in bad_files() {
         let repaired = repair_from(&bytes[..], &RepairOptions::default());
         if hopeless.contains(&code) {
-            let error = repaired.expect_err("nothing can be had").to_string();
+            let error = repaired.expect_err("nothing can be repaired").to_string();
             assert!(error.contains(code.name()), "{code}: {error}");
             continue;
         }

@@ -1,4 +1,4 @@
-//! iprof from outside: the test data, the findings, the program.
+//! Tests of iprof through the public interface: test data, findings, and the program.
 
 mod examples;
 mod findings;
@@ -12,7 +12,7 @@ mod users;
 
 use std::path::PathBuf;
 
-/// A file of `testdata/iprof`.
+/// The path of a file in `testdata/iprof`.
 fn testdata(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/iprof").join(name)
 }

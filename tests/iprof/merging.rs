@@ -1,4 +1,4 @@
-//! Merging files of which some are empty, damaged, or no profiles at all.
+//! Tests of merging files of which some are empty, damaged, or not profiles.
 
 use crate::program::{json, path, run, succeed};
 use crate::schema::assert_has_schema;
@@ -11,7 +11,7 @@ use profbridge::{Cancel, Error, ErrorKind};
 use std::path::Path;
 use std::process::Output;
 
-/// A folder with two sound profiles, a damaged and an empty one.
+/// Creates a directory with two valid profiles, a damaged one and an empty one.
 fn runs() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (from, to) in [
@@ -68,7 +68,7 @@ fn a_bad_input_ends_the_merge_by_failure_mode() {
             folder,
             &["merge", "a.iprof", "c.iprof", "no.iprof", "b.iprof", "-o", "x.iprof", "--failure-mode", mode],
         );
-        // What is not there is no damaged profile.
+        // A missing file is not a damaged profile.
         assert!(stderr_of(&output, 1).contains("no.iprof"));
         let merged =
             run(folder, &["merge", "--json", "a.iprof", "c.iprof", "b.iprof", "-o", "x.iprof", "--failure-mode", mode]);
@@ -171,10 +171,10 @@ fn directories_skip_other_json_files() {
     std::fs::write(folder.join("in/z.json"), "{\"event\":1}\n{\"event\":2}\n").expect("written");
     let passed = stderr_of(&run(folder, &["merge", "in", "-o", "x.iprof"]), 0);
     assert!(passed.contains("skipped 1 file that is not a profile: in/z.json"), "{passed}");
-    // What begins as an iprof and is none shows as it is read.
+    // A file that starts like an iprof is recognized as another format during the read.
     assert!(passed.contains("from 2 of 3 inputs, skipped 1 of other formats"), "{passed}");
     assert_eq!(read(folder, "x.iprof"), read(folder, "expected.iprof"));
-    // Named, it is a mistake.
+    // If it is given by name, it is an error.
     let named = stderr_of(&run(folder, &["merge", "a.iprof", "in/a.json", "-o", "y.iprof"]), 1);
     assert!(named.contains("not-an-iprof") && named.contains("version, types and methods"), "{named}");
 }
@@ -226,7 +226,7 @@ fn a_profile_without_tables_gives_the_cause() {
     assert!(text.contains("tables were never written") && text.contains("build again"), "{text}");
 }
 
-/// LLVM's counts as an iprof that carries them.
+/// Writes an iprof with the counts of an LLVM profile in the extension.
 fn carrier(folder: &Path, name: &str, count: u64) {
     std::fs::write(folder.join("c.proftext"), format!(":ir\nmain\n1\n2\n{count}\n{count}\n\n")).expect("written");
     succeed(folder, &["convert", "c.proftext", "-o", name]);

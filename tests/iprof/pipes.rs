@@ -1,12 +1,12 @@
-//! Inputs whose bytes come but once: standard input, named pipes, what a shell puts in their place.
+//! Tests of inputs that can be read only once: standard input, named pipes, and process substitution.
 
 use crate::testdata;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Runs the program with `input` on a pipe as its standard input, which gets
-/// the first bytes alone, as from a producer that is slow to start.
+/// Runs the program with `input` on a pipe as standard input. The first bytes come alone, as from a producer that
+/// starts slowly.
 fn run_with(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_profbridge"))
         .args(arguments)
@@ -20,7 +20,7 @@ fn run_with(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let (first, rest) = input.split_at(input.len().min(3));
-            // A program that needs no more may have closed the pipe.
+            // A program that needs no more input may have closed the pipe.
             if stdin.write_all(first).is_ok() {
                 std::thread::sleep(std::time::Duration::from_millis(20));
                 let _ = stdin.write_all(rest);
@@ -37,7 +37,7 @@ fn succeed_with(folder: &Path, arguments: &[&str], input: &[u8]) -> String {
     String::from_utf8(output.stdout).expect("output is text")
 }
 
-/// Runs the program in a shell that makes `<(…)` a pipe; `None` without such a shell.
+/// Runs a shell line in a shell where `<(…)` is a pipe. `None` if there is no such shell.
 fn shell(folder: &Path, line: &str) -> Option<Output> {
     let program = env!("CARGO_BIN_EXE_profbridge");
     let mut command = Command::new("bash");
@@ -55,7 +55,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory takes it")
 }
 
-/// A folder with both examples as `a.iprof` and `b.iprof`, and the content of the first.
+/// Creates a directory with both examples as `a.iprof` and `b.iprof`. Also returns the content of the first.
 fn examples() -> (tempfile::TempDir, Vec<u8>) {
     let folder = tempfile::tempdir().expect("a folder");
     for (from, to) in [("even-or-odd.iprof", "a.iprof"), ("fibonacci.iprof", "b.iprof")] {
@@ -94,7 +94,7 @@ fn a_merge_detects_the_format_of_standard_input() {
     for input in [content.clone(), gzip(&content)] {
         succeed_with(folder, &["merge", "-", "b.iprof", "-o", "c.iprof"], &input);
         assert_eq!(read("c.iprof"), read("expected.iprof"));
-        // Nothing but the content tells.
+        // Only the content identifies the format.
         succeed_with(folder, &["merge", "-", "-o", "c"], &input);
         assert_eq!(read("c"), content);
     }
@@ -124,7 +124,7 @@ fn llvm_profiles_come_through_standard_input_as_before() {
     assert!(succeed_with(folder, &["diff", "-", "c.profdata"], text).contains("Smallest overlap: 100.000 %"));
     let across = run_with(folder, &["diff", "-", "a.iprof"], text);
     assert!(across.status.success(), "{}", String::from_utf8_lossy(&across.stderr));
-    // Both are read twice.
+    // This command reads both inputs twice.
     let overlap = run_with(folder, &["overlap", "c.proftext", "-"], text);
     assert!(overlap.status.success(), "{}", String::from_utf8_lossy(&overlap.stderr));
     let overlap = String::from_utf8_lossy(&overlap.stdout).into_owned();

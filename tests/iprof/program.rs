@@ -1,11 +1,11 @@
-//! The program on iprof files: what it prints, writes and returns.
+//! Tests of the program with iprof files: output, files and exit codes.
 
 use crate::testdata;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs the program in a folder; paths of test data are given in full.
+/// Runs the program in a directory. Paths of test data are absolute.
 pub fn run(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_profbridge"));
     command.args(arguments).current_dir(folder).output().expect("the program starts")
@@ -87,7 +87,7 @@ fn merge_adds_weighs_and_compresses() {
     assert_eq!(statistics["sections"][0]["events"], 2 * 3 * 35);
 }
 
-/// What an earlier merge may have written.
+/// The output of an earlier merge.
 const OLD_RESULT: &str = "{\"version\":\"1.0.0\",\"types\":[]}";
 
 #[test]

@@ -1,10 +1,10 @@
-//! The statistics of `show` and `diff`, against numbers worked out by hand.
+//! Tests of the statistics of `show` and `diff`, with numbers computed by hand.
 
 use crate::program::{json, path, succeed};
 use crate::schema::assert_has_schema;
 use serde_json::{Value, json};
 
-/// `statistics.iprof`: what each figure should be stands beside it.
+/// The comments have the computation of each number for `statistics.iprof`.
 #[test]
 fn show_matches_its_definitions() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -14,7 +14,7 @@ fn show_matches_its_definitions() {
         let rows = shown.pointer(name).and_then(Value::as_array).expect("a list");
         rows.iter().map(|row| members.iter().map(|member| row[*member].clone()).collect()).collect()
     };
-    // Sites, events, distinct innermost methods, frames: (1 + 2 + 3 + 1) / 4 in calls, and so on.
+    // Sites, events, distinct innermost methods, frames: for calls (1 + 2 + 3 + 1) / 4, and so on.
     assert_eq!(
         list("/sections", &["section", "sites", "events", "leaf_methods", "mean_depth", "max_depth"]),
         [
@@ -35,7 +35,7 @@ fn show_matches_its_definitions() {
             vec![json!("app.Main.main()"), json!(5), json!(0.05), json!(1), json!(0.0)],
         ]
     );
-    // Stacks: area < area < main 6, draw < area < main 3, log 1. Ties go by name.
+    // Stacks: area < area < main 6, draw < area < main 3, log 1. Equal counts are ordered by name.
     assert_eq!(
         list("/exclusive_samples", &["method", "hits", "share"]),
         [
@@ -53,7 +53,7 @@ fn show_matches_its_definitions() {
             vec![json!("lib.Util.log(java.lang.String)"), json!(1)],
         ]
     );
-    // 10:0, 9:1, 89:11, a switch of 5:5 whose case without position shares index 1, and one of nothing.
+    // 10:0, 9:1, 89:11, a switch of 5:5 whose case without position shares index 1, and one without counts.
     let classes = ["executed", "never_executed", "one_sided", "biased", "mixed"].map(|name| &shown["branches"][name]);
     assert_eq!(classes, [4, 1, 1, 1, 2]);
     assert_eq!(
@@ -71,7 +71,7 @@ fn show_matches_its_definitions() {
             [json!(3), json!("polymorphic"), json!(1.0 / 3.0)],
         ]
     );
-    // What was only sampled does not count as executed.
+    // Methods that were only sampled do not count as executed.
     assert_eq!(
         list("/packages", &["package", "executed", "declared"]),
         [[json!("app"), json!(3), json!(3)], [json!("lib"), json!(0), json!(2)]]
@@ -93,8 +93,8 @@ fn call_chains_count_a_recursive_stack_once() {
     ));
 }
 
-/// `older.iprof` and `newer.iprof` know the same methods under other ids.
-/// The older has an overload `step(int)` that the newer lacks.
+/// `older.iprof` and `newer.iprof` have the same methods with different ids. Only the older one has the overload
+/// `step(int)`.
 #[test]
 fn diff_matches_its_definitions() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -148,7 +148,7 @@ fn relevance_and_applicability_match_their_definitions() {
         // Two of five contexts have step(int), as leaf 9 and as caller 80. Of main(), run(int) < main():3,
         // step() < run(int):5 < main():4 and fresh(), the third has another outermost frame in the older.
         ("callCountProfiles", [5, 3, 200, 111], [4, 2, 2, 3]),
-        // The older has run(int):8 alone, the newer below main().
+        // The older one has run(int):8 alone, the newer one below main().
         ("conditionalProfiles", [3, 2, 50, 20], [3, 1, 2, 2]),
         ("virtualInvokeProfiles", [1, 1, 4, 4], [1, 1, 1, 1]),
         ("samplingProfiles", [1, 1, 3, 3], [0, 0, 0, 0]),
@@ -177,14 +177,13 @@ fn relevance_and_applicability_match_their_definitions() {
         ),
         "{text}"
     );
-    // The other way round it is another question.
+    // The reverse comparison gives other numbers.
     let back = json(&succeed(folder.path(), &["diff", "--json", &files[1], &files[0]]));
     assert_eq!(back["fit"]["sections"][0]["relevant_entries"], 3);
     assert_eq!(back["fit"]["sections"][0]["leaf_sites"], 4);
 }
 
-/// What stands repeatedly in a file is one thing: a context, a branch of
-/// several shapes, a method under two ids.
+/// Repeated items of a file count once: a context, a branch with several shapes, a method with two ids.
 #[test]
 fn statistics_are_of_contexts_and_methods_not_of_entries() {
     let folder = tempfile::tempdir().expect("a folder");

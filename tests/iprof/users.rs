@@ -1,11 +1,10 @@
-//! What people expect who do not know the program: advice that helps, nothing
-//! lost or skipped silently.
+//! Tests of the expectations of new users: helpful messages, and nothing lost or skipped silently.
 
 use crate::program::{json, path, run, succeed};
 use crate::schema::assert_has_schema;
 use std::path::Path;
 
-/// What a run that ends with that exit code says.
+/// Returns the standard error of a run with this exit code.
 #[track_caller]
 fn fail(code: i32, folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
@@ -14,7 +13,7 @@ fn fail(code: i32, folder: &Path, arguments: &[&str]) -> String {
     said
 }
 
-/// What a run that succeeds says beside its output.
+/// Returns the standard error of a run that succeeds.
 #[track_caller]
 fn remarks(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
@@ -23,14 +22,14 @@ fn remarks(folder: &Path, arguments: &[&str]) -> String {
     said
 }
 
-/// One method with a branch at 3, which goes to `rows`.
+/// Returns a document of one method with a branch to `rows` at 3.
 fn branch(rows: &str) -> String {
     format!(
         r#"{{"version":"1.0.0","types":[{{"id":0,"name":"A"}}],"methods":[{{"id":0,"name":"m","signature":[0,0]}}],"conditionalProfiles":[{{"ctx":"0:3","records":[{rows}]}}]}}"#
     )
 }
 
-/// A folder with `kept.iprof`: two shapes of one branch, kept apart.
+/// Creates a directory with `kept.iprof`: two shapes of one branch, stored separately.
 fn kept_shapes() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("a.iprof"), branch("5,0,9,8,1,1")).expect("written");
@@ -242,8 +241,7 @@ fn an_empty_file_is_compared_with_nothing() {
     }
 }
 
-/// A view that an option asks for and the kind of file does not have is refused,
-/// not shown without it.
+/// An option for a view that the format does not have is an error, not ignored.
 #[test]
 fn options_of_the_other_kind_of_profile_are_refused_by_show() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,10 +1,10 @@
-//! Jobs by users who read only `--help`: every option is one that the help of its command
-//! lists, and every failure says why in a way that a program can read.
+//! Jobs of users who read only `--help`: the command's help lists every option, and programs can read the reason of
+//! every failure.
 
 use crate::program::Folder;
 use serde_json::Value;
 
-/// Runs the lines of a job; each ends with its exit code, and prints a document where it asks for one.
+/// Runs the lines of a job. Checks the exit code of each line, and the document if the line requests one.
 #[track_caller]
 fn job(folder: &Folder, lines: &[(&str, i32)]) -> Vec<Value> {
     let mut documents = Vec::new();

@@ -1,11 +1,11 @@
-//! Every command with `--json`, on every family it takes, prints a document that fits the schema it names.
+//! Every command with `--json` prints a document that matches its schema, for every family that it supports.
 
 use crate::program::Folder;
 use crate::schema::{assert_is_document, schema_files};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Command lines that go well, `--json` left out.
+/// Command lines that succeed, without `--json`.
 const GOOD: [&str; 73] = [
     "show a.profraw --all-functions --counts --ic-targets --memop-sizes --show-vtables --topn=3 --hot-func-list \
      --detailed-summary --binary-ids --profile-version",
@@ -83,7 +83,7 @@ const GOOD: [&str; 73] = [
     "doctor program.o",
 ];
 
-/// Command lines that fail, and how.
+/// Command lines that fail, with their exit codes.
 const BAD: [(&str, i32); 14] = [
     ("show absent", 1),
     ("merge a.profraw cut.profraw -o out.profdata", 1),
@@ -115,14 +115,14 @@ fn every_command_prints_the_document_that_its_schema_describes() {
     assert!(unseen.is_empty(), "no document of {unseen:?}");
 }
 
-/// What is called a share lies between 0 and 1, what is called percent is nowhere, and counts are no texts.
+/// Checks that shares are between 0 and 1, that no member is a percentage, and that counts are numbers.
 fn assert_shares_are_shares(line: &str, value: &Value, place: &str) {
     let members = value.as_object().into_iter().flatten();
     for (name, member) in members {
         let place = format!("{place}.{name}");
         assert!(!name.contains("percent") && name != "file" || place.contains(".functions[]"), "{line}: {place}");
         if name.ends_with("share") || name.ends_with("overlap") {
-            // What two profiles have in common is a count as well as a share.
+            // `common` can be a count or a share.
             let is_share = |share: f64| (0.0..=1.0).contains(&share);
             let is_count = name == "overlap" && member.is_u64();
             assert!(is_count || member.as_f64().is_none_or(is_share), "{line}: {place} is {member}");
@@ -159,7 +159,7 @@ fn documents_give_path_format_and_version_of_files() {
     assert_eq!(file(&reported["files"][0])[1], "jfr");
 }
 
-/// A part is listed with its inputs, and where it stands alone too.
+/// A partial merge is listed with its inputs, also as the only input.
 #[test]
 fn parts_are_listed_with_their_inputs() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! A command that fails prints its document too, and its exit code says what sort of failure it is.
+//! A command that fails also prints its document, and its exit code has the class of the failure.
 
 use crate::program::Folder;
 use serde_json::Value;
@@ -82,7 +82,7 @@ fn wrong_use_has_a_document_and_exit_code_2() {
     assert!(typed["error"]["message"].as_str().is_some_and(|said| said.contains("--sprase")), "{typed}");
 }
 
-/// An empty result is no success.
+/// An empty output is a failure.
 #[test]
 fn nothing_found_ends_with_exit_code_1() {
     let folder = Folder::new();
@@ -108,7 +108,7 @@ fn a_conversion_lists_the_findings_of_an_iprof() {
     let document = folder.document("convert --json --allow-empty --canonical more.iprof -o out.iprof", 0);
     assert!(document["inputs"][0]["warnings"].to_string().contains("newer-minor"), "{document}");
     assert!(document["warnings"].to_string().contains("mine"), "{document}");
-    // The same goes for one that becomes an LLVM profile.
+    // The same applies if the output is an LLVM profile.
     let document = folder.document("convert --json b.iprof -o out.profdata", 0);
     assert!(document["inputs"][0]["warnings"].to_string().contains("never-executed"), "{document}");
 }

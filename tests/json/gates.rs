@@ -1,4 +1,4 @@
-//! Gates: what they judge has a name, tiny sections do not decide, and they end with exit code 3.
+//! Tests of thresholds: their names, the treatment of tiny sections, and exit code 3.
 
 use crate::program::Folder;
 use serde_json::Value;
@@ -81,7 +81,7 @@ fn a_diff_of_each_family_has_sections_with_the_names_that_help_lists() {
     }
 }
 
-/// What neither profile has cannot be judged: that is a failure, not a pass.
+/// A section that neither profile has cannot be measured. This is a failure.
 #[test]
 fn a_threshold_on_missing_data_fails() {
     let folder = Folder::new();

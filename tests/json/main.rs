@@ -1,4 +1,4 @@
-//! What scripts read: documents, exit codes, gates, messages.
+//! Tests of the output for scripts: documents, exit codes, thresholds, messages.
 
 mod ci;
 mod documents;

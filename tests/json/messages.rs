@@ -1,12 +1,12 @@
-//! The messages for common mistakes and damaged files; `cargo test --test json messages -- --nocapture` prints them.
-//! `PROFBRIDGE_RENEW=1` writes `messages.txt`: read it like a new user.
+//! The messages for common mistakes and damaged files. `cargo test --test json messages -- --nocapture` prints them.
+//! `PROFBRIDGE_RENEW=1` rewrites `messages.txt`; review it as if you were a new user.
 
 use crate::program::Folder;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// The mistakes, and the command lines that make them.
+/// The mistakes, and their command lines.
 const MISTAKES: [(&str, &str); 46] = [
     ("a command mistyped", "merg a.profraw"),
     ("an option mistyped", "merge a.profraw --sprase -o out.profdata"),
@@ -63,7 +63,7 @@ fn common_mistakes_get_helpful_messages() {
     for (title, line) in MISTAKES {
         let run = folder.run(line);
         let code = run.code.map_or("none".to_string(), |code| code.to_string());
-        // What `check` finds is its report.
+        // The findings of `check` are its output.
         let found = if line.starts_with("check") { run.stdout.as_str() } else { "" };
         writeln!(text, "\n== {title}\n$ profbridge {line}\n{found}{}exit code {code}", run.stderr).unwrap();
         assert!(!run.stderr.contains("panicked"), "{line}: {}", run.stderr);

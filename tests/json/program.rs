@@ -1,4 +1,4 @@
-//! Runs the program in a folder with profiles of all families.
+//! Runs the program in a directory with profiles of all families.
 
 use crate::schema::assert_is_document;
 use flate2::read::GzDecoder;
@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a run said and how it ended.
+/// The output and exit code of a run.
 #[derive(Debug)]
 pub struct Run {
     pub line: String,
@@ -19,7 +19,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// The document on standard output, which fits its schema and says `ok` as the exit code does.
+    /// Returns the document on standard output. It must match its schema, and `ok` must agree with the exit code.
     #[track_caller]
     pub fn document(&self) -> Value {
         let document: Value = serde_json::from_str(&self.stdout)
@@ -30,10 +30,10 @@ impl Run {
     }
 }
 
-/// A folder that goes away with the test.
+/// A temporary directory.
 pub struct Folder(tempfile::TempDir);
 
-/// Files of the folder, and what of `testdata` they are.
+/// Files of the directory, with their paths in `testdata`.
 const FILES: [(&str, &str); 20] = [
     ("a.profraw", "raw/clang-14-ir.profraw"),
     ("b.profraw", "raw/clang-14-cxx.profraw"),
@@ -58,7 +58,7 @@ const FILES: [(&str, &str); 20] = [
 ];
 
 impl Folder {
-    /// A folder with the files, a recording, collapsed stacks and what is no profile.
+    /// Creates a directory with the files, a recording, collapsed stacks, and a file that is not a profile.
     pub fn new() -> Self {
         let folder = Self(tempfile::tempdir().expect("a temporary folder"));
         for (name, original) in FILES {
@@ -93,7 +93,7 @@ impl Folder {
         std::fs::write(self.path(name), bytes).expect("the folder can be written");
     }
 
-    /// Runs a command line of words, which begins with the command.
+    /// Runs a command line without the program's name.
     pub fn run(&self, line: &str) -> Run {
         let mut command = Command::new(env!("CARGO_BIN_EXE_profbridge"));
         command.args(line.split_whitespace()).current_dir(self.0.path()).env_remove("PROFBRIDGE_FOR");
@@ -107,7 +107,7 @@ impl Folder {
         }
     }
 
-    /// The document of a run that ends with that exit code.
+    /// Returns the document of a run with this exit code.
     #[track_caller]
     pub fn document(&self, line: &str, code: i32) -> Value {
         let run = self.run(line);

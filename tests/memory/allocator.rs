@@ -1,7 +1,6 @@
-//! The system's allocator, which counts what is taken at a time, and refuses what
-//! a test wants to be refused.
+//! The system's allocator with a counter for allocated memory. It can refuse an allocation for a test.
 
-// A global allocator cannot be had otherwise.
+// A global allocator requires unsafe code.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -19,30 +18,30 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 /// The minimum size of a large allocation.
 static LARGE: AtomicUsize = AtomicUsize::new(1 << 20);
 
-/// Large allocations before the one that is refused.
+/// The number of large allocations before the refused one.
 static BEFORE: AtomicUsize = AtomicUsize::new(usize::MAX);
-/// Large allocations so far.
+/// The number of large allocations.
 static SEEN: AtomicUsize = AtomicUsize::new(0);
 
 fn add(bytes: usize) {
     PEAK.fetch_max(NOW.fetch_add(bytes, Relaxed) + bytes, Relaxed);
 }
 
-/// Whether memory is refused. That of zlib-rs, which is aligned more than ours and always as large, is not: it
-/// panics where there is none.
+/// Returns true if the allocation is refused. Allocations of zlib-rs, which have a larger alignment and always the same
+/// size, are never refused, because zlib-rs would panic.
 fn refuses(bytes: usize, align: usize) -> bool {
     bytes >= LARGE.load(Relaxed) && align < 64 && SEEN.fetch_add(1, Relaxed) == BEFORE.load(Relaxed)
 }
 
-// SAFETY: every call is passed on to the system's allocator as it is, or answered
-// as if that had no memory; counting neither allocates nor touches the memory.
+// SAFETY: every call is forwarded unchanged to the system's allocator, or fails as if memory had run out. Counting does
+// not allocate or touch the memory.
 unsafe impl GlobalAlloc for ErrorTrackingWriter {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if refuses(layout.size(), layout.align()) {
             return null_mut();
         }
         add(layout.size());
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller's guarantees are forwarded.
         unsafe { System.alloc(layout) }
     }
 
@@ -65,7 +64,7 @@ unsafe impl GlobalAlloc for ErrorTrackingWriter {
         if refuses(size, layout.align()) {
             return null_mut();
         }
-        // Old and new are there at the same time.
+        // The old and the new block exist at the same time.
         add(size);
         NOW.fetch_sub(layout.size(), Relaxed);
         // SAFETY: as above.
@@ -73,9 +72,8 @@ unsafe impl GlobalAlloc for ErrorTrackingWriter {
     }
 }
 
-/// The most that is allocated at a time while `work` runs, beyond what was
-/// before. Large pages, which files and tables from 4 MiB on are in, do not go
-/// through the allocator: inputs here are smaller.
+/// Returns the maximum of allocated memory while `work` runs, without earlier allocations. Large pages, used for files
+/// and tables from 4 MiB, bypass the allocator; the inputs of these tests are smaller.
 pub fn peak_of(work: impl FnOnce()) -> usize {
     let before = NOW.load(Relaxed);
     PEAK.store(before, Relaxed);
@@ -83,8 +81,8 @@ pub fn peak_of(work: impl FnOnce()) -> usize {
     PEAK.load(Relaxed).saturating_sub(before)
 }
 
-/// Runs `work`, of whose allocations of `large` bytes and more the one of that number (from 0) is refused; says
-/// whether it came to that.
+/// Runs `work` and refuses one allocation of at least `large` bytes, with this number (from 0). Returns whether there
+/// was such an allocation.
 pub fn refuse(number: usize, large: usize, work: impl FnOnce()) -> bool {
     LARGE.store(large, Relaxed);
     SEEN.store(0, Relaxed);

@@ -17,10 +17,11 @@ use profbridge::input::WeightedInput;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A bound: `BASE` and a number of bytes per byte of the input.
+/// Each bound is `BASE` plus a number of bytes per byte of the input.
 const BASE: usize = 4 << 20;
 
-/// What docs/limits.md says: an input, a command, and bytes for each of its bytes. Rows of one input stand together.
+/// The bounds in docs/limits.md: an input, a command, and bytes per byte of the input. The rows of an input are
+/// adjacent.
 const BOUNDS: [(inputs::Made, &str, Command, usize); 147] = [
     (inputs::TEXT, "merge", merge_instr, 24),
     (inputs::TEXT, "check", check, 24),
@@ -171,7 +172,7 @@ const BOUNDS: [(inputs::Made, &str, Command, usize); 147] = [
     (inputs::RECORDING, "flamegraph", draw, 8),
 ];
 
-/// Commands that have no row, and why.
+/// Commands without a row, with the reason.
 const WITHOUT_ROWS: [(&str, &str); 5] = [
     ("generate", "reads no profile: the options determine what it writes"),
     ("doctor", "reads no profile: it asks the toolchains of this machine for their versions"),
@@ -180,7 +181,7 @@ const WITHOUT_ROWS: [(&str, &str); 5] = [
     ("llvm-profdata", "runs the other commands"),
 ];
 
-/// An input of one size, in a folder of its own.
+/// Writes an input of one size in its own directory.
 fn write(folder: &Path, made: &inputs::Made, count: usize) -> (std::path::PathBuf, usize) {
     let path = folder.join(format!("input{count}.{}", made.extension));
     let bytes = (made.make)(count);
@@ -226,7 +227,7 @@ fn memory_stays_below_the_bounds_that_are_documented() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// No command of the program is forgotten.
+/// Every command of the program is listed.
 #[test]
 fn every_command_has_a_bound_or_a_reason_why_not() {
     let help = std::process::Command::new(env!("CARGO_BIN_EXE_profbridge")).arg("--help").output().unwrap();
@@ -241,8 +242,8 @@ fn every_command_has_a_bound_or_a_reason_why_not() {
     assert_eq!(listed, known);
 }
 
-/// Merging many inputs takes no more than merging two: what grows is the number
-/// of distinct functions.
+/// Merging many inputs needs no more memory than merging two, because the memory depends on the number of distinct
+/// functions.
 #[test]
 fn many_inputs_of_the_same_functions_take_no_more_than_two() {
     let _alone = alone();

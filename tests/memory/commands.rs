@@ -1,4 +1,4 @@
-//! What commands that write no profile do with a file, and what is made of one file, in the library.
+//! Library calls for commands that do not write profiles, and for outputs made from one file.
 
 use super::merges::read_options;
 use super::{ONE, out, programs};
@@ -51,7 +51,7 @@ pub fn info(input: &Path) -> Result<()> {
     Ok(())
 }
 
-/// All counters of all functions.
+/// Shows all counters of all functions.
 pub fn show_instr(input: &Path) -> Result<()> {
     let mut options = ShowOptions::default();
     (options.all_functions, options.counts, options.indirect_call_targets) = (true, true, true);
@@ -78,7 +78,7 @@ pub fn show_stacks(input: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A file against itself.
+/// Compares a file with itself.
 pub fn diff(input: &Path) -> Result<()> {
     let found = diff_files(input, input, &DiffOptions::default())?;
     found.write_text(&mut String::new()).expect("memory takes everything");
@@ -91,7 +91,7 @@ pub fn show_memory(input: &Path) -> Result<()> {
     Ok(())
 }
 
-/// All that is known, as YAML.
+/// Prints all data as YAML.
 pub fn show_whole_memory(input: &Path) -> Result<()> {
     memory_profiles::show_yaml(input, &read_options(input), &mut std::io::sink())
 }
@@ -123,7 +123,7 @@ pub fn repair(input: &Path) -> Result<()> {
     output::replace_with(&out(input), |out| iprof::Writer::new(&write).write(&repaired.document, out))
 }
 
-/// A profile of a single function against a program.
+/// Compares a profile of one function with a program.
 pub fn fit_program(input: &Path) -> Result<()> {
     let profile = input.with_extension("proftext");
     std::fs::write(&profile, ":ir\n_ZN7example8function1Ev\n1\n8\n1\n2\n3\n4\n5\n6\n7\n8\n\n")
@@ -131,28 +131,28 @@ pub fn fit_program(input: &Path) -> Result<()> {
     fit_files(&profile, input, &FitOptions::default()).map(drop)
 }
 
-/// A sample profile of a single function against a program.
+/// Compares a sample profile of one function with a program.
 pub fn fit_program_to_samples(input: &Path) -> Result<()> {
     let profile = input.with_extension("prof");
     std::fs::write(&profile, "function1:20:10\n 1: 10\n").expect("it can be written");
     fit_files(&profile, input, &FitOptions::default()).map(drop)
 }
 
-/// What no longer fits of a profile, and what is left.
+/// Removes the functions that no longer fit.
 fn prune(input: &Path, against: &Path) -> Result<()> {
     let fit = fit_files(input, against, &FitOptions::default())?;
     let output = input.with_file_name("pruned").with_extension(input.extension().unwrap_or_default());
     fit.write_pruned(&output, false).map(drop)
 }
 
-/// A profile against a program of few functions.
+/// Compares a profile with a program of few functions.
 pub fn fit_instr(input: &Path) -> Result<()> {
     let program = input.with_extension("elf");
     std::fs::write(&program, programs::instrumented(10)).expect("it can be written");
     prune(input, &program)
 }
 
-/// A profile against itself.
+/// Compares a profile with itself.
 pub fn fit_itself(input: &Path) -> Result<()> {
     prune(input, input)
 }

@@ -1,4 +1,4 @@
-//! Inputs of any size, honest and hostile.
+//! Inputs of any size, valid and hostile.
 
 use crate::{programs, recordings};
 use lzma_rust2::{XzOptions, XzWriter};
@@ -19,11 +19,11 @@ pub struct Made {
     /// The smaller number of functions, entries or levels.
     pub few: usize,
     pub make: fn(usize) -> Vec<u8>,
-    /// Whether a merge takes it.
+    /// Whether a merge accepts it.
     pub is_sound: bool,
-    /// What it is made of, where that is compressed and its size counts.
+    /// The uncompressed content, if the input is compressed and the size of its content counts.
     pub content: Option<fn(usize) -> Vec<u8>>,
-    /// The program that wrote it, where one is needed; both sizes count.
+    /// The program that wrote it, if the command needs one. Both sizes count.
     pub in_directory_of: Option<fn(usize) -> Vec<u8>>,
 }
 
@@ -200,7 +200,7 @@ fn part(family: Family, content: Vec<u8>) -> Vec<u8> {
     Partial::of(&inputs, family, &PartialOptions::default()).expect("it is read").to_bytes().expect("it is small")
 }
 
-/// A pprof profile with a function, a location and a sample for each number.
+/// Returns a pprof profile with a function, a location and a sample for each number.
 fn pprof(samples: usize, with_values: bool) -> Vec<u8> {
     fn varint(mut number: usize) -> Vec<u8> {
         let mut bytes = Vec::new();

@@ -1,5 +1,5 @@
-//! Memory of each command as a function of the input's size, by the allocator's
-//! own count: docs/limits.md states the bounds, for honest and hostile inputs.
+//! Measures the memory of each command with the allocator. docs/limits.md states the bounds, for valid and hostile
+//! inputs.
 
 mod allocator;
 mod bounds;
@@ -15,10 +15,10 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One thread: each further one has buffers of its own.
+/// One thread, because each thread has its own buffers.
 const ONE: Option<NonZeroUsize> = Some(NonZeroUsize::MIN);
 
-/// The ending of the program that wrote an input.
+/// The file extension of the program that wrote an input.
 const PROGRAM: &str = "program";
 
 type Command = fn(&Path) -> Result<()>;
@@ -27,7 +27,7 @@ fn out(input: &Path) -> PathBuf {
     input.with_extension("out")
 }
 
-/// One test at a time: all share the count.
+/// Runs one test at a time, because all share the counter.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {

@@ -1,4 +1,4 @@
-//! What `merge`, `merge --partial` and `convert` do with a file, in the library.
+//! Library calls for `merge`, `merge --partial` and `convert`.
 
 use super::{ONE, PROGRAM, out};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
@@ -26,7 +26,7 @@ pub fn merge_instr(input: &Path) -> Result<()> {
     write_file(&report.profile, &write, &out(input)).map(drop)
 }
 
-/// Raw memory dumps need the program that wrote them, which is beside the input.
+/// Raw memory profiles need the program that wrote them, which is next to the input.
 pub fn read_options(input: &Path) -> ReadOptions {
     let mut options = ReadOptions::default();
     let program = input.with_extension(PROGRAM);

@@ -1,4 +1,4 @@
-//! Programs of any size, and the memory dumps that they write.
+//! Programs of any size, and their raw memory profiles.
 
 use profbridge::bytes::{Endian, Sink};
 
@@ -6,7 +6,7 @@ use profbridge::bytes::{Endian, Sink};
 const PROGBITS: u32 = 1;
 const STRTAB: u32 = 3;
 
-/// Where the code of a program begins, and the bytes of each function.
+/// The address of the code, and the size of each function in bytes.
 const CODE: u64 = 0x1000;
 const FUNCTION: u64 = 16;
 
@@ -22,7 +22,7 @@ fn uleb128(sink: &mut Sink, mut number: u64) {
     sink.u8(number as u8);
 }
 
-/// A program in ELF with these sections, and a number of bytes of code.
+/// Returns an ELF program with these sections and this many bytes of code.
 fn elf(sections: &[(&str, Vec<u8>)], code: u64) -> Vec<u8> {
     const HEADER: u64 = 64;
     const SEGMENT: u64 = 56;
@@ -51,7 +51,7 @@ fn elf(sections: &[(&str, Vec<u8>)], code: u64) -> Vec<u8> {
     start.u32(0);
     let count = sections.len() as u16 + 2;
     [HEADER as u16, SEGMENT as u16, 1, 64, count, count - 1].into_iter().for_each(|half| start.u16(half));
-    // One part that is loaded, to be read and executed.
+    // One loaded segment, readable and executable.
     [1, 5].into_iter().for_each(|word| start.u32(word));
     start.u64s(&[0, CODE, CODE, 0, code, 0x1000]);
     let mut bytes = content.into_bytes();
@@ -60,7 +60,7 @@ fn elf(sections: &[(&str, Vec<u8>)], code: u64) -> Vec<u8> {
     bytes
 }
 
-/// A data record and a name for each function.
+/// Returns a program with a data record and a name per function.
 pub fn instrumented(functions: usize) -> Vec<u8> {
     let name = |number: usize| format!("_ZN7example8function{number}Ev");
     let mut data = sink();
@@ -75,7 +75,7 @@ pub fn instrumented(functions: usize) -> Vec<u8> {
     elf(&[("__llvm_prf_data", data.into_bytes()), ("__llvm_prf_names", names.into_bytes())], 0)
 }
 
-/// Attributes and forms of each kind of entry: a unit, a function, an inlined call.
+/// Attributes and forms of each kind of entry: unit, function, inlined call.
 #[rustfmt::skip]
 const ABBREVIATIONS: &[u8] = &[
     1, 0x11, 1, /* low pc */ 0x11, 0x01, /* high pc */ 0x12, 0x07, /* lines */ 0x10, 0x17, 0, 0,
@@ -85,7 +85,7 @@ const ABBREVIATIONS: &[u8] = &[
     0,
 ];
 
-/// Debug info of one unit, in version 4 of DWARF.
+/// Debug info of one unit, in DWARF version 4.
 struct DebugInfo {
     entries: Sink,
     functions: usize,
@@ -102,7 +102,7 @@ impl DebugInfo {
         Self { entries, functions }
     }
 
-    /// Begins a function; returns where it stands in its unit.
+    /// Starts a function. Returns its offset in the unit.
     fn begin_function(&mut self, number: usize, len: u64) -> u32 {
         let at = (Self::UNIT_HEADER + self.entries.len()) as u32;
         self.entries.u8(2);
@@ -113,7 +113,7 @@ impl DebugInfo {
         at
     }
 
-    /// Begins the call of an inlined function.
+    /// Starts the call of an inlined function.
     fn begin_inlined(&mut self, origin: u32, start: u64, len: u64, line: u16) {
         self.entries.u8(3);
         self.entries.u32(origin);
@@ -127,7 +127,7 @@ impl DebugInfo {
         self.entries.u8(0);
     }
 
-    /// The program, with a row of the line table for each function.
+    /// Returns the program, with a row of the line table per function.
     fn program(mut self) -> Vec<u8> {
         self.end();
         let mut info = sink();
@@ -140,13 +140,13 @@ impl DebugInfo {
         for number in 0..self.functions {
             rows.bytes(&[0, 9, 2]);
             rows.u64(CODE + number as u64 * FUNCTION);
-            // One line on, a column, and the row.
+            // The next line, a column, and the row.
             rows.bytes(&[3, 1, 5, 9, 1]);
         }
         rows.bytes(&[2, FUNCTION as u8, 0, 1, 1]);
         let mut header = sink();
         header.bytes(&[1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]);
-        // No folders; one file.
+        // No directories; one file.
         header.bytes(b"\0example.cc\0\0\0\0\0");
         let mut lines = sink();
         lines.u32((6 + header.len() + rows.len()) as u32);
@@ -163,7 +163,7 @@ impl DebugInfo {
     }
 }
 
-/// A program of functions with another one inlined into each.
+/// Returns a program of functions with one inlined call each.
 pub fn with_debug_info(functions: usize) -> Vec<u8> {
     let mut info = DebugInfo::new(functions);
     let mut origins = Vec::new();
@@ -176,7 +176,7 @@ pub fn with_debug_info(functions: usize) -> Vec<u8> {
     info.program()
 }
 
-/// A program of one function, into which calls are inlined, each into the one before.
+/// Returns a program of one function with nested inlined calls.
 pub fn of_nested_calls(depth: usize) -> Vec<u8> {
     let mut info = DebugInfo::new(depth);
     let len = depth as u64 * FUNCTION;
@@ -186,7 +186,7 @@ pub fn of_nested_calls(depth: usize) -> Vec<u8> {
     info.program()
 }
 
-/// A dump of version 5 with these stacks, one context each, with a histogram of that number of entries.
+/// Returns a raw memory profile of version 5 with one context per stack, each with a histogram of `entries` entries.
 fn dump(stacks: &[Vec<u64>], code: u64, entries: u32) -> Vec<u8> {
     let mut sink = sink();
     sink.u64s(&[0xff6d_7072_6f66_7281, 5]);
@@ -215,18 +215,18 @@ fn dump(stacks: &[Vec<u64>], code: u64, entries: u32) -> Vec<u8> {
     sink.into_bytes()
 }
 
-/// An address in a function.
+/// Returns an address in a function.
 fn address(function: usize) -> u64 {
     CODE + function as u64 * FUNCTION + 6
 }
 
-/// A dump of a program with that number of functions and contexts.
+/// Returns a raw memory profile with this number of functions and contexts.
 pub fn memory_dump(functions: usize) -> Vec<u8> {
     let stack = |number: usize| vec![address(number), address(number / 7), address(0)];
     dump(&(0..functions).map(stack).collect::<Vec<_>>(), functions as u64 * FUNCTION, 0)
 }
 
-/// A dump whose contexts are all in the same functions.
+/// Returns a raw memory profile whose contexts are all in the same functions.
 pub fn dump_of_few_addresses(contexts: usize) -> Vec<u8> {
     let stack = |number: usize| vec![address(number % 7), address(number / 7 % 7), address(number / 49)];
     dump(&(0..contexts).map(stack).collect::<Vec<_>>(), contexts as u64 * FUNCTION, 0)

@@ -2,7 +2,7 @@
 
 use profbridge::bytes::{Endian, Sink};
 
-/// Numbers of the classes below.
+/// Ids of the classes below.
 const LONG: u64 = 1;
 const INT: u64 = 2;
 const STRING: u64 = 3;
@@ -13,7 +13,7 @@ const STACK: u64 = 7;
 const THREAD: u64 = 8;
 const SAMPLE: u64 = 9;
 
-/// A field: its name and class, whether its values are in a pool, whether they are lists.
+/// A field: its name and class, whether its values are in a pool, and whether they are lists.
 type Field = (&'static str, u64, bool, bool);
 
 const CLASSES: [(u64, &str, &[Field]); 9] = [
@@ -32,7 +32,7 @@ fn sink() -> Sink {
     Sink::new(Endian::Big)
 }
 
-/// Writes what it is given, and returns it.
+/// Returns the bytes that `write` writes.
 fn written(write: impl FnOnce(&mut Sink)) -> Vec<u8> {
     let mut sink = sink();
     write(&mut sink);
@@ -53,7 +53,7 @@ fn event(kind: u64, body: &[u8]) -> Vec<u8> {
     })
 }
 
-/// The event that says what the classes are.
+/// Returns the event that defines the classes.
 fn metadata() -> Vec<u8> {
     let mut texts: Vec<String> = Vec::new();
     let mut number = |text: &str| {
@@ -91,7 +91,7 @@ fn metadata() -> Vec<u8> {
     event(0, &body)
 }
 
-/// The constants of a class, one for each number.
+/// Writes the constants of a class, one per number.
 fn pool(sink: &mut Sink, class: u64, count: usize, constant: impl Fn(&mut Sink, usize)) {
     sink.u64(class);
     sink.u32(count as u32);
@@ -120,7 +120,7 @@ fn constants(stacks: usize) -> Vec<u8> {
     event(1, &body)
 }
 
-/// A recording with that number of stacks, each of functions of its own and seen once in a thread of its own.
+/// Returns a recording with this number of stacks. Each has its own functions and thread, and occurs once.
 pub fn recording(stacks: usize) -> Vec<u8> {
     const HEADER: u64 = 68;
     let samples: Vec<u8> =
@@ -133,7 +133,7 @@ pub fn recording(stacks: usize) -> Vec<u8> {
         [2, 1].into_iter().for_each(|half| sink.u16(half));
         let ticks_per_second = 1_000_000_000;
         sink.u64s(&[metadata_at + metadata.len() as u64, pools_at, metadata_at, 0, 0, 0, ticks_per_second]);
-        // Integers are as wide as their types.
+        // Integers have the width of their types.
         sink.u32(0);
         [samples, constants, metadata].iter().for_each(|part| sink.bytes(part));
     })

@@ -1,4 +1,4 @@
-//! Large allocations that are refused, one after the other: a message and no abort.
+//! Refuses large allocations, one after the other: the result is a message, not an abort.
 
 use super::allocator::refuse;
 use super::{ONE, alone};
@@ -12,11 +12,11 @@ use std::path::Path;
 
 const ENCODING: Encoding = Encoding { endian: Endian::Little, pointer: PointerWidth::Bits64, version: 10 };
 
-/// A raw profile of few functions, below the 4 MiB from which files are in large pages.
+/// Returns a raw profile of few functions. It is smaller than 4 MiB, above which files use large pages.
 fn dump(counters: usize, name_len: usize) -> Vec<u8> {
     let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
     for number in 0..60u64 {
-        // Hardly to be compressed, so that there is much of them in the file.
+        // Names that compress badly, so that they are large in the file.
         let letters = (0..name_len as u64).map(|at| b'a' + ((at * at * 31 + at * 7 + number * at) % 25) as u8);
         let name: Vec<u8> = format!("f{number}").into_bytes().into_iter().chain(letters).collect();
         let function = profile.functions.intern(&name);
@@ -35,7 +35,7 @@ fn merged(inputs: &[WeightedInput]) -> Result<Profile> {
     Ok(valid(merge_files(inputs, &options(), &mut |_, _| {})?)?.profile)
 }
 
-/// A report whose inputs were all read, or what was wrong with the first that was not.
+/// Returns a report whose inputs were all read, or the error of the first input that was not.
 fn valid(mut report: MergeReport) -> Result<MergeReport> {
     let failed = report.inputs.iter().position(|input| matches!(input.outcome, InputOutcome::Failed(_)));
     match failed.map(|at| report.inputs.swap_remove(at).outcome) {
@@ -65,7 +65,7 @@ fn to_raw(inputs: &[WeightedInput], out: &Path) -> Result<()> {
 
 type Command = fn(&[WeightedInput], &Path) -> Result<()>;
 
-/// Rejects each allocation of at least that size in turn: a message, or the same output.
+/// Refuses each allocation of at least that size in turn. The result is a message or the same output.
 fn drive(name: &str, large: usize, inputs: &[WeightedInput], out: &Path, command: Command) {
     let content = |outcome: &Result<()>| {
         let bytes = outcome.is_ok().then(|| std::fs::read(out).unwrap_or_default());
@@ -104,7 +104,7 @@ const DUMPS: [(&str, Command, usize, usize); 3] = [
     ("merge to raw", to_raw, 6000, 10),
 ];
 
-/// Three dumps of one program: the second and the third go into the sums of their image.
+/// Three profiles of one program. The second and the third are added to the sums of their image.
 #[test]
 fn a_large_allocation_that_is_refused_is_a_message() {
     let _alone = alone();

@@ -1,8 +1,8 @@
-//! One file for each way in which a section or a raw profile can be damaged, and
-//! the messages: `testdata/memprof/bad` and its `messages.txt`.
+//! Tests with one file per defect of a section or a raw profile: `testdata/memprof/bad` and the expected messages in
+//! its `messages.txt`.
 //!
-//! With `PROFBRIDGE_RENEW` in the environment the files are searched again: bytes
-//! of sound files are changed, and of each message the first file is kept.
+//! With `PROFBRIDGE_RENEW` in the environment, the files are created again: the test changes bytes of valid files, and
+//! stores the first file for each message.
 
 use crate::files::{folder, merged};
 use profbridge::families::MergeOptions;
@@ -78,7 +78,7 @@ DataAccessProfiles:
   KnownColdStrHashes: [ 9 ]
 ";
 
-/// Sound files, what their name begins with, how it ends, and where to change them.
+/// Valid files, with the prefix and extension of their names, and the offset where changes start.
 fn valid_files() -> Vec<(String, &'static str, Vec<u8>, usize)> {
     let temporary = tempfile::tempdir().unwrap();
     let document = temporary.path().join("document.yaml");
@@ -97,18 +97,18 @@ fn valid_files() -> Vec<(String, &'static str, Vec<u8>, usize)> {
     files
 }
 
-/// Looks for faults, and writes a file for each.
+/// Searches for faults and writes a file for each.
 fn renew() {
     let mut found: BTreeMap<String, (String, Vec<u8>)> = BTreeMap::new();
     let mut look_at = |tag: &str, extension: &str, bytes: Vec<u8>| {
         let Some(message) = fault(&bytes).filter(|message| message.contains("memprof")) else { return };
         if message.contains("decompress") {
-            return; // in words of the library that inflates
+            return; // a message of the decompression library
         }
         let said = message.split(": ").skip(1).collect::<Vec<_>>().join(" ").replace("malformed", "");
         let is_word = |word: &&str| !word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit());
         let class: Vec<&str> = said.split(|c: char| !c.is_ascii_alphanumeric()).filter(is_word).collect();
-        // The same fault in another version is no other one.
+        // The same fault in another version counts as the same.
         let name = format!("{}.{extension}", class.join("-").to_lowercase());
         if !found.keys().any(|known| known.ends_with(&name)) {
             found.insert(format!("{tag}-{name}"), (message, bytes));
@@ -123,7 +123,7 @@ fn renew() {
                 look_at(&tag, extension, bytes);
             }
         }
-        // The second of two functions becomes the first: hash, key, and place.
+        // The second of two functions becomes the first: hash, key, and position.
         if tag == "v3" {
             let key = |number: u64| number.to_le_bytes();
             let mut bytes = good.clone();

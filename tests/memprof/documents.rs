@@ -1,4 +1,4 @@
-//! Messages about YAML documents that are not memory profiles, compared with release 22.
+//! Tests of the messages about YAML documents that are not memory profiles, compared with release 22.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -9,7 +9,7 @@ fn merge(mut command: Command, document: &Path) -> Output {
     command.args(["merge", "--num-threads=1", "-o"]).arg(document.with_extension("out")).arg(document).output().unwrap()
 }
 
-/// Documents with a single fault of form each.
+/// Documents with one syntax error each.
 fn faults() -> Vec<String> {
     let site = |block: &str| {
         format!(

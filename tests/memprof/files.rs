@@ -1,4 +1,4 @@
-//! The files of `testdata/memprof`.
+//! Tests with the files in `testdata/memprof`.
 
 use profbridge::families::{self, MergeOptions, OutputFormat, WriteOptions, encode};
 use profbridge::indexed::{IndexedProfile, ReadOptions as IndexedOptions};
@@ -16,7 +16,7 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/memprof")
 }
 
-/// Stems of the profiles of a release: `clang-22-plain`.
+/// Returns the file stems of a release's profiles, such as `clang-22-plain`.
 pub fn stems(release: u32) -> Vec<PathBuf> {
     let prefix = format!("clang-{release}-");
     let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
@@ -32,7 +32,7 @@ pub fn file(stem: &Path, extension: &str) -> PathBuf {
     PathBuf::from(format!("{}.{extension}", stem.display()))
 }
 
-/// Options of a merge of raw profiles of a program.
+/// Returns the options for merging raw profiles of a program.
 pub fn options(stem: &Path, release: u32, version: Option<u32>) -> MergeOptions {
     let mut options = MergeOptions::default();
     options.release = Release(release);
@@ -41,7 +41,7 @@ pub fn options(stem: &Path, release: u32, version: Option<u32>) -> MergeOptions 
     options
 }
 
-/// The indexed file that a merge writes.
+/// Returns the indexed file of a merge.
 pub fn merged(inputs: &[PathBuf], options: &MergeOptions) -> Vec<u8> {
     let inputs: Vec<WeightedInput> = inputs.iter().map(WeightedInput::new).collect();
     let report = families::merge_files(&inputs, options, &mut |_, _| {}).unwrap();
@@ -52,7 +52,7 @@ pub fn merged(inputs: &[PathBuf], options: &MergeOptions) -> Vec<u8> {
     encode(&report.profile, &write).unwrap().bytes
 }
 
-/// The memory profile of an indexed file.
+/// Returns the memory profile of an indexed file.
 pub fn stored(bytes: &[u8]) -> StoredProfile {
     let section = IndexedProfile::read(bytes, IndexedOptions::default()).unwrap().memprof().unwrap().unwrap();
     memprof::indexed::read(&section.bytes, section.offset, &Limits::default()).unwrap()
@@ -97,7 +97,7 @@ fn raw_profiles_are_printed_as_release_22_prints_them() {
         let mut text = Vec::new();
         raw::show(&raw, &resolved.profile, resolved.stacks, &mut text).unwrap();
         let golden = std::fs::read_to_string(file(&stem, "show")).unwrap();
-        // LLVM prints a pointer of the dead process there.
+        // LLVM prints a pointer of the ended process here.
         let without_pointers = |text: &str| {
             let lines =
                 text.lines().map(|line| line.split_once("AccessHistogram: ").map_or(line, |(before, _)| before));
@@ -120,13 +120,13 @@ fn sections_are_printed_as_release_22_prints_them() {
         let mut text = Vec::new();
         yaml::write(&stored.profile, Comments::Summary(stored.summary), &mut text).unwrap();
         assert_eq!(String::from_utf8(text).unwrap(), golden, "{}", stem.display());
-        // And what is printed says the same again.
+        // The printed output reads back to the same data.
         let again = yaml::read(golden.as_bytes(), Compat::Profbridge, &Limits::default()).unwrap();
         assert_eq!(facts(&again), facts(&stored.profile));
     }
 }
 
-/// What a profile says, whatever its order: one line a site.
+/// Returns the data of a profile independent of its order, one line per site.
 pub fn facts(profile: &MemoryProfile) -> Vec<String> {
     let stack = |handle| profile.stacks.frames_of(handle).collect::<Vec<_>>();
     let mut facts = Vec::new();
@@ -157,7 +157,7 @@ fn all_versions_have_the_same_content() {
     }
 }
 
-/// All indexed profiles.
+/// Returns all indexed profiles.
 pub fn sections() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     let mut paths: Vec<_> = entries.filter(|path| path.extension().is_some_and(|name| name == "profdata")).collect();
@@ -208,7 +208,7 @@ fn a_program_that_does_not_fit_is_refused_with_the_reason() {
     assert!(message.contains("unable to look up addresses") && message.contains("not an object file"), "{message}");
     let (message, _) = failure(vec![file(plain, "nothing")]);
     assert!(message.contains("cannot open: No such file"), "{message}");
-    // Of several programs the right one is found.
+    // Of several programs, the matching one is used.
     let mut options = options(plain, 22, None);
     let programs = vec![file(other, "binary"), file(plain, "binary")];
     options.read.programs = Arc::new(Programs::new(programs, &Limits::default()));
@@ -220,7 +220,7 @@ fn a_program_that_does_not_fit_is_refused_with_the_reason() {
 fn a_stripped_program_is_refused_with_the_reason() {
     let stem = stems(22).into_iter().find(|stem| stem.ends_with("clang-22-plain")).unwrap();
     let mut bytes = std::fs::read(file(&stem, "binary")).unwrap();
-    // Without their names, the sections of debug info cannot be found.
+    // Remove the names of the debug info sections, so that they cannot be found.
     while let Some(at) = bytes.windows(7).position(|part| part == b".debug_") {
         bytes[at + 1] = b'x';
     }

@@ -1,4 +1,4 @@
-//! Adding up: every input counts, whatever the order and the grouping.
+//! Laws of merging: every input counts, in any order and grouping.
 
 use crate::files::{facts, file, folder, merged, options, stems, stored};
 use profbridge::memprof::{Field, Hotness, MemoryMerger, MemoryProfile, Source, guid, yaml};
@@ -80,7 +80,7 @@ proptest! {
             let inputs: u64 = texts.iter().map(|text| total(&read(text), field)).sum();
             prop_assert_eq!(total(&sum, field), inputs);
         }
-        // One entry for each function and stack.
+        // One entry per function and stack.
         for record in sum.records() {
             let mut stacks: Vec<_> = record.alloc_sites.iter().map(|site| site.stack).collect();
             stacks.sort();
@@ -94,7 +94,7 @@ proptest! {
         let texts = vec![text; weight as usize];
         let mut weighted = MemoryMerger::new(Compat::Profbridge);
         weighted.add(read(&texts[0]), Source::Yaml, weight);
-        // A second input, so that sites of one stack are put together.
+        // A second input, so that sites with the same stack are merged.
         weighted.add(MemoryProfile::default(), Source::Yaml, 1);
         prop_assert_eq!(sum(weighted), sum(merger(&texts)));
     }
@@ -155,7 +155,7 @@ fn a_single_section_is_carried_as_it_is_where_the_release_reads_it() {
     for stem in stems(22) {
         let golden = std::fs::read(file(&stem, "v2.profdata")).unwrap();
         assert!(merged(&[file(&stem, "v2.profdata")], &options(&stem, 22, None)) == golden);
-        // Release 16 reads version 0 alone: the section is written again.
+        // Release 16 reads only version 0, so the section is converted.
         let old = stored(&merged(&[file(&stem, "v2.profdata")], &options(&stem, 16, None)));
         assert_eq!((old.version, facts(&old.profile)), (0, facts(&stored(&golden).profile)));
     }

@@ -1,5 +1,5 @@
-//! Where llvm-profdata loses memory profiles (`docs/reference/memprof.md`): under our own
-//! name nothing is lost, in its place the bytes are its own.
+//! llvm-profdata loses memory profiles in some cases (`docs/reference/memprof.md`). In profbridge mode nothing is lost;
+//! in llvm-profdata mode the bytes are the same.
 
 use crate::files::{file, folder, merged, options, stored};
 use profbridge::memprof::{DataSymbol, MemoryProfile, yaml};
@@ -15,12 +15,12 @@ fn plain(extension: &str) -> PathBuf {
     file(&folder().join("clang-22-plain"), extension)
 }
 
-/// The sum of inputs, by our own rules.
+/// Merges inputs in profbridge mode.
 fn sum(inputs: &[PathBuf]) -> MemoryProfile {
     stored(&merged(inputs, &options(&folder().join("clang-22-plain"), 22, Some(4)))).profile
 }
 
-/// Writes documents, and returns where they are.
+/// Writes documents and returns their paths.
 fn documents<const N: usize>(folder: &tempfile::TempDir, texts: [&str; N]) -> [PathBuf; N] {
     let mut number = 0;
     texts.map(|text| {
@@ -31,8 +31,8 @@ fn documents<const N: usize>(folder: &tempfile::TempDir, texts: [&str; N]) -> [P
     })
 }
 
-/// Merges in the place of llvm-profdata 22 and compares with the genuine tool,
-/// where that is installed; returns the memory profile.
+/// Merges in llvm-profdata mode and compares with the real llvm-profdata 22, if it is installed. Returns the memory
+/// profile.
 fn in_llvms_place(arguments: &[&str], inputs: &[PathBuf]) -> MemoryProfile {
     let folder = tempfile::tempdir().unwrap();
     let run = |mut command: Command, name: &str| {
@@ -103,7 +103,7 @@ fn data_accesses_come_from_the_last_document_in_llvm_mode() {
     let cold = vec![b"b".to_vec()];
     assert_eq!(records(in_llvms_place(&[], &inputs)), (vec![(name("a"), 4)], cold.clone()));
     assert_eq!(records(sum(&inputs)), (vec![(name("a"), 7), (DataSymbol::StringHash(7), 1)], cold));
-    // A last document without any takes them all away.
+    // A last document without data access profiles removes all of them.
     let [with, without] = documents(
         &folder,
         [
@@ -144,7 +144,7 @@ fn weights_are_ignored_in_llvm_mode() {
 
 #[test]
 fn dumps_that_share_a_histogram_add_up() {
-    // llvm-profdata 22 frees a buffer twice here and ends.
+    // Here llvm-profdata 22 frees a buffer twice and aborts.
     let stem = folder().join("clang-22-histogram");
     let dump = std::fs::read(file(&stem, "memprofraw")).unwrap();
     let temporary = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Memory profiles: files that programs and genuine tools wrote, the laws of
-//! adding them up, and what tools and compilers of the machine make of ours.
+//! Tests of memory profiles: files of real programs and tools, laws of merging, and the installed tools and compilers
+//! with our files.
 
 mod damaged;
 mod documents;

@@ -1,5 +1,5 @@
-//! What is looked at when an indexed file with a memory profile is opened,
-//! whatever for: under LLVM's rules exactly what llvm-profdata 22 looks at.
+//! Tests of the checks when an indexed file with a memory profile is opened. In llvm-profdata mode these are the checks
+//! of llvm-profdata 22.
 
 use crate::files::{file, folder};
 use profbridge::indexed::{IndexedProfile, ReadOptions};
@@ -8,7 +8,7 @@ use std::process::Command;
 
 const TOOL: &str = "llvm-profdata-22";
 
-/// A golden file with a section of that version, and where the section is.
+/// Returns a recorded file with a section of this version, and the offset of the section.
 fn golden(version: u32) -> (Vec<u8>, usize) {
     let path = file(&folder().join("clang-22-plain"), &format!("v{version}.profdata"));
     let bytes = std::fs::read(path).unwrap();
@@ -16,7 +16,7 @@ fn golden(version: u32) -> (Vec<u8>, usize) {
     (bytes, section)
 }
 
-/// Where the schema begins behind the start of a section.
+/// Returns the offset of the schema in a section.
 fn schema_of(version: u32) -> usize {
     match version {
         2 => 48,
@@ -31,8 +31,7 @@ fn with_word(bytes: &[u8], at: usize, value: u64) -> Vec<u8> {
     bytes
 }
 
-/// Damages by name: the version, the schema's length and its fields, beside
-/// values that are accepted.
+/// Returns damaged schemas by name: version, length and fields. Some values are accepted.
 fn damages(version: u32) -> Vec<(String, Vec<u8>)> {
     let (good, section) = golden(version);
     let schema = section + schema_of(version);
@@ -65,7 +64,7 @@ fn damaged_headers_are_refused_with_llvms_words() {
             assert_eq!(message(&good, compat), None);
             assert_eq!(said(schema, 29), invalid);
             assert_eq!(said(schema + 8, 28), invalid);
-            // An id twice, or the id 0, is nothing that LLVM minds.
+            // LLVM accepts a duplicate id, and the id 0.
             assert_eq!((said(schema + 8, 5), said(schema + 8, 0)), (None, None));
             let unsupported = "unsupported instrumentation profile format version: MemProf version 600 not supported; \
                                requires version between 2 and 4, inclusive";
@@ -80,7 +79,7 @@ fn names_of_static_data_are_inflated() {
     let accesses = with_word(&good, section + 32, good.len() as u64 - 4);
     let options = |compat| ReadOptions::new(Limits::default(), compat);
     assert!(IndexedProfile::read(&accesses, options(Compat::Llvm22)).is_err());
-    // An offset before the records' index means that there is nothing.
+    // An offset before the records' index means that there are no records.
     let nothing = with_word(&good, section + 32, section as u64);
     assert!(IndexedProfile::read(&nothing, options(Compat::Llvm22)).is_ok());
 }
@@ -130,7 +129,7 @@ fn damaged_headers_end_as_in_release_22() {
             let theirs = run(&mut Command::new(TOOL));
             let ours = run(Command::new(env!("CARGO_BIN_EXE_profbridge")).arg("llvm-profdata"));
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&format!("{TOOL}: "), "");
-            // With fields of other widths it reads beyond its buffers and may crash.
+            // With fields of other widths, LLVM reads outside its buffers and may crash.
             let Some(code) = theirs.status.code() else { continue };
             assert_eq!(Some(code), ours.status.code(), "{name}, {arguments:?}: {}", text(&theirs.stderr));
             assert_eq!(text(&theirs.stderr), text(&ours.stderr), "{name}, {arguments:?}");

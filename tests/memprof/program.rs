@@ -1,4 +1,4 @@
-//! The program under its own name.
+//! Tests of the program in profbridge mode.
 
 use crate::files::{file, folder};
 use std::process::Command;
@@ -31,8 +31,7 @@ fn show_lists_allocation_sites() {
     assert!(code == Some(2) && errors.contains("--counts is for LLVM profiles, not for a memory profile"), "{errors}");
 }
 
-/// Four sites: one cold and large, one cold and small, one warm, one hot. The
-/// density is per allocation, which is not that of the sums.
+/// Four sites: cold and large, cold and small, warm, hot. The density per allocation differs from that of the sums.
 const SITES: &str = "---
 HeapProfileRecords:
 - GUID: main
@@ -52,7 +51,7 @@ fn sites_are_listed_by_the_order_and_the_class_asked_for() {
     let temporary = tempfile::tempdir().unwrap();
     let document = temporary.path().join("sites.yaml");
     std::fs::write(&document, SITES).unwrap();
-    // The lines at which the sites that are listed allocate.
+    // Returns the lines of the listed sites.
     let listed = |options: &[&str]| {
         let (text, errors, code) = profbridge(&[&["show", document.to_str().unwrap()], options].concat());
         assert_eq!(code, Some(0), "{errors}");
@@ -131,7 +130,7 @@ fn pictures_show_bytes_or_allocations_by_call_stack() {
     let (yaml, stored) = (path("plain", "yaml"), path("plain", "v4.profdata"));
     let page = draw("report", "a.html", &[&stored, "--baseline", &yaml]);
     assert!(page.contains("Bytes in cold contexts") && page.contains("Bytes of the baseline"), "{page}");
-    // Nothing else is in the file, so that it need not be asked for.
+    // The file contains nothing else, so the option is not necessary.
     assert_eq!(page, draw("report", "b.html", &["--memory", &stored, "--baseline", &yaml]).replace("b.html", "a.html"));
     let output = temporary.path().join("mixed.svg");
     let folded = temporary.path().join("a.folded");

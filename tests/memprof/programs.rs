@@ -1,5 +1,5 @@
-//! Programs built, run and looked up in many ways, by each release of clang on
-//! this machine: ours and the genuine tool say the same of their dumps.
+//! Builds, runs and symbolizes programs in many ways, with each installed release of clang. profbridge and the real
+//! tool give the same results for their raw profiles.
 
 use profbridge::Limits;
 use profbridge::instr::Release;
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-/// The tools of a release: those of the system, or those in `LLVM_R_BIN`.
+/// The tools of a release: the installed ones, or those in `LLVM_R_BIN`.
 struct Toolchain {
     release: u32,
     compiler: PathBuf,
     profdata: PathBuf,
-    /// Flags that its compiler needs.
+    /// The flags that the compiler needs.
     flags: Vec<&'static str>,
 }
 
@@ -25,7 +25,7 @@ fn toolchain(release: u32) -> Option<Toolchain> {
                 release,
                 compiler: tool("clang++"),
                 profdata: tool("llvm-profdata"),
-                // Such builds may know another C++ library first.
+                // Such builds may find another C++ library first.
                 flags: vec!["-stdlib=libstdc++"],
             }
         }
@@ -63,16 +63,16 @@ fn ours() -> Command {
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/src/allocations.cpp");
 
-/// A program that was built and run in a folder.
+/// A program that was built and run in a directory.
 struct Run {
     folder: tempfile::TempDir,
 }
 
 impl Run {
-    /// Builds `source` with these flags, and runs it.
+    /// Builds `source` with these flags and runs it.
     fn new(tools: &Toolchain, source: &str, flags: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // Two steps: what is split off belongs to the object.
+        // In two steps, because split debug info belongs to the object file.
         let mut compile = Command::new(&tools.compiler);
         compile.current_dir(&folder).args(&tools.flags).args(["-O1", "-fmemory-profile", "-fno-omit-frame-pointer"]);
         compile.args(["-fdebug-info-for-profiling", "-fno-optimize-sibling-calls", "-c", "-o", "object.o"]);
@@ -99,7 +99,7 @@ impl Run {
         self.folder.path().join(name)
     }
 
-    /// The indexed file that a tool makes of the dump.
+    /// Returns the indexed file that a tool writes for the raw profile.
     fn merged(&self, command: &mut Command, arguments: &[&str]) -> Vec<u8> {
         let output = self.path("merged.profdata");
         let mut command = command.arg("merge").args(arguments).current_dir(&self.folder);
@@ -108,12 +108,12 @@ impl Run {
         std::fs::read(output).unwrap()
     }
 
-    /// Both tools merge the dump to the same bytes, and print the same of it.
+    /// Both tools merge the profile to the same bytes and print the same text.
     fn compare(&self, tools: &Toolchain, what: &str) {
         let for_release = format!("llvm-{}", tools.release);
         let merged =
             |command: &mut Command, version: &[&str]| self.merged(command.env("PROFBRIDGE_FOR", &for_release), version);
-        // Up to release 18 there is version 0 alone, and no option.
+        // Release 18 and earlier write only version 0 and have no option.
         let versions: &[&[&str]] =
             if tools.release >= 19 { &[&["--memprof-version=3"], &["--memprof-version=2"]] } else { &[&[]] };
         for version in versions {
@@ -129,7 +129,7 @@ impl Run {
         }
     }
 
-    /// What a compiler makes of a profile of the program, names of files aside.
+    /// Returns the output of a compiler for a profile of the program, without file names.
     fn compiled(&self, tools: &Toolchain, profile: &[u8]) -> String {
         let (input, output) = (self.path("use.profdata"), self.path("out.ll"));
         std::fs::write(&input, profile).unwrap();
@@ -158,9 +158,9 @@ fn compilers_read_our_files_as_those_of_their_own_tool() {
         let Some(tools) = toolchain(release) else { continue };
         let run = Run::new(&tools, SOURCE, &["-gmlt"]);
         let for_release = format!("llvm-{release}");
-        // Allocations are also made cold or hot randomly, so that some are cold.
+        // Random hotness makes sure that some allocations are cold.
         let by_chance = ["--memprof-random-hotness", "--memprof-random-hotness-seed=7"];
-        // Release 19 has no such option.
+        // Release 19 does not have the option.
         let chances = [&[][..], &by_chance];
         for chance in &chances[..if release == 19 { 1 } else { 2 }] {
             let theirs = run.merged(&mut Command::new(&tools.profdata), chance);
@@ -191,7 +191,7 @@ fn split_debug_info_is_followed() {
         } else {
             let _ = std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: llvm-dwp-22 is not installed\n");
         }
-        // What is left is in the skeleton.
+        // The remaining data is in the skeleton.
         run.compare(&tools, &format!("{dwarf}, nothing but the program"));
         assert!(run.merged(&mut ours(), &[]) != split, "{dwarf}");
     }
@@ -224,7 +224,7 @@ fn code_in_several_segments_is_found_in_profbridge_mode() {
         names.sort();
         assert_eq!(names, ["_Z7near_byi", "_Z8far_awayi", "main"], "{pie}");
         assert_eq!(profile.alloc_sites().count(), 3, "{pie}");
-        // The genuine tool wants one segment, and so do we in its place.
+        // The real tool needs exactly one segment, and so does llvm-profdata mode.
         let refused = |command: &mut Command| {
             let command = command.args(["merge", "--profiled-binary=program", "dump.memprofraw", "-o", "out"]);
             let output = command.current_dir(&run.folder).output().unwrap();
@@ -291,7 +291,7 @@ fn images_of_a_process_are_looked_up_one_by_one_or_together() {
         assert!(mine.contains("SymbolName"), "{image}");
         assert_eq!(mine, show(&mut Command::new(&tools.profdata)), "{image}");
     }
-    // Named together, each address is found in its own image.
+    // If both images are given, each address is found in its own image.
     let programs = ["libother.so", "program"].map(|image| format!("--profiled-binary={image}"));
     let mut both = Command::new(env!("CARGO_BIN_EXE_profbridge"));
     let both = text(&done(both.current_dir(&folder).arg("show").args(programs).arg(&dump)).stdout);

@@ -1,14 +1,13 @@
-//! Documents of unusual and of broken YAML, in the place of llvm-profdata.
+//! Tests of unusual and invalid YAML in llvm-profdata mode.
 //!
-//! `syntax.txt` holds what release 22 makes of each: with `PROFBRIDGE_RENEW` in
-//! the environment it is asked again.
+//! `syntax.txt` has the results of release 22. With `PROFBRIDGE_RENEW` in the environment, they are recorded again.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const TOOL: &str = "llvm-profdata-22";
 
-/// A document, and what a program makes of it.
+/// A document, and the results of a program.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Case {
     name: String,
@@ -79,7 +78,7 @@ fn ours() -> Command {
     command
 }
 
-/// What a program makes of a document, and the bytes it writes.
+/// Returns the result of a program for a document, and the written bytes.
 fn outcome(tool: &dyn Fn() -> Command, case: &Case, folder: &Path) -> (Case, Option<Vec<u8>>) {
     let (document, merged) = (folder.join("document.yaml"), folder.join("merged"));
     std::fs::write(&document, &case.document).unwrap();
@@ -89,7 +88,7 @@ fn outcome(tool: &dyn Fn() -> Command, case: &Case, folder: &Path) -> (Case, Opt
     let said = text(&output.stderr).replace(&format!("{TOOL}: "), "");
     let said = said.replace(document.to_str().unwrap(), "DOCUMENT");
     let shown = merged.exists().then(|| tool().args(["show", "--memory"]).arg(&merged).output().unwrap());
-    // The summary before it is a document of comments.
+    // The summary before it consists of comments.
     let shown = shown.map(|output| text(&output.stdout)).unwrap_or_default();
     let shown = shown.rfind("---\n").map_or("", |at| &shown[at..]);
     let case = Case {
@@ -147,7 +146,7 @@ fn renew(cases: &[Case]) {
     std::fs::write(golden(), text).unwrap();
 }
 
-/// A key is one for as long as its colon is no more than 1024 columns away.
+/// A key ends at most 1024 columns before its colon.
 #[test]
 fn keys_of_any_length_are_named_as_release_22_names_them() {
     let folder = tempfile::tempdir().unwrap();

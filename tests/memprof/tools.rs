@@ -1,5 +1,4 @@
-//! Against the tools and compilers of the machine; skipped where they are
-//! missing.
+//! Compares with the installed tools and compilers. Skipped if they are missing.
 
 use crate::files::{file, folder, merged, options, sections, stems};
 use profbridge::families::MergeOptions;
@@ -7,7 +6,7 @@ use profbridge::instr::Release;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The program of LLVM, or nothing with a word about it.
+/// Returns a program of LLVM. Prints a message and returns `None` if it is missing.
 fn tool(name: &str, release: u32) -> Option<String> {
     let name = format!("{name}-{release}");
     if Command::new(&name).arg("--version").output().is_ok() {
@@ -25,12 +24,12 @@ fn text(output: &[u8]) -> String {
     String::from_utf8_lossy(output).into_owned()
 }
 
-/// Runs our program under LLVM's name.
+/// Runs profbridge as llvm-profdata.
 fn ours(arguments: &[&str]) -> Output {
     run(Command::new(env!("CARGO_BIN_EXE_profbridge")).arg("llvm-profdata").args(arguments))
 }
 
-/// Runs both with an output file each, and compares everything.
+/// Runs both programs with different output files and compares all results.
 fn compare(genuine: &str, folder: &Path, arguments: &[&str]) {
     let [theirs, mine] = ["theirs", "mine"].map(|name| folder.join(name));
     let _ = (std::fs::remove_file(&theirs), std::fs::remove_file(&mine));
@@ -46,7 +45,7 @@ fn compare(genuine: &str, folder: &Path, arguments: &[&str]) {
     assert!(std::fs::read(&theirs).ok() == std::fs::read(&mine).ok(), "{arguments:?}: other bytes");
 }
 
-/// A document for each set of numbers; stacks share roots, functions repeat.
+/// Returns a document for a seed. Stacks share roots, and functions repeat.
 fn document(seed: u64) -> String {
     let mut state = seed;
     let mut below = move |limit: u64| {
@@ -142,7 +141,7 @@ fn under_llvms_name_several_inputs_become_its_bytes() {
             compare(&genuine, folder.path(), &[&["merge", "--num-threads=1", version, &binary], case].concat());
         }
     }
-    // LLVM says where the document is wrong, too.
+    // LLVM also reports the position of the error in the document.
     assert_eq!(ours(&["merge", &bad, "-o", "/dev/null"]).status.code(), Some(1));
 }
 
@@ -182,7 +181,7 @@ fn raw_profiles_of_other_versions_are_read_in_llvm_mode() {
     assert!(text(&output.stdout).contains("\n    Version: 2\n"));
 }
 
-/// What a compiler makes of a profile: its whole output, names of files aside.
+/// Returns the output of a compiler for a profile, without file names.
 fn compiled(compiler: &str, profile: &Path, folder: &Path) -> String {
     let output = folder.join("out.ll");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/src/allocations.cpp");
@@ -238,7 +237,7 @@ fn compilers_read_merged_memory_profiles() {
         let inputs: Vec<PathBuf> = vec![file(&stem, "memprofraw"), file(&stem, "v3.profdata")];
         let path = temporary.path().join("sum.profdata");
         std::fs::write(&path, merged(&inputs, &options(&stem, release, None))).unwrap();
-        // Twice the same run has the same averages.
+        // The averages of one run and of two equal runs are the same.
         let once = temporary.path().join("once.profdata");
         std::fs::write(&once, merged(&inputs[..1], &options(&stem, release, None))).unwrap();
         let listing = compiled(&compiler, &path, temporary.path());

@@ -1,6 +1,5 @@
-//! What can be checked of packages without building them: that texts about
-//! names agree with the script that makes the files, and that checkers of each
-//! kind of text have nothing to say. `packaging/test.sh` tries built packages.
+//! Tests of the packaging files that do not build packages: the names agree with the script that creates the archives,
+//! and checkers accept each file. `packaging/test.sh` tests built packages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +12,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).expect("the file is there")
 }
 
-/// Files of a folder that end so, sorted.
+/// Returns the files of a directory with an extension, sorted.
 fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root().join(folder)).expect("the folder is there");
     let paths = entries.map(|entry| entry.expect("the folder is readable").path());
@@ -22,7 +21,7 @@ fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Runs a checker over files; what it says is the failure.
+/// Runs a checker on files. Its messages are the failure.
 #[track_caller]
 fn check(test: &str, program: &str, arguments: &[&str], files: &[PathBuf]) {
     assert!(!files.is_empty());
@@ -35,7 +34,7 @@ fn check(test: &str, program: &str, arguments: &[&str], files: &[PathBuf]) {
     }
 }
 
-/// The value of a line `key = "value"` of a section of Cargo.toml.
+/// Returns the value of a line `key = "value"` in a section of Cargo.toml.
 fn manifest(section: &str, key: &str) -> String {
     let text = read("Cargo.toml");
     let lines = text.lines().skip_while(|line| *line != format!("[{section}]")).skip(1);
@@ -44,7 +43,7 @@ fn manifest(section: &str, key: &str) -> String {
     line.trim_end_matches('"').to_string()
 }
 
-/// What the script's function `archive` prints for a target.
+/// Returns the output of the script's function `archive` for a target.
 fn archive(version: &str, target: &str) -> String {
     let script = read("packaging/release.sh");
     let line = script.lines().find(|line| line.starts_with("archive() {")).expect("the script has the function");
@@ -62,12 +61,12 @@ fn addresses_of_binstall_match_the_release_files() {
     let address = filled(manifest("package.metadata.binstall", "pkg-url"));
     assert_eq!(address.rsplit('/').next(), Some(archive(&version, target).as_str()));
     assert!(address.contains(&format!("/v{version}/")), "{address}");
-    // In the archive everything stands in one folder.
+    // The archive contains one directory.
     let program = filled(manifest("package.metadata.binstall", "bin-dir")).replace("{ bin }", "profbridge");
     assert_eq!(program, format!("profbridge-{version}/profbridge"));
     let script = read("packaging/release.sh");
     assert!(script.contains("mkdir \"$folder/$name-$version\""));
-    // The address begins with the one of the project, which the crate gets when it is packed.
+    // The URL starts with the project's URL, which the crate gets when it is packaged.
     assert!(manifest("package.metadata.binstall", "pkg-url").starts_with("{ repo }/"));
     assert!(script.contains("repository = \\\"$ADDRESS\\\""), "{script}");
 }

@@ -1,9 +1,8 @@
-//! One file for each way in which a partial merge can be damaged, and what is
-//! said of it: `testdata/partial/bad` and its `messages.txt`.
+//! Tests with one file per defect of a partial merge: `testdata/partial/bad` and the expected messages in its
+//! `messages.txt`.
 //!
-//! With `PROFBRIDGE_RENEW` in the environment the files are searched again:
-//! bytes of sound parts are changed, their checksums are made right again, and of
-//! each message the first file is kept.
+//! With `PROFBRIDGE_RENEW` in the environment, the files are created again: the test changes bytes of valid partial
+//! merges, corrects the checksums, and stores the first file for each message.
 
 use profbridge::families::partial::{Partial, PartialOptions};
 use profbridge::input::{Family, Input};
@@ -17,7 +16,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/partial/bad")
 }
 
-/// What is wrong with a part, found when it is read or when its merge ends.
+/// Returns the error for a partial merge, when it is read or when its merge ends.
 fn fault(bytes: &[u8]) -> Option<String> {
     let options = PartialOptions::default();
     let read: Result<()> = Partial::from_bytes(bytes, &options).and_then(|part| part.finish(&options).map(drop));
@@ -40,14 +39,14 @@ fn every_damage_has_a_file_and_a_message() {
     assert!(files.len() > 30, "{}", files.len());
     let out = tempfile::tempdir().unwrap();
     for (name, message) in listed {
-        // Stacks are written as the name says.
+        // The extension selects the format of stacks.
         let merged = out.path().join(if name.starts_with("stacks") { "merged.collapsed" } else { "merged" });
         let path = &files[name];
         assert_eq!(fault(&std::fs::read(path).unwrap()).as_deref(), Some(message), "{name}");
         let mut command = Command::new(env!("CARGO_BIN_EXE_profbridge"));
         let done = command.args(["merge", "--partial", "-o"]).arg(&merged).arg(path).output().unwrap();
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
-        // What stands in an input that is only kept shows when the merge ends.
+        // Errors in an input that is only stored are found when the merge ends.
         let is_kept = done.status.success() && !name.starts_with("footer");
         assert!(is_kept || done.status.code() == Some(1) && said.contains("error: "), "{name}: {said}");
         if is_kept {
@@ -57,7 +56,7 @@ fn every_damage_has_a_file_and_a_message() {
     }
 }
 
-/// Sound parts of every family, small ones.
+/// Returns small valid partial merges of every family.
 fn valid_parts() -> Vec<(&'static str, Vec<u8>)> {
     let text = |name: &str, text: &str| [Input::from_bytes(name, text.as_bytes().to_vec())];
     let part = |family, inputs: &[Input]| {
@@ -80,20 +79,20 @@ fn valid_parts() -> Vec<(&'static str, Vec<u8>)> {
     parts
 }
 
-/// Looks for faults, and writes a file for each.
+/// Searches for faults and writes a file for each.
 fn renew() {
     let mut found: BTreeMap<String, (String, Vec<u8>)> = BTreeMap::new();
     let mut look_at = |tag: &str, bytes: Vec<u8>| {
         let Some(message) = fault(&bytes) else { return };
-        // Memory profiles have files of their own; what an input was said to be is no
-        // fault of the part, and of streams the library that inflates speaks.
+        // Memory profiles have their own files. The format of an input is not a fault of the partial merge, and the
+        // decompression library has its own messages.
         let is_foreign = ["memprof", "not a profile", "deflate"].iter().any(|words| message.contains(words));
         if is_foreign || !message.contains("partial merge") {
             return;
         }
         let is_word = |word: &&str| !word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit());
         let words = message.replace("section state of a partial merge, ", "").replace("malformed: ", "");
-        // Any field may be the one that is cut.
+        // Any field may be the truncated one.
         let words = words
             .split("truncated: ")
             .next()

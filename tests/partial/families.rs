@@ -1,5 +1,4 @@
-//! Random inputs, splits and trees of the other families: sample profiles,
-//! iprof files, stacks, memory profiles.
+//! Random inputs, splits and merge trees for sample profiles, iprof files, stacks and memory profiles.
 
 use crate::sample_text::{Shape, text};
 use profbridge::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
@@ -27,8 +26,7 @@ fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)
 }
 
-/// Joins the inputs in parts along a tree that `cuts` decides about; every part
-/// goes through its bytes.
+/// Merges the inputs in partial merges along a tree that `cuts` determines. Each partial merge is written and read.
 fn in_parts(
     inputs: &[Input],
     family: Family,
@@ -46,7 +44,7 @@ fn in_parts(
     Partial::from_bytes(&all.to_bytes().unwrap(), options).expect("a part is read")
 }
 
-/// What was said of a merge, in order.
+/// The messages of a merge, in order.
 #[derive(Default, Debug, PartialEq, Eq)]
 struct Heard(Vec<String>);
 
@@ -60,16 +58,15 @@ fn title(line: &str) -> Option<&str> {
     line.split(": ").nth(1)
 }
 
-/// With which of several inputs a sum became too large is not known any more,
-/// and the limit is reported once.
+/// In a merge of sums, it is unknown which input caused an overflow, so the limit is reported once.
 fn titles_that_overflowed(heard: &[&Heard]) -> HashSet<String> {
     let words = RecordFault::CounterOverflow.to_string();
     let lines = heard.iter().flat_map(|heard| &heard.0).filter(|line| line.ends_with(&words));
     lines.filter_map(|line| title(line).map(ToString::to_string)).collect()
 }
 
-/// Of a function that a filter left out of a part it is not known any more
-/// whether checksums of what was inlined into it differed.
+/// If a filter drops a function from a partial merge, it is unknown later whether the checksums of functions inlined
+/// into it differed.
 fn titles_left_out_with_other_checksums(heard: &[&Heard], filter: &Filter) -> HashSet<String> {
     let words = RecordFault::HashMismatch.to_string();
     let lines = heard.iter().flat_map(|heard| &heard.0).filter(|line| line.ends_with(&words));
@@ -96,7 +93,7 @@ impl Heard {
     }
 }
 
-/// The result of a merge of iprof files, and its inputs.
+/// The output of a merge of iprof files, and its inputs.
 type IprofOutcome = (std::result::Result<(String, String), String>, Vec<String>);
 
 fn iprof_outcome(inputs: &[Input], options: &IprofMergeOptions) -> IprofOutcome {
@@ -105,7 +102,7 @@ fn iprof_outcome(inputs: &[Input], options: &IprofMergeOptions) -> IprofOutcome 
     let line = |report: &InputReport| {
         let (path, weight) = (report.input.path.display(), report.input.weight);
         let outcome = format!("{:?}", report.outcome);
-        // Kept inputs know only the message of an error.
+        // Stored inputs have only the message of an error.
         let outcome = outcome.split("Failed(").next().unwrap_or_default();
         format!("{path} x{weight}: {outcome} {} {:?}", report.records, report.warnings)
     };
@@ -117,7 +114,7 @@ fn iprof_outcome(inputs: &[Input], options: &IprofMergeOptions) -> IprofOutcome 
     (merged, lines)
 }
 
-/// Everything that a merge of sample profiles gives.
+/// Returns all results of a merge of sample profiles.
 fn sample_outcome(
     report: std::result::Result<MergeReport, FailedMerge>,
     rules: Rules,
@@ -251,7 +248,7 @@ fn of_files(files: &[&str], chosen: &[(usize, u64)]) -> Vec<Input> {
     chosen.iter().map(|(at, weight)| Input::with_weight(testdata(files[*at]), weigh(*weight))).collect()
 }
 
-/// Bytes and warnings of a merge of stacks.
+/// Returns the output and the warnings of a merge of stacks.
 fn stack_outcome(finished: Result<Finished>) -> std::result::Result<(Vec<u8>, Vec<String>, usize), String> {
     let words = |warnings: &[profbridge::Warning]| warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
     let said = |error: Error| error.to_string();
@@ -288,7 +285,8 @@ fn a_record_with_another_checksum_is_left_out_wherever_it_was() {
     }
 }
 
-/// What a filter leaves out of a part takes a complaint about inlined callees with it, and no byte.
+/// A function that a filter drops from a partial merge loses its warning about inlined callees. The output does not
+/// change.
 #[test]
 fn checksums_inlined_into_filtered_functions_are_dropped() {
     let text =

@@ -1,10 +1,12 @@
-//! Random inputs, splits and trees.
+//! Random inputs, splits and merge trees.
 
 use crate::generate::{Knows, Random, profile};
 use crate::gpu;
 use profbridge::Limits;
-use profbridge::families::{self, FailureMode, InputOutcome, MergeOptions, MergeReport, OutputFormat, WriteOptions};
-use profbridge::input::WeightedInput;
+use profbridge::families::{
+    self, FailureMode, InputOutcome, MergeOptions, MergeReport, OutputFormat, ReadOptions, WriteOptions,
+};
+use profbridge::input::{Input, WeightedInput};
 use profbridge::instr::Release;
 use profbridge::instr::partial::PartialMerge;
 use profbridge::instr::{FunctionFilter, SoftError};
@@ -12,7 +14,7 @@ use std::collections::HashSet;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
-/// Everything that a merge gives: bytes, outcomes of the inputs, and soft errors.
+/// Returns all results of a merge: output, outcomes of the inputs, and soft errors.
 fn outcome(report: MergeReport, options: &MergeOptions) -> (Vec<u8>, Vec<String>, Vec<String>) {
     let mut write = WriteOptions::default();
     write.format = OutputFormat::for_release(options.release);
@@ -25,7 +27,7 @@ fn outcome(report: MergeReport, options: &MergeOptions) -> (Vec<u8>, Vec<String>
             InputOutcome::Failed(error) => format!("failed: {error} {:?}", error.hint()),
             _ => "?".to_string(),
         };
-        // Of a file whose header is bad, one way of merging knows more than another.
+        // If the header of a file is damaged, some ways of merging know less about it.
         let known = (outcome == "used").then_some((input.version, input.kind));
         format!("{} {outcome} {known:?}", input.input.path.display())
     });
@@ -66,9 +68,8 @@ fn in_parts(inputs: &[WeightedInput], options: &MergeOptions, random: &mut Rando
     name
 }
 
-/// Messages about functions none of whose counts reached its maximum: in a sum
-/// of several inputs it is not known with which of them that happened, and for
-/// a record has at most one message.
+/// Returns the messages that can be compared. For functions whose counts did not reach the maximum individually, a
+/// merge of sums does not know the input that caused the overflow, and reports each record once.
 fn comparable(said: &[String], other: &[String]) -> Vec<String> {
     let overflow = SoftError::CounterOverflow.to_string();
     let function = |line: &str| line.split(": ").nth(1).unwrap_or_default().to_string();
@@ -87,7 +88,7 @@ fn compare(inputs: &[WeightedInput], options: &MergeOptions, random: &mut Random
     assert_eq!(became, expected_became, "{what}");
     let (said, expected_said) = (comparable(&said, &expected_said), comparable(&expected_said, &said));
     let differs = said.iter().zip(&expected_said).find(|(ours, expected)| ours != expected);
-    // One merge that has to leave a bad input out again repeats what it said.
+    // A merge that must exclude a damaged input starts again and repeats its messages.
     let has_failed = became.iter().any(|input| input.contains("failed"));
     assert!(
         has_failed || said == expected_said,
@@ -97,9 +98,10 @@ fn compare(inputs: &[WeightedInput], options: &MergeOptions, random: &mut Random
     );
     if bytes != expected_bytes {
         let text = |bytes: &[u8]| {
-            let profile = profbridge::Profile::from_bytes(bytes).expect("what was written is read");
-            let text = profile.to_bytes(OutputFormat::Text { release: options.release }).expect("text");
-            String::from_utf8_lossy(&text).into_owned()
+            let input = Input::from_bytes("written", bytes.to_vec());
+            let read = profbridge::Profile::open(input, &ReadOptions::default()).expect("what was written is read");
+            let text = read.value.to_bytes(OutputFormat::Text { release: options.release }).expect("text");
+            String::from_utf8_lossy(&text.bytes).into_owned()
         };
         let (ours, expected) = (text(&bytes), text(&expected_bytes));
         let at = ours.lines().zip(expected.lines()).position(|(a, b)| a != b);
@@ -164,7 +166,7 @@ fn memory_document(random: &mut Random) -> String {
     text
 }
 
-/// Counters, value sites, traces, bitmaps, kinds that conflict, uniformity and memory, in one list of inputs.
+/// Counters, value sites, traces, bitmaps, conflicting kinds, uniformity and memory, in one list of inputs.
 #[test]
 fn random_profiles_of_all_kinds_give_the_same_in_any_parts() {
     for seed in 0..100 {
@@ -220,7 +222,7 @@ fn real_dumps_of_all_kinds_give_the_same_in_any_parts() {
         options.release = Release([16, 22, 23][random.below(3) as usize]);
         options.failure_mode = FailureMode::Warn;
         options.keep_vtable_names = random.chance(50);
-        // The same dump may be in several parts.
+        // The same raw profile may be in several partial merges.
         options.allow_duplicates = true;
         compare(&inputs, &options, &mut random, &format!("seed {seed}: {inputs:?}"));
     }

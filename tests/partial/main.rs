@@ -1,5 +1,4 @@
-//! Partial merges: whatever the parts and the order in which they are joined,
-//! the outcome is that of one merge of all inputs.
+//! Tests of partial merges: with any split and any order, the result is that of one merge of all inputs.
 
 mod damaged;
 mod families;
@@ -14,7 +13,7 @@ mod program;
 #[path = "../sampleprof/generate.rs"]
 mod sample_text;
 
-/// What the generator of random texts asks for: no comparison with other tools is made here.
+/// The generator of random text profiles needs this module. These tests do not compare with other tools.
 mod oracle {
     pub const BUILT_WITH_LIBCXX: &[u32] = &[];
 }

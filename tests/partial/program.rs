@@ -1,4 +1,4 @@
-//! The program: `merge --partial`, and what others make of its files.
+//! Tests of `merge --partial`, and of other tools that read its files.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -34,7 +34,7 @@ fn succeed(folder: &Path, arguments: &[&str]) -> String {
     said
 }
 
-/// Two parts of the runs of each release, and the merge of all of them.
+/// Creates two partial merges of the runs of each release, and the merge of all runs.
 fn parts(folder: &Path) -> Vec<String> {
     let all: Vec<String> = [14, 19].into_iter().flat_map(runs).collect();
     for (number, part) in all.chunks(3).enumerate() {
@@ -104,7 +104,7 @@ fn llvm_reads_the_profile_in_front_of_a_part() {
     }
 }
 
-/// The bytes of a part, and of its inputs together.
+/// Returns the size of a partial merge, and of its inputs together.
 fn sizes(folder: &Path, part: &str, inputs: &[String], options: &[&str]) -> (u64, u64) {
     let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
     succeed(folder, &[&["merge", "--partial", "-o", part], options, &inputs[..]].concat());
@@ -152,7 +152,7 @@ fn parts_are_not_larger_than_their_inputs() {
     assert!(size <= together, "memory: {size} bytes of {together}");
 }
 
-/// What the page says of parts that can be larger than their inputs: these are compressed, or tiny.
+/// Tests the page's statement about partial merges that may be larger than their inputs: compressed and tiny inputs.
 #[test]
 fn parts_of_compressed_and_of_tiny_inputs_may_be_larger() {
     let folder = tempfile::tempdir().expect("there is room for files");
@@ -165,7 +165,7 @@ fn parts_of_compressed_and_of_tiny_inputs_may_be_larger() {
     assert!((together..together + 1000).contains(&size), "{size} bytes of {together}");
 }
 
-/// An iprof with that number of methods, whose counts depend on the run.
+/// Returns an iprof with this number of methods. The counts depend on the run.
 fn iprof(methods: usize, run: usize) -> String {
     let list = |line: &dyn Fn(usize) -> String| (0..methods).map(line).collect::<Vec<_>>().join(",");
     format!(
@@ -228,7 +228,7 @@ fn changed_weighted_and_piped_parts_are_errors() {
     std::fs::write(folder.path().join("changed.profdata"), &bytes).expect("the folder takes files");
     let said = refused(&["merge", "changed.profdata", "part-1.profdata", "-o", "x.profdata"]);
     assert!(said.contains("the checksum of a partial merge does not match"), "{said}");
-    // Failure modes hold for parts as for other inputs.
+    // Failure modes apply to partial merges like to other inputs.
     let arguments = ["merge", "--failure-mode=warn", "changed.profdata", "part-1.profdata", "-o", "rest.profdata"];
     let said = succeed(folder.path(), &arguments);
     assert!(said.contains("the checksum of a partial merge does not match"), "{said}");
@@ -258,7 +258,7 @@ fn parts_that_would_change_their_family_are_refused() {
     }
 }
 
-/// Two parts of the inputs, and the merge of all of them, by the program.
+/// Creates two partial merges of the inputs, and the merge of all inputs, with the program.
 fn joined(folder: &Path, inputs: &[String], end: &str, options: &[&str]) {
     let names: Vec<&str> = inputs.iter().map(String::as_str).collect();
     let (first, second) = names.split_at(1);
@@ -292,7 +292,7 @@ fn joined(folder: &Path, inputs: &[String], end: &str, options: &[&str]) {
     let refused = profbridge(folder, &["merge", "-o", &name("x"), &name("damaged"), &name("second")]);
     assert!(!refused.status.success() && !folder.join(name("x")).exists());
     assert!(String::from_utf8_lossy(&refused.stderr).contains("checksum"));
-    // A damaged part is a bad input like others.
+    // A damaged partial merge is treated like other damaged inputs.
     run(false, &name("rest"), &["--failure-mode=warn", &name("damaged"), &name("second")]);
 }
 
@@ -315,7 +315,7 @@ fn parts_of_every_family_become_the_bytes_of_one_merge() {
     joined(folder.path(), &memory, "profdata", &[]);
 }
 
-/// Every tool's own reading of a part is that of its profile.
+/// Other tools read a partial merge as its profile.
 #[test]
 fn llvm_reads_the_sample_profile_in_front_of_a_part() {
     let folder = tempfile::tempdir().expect("there is room for files");
@@ -467,19 +467,19 @@ fn a_shard_whose_programs_never_ran_is_a_part_of_any_family() {
                 assert!(std::fs::read(folder.join(output)).expect("it was written") == expected, "{output}");
             }
         }
-        // Parts of nothing are nothing.
+        // Partial merges of empty inputs are empty.
         let nothing = profbridge(folder, &["merge", "empty.part", "-o", "no.profdata"]);
         assert_eq!(nothing.status.code(), Some(1));
         assert!(!folder.join("no.profdata").exists());
     }
-    // A part that holds no function, and a gate that asks for one.
+    // A partial merge without functions, with a threshold that requires one.
     std::fs::write(folder.join("a"), ":ir\nmain\n1\n1\n5\n").expect("it is written");
     let said = succeed(folder, &["merge", "--partial", "a", "--function=nosuch", "-o", "filtered.profdata"]);
     assert!(said.contains("filtered.profdata: 0 functions from 1 input"), "{said}");
     let gated = profbridge(folder, &["merge", "--partial", "shard", "--min-functions=1", "-o", "gated.profdata"]);
     assert_eq!(gated.status.code(), Some(3));
     assert!(!folder.join("gated.profdata").exists());
-    // What was not named, or is not there, is a mistake.
+    // Missing arguments and missing files are errors.
     assert_eq!(profbridge(folder, &["merge", "--partial", "-o", "no"]).status.code(), Some(2));
     assert_eq!(profbridge(folder, &["merge", "--partial", "nosuch", "-o", "no.profdata"]).status.code(), Some(1));
 }
@@ -516,16 +516,16 @@ fn a_profile_in_a_partial_merge_and_in_another_input_is_an_error() {
             succeed(folder, &[partial, &["--allow-duplicates", first, second, "-o", "yes.profdata"]].concat());
         }
     }
-    // A lenient merge does not count twice either.
+    // A lenient merge does not count an input twice either.
     refused(folder, &["merge", "--failure-mode=warn", "1.profdata", "1.profdata"]);
     succeed(folder, &["merge", "--allow-duplicates", "1.profdata", "a.proftext", "-o", "yes.profdata"]);
     succeed(folder, &["merge", "--text", "a.proftext", "a.proftext", "b.proftext", "-o", "twice.proftext"]);
     succeed(folder, &["merge", "--text", "yes.profdata", "-o", "yes.proftext"]);
     let read = |name: &str| std::fs::read(folder.join(name)).expect("it was written");
     assert_eq!(read("yes.proftext"), read("twice.proftext"));
-    // Two programs that wrote the same bytes are two inputs.
+    // Equal bytes of two programs are two inputs.
     succeed(folder, &["merge", "--partial", "a.proftext", "a.proftext", "-o", "both.profdata"]);
-    // Profiles without records count nothing.
+    // Profiles without records are not duplicates.
     std::fs::write(folder.join("blank.proftext"), ":ir\n").expect("it is written");
     succeed(folder, &["merge", "--partial", "a.proftext", "blank.proftext", "-o", "4.profdata"]);
     succeed(folder, &["merge", "4.profdata", "2.profdata", "blank.proftext", "-o", "no-duplicates.profdata"]);

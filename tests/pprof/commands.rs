@@ -1,4 +1,4 @@
-//! The program from outside.
+//! Tests of the program with pprof profiles.
 
 use crate::schema::assert_has_schema;
 use crate::support::Folder;
@@ -32,13 +32,13 @@ fn check_reports_whether_go_accepts_a_profile() {
         "{said}"
     );
     assert!(said.contains("hint: record a CPU profile"), "{said}");
-    // What is called as the compiler wants it is meant for it.
+    // A file with the compiler's name is written for the compiler.
     folder.stderr_of("convert heap.pprof -o default.pgo");
     let (said, _) = folder.ends(3, "check default.pgo");
     assert!(said.contains("unusable") && said.contains("error: pprof.go-value"), "{said}");
     let (report, _) = folder.ends(3, "check squares.pprof default.pgo --json");
     assert_has_schema(&serde_json::from_str(&report).unwrap(), "check-2.json");
-    // Damage is named where it is, not taken for another format.
+    // Damage is reported with its position, and the file is not treated as another format.
     folder.stderr_of("convert squares.pprof -o plain.pb");
     let mut damaged = folder.read("plain.pb");
     let last = damaged.len() - 1;
@@ -246,7 +246,7 @@ fn java_stacks_take_every_road() {
     assert!(folder.text("sum.collapsed").contains("app/Main.loop(I)V@0 210\n"));
 }
 
-/// All forms of the samples of one recording.
+/// Returns all forms of the samples of one recording.
 fn forms(folder: &Folder) -> [&'static str; 4] {
     let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/java/shapes-jdk17.jfr.gz");
     std::fs::copy(recording, folder.0.join("a.jfr")).unwrap();
@@ -256,7 +256,7 @@ fn forms(folder: &Folder) -> [&'static str; 4] {
     ["a.jfr", "a.collapsed", "a.pprof", "a.iprof"]
 }
 
-/// Methods and hits of the first two levels of call chains.
+/// Returns methods and hits of the first two levels of call chains.
 fn chains(json: &Value) -> Vec<(String, u64)> {
     let list =
         |of: &Value| [&of["next"], &of["nodes"]].into_iter().find_map(Value::as_array).cloned().unwrap_or_default();

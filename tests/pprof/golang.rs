@@ -1,18 +1,17 @@
-//! The genuine tools: `go tool pprof` reads what we write, and `go build -pgo`
-//! optimizes by what we merged.
+//! Tests with the real tools: `go tool pprof` reads our files, and `go build -pgo` uses our merged profiles.
 //!
-//! Go is what `PROFBRIDGE_GO` names, or `go` in the search path, from 1.21 on.
+//! Uses `PROFBRIDGE_GO`, or `go` on the search path; Go 1.21 or later.
 
 use crate::support::{Folder, data};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Go, of a release that knows profiles.
+/// A Go release that supports profiles.
 struct Go(PathBuf);
 
 impl Go {
-    /// `None`, said aloud, where there is none.
+    /// Prints a message and returns `None` if it is missing.
     fn find(test: &str) -> Option<Self> {
         let path = std::env::var_os("PROFBRIDGE_GO").map_or_else(|| PathBuf::from("go"), PathBuf::from);
         let reason = match Command::new(&path).arg("version").output() {
@@ -31,7 +30,7 @@ impl Go {
         None
     }
 
-    /// A run without network, whose builds other runs use again.
+    /// Runs Go without network, with a build cache that other runs share.
     fn run(&self, folder: &Path, arguments: &[&str]) -> Output {
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pprof/go-cache");
         Command::new(&self.0)
@@ -46,7 +45,7 @@ impl Go {
             .unwrap()
     }
 
-    /// Both outputs of a run that must succeed.
+    /// Returns both outputs of a run that must succeed.
     fn stderr_of(&self, folder: &Path, arguments: &[&str]) -> String {
         let output = self.run(folder, arguments);
         let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
@@ -55,7 +54,7 @@ impl Go {
     }
 }
 
-/// Flat number of samples by function, as `go tool pprof -top` prints them.
+/// Parses the flat sample counts per function of `go tool pprof -top`.
 fn tops(said: &str) -> Vec<(String, u64)> {
     let rows = said.lines().skip_while(|line| !line.contains("flat%")).skip(1);
     let row = |line: &str| {
@@ -94,13 +93,13 @@ fn go_tool_pprof_reads_written_profiles() {
     let has_start =
         |line: &str| line.contains("main.mix example.org/shapes/shapes.go:") && line.ends_with(&format!(" s={start}"));
     assert!(raw.lines().any(has_start), "{start}: {raw}");
-    // The sum of the genuine tool has the same stacks with the same values.
+    // The real tool's merged profile has the same stacks with the same values.
     go.stderr_of(&folder.0, &["tool", "pprof", "-proto", "-output=theirs.pprof", "squares.pprof", "circles.pprof"]);
     folder.stderr_of("convert theirs.pprof -o theirs.collapsed");
     assert_eq!(folder.text("ours.collapsed"), folder.text("theirs.collapsed"));
 }
 
-/// What the compiler makes of the interface call in `sum`.
+/// Returns the target to which the compiler devirtualizes the interface call in `sum`.
 fn devirtualized(go: &Go, folder: &Folder, profile: &str) -> String {
     let profile = format!("-pgo={profile}");
     let said = go.stderr_of(&folder.0, &["build", "-trimpath", &profile, "-gcflags=-m", "-o", "shapes", "."]);
@@ -108,7 +107,7 @@ fn devirtualized(go: &Go, folder: &Folder, profile: &str) -> String {
     lines.map(|line| line.rsplit(' ').next().unwrap_or_default()).collect::<Vec<_>>().join(" ")
 }
 
-/// A program that needs little of the library, which is built again for each profile.
+/// Writes a program that uses little of the standard library, because each profile rebuilds it.
 fn prepare(folder: &Folder) {
     std::fs::copy(data("shapes.go"), folder.0.join("shapes.go")).unwrap();
     folder.write("go.mod", "module example.org/shapes\n\ngo 1.21\n");
@@ -120,13 +119,13 @@ fn go_build_uses_merged_profiles() {
     let Some(go) = Go::find("go_build_optimizes_by_what_we_merged") else { return };
     let folder = Folder::new("go-builds");
     prepare(&folder);
-    // The same inputs: their weights decide which receiver is hot.
+    // With the same inputs, the weights determine which receiver is hot.
     folder.stderr_of("merge --weighted-input=10,squares.pprof circles.pprof -o squares.pgo");
     folder.stderr_of(
         "merge squares.pprof --weighted-input=10,circles.pprof --max-stacks=40 --drop-addresses -o default.pgo",
     );
     assert_eq!(devirtualized(&go, &folder, "squares.pgo"), "square.area");
-    // `auto` takes what is called default.pgo beside the program.
+    // `auto` uses the file default.pgo next to the program.
     assert_eq!(devirtualized(&go, &folder, "auto"), "circle.area");
     assert_eq!(devirtualized(&go, &folder, "off"), "");
 }

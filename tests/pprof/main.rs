@@ -1,5 +1,4 @@
-//! pprof profiles: those that Go's runtime wrote, from `testdata/pprof`, and
-//! what Go's own tools make of ours.
+//! Tests of pprof profiles: files of Go's runtime, from `testdata/pprof`, and our files in Go's own tools.
 
 mod commands;
 mod golang;

@@ -1,8 +1,8 @@
-//! One file for each way in which a pprof profile can be broken, with its message.
+//! Tests with one file per defect of a pprof profile, with its message.
 
 use crate::support::{Folder, data};
 
-/// Every file of `bad/` but the good one, and what its error says.
+/// Every file in `bad/` except the valid one, with its error.
 const FAULTS: &[(&str, &str)] = &[
     ("field-0", "section profile, byte 0x84: malformed: field number 0"),
     ("first-text-not-empty", "section string table, byte 0x53: malformed: the first string is not empty"),

@@ -1,14 +1,14 @@
-//! Folders and runs of the program.
+//! Directories and runs of the program.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A file of `testdata/pprof`.
+/// The path of a file in `testdata/pprof`.
 pub(crate) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/pprof").join(name)
 }
 
-/// A folder of its own for one test, with the real profiles in it.
+/// A temporary directory with the real profiles.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -39,7 +39,7 @@ impl Folder {
         command.args(arguments.split_whitespace()).current_dir(&self.0).output().unwrap()
     }
 
-    /// Standard output and standard error of a run that must end with `code`.
+    /// Returns standard output and standard error of a run that must end with `code`.
     #[track_caller]
     pub(crate) fn ends(&self, code: i32, arguments: &str) -> (String, String) {
         let output = self.run(arguments);
@@ -48,23 +48,23 @@ impl Folder {
         (stdout, stderr)
     }
 
-    /// Standard output of a run that must succeed.
+    /// Returns standard output of a run that must succeed.
     pub(crate) fn shows(&self, arguments: &str) -> String {
         self.ends(0, arguments).0
     }
 
-    /// Standard error of a run that must succeed.
+    /// Returns standard error of a run that must succeed.
     pub(crate) fn stderr_of(&self, arguments: &str) -> String {
         self.ends(0, arguments).1
     }
 
-    /// Standard error of a run that could not do it.
+    /// Returns standard error of a run that must fail with exit code 1.
     #[track_caller]
     pub(crate) fn fails(&self, arguments: &str) -> String {
         self.ends(1, arguments).1
     }
 
-    /// Standard error of a run that was asked for what makes no sense.
+    /// Returns standard error of a run that must end with a usage error.
     #[track_caller]
     pub(crate) fn refuses(&self, arguments: &str) -> String {
         self.ends(2, arguments).1

@@ -1,11 +1,11 @@
-//! `convert` of recordings, and what compilers make of the result.
+//! Tests of `convert` with recordings, and of compilers with its output.
 
 use crate::recording::{RECORDER, can_record, compile, record};
 use crate::schema::assert_has_schema;
 use crate::support::{Folder, available, errors};
 use serde_json::Value;
 
-/// A folder with a recorder, if everything is there.
+/// Creates a directory with a recorder, if all tools are installed.
 fn folder(test: &str, tools: &[&str]) -> Option<Folder> {
     let tools = [&RECORDER[..], tools].concat();
     let folder = available(test, &tools).then(Folder::new)?;
@@ -32,7 +32,7 @@ fn recordings_add_up_and_the_document_counts_samples() {
 }
 
 #[test]
-fn users_are_told_what_is_missing() {
+fn messages_name_the_missing_data() {
     let Some(folder) = folder("messages of convert", &["clang-22"]) else { return };
     compile(&folder, "clang-22 -O2 -g", "work.c", "prog");
     compile(&folder, "clang-22 -O2 -g", "work.c", "other");
@@ -44,7 +44,7 @@ fn users_are_told_what_is_missing() {
         ("prog.txt --binary other", "no sample is in other"),
         ("words.txt --binary prog", "`perf record -b`"),
         ("prog.txt --binary prog --sparse", "--sparse is not for sample profiles"),
-        ("prog.txt --binary prog --to iprof", "--binary is not for this conversion"),
+        ("prog.txt --binary prog --to iprof", "branch records as stacks is not supported"),
     ] {
         let (code, message) = folder.failure(&format!("profbridge convert {line} -o out.prof"));
         assert!(matches!(code, Some(1 | 2)), "{line}: {code:?}");

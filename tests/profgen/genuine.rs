@@ -1,4 +1,4 @@
-//! Bytes, messages and exit codes of llvm-profgen.
+//! Compares bytes, messages and exit codes with llvm-profgen.
 
 use crate::recording::{RECORDER, can_record, compile, record};
 use crate::support::{Folder, available};
@@ -29,7 +29,7 @@ const OPTIONS: [&str; 6] = [
     "--skip-symbolization --use-offset=0",
 ];
 
-/// Runs a command line of llvm-profgen, which writes the file `out`.
+/// Runs an llvm-profgen command line, which writes the file `out`.
 fn run(folder: &Folder, program: &[&str], options: &str) -> (Output, Option<Vec<u8>>) {
     let out = folder.path("out");
     let _ = std::fs::remove_file(&out);

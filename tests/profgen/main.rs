@@ -1,5 +1,5 @@
-//! Sample profiles from branch records against `llvm-profgen`, and what compilers make of them. A single-stepper records
-//! the branches, so that no hardware is needed.
+//! Compares sample profiles from branch records with `llvm-profgen`, and tests that compilers use them. A
+//! single-stepper records the branches, so that no hardware support is needed.
 
 #[path = "../compat/schema.rs"]
 mod schema;

@@ -3,7 +3,7 @@
 use crate::support::Folder;
 use std::path::{Path, PathBuf};
 
-/// A file next to this one.
+/// Returns the text of a file next to this one.
 fn source(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/profgen").join(name);
     path.to_str().expect("the path of the sources is text").to_string()
@@ -12,7 +12,7 @@ fn source(name: &str) -> String {
 /// The tools that [`record`] needs.
 pub const RECORDER: [&str; 1] = ["cc"];
 
-/// Whether this machine lets one process step another one; says loudly if not.
+/// Returns true if one process may single-step another on this machine. Otherwise prints a message.
 pub fn can_record(folder: &Folder) -> bool {
     folder.run(&format!("cc -O1 -o recorder {}", source("record_branches.c")));
     let recorded = folder.run("./recorder 1 1 1000 /bin/true");
@@ -23,7 +23,7 @@ pub fn can_record(folder: &Folder) -> bool {
     !recorded.stdout.is_empty()
 }
 
-/// Compiles a source of this folder.
+/// Compiles a source file from this directory.
 pub fn compile(folder: &Folder, compiler: &str, name: &str, output: &str) {
     folder.run(&format!("{compiler} {} -o {output}", source(name)));
 }

@@ -1,4 +1,4 @@
-//! Profiles without records: counts, names and hashes come from the image.
+//! Tests of profiles without records: counts, names and hashes come from the image.
 
 use crate::tools::{Workspace, available};
 use crate::{merged, testdata, text};
@@ -18,14 +18,14 @@ fn images(kind: CorrelationKind, paths: &[&Path]) -> Arc<Images> {
     Arc::new(images)
 }
 
-/// The text of a profile correlated with images.
+/// Returns the text of a profile correlated with images.
 #[track_caller]
 fn correlated(profile: &Path, images: &Arc<Images>, release: u32) -> String {
     let images = Arc::clone(images);
     text(&merged(profile, Release(release), |options| options.read.correlator = Some(images)), Release(release))
 }
 
-/// Why a profile cannot be correlated.
+/// Returns the error of a profile that cannot be correlated.
 #[track_caller]
 fn refused(profile: &Path, images: Option<Arc<Images>>) -> profbridge::Error {
     let mut options = MergeOptions::default();
@@ -59,7 +59,7 @@ fn golden_profiles_correlate_to_the_genuine_text() {
     }
 }
 
-/// Where a section of a 64-bit little-endian ELF file is: its header, its offset, its address.
+/// Finds a section of a 64-bit little-endian ELF file: the positions of its header, its offset and its address.
 fn elf_section(bytes: &[u8], name: &[u8]) -> (usize, usize, u64) {
     let number =
         |at: usize, len: usize| bytes[at..at + len].iter().rev().fold(0u64, |all, byte| all << 8 | u64::from(*byte));
@@ -169,7 +169,7 @@ fn all_forms_of_dwarf_give_the_same_records() {
             workspace.run(&format!("{clang} -fprofile-generate calc.o -o calc"));
             workspace.train("./calc", "calc.profraw");
             if expected.is_none() {
-                // The genuine tool reads whole debug info only.
+                // The real tool reads only complete debug info.
                 workspace.run(&format!("{profdata} merge --text --debug-info=calc calc.profraw -o llvm.proftext"));
                 expected = Some(workspace.text("llvm.proftext"));
             }
@@ -207,7 +207,7 @@ fn two_images_in_one_file_are_distinguished() {
     assert_eq!(texts[0], texts[1]);
 }
 
-/// Runs the genuine tool and ours by LLVM's rules with the same arguments.
+/// Runs the real tool and profbridge in llvm-profdata mode with the same arguments.
 #[track_caller]
 fn assert_same_as_llvm(workspace: &Workspace, line: &str) {
     let mut answers = Vec::new();
@@ -256,8 +256,7 @@ fn as_llvm_profdata_every_word_is_the_same() {
     }
 }
 
-/// A Windows program whose counters begin 8 bytes into their section, behind
-/// the marker of the runtime.
+/// A Windows program whose counters start 8 bytes after the start of their section, after the marker of the runtime.
 const WINDOWS_PROGRAM: &str = "
 int __llvm_profile_runtime;
 __attribute__((section(\".lprfc$A\"))) char counters_start = 0;
@@ -279,7 +278,7 @@ fn counters_of_a_windows_image_begin_after_a_marker() {
          -mllvm -disable-vp -c program.c -o program.obj",
     );
     workspace.run("lld-link-22 program.obj /entry:entry /nodefaultlib /subsystem:console /out:program.exe");
-    // What the runtime would dump: from the byte behind the marker to the end.
+    // The bytes that the runtime would write: from the byte after the marker to the end.
     let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
     let header = words(&[0xff6c_7072_6f66_7281, 1 << 56 | 10, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
     let dump = [header, vec![0; 7], words(&[11, 22, 33]), vec![0]].concat();

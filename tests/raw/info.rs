@@ -1,4 +1,4 @@
-//! `info`: every file of the test data is described soundly.
+//! Tests of `info` with every file of the test data.
 
 use crate::testdata;
 use profbridge::Limits;

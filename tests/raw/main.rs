@@ -1,5 +1,5 @@
-//! Raw profiles against the genuine tools: what we write they read, and what
-//! an image tells us it tells them.
+//! Compares raw profiles with the real tools: they read our files, and correlation with an image gives the same
+//! results.
 
 mod correlate;
 mod info;
@@ -11,12 +11,12 @@ use profbridge::input::WeightedInput;
 use profbridge::instr::{Profile, Release};
 use std::path::{Path, PathBuf};
 
-/// A file of the project's test data.
+/// The path of a file in `testdata`.
 fn testdata(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(path)
 }
 
-/// Merges one file by the rules of a release.
+/// Merges one file with the rules of a release.
 #[track_caller]
 fn merged(path: &Path, release: Release, change: impl FnOnce(&mut MergeOptions)) -> Profile {
     let mut options = MergeOptions::default();
@@ -28,7 +28,7 @@ fn merged(path: &Path, release: Release, change: impl FnOnce(&mut MergeOptions))
     report.profile
 }
 
-/// The profile in a format.
+/// Writes the profile in a format.
 #[track_caller]
 fn encoded(profile: &Profile, format: OutputFormat) -> Vec<u8> {
     let mut options = WriteOptions::default();
@@ -36,7 +36,7 @@ fn encoded(profile: &Profile, format: OutputFormat) -> Vec<u8> {
     encode(profile, &options).expect("every profile can be written").bytes
 }
 
-/// The profile as text of a release.
+/// Writes the profile as text of a release.
 #[track_caller]
 fn text(profile: &Profile, release: Release) -> String {
     String::from_utf8_lossy(&encoded(profile, OutputFormat::Text { release })).into_owned()

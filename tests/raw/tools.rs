@@ -1,27 +1,27 @@
-//! The genuine tools, run in a folder of the test's own.
+//! Runs the real tools in a temporary directory.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Whether all `programs` are installed; says loudly what is missing.
+/// Returns true if all `programs` are installed. Otherwise prints the missing ones.
 pub fn available(test: &str, programs: &[&str]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = |program: &&str| std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
     let missing: Vec<&str> = programs.iter().copied().filter(|program| !is_there(program)).collect();
     if !missing.is_empty() {
-        // Not `eprintln!`, which the harness swallows in a test that passes.
+        // Not `eprintln!`, because the test harness hides that in a test that passes.
         let _ =
             std::io::stderr().write_all(format!("SKIPPED: {test}: {} not installed\n", missing.join(", ")).as_bytes());
     }
     missing.is_empty()
 }
 
-/// A folder that goes away with the test.
+/// A temporary directory.
 pub struct Workspace(tempfile::TempDir);
 
 impl Workspace {
-    /// A folder with copies of `sources` from `testdata/src`.
+    /// Creates a directory with copies of `sources` from `testdata/src`.
     pub fn with(sources: &[&str]) -> Self {
         let workspace = Self(tempfile::tempdir().expect("a temporary folder"));
         for source in sources {
@@ -31,19 +31,19 @@ impl Workspace {
         workspace
     }
 
-    /// The path of `name` in this folder.
+    /// Returns the path of `name` in the directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    /// A text file in this folder.
+    /// Returns the content of a text file in the directory.
     #[track_caller]
     pub fn text(&self, name: &str) -> String {
         let bytes = std::fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Runs a command line, split at blanks, in this folder; it must succeed.
+    /// Runs a command line, split at spaces, in the directory. It must succeed.
     #[track_caller]
     pub fn run(&self, line: &str) {
         self.run_with_profile(line, "default.profraw");

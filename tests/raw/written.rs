@@ -1,6 +1,5 @@
-//! Raw files that we write are read by the llvm-profdata of the release whose
-//! version they have, which reports the same text as from its own runtime's
-//! file or from our indexed file.
+//! The llvm-profdata of each release reads our raw files of its version. The text output equals that for the file of
+//! its own runtime, or for our indexed file.
 
 use crate::tools::{Workspace, available};
 use crate::{encoded, merged, testdata};
@@ -15,11 +14,10 @@ const ARCHITECTURES: [(Endian, PointerWidth); 4] = [
     (Endian::Big, PointerWidth::Bits32),
 ];
 
-/// The releases at hand and the raw version that each reads.
+/// The installed releases, and the raw version that each reads.
 const READERS: [(u32, u32); 6] = [(13, 7), (14, 8), (15, 8), (16, 8), (19, 10), (22, 10)];
 
-/// LLVM up to 17 forgot to swap the hashes in its address table, so that call
-/// targets of the other byte order are lost there.
+/// LLVM 17 and earlier do not swap the hashes in the address table, so call targets are lost in the other byte order.
 fn loses_targets(release: u32, endian: Endian) -> bool {
     release <= 17 && endian == Endian::Big
 }

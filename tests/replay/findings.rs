@@ -1,4 +1,4 @@
-//! What fuzzing found, one named test each; the files are in `testdata/bad/found`.
+//! Regression tests for the findings of fuzzing. The files are in `testdata/bad/found`.
 
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::families::{FailureMode, MergeOptions, ReadOptions, merge_files};
@@ -20,7 +20,7 @@ fn found(name: &str) -> PathBuf {
     super::root().join("testdata/bad/found").join(name)
 }
 
-/// Merges a file several times with itself, by both sets of rules.
+/// Merges a file several times with itself, in both compatibility modes.
 fn merge_with_itself(name: &str) {
     for compat in [Compat::Profbridge, Compat::Llvm22] {
         let mut options = MergeOptions::default();
@@ -32,8 +32,8 @@ fn merge_with_itself(name: &str) {
     }
 }
 
-/// LLVM adds up section sizes modulo 2^64, so sizes near 2^64 pass its checks;
-/// the sums of an image were allocated by such a size.
+/// LLVM adds section sizes modulo 2^64, so sizes near 2^64 pass its checks. The sums of an image were allocated with
+/// this size.
 #[test]
 fn wrapped_sizes_in_a_header_make_no_huge_sums() {
     let file = std::fs::read(found("read_raw-wrapped-sizes.profraw")).expect("file is readable");
@@ -45,8 +45,8 @@ fn wrapped_sizes_in_a_header_make_no_huge_sums() {
     merge_with_itself("read_raw-wrapped-sizes.profraw");
 }
 
-/// A function called `10` with two records: the second name follows a record,
-/// where LLVM's reader takes digits for the number of value kinds.
+/// A function called `10` with two records: the second name follows a record, and LLVM's reader parses digits there as
+/// the number of value kinds.
 #[test]
 fn a_name_of_digits_is_fixed_in_every_record() {
     let mut profile = Profile::default();
@@ -63,8 +63,7 @@ fn a_name_of_digits_is_fixed_in_every_record() {
     super::bodies::run("write_text", &std::fs::read(found("write_text-digits-name-twice")).expect("file is readable"));
 }
 
-/// A trace with a function whose name ends in a vertical tab, which is white
-/// space to LLVM's reader though not to everybody.
+/// A trace with a function whose name ends in a vertical tab, which only LLVM's reader treats as white space.
 #[test]
 fn a_name_that_ends_in_a_vertical_tab_keeps_its_place_in_a_trace() {
     for name in [&b"f\x0b"[..], b"\x0bf", b"f\x0c", b"\x0b"] {
@@ -83,8 +82,8 @@ fn a_name_that_ends_in_a_vertical_tab_keeps_its_place_in_a_trace() {
     super::bodies::run("write_text", &found);
 }
 
-/// A trace that begins with a function called `#x`: its line was a comment, and
-/// the reader took the next record's name for the trace.
+/// A trace that starts with a function called `#x`: its line was a comment, and the reader used the next record's name
+/// as part of the trace.
 #[test]
 fn a_trace_of_a_name_that_begins_a_comment_stays_a_line() {
     let mut profile = Profile { kind: ProfileKind::TEMPORAL, ..Profile::default() };
@@ -105,7 +104,7 @@ fn a_trace_of_a_name_that_begins_a_comment_stays_a_line() {
     assert_eq!(reader.temporal(), profile.temporal);
 }
 
-/// A raw file knows one run: another weight of its trace is counted as lost.
+/// A raw file stores one run, so a different weight of its trace is a loss.
 #[test]
 fn the_weight_of_a_trace_is_not_lost_silently() {
     let mut profile = Profile { kind: ProfileKind::IR | ProfileKind::TEMPORAL, ..Profile::default() };
@@ -120,7 +119,7 @@ fn the_weight_of_a_trace_is_not_lost_silently() {
     }
 }
 
-/// An indexed site holds 255 values; what is cut is counted as lost.
+/// An indexed site stores 255 values; more are a loss.
 #[test]
 fn values_beyond_the_limit_are_not_lost_silently() {
     let mut profile = Profile::default();
@@ -134,8 +133,8 @@ fn values_beyond_the_limit_are_not_lost_silently() {
     assert_eq!(beyond.map(|loss| loss.count), Some(5));
 }
 
-/// Of two pseudo counts the marks combine in any order, but the counters behind
-/// them stay those of whichever record came first (LLVM returns before it adds).
+/// The marks of two pseudo counts combine in any order, but the other counters stay those of the first record, because
+/// LLVM returns before it adds them.
 #[test]
 fn after_two_pseudo_counts_the_first_record_stays() {
     let (warm, hot) = (PseudoCount::Warm.counter(), PseudoCount::Hot.counter());
@@ -153,15 +152,15 @@ fn after_two_pseudo_counts_the_first_record_stays() {
     super::bodies::run("merge_laws", &file);
 }
 
-/// A recording whose method has an empty name made a document that `check` refuses.
+/// A recording with an empty method name created a document that `check` rejected.
 #[test]
 fn a_recording_with_a_nameless_method_becomes_a_valid_document() {
     let file = std::fs::read(found("read_recording-method-without-name")).expect("file is readable");
     super::bodies::run("read_recording", &file);
 }
 
-/// LLVM writes the functions that are inlined into one with a calling context in
-/// brackets, which real profiles have none of and its own reader takes for names.
+/// LLVM writes brackets around functions inlined into one with a calling context. Its own reader parses the brackets as
+/// part of the name, and real profiles do not have them.
 #[test]
 fn callees_of_a_context_are_in_brackets_in_llvm_mode() {
     let file = std::fs::read(found("same_sample_as_llvm-callee-of-context")).expect("file is readable");
@@ -177,7 +176,7 @@ fn callees_of_a_context_are_in_brackets_in_llvm_mode() {
     super::bodies::run("same_sample_as_llvm", &file);
 }
 
-/// Text holds any line of a frame, extensible binaries are read below 65536 only.
+/// Text can have any line number in a frame; extensible binaries only numbers below 65536.
 #[test]
 fn lines_of_frames_that_no_reader_takes_are_refused_unless_llvm_is_to_be_followed() {
     let file = std::fs::read(found("write_sampleprof-line-of-frame")).expect("file is readable");
@@ -191,14 +190,14 @@ fn lines_of_frames_that_no_reader_takes_are_refused_unless_llvm_is_to_be_followe
     assert!(sampleprof::write(&profile, &options).is_ok());
 }
 
-/// gimli adds the size of a function to its address unchecked.
+/// gimli adds the size of a function to its address without an overflow check.
 #[test]
 fn functions_beyond_the_last_address_are_damage() {
     let failed = super::failures("read_objects", &[found("read_objects-size-beyond-addresses")]);
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// A stream whose mark had moved out of view was no empty file any more.
+/// A stream was no longer detected as an empty file after its mark had left the window.
 #[test]
 fn a_byte_order_mark_alone_is_an_empty_iprof() {
     use profbridge::iprof::{self, Code, Verdict};

@@ -1,6 +1,5 @@
-//! Runs the bodies of the fuzz targets on the stable compiler: with all test
-//! data, with every file that was a finding once, and with what is in
-//! `fuzz/corpus` on this machine.
+//! Runs the code of the fuzz targets on the stable compiler, with all test data, with all earlier findings, and with
+//! `fuzz/corpus` if it exists.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -11,14 +10,14 @@ mod mutants;
 #[path = "../../fuzz/src/lib.rs"]
 mod bodies;
 
-/// Larger files would make the run slow without showing more.
+/// Larger files would be slow without finding more.
 const LARGEST: u64 = 64 << 10;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// All files below a folder that are not too large, in order.
+/// Returns all files below a directory that are not too large, sorted.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let Ok(entries) = std::fs::read_dir(folder) else { return found };
@@ -35,7 +34,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Files on which a body fails, with the name of the target.
+/// Returns the files for which a target fails, with its name.
 fn failures<'f>(target: &str, files: impl IntoIterator<Item = &'f PathBuf>) -> Vec<String> {
     let mut failed = Vec::new();
     for path in files {
@@ -47,7 +46,7 @@ fn failures<'f>(target: &str, files: impl IntoIterator<Item = &'f PathBuf>) -> V
     failed
 }
 
-/// Starting the genuine tool for each file is for the fuzzer alone.
+/// Returns the targets, without those that start the real tool for each file.
 fn targets() -> impl Iterator<Item = &'static str> {
     bodies::BODIES.iter().map(|(name, _)| *name).filter(|name| !name.ends_with("_as_llvm"))
 }
@@ -66,7 +65,7 @@ fn every_body_survives_the_findings() {
     let files = files_below(&folder);
     assert!(!files.is_empty(), "{} has the findings", folder.display());
     for path in &files {
-        // A finding is called after its target and what it shows.
+        // The name of a finding starts with its target.
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let target = targets().find(|target| name.starts_with(target));
         assert!(
@@ -95,7 +94,7 @@ fn the_corpus_of_this_machine_is_replayed() {
     }
     let mut failed = Vec::new();
     for target in targets() {
-        // Some of each is enough here; the fuzzer itself begins with all.
+        // A sample is enough here; the fuzzer itself starts with all files.
         let files = files_below(&corpus.join(target));
         let step = files.len() / 200 + 1;
         failed.extend(failures(target, files.iter().step_by(step)));

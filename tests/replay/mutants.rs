@@ -1,4 +1,4 @@
-//! Mutants are what the mutators promise: sound where readers look first.
+//! Tests that the mutators create files with valid headers and structures.
 
 use super::bodies::mutants::{Dice, Mutate, partials, samples};
 use super::{bodies, files_below, root};
@@ -7,7 +7,7 @@ use profbridge::partial::Frame;
 use profbridge::sampleprof::{self, Encoding, ReadOptions};
 use std::path::Path;
 
-/// In the place of libFuzzer: changes some byte, cuts, or appends.
+/// A replacement for libFuzzer: changes a byte, truncates, or appends.
 fn change(bytes: &mut [u8], len: usize, most: usize) -> usize {
     let word =
         bytes[..len].iter().fold(len as u64, |word, byte| (word ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
@@ -26,7 +26,7 @@ fn change(bytes: &mut [u8], len: usize, most: usize) -> usize {
     }
 }
 
-/// Mutants of mutants of each seed.
+/// Returns mutants of mutants of each seed.
 fn mutants(mutate: Mutate, seeds: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     for (number, seed) in seeds.iter().enumerate() {
@@ -34,7 +34,7 @@ fn mutants(mutate: Mutate, seeds: &[Vec<u8>]) -> Vec<Vec<u8>> {
         for step in 0..40 {
             let mut dice = Dice::new(number as u32 * 1000 + step, change, 1 << 16);
             let Some(mutant) = mutate(&last, &mut dice) else { break };
-            // Sections that were thrown away do not come back.
+            // Restart sometimes, because removed sections do not come back.
             last = if step % 8 == 7 { seed.clone() } else { mutant.clone() };
             found.push(mutant);
         }
@@ -42,7 +42,7 @@ fn mutants(mutate: Mutate, seeds: &[Vec<u8>]) -> Vec<Vec<u8>> {
     found
 }
 
-/// The sound files of a folder: what is damaged on purpose lies in a folder of its own.
+/// Returns the valid files of a directory. Damaged files have their own directory.
 fn seeds(folder: &str, extension: &str) -> Vec<Vec<u8>> {
     let files = files_below(&root().join(folder));
     let is_sound = |path: &Path| path.components().all(|part| part.as_os_str() != "bad");

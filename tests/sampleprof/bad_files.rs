@@ -1,10 +1,10 @@
-//! Every file of `testdata/bad/sampleprof` (see `bad.py` beside the sound ones)
-//! has one defect, and an expected message.
+//! Every file in `testdata/bad/sampleprof` (created by `bad.py` in `testdata/sampleprof`) has one defect and an
+//! expected message.
 
 use profbridge::sampleprof::{Encoding, ReadOptions, SampleProfileView, WriteOptions, llvm_message, read, write};
 use std::path::{Path, PathBuf};
 
-/// File, our words behind the format, LLVM's.
+/// The file, our message after the format, and LLVM's message.
 type Row = (&'static str, &'static str, &'static str);
 
 const MALFORMED: &str = "Malformed sample profile data";
@@ -19,71 +19,71 @@ const UNRECOGNIZED: &str = "Unrecognized sample profile encoding format";
 const TEXTS: &[Row] = &[
     (
         "attributes-of-33-bits.prof",
-        "section line 2: malformed: Cannot parse metadata:  !Attributes: 4294967296",
+        "line 2: malformed: Cannot parse metadata:  !Attributes: 4294967296",
         "Cannot parse metadata:  !Attributes: 4294967296",
     ),
     (
         "blank-at-the-end.prof",
-        "section line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: 1 ",
+        "line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: 1 ",
         "Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: 1 ",
     ),
-    ("context-without-frames.prof", "section line 1: malformed: a context without frames: []", MALFORMED),
+    ("context-without-frames.prof", "line 1: malformed: a context without frames: []", MALFORMED),
     (
         "count-of-65-bits.prof",
-        "section line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: 18446744073709551616",
+        "line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: 18446744073709551616",
         "Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: 18446744073709551616",
     ),
     (
         "head-with-one-number.prof",
-        "section line 2: malformed: Expected 'mangled_name:NUM:NUM', found bar:1",
+        "line 2: malformed: Expected 'mangled_name:NUM:NUM', found bar:1",
         "Expected 'mangled_name:NUM:NUM', found bar:1",
     ),
     ("indented-head.prof", "not a profile: unrecognized format", UNRECOGNIZED),
     (
         "line-of-33-bits.prof",
-        "section line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  4294967296.1: 1",
+        "line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  4294967296.1: 1",
         "Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  4294967296.1: 1",
     ),
     (
         "line-too-large.prof",
-        "section line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  65536: 1",
+        "line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  65536: 1",
         "Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  65536: 1",
     ),
     (
         "location-is-no-number.prof",
-        "section line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  x",
+        "line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  x",
         "Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  x",
     ),
     (
         "negative-count.prof",
-        "section line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: a:-3",
+        "line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: a:-3",
         "Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: a:-3",
     ),
     ("only-a-name.prof", "not a profile: unrecognized format", UNRECOGNIZED),
     (
         "samples-after-metadata.prof",
-        "section line 3: malformed: Found non-metadata after metadata:  1: 1",
+        "line 3: malformed: Found non-metadata after metadata:  1: 1",
         "Found non-metadata after metadata:  1: 1",
     ),
     ("sum-overflows.prof", "malformed: the sum of the counts of one line location exceeds 2^64 - 1", OVERFLOW),
     (
         "tab-for-blank.prof",
-        "section line 2: malformed: Expected 'mangled_name:NUM:NUM', found \\t1: 1",
+        "line 2: malformed: Expected 'mangled_name:NUM:NUM', found \\t1: 1",
         "Expected 'mangled_name:NUM:NUM', found \t1: 1",
     ),
     (
         "target-without-count.prof",
-        "section line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: 1 a:b",
+        "line 2: malformed: Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: 1 a:b",
         "Expected 'NUM[.NUM]: NUM[ mangled_name:NUM]*', found  1: 1 a:b",
     ),
     (
         "unknown-metadata.prof",
-        "section line 2: malformed: Cannot parse metadata:  !Checksum: 5",
+        "line 2: malformed: Cannot parse metadata:  !Checksum: 5",
         "Cannot parse metadata:  !Checksum: 5",
     ),
     (
         "vtable-twice.prof",
-        "section line 2: malformed: Expected 'vtables [mangled_vtable:NUM]+', found  1: vtables A:1 A:2",
+        "line 2: malformed: Expected 'vtables [mangled_vtable:NUM]+', found  1: vtables A:1 A:2",
         "Expected 'vtables [mangled_vtable:NUM]+', found  1: vtables A:1 A:2",
     ),
 ];
@@ -378,7 +378,7 @@ fn each_defect_has_its_message() {
             }
             Err(_) => {}
         }
-        // Single functions may be sound where others are not; nothing panics.
+        // Single functions may be readable even if others are not. Nothing panics.
         if let Ok(Some(view)) = SampleProfileView::open(&bytes, &ReadOptions::default()) {
             let _ = view.function(b"foo");
             let _ = view.check_offsets();
@@ -399,7 +399,8 @@ fn each_file_has_its_row() {
     assert_eq!(found, known);
 }
 
-/// Sets flags of the first section of a kind in an extensible binary: the number of sections is at byte 10, their rows follow.
+/// Sets flags of the first section of a kind in an extensible binary. The number of sections is at byte 10, followed by
+/// their rows.
 fn with_flags(file: &[u8], kind: u64, flags: u64) -> Vec<u8> {
     let mut bytes = file.to_vec();
     let word = |bytes: &[u8], at: usize| u64::from_le_bytes(*bytes[at..].first_chunk().expect("eight bytes are left"));
@@ -443,7 +444,7 @@ fn name_tables_of_search_trees_are_read() {
     }
 }
 
-/// A flag that this program does not know changes the layout of a section: its bytes must not be read as names.
+/// An unknown flag may change the layout of a section, so its bytes must not be read as names.
 #[test]
 fn unknown_flags_of_sections_are_errors() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/sampleprof");
@@ -460,7 +461,7 @@ fn unknown_flags_of_sections_are_errors() {
         let error = read(&bytes, &ReadOptions::default()).expect_err(message);
         assert!(error.to_string().ends_with(message), "{error}");
         assert_eq!(llvm_message(&error), VERSION);
-        // The view of single functions does not read symbols.
+        // The view of single functions does not read the symbols.
         assert_eq!(SampleProfileView::open(&bytes, &ReadOptions::default()).is_err(), kind != 3, "{message}");
         // llvm-profdata 22 ignores the flags.
         let mut as_llvm = ReadOptions::default();

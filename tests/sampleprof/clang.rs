@@ -1,5 +1,4 @@
-//! Compilers take what we write and make the same of it as of the genuine
-//! tool's file.
+//! Compilers accept our files and use them like the real tool's files.
 
 use crate::tools::{Workspace, available};
 
@@ -40,8 +39,7 @@ pick:500:100
  4: 80
 ";
 
-/// A compiler's command line for a profile, with everything that it says of its
-/// optimizations.
+/// Returns a compiler's command line for a profile, with all optimization remarks.
 fn compile(clang: &str, profile: &str, options: &str) -> String {
     format!(
         "{clang} -O2 -gline-tables-only -fprofile-sample-use={profile}.afdo -fsave-optimization-record \

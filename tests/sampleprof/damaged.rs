@@ -1,9 +1,8 @@
-//! What is harmless, and what cannot be written. Files with a defect are in
-//! `bad_files.rs`.
+//! Tests of harmless deviations, and of profiles that cannot be written. `bad_files.rs` has the files with defects.
 
 use profbridge::sampleprof::{Encoding, ReadOptions, WriteOptions, llvm_message, read, write};
 
-/// An extensible binary with one section, and what stands behind its table.
+/// Returns an extensible binary with one section, and the content after its table.
 fn ext(kind: u64, flags: u64, offset: u64, size: u64, content: &[u8]) -> Vec<u8> {
     const EXT: [u8; 10] = [0x84, 0xe4, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53, 0x67];
     let words = [1, kind, flags, offset, size].map(u64::to_le_bytes).concat();

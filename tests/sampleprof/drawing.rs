@@ -1,4 +1,4 @@
-//! Reports and flame graphs of sample profiles, and single functions of them.
+//! Tests of reports and flame graphs of sample profiles, also for single functions.
 
 use crate::tools::Workspace;
 
@@ -27,7 +27,7 @@ fn flame_graphs_show_inlining_and_contexts() {
     for profile in ["inlined.prof", "contexts.prof"] {
         workspace.run(&format!("profbridge flamegraph {profile} -o out.svg"));
         let picture = text(&workspace.bytes("out.svg"));
-        // Of 67 samples, 60 are in main and what it calls, 30 in bar.
+        // Of 67 samples, 60 are in main and its callees, 30 in bar.
         for title in ["main: 60 samples, 89.552 %", "bar: 30 samples, 44.776 %", "foo: 50 samples, 74.627 %"] {
             assert!(picture.contains(title), "{profile}: {title}\n{picture}");
         }
@@ -47,7 +47,7 @@ fn reports_name_hot_functions_and_places() {
             assert!(report.contains(part), "{profile}: no {part}");
         }
     }
-    // The same samples in calling contexts: nothing rises, nothing falls.
+    // The same samples with calling contexts: nothing increases or decreases.
     workspace.write(
         "lines.prof",
         "[main]:10:1\n 1: 10\n[main:3 @ foo]:20:4\n 1: 20\n[main:3 @ foo:2 @ bar]:30:0\n 7.2: 30\n[foo]:7:2\n 1: 7\n",
@@ -128,8 +128,8 @@ fn check_follows_the_table_of_offsets_and_knows_the_program() {
     let valid = text(&workspace.run("profbridge check inlined.afdo").stdout);
     assert!(valid.contains("sample.unlisted-function: foo: the function is not in the profile symbol list"), "{valid}");
     let mut bytes = workspace.bytes("inlined.afdo");
-    // The fourth row of the table of sections is that of the offsets: a number
-    // of functions, then for each its name and where its record begins.
+    // The fourth row of the section table is for the offsets: the number of functions, then the name and the offset of
+    // each.
     let row = 18 + 3 * 32;
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
     assert_eq!(word(row), 4);

@@ -1,4 +1,4 @@
-//! Files for GCC: GCC reads them and uses their counts.
+//! Tests of files for GCC: GCC reads them and uses their counts.
 
 use crate::tools::{Workspace, available};
 
@@ -19,7 +19,7 @@ int main(int c, char **v)
 }
 ";
 
-/// The first line is that of the function's name.
+/// The first line number is that of the function's name.
 const PROFILE: &str = "hot:190300:100\n 0: 100\n 2: 100\n 3: 100000\n 3.1: 20000\n 4: 70000\n 5: 100\n\
                        main:120:1\n 2: 100\n 4: inlined:20\n  1: 20 hot:20\n";
 
@@ -30,7 +30,7 @@ fn workspace() -> Workspace {
     workspace
 }
 
-/// The functions that GCC marks as hot.
+/// Returns the functions that GCC marks as hot.
 fn hot_functions(workspace: &Workspace, arguments: &str) -> Vec<String> {
     workspace.run(&format!("gcc -O2 -g {arguments} -fdump-tree-optimized=app.dump -c app.c -o app.o"));
     let dump = String::from_utf8_lossy(&workspace.bytes("app.dump")).into_owned();
@@ -47,7 +47,7 @@ fn gcc_uses_the_counts_of_a_written_file() {
     assert!(hot_functions(&workspace, "").is_empty(), "without a profile no function is hot");
     workspace.run("profbridge convert app.prof -o fbdata.afdo --to gcc");
     assert!(hot_functions(&workspace, "-fauto-profile=fbdata.afdo").contains(&"hot".to_string()));
-    // A file of the other version is rejected by its version, not by its content.
+    // A file of the other version is rejected because of its version, not its content.
     workspace.run("profbridge convert app.prof -o old.afdo --sample-format gcc --sample-format-version 1");
     let old = workspace.attempt("gcc -O2 -g -fauto-profile=old.afdo -c app.c -o app.o");
     assert!(String::from_utf8_lossy(&old.stderr).contains("profile version 1 does not match 2"));
@@ -61,13 +61,13 @@ fn written_files_read_back_equal() {
         workspace.run("profbridge convert a.afdo -o back.prof --to text");
         assert_eq!(String::from_utf8_lossy(&workspace.bytes("back.prof")), PROFILE, "version {version}");
         workspace.run("profbridge check a.afdo");
-        // An earlier output is replaced.
+        // An earlier output can be replaced.
         workspace.run("profbridge merge a.afdo app.prof -o a.afdo --to gcc");
     }
 }
 
 #[test]
-fn what_gcc_cannot_read_is_an_error_or_a_loss() {
+fn data_without_a_gcc_form_is_an_error_or_a_loss() {
     let workspace = workspace();
     let refused = |line: &str, words: &str| {
         let output = workspace.attempt(&format!("profbridge convert {line} -o out.afdo --to gcc"));

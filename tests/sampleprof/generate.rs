@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::fmt::Write;
 
-/// What kind of profile a text is.
+/// The kind of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     pub contexts: bool,
@@ -75,14 +75,14 @@ fn record() -> impl Strategy<Value = Record> {
     })
 }
 
-/// A text of the kind that `shape` says.
+/// Returns a text profile of the kind that `shape` selects.
 pub fn text(shape: Shape) -> impl Strategy<Value = String> {
     vec(record(), 1..12).prop_map(move |records| {
         let mut text = String::new();
         let mut titles = std::collections::BTreeSet::new();
         for record in &records {
             let title = title(record, shape);
-            // Old releases replace what stands twice.
+            // Old releases replace a function that occurs twice.
             if titles.insert(title.clone()) {
                 writeln!(text, "{title}:{}:{}", record.total, record.head).unwrap();
                 push_record(&mut text, record, shape, 1);
@@ -92,7 +92,7 @@ pub fn text(shape: Shape) -> impl Strategy<Value = String> {
     })
 }
 
-/// Any kind of text, and which.
+/// Returns a text profile of any kind, with its kind.
 pub fn any_text() -> impl Strategy<Value = (Shape, String)> {
     (any::<bool>(), any::<bool>(), any::<bool>()).prop_flat_map(|(contexts, checksums, attributes)| {
         let shape = Shape { contexts, checksums, attributes };

@@ -1,5 +1,4 @@
-//! Random profiles, merged and shown by the genuine tools and by us: the same
-//! bytes, texts and exit codes.
+//! Merges and shows random profiles with the real tools and with profbridge: bytes, texts and exit codes are equal.
 
 use crate::generate::any_text;
 use crate::tools::{Workspace, available};
@@ -8,7 +7,7 @@ use proptest::test_runner::{Config, TestRunner};
 use std::fs;
 use std::os::unix::fs::symlink;
 
-/// How a merge is to go: the inputs' encodings, weights, and options.
+/// The encodings and weights of the inputs, and the options of a merge.
 #[derive(Debug, Clone)]
 struct Request {
     texts: Vec<String>,
@@ -33,14 +32,14 @@ fn request(options: &'static [&'static str], outputs: &'static [&'static str]) -
         .prop_map(|(texts, encodings, weight, output, options)| Request { texts, encodings, weight, output, options })
 }
 
-/// Writes the inputs in their encodings, by the genuine tool; says their names.
+/// Writes the inputs in their encodings with the real tool. Returns their names.
 fn inputs(workspace: &Workspace, tool: &str, request: &Request) -> String {
     let mut names = Vec::new();
     for (at, text) in request.texts.iter().enumerate() {
         workspace.write(&format!("in{at}.prof"), text);
         let encoding = request.encodings[at];
         let line = format!("{tool} merge --sample {encoding} in{at}.prof -o in{at}.enc");
-        // A plain binary cannot hold every profile.
+        // A plain binary cannot store every profile.
         let encoded = workspace.attempt(&line).status.success();
         names.push(if encoded { format!("in{at}.enc") } else { format!("in{at}.prof") });
     }
@@ -112,7 +111,7 @@ fn the_drop_in_is_the_genuine_tool() {
     });
 }
 
-/// Found by the requests above: all samples are those of a few entries, of which none is a block that counts as hot.
+/// Found by the random requests: a few entries have all samples, and none of them is a hot block.
 #[test]
 fn an_overlap_without_hot_functions_is_divided_as_there() {
     let tool = "llvm-profdata-22";
@@ -132,10 +131,10 @@ fn an_overlap_without_hot_functions_is_divided_as_there() {
     assert_eq!(String::from_utf8_lossy(&ours.stdout), expected);
 }
 
-/// Releases that are tested in builds with libc++.
+/// The releases whose tools are tested in builds with libc++.
 const LIBCXX: [u32; 5] = [17, 18, 20, 21, 23];
 
-/// Merges for a release under our own name against that release's tool.
+/// Compares a merge for a release in profbridge mode with the release's tool.
 fn for_release(test: &str, release: u32) {
     const OPTIONS: [&str; 3] = ["--use-md5", "--compress-all-sections", "--gen-partial-profile"];
     let tool = format!("llvm-profdata-{release}");
@@ -146,13 +145,13 @@ fn for_release(test: &str, release: u32) {
     let outputs: &[&str] =
         if release <= 16 { &["text", "binary", "extbinary", "compbinary"] } else { &["text", "binary", "extbinary"] };
     run(request(&OPTIONS, outputs), 15, |request| {
-        // Metadata stands in the order of the C++ library's container, and that
-        // of the builds of these releases is libc++.
+        // The order of metadata is that of a container of the C++ library, which is libc++ in the builds of these
+        // releases.
         let has_metadata = request.texts.iter().any(|text| text.contains(['[', '!']));
         if LIBCXX.contains(&release) && request.output == "extbinary" && has_metadata {
             return Ok(());
         }
-        // Release 14 forgets that an extensible binary was pre-inlined; we do not.
+        // Release 14 loses the property of an extensible binary that it was pre-inlined; profbridge keeps it.
         let mut request = request.clone();
         if release == 14 {
             request.encodings = vec!["--text"; 2];
@@ -255,7 +254,7 @@ fn counters_are_supplemented_as_the_genuine_tool_does() {
     }
 }
 
-/// Documented in docs/reference/sampleprof.md: LLVM writes such a function without its name.
+/// Documented in docs/reference/sampleprof.md: LLVM writes this function without its name.
 #[test]
 fn an_inlined_function_of_the_metadata_alone_keeps_its_name() {
     let workspace = Workspace::with(&[]);

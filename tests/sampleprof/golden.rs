@@ -1,5 +1,5 @@
-//! Files that llvm-profdata of several releases made of the texts in
-//! `testdata/sampleprof` (see `make.sh` there): read, and written again.
+//! Tests with the files that several releases of llvm-profdata created from the texts in `testdata/sampleprof` (see
+//! `make.sh` there): read, and written again.
 
 use profbridge::instr::Release;
 use profbridge::sampleprof::{
@@ -21,7 +21,7 @@ fn options(release: u32) -> ReadOptions {
     options
 }
 
-/// The profile as a merge of it alone leaves it.
+/// Returns the profile after a merge without other inputs.
 fn merged(name: &str, release: u32) -> SampleProfile {
     let profile = read(&bytes(name), &options(release)).unwrap_or_else(|error| panic!("{name}: {error}"));
     let mut merger = Merger::new(&MergeOptions::of(Rules::of(Release(release))));

@@ -1,4 +1,4 @@
-//! What holds for all profiles.
+//! Laws of all sample profiles.
 
 use crate::generate::{Shape, any_text, text};
 use profbridge::instr::Release;
@@ -74,7 +74,7 @@ proptest! {
             let expected: Vec<_> =
                 whole.functions.iter().filter(|record| whole.name(record.name).hash() == name.hash()).collect();
             prop_assert_eq!(found.len(), expected.len());
-            // Both number their names in the order of the file.
+            // Both number the names in file order.
             prop_assert!(found.iter().all(|record| expected.contains(&record)));
             seen += found.len();
         }
@@ -96,7 +96,7 @@ proptest! {
     }
 }
 
-/// Inlined callees, each in the one before.
+/// Returns nested inlined callees.
 fn nested(depth: usize) -> String {
     let mut text = "f:1:1\n".to_string();
     (1..=depth).for_each(|depth| text += &format!("{}1: g:1\n", " ".repeat(depth)));

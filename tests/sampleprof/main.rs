@@ -1,5 +1,4 @@
-//! Sample profiles, against files that the genuine tools wrote, against the
-//! tools themselves where they are installed, and against laws.
+//! Tests of sample profiles: files of the real tools, the installed tools themselves, and laws.
 
 mod bad_files;
 mod clang;

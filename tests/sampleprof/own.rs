@@ -1,4 +1,4 @@
-//! The commands under our own name.
+//! Tests of the commands in profbridge mode.
 
 use crate::tools::{Workspace, available};
 
@@ -101,7 +101,7 @@ fn overlap_compares_profiles() {
     let workspace = workspace();
     workspace.write("other.prof", "foo:50:1\n 1: 20\n 2: 30 bar:15\nqux:9:1\n 1: 9\n");
     let said = text(&workspace.run("profbridge overlap --value-cutoff=1 plain.prof other.prof").stdout);
-    // What llvm-profdata 22 says of these two.
+    // The results of llvm-profdata 22 for these two.
     for line in [
         "  Whole program profile similarity: 8.440%\n",
         "    hot blocks unique in base profile: 3\n",

@@ -1,5 +1,4 @@
-//! Profiles that llvm-profgen makes of samples, through us and through the
-//! genuine tool.
+//! Tests with profiles that llvm-profgen creates, merged by profbridge and by the real tool.
 
 use crate::tools::{Workspace, available};
 use std::os::unix::fs::symlink;
@@ -16,7 +15,7 @@ int main(int argc, char **argv) {
 }
 ";
 
-/// Addresses of a loop that calls one function.
+/// The addresses of a loop that calls one function.
 struct Loop {
     top: u64,
     call: u64,
@@ -27,7 +26,7 @@ struct Loop {
 }
 
 impl Loop {
-    /// Reads what `llvm-objdump -d` prints of the program.
+    /// Parses the output of `llvm-objdump -d`.
     fn of(listing: &str) -> Option<Self> {
         let hexadecimal = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
         let mut function = "";
@@ -56,8 +55,7 @@ impl Loop {
         Some(Self { top, call, behind_call, entry: twice.first()?.0, end, jump })
     }
 
-    /// What `perf script` prints of samples with branches, and with call stacks
-    /// in front of them.
+    /// Returns the output of `perf script` for samples with branches, without and with call stacks.
     fn scripts(&self, program: &Path) -> (String, String) {
         let branch = |from: u64, to: u64| format!("0x{from:x}/0x{to:x}/P/-/-/0 ");
         let (jump, back, call) =
@@ -78,7 +76,7 @@ impl Loop {
     }
 }
 
-/// Address and place in the file of the pages of code of a 64-bit ELF file.
+/// Returns the address and file offset of the code segment of a 64-bit ELF file.
 fn code_segment(program: &[u8]) -> (u64, u64) {
     let word = |at: usize| u64::from_le_bytes(program[at..at + 8].try_into().expect("eight bytes"));
     let headers = word(32) as usize;
@@ -110,7 +108,7 @@ fn profiles_of_llvm_profgen_are_read_and_written_again() {
             let (branches, stacks) = found.scripts(&workspace.path("a.bin"));
             workspace.write("branches.script", &branches);
             workspace.write("stacks.script", &stacks);
-            // Probes are found by call stacks.
+            // Pseudo-probes need call stacks.
             let scripts: &[&str] = if probes.is_empty() { &["branches", "stacks"] } else { &["stacks"] };
             for script in scripts {
                 for encoding in ["text", "extbinary"] {

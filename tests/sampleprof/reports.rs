@@ -1,11 +1,11 @@
-//! Reports of the commands under our own name: as text, as JSON, as gates.
+//! Tests of reports in profbridge mode: text, JSON and thresholds.
 
 use crate::schema::assert_has_schema;
 use crate::tools::Workspace;
 use serde_json::Value;
 
 const OLD: &str = "foo:300:10\n 1: 10\n 2: 20 bar:15 baz:5\n 3: bar:270\n  1: 100\n  2.1: 170\nbaz:100:5\n 1: 100\n";
-/// Twice the samples, another most frequent target, `baz` gone, `qux` new.
+/// Twice the samples, another most frequent target, without `baz`, with `qux`.
 const NEW: &str = "foo:600:20\n 1: 20\n 2: 40 bar:10 baz:30\n 3: bar:540\n  1: 200\n  2.1: 340\nqux:200:10\n 1: 200\n";
 
 fn workspace() -> Workspace {
@@ -25,7 +25,7 @@ fn json(workspace: &Workspace, line: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
 
-/// The overlap of a section of a diff.
+/// Returns the overlap in a section of a diff.
 #[track_caller]
 fn overlap(diff: &Value, section: &str) -> f64 {
     let sections = diff["sections"].as_array().expect("sections");
@@ -38,7 +38,7 @@ fn diff_compares_places_functions_and_targets() {
     let workspace = workspace();
     let found = json(&workspace, "profbridge diff --json old.prof new.prof");
     assert_has_schema(&found, "diff-2.json");
-    // 100 of 400 samples moved from baz to qux; of the calls 5 of 20 stay baz, 10 of 40 are bar.
+    // 100 of 400 samples moved from baz to qux. Of the calls, 5 of 20 are still baz, 10 of 40 are bar.
     for (section, expected) in [("places", 0.75), ("functions", 0.75), ("entries", 10.0 / 15.0), ("call targets", 0.5)]
     {
         assert!((overlap(&found, section) - expected).abs() < 1e-12, "{section}: {found}");
@@ -78,11 +78,11 @@ fn diff_finds_no_difference_between_encodings_and_weights() {
         assert_eq!(found["total_overlap"], 1.0, "{other}: {found}");
         assert!(found["new_functions"]["count"] == 0 && found["lost_functions"]["count"] == 0, "{other}: {found}");
     }
-    // Names that one of two profiles knows are shown.
+    // A name that only one of the two profiles knows is shown.
     workspace.run("profbridge convert new.prof --use-md5 -o new.afdo");
     let found = json(&workspace, "profbridge diff --json new.afdo old.prof");
     assert_eq!(found["changed_receivers"]["sites"][0]["site"], "foo:2", "{found}");
-    // A context is the same chain of calls as inlining.
+    // A calling context is compared like a chain of inlined callees.
     workspace.write("contexts.prof", "[foo]:30:10\n 1: 10\n 2: 20\n[foo:3 @ bar]:270:0\n 1: 100\n 2.1: 170\n");
     workspace.write("inlined.prof", "foo:300:10\n 1: 10\n 2: 20\n 3: bar:270\n  1: 100\n  2.1: 170\n");
     let found = json(&workspace, "profbridge diff --json contexts.prof inlined.prof");
@@ -109,7 +109,7 @@ fn overlap_has_json() {
     assert_has_schema(&found, "overlap-sampleprof-2.json");
     assert_eq!((&found["base"]["path"], &found["test"]["path"]), (&"old.prof".into(), &"new.prof".into()));
     let program = &found["program"];
-    // Of foo, the smaller number of each block is in both.
+    // For foo, the intersection has the smaller number per block.
     assert_eq!((&program["samples"]["base"], &program["samples"]["test"]), (&400.into(), &800.into()), "{found}");
     assert_eq!((&program["samples"]["overlap"], &program["samples"]["union"]), (&300.into(), &900.into()), "{found}");
     assert_eq!(program["functions"]["test_unique"], 1, "{found}");

@@ -1,11 +1,9 @@
-//! Lists of symbols, and the order of compact binaries, against the genuine
-//! tools.
+//! Tests of symbol lists, and of the order of compact binaries, with the real tools.
 
 use crate::tools::{Workspace, available};
 use std::os::unix::fs::symlink;
 
-/// A workspace with two profiles, lists of symbols, and our program under the
-/// name of each release's tool.
+/// Creates a workspace with two profiles, symbol lists, and profbridge with the name of each release's tool.
 fn workspace() -> Workspace {
     let workspace = Workspace::with(&[]);
     for release in [14, 16, 19, 22] {
@@ -14,14 +12,14 @@ fn workspace() -> Workspace {
     }
     workspace.write("a.prof", "foo:300:10\n 1: 10\n 2: 20 bar:15 baz:5\nbaz:50:5\n 1: 50\n");
     workspace.write("b.prof", "foo:300:10\n 1: 10\nqux:50:5\n 1: 50\n");
-    // Blanks around names, empty lines, lines of blanks, a name that is there twice, no end of the last line.
+    // Spaces around names, empty lines, lines of spaces, a duplicate name, no newline at the end.
     workspace.write("one.list", "zed\nfoo\n\n  padded  \r\nfoo\n   \nalone\n");
     workspace.write("two.list", "alone\nother\n_Z1fv");
     workspace.write("empty.list", "");
     workspace
 }
 
-/// Both tools say and print the same; both write the same to `out`, or nothing.
+/// Compares both tools: messages, output, and the file `out` if there is one.
 fn compare(workspace: &Workspace, tool: &str, arguments: &str, out: &str) {
     let written = || std::fs::read(workspace.path(out)).ok();
     let _ = std::fs::remove_file(workspace.path(out));
@@ -55,11 +53,11 @@ fn lists_are_read_added_up_cut_and_dropped_as_the_genuine_tools_do() {
         merge("--extbinary --compress-all-sections a.afdo b.afdo", "compressed.afdo");
         merge("--extbinary compressed.afdo", "inflated.afdo");
         merge("--extbinary --use-md5 a.afdo", "hashes.afdo");
-        // Each input's list is cut, not the sum.
+        // Each input's list is shortened, not the merged list.
         for most in 0..4 {
             merge(&format!("--extbinary --profile-symbol-list-cutoff={most} a.afdo b.afdo"), "cut.afdo");
         }
-        // Other encodings cannot store a list, which is reported.
+        // Other encodings cannot store a list. This is reported.
         merge("--text a.afdo", "lost.prof");
         merge("--binary --prof-sym-list=one.list a.prof", "lost.bin");
         if release >= 16 {
@@ -94,7 +92,7 @@ fn symbol_lists_are_joined_in_profbridge_mode() {
     assert_eq!(listed("--drop-profile-symbol-list"), [""; 0]);
 }
 
-/// Functions of few different weights, so that much depends on the order in which they are read.
+/// Functions with few different weights, so that the result depends on the order in which they are read.
 fn alike(seed: u64) -> String {
     let mut state = seed;
     let mut below = move |limit: u64| {

@@ -1,10 +1,10 @@
-//! The commands from outside: `convert`, `report`, `flamegraph`.
+//! Tests of the commands `convert`, `report` and `flamegraph`.
 
 use crate::recordings::unpack;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A folder of its own for one test.
+/// A directory for one test.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -32,7 +32,7 @@ impl Folder {
             .unwrap()
     }
 
-    /// Standard error of a run that must succeed.
+    /// Returns standard error of a run that must succeed.
     pub(crate) fn ok(&self, arguments: &str) -> String {
         let output = self.run(arguments);
         let stderr = String::from_utf8(output.stderr).unwrap();
@@ -40,7 +40,7 @@ impl Folder {
         stderr
     }
 
-    /// Standard error of a run that must fail with 1.
+    /// Returns standard error of a run that must fail with `code`.
     pub(crate) fn fails(&self, code: i32, arguments: &str) -> String {
         let output = self.run(arguments);
         assert_eq!(output.status.code(), Some(code), "{arguments}");
@@ -63,7 +63,7 @@ fn a_recording_becomes_an_iprof_and_survives_the_way_over_collapsed_text() {
     folder.ok("convert again.collapsed.gz --to collapsed -o again.collapsed");
     assert_eq!(folder.read("both.collapsed"), folder.read("again.collapsed"));
     assert!(folder.read("both.collapsed").contains("Shapes.step(LShapes$Shape|I)V@"));
-    // The same content whatever the order of the inputs.
+    // The order of the inputs does not matter.
     folder.ok("convert b.jfr a.jfr --events execution -o turned.iprof");
     folder.ok("convert turned.iprof -o turned.collapsed");
     assert_eq!(folder.read("both.collapsed"), folder.read("turned.collapsed"));

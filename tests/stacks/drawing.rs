@@ -1,4 +1,4 @@
-//! The pictures in a real browser: searched, zoomed, read.
+//! Tests of reports and flame graphs in a real browser: searching, zooming, reading.
 
 use crate::webdriver::Browser;
 use profbridge::Limits;
@@ -50,7 +50,7 @@ fn a_report_can_be_searched_zoomed_and_read_by_mouse_and_keyboard() {
     browser.keys(&query, "/^app.*mix$/");
     assert_eq!(browser.text(&found), "1 name, 45 hits, 45.000 %");
 
-    // By keyboard: main, its widest callee, that one's; then beside and up.
+    // By keyboard: main, its widest callee, and that one's; then sideways and up.
     browser.keys(&canvas, &format!("{DOWN}{DOWN}{DOWN}"));
     assert_eq!(browser.text(&details), "app.Poly.mix: 45 hits, 45.000 %, 75.000 % of its caller");
     browser.keys(&canvas, UP);
@@ -59,7 +59,7 @@ fn a_report_can_be_searched_zoomed_and_read_by_mouse_and_keyboard() {
     assert_eq!(browser.text(&details), "app.Main.text: 30 hits, 30.000 %, 30.000 % of its caller");
     browser.keys(&canvas, RIGHT);
 
-    // By mouse: what is at the left edge of the second row, before and after zooming into area.
+    // By mouse: the box at the left edge of the second row, before and after zooming into area.
     let middle = browser.evaluate("Math.round(document.querySelector('canvas').clientWidth / 2)").as_i64().unwrap();
     let height = browser.evaluate("document.querySelector('canvas').clientHeight").as_i64().unwrap();
     let row = |number: i64| number * 18 + 9 - height / 2;
@@ -76,7 +76,7 @@ fn a_report_can_be_searched_zoomed_and_read_by_mouse_and_keyboard() {
     browser.point(&canvas, 10 - middle, row(1), false);
     assert!(browser.text(&details).starts_with("<img"));
 
-    // The table: the first row is the hottest, and a click sorts the other way.
+    // The table: the hottest row comes first, and a click reverses the order.
     let first = || browser.text(&browser.find("#t1 tbody tr"));
     assert_eq!(first(), "app.Poly.mix 45 45.000 45 45.000");
     browser.evaluate("document.querySelectorAll('#t1 thead button')[1].click()");
@@ -142,7 +142,7 @@ fn a_svg_can_be_searched_and_zoomed() {
     assert_eq!(browser.errors(), [""; 0]);
 }
 
-/// Boxes that did not change are white on white paper and grey on black.
+/// Unchanged boxes are white on a light page and grey on a dark page.
 #[test]
 fn unchanged_frames_are_dim_in_dark_mode() {
     let Some(browser) = Browser::start() else { return };
@@ -156,8 +156,7 @@ fn unchanged_frames_are_dim_in_dark_mode() {
     assert_eq!(browser.errors(), [""; 0]);
 }
 
-/// A hundred stacks of a web service: what a picture of them weighs, and how many
-/// of its boxes say which method they are without being pointed at.
+/// A hundred stacks of a web service: the size of their flame graph, and the number of boxes with a visible label.
 #[test]
 fn a_picture_is_small_and_names_its_methods() {
     let graph = FlameGraph::new("", "", "hits", &table(include_str!("../../testdata/stacks/web.collapsed")), None);
@@ -190,7 +189,7 @@ fn a_hundred_thousand_stacks_are_drawn() {
     let query = browser.find(".query");
     browser.keys(&query, "leaf99999");
     assert_eq!(browser.text(&browser.find(".found")), "1 name, 5 hits, 0.002 %");
-    // A frame draws what can be seen: no more boxes than there are points in the rows on the screen.
+    // A frame only draws visible boxes: at most one per pixel in the visible rows.
     let frame = browser.evaluate(
         "(function(){const p=CanvasRenderingContext2D.prototype,f=p.fillRect;let n=0;\
          p.fillRect=function(...a){n++;return f.apply(this,a)};window.dispatchEvent(new Event('resize'));\

@@ -1,5 +1,4 @@
-//! Allocations, locks, waiting, reads and writes of recordings made by real
-//! JDKs, against what `jfr print --json` says of them.
+//! Compares allocations, locks, waiting, reads and writes in recordings of real JDKs with `jfr print --json`.
 
 use crate::recordings::{expected_frame, frame_line, unpack};
 use profbridge::Limits;
@@ -21,7 +20,7 @@ const EVENTS: [SampleSource; 9] = [
     SampleSource::FileWrite,
 ];
 
-/// Number of events, bytes, nanoseconds by sort, thread, truncation and stack.
+/// The number of events, bytes and nanoseconds by event type, thread, truncation and stack.
 type Sums = BTreeMap<String, [u64; 3]>;
 
 fn read(name: &str, events: &[SampleSource], weight: Weight) -> StackTable {
@@ -65,7 +64,7 @@ fn expected(name: &str) -> Sums {
         let mut fields = line.split('\t');
         let numbers: [u64; 3] = std::array::from_fn(|_| fields.next().unwrap().parse().unwrap());
         let [event, thread, truncated] = std::array::from_fn(|_| fields.next().unwrap());
-        // Stacks without frames say nothing.
+        // Stacks without frames have no data.
         let frames: Vec<String> = fields.filter(|frame| !frame.is_empty()).map(expected_frame).collect();
         if frames.is_empty() {
             continue;
@@ -76,7 +75,7 @@ fn expected(name: &str) -> Sums {
     sums
 }
 
-/// What [`expected`] says of one weight, for the sorts that have it.
+/// Returns the values of [`expected`] for one weight, for the event types that have it.
 fn compare(name: &str, weight: Weight, at: usize) {
     let has_weight = |source: &&SampleSource| source.unit(weight).is_some();
     let events: Vec<SampleSource> = EVENTS.iter().filter(has_weight).copied().collect();
@@ -93,7 +92,7 @@ fn compare(name: &str, weight: Weight, at: usize) {
     assert!(expected.len() > 3, "{name} {weight:?}");
     assert!(found.keys().eq(expected.keys()), "{name} {weight:?}: the stacks differ");
     for (key, row) in &expected {
-        // The JDK rounds each event's ticks by itself.
+        // The JDK rounds the ticks of each event separately.
         let room = if weight == Weight::Time { row[0] } else { 0 };
         assert!(found[key].abs_diff(row[at]) <= room, "{name} {weight:?}: {} for {} at {key}", found[key], row[at]);
     }

@@ -1,5 +1,5 @@
-//! What a Java team does with stacks: choose events, gate a release, compare
-//! across kinds, and read the same number everywhere.
+//! Tasks of a Java team: select events, check a release with a threshold, compare different formats, and get the same
+//! numbers from all of them.
 
 use crate::commands::Folder;
 use crate::recordings::unpack;
@@ -18,7 +18,7 @@ fn a_release_is_gated_on_its_stacks() {
     folder.ok("convert release.jfr --events execution -o release.iprof");
     folder.ok("convert release.jfr --events execution -o release.collapsed");
     folder.ok("convert release.jfr --events execution -o release.pprof");
-    // The same samples under every kind pass whatever the bar.
+    // The same samples in any format pass every threshold.
     for other in ["release.jfr", "release.iprof", "release.collapsed", "release.pprof"] {
         folder.ok(&format!("diff release.jfr {other} --events execution --fail-below 100%"));
     }
@@ -106,7 +106,7 @@ fn events_are_selected_by_name_and_name_their_unit() {
     }
     let shown = json(&folder, "show a.jfr --events allocation --json");
     assert_eq!((&shown["unit"], &shown["hits_by_sort"][0]["sort"]), (&"bytes".into(), &"allocation".into()));
-    // The unit goes into a pprof and comes back.
+    // The unit survives the conversion to pprof and back.
     folder.ok("convert a.jfr --events tlab,lock -o out.pprof");
     for (sort, unit) in [("tlab", "bytes"), ("lock", "ns")] {
         let direct = json(&folder, &format!("show a.jfr --events {sort} --json"));

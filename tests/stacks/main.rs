@@ -1,4 +1,4 @@
-//! Sampled stacks, from the files in `testdata/`, and their pictures.
+//! Tests of sampled stacks in `testdata/`, and of their reports and flame graphs.
 
 mod commands;
 mod dialects;

@@ -1,4 +1,4 @@
-//! What is drawn of an outline is what is drawn of the whole text.
+//! The flame graph of an outline equals that of the full text.
 
 use profbridge::Limits;
 use profbridge::call_chains::StackTable;

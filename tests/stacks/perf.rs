@@ -1,4 +1,4 @@
-//! What Debian's perf really prints, read without a folder.
+//! Tests with the output of Debian's perf, without a stackcollapse script.
 
 use crate::commands::Folder;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn perf_script_output_is_read_directly() {
     folder.write("spin.c", PROGRAM);
     let at = &folder.0;
     let is_built = runs("cc", &["-O1", "-fno-omit-frame-pointer", "spin.c", "-o", "spin"], at);
-    // Without hardware counters perf falls back to the clock by itself.
+    // Without hardware counters, perf uses the clock.
     let record = ["record", "-q", "-F", "199", "-e", "cpu-clock", "-g", "-o", "perf.data", "./spin"];
     if !is_built || !runs("perf", &record, at) {
         let _ = std::io::Write::write_all(
@@ -106,7 +106,7 @@ fn samples_in_one_line_and_without_thread_numbers_are_stacks() {
     for (thread, name) in [("", "no"), (" 8540", "tid"), (" 8540/8541", "pid")] {
         folder.write(&format!("{name}.txt"), line.replace("spin  ", &format!("spin{thread}  ")).repeat(3));
         folder.ok(&format!("convert {name}.txt -o {name}.collapsed"));
-        assert_eq!(folder.read(&format!("{name}.collapsed")), "spin;mix 3\n", "{name}");
+        assert_eq!(folder.read(&format!("{name}.collapsed")), "mix 3\n", "{name}");
     }
 }
 
@@ -118,13 +118,13 @@ fn branch_records_are_rejected_as_stacks() {
     folder.write("app.txt", format!("{map}{branches}"));
     for command in ["show app.txt", "merge app.txt -o x.collapsed", "flamegraph app.txt -o x.svg"] {
         let message = folder.fails(1, command);
-        assert!(message.contains("unsupported: branch records as stacks"), "{command}: {message}");
+        assert!(message.contains("branch records as stacks is not supported"), "{command}: {message}");
         assert!(message.contains("hint: make a sample profile of them"), "{command}: {message}");
     }
     assert!(!folder.0.join("x.collapsed").exists());
 }
 
-/// The hits of a program's own functions, on top and anywhere.
+/// Returns the exclusive and inclusive hits of a program's own functions.
 fn hits_of(folder: &Folder, input: &str) -> Vec<(String, u64, u64)> {
     let shown = folder.run(&format!("show {input} --json"));
     let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();

@@ -1,4 +1,4 @@
-//! Recordings made by real JDKs, against what `jfr print --json` says of them.
+//! Compares recordings of real JDKs with `jfr print --json`.
 
 use flate2::read::GzDecoder;
 use profbridge::Limits;
@@ -27,7 +27,7 @@ fn read(bytes: &[u8]) -> StackTable {
 
 type Lines = BTreeMap<String, u64>;
 
-/// A sample as the expected files write it, with names in binary form.
+/// Formats a sample like the expected files, with binary names.
 fn line(table: &StackTable, sample: Sample) -> String {
     let event = match sample.key.source {
         SampleSource::Execution => "jdk.ExecutionSample",
@@ -40,7 +40,7 @@ fn line(table: &StackTable, sample: Sample) -> String {
     format!("{event}\t{thread}\t{}\t{}", sample.key.truncated, frames.join(" "))
 }
 
-/// A frame as the expected files write it.
+/// Formats a frame like the expected files.
 pub(crate) fn frame_line(table: &StackTable, frame: FrameId) -> String {
     let frame = table.frame(frame);
     let Function::Java { class, name, signature } = table.function(frame.function) else { panic!("not Java") };
@@ -65,7 +65,7 @@ fn lines(table: &StackTable) -> Lines {
     lines
 }
 
-/// The expected lines, with the JDK's spelling of names turned into ours.
+/// Returns the expected lines, with the JDK's names converted to ours.
 fn expected(name: &str) -> Lines {
     let text = String::from_utf8(unpack(name)).unwrap();
     let mut lines = Lines::new();
@@ -79,7 +79,7 @@ fn expected(name: &str) -> Lines {
     lines
 }
 
-/// `a/B.m(I)V@1:2:kind` as [`line`] writes it.
+/// Returns `a/B.m(I)V@1:2:kind` in the format of [`line`].
 pub(crate) fn expected_frame(frame: &str) -> String {
     let (method, position) = frame.rsplit_once('@').unwrap();
     let (name, descriptor) = method.split_at(method.rfind('(').unwrap());
@@ -119,8 +119,8 @@ fn every_sample_of_jdk_25_matches_the_jdk() {
     assert!(table.samples().any(|sample| sample.key.source == SampleSource::CpuTime));
 }
 
-/// The JDK 17 printer resolves the second of two joined recordings through the
-/// first, so the sum of the parts is what is right.
+/// The JDK 17 printer resolves constants of the second joined recording with those of the first, so the sum of the
+/// separate recordings is expected.
 #[test]
 fn joined_recordings_are_the_sum_of_their_parts() {
     let (old, new) = (unpack("shapes-jdk17.jfr.gz"), unpack("shapes-jdk25.jfr.gz"));
@@ -136,7 +136,7 @@ fn joined_recordings_are_the_sum_of_their_parts() {
 #[test]
 fn damaged_recordings_never_panic() {
     let bytes = unpack("shapes-jdk17.jfr.gz");
-    // A small generator with a fixed seed: the same damage on every machine.
+    // A small generator with a fixed seed, so that the damage is the same on every machine.
     let mut state = 0x2545_f491_4f6c_dd1du64;
     let mut random = move |below: usize| {
         state ^= state << 13;

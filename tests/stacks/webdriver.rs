@@ -1,4 +1,4 @@
-//! Just enough of the WebDriver protocol to drive a real headless Chromium.
+//! The part of the WebDriver protocol that drives a real headless Chromium.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write, stderr};
@@ -19,7 +19,7 @@ pub(crate) struct Browser {
 pub(crate) struct Element(Value);
 
 impl Browser {
-    /// Starts a browser; `None`, said loudly, where there is none.
+    /// Starts a browser. Prints a message and returns `None` if it is missing.
     pub(crate) fn start() -> Option<Self> {
         let started = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let Ok(mut driver) = started else {
@@ -57,31 +57,31 @@ impl Browser {
         assert_eq!(self.command("POST", "url", &json!({"url": url})), Value::Null);
     }
 
-    /// The first element of a CSS selector.
+    /// Returns the first element of a CSS selector.
     pub(crate) fn find(&self, selector: &str) -> Element {
         let found = self.command("POST", "element", &json!({"using": "css selector", "value": selector}));
         assert!(found["error"].is_null(), "{selector}: {found}");
         Element(found)
     }
 
-    /// Types into an element. Special keys are in the private area of Unicode.
+    /// Types into an element. Special keys are code points in the private use area of Unicode.
     pub(crate) fn keys(&self, element: &Element, text: &str) {
         let reply = self.command("POST", &format!("element/{}/value", element.id()), &json!({"text": text}));
         assert_eq!(reply, Value::Null);
     }
 
-    /// Text as it is shown.
+    /// Returns the visible text.
     pub(crate) fn text(&self, element: &Element) -> String {
         let reply = self.command("GET", &format!("element/{}/text", element.id()), &Value::Null);
         reply.as_str().unwrap_or_else(|| panic!("{reply}")).to_string()
     }
 
-    /// The value of an expression in the page.
+    /// Returns the value of an expression in the page.
     pub(crate) fn evaluate(&self, script: &str) -> Value {
         self.command("POST", "execute/sync", &json!({"script": format!("return {script}"), "args": []}))
     }
 
-    /// Moves the mouse to a place from the middle of an element, and clicks there if asked to.
+    /// Moves the mouse to a position relative to the middle of an element, and clicks if requested.
     pub(crate) fn point(&self, element: &Element, x: i64, y: i64, click: bool) {
         let mut steps = vec![json!({"type": "pointerMove", "duration": 0, "x": x, "y": y, "origin": element.0})];
         if click {
@@ -92,9 +92,9 @@ impl Browser {
         assert_eq!(self.command("POST", "actions", &actions), Value::Null);
     }
 
-    /// Answers a question that the page asks in a window of its own.
+    /// Answers a prompt of the page.
     pub(crate) fn answer(&self, text: &str) {
-        // The page asks when it comes to it, which takes a while on a machine with much to do.
+        // The prompt may appear late on a busy machine.
         let until = Instant::now() + Duration::from_secs(20);
         let typed = loop {
             let reply = self.command("POST", "alert/text", &json!({"text": text}));
@@ -107,21 +107,21 @@ impl Browser {
         assert_eq!(self.command("POST", "alert/accept", &json!({})), Value::Null);
     }
 
-    /// Looks at the page in dark or light.
+    /// Shows the page with a dark or light color scheme.
     pub(crate) fn prefer(&self, scheme: &str) {
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
         let command = json!({"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}});
         self.command("POST", "goog/cdp/execute", &command);
     }
 
-    /// Errors that the page's scripts or policy caused.
+    /// Returns the errors of the page's scripts and of its content security policy.
     pub(crate) fn errors(&self) -> Vec<String> {
         let log = self.command("POST", "se/log", &json!({"type": "browser"}));
         let entries = log.as_array().cloned().unwrap_or_else(|| panic!("{log}"));
         entries.iter().filter(|entry| entry["level"] == "SEVERE").map(ToString::to_string).collect()
     }
 
-    /// Saves a picture of the page, as base64 decodes.
+    /// Saves a screenshot of the page.
     pub(crate) fn screenshot(&self, path: &Path) {
         let reply = self.command("GET", "screenshot", &Value::Null);
         std::fs::write(path, decode_base64(reply.as_str().unwrap_or_default())).unwrap();
@@ -131,7 +131,7 @@ impl Browser {
         self.request(method, &format!("/session/{}/{path}", self.session), body)
     }
 
-    /// One request; its reply's `value`.
+    /// Sends a request. Returns the `value` of the response.
     fn request(&self, method: &str, path: &str, body: &Value) -> Value {
         let mut stream = connect(self.port);
         let body = if body.is_null() { String::new() } else { body.to_string() };

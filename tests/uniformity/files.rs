@@ -1,4 +1,4 @@
-//! Random files in a folder, merged by the library.
+//! Random files in a directory, merged by the library.
 
 use crate::generate::{Random, file};
 use profbridge::Compat;
@@ -36,7 +36,7 @@ pub fn random_inputs(folder: &Path, seed: u64) -> Vec<WeightedInput> {
     (0..count).map(&mut write).collect()
 }
 
-/// What the library makes of inputs by the rules of LLVM 23.
+/// Merges inputs with the rules of LLVM 23.
 pub fn merged_profile(inputs: &[WeightedInput], threads: usize) -> Profile {
     let mut merge = MergeOptions::default();
     merge.release = Release(23);
@@ -48,11 +48,11 @@ pub fn merged_profile(inputs: &[WeightedInput], threads: usize) -> Profile {
     report.profile
 }
 
-/// The same as a file of LLVM 23.
+/// Like [`merged_profile`], but returns a file of LLVM 23.
 pub fn merged(inputs: &[WeightedInput], shape: Shape, threads: usize) -> Vec<u8> {
     let release = Release(23);
     let mut write = WriteOptions::default();
-    // Text says what LLVM's says.
+    // The text must equal LLVM's text.
     write.compat = Compat::Llvm22;
     write.sparse = shape == Shape::Sparse;
     write.format = match shape {
@@ -63,7 +63,7 @@ pub fn merged(inputs: &[WeightedInput], shape: Shape, threads: usize) -> Vec<u8>
     families::encode(&merged_profile(inputs, threads), &write).expect("the profile can be written").bytes
 }
 
-/// Where two byte strings part.
+/// Describes the first difference between two byte strings.
 pub fn difference(ours: &[u8], theirs: &[u8]) -> String {
     let at = ours.iter().zip(theirs).position(|(a, b)| a != b).unwrap_or(ours.len().min(theirs.len()));
     let around = |bytes: &[u8]| bytes[at.saturating_sub(40).min(bytes.len())..bytes.len().min(at + 40)].to_vec();

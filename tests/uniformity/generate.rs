@@ -1,4 +1,4 @@
-//! Random profiles of a GPU as files of LLVM 23, the same for the same seed.
+//! Random profiles of a GPU as files of LLVM 23. They depend only on the seed.
 
 use profbridge::Compat;
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
@@ -32,14 +32,14 @@ impl Random {
     }
 }
 
-/// What a file says of uniformity.
+/// The uniformity data of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Knows {
-    /// How often each block was entered whole.
+    /// The number of uniform entries per block.
     Counts,
-    /// A bit for each block, sometimes too many or too few.
+    /// One bit per block, sometimes too many or too few.
     Bits,
-    /// Nothing.
+    /// None.
     Nothing,
 }
 
@@ -51,7 +51,7 @@ pub const ENCODINGS: [(PointerWidth, Endian); 4] = [
     (PointerWidth::Bits32, Endian::Big),
 ];
 
-/// A profile for a seed; profiles of one family share functions.
+/// Returns a profile for a seed. Profiles of one family share functions.
 pub fn profile(seed: u64, family: u64, knows: Knows) -> Profile {
     let mut shape = Random::new(family);
     let names: Vec<Vec<u8>> = (0..1 + shape.below(14)).map(|at| format!("f{at}").into_bytes()).collect();
@@ -126,7 +126,7 @@ fn record(
     record
 }
 
-/// Around nine tenths of a count, where the bit changes.
+/// Returns a number around nine tenths of a count, where the bit changes.
 fn uniform(random: &mut Random, count: u64) -> u64 {
     match random.below(4) {
         0 => count,
@@ -136,18 +136,18 @@ fn uniform(random: &mut Random, count: u64) -> u64 {
     }
 }
 
-/// A raw file of version 11.
+/// Returns a raw file of version 11.
 pub fn raw_file(profile: &Profile, (pointer, endian): (PointerWidth, Endian)) -> Vec<u8> {
     let encoding = Encoding { endian, pointer, version: 11 };
     raw::write(profile, &raw::WriteOptions::new(encoding)).expect("the profile is small")
 }
 
-/// An indexed file of version 14, sites in the order in which they came.
+/// Returns an indexed file of version 14, with the sites in their original order.
 pub fn indexed_file(profile: &Profile) -> Vec<u8> {
     indexed::write(profile, &indexed::WriteOptions::for_version(14)).expect("the profile is small")
 }
 
-/// A file of any sort, and the ending of its name.
+/// Returns a file of any format, with its file extension.
 pub fn file(seed: u64, family: u64) -> (Vec<u8>, &'static str) {
     let mut random = Random::new(seed ^ 0x5bd1_e995);
     match random.below(6) {
@@ -164,7 +164,7 @@ pub fn file(seed: u64, family: u64) -> (Vec<u8>, &'static str) {
     }
 }
 
-/// LLVM's reader of text hands bitmaps on to records without one.
+/// LLVM's text reader copies bitmaps to following records that have none, so remove them.
 fn without_bitmaps(profile: &Profile) -> Profile {
     let mut without = Profile { kind: profile.kind, ..Profile::default() };
     for function in profile.functions.iter() {

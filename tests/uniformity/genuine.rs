@@ -1,4 +1,4 @@
-//! The bytes are those of llvm-profdata 23.
+//! Tests that the bytes equal those of llvm-profdata 23.
 
 use crate::files::{Shape, difference, merged, random_inputs};
 use crate::toolchain;
@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// `PROFBRIDGE_CASES` asks for more.
+/// `PROFBRIDGE_CASES` sets a larger number.
 fn cases() -> u64 {
     std::env::var("PROFBRIDGE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(25)
 }
@@ -15,7 +15,7 @@ fn cases() -> u64 {
 fn tool() -> Option<PathBuf> {
     let program = toolchain::program("llvm-profdata-23");
     if program.is_none() {
-        // Not `eprintln!`, which the harness swallows in a test that passes.
+        // Not `eprintln!`, because the test harness hides that in a test that passes.
         let _ = std::io::stderr().write_all(b"SKIPPED: merges of uniform counts: llvm-profdata-23 is not installed\n");
     }
     program

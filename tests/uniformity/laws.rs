@@ -1,4 +1,4 @@
-//! What holds of every merge.
+//! Laws of all merges.
 
 use crate::files::{Shape, difference, merged, merged_profile, random_inputs};
 use crate::generate::{ENCODINGS, Knows, indexed_file, profile, raw_file};
@@ -10,7 +10,7 @@ use std::path::Path;
 fn threads_change_nothing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for seed in 0..20 {
-        // Inputs of several families, so that functions are in some of them only.
+        // Inputs of several families, so that some functions are not in all of them.
         let inputs: Vec<WeightedInput> = (0..3)
             .flat_map(|part| random_inputs(folder.path(), seed * 3 + part))
             .chain(random_inputs(folder.path(), seed))
@@ -23,8 +23,7 @@ fn threads_change_nothing() {
     }
 }
 
-/// A profile with one function, whose blocks were entered so often, and so
-/// often by whole waves.
+/// Returns a profile with one function, with the counts and uniform counts of its blocks.
 fn one_function(counters: &[u64], uniform: &[u64]) -> Profile {
     let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
     let function = profile.functions.intern(b"kernel");
@@ -53,7 +52,7 @@ fn raw_files_add_up_evidence_and_indexed_ones_lose_bits() {
     let raw = |name: &str, counters: &[u64], uniform: &[u64], weight| {
         write(folder.path(), name, &raw_file(&one_function(counters, uniform), form), weight)
     };
-    // Alone the first says U D, the second D U; together 189 and 96 of 200.
+    // The first alone has the bits U D, the second D U; together 189 and 96 of 200.
     let first = raw("first.profraw", &[100, 100], &[100, 5], 1);
     let second = raw("second.profraw", &[100, 100], &[89, 91], 1);
     assert_eq!(bits(std::slice::from_ref(&first), 1), [0b1111_1101]);
@@ -68,7 +67,7 @@ fn raw_files_add_up_evidence_and_indexed_ones_lose_bits() {
         assert_eq!(bits(&[indexed_first.clone(), second.clone()], threads), [0b1111_1100]);
         assert_eq!(bits(&[first.clone(), text.clone()], threads), [0b1111_1101]);
         assert_eq!(bits(&[text.clone(), first.clone()], threads), [0b1111_1101]);
-        // After the text nothing adds up any more.
+        // After the text, the uniform counts are no longer added.
         assert_eq!(bits(&[first.clone(), text.clone(), second.clone()], threads), [0b1111_1100]);
         assert_eq!(bits(&[first.clone(), second.clone(), text.clone()], threads), [0b1111_1101]);
     }
@@ -79,7 +78,7 @@ fn many_files_of_one_image_add_up_their_uniform_counts() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let inputs: Vec<WeightedInput> = (0..12u64)
         .map(|run| {
-            // Of 100 entries 84 to 95 were uniform, 89.5 in the middle; the other block 95 to 106 of 110.
+            // Of 100 entries 84 to 95 are uniform, on average 89.5; for the other block 95 to 106 of 110.
             let profile = one_function(&[100, 110], &[84 + run, 95 + run]);
             write(folder.path(), &format!("{run}.profraw"), &raw_file(&profile, ENCODINGS[0]), 1)
         })
@@ -117,7 +116,7 @@ fn indexed_files_round_trip() {
     }
 }
 
-/// Name, hash and bits of every record, sorted.
+/// Returns name, hash and bits of every record, sorted.
 fn bits_of_all(file: &[u8]) -> Vec<(Vec<u8>, u64, Vec<u8>)> {
     use profbridge::indexed::{IndexedReader, ReadOptions};
     use profbridge::instr::ProfileReader;

@@ -1,4 +1,4 @@
-//! Where uniformity stands in files, and what is wrong with damaged ones.
+//! Tests of the layout of uniformity data in files, and of damaged files.
 
 use crate::generate::{ENCODINGS, raw_file};
 use profbridge::Compat;
@@ -11,7 +11,7 @@ use profbridge::instr::{
 use profbridge::raw::{self, RawOptions, RawReader};
 use profbridge::text::{self, TextOptions};
 
-/// One function `f` with one record.
+/// Returns a profile with one function `f` with one record.
 fn profile(record: &FunctionRecord) -> Profile {
     let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
     let function = profile.functions.intern(b"f");
@@ -31,14 +31,14 @@ fn words(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// The data of the only name of an indexed file of version 14, and where it is.
+/// The offset of the data of the only name in an indexed file of version 14.
 const DATA: usize = 72 + 448 + 2 + 24 + 1;
 
 fn indexed_14(record: &FunctionRecord) -> Vec<u8> {
     indexed::write(&profile(record), &WriteOptions::for_version(14)).expect("the profile is small")
 }
 
-/// The record of an indexed file, or the message of its fault.
+/// Returns the record of an indexed file, or the message of its fault.
 fn read_indexed(file: &[u8]) -> Result<FunctionRecord, String> {
     let words = |error: profbridge::Error| error.to_string();
     let mut reader = IndexedReader::new(file, ReadOptions::default()).map_err(words)?;
@@ -128,7 +128,7 @@ fn raw_files_hold_uniform_counts_of_all_records_or_of_none() {
     assert_eq!(older.len(), 2);
 }
 
-/// The first record of a raw file, or the message of its fault.
+/// Returns the first record of a raw file, or the message of its fault.
 fn read_raw(file: &[u8]) -> Result<FunctionRecord, String> {
     let words = |error: profbridge::Error| error.to_string();
     let mut reader = RawReader::new(file, RawOptions::new(Compat::Profbridge)).map_err(words)?;
@@ -138,7 +138,7 @@ fn read_raw(file: &[u8]) -> Result<FunctionRecord, String> {
 #[test]
 fn pointers_to_uniform_counters_must_lie_in_their_section() {
     let file = raw_file(&profile(&record(&[10, 20], &[9, 3], &[], &[])), ENCODINGS[0]);
-    // The record stands behind the header; its third pointer after two hashes.
+    // The record follows the header. Its third pointer follows two hashes.
     let (header, pointer) = (152, 152 + 24);
     let at = u64::from_le_bytes(file[pointer..pointer + 8].try_into().expect("8 bytes"));
     let section = header + 72 + 16;
@@ -158,7 +158,7 @@ fn pointers_to_uniform_counters_must_lie_in_their_section() {
             "{found}"
         );
     }
-    // The fault of the counters comes first.
+    // The fault of the counters is reported first.
     let mut damaged = file.clone();
     damaged[pointer..pointer + 8].fill(0xff);
     damaged[pointer - 8..pointer].fill(0xff);
@@ -167,7 +167,7 @@ fn pointers_to_uniform_counters_must_lie_in_their_section() {
 
 #[test]
 fn a_timestamp_leaves_no_bits() {
-    // Its uniform counter is one more than there are counters.
+    // The uniform counters have one counter more than the record.
     let mut timed = profile(&record(&[10, 20], &[0, 10, 20], &[], &[]));
     timed.kind |= ProfileKind::TEMPORAL;
     timed.temporal.traces.push(TemporalTrace { weight: 1, functions: vec![name_ref(b"f")] });
@@ -197,11 +197,11 @@ fn show_has_a_letter_for_each_block() {
         shown(ProfileKind::IR, &gpu),
         "    Block counts: [100, 90, 89, 10]\n    Block uniformity: [U, U, D, U]\n"
     );
-    // Front ends show the first counter elsewhere.
+    // Front-end profiles show the first counter at another position.
     assert_eq!(shown(ProfileKind::NONE, &gpu), "    Block counts: [90, 89, 10]\n    Block uniformity: [U, D, U]\n");
     let single = record(&[1], &[], &[0], &[]);
     assert_eq!(shown(ProfileKind::NONE, &single), "    Block counts: []\n    Block uniformity: []\n");
-    // Behind the last bit everything is uniform.
+    // After the last bit, everything is uniform.
     let short = record(&[1; 10], &[], &[0], &[]);
     let letters = "D, D, D, D, D, D, D, D, U, U";
     assert!(shown(ProfileKind::IR, &short).ends_with(&format!("    Block uniformity: [{letters}]\n")));

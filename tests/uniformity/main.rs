@@ -1,5 +1,5 @@
-//! How evenly the waves of a GPU ran through the blocks of functions: made-up
-//! files of LLVM 23, since programs of a host say nothing of it.
+//! Tests of uniformity: the share of GPU waves that enter a block with all lanes. The files are generated in the format
+//! of LLVM 23, because programs of a host have no such data.
 
 mod files;
 mod generate;

@@ -1,18 +1,16 @@
-//! Mutations that know a format: what a reader checks first (checksums, lengths,
-//! offsets, compressed streams) is right in every mutant, so that fuzzing gets to
-//! what stands behind it.
+//! Mutations that keep the structure of a format valid: checksums, lengths, offsets and compressed streams are correct
+//! in every mutant, so that fuzzing reaches the code after these checks.
 //!
-//! A mutant is taken apart, one part of it is changed, often by the fuzzer's own
-//! mutations of bytes, and it is put together again.
+//! A mutation parses the file, changes one part, often with the fuzzer's own byte mutations, and assembles the file
+//! again.
 
 pub mod partials;
 pub mod samples;
 
-/// Changes the first `size` bytes of a buffer into at most `most` bytes:
-/// libFuzzer's own mutations.
+/// libFuzzer's own mutation: changes the first `size` bytes of a buffer into at most `most` bytes.
 pub type Change = fn(&mut [u8], usize, usize) -> usize;
 
-/// Chances of one mutation, and the fuzzer's own changes of bytes.
+/// Random choices for one mutation, and the fuzzer's own byte mutations.
 pub struct Dice {
     state: u64,
     change: Change,
@@ -20,12 +18,12 @@ pub struct Dice {
 }
 
 impl Dice {
-    /// Dice of that seed, for mutants up to a maximum size.
+    /// Creates the random choices for a seed. `most` is the maximum size of the mutant.
     pub fn new(seed: u32, change: Change, most: usize) -> Self {
         Self { state: u64::from(seed), change, most }
     }
 
-    /// A number of 64 bits (the steps of splitmix64).
+    /// Returns a random 64-bit number (SplitMix64).
     fn word(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -33,34 +31,33 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`, which is not 0.
+    /// Returns a number below `limit`, which must not be 0.
     fn below(&mut self, limit: usize) -> usize {
         (self.word() % limit as u64) as usize
     }
 
-    /// One of a list that is not empty.
+    /// Returns an item of a list, which must not be empty.
     fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }
 
-    /// Changes bytes as the fuzzer would change a file.
+    /// Changes bytes with the fuzzer's own mutations.
     fn change(&mut self, bytes: &mut Vec<u8>) {
         let len = bytes.len();
-        // Room to grow in.
+        // Let the mutant grow.
         let most = (len + len / 4 + 64).min(self.most.max(1)).max(len);
         bytes.resize(most, 0);
         let changed = (self.change)(bytes, len, most);
         bytes.truncate(changed);
     }
 
-    /// Changes bytes that hold ULEB128 numbers and texts behind their lengths:
-    /// some bytes, a number, or a text with its length.
+    /// Changes ULEB128 numbers, strings with a length prefix, or other bytes.
     fn change_numbers(&mut self, bytes: &mut Vec<u8>) {
         if bytes.is_empty() || self.below(2) == 0 {
             return self.change(bytes);
         }
         let mut start = self.below(bytes.len());
-        // Back to where a number may begin.
+        // Go back to the possible start of a number.
         while start > 0 && bytes[start - 1] >= 0x80 {
             start -= 1;
         }
@@ -85,7 +82,7 @@ impl Dice {
     }
 }
 
-/// A number as ULEB128.
+/// Encodes a number as ULEB128.
 fn uleb(mut number: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while number >= 0x80 {
@@ -96,12 +93,11 @@ fn uleb(mut number: u64) -> Vec<u8> {
     bytes
 }
 
-/// Makes a mutant; `None` where the bytes are not of the format.
+/// Creates a mutant. Returns `None` if the bytes do not have the format.
 pub type Mutate = fn(&[u8], &mut Dice) -> Option<Vec<u8>>;
 
-/// What libFuzzer's custom mutator does: puts a mutant of the first `size` bytes
-/// in their place. Bytes of another format, and now and then all, are changed as
-/// without it.
+/// The custom mutator of libFuzzer: replaces the first `size` bytes with a mutant. Bytes of other formats, and
+/// sometimes valid files, get libFuzzer's own mutations.
 #[allow(dead_code)] // Called by the targets, and not where the bodies are replayed.
 pub fn mutate_in_place(mutate: Mutate, change: Change, data: &mut [u8], size: usize, most: usize, seed: u32) -> usize {
     let mut dice = Dice::new(seed, change, most);

@@ -1,4 +1,4 @@
-//! Mutants of partial merges: the frame is always sound, what is in it is not.
+//! Mutants of partial merges: the frame is valid, its content may not be.
 
 use super::Dice;
 use profbridge::Limits;
@@ -11,10 +11,10 @@ fn limits() -> Limits {
     limits
 }
 
-/// A mutant of a partial merge, or of a state without its frame.
+/// Returns a mutant of a partial merge, or of a merge state without its frame.
 pub fn mutate(data: &[u8], dice: &mut Dice) -> Option<Vec<u8>> {
     let Ok(Some(frame)) = Frame::find(data, &limits()) else {
-        // The bodies take a state without its frame as well.
+        // The targets also accept a merge state without its frame.
         return Some(mutant_of_state(data.to_vec(), dice));
     };
     let (mut profile, mut family, mut origins) = (frame.profile.to_vec(), frame.family, frame.origins);

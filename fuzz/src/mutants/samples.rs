@@ -1,6 +1,5 @@
-//! Mutants of extensible binary sample profiles: offsets and sizes of sections
-//! are right, compressed sections inflate, and records stand where the table of
-//! offsets says if the rest of the profile can be read.
+//! Mutants of extensible binary sample profiles. Offsets and sizes of sections are correct, compressed sections can be
+//! decompressed, and the table of function offsets is correct if the rest of the profile can be read.
 
 use super::{Dice, uleb};
 use flate2::read::ZlibDecoder;
@@ -9,17 +8,17 @@ use profbridge::instr::Release;
 use profbridge::sampleprof::{self, ReadOptions, Rules, WriteOptions};
 use std::io::{Read, Write};
 
-/// Magic of extensible binaries, as it stands in the file.
+/// The magic of extensible binaries, as stored in the file.
 const MAGIC: [u8; 9] = [0x84, 0xe4, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53];
 const COMPRESSED: u64 = 1;
-/// Nothing larger comes out of a section.
+/// The maximum size of a decompressed section.
 const MOST_INFLATED: u64 = 1 << 20;
-/// The kinds that are known, and one that is not.
+/// The known section kinds, and an unknown one.
 const KINDS: [u64; 8] = [1, 2, 3, 4, 5, 6, 7, 32];
-/// Bits of flags that mean something in some section.
+/// Flag bits with a meaning in some section.
 const FLAGS: [u32; 9] = [0, 1, 32, 33, 34, 35, 36, 37, 63];
 
-/// A section and its content, inflated.
+/// A section with its decompressed content.
 #[derive(Clone)]
 struct Section {
     kind: u64,
@@ -32,7 +31,7 @@ struct Sections {
     sections: Vec<Section>,
 }
 
-/// A mutant of an extensible binary.
+/// Returns a mutant of an extensible binary.
 pub fn mutate(data: &[u8], dice: &mut Dice) -> Option<Vec<u8>> {
     let mut file = Sections::of(data)?;
     if file.sections.is_empty() {
@@ -58,21 +57,21 @@ pub fn mutate(data: &[u8], dice: &mut Dice) -> Option<Vec<u8>> {
         }),
     }
     let mutant = file.into_bytes();
-    // The reader that looks single functions up needs offsets that fit the records.
+    // The reader for single functions needs offsets that match the records.
     if dice.below(4) == 0 { rewritten(&mutant, dice).or(Some(mutant)) } else { Some(mutant) }
 }
 
-/// As [`mutate`], for the target whose first byte says what else is done.
+/// Like [`mutate`], but for the target whose first byte selects options.
 pub fn mutate_after_a_byte(data: &[u8], dice: &mut Dice) -> Option<Vec<u8>> {
     let (first, file) = data.split_first()?;
     let mutant = mutate(file, dice)?;
-    // Multiples of five put nothing in front of the file, the high bits are switches.
+    // Multiples of five add nothing before the file; the high bits are options.
     let switches = [0, 0x41, 0x82, 0xc3];
     let first = if dice.below(4) == 0 { dice.one_of(&switches) } else { *first };
     Some([&[first], mutant.as_slice()].concat())
 }
 
-/// The same profile by our own writer, with other switches.
+/// Writes the same profile with our own writer and other options.
 fn rewritten(data: &[u8], dice: &mut Dice) -> Option<Vec<u8>> {
     let mut read = ReadOptions::default();
     read.rules = Rules::of(Release(23));
@@ -93,8 +92,7 @@ impl Sections {
         &mut self.sections[at]
     }
 
-    /// Takes a file apart; `None` for anything that is not an extensible binary
-    /// with all of its sections.
+    /// Parses a file. Returns `None` for files that are not an extensible binary with all of its sections.
     fn of(data: &[u8]) -> Option<Self> {
         let mut rest = data.strip_prefix(&MAGIC)?;
         let version = number(&mut rest)?;
@@ -136,7 +134,7 @@ impl Sections {
     }
 }
 
-/// The number that `rest` begins with, which then stands behind it.
+/// Reads the number at the start of `rest`, and advances `rest`.
 fn number(rest: &mut &[u8]) -> Option<u64> {
     let len = rest.iter().take(10).position(|byte| *byte < 0x80)? + 1;
     let (digits, left) = rest.split_at(len);
@@ -144,7 +142,7 @@ fn number(rest: &mut &[u8]) -> Option<u64> {
     Some(digits.iter().rev().fold(0u64, |value, byte| value << 7 | u64::from(byte & 0x7f)))
 }
 
-/// The content of a section; as stored where it is no compressed stream.
+/// Returns the decompressed content of a section, or the stored bytes if it is not a compressed stream.
 fn inflated(stored: &[u8], flags: u64) -> Vec<u8> {
     if flags & COMPRESSED == 0 {
         return stored.to_vec();

@@ -14,7 +14,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One row per record, in order of first appearance. Counters are not copied: there is one batch per block of memory.
+/// Returns one row per record, in order of first appearance. Counters are not copied: there is one batch per block of
+/// memory.
 pub(crate) fn functions(merged: &Arc<Merged>) -> Result<Table, ArrowError> {
     let table = merged.functions();
     let mut records: Vec<(FunctionId, RecordId)> = Vec::with_capacity(table.records_len());
@@ -25,7 +26,7 @@ pub(crate) fn functions(merged: &Arc<Merged>) -> Result<Table, ArrowError> {
         let view = table.function(*function);
         columns.push(view.name(), view.name_ref(), table.record(*record));
     }
-    let columns = columns.finish();
+    let columns = columns.finish(merged.profile.kind.first_counter_is_entry());
     let item = Arc::new(Field::new("item", DataType::UInt64, false));
     let mut fields: Vec<Field> =
         columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), true)).collect();
@@ -59,7 +60,7 @@ fn pieces(merged: &Arc<Merged>, records: &[(FunctionId, RecordId)]) -> Vec<Piece
     let mut from = 0;
     let mut blocks = blocks.into_iter().enumerate();
     while from < records.len() {
-        // Records without counters before the first with some go with it.
+        // Records without counters at the start belong to the first block.
         let Some((number, block)) = blocks.next() else {
             pieces.push(without_counters(from..records.len()));
             break;
@@ -155,11 +156,15 @@ impl Columns {
         self.pseudo.push(record.pseudo_count());
     }
 
-    fn finish(mut self) -> Vec<(&'static str, ArrayRef)> {
-        // A pseudo count says how hot a function is, and no number of times.
+    fn finish(mut self, has_entry_counts: bool) -> Vec<(&'static str, ArrayRef)> {
+        // A pseudo count states how hot a function is; it is not a number of executions.
         let has_pseudo = self.pseudo.iter().any(Option::is_some);
         let known = has_pseudo.then(|| self.pseudo.iter().map(Option::is_none).collect::<NullBuffer>());
         let counts = |counts: Vec<u64>| -> ArrayRef { Arc::new(UInt64Array::new(counts.into(), known.clone())) };
+        let entry_counts = match has_entry_counts {
+            true => counts(self.entry_counts),
+            false => Arc::new(UInt64Array::new_null(self.entry_counts.len())),
+        };
         let word = |pseudo: &Option<PseudoCount>| match pseudo {
             Some(PseudoCount::Hot) => Some("hot"),
             Some(PseudoCount::Warm) => Some("warm"),
@@ -169,7 +174,7 @@ impl Columns {
             ("name", Arc::new(self.names.finish())),
             ("name_ref", numbers::<UInt64Type>(self.name_refs)),
             ("func_hash", numbers::<UInt64Type>(self.func_hashes)),
-            ("entry_count", counts(self.entry_counts)),
+            ("entry_count", entry_counts),
             ("max_count", counts(self.max_counts)),
             ("total_count", counts(self.total_counts)),
             ("num_counters", numbers::<UInt32Type>(self.num_counters)),
@@ -180,7 +185,7 @@ impl Columns {
     }
 }
 
-/// One row a value of a value site.
+/// Returns one row per value of a value site.
 pub(crate) fn value_sites(merged: &Merged) -> Result<Table, ArrowError> {
     let table = merged.functions();
     let mut names = LargeStringBuilder::new();
@@ -221,7 +226,7 @@ pub(crate) fn value_sites(merged: &Merged) -> Result<Table, ArrowError> {
     ])
 }
 
-/// The word for a kind of value, as text profiles and listings call it.
+/// Returns the name of a kind of values, as in text profiles and `show`.
 pub(super) fn kind_word(kind: ValueKind) -> &'static str {
     match kind {
         ValueKind::IndirectCallTarget => "indirect-call-target",

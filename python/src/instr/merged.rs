@@ -1,8 +1,7 @@
-//! Merged instrumentation profiles, and how to write them.
+//! Merged instrumentation profiles, and writing them.
 
 use crate::detached::Watch;
 use crate::options::{MergeSettings, target};
-use profbridge::compression::uncompressed_name;
 use profbridge::families::{
     self, Facts, FactsRequest, InputOutcome, MergeOptions, MergeReport, OutputForm, Target, TargetSource, WriteOptions,
     partial,
@@ -16,15 +15,14 @@ use profbridge::instr::{self, FunctionTable, LossKind};
 use profbridge::instr::{FunctionFilter, SoftError};
 use profbridge::{Error, Limits, Result, Warning};
 use std::collections::BTreeMap;
-use std::path::Path;
 
-/// A merged profile, with what is needed to write it as the program does.
+/// A merged profile, with the data for writing it like the program.
 pub(crate) struct Merged {
-    /// With names and hashes as the inputs have them.
+    /// The profile with the names and hashes of the inputs.
     pub(crate) profile: instr::Profile,
-    /// The functions that a filter keeps, where there is one.
+    /// The functions that the filter keeps, if there is one.
     kept: Option<FunctionTable>,
-    /// Nothing is in it.
+    /// Whether the profile is empty.
     is_empty: bool,
     filter: FunctionFilter,
     origins: Origins,
@@ -36,16 +34,16 @@ pub(crate) struct Merged {
     pub(crate) warnings: Vec<String>,
 }
 
-/// How a profile is written.
+/// The settings for writing a profile.
 pub(crate) struct WriteSettings {
     pub(crate) target: Option<Target>,
-    pub(crate) text: bool,
+    pub(crate) form: OutputForm,
     pub(crate) sparse: bool,
     pub(crate) strict: bool,
     pub(crate) hashes: HashPolicy,
 }
 
-/// A profile in its new form, and what was changed or left out.
+/// A written profile, with the changes and losses.
 pub(crate) struct Written {
     pub(crate) bytes: Vec<u8>,
     pub(crate) warnings: Vec<String>,
@@ -55,8 +53,8 @@ pub(crate) struct Written {
 ///
 /// # Errors
 ///
-/// The first bad input's where one is enough; those of the merge.
-pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: Watch) -> Result<Merged> {
+/// The error of the first damaged input if the failure mode is `any`; the errors of the merge.
+pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
     let target = target(settings.target.as_deref(), inputs)?;
     let mut options = settings.instr(&target)?;
     options.cancel = watch.cancel();
@@ -64,11 +62,11 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: Watch) ->
     Merged::new(report, options, target, settings)
 }
 
-/// Ends a merge of parts.
+/// Finishes a partial merge.
 ///
 /// # Errors
 ///
-/// As [`merge`].
+/// Like [`merge`].
 pub(crate) fn finish(
     sums: &PartialMerge,
     options: MergeOptions,
@@ -117,36 +115,36 @@ impl Merged {
         Ok(Self { profile: report.profile, kept, is_empty, filter, origins, target, report: report_json, warnings })
     }
 
-    /// The functions that are written.
+    /// Returns the functions to write.
     pub(crate) fn functions(&self) -> &FunctionTable {
         self.kept.as_ref().unwrap_or(&self.profile.functions)
     }
 
-    /// Encodes it for a reader.
+    /// Encodes the profile for a target.
     ///
     /// # Errors
     ///
-    /// Would lose, where `strict` forbids it; nothing found for a format that holds nothing of it; those of the writer.
+    /// Would lose, if `strict` forbids a loss; nothing found, if the format can store nothing of the profile; the
+    /// errors of the writer.
     pub(crate) fn encode(&self, settings: &WriteSettings) -> Result<Written> {
         let mut target = settings.target.unwrap_or(self.target);
         let by_inputs = target.source == TargetSource::Inputs;
         if by_inputs {
-            let form = if settings.text { OutputForm::Text } else { OutputForm::Indexed };
-            (target, _) = target.storing(&self.profile, form)?;
+            (target, _) = target.storing(&self.profile, settings.form)?;
         }
         let mut options = CrossReleaseOptions::new(target.release, target.indexed_version, self.origins);
         options.release_is_given = !by_inputs;
         options.hashes = settings.hashes;
         let (mut profile, mut filter) = (self.profile.clone(), self.filter.clone());
         let crossed = cross(&mut profile, &mut filter, &options, settings.strict)?;
-        // What the profile holds may ask for another version.
+        // The content of the profile may require another version.
         (target.release, target.indexed_version) = (crossed.release, crossed.indexed_version);
         let mut write = WriteOptions::default();
-        write.format = if settings.text { target.text_format() } else { target.indexed_format() };
+        write.format = target.format(settings.form);
         (write.sparse, write.strict, write.filter) = (settings.sparse, settings.strict, filter);
-        // The inputs selected a version that cannot store them.
+        // The inputs selected this version, which cannot store them.
         write.tolerated = if by_inputs { vec![LossKind::BinaryIds] } else { Vec::new() };
-        // An empty profile is written as such; one that is not becomes no empty file.
+        // Write an empty profile, but not if the format dropped all data.
         let facts = facts_of(&profile, &write, &Limits::default(), FactsRequest::default())?;
         if let Some(lack) = facts.lack.filter(|_| !self.is_empty) {
             return Err(Error::nothing_found(format!("there is nothing to write: {lack}")));
@@ -159,7 +157,7 @@ impl Merged {
     }
 }
 
-/// The error of the first input that could not be read.
+/// Returns the error of the first input that could not be read.
 fn first_failure(report: MergeReport) -> Option<Error> {
     report.inputs.into_iter().find_map(|input| match input.outcome {
         InputOutcome::Failed(error) => Some(error.in_file(&input.input.path)),
@@ -167,7 +165,7 @@ fn first_failure(report: MergeReport) -> Option<Error> {
     })
 }
 
-/// The number of records with a soft error, and the first of them.
+/// The number of records with a soft error, and the first ones.
 #[derive(Default)]
 pub(crate) struct Heard(BTreeMap<SoftError, (u64, Vec<String>)>);
 
@@ -249,9 +247,4 @@ fn report_json(report: &MergeReport, facts: &Facts, target: &Target, heard: &Hea
         "inputs": inputs.collect::<Vec<_>>(),
         "soft_errors": soft.collect::<Vec<_>>(),
     })
-}
-
-/// Whether a name asks for the text form.
-pub(crate) fn is_text_name(path: &Path) -> bool {
-    uncompressed_name(path).is_some_and(|name| name.ends_with(".proftext"))
 }

@@ -1,24 +1,24 @@
-//! `Profile`: an instrumentation profile.
+//! The class `Profile`, an instrumentation profile.
 
 use super::columns;
-use super::merged::{Merged, WriteSettings, Written, is_text_name};
+use super::merged::{Merged, WriteSettings, Written};
 use super::record::Record;
 use crate::detached;
 use crate::error::OrRaise;
 use crate::options::{asked_target, check_toolchain, hash_policy};
 use crate::table::{Table, internal};
 use crate::text::{printable, summary_fields, to_python, warn};
-use profbridge::families::{Target, TargetSource};
+use profbridge::families::{OutputForm, Target, TargetSource};
 use profbridge::input::Family;
 use profbridge::instr::description::hex;
 use profbridge::instr::summary::{CUTOFFS, SummaryRules};
-use profbridge::instr::{FunctionId, RecordId, SummaryBuilder};
+use profbridge::instr::{FunctionId, ProfileKind, RecordId, SummaryBuilder};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A profile of a program built with LLVM's instrumentation: for PGO or coverage.
+/// A profile of a program built with LLVM's instrumentation, for PGO or coverage.
 #[pyclass(frozen, module = "profbridge", name = "Profile")]
 pub(crate) struct Profile {
     pub(crate) merged: Arc<Merged>,
@@ -49,7 +49,7 @@ impl Profile {
 fn settings(
     py: Python<'_>,
     target: Option<&str>,
-    text: bool,
+    form: OutputForm,
     sparse: bool,
     strict: bool,
     hashes: &str,
@@ -60,19 +60,22 @@ fn settings(
         Some(_) => asked_target(target).or_raise(py)?,
         None => None,
     };
-    Ok(WriteSettings { target, text, sparse, strict, hashes: hash_policy(py, hashes)? })
+    Ok(WriteSettings { target, form, sparse, strict, hashes: hash_policy(py, hashes)? })
 }
 
 #[pymethods]
 impl Profile {
-    /// The family of profiles that it belongs to.
+    /// The profile family.
     #[classattr]
     const FAMILY: &'static str = "instr";
 
-    /// The kind of instrumentation, with LLVM's names: `"ir"`, `"fe"`, `"csir"`, ...
+    /// The kind of instrumentation in words: `"ir"` or `"front-end"`, and `"context-sensitive"`, `"entry-first"`,
+    /// `"loop-entries"`, `"byte-coverage"`, `"function-entry-only"`, `"debug-info-correlate"`, `"memprof"`, `"temporal"`.
     #[getter]
     fn kind(&self) -> Vec<&'static str> {
-        self.merged.profile.kind.words()
+        let profile = &self.merged.profile;
+        let is_front_end = !profile.kind.is_ir() && !profile.functions.is_empty();
+        if is_front_end { profile.kind | ProfileKind::FRONT_END } else { profile.kind }.words()
     }
 
     /// The toolchain that the inputs were merged for.
@@ -100,24 +103,24 @@ impl Profile {
         self.merged.warnings.clone()
     }
 
-    /// Number of functions.
+    /// The number of functions.
     fn __len__(&self) -> usize {
         self.merged.functions().len()
     }
 
-    /// Identities of the images that ran, in hexadecimal.
+    /// The ids of the images that ran, in hexadecimal.
     #[getter]
     fn binary_ids(&self) -> Vec<String> {
         self.merged.profile.binary_ids.iter().map(|id| hex(id)).collect()
     }
 
-    /// One row a record: names, hashes, counts, and the counters themselves, which share the profile's memory.
+    /// One row per record: names, hashes, counts, and the counters, which share the profile's memory.
     fn functions(&self, py: Python<'_>) -> PyResult<Table> {
         let merged = self.merged.clone();
         detached::run(py, None, move |_| columns::functions(&merged))?.map_err(internal)
     }
 
-    /// One row a value of a value site: which values were seen at a place in a function, how often.
+    /// One row per value of a value site.
     fn value_sites(&self, py: Python<'_>) -> PyResult<Table> {
         let merged = self.merged.clone();
         detached::run(py, None, move |_| columns::value_sites(&merged))?.map_err(internal)
@@ -130,7 +133,7 @@ impl Profile {
         ids.map(|(function, record)| self.record(function, record)).collect()
     }
 
-    /// The records of a function, none if there is no such function.
+    /// The records of a function. Empty if there is no such function.
     fn find(&self, name: Name) -> Vec<Record> {
         let found = self.merged.functions().find(name.bytes());
         let ids = found.into_iter().flat_map(|function| function.record_ids().map(move |id| (function.id(), id)));
@@ -141,7 +144,7 @@ impl Profile {
         self.merged.functions().find(name.bytes()).is_some()
     }
 
-    /// The profile summary that compilers go by: totals, and how few counters hold most of the counts.
+    /// The profile summary for compilers: totals, and the number of counters that make up a share of all counts.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut builder = SummaryBuilder::new(SummaryRules::PseudoCounts);
         let functions = self.merged.functions().iter();
@@ -159,7 +162,7 @@ impl Profile {
         summary_fields(py, &totals, rows)
     }
 
-    /// Traces of first execution: a weight and the names of functions in the order in which they first ran.
+    /// Temporal traces: a weight, and the names of functions in the order of their first execution.
     fn traces(&self) -> Vec<(u64, Vec<String>)> {
         let table = &self.merged.profile.functions;
         let known: std::collections::HashMap<u64, &[u8]> =
@@ -172,7 +175,7 @@ impl Profile {
         traces.map(|trace| (trace.weight, trace.functions.iter().map(name).collect())).collect()
     }
 
-    /// The file's bytes in the indexed form, or as text.
+    /// The profile as an indexed or text file.
     #[pyo3(signature = (*, target=None, text=false, sparse=false, strict=false, hashes="keep"))]
     fn to_bytes<'py>(
         &self,
@@ -183,12 +186,14 @@ impl Profile {
         strict: bool,
         hashes: &str,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let written = self.written(py, settings(py, target, text, sparse, strict, hashes)?)?;
+        let form = if text { OutputForm::Text } else { OutputForm::Indexed };
+        let written = self.written(py, settings(py, target, form, sparse, strict, hashes)?)?;
         warn(py, &written.warnings)?;
         Ok(PyBytes::new(py, &written.bytes))
     }
 
-    /// Writes a file, compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that
+    /// Writes a file whose extension selects the format: `.profdata`, `.proftext` or `.profraw`; other names have an
+    /// indexed profile, or text if `text` is true. It is compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file that
     /// is not an earlier output is replaced only with `force`.
     #[pyo3(signature = (path, *, target=None, text=None, sparse=false, strict=false, hashes="keep", force=false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
@@ -203,8 +208,11 @@ impl Profile {
         hashes: &str,
         force: bool,
     ) -> PyResult<()> {
-        let text = text.unwrap_or_else(|| is_text_name(&path));
-        let written = self.written(py, settings(py, target, text, sparse, strict, hashes)?)?;
+        let asked = text.map(|text| if text { OutputForm::Text } else { OutputForm::Indexed });
+        let forms = [OutputForm::Indexed, OutputForm::Text, OutputForm::Raw];
+        let form = crate::output::form(&path, "an LLVM profile", &forms, asked).or_raise(py)?;
+        let form = form.unwrap_or(OutputForm::Indexed);
+        let written = self.written(py, settings(py, target, form, sparse, strict, hashes)?)?;
         crate::output::replace(py, path, written.bytes, Family::Instr, force)?;
         warn(py, &written.warnings)
     }
@@ -215,7 +223,7 @@ impl Profile {
     }
 }
 
-/// A name as text or as the bytes in the file.
+/// A name as a string, or as bytes like in the file.
 #[derive(FromPyObject)]
 enum Name {
     Text(String),

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::Arc;
 
-/// The counts of one function, of one shape of it: several builds of it give several records.
+/// The counts of one version of a function. Different builds of a function have different records.
 #[pyclass(frozen, module = "profbridge", name = "Record")]
 pub(crate) struct Record {
     merged: Arc<Merged>,
@@ -21,7 +21,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// A record of the functions that are written.
+    /// Returns a record of the functions to write.
     pub(super) fn new(merged: Arc<Merged>, function: FunctionId, record: RecordId) -> Self {
         Self { merged, function, record }
     }
@@ -49,7 +49,7 @@ impl Record {
         PyBytes::new(py, self.raw_name())
     }
 
-    /// The low 64 bits of the name's MD5, by which files refer to it.
+    /// The low 64 bits of the name's MD5, which profiles use as a reference to the function.
     #[getter]
     fn name_ref(&self) -> u64 {
         self.merged.functions().function(self.function).name_ref()
@@ -72,14 +72,16 @@ impl Record {
         Column::of(Arc::new(UInt64Array::new(counters, None)))
     }
 
-    /// The number of calls of the function; `None` for a pseudo count.
+    /// The number of calls of the function; `None` for a pseudo count, and for kinds whose first counter is not that of
+    /// the entry.
     #[getter]
     fn entry_count(&self) -> Option<u64> {
         let view = self.view();
-        if view.pseudo_count().is_some() { None } else { Some(view.counters.first().unwrap_or(0)) }
+        let is_known = self.merged.profile.kind.first_counter_is_entry() && view.pseudo_count().is_none();
+        is_known.then(|| view.counters.first().unwrap_or(0))
     }
 
-    /// `"hot"` or `"warm"` where that is all that is known of the function.
+    /// `"hot"` or `"warm"` for a pseudo count, otherwise `None`.
     #[getter]
     fn pseudo_count(&self) -> Option<&'static str> {
         self.view().pseudo_count().map(|pseudo| match pseudo {

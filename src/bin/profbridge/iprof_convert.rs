@@ -141,9 +141,9 @@ fn record_findings(reported: &mut MergeDocument, findings: &Findings) {
     reported.warn_of(0, findings.iter().filter(|finding| finding.level != Level::Info).map(ToString::to_string));
 }
 
-/// Copies a file that would be written with the same tokens. Returns false for any other, and writes nothing then.
+/// Copies a file if it would be written with the same tokens. Otherwise returns false and writes nothing.
 fn copy(input: &Input, output: &Path, reported: &mut MergeDocument) -> Result<bool> {
-    // A pipe or a device keeps the start of a copy that turns out to be impossible.
+    // If the copy turns out to be impossible, a pipe or a device has already received its start.
     if !is_replaced(output) || input.is_pipe() {
         return Ok(false);
     }

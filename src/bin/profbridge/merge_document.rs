@@ -47,7 +47,7 @@ pub(crate) struct MergeDocument {
     pub(crate) saturated: Option<Vec<SectionCounts>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dropped_members: Option<Vec<String>>,
-    /// What became of the samples of recordings.
+    /// The number of samples by outcome, for recordings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) samples: Option<SampleReport>,
     /// The watched directory.

@@ -111,7 +111,7 @@ impl MergeGateArgs {
     ///
     /// # Errors
     ///
-    /// Nothing found, with what the inputs lack.
+    /// Nothing found, with the missing data.
     pub(crate) fn reject_empty_result(&self, words: &str, is_empty: impl FnOnce() -> bool) -> Result<()> {
         if self.allow_empty || !is_empty() {
             return Ok(());

@@ -58,20 +58,20 @@ impl OrderArgs {
         options.test_traces = self.num_test_traces;
         let mut ordered = families::order_file(&file, &crate::limits::read_options(), &options)?;
         ordered.warnings.iter().for_each(console::warning);
-        if ordered.report.functions.is_empty() {
+        if ordered.value.functions.is_empty() {
             let error = Error::nothing_found("the profile has no temporal traces");
             return Err(error
                 .in_file(&self.file)
                 .with_hint("compile with -pgo-temporal-instrumentation, and target LLVM 17 or later"));
         }
-        self.choose(&mut ordered.report.functions)?;
+        self.choose(&mut ordered.value.functions)?;
         if self.json {
-            let json = Described { file: FileJson::of(&file), report: &ordered.report };
+            let json = Described { file: FileJson::of(&file), report: &ordered.value };
             documents::write_named(&self.output, "profbridge.order/2", &json, self.names)?;
         } else {
             write_output(&self.output, |out| {
                 let mut named = self.names.writer(out, false);
-                ordered.report.write_text(&mut named)?;
+                ordered.value.write_text(&mut named)?;
                 named.finish()
             })?;
         }

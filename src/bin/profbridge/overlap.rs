@@ -163,7 +163,7 @@ impl OverlapArgs {
         (options.context_sensitive, options.exact_names) = (self.cs, self.exact.is_given());
         let compared = families::overlap_files(&base, &test, &crate::limits::read_options(), &options)?;
         compared.warnings.iter().for_each(console::warning);
-        let (mut report, followed) = match compared.report {
+        let (mut report, followed) = match compared.value {
             Comparison::Done { report, followed, .. } => (report, followed),
             Comparison::NothingCounted { is_base } => {
                 let file = if is_base { &self.base } else { &self.test };

@@ -81,7 +81,7 @@ pub(crate) struct SampleArgs {
 }
 
 impl SampleArgs {
-    /// The options for writing a profile; `encoding` is what the output asks for.
+    /// Returns the options for writing a profile. `encoding` is the requested encoding.
     pub(crate) fn write_options(
         &self,
         profile: &SampleProfile,

@@ -12,7 +12,8 @@ use crate::stacks::StackArgs;
 use crate::standard_output::StandardOutput;
 use crate::validate::refuse;
 use clap::Args;
-use profbridge::families::{self, ReportWithWarnings};
+use profbridge::WithWarnings;
+use profbridge::families;
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input};
 use profbridge::instr::show::ShowOptions;
@@ -183,7 +184,7 @@ impl ShowArgs {
         self.stacks.refuse_for_others()?;
         let (read, options) = (crate::limits::read_options(), self.options());
         if self.json {
-            let ReportWithWarnings { report, warnings, .. } = families::collect_file(file, &read, &options)?;
+            let WithWarnings { value: report, warnings, .. } = families::collect_file(file, &read, &options)?;
             warnings.iter().for_each(console::warning);
             let json = Described { file: FileJson::of(file), report: &report };
             documents::write_named(&self.output, "profbridge.show-instr/2", &json, self.names)?;

@@ -52,9 +52,9 @@ pub(crate) struct StackArgs {
     /// Take the call counts of an iprof for hits, instead of its samples
     #[arg(long)]
     call_counts: bool,
-    /// Take this value of a pprof for hits, such as cpu or alloc_space/bytes; by default the number
-    /// of samples, else the value that the file shows first. Of a perf recording an event, such as
-    /// cycles, or cycles/period to count by period
+    /// Use this value of a pprof as hits, such as cpu or alloc_space/bytes [default: the number of samples, otherwise
+    /// the file's default type]. For a perf recording, use this event, such as cycles, or cycles/period to count by
+    /// period
     #[arg(long, value_name = "KIND")]
     sample_type: Option<String>,
 }

@@ -1,33 +1,32 @@
-//! From LLVM's PGO names to identities of methods and types.
+//! Converts LLVM's PGO names to identities of methods and types.
 //!
 //! A PGO name is a linker symbol. The name of a function local to a file has the file before the symbol, followed by
 //! `;` (since LLVM 17) or `:`. Symbols of known schemes are demangled; others stay unchanged.
 //!
-//! Different PGO names must give different identities, each from its own
-//! spelling alone. Demangling leaves things out: which of a class's two
-//! destructors, which clone, which crate. So a method's name ends in `%` and
-//! eight digits of the PGO name's MD5 unless the identity is known to tell all
-//! that the symbol tells, see `symbols::is_unambiguous`.
+//! Different PGO names must give different identities, and an identity must depend on its PGO name only. Demangling
+//! loses data: which of a class's two destructors, which clone, which crate. Therefore a method's name ends in `%` and
+//! eight digits of the MD5 of the PGO name, unless the identity is known to belong to one symbol only, see
+//! `symbols::is_unambiguous`.
 
 mod symbols;
 
 use crate::bridge::names::{Escapes, MethodIdentity, escaped};
 use symbols::Demangled;
 
-/// The type for data that a symbol does not have.
+/// The type for data that a symbol does not contain.
 pub const UNKNOWN_TYPE: &[u8] = b"?";
-/// Declaring type of functions whose symbol has no scope that could be read.
+/// The declaring type of functions whose symbol has no readable scope.
 pub const GLOBAL: &[u8] = b"<global>";
-/// Declaring type of demangled functions outside all namespaces; not
-/// [`GLOBAL`], so that C's `f` and C++'s `f()` differ.
+/// The declaring type of demangled functions outside all namespaces. It differs from [`GLOBAL`] so that C's `f` and
+/// C++'s `f()` differ.
 pub const GLOBAL_NAMESPACE: &[u8] = b"::";
 
-/// An identity made of an LLVM name.
+/// The identity of an LLVM name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapped<T> {
     /// The identity.
     pub identity: T,
-    /// The LLVM name if the identity does not show it, percent-encoded if it is not text.
+    /// The LLVM name if the identity does not contain it; percent-encoded if it is not valid UTF-8.
     pub llvm_name: Option<Vec<u8>>,
 }
 
@@ -37,7 +36,7 @@ impl<T> Mapped<T> {
     }
 }
 
-/// The method of a PGO name.
+/// Returns the method of a PGO name.
 pub fn method_of_pgo_name(name: &[u8]) -> Mapped<MethodIdentity> {
     let local = LocalName::split(name);
     let symbol = local.map_or(name, |local| local.symbol);
@@ -60,7 +59,7 @@ pub fn method_of_pgo_name(name: &[u8]) -> Mapped<MethodIdentity> {
     Mapped::new(identity, name, true)
 }
 
-/// The method of a name that does not demangle.
+/// Returns the method of a name that cannot be demangled.
 fn plain_method(name: &[u8], local: Option<LocalName<'_>>) -> Mapped<MethodIdentity> {
     let (declaring, spelling) = match local {
         Some(local) => (escaped(local.file, Escapes::EncodedNames), local.symbol),
@@ -79,7 +78,7 @@ fn plain_method(name: &[u8], local: Option<LocalName<'_>>) -> Mapped<MethodIdent
     Mapped::new(identity, name, hides)
 }
 
-/// The class that a vtable symbol belongs to.
+/// Returns the class of a vtable symbol.
 pub fn type_of_vtable(name: &[u8]) -> Mapped<Vec<u8>> {
     let local = LocalName::split(name);
     let symbol = local.map_or(name, |local| local.symbol);
@@ -95,12 +94,12 @@ pub fn type_of_vtable(name: &[u8]) -> Mapped<Vec<u8>> {
     Mapped::new(identity, name, true)
 }
 
-/// The type of a hash whose name is not known.
+/// Returns the type of a hash with an unknown name.
 pub fn type_of_hash(hash: u64) -> Vec<u8> {
     format!("?{hash:016x}").into_bytes()
 }
 
-/// The method of a hash whose name is not known.
+/// Returns the method of a hash with an unknown name.
 pub fn method_of_hash(hash: u64) -> MethodIdentity {
     MethodIdentity {
         declaring: UNKNOWN_TYPE.to_vec(),
@@ -119,25 +118,25 @@ fn push_digest(out: &mut Vec<u8>, name: &[u8]) {
 
 // PGO names of functions local to a file: `FILE;SYMBOL`.
 //
-// LLVM 17 on joins with `;` (`getIRPGOObjectName` in `InstrProf.cpp`), earlier
-// releases with `:`, and front-end instrumentation kept `:` longer.
+// LLVM 17 and later use `;` (`getIRPGOObjectName` in `InstrProf.cpp`), older releases `:`. Front-end instrumentation
+// changed to `;` later.
 
 /// The two parts of a local function's PGO name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LocalName<'a> {
-    /// The source file, as the compiler was called with it.
+    /// The source file, as it was given to the compiler.
     pub(super) file: &'a [u8],
     /// The linker symbol.
     pub(super) symbol: &'a [u8],
-    /// The byte between them.
+    /// The separator.
     separator: u8,
 }
 
-/// How symbols of Objective-C methods begin; they may hold colons.
+/// The prefixes of Objective-C methods, whose names may contain colons.
 const OBJECTIVE_C: [&[u8]; 4] = [b"-[", b"+[", b"\x01-[", b"\x01+["];
 
 impl<'a> LocalName<'a> {
-    /// Splits a PGO name; `None` for one that carries no file.
+    /// Splits a PGO name. Returns `None` if it does not contain a file.
     pub(super) fn split(name: &'a [u8]) -> Option<Self> {
         let semicolon = name.iter().position(|byte| *byte == b';').map(|at| (at, b';'));
         let (at, separator) = semicolon.or_else(|| colon(name).map(|at| (at, b':')))?;
@@ -145,20 +144,20 @@ impl<'a> LocalName<'a> {
         (!file.is_empty() && !symbol.is_empty()).then_some(Self { file, symbol, separator })
     }
 
-    /// Whether file and symbol, as they are, belong to this PGO name only: it
-    /// has the present separator, and the file cannot be taken for a scope.
+    /// Returns true if no other PGO name has this file and symbol: the name has the current separator, and the file
+    /// does not look like a scope.
     pub(super) fn is_unambiguous(self) -> bool {
         self.separator == b';' && self.file.iter().any(|byte| matches!(byte, b'.' | b'/'))
     }
 }
 
-/// Where the older separator stands.
+/// Returns the position of the older separator.
 fn colon(name: &[u8]) -> Option<usize> {
     if OBJECTIVE_C.iter().any(|start| name.starts_with(start)) {
         return None;
     }
     let is_colon = |at: usize| name.get(at) == Some(&b':');
-    // `::` belongs to a symbol that is spelled in the source's own words.
+    // `::` is part of a demangled symbol.
     let single = |at: &usize| is_colon(*at) && !is_colon(at + 1) && (*at == 0 || !is_colon(at - 1));
     let before_method = |at: &usize| single(at) && OBJECTIVE_C.iter().any(|start| name[at + 1..].starts_with(start));
     (0..name.len()).find(before_method).or_else(|| (0..name.len()).rfind(single))

@@ -1,25 +1,22 @@
-//! Which Itanium C++ symbols lose nothing when they are demangled.
+//! Detects Itanium C++ symbols that can be demangled without loss, and splits demangled symbols.
 //!
-//! A small recogniser for the plainest part of the ABI's grammar: source names,
-//! nested in named scopes, with parameters that are builtin types, classes,
-//! pointers, references and `const`. Inside it two different symbols never
-//! print the same, because each name is spelled in the one way the ABI allows:
-//! what was spelled before must be a substitution. All else (constructors,
-//! operators, templates, `std`, qualifiers of methods, internal linkage,
-//! clones) prints alike in some cases and is not recognised.
+//! The parser accepts a small part of the ABI's grammar: source names in named scopes, with parameters that are builtin
+//! types, classes, pointers, references and `const`. Two different symbols of this part never demangle to the same
+//! text, because the ABI allows one spelling only: a component that occurred before must be a substitution. Other
+//! symbols (constructors, operators, templates, `std`, qualifiers of methods, internal linkage, clones) may demangle to
+//! the same text and are rejected.
 
 use cpp_demangle::{DemangleOptions, Symbol};
 use msvc_demangler::DemangleFlags;
 
-/// Whether the demangled scope, name and parameter types belong to this
-/// function's symbol alone.
+/// Returns true if no other function symbol demangles to the same scope, name and parameter types.
 pub(super) fn is_unambiguous(symbol: &[u8]) -> bool {
     let Some(rest) = symbol.strip_prefix(b"_Z") else { return false };
     let mut parser = Parser { rest, seen: Vec::new() };
     parser.function().is_some() && parser.rest.is_empty()
 }
 
-/// Whether the demangled class belongs to this vtable's symbol alone.
+/// Returns true if no other vtable symbol demangles to the same class.
 pub(super) fn is_vtable_unambiguous(symbol: &[u8]) -> bool {
     let Some(rest) = symbol.strip_prefix(b"_ZTV") else { return false };
     let mut parser = Parser { rest, seen: Vec::new() };
@@ -52,7 +49,7 @@ const BUILTINS: [(u8, &str); 21] = [
 
 struct Parser<'a> {
     rest: &'a [u8],
-    /// What may be substituted, in the order of the ABI.
+    /// The components that may be substituted, in the order of the ABI.
     seen: Vec<String>,
 }
 
@@ -63,7 +60,7 @@ impl Parser<'_> {
         found
     }
 
-    /// Notes a component; `None` when it should have been a substitution.
+    /// Adds a component. Returns `None` if a substitution is required instead.
     fn remember(&mut self, component: String) -> Option<String> {
         if self.seen.contains(&component) {
             return None;
@@ -88,7 +85,7 @@ impl Parser<'_> {
             self.rest = &[];
             return Some(());
         }
-        // Without any type the symbol is a variable's.
+        // A symbol without types belongs to a variable.
         self.parameter()?;
         while !self.rest.is_empty() {
             self.parameter()?;
@@ -109,7 +106,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A type that is no reference.
+    /// Parses a type that is not a reference.
     fn pointed(&mut self) -> Option<String> {
         if self.take(b'P') {
             let target = self.pointed()?;
@@ -185,34 +182,34 @@ impl Parser<'_> {
     }
 }
 
-// Demangled symbols, taken apart again.
+// Splitting demangled symbols.
 
-/// A function's symbol in the words of its language.
+/// A demangled function symbol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Demangled {
-    /// Scope and name, `ns::Shape::area`.
+    /// The scope and name, such as `ns::Shape::area`.
     qualified: String,
-    /// The types of the parameters that the symbol contains.
+    /// The parameter types, if the symbol contains them.
     pub(super) parameters: Vec<String>,
-    /// The returned type, if the symbol contains it.
+    /// The return type, if the symbol contains it.
     pub(super) returns: Option<String>,
 }
 
 impl Demangled {
-    /// Demangles a function's symbol: Rust (legacy and v0), Itanium C++, MSVC.
+    /// Demangles a function's symbol: Rust (legacy and v0), Itanium C++ or MSVC.
     pub(super) fn function(symbol: &[u8]) -> Option<Self> {
         let symbol = std::str::from_utf8(symbol).ok()?;
-        // The mark that keeps the assembler from decorating a name.
+        // LLVM's prefix for names that must not be decorated.
         let symbol = symbol.strip_prefix('\x01').unwrap_or(symbol);
         rust(symbol).or_else(|| itanium(symbol)).or_else(|| msvc(symbol))
     }
 
-    /// The enclosing scope, if any, and the last component.
+    /// Returns the enclosing scope, if any, and the last component.
     pub(super) fn scope_and_name(&self) -> (Option<&str>, &str) {
         split_scope(&self.qualified)
     }
 
-    /// Takes a full signature apart, given the qualified name inside it.
+    /// Splits a full signature, given the qualified name in it.
     fn from_signature(qualified: String, full: &str) -> Option<Self> {
         if qualified.is_empty() {
             return None;
@@ -229,13 +226,13 @@ impl Demangled {
     }
 }
 
-/// The class of a vtable's symbol, Itanium or MSVC.
+/// Returns the class of an Itanium or MSVC vtable symbol.
 pub(super) fn class_of_vtable(symbol: &[u8]) -> Option<String> {
     let symbol = std::str::from_utf8(symbol).ok()?;
     let symbol = symbol.strip_prefix('\x01').unwrap_or(symbol);
     if symbol.starts_with("_ZTV") {
         let text = Symbol::new(symbol_without_clones(symbol)).ok()?.demangle().ok()?;
-        // `{vtable(Shape)}` in this library's words, `vtable for Shape` in those of others.
+        // This library prints `{vtable(Shape)}`, others `vtable for Shape`.
         let class = text.strip_prefix("{vtable(").and_then(|rest| rest.strip_suffix(")}"));
         return class.or_else(|| text.strip_prefix("vtable for ")).map(str::to_string);
     }
@@ -247,14 +244,14 @@ pub(super) fn class_of_vtable(symbol: &[u8]) -> Option<String> {
     None
 }
 
-/// A symbol without what the optimizer appended after a dot.
+/// Returns a symbol without the suffixes that the optimizer appends after a dot.
 fn symbol_without_clones(symbol: &str) -> &str {
     symbol.split('.').next().unwrap_or(symbol)
 }
 
 fn rust(symbol: &str) -> Option<Demangled> {
     let demangled = rustc_demangle::try_demangle(symbol).ok()?;
-    // The legacy scheme looks like C++'s but for the hash at its end.
+    // Legacy Rust symbols look like C++ symbols except for the hash at their end.
     if symbol.contains("_ZN") && !has_legacy_hash(symbol) {
         return None;
     }
@@ -293,14 +290,14 @@ fn msvc(symbol: &str) -> Option<Demangled> {
     Demangled::from_signature(qualified, &full)
 }
 
-/// Where brackets are closed: walks a text and knows how deep it is.
+/// Tracks the depth of brackets in a string.
 struct Depth(usize);
 
 impl Depth {
     fn step(&mut self, before: Option<u8>, byte: u8) {
         match byte {
             b'<' | b'(' | b'[' | b'{' => self.0 += 1,
-            // The arrow of a returned type.
+            // The arrow before a return type.
             b'>' if before == Some(b'-') => {}
             b'>' | b')' | b']' | b'}' => self.0 = self.0.saturating_sub(1),
             _ => {}
@@ -308,7 +305,7 @@ impl Depth {
     }
 }
 
-/// The types of a parameter list, which ends at its closing parenthesis.
+/// Splits the parameter types, up to the closing parenthesis.
 fn parameters(list: &str) -> Vec<String> {
     let mut depth = Depth(0);
     let mut found = Vec::new();
@@ -334,8 +331,7 @@ fn parameters(list: &str) -> Vec<String> {
 
 /// Splits a qualified name at the last `::` outside brackets.
 ///
-/// An operator's name is the rest, whatever follows: it may hold brackets and,
-/// converting to a type, colons.
+/// The text from `operator` is one component, because it may contain brackets and, for conversions, colons.
 fn split_scope(qualified: &str) -> (Option<&str>, &str) {
     let bytes = qualified.as_bytes();
     let mut depth = Depth(0);

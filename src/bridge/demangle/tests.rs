@@ -82,7 +82,7 @@ fn vtables_are_types() {
     assert_eq!(type_of_hash(0x1234), b"?0000000000001234");
 }
 
-/// Symbols of the plain grammar and near it.
+/// Symbols inside and just outside the accepted grammar.
 fn symbols() -> impl Strategy<Value = String> {
     let pieces = vec![
         "_Z", "N", "E", "1a", "1b", "3foo", "v", "i", "c", "P", "K", "R", "S_", "S0_", "C1", "D2", ".cold", ";", ":",

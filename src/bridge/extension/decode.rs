@@ -1,6 +1,6 @@
-//! From JSON to a profile.
+//! Parses the member `llvm` to a profile.
 //!
-//! Unknown members are rejected, because dropping them would change the profile silently.
+//! Unknown members are errors, because dropping them would change the profile silently.
 
 use super::{Approximations, Extension, VERSION};
 use crate::bridge::names::from_hex;
@@ -14,18 +14,18 @@ use serde::de::{Deserializer, Error as _, Visitor};
 use std::fmt;
 
 impl Extension {
-    /// Reads the value of the member.
+    /// Parses the value of the member.
     ///
     /// # Errors
     ///
-    /// Malformed, with the place in the value, if it does not have this layout.
+    /// Malformed, with the position in the value, if it does not have this layout.
     pub(crate) fn read(json: &[u8]) -> Result<Self> {
         read(json).map_err(|error| error.in_section("llvm").in_format("iprof"))
     }
 }
 
 fn read(json: &[u8]) -> Result<Extension> {
-    // Only the version first: another layout may differ in everything else.
+    // Check the version first: another layout may differ in all other members.
     let Version { version } = serde_json::from_slice(json).map_err(syntax)?;
     if version != VERSION {
         let error = Error::malformed(format!("version {version} of the extension, expected {VERSION}"));
@@ -82,7 +82,7 @@ impl Json {
     }
 }
 
-/// A number, or the decimal text of one.
+/// Parses a number, which may be a decimal string.
 #[derive(Clone, Copy)]
 struct Number(u64);
 
@@ -111,7 +111,7 @@ impl Visitor<'_> for NumberVisitor {
     }
 }
 
-/// Bytes as hexadecimal text.
+/// Parses hexadecimal bytes.
 struct Hex(Vec<u8>);
 
 impl<'de> Deserialize<'de> for Hex {

@@ -1,4 +1,4 @@
-//! From a profile to JSON, function by function, without a copy of it.
+//! Writes a profile as JSON, function by function, without copying it.
 
 use super::{Approximations, Extension, VERSION};
 use crate::bridge::names::to_hex;
@@ -51,7 +51,7 @@ impl Serialize for Json<'_> {
     }
 }
 
-/// A number, as text where Java's `long` ends.
+/// Returns a number, as a string if it exceeds Java's `long`.
 struct Number(u64);
 
 impl Serialize for Number {

@@ -1,4 +1,4 @@
-//! The member `llvm` of an iprof file: an LLVM profile, exactly.
+//! The member `llvm` of an iprof file stores an LLVM profile exactly.
 //!
 //! ```text
 //! "llvm": {
@@ -16,15 +16,14 @@
 //! }
 //! ```
 //!
-//! * A site is a list of values and counts in turn.
+//! * A site is a list of alternating values and counts.
 //! * Numbers above 2^63-1, which Java's `long` cannot hold, are decimal strings.
-//! * A record of a GPU has `"uniformity": "fd"`, the bits of an indexed file,
-//!   and perhaps `"uniformCounts": [90, 3]`, what a raw file counted.
-//! * Bytes are hexadecimal text. A name that is not UTF-8 is `{"hex": "…"}`.
-//! * What is empty is left out. Without `functions` there is no profile, only
-//!   the remarks of `approximate`.
-//! * `kind` holds the words of [`ProfileKind::words`](crate::model::ProfileKind::words),
-//!   or a number for a bit that has none.
+//! * The record of a GPU kernel has `"uniformity": "fd"`, the bits of an indexed file, and may have `"uniformCounts":
+//!   [90, 3]`, the counts of a raw file.
+//! * Bytes are hexadecimal strings. A name that is not UTF-8 is `{"hex": "…"}`.
+//! * Empty members are omitted. Without `functions` there is no profile, only the remarks in `approximate`.
+//! * `kind` contains the words of [`ProfileKind::words`](crate::model::ProfileKind::words), or numbers for bits without
+//!   a word.
 
 mod decode;
 mod encode;
@@ -35,23 +34,23 @@ use std::collections::BTreeMap;
 /// The name of the member.
 pub const MEMBER: &[u8] = b"llvm";
 
-/// The version of this layout; another number means another layout.
+/// The version of this layout. It changes with the layout.
 const VERSION: u32 = 1;
 
 /// The reason why the numbers of a section differ from the definition of the format, by section.
 pub(crate) type Approximations = BTreeMap<String, String>;
 
-/// The content of the member.
+/// The value of the member.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Extension {
-    /// Standard sections with approximate numbers, and the reason.
+    /// Standard sections with approximate numbers, and the reasons.
     pub(crate) approximate: Approximations,
-    /// The profile, unless it was left out.
+    /// The profile, unless it was omitted.
     pub(crate) profile: Option<Profile>,
 }
 
 impl Extension {
-    /// Returns true if there is nothing to write.
+    /// Returns true if the member is not needed.
     pub(crate) fn is_empty(&self) -> bool {
         self.approximate.is_empty() && self.profile.is_none()
     }

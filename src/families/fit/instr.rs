@@ -15,12 +15,12 @@ use crate::model::{Profile, ProfileKind, Release, SymbolTable};
 use crate::stacks::classes::Reference;
 use std::path::Path;
 
-/// How a pruned profile is written.
+/// The settings for writing a pruned profile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Written(OutputFormat);
 
 impl Written {
-    /// In the form that a name asks for, by the rules of the same release.
+    /// Selects the format of a file name, for the same release.
     pub(super) fn named(self, form: Option<OutputForm>) -> Self {
         Self(match (form, self.0) {
             (Some(OutputForm::Text), OutputFormat::Indexed { release, .. }) => OutputFormat::Text { release },
@@ -121,7 +121,7 @@ fn program_of_profile(report: MergeReport) -> Program {
     let mut program = Program::new(ProgramSource::Profile, functions, names);
     program.kind = Some(profile.kind);
     program.has_vtables = !profile.vtable_names.is_empty();
-    // The newest release that may have written it: nothing is refused by mistake.
+    // The newest release that may have written it, so that nothing is rejected by mistake.
     let newest = |writes: &dyn Fn(&crate::model::release::ReleaseRow) -> bool| {
         RELEASES.iter().rev().find(|row| writes(row)).map(|row| row.release())
     };
@@ -140,8 +140,8 @@ fn reader(options: &FitOptions, program: &Program) -> Option<(Release, &'static 
     asked.or_else(|| program.release.map(|release| (release, from)))
 }
 
-/// The profile as the compiler reads it: an indexed file as it is, anything else
-/// as `merge` writes it for that compiler.
+/// Returns the profile as the compiler reads it: an indexed file unchanged, any other file as `merge` writes it for
+/// that compiler.
 fn as_read(
     report: MergeReport,
     reader: Option<(Release, &'static str)>,
@@ -169,7 +169,7 @@ fn as_read(
         let version = u32::try_from(version).unwrap_or(u32::MAX);
         options.indexed_version = version;
         options.version_is_given = true;
-        // What a merge would have to change is what does not fit as it is.
+        // The changes that a merge would have to make are the findings.
         let mut findings = Vec::new();
         if reader.is_some() || program.is_ir() == Some(true) {
             findings = cross(report.profile.clone(), &options).findings;
@@ -187,7 +187,7 @@ fn as_read(
     Ok((input(profile, indexed_version, false, crossed.findings, crossed.former_names), Written(format)))
 }
 
-/// Names beside those of functions.
+/// Returns names in addition to those of functions.
 fn symbols(profile: &Profile) -> SymbolTable {
     let mut symbols = SymbolTable::new();
     for name in &profile.vtable_names {

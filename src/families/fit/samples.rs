@@ -56,7 +56,7 @@ pub(super) fn named(encoding: Encoding, form: Option<OutputForm>) -> Encoding {
 /// Writes a profile in an encoding.
 pub(super) fn write(profile: &SampleProfile, encoding: Encoding, path: &Path) -> Result<()> {
     let mut options = WriteOptions::default();
-    // What GCC and LLVM 16 read is not written by the rules of later releases.
+    // Profiles for GCC and LLVM 16 are not written with the rules of later releases.
     options.encoding = match encoding {
         Encoding::Gcc | Encoding::CompactBinary => Encoding::ExtBinary,
         other => other,

@@ -220,7 +220,7 @@ fn is_skipped(error: &Error) -> bool {
     matches!(Code::of(error), Some(Code::EmptyFile | Code::NotAnIprof))
 }
 
-/// Returns the number of entries and of members that the format does not know. A document without any counts nothing.
+/// Returns the number of entries and of unknown members. A document without any does not count.
 fn records_of(document: &Document) -> u64 {
     let entries = SectionKind::ALL.iter().map(|kind| document.sections.entries_count(*kind)).sum::<usize>();
     (entries + document.members().count()) as u64

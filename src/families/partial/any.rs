@@ -54,9 +54,8 @@ pub enum Finished {
 }
 
 impl Partial {
-    /// Adds up inputs, partial merges among them. Weights apply now, filters and
-    /// renamings too. What is wrong with single inputs is remembered with them
-    /// and judged by the failure mode when the merge ends.
+    /// Merges inputs, which may be partial merges. Weights, filters and renamings apply now. Errors of single inputs
+    /// are stored, and the failure mode applies when the merge ends.
     ///
     /// # Errors
     ///

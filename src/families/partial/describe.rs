@@ -98,7 +98,7 @@ pub(crate) fn check(data: &[u8], limits: &Limits, check: &mut FileCheck) {
     check.findings.push(CheckFinding {
         level: Level::Error.name(),
         code: format!("{}.partial-merge", check.format),
-        path: error.section().unwrap_or("$").to_string(),
+        path: error.place(),
         offset: error.offset(),
         message: error.kind().to_string(),
         hint: error.hint().cloned(),

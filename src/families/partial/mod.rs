@@ -1,9 +1,7 @@
 //! Partial merges of every family: made of inputs, joined, finished.
 //!
-//! [`Partial`] is a merge that has not ended. Whatever the runs of inputs that
-//! parts were made of, and in whatever tree they are joined, as long as inputs
-//! stay in order, [`finish`](Partial::finish) gives what one merge of all
-//! inputs gives.
+//! [`Partial`] is a merge that has not ended. For any split of the inputs into partial merges, and any tree of merging
+//! these, [`finish`](Partial::finish) gives the result of one merge, as long as the inputs stay in order.
 //!
 //! ```
 //! use profbridge::input::{Family, Input};

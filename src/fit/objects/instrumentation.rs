@@ -1,4 +1,4 @@
-//! How a program was built: which profiles it writes, and which it can use.
+//! Finds out how a program was built: the profiles that it writes, and those that it can use.
 //!
 //! The version of raw profiles is in a variable that every instrumented object defines; a linker keeps the first. The
 //! records of the other objects keep the size that their own compiler gave them. So records of several sizes, or a
@@ -19,15 +19,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The facts about a program, or about all object files of an archive.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ProgramFacts {
-    /// The object files, of which an archive has any number.
+    /// The number of object files. An archive can have any number.
     pub(crate) objects: u64,
-    /// The object files with records or counters.
+    /// The number of object files with records or counters.
     pub(crate) instrumented: u64,
-    /// Whether it is linked: the runtime is part of it, or it has none.
+    /// Whether it is linked: it contains the runtime, or needs none.
     pub(crate) is_linked: bool,
-    /// The variables with version and kind.
+    /// The values of the version variables, with version and kind.
     pub(crate) version_words: BTreeSet<u64>,
-    /// The records, by the raw versions whose records have that size.
+    /// The number of records, by the raw versions with this record size.
     pub(crate) records: BTreeMap<RawVersions, u64>,
     /// The profile sections and their bytes.
     pub(crate) sections: BTreeMap<String, u64>,
@@ -45,7 +45,7 @@ pub(crate) struct ProgramFacts {
     pub(crate) has_gcov: bool,
     /// Whether debug info has line tables.
     pub(crate) has_lines: bool,
-    /// Whether debug info is in a file of its own.
+    /// Whether debug info is in another file.
     pub(crate) has_debug_link: bool,
     /// Whether it has descriptors of pseudo-probes.
     pub(crate) has_probes: bool,
@@ -81,7 +81,7 @@ const RUNTIME_FUNCTIONS: [(&[u8], u32); 3] = [
 ];
 
 const PATTERN_VARIABLE: &[u8] = b"__llvm_profile_filename";
-/// No path is longer.
+/// The maximum length of a path.
 const MAX_PATTERN: usize = 4096;
 
 const COVERAGE_MAP: SectionName = SectionName("__llvm_covmap", ".lcovmap");
@@ -141,8 +141,8 @@ impl ProgramFacts {
         }
     }
 
-    /// Counts the records by their size. A record begins with the hash of a name, so the next known hash is the start of
-    /// the next record.
+    /// Counts the records by their size. A record starts with the hash of a name, so the next known hash is the start
+    /// of the next record.
     fn add_records(&mut self, file: &object::File<'_>, limits: &Limits) -> Result<()> {
         let layouts = layouts(file);
         for (data, names) in records::RECORD_SECTIONS {
@@ -155,7 +155,7 @@ impl ProgramFacts {
                 let starts = starts(part, &names, file.is_little_endian());
                 let ends = starts.iter().skip(1).copied().chain([part.len()]);
                 for (start, end) in starts.iter().zip(ends) {
-                    // Padding can follow the last record of an object file.
+                    // Padding may follow the last record of an object file.
                     let size = end - start;
                     let found = layouts.iter().find(|(_, layout)| {
                         size == layout.size() || (end == part.len() && size == layout.size_without_padding())
@@ -210,7 +210,7 @@ impl ProgramFacts {
         stated.into_iter().map(|version| RawVersions(version, version)).collect()
     }
 
-    /// Returns the words for the kinds that the variables state.
+    /// Returns the names of the kinds in the version variables.
     pub(crate) fn kinds(&self) -> BTreeSet<String> {
         self.version_words.iter().flat_map(|word| ProfileKind::from_version_word(*word).sentence_words()).collect()
     }
@@ -222,7 +222,7 @@ impl ProgramFacts {
             .any(|word| ProfileKind::from_version_word(*word).intersects(ProfileKind::BYTE_COVERAGE))
     }
 
-    /// Returns the bytes of all sections whose names end so.
+    /// Returns the bytes of all sections whose names end with one of these.
     pub(crate) fn bytes_of(&self, ends: [&str; 2]) -> u64 {
         let is_it = |name: &str| ends.iter().any(|end| name.ends_with(end));
         self.sections.iter().filter(|(name, _)| is_it(name)).map(|(_, bytes)| *bytes).sum()
@@ -264,7 +264,7 @@ impl ProgramFacts {
         found
     }
 
-    /// Compilers whose raw versions differ, but not the sizes of their records.
+    /// Returns the compilers whose raw versions differ but not their record sizes.
     fn compilers_of_one_size(&self) -> Option<String> {
         let versions: BTreeSet<u32> = self.compilers.iter().filter_map(|line| raw_version_of(line)).collect();
         let is_hidden = |versions: &RawVersions| {
@@ -295,7 +295,7 @@ fn raw_version_of(line: &str) -> Option<u32> {
     release_of(line.as_bytes())?.raw_version()
 }
 
-/// Returns the words for the releases whose tools read profiles of the versions.
+/// Returns the releases whose tools read profiles of these versions.
 pub(crate) fn readers(versions: RawVersions) -> Option<String> {
     let reads = |version: u32| RELEASES.iter().filter(move |row| row.raw_version == version);
     let all: Vec<_> = (versions.0..=versions.1).flat_map(reads).collect();
@@ -310,7 +310,7 @@ fn is_profile_section(name: &str) -> bool {
     ["__llvm_prf_", "__llvm_cov", ".lprf", ".lcov"].iter().any(|start| name.starts_with(start))
 }
 
-/// The layouts of records of the file's machine, one per size.
+/// Returns the record layouts of the file's machine, one per size.
 fn layouts(file: &object::File<'_>) -> Vec<(RawVersions, RecordLayout)> {
     let endian = if file.is_little_endian() { Endian::Little } else { Endian::Big };
     let pointer = if objects::is_64(file) { PointerWidth::Bits64 } else { PointerWidth::Bits32 };
@@ -325,7 +325,7 @@ fn layouts(file: &object::File<'_>) -> Vec<(RawVersions, RecordLayout)> {
     found
 }
 
-/// The offsets at which records begin: those of hashes of known names.
+/// Returns the offsets of records, which are the offsets of hashes of known names.
 fn starts(part: &[u8], names: &SymbolTable, is_little_endian: bool) -> Vec<usize> {
     const ALIGNMENT: usize = 4;
     let hash = |at: &usize| {

@@ -1,8 +1,7 @@
-//! Reading the functions of a new build from programs and libraries: instrumented ones, and
-//! any program as far as a sample profile can name its functions.
+//! Reads the functions of a new build from programs and libraries: from instrumented ones, and for sample profiles from
+//! any program.
 //!
-//! Debug info gives the length of functions, because sample profiles count lines from the one
-//! in which a function is declared.
+//! Debug info has the length of functions: sample profiles count lines from the declaration of the function.
 
 use super::program::{Program, ProgramFunction, ProgramSource};
 use super::samples::{Places, SampledFunction, SampledProgram};
@@ -21,13 +20,12 @@ mod records;
 
 pub(crate) use instrumentation::{ProgramFacts, readers};
 
-/// Reads the functions of a program from its data records, its debug info or
-/// its coverage map, whichever it has.
+/// Reads the functions of a program from its data records, its debug info or its coverage map.
 ///
 /// # Errors
 ///
-/// Not an object; not instrumented when it has none of these, with what the
-/// program was built or stripped for; what is wrong with the one that is there.
+/// Not an object; not instrumented if it has none of these, with the instrumentation or stripping that was found; the
+/// errors of the one that exists.
 pub fn read_program(path: &Path, bytes: &[u8], limits: &Limits) -> Result<Program> {
     let file = parse(bytes)?;
     let mut program = match records::read_data_records(&file, limits)? {
@@ -52,7 +50,7 @@ pub fn read_program(path: &Path, bytes: &[u8], limits: &Limits) -> Result<Progra
 ///
 /// # Errors
 ///
-/// Not an object, with what can be done about it.
+/// Not an object, with a hint.
 pub(super) fn parse(bytes: &[u8]) -> Result<object::File<'_>> {
     if let Some(architectures) = fat_architectures(bytes) {
         let detail = format!("a universal Mach-O file with {architectures} architectures");
@@ -63,8 +61,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<object::File<'_>> {
     objects::parse(bytes).map_err(|error| error.with_hint(hint))
 }
 
-/// Returns the number of architectures in a fat file. Class files begin with the same
-/// bytes, followed by a version of at least 45.
+/// Returns the number of architectures in a fat file. Class files start with the same bytes, followed by a version of
+/// at least 45.
 pub(crate) fn fat_architectures(bytes: &[u8]) -> Option<u32> {
     const FAT: [u32; 2] = [0xcafe_babe, 0xcafe_babf];
     const FIRST_CLASS_VERSION: u32 = 45;
@@ -88,7 +86,7 @@ fn probes(path: &Path, bytes: &[u8], limits: &Limits) -> Option<Program> {
 fn coverage(file: &object::File<'_>, limits: &Limits) -> Result<Option<Program>> {
     let Some((functions, names)) = records::read_coverage_map(file, limits)? else { return Ok(None) };
     let mut program = Program::new(ProgramSource::CoverageMap, functions, names);
-    // Only the front end makes coverage maps.
+    // Only the front end creates coverage maps.
     program.kind = Some(ProfileKind::NONE);
     Ok(Some(program))
 }
@@ -108,8 +106,8 @@ fn not_instrumented(file: &object::File<'_>) -> Error {
     Error::new(ErrorKind::UnableToCompare { detail: detail.to_string() }).with_hint(hint)
 }
 
-/// The release of LLVM that the section `.comment` of an ELF file names:
-/// `clang version 22.1.8`. The newest, where several compilers took part.
+/// Returns the LLVM release in the section `.comment` of an ELF file, such as `clang version 22.1.8`. If there are
+/// several compilers, returns the newest.
 pub(super) fn release(file: &object::File<'_>, limits: &Limits) -> Option<Release> {
     let section = file.section_by_name(".comment")?;
     let text = contents(&section, limits).ok()?;
@@ -127,13 +125,12 @@ fn release_of(line: &[u8]) -> Option<Release> {
     digits.parse().ok().map(Release)
 }
 
-/// Reads names from the symbols, checksums from the descriptors of probes and
-/// lengths from debug info, whichever a program has.
+/// Reads names from the symbols, checksums from the descriptors of probes and lengths from debug info, as far as they
+/// exist.
 ///
 /// # Errors
 ///
-/// Not an object; nothing to compare when a program has none of these; what is
-/// wrong with one that is there.
+/// Not an object; nothing to compare if a program has none of these; the errors of damaged ones.
 pub fn read_sampled_program(bytes: &[u8], limits: &Limits) -> Result<SampledProgram> {
     let file = parse(bytes)?;
     let mut functions: BTreeMap<Vec<u8>, SampledFunction> = BTreeMap::new();
@@ -184,7 +181,7 @@ fn makes_its_own_lines(file: &object::File<'_>, limits: &Limits) -> bool {
 
 /// The lines of a program.
 struct SourceLines {
-    /// The largest line of each function.
+    /// The last line of each function.
     last_lines: BTreeMap<Vec<u8>, u32>,
     /// The addresses of rows of line tables, sorted: from, to.
     covered: Vec<(u64, u64)>,
@@ -198,14 +195,14 @@ impl SourceLines {
     }
 }
 
-/// Reads the addresses that the line tables cover, one range per sequence of rows.
+/// Reads the address ranges of the line tables, one per sequence of rows.
 fn covered(unit: &Unit<Slice<'_>>, found: &mut Vec<(u64, u64)>) -> Result<()> {
     let Some(program) = unit.line_program.clone() else { return Ok(()) };
     let (mut steps, mut first) = (program.rows(), None);
     while let Some((_, row)) = steps.next_row().map_err(damaged)? {
         let from = *first.get_or_insert(row.address());
         if row.end_sequence() {
-            // The linker gives sequences of functions that it dropped the address 0.
+            // The linker sets the address of dropped functions to 0.
             if from != 0 && from < row.address() {
                 found.push((from, row.address()));
             }
@@ -215,12 +212,12 @@ fn covered(unit: &Unit<Slice<'_>>, found: &mut Vec<(u64, u64)>) -> Result<()> {
     Ok(())
 }
 
-/// The largest line of each function by its linkage name, counted from its
-/// declaration; of several copies the longest.
+/// Reads the last line of each function by its linkage name, relative to its declaration. Of several copies, the
+/// longest counts.
 ///
 /// # Errors
 ///
-/// Unable to correlate when debug info is damaged.
+/// Unable to correlate if debug info is damaged.
 fn read_source_lines(file: &object::File<'_>, limits: &Limits) -> Result<SourceLines> {
     let (sections, endian) = load_sections(file, limits)?;
     let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
@@ -235,7 +232,7 @@ fn read_source_lines(file: &object::File<'_>, limits: &Limits) -> Result<SourceL
     Ok(found)
 }
 
-/// A function, or a copy of one that was inlined.
+/// A function, or an inlined copy.
 struct Subroutine {
     depth: isize,
     name: Option<Vec<u8>>,
@@ -246,7 +243,7 @@ struct Subroutine {
 /// The subroutines of a unit.
 struct UnitLines {
     subroutines: Vec<Subroutine>,
-    /// Addresses from and to, and whose they are.
+    /// Start and end addresses, and their subroutine.
     ranges: Vec<(u64, u64, usize)>,
 }
 
@@ -299,7 +296,7 @@ impl UnitLines {
         }
     }
 
-    /// Gives every row of the line table to the innermost subroutine there.
+    /// Assigns every row of the line table to the innermost subroutine.
     fn note_rows(&mut self, unit: &Unit<Slice<'_>>) -> Result<()> {
         let Some(program) = unit.line_program.clone() else { return Ok(()) };
         let mut rows = Vec::new();

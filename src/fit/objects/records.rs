@@ -38,7 +38,7 @@ pub(super) const RECORD_SECTIONS: [(SectionName, SectionName); 2] =
 /// The variable of an instrumented image that holds the version of its profiles.
 const VERSION_VARIABLE: &[u8] = b"__llvm_profile_raw_version";
 
-/// Records and what the image says of them.
+/// Records, with the image's data about them.
 #[derive(Debug)]
 pub(super) struct DataRecords {
     pub(super) functions: Vec<ProgramFunction>,
@@ -58,11 +58,11 @@ impl DataRecords {
     }
 }
 
-/// Reads the records of an image; `None` where it has none.
+/// Reads the records of an image. `None` if it has none.
 ///
 /// # Errors
 ///
-/// Malformed where the section has no known layout or the names are damaged.
+/// Malformed if the section has no known layout or the names are damaged.
 pub(super) fn read_data_records(file: &object::File<'_>, limits: &Limits) -> Result<Option<DataRecords>> {
     for (data_name, names_name) in RECORD_SECTIONS {
         let parts = sections(file, data_name, limits)?;
@@ -96,9 +96,8 @@ impl SectionName {
     }
 }
 
-/// The contents of all sections of a name: object files have one for each
-/// function that the linker may drop. Those of COFF are sorted by what follows
-/// a `$` and may still be apart.
+/// Returns the contents of all sections with a name. Object files have one per function that the linker may drop. Those
+/// of COFF are sorted by the text after a `$` and may not be adjacent.
 pub(super) fn sections(file: &object::File<'_>, name: SectionName, limits: &Limits) -> Result<Vec<Vec<u8>>> {
     let name = name.of(file);
     let is_it = |section: &object::Section<'_, '_>| {
@@ -196,7 +195,7 @@ const NEWEST: u32 = 6;
 /// Versions 2 and 3 have hashes of names in records of 20 bytes.
 const OLDEST: u32 = 1;
 
-/// Reads the functions of a coverage map; `None` where the image has none.
+/// Reads the functions of a coverage map. `None` if the image has none.
 ///
 /// # Errors
 ///
@@ -237,7 +236,7 @@ fn read_map(map: &[u8], endian: Endian, found: &mut Vec<ProgramFunction>) -> Res
             for _ in 0..records {
                 let (name_ref, _, func_hash) =
                     (cursor.u64("NameRef")?, cursor.u32("DataSize")?, cursor.u64("FuncHash")?);
-                // What is not instrumented has no hash; functions without branches may have none either.
+                // Functions without instrumentation have no hash; functions without branches may have none either.
                 found.push(ProgramFunction { name_ref, func_hash, num_counters: None });
             }
         }
@@ -291,7 +290,7 @@ pub(super) struct ProbeDescriptor {
     pub(super) checksum: u64,
 }
 
-/// Reads the descriptors of an image; empty where it has none.
+/// Reads the descriptors of an image. Empty if it has none.
 ///
 /// # Errors
 ///

@@ -31,7 +31,7 @@ impl Default for OverlapOptions {
     }
 }
 
-/// Counts or shares of counts, and the number of entries that they come from.
+/// Counts or shares of counts, and their number of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Sums {

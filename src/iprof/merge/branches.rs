@@ -1,10 +1,8 @@
-//! Branch lists of one site: what makes two the same, and how different ones
-//! are joined.
+//! Merges the branch lists of one site.
 //!
-//! A list's *shape* is its (index, BCI) pairs in canonical order. Lists of one
-//! shape are added row by row. Different shapes are *resolved* at the end, the
-//! heaviest first: rows are matched by what they point at, because indices are
-//! the producer's numbering.
+//! The *shape* of a list is its (index, BCI) pairs in canonical order. Lists with the same shape are added row by row.
+//! Different shapes are *resolved* at the end, starting with the one with most events: rows are matched by target,
+//! because each producer numbers indexes differently.
 
 use crate::iprof::context::bci;
 use crate::iprof::merge::sites::add_saturating;
@@ -16,51 +14,50 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum BranchClash {
-    /// The list with more events stays; of equal ones, the one whose rows come last.
+    /// Keep the list with more events. If they have equally many, keep the one whose rows are last in order.
     #[default]
     Heavier,
-    /// The list that came first stays. The result depends on the order of inputs.
+    /// Keep the first list. The result depends on the order of inputs.
     First,
     /// Join the lists anyway.
     Union,
-    /// Every shape stays an entry of its own, clash or not, the heaviest first:
-    /// such files merge in any stages.
+    /// Keep every shape as a separate entry, even without a clash, ordered by events. Such files can be merged in
+    /// several steps.
     Keep,
-    /// None stays.
+    /// Drop all lists.
     Drop,
-    /// The merge fails.
+    /// Fail.
     Error,
 }
 
-/// The rows in canonical order: by index, then BCI. Rows of one pair are cases
-/// of one switch and keep their order.
+/// Sorts rows canonically: by index, then by BCI. Rows with the same pair are cases of one switch and keep their order.
 pub(crate) fn sort_canonically(rows: &mut [BranchRow]) {
     rows.sort_by_key(|row| (row.index, row.bci));
 }
 
-/// The events of a list.
+/// Returns the events of a list.
 pub fn events(rows: &[BranchRow]) -> u128 {
     rows.iter().map(|row| u128::from(row.count)).sum()
 }
 
-/// The target of a row, independent of its producer's numbering.
+/// The target of a row, independent of the producer's numbering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
     /// A bytecode index.
     Real(i32),
-    /// A case without a position of its own that shares its target with a real row.
+    /// A case without its own position that shares its target with a real row.
     Shared(i32),
     /// A placeholder: BCI and index.
     Placeholder(i32, u32),
 }
 
-/// The rows of a list by what they point at.
+/// The rows of a list by target.
 #[derive(Debug, Default)]
 struct Targets {
-    /// Of each index that a real row has, the lowest BCI.
+    /// The lowest BCI of each index that a real row has.
     real_of_index: BTreeMap<u32, i32>,
-    /// Target, index and position of each row: rows of one target are in canonical order, since
-    /// they have one BCI, too.
+    /// Target, index and position of each row. Rows with one target are in canonical order, because they also have one
+    /// BCI.
     rows: BTreeSet<(Target, u32, usize)>,
 }
 
@@ -72,7 +69,7 @@ impl Targets {
         targets
     }
 
-    /// To be done for all rows before one is inserted that shares an index with them.
+    /// Call this for all rows before inserting a row that shares an index with them.
     fn note_real(&mut self, row: BranchRow) {
         if row.bci >= 0 {
             let real = self.real_of_index.entry(row.index).or_insert(row.bci);
@@ -109,15 +106,15 @@ impl Targets {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Resolved {
-    /// The lists that are left: one, or with [`BranchClash::Keep`] all, or none.
+    /// The remaining lists: one, all with [`BranchClash::Keep`], or none.
     pub lists: Vec<Vec<BranchRow>>,
-    /// The number of lists that clashed with a heavier (or earlier) one.
+    /// The number of lists that clashed with a heavier or earlier one.
     pub clashes: usize,
     /// The number of counts above [`MAX_COUNT`](crate::iprof::MAX_COUNT).
     pub saturated: u64,
 }
 
-/// Joins the shapes of one site. They come in order of first appearance.
+/// Joins the shapes of one site, given in order of first appearance.
 pub fn resolve(mut shapes: Vec<Vec<BranchRow>>, policy: BranchClash) -> Resolved {
     let mut resolved = Resolved { lists: Vec::new(), clashes: 0, saturated: 0 };
     if policy != BranchClash::First {
@@ -137,7 +134,7 @@ pub fn resolve(mut shapes: Vec<Vec<BranchRow>>, policy: BranchClash) -> Resolved
     for rows in shapes {
         let targets = Targets::of(&rows);
         let matched = current.targets.matches(&targets).filter(|(.., position)| position.is_some()).count();
-        // Neither has all targets of the other.
+        // Neither list has all targets of the other.
         if matched < rows.len().min(current.rows.len()) {
             resolved.clashes += 1;
             if policy != BranchClash::Union {
@@ -152,8 +149,8 @@ pub fn resolve(mut shapes: Vec<Vec<BranchRow>>, policy: BranchClash) -> Resolved
     resolved
 }
 
-/// A list that others are joined to. It keeps its order and indices. What is known of its rows grows with
-/// them, so that joining takes as long as what is joined.
+/// A list that others are joined to. It keeps its order and indexes. The lookup tables grow with its rows, so joining
+/// takes time in proportion to the joined rows.
 struct Joined {
     rows: Vec<BranchRow>,
     targets: Targets,
@@ -165,7 +162,7 @@ impl Joined {
         Self { targets: Targets::of(&rows), indices: Indices::of(&rows), rows }
     }
 
-    /// Adds a list, which has these targets. Returns how many counts saturated.
+    /// Adds a list with these targets. Returns the number of saturated counts.
     fn join(&mut self, rows: &[BranchRow], targets: &Targets) -> u64 {
         let mut saturated = 0;
         let mut unmatched = Vec::new();
@@ -177,7 +174,7 @@ impl Joined {
                 None => unmatched.push((target, at)),
             }
         }
-        // Real targets first: what shares a target takes its index.
+        // Real targets first: rows that share a target use its index.
         unmatched
             .sort_by_key(|(target, at)| (!matches!(target, Target::Real(..)), rows[*at].index, rows[*at].bci, *at));
         for (target, at) in unmatched {
@@ -191,7 +188,7 @@ impl Joined {
         saturated
     }
 
-    /// Adds a row whose index no other has, or one that shares a target.
+    /// Adds a row with a new index, or one that shares a target.
     fn push(&mut self, row: BranchRow) {
         self.indices.first_of.entry(row.bci).or_insert(row.index);
         self.targets.note_real(row);
@@ -200,11 +197,11 @@ impl Joined {
     }
 }
 
-/// The indices of the rows of a list that grows.
+/// The indexes of a growing list.
 struct Indices {
-    /// Indices without a gap that rows have: the last by the first.
+    /// Used indexes as ranges without gaps: the last by the first.
     taken: BTreeMap<u32, u32>,
-    /// By BCI: that of the first row.
+    /// The index of the first row, by BCI.
     first_of: BTreeMap<i32, u32>,
 }
 
@@ -216,7 +213,7 @@ impl Indices {
         indices
     }
 
-    /// Returns `wanted` if no row has it, otherwise the next higher number that no row has.
+    /// Returns `wanted` if no row has it, otherwise the next unused number.
     fn free(&mut self, wanted: u32) -> u32 {
         let above = self.not_taken_from(wanted);
         let found = if above <= i32::MAX as u32 { above } else { self.not_taken_from(0) };
@@ -224,7 +221,7 @@ impl Indices {
         found
     }
 
-    /// The lowest index from `start` on that no row has.
+    /// Returns the lowest unused index from `start`.
     fn not_taken_from(&self, start: u32) -> u32 {
         let before = self.taken.range(..=start).next_back();
         before.filter(|(_, last)| **last >= start).map_or(start, |(_, last)| last.saturating_add(1))
@@ -317,7 +314,7 @@ mod tests {
         }
     }
 
-    /// Targets and indices of a list that grew are those of the list as it is.
+    /// The lookup tables of a list that grew are those of the final list.
     #[test]
     fn list_knowledge_grows_with_the_list() {
         let mut state = 1u64;

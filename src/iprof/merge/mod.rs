@@ -1,12 +1,11 @@
 //! Merging profiles.
 //!
-//! Ids mean nothing across files: types are equal by name, methods by declaring type, name, return type and parameters,
-//! contexts by their frames. *Adding* is commutative and associative: counts add, saturating, and branch lists of
-//! different shape stay separate. *Resolving*, once at the end, joins the shapes of each site (see [`branches`]). So
-//! the result does not depend on the order of inputs, apart from the order of entries and ids, for every clash policy
-//! but
-//! [`First`](BranchClash::First). Merging in stages gives the same as merging at once as long as nothing was resolved
-//! ([`Keep`](BranchClash::Keep)).
+//! Ids have no meaning across files: types are equal by name, methods by declaring type, name, return type and
+//! parameters, contexts by their frames. *Adding* is commutative and associative: counts are added and saturate, and
+//! branch lists with different shapes stay separate. *Resolving*, once at the end, joins the shapes of each site (see
+//! [`branches`]). So the order of inputs only affects the order of entries and ids, except with the clash policy
+//! [`First`](BranchClash::First). Merging in several steps gives the same result as one merge as long as nothing was
+//! resolved ([`Keep`](BranchClash::Keep)).
 
 use crate::cancel::Cancel;
 use crate::digits::number_of;
@@ -29,7 +28,7 @@ pub mod branches;
 mod sites;
 mod weight;
 
-/// How profiles are combined.
+/// Options of a merge.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct MergeOptions {
@@ -46,7 +45,7 @@ impl MergeOptions {
     }
 }
 
-/// The weights of an input: one factor a section.
+/// The weights of an input: one factor per section.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SectionWeights([Weight; SectionKind::ALL.len()]);
 
@@ -56,7 +55,7 @@ impl From<Weight> for SectionWeights {
     }
 }
 
-/// A whole weight. 0 counts as 1: merging an input never drops it.
+/// An integer weight. 0 counts as 1, because merging an input never drops it.
 impl From<u64> for SectionWeights {
     fn from(weight: u64) -> Self {
         Self::uniform(Weight::ratio(weight, 1).unwrap_or_default())
@@ -64,13 +63,13 @@ impl From<u64> for SectionWeights {
 }
 
 impl SectionWeights {
-    /// The same weight for all sections.
+    /// Returns the same weight for all sections.
     pub fn uniform(weight: Weight) -> Self {
         Self([weight; SectionKind::ALL.len()])
     }
 
-    /// For each input: its weight, times what brings the total of each section
-    /// to that of the input with the largest.
+    /// Returns for each input its weight, multiplied by a factor that scales the total of each section to the largest
+    /// total of all inputs.
     pub(crate) fn normalized(inputs: &[(Weight, SectionTotals)]) -> Vec<Self> {
         let most = |kind: SectionKind| inputs.iter().map(|(_, totals)| totals.of(kind)).max().unwrap_or(0);
         let weights = |(weight, totals): &(Weight, SectionTotals)| {
@@ -84,17 +83,17 @@ impl SectionWeights {
     }
 }
 
-/// Adds up inputs one after another; memory grows with distinct contexts, not with inputs.
+/// Merges inputs. The memory grows with distinct contexts, not with inputs.
 #[derive(Debug, Default)]
 pub struct Merger {
     options: MergeOptions,
-    /// Shared with the current input as long as that declares the same.
+    /// Shared with the current input as long as both declare the same.
     tables: Arc<Tables>,
     contexts: ContextTree,
     counts: [Sites<CountEntry, Vec<CountEntry>>; 2],
     branches: Sites<BranchRow, RowSection<BranchRow>>,
     types: [Sites<TypeCount, RowSection<TypeCount>>; 3],
-    /// The mapped types of the last entry; kept to reuse the memory.
+    /// The mapped types of the last entry, stored to reuse the memory.
     pairs: Vec<TypeCount>,
     layout: Vec<TopMember>,
     /// Members that are not part of the format. A value is kept if only one input has the member.
@@ -103,11 +102,11 @@ pub struct Merger {
     version: Option<Version>,
     spelling: InstanceofSpelling,
     inputs: usize,
-    /// Inputs that declare methods, and how many each declares.
+    /// The number of inputs that declare methods, and the sum of their methods.
     declaring: usize,
     declared: usize,
     dropped_entry_members: u64,
-    /// The last entry was not the expected one.
+    /// Whether the last entry was not the expected one.
     missed_mapping: bool,
 }
 
@@ -124,7 +123,7 @@ fn type_slot(kind: SectionKind) -> usize {
 }
 
 impl Merger {
-    /// A merger without inputs.
+    /// Creates a merger without inputs.
     pub fn new(options: MergeOptions) -> Self {
         Self { options, ..Self::default() }
     }
@@ -133,7 +132,7 @@ impl Merger {
     ///
     /// # Errors
     ///
-    /// Cancelled; part of the document was added then.
+    /// Cancelled. A part of the document was added then.
     pub fn add(&mut self, document: &Document, weight: impl Into<SectionWeights>) -> Result<()> {
         let cancel = self.options.cancel.clone();
         let mapping = self.map_tables(&document.tables, None);
@@ -145,11 +144,11 @@ impl Merger {
         Ok(())
     }
 
-    /// Adds a file while it is read.
+    /// Adds a file during the read.
     ///
     /// # Errors
     ///
-    /// The errors of [`Reader::read`]. Part of the file may have been added then: the merge cannot go on.
+    /// The errors of [`Reader::read`]. A part of the file may have been added then, so the merge cannot continue.
     pub fn add_from(&mut self, reader: Reader<'_>, weight: impl Into<SectionWeights>) -> Result<Added> {
         let options = reader.options().clone();
         let mut adding = Adding::new(self, weight.into());
@@ -160,8 +159,8 @@ impl Merger {
         Ok(Added { findings: reading.findings, records })
     }
 
-    /// Types and methods of an input. The first one keeps its ids; later ones
-    /// get new ones for what they add.
+    /// Maps types and methods of an input. The first input keeps its ids; types and methods that later inputs add get
+    /// new ids.
     fn map_tables(&mut self, tables: &Tables, shared: Option<&Arc<Tables>>) -> Mapping {
         let methods = tables.methods().count();
         self.declaring += usize::from(methods > 0);
@@ -209,8 +208,8 @@ impl Merger {
         }
     }
 
-    /// The context of an entry's frames. Runs of one program write their entries in the same order, so the next context
-    /// of the section is tried first.
+    /// Returns the context of an entry's frames. Runs of one program write their entries in the same order, so this
+    /// tries the next context of the section first.
     fn context(&mut self, kind: SectionKind, frames: &[Frame], map: impl Fn(&Frame) -> Frame) -> ContextHandle {
         let expected = match kind {
             SectionKind::CallCount | SectionKind::Sampling => self.counts[count_slot(kind)].expected(),
@@ -222,7 +221,7 @@ impl Merger {
         found.unwrap_or_else(|| self.contexts.add_mapped(frames, map))
     }
 
-    /// Everything about an input but its tables and entries.
+    /// Adds the data of an input except its tables and entries.
     fn add_frame(
         &mut self,
         version: Version,
@@ -239,7 +238,7 @@ impl Merger {
                 let value = (!mapping.renumbered).then(|| value.clone());
                 if self.foreign.get_mut(name).map(|known| *known = None).is_none() {
                     self.foreign.insert(name.clone(), value);
-                    // This keeps the place; `finish` adds the value if only one input has the member.
+                    // This stores the position; `finish` adds the value if only one input has the member.
                     self.layout.push(TopMember::Other(name.clone(), Box::default()));
                 }
             } else if !self.layout.contains(member) {
@@ -260,7 +259,7 @@ impl Merger {
         }
     }
 
-    /// Whether an input had this member, which is not part of the format.
+    /// Returns true if an input had this member, which is not part of the format.
     pub(crate) fn has_seen_member(&self, name: &[u8]) -> bool {
         self.foreign.contains_key(name)
     }
@@ -269,8 +268,7 @@ impl Merger {
     ///
     /// # Errors
     ///
-    /// When branch lists clash and the policy is [`BranchClash::Error`]; when
-    /// nothing was added; cancelled.
+    /// Clashing branch lists with the policy [`BranchClash::Error`]; no inputs; cancelled.
     pub fn finish(self) -> Result<(Document, MergeReport)> {
         let Some(version) = self.version else { return Err(Error::nothing_found("there are no profiles to merge")) };
         let (policy, cancel) = (self.options.branch_clash, self.options.cancel);
@@ -315,7 +313,7 @@ impl Merger {
         document.instanceof_spelling = self.spelling;
         document.extras = self.extras;
         if document.sections.conditionals.len() != branch_sites {
-            // Sites were dropped or split, so the positions of members no longer match.
+            // Sites were dropped or split, so the positions of additional members no longer match.
             let branches = Table::Section(SectionKind::Conditional);
             let before = document.extras.len();
             document.extras.retain(|(table, _), _| *table != branches);
@@ -339,7 +337,7 @@ impl Merger {
     }
 }
 
-/// Adds the entries of one input as they are read.
+/// Adds the entries of one input during the read.
 pub(crate) struct Adding<'m> {
     merger: &'m mut Merger,
     weights: SectionWeights,
@@ -351,7 +349,7 @@ impl<'m> Adding<'m> {
         Self { merger, weights, mapping: None }
     }
 
-    /// Number of contexts that a section has so far.
+    /// Returns the current number of contexts in a section.
     pub(crate) fn sites_count(&self, kind: SectionKind) -> usize {
         match kind {
             SectionKind::CallCount | SectionKind::Sampling => self.merger.counts[count_slot(kind)].len(),
@@ -360,7 +358,7 @@ impl<'m> Adding<'m> {
         }
     }
 
-    /// Adds the parts of the input other than its entries, some of which move.
+    /// Adds the data of the input except its entries. Some of it is moved.
     pub(crate) fn finish(self, reading: &mut Reading) {
         let Self { merger, mapping, .. } = self;
         let mapping = mapping.unwrap_or_else(|| merger.map_tables(&reading.tables, Some(&reading.tables)));
@@ -397,17 +395,17 @@ impl Sink for Adding<'_> {
     }
 }
 
-/// A file that was added.
+/// An added file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Added {
     /// Faults and unusual content.
     pub findings: Findings,
-    /// The number of entries, and of members that are not part of the format. A file without any counts nothing.
+    /// The number of entries and of unknown members. A file without any does not count.
     pub records: u64,
 }
 
-/// Merges documents in memory, each with its weight.
+/// Merges documents in memory with their weights.
 ///
 /// # Errors
 ///
@@ -430,24 +428,24 @@ mod tests;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct MergeReport {
-    /// Sites whose branch lists clashed.
+    /// Sites with clashing branch lists.
     pub clashed_sites: u64,
-    /// Lists that clashed with a heavier (or earlier) one of their site.
+    /// Lists that clashed with a heavier or earlier list of their site.
     pub clashed_lists: u64,
-    /// The first site that clashed, as text.
+    /// The first clashing site, as text.
     pub clash_example: Option<String>,
     /// The number of counts that were limited to [`MAX_COUNT`](crate::iprof::MAX_COUNT), by section.
     pub saturated: Vec<(SectionKind, u64)>,
-    /// Members that are not part of the format and could not be kept.
+    /// Unknown members that were dropped.
     pub dropped_members: Vec<String>,
-    /// Additional members of entries that could not be kept.
+    /// Additional members of entries that were dropped.
     pub dropped_entry_members: u64,
-    /// Several inputs have methods, and no two of them have a method in common.
+    /// Whether several inputs have methods, and no two of them have a method in common.
     pub shares_no_method: bool,
 }
 
 impl MergeReport {
-    /// The report as warnings.
+    /// Returns the report as warnings.
     pub fn warnings(&self, policy: BranchClash) -> Vec<Warning> {
         let mut warnings = Vec::new();
         if self.clashed_sites > 0 {

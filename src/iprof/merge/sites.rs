@@ -1,7 +1,7 @@
 //! The merged entries of each section, by context.
 //!
-//! The first list of a context is stored where the result will have it. Later lists mostly have the same rows and are
-//! added in place. Other lists and rows are stored separately until the end.
+//! The first list of a context is stored at its final position. Most later lists have the same rows and are added in
+//! place. Other lists and rows are stored separately until the end.
 
 use crate::iprof::context::ContextHandle;
 use crate::iprof::merge::weight::Weight;
@@ -11,11 +11,11 @@ use hashbrown::{HashMap, HashTable};
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;
 
-/// A row of a list. Rows with equal keys are added.
+/// A row of a list. Rows with the same key are added.
 pub(super) trait Row: Copy {
-    /// Equal for rows that are added.
+    /// The key of a row.
     type Key: Copy + Ord + Hash;
-    /// Whether only lists with the same rows are added. Otherwise each row is added by itself.
+    /// Whether lists are only added if they have the same rows. Otherwise each row is added separately.
     const AS_WHOLE: bool;
 
     fn key(&self) -> Self::Key;
@@ -59,25 +59,26 @@ impl Row for BranchRow {
     }
 }
 
-/// Positions of rows in canonical order: that of their keys. Rows of one key keep their order.
+/// Returns the positions of rows in canonical order, which is the order of their keys. Rows with the same key keep
+/// their order.
 pub(super) fn canonical_order<R: Row>(rows: &[R]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|at| rows[*at].key());
     order
 }
 
-/// Whether two lists have the same rows, in one order.
+/// Returns true if two lists have the same rows in the same order.
 pub(super) fn is_same_as_written<R: Row>(known: &[R], rows: &[R]) -> bool {
     known.len() == rows.len() && known.iter().zip(rows).all(|(known, row)| known.key() == row.key())
 }
 
-/// Whether two lists have the same rows, in any order.
+/// Returns true if two lists have the same rows in any order.
 pub(super) fn is_same_list<R: Row>(known: &[R], rows: &[R]) -> bool {
     let keys = |rows: &[R]| canonical_order(rows).into_iter().map(|at| rows[at].key()).collect::<Vec<_>>();
     is_same_as_written(known, rows) || (rows.len() > 1 && known.len() == rows.len() && keys(known) == keys(rows))
 }
 
-/// Adds the rows of a list to the same ones of another, in any order. Returns how many counts were cut.
+/// Adds the rows of a list to the same rows of another, in any order. Returns the number of saturated counts.
 pub(super) fn add_rows<R: Row>(known: &mut [R], rows: &[R]) -> u64 {
     let add = |known: &mut R, mut row: R| u64::from(add_saturating(known.count(), *row.count()));
     if is_same_as_written(known, rows) {
@@ -87,7 +88,7 @@ pub(super) fn add_rows<R: Row>(known: &mut [R], rows: &[R]) -> u64 {
     places.map(|(place, row)| add(&mut known[place], rows[row])).sum()
 }
 
-/// Adds to a count; true when the sum was cut at [`MAX_COUNT`].
+/// Adds to a count. Returns true if the sum was limited to [`MAX_COUNT`].
 pub(super) fn add_saturating(count: &mut u64, more: u64) -> bool {
     let sum = count.saturating_add(more);
     let saturated = sum > MAX_COUNT && *count < MAX_COUNT;
@@ -95,7 +96,7 @@ pub(super) fn add_saturating(count: &mut u64, more: u64) -> bool {
     saturated
 }
 
-/// The entries of a section, one a context, in order of first appearance.
+/// The entries of a section, one per context, in order of first appearance.
 pub(super) trait Lists<R>: Default {
     fn len(&self) -> usize;
     fn context(&self, at: usize) -> ContextHandle;
@@ -115,7 +116,7 @@ impl Lists<CountEntry> for Vec<CountEntry> {
     }
     #[inline]
     fn push(&mut self, _: ContextHandle, rows: &[CountEntry]) {
-        // Copying field by field keeps a new row in registers.
+        // Copy field by field, so that a new row stays in registers.
         self.extend(rows.iter().map(|row| CountEntry { context: row.context, count: row.count }));
     }
 }
@@ -135,27 +136,26 @@ impl<R: Copy> Lists<R> for RowSection<R> {
     }
 }
 
-/// The most rows of a first list whose rows are added by themselves, because they are searched one by one. Producers
-/// record at most this many types at a site.
+/// The maximum number of rows in a first list whose rows are added separately, because they are searched linearly.
+/// Producers record at most this many types per site.
 const MOST_WALKED: usize = 8;
 
-/// Adds up the entries of one section.
+/// Merges the entries of one section.
 #[derive(Debug)]
 pub(super) struct Sites<R, L> {
     first: L,
-    /// The entry after the last one that was found.
+    /// The entry after the last found one.
     next: usize,
-    /// One bit a context: whether it has an entry. Callers have contexts of their
-    /// own, so far fewer contexts have entries than there are.
+    /// One bit per context: whether it has an entry. Callers also have contexts, so most contexts have no entry.
     occupied: Vec<u64>,
-    /// Made when it is first needed: of one input no context is asked for twice.
+    /// Created on demand, because one input does not look up any context twice.
     index: HashMap<ContextHandle, u32, foldhash::fast::FixedState>,
     /// Lists and rows that are not in the first list of their entry, in order of first appearance.
     others: Vec<Other>,
     other_rows: Vec<R>,
     other_index: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
-    /// The last rows times their weight; kept to reuse the memory.
+    /// The last rows, multiplied by their weight. Stored to reuse the memory.
     weighted: Vec<R>,
     /// The number of counts that were limited to the maximum.
     pub(super) saturated: u64,
@@ -186,7 +186,7 @@ impl<R, L: Default> Default for Sites<R, L> {
 }
 
 impl<R: Row, L: Lists<R>> Sites<R, L> {
-    /// The context that probably comes next; the last entry is followed by the first of the next input.
+    /// Returns the context that probably comes next. After the last entry, this is the first one, for the next input.
     pub(super) fn expected(&self) -> Option<ContextHandle> {
         self.context(self.next).or_else(|| self.context(0))
     }
@@ -200,7 +200,7 @@ impl<R: Row, L: Lists<R>> Sites<R, L> {
         (at < self.first.len()).then(|| self.first.context(at))
     }
 
-    /// Adds a list to a context. Returns the position of its entry if that is new.
+    /// Adds a list to a context. Returns the index of its entry if it is new.
     pub(super) fn add(&mut self, context: ContextHandle, rows: &[R], weight: Weight) -> Option<usize> {
         if weight == Weight::ONE {
             return self.add_weighted(context, rows);
@@ -251,14 +251,14 @@ impl<R: Row, L: Lists<R>> Sites<R, L> {
         Some(at)
     }
 
-    /// Makes an entry of a context that has none.
+    /// Creates an entry for a context.
     fn append(&mut self, context: ContextHandle, rows: &[R]) -> usize {
         let (word, at) = (context.index() / 64, self.first.len());
         if self.occupied.len() <= word {
             self.occupied.resize(word + 1, 0);
         }
         self.occupied[word] |= 1 << (context.index() % 64);
-        // After a new entry the next one is expected to be new, too.
+        // After a new entry, the next one is expected to be new, too.
         self.next += usize::from(self.next == at);
         let is_new = |at: &usize| rows[..*at].iter().all(|row| row.key() != rows[*at].key());
         let walked = (0..rows.len().min(MOST_WALKED)).take_while(is_new);
@@ -298,8 +298,8 @@ impl<R: Row, L: Lists<R>> Sites<R, L> {
         self.other_index.insert_unique(hash, number, hash_of);
     }
 
-    /// The entries, in order of first appearance. `settle` is given all lists of
-    /// those that have several, and hands out what is left of them.
+    /// Returns the entries, in order of first appearance. `settle` gets all lists of an entry with several lists, and
+    /// returns the remaining ones.
     pub(super) fn into_entries(
         mut self,
         mut settle: impl FnMut(ContextHandle, Vec<Vec<R>>, &mut dyn FnMut(&[R])),
@@ -307,7 +307,7 @@ impl<R: Row, L: Lists<R>> Sites<R, L> {
         if self.others.is_empty() {
             return self.first;
         }
-        // Stable: what belongs to one entry stays in order.
+        // Stable sort: the lists of one entry stay in order.
         self.others.sort_by_key(|other| other.entry);
         let mut others = self.others.into_iter().peekable();
         let mut entries = L::default();

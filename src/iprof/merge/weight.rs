@@ -1,4 +1,4 @@
-//! The weights of inputs, and the totals by which inputs are scaled.
+//! The weights of inputs, and the totals for scaling them.
 
 use crate::error::Result;
 use crate::iprof::reader::{Entry, ReadOptions, Sink, read_stream};
@@ -14,10 +14,10 @@ pub struct Weight {
 }
 
 impl Weight {
-    /// Counts stay as they are.
+    /// The weight 1.
     pub const ONE: Self = Self { numerator: 1, denominator: 1 };
 
-    /// `numerator / denominator`; `None` when either is 0.
+    /// Returns `numerator / denominator`. `None` if either is 0.
     pub fn ratio(numerator: u64, denominator: u64) -> Option<Self> {
         (numerator > 0 && denominator > 0).then_some(Self { numerator, denominator })
     }
@@ -29,7 +29,7 @@ impl Weight {
         Self::ratio(digits(numerator)?, digits(denominator)?)
     }
 
-    /// The product of two weights; `None` when it does not fit into 64 bits over 64 bits.
+    /// Returns the product of two weights. `None` if its numerator or denominator exceeds 64 bits.
     pub fn times(self, other: Self) -> Option<Self> {
         let numerator = u128::from(self.numerator) * u128::from(other.numerator);
         let denominator = u128::from(self.denominator) * u128::from(other.denominator);
@@ -38,8 +38,8 @@ impl Weight {
         Self::ratio(narrow(numerator)?, narrow(denominator)?)
     }
 
-    /// This weight times `more / total`, to bring inputs to equal totals. Very
-    /// large totals are rounded to 64 bits. Unchanged when either is 0.
+    /// Returns this weight times `more / total`, which scales inputs to equal totals. Very large totals are rounded to
+    /// 64 bits. Returns the weight unchanged if either is 0.
     #[must_use]
     pub(crate) fn scaled_to(self, total: u128, more: u128) -> Self {
         let mut numerator = more.saturating_mul(u128::from(self.numerator));
@@ -54,14 +54,14 @@ impl Weight {
         Self { numerator: narrow(numerator), denominator: narrow(denominator) }
     }
 
-    /// A count times the weight, rounded to nearest (halves up), and whether
-    /// that was more than [`MAX_COUNT`]. A positive count never becomes 0.
+    /// Multiplies a count by the weight, rounded to nearest (halves up). Also returns whether the result exceeded
+    /// [`MAX_COUNT`]. A positive count never becomes 0.
     pub fn apply(self, count: u64) -> (u64, bool) {
         if self == Self::ONE || count == 0 {
             return (count, false);
         }
         let denominator = u128::from(self.denominator);
-        // Both factors have at most 64 bits, and counts 63: no overflow.
+        // Both factors have at most 64 bits and counts have 63, so there is no overflow.
         let scaled = (u128::from(count) * u128::from(self.numerator) + denominator / 2) / denominator;
         let saturated = scaled > u128::from(MAX_COUNT);
         (u64::try_from(scaled).unwrap_or(MAX_COUNT).clamp(1, MAX_COUNT), saturated)
@@ -81,17 +81,17 @@ fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
     a
 }
 
-/// The sum of all counts, by section.
+/// The sums of all counts, by section.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SectionTotals([u128; SectionKind::ALL.len()]);
 
 impl SectionTotals {
-    /// The sum of a section's counts.
+    /// Returns the sum of a section's counts.
     pub fn of(&self, kind: SectionKind) -> u128 {
         self.0[kind.index()]
     }
 
-    /// The totals of a file that is read but not kept.
+    /// Reads a file and returns its totals.
     ///
     /// # Errors
     ///

@@ -92,7 +92,7 @@ fn a_cut_file_keeps_its_complete_entries_wherever_it_is_cut() {
     for end in 1..text.len() {
         let cut = Reader::from_bytes(&text.as_bytes()[..end], &ReadOptions::default()).examine();
         assert!(cut.findings.has(Code::Truncated), "{end}: {:?}", cut.findings);
-        let document = cut.document.expect("what is complete can be had");
+        let document = cut.document.expect("the complete entries are returned");
         let again = Writer::new(&WriteOptions::default()).to_bytes(&document);
         let (_, findings) = Reader::from_bytes(&again, &ReadOptions::default()).read().unwrap();
         assert!(!findings.has_errors());

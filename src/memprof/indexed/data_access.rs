@@ -1,4 +1,4 @@
-//! Accesses to static data, behind the records of version 4.
+//! Accesses to static data, which follow the records in version 4.
 
 use crate::bytes::names::{Chunks, Compression, split_names, write_chunk};
 use crate::bytes::{Cursor, Endian, Sink};
@@ -7,7 +7,7 @@ use crate::limits::Limits;
 use crate::memprof::model::{DataAccessProfile, DataAccessRecord, DataSymbol, SourceLocation};
 use std::collections::HashMap;
 
-/// Reads the part at the cursor, up to its end.
+/// Reads the section part at the cursor.
 pub(super) fn read(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<DataAccessProfile> {
     let strings = cursor.u64("number of strings")?;
     let cold_symbols = cursor.u64("number of cold symbols")?;
@@ -68,7 +68,7 @@ fn string(strings: &[Vec<u8>], at: u64, cursor: &Cursor<'_>) -> Result<Vec<u8>> 
     })
 }
 
-/// Appends a data access profile. It ends at any byte: nothing pads it.
+/// Appends a data access profile, without padding at its end.
 ///
 /// # Errors
 ///
@@ -81,7 +81,7 @@ pub(super) fn write(sink: &mut Sink, profile: &DataAccessProfile) -> Result<()> 
         }
         record.locations.iter().for_each(|location| strings.add(&location.file));
     }
-    // They occur among the strings, and again after them.
+    // Symbols occur among the strings, and are listed again after them.
     profile.cold_symbols.iter().for_each(|symbol| strings.add(symbol));
     let cold = profile.cold_symbols.iter().map(Vec::as_slice);
     let mut names = Sink::new(Endian::Little);

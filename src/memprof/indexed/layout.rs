@@ -13,19 +13,19 @@ use std::ops::RangeInclusive;
 /// The newest version of the section.
 pub const NEWEST_VERSION: u32 = 4;
 
-/// First versions of what was added later.
+/// The first versions with later additions.
 pub mod since {
     /// The version is the first word.
     pub const VERSION_WORD: u32 = 1;
-    /// Call stacks are kept once, and the schema may be small.
+    /// Call stacks are stored once, and the schema may be small.
     pub const STACK_TABLE: u32 = 2;
     /// Frames and call stacks are arrays.
     pub const ARRAYS: u32 = 3;
-    /// Functions called at call sites, accesses to static data, a summary.
+    /// Call targets of callsites, accesses to static data, and a summary.
     pub const CALLEES: u32 = 4;
 }
 
-/// Versions that the merge of a release can write; none before release 15.
+/// Returns the versions that the merge of a release can write. Releases before 15 write none.
 pub(crate) fn written_versions(release: Release) -> Option<RangeInclusive<u32>> {
     match release.0 {
         0..15 => None,
@@ -36,7 +36,7 @@ pub(crate) fn written_versions(release: Release) -> Option<RangeInclusive<u32>> 
     }
 }
 
-/// The version that the merge of a release writes by default.
+/// Returns the version that the merge of a release writes by default.
 pub(crate) fn default_version(release: Release) -> Option<u32> {
     match release.0 {
         0..15 => None,
@@ -45,7 +45,7 @@ pub(crate) fn default_version(release: Release) -> Option<u32> {
     }
 }
 
-/// The fields that a release knows. It refuses a section with others.
+/// Returns the fields that a release supports. It rejects sections with other fields.
 pub(crate) fn known_schema(release: Release) -> Schema {
     match release.0 {
         0..16 => Schema::BEFORE_DENSITIES,
@@ -54,30 +54,30 @@ pub(crate) fn known_schema(release: Release) -> Schema {
     }
 }
 
-/// The schema that a release writes.
+/// Returns the schema that a release writes.
 pub(super) fn schema_of(version: u32, release: Release, full: bool) -> Schema {
     let known = known_schema(release);
     if version >= since::STACK_TABLE && !full { Schema::HOT_COLD } else { known }
 }
 
-/// Words of the header, the version included.
+/// Returns the words of the header, including the version.
 pub(super) fn header_words(version: u32) -> usize {
     [3, 4, 6, 4, 5][version as usize]
 }
 
-// The hash tables of the section: items by a number, and an index behind.
+// The hash tables of the section: items by a number, followed by an index.
 
 /// The header of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemHeader {
-    /// The hash, the length of the key, that of the data, and the key.
+    /// The hash, the lengths of the key and of the data, and the key.
     WithKeyLength,
     /// The hash, the length of the data, and the key.
     WithoutKeyLength,
 }
 
-/// Appends a table of items with these keys, which are their hashes as well,
-/// and returns where its index is. `write_item` appends the bytes of one.
+/// Appends a table of items with these keys, which are also their hashes. Returns the offset of its index. `write_item`
+/// appends the bytes of an item.
 pub(super) fn write_table(
     sink: &mut Sink,
     keys: &[u64],
@@ -118,18 +118,18 @@ pub(super) fn write_table(
     Ok(index)
 }
 
-/// Walks a table of a section whose bytes begin at `base` of the file.
+/// Reads a table of a section that starts at byte `base` of the file.
 pub(super) struct Table<'data> {
     cursor: Cursor<'data>,
     header: ItemHeader,
     entries: u64,
-    /// Where buckets should begin, by the index: offset and number.
+    /// The buckets according to the index: offset and number of items.
     starts: BTreeMap<u64, u64>,
     buckets: u64,
 }
 
 impl<'data> Table<'data> {
-    /// The table with that payload and index, both absolute offsets.
+    /// Returns the table with a payload and an index at these absolute offsets.
     pub(super) fn locate(
         section: &'data [u8],
         base: u64,
@@ -151,7 +151,7 @@ impl<'data> Table<'data> {
         Ok(Self { cursor, header, entries, starts, buckets })
     }
 
-    /// Hands all items to `take`, in the order of the file.
+    /// Passes all items to `take`, in the order of the file.
     pub(super) fn walk(mut self, mut take: impl FnMut(u64, Cursor<'data>) -> Result<()>) -> Result<()> {
         let mut left_in_bucket = 0;
         let mut bucket = 0;
@@ -198,7 +198,7 @@ impl<'data> Table<'data> {
     }
 }
 
-/// The bytes of a section from `start` to `end`, both absolute offsets.
+/// Returns the bytes of a section from `start` to `end`, both absolute offsets.
 pub(super) fn part<'data>(
     section: &'data [u8],
     base: u64,
@@ -224,24 +224,24 @@ pub(super) fn part<'data>(
 // A stack is its length and its frames, leaf first. If stacks share their outermost frames, an element with its top bit
 // set is an offset to these frames.
 
-/// Set in elements that lead elsewhere.
+/// The bit of elements that are offsets.
 const JUMP: u32 = 1 << 31;
 
-/// An array of call stacks, and of the frames in the order that it uses.
+/// An array of call stacks, and of the frames in the order of the file.
 pub(super) struct RadixArray {
     /// All frames, in the order of the file.
     pub(super) frames: Vec<FrameHandle>,
-    /// The array.
+    /// The elements.
     pub(super) elements: Vec<u32>,
-    /// Where in the array each stack begins.
+    /// The position of each stack in the array.
     pub(super) positions: Vec<u32>,
 }
 
-/// The number of stacks with a frame.
+/// The frequency of a frame.
 #[derive(Debug, Clone, Copy, Default)]
 struct Usage {
     count: u64,
-    /// Sum of its distances from the leaf.
+    /// Sum of the distances from the leaf.
     depth: u64,
 }
 
@@ -277,7 +277,7 @@ fn usage(stacks: &CallStacks) -> Vec<Usage> {
     usage
 }
 
-/// The frames in the order of the file, and the number of each.
+/// Returns the frames in the order of the file, and the number of each frame.
 fn number_frames(usage: &[Usage], ids: &[u64]) -> (Vec<FrameHandle>, Vec<u32>) {
     let mut order: Vec<u32> = (0..usage.len() as u32).collect();
     order.sort_unstable_by_key(|at| {
@@ -290,12 +290,12 @@ fn number_frames(usage: &[Usage], ids: &[u64]) -> (Vec<FrameHandle>, Vec<u32>) {
     (order.collect(), numbers)
 }
 
-/// Stacks in the order of their frames' counts and ids, from the root on.
+/// Sorts stacks by the counts and ids of their frames, starting at the root.
 fn order_from_root(stacks: &[&[FrameHandle]], usage: &[Usage], ids: &[u64]) -> Vec<u32> {
     let key = |at: &u32| (usage[*at as usize].count, ids[*at as usize]);
     let mut frames: Vec<u32> = (0..usage.len() as u32).collect();
     frames.sort_unstable_by_key(key);
-    // A number for each frame that compares as its key does.
+    // The rank of each frame, which compares like its key.
     let mut ranks = vec![0u32; usage.len()];
     for pair in frames.windows(2) {
         ranks[pair[1] as usize] = ranks[pair[0] as usize] + u32::from(key(&pair[0]) != key(&pair[1]));
@@ -307,13 +307,13 @@ fn order_from_root(stacks: &[&[FrameHandle]], usage: &[Usage], ids: &[u64]) -> V
 /// frames.
 const FEW: usize = 16;
 
-/// Stacks in the order of the ranks of their frames, from the root on.
+/// Sorts stacks by the ranks of their frames, starting at the root.
 fn sort_by_ranks(stacks: &[&[FrameHandle]], ranks: &[u32]) -> Vec<u32> {
     let from_root = |at: u32, depth: usize| {
         let stack = stacks[at as usize];
         stack[..stack.len() - depth].iter().rev().map(|frame| ranks[frame.index()])
     };
-    // A stack that ends comes before those that go on.
+    // A stack comes before longer stacks with the same frames.
     let mut order: Vec<(u64, u32)> = (0..stacks.len() as u32).map(|at| (0, at)).collect();
     let mut alike = vec![(0..order.len(), 0)];
     while let Some((range, depth)) = alike.pop() {
@@ -325,7 +325,7 @@ fn sort_by_ranks(stacks: &[&[FrameHandle]], ranks: &[u32]) -> Vec<u32> {
         for (key, at) in part.iter_mut() {
             *key = from_root(*at, depth).next().map_or(0, |rank| u64::from(rank) + 1);
         }
-        // The positions keep stacks of equal rank in order.
+        // The positions in the keys keep stacks with equal ranks in order.
         part.sort_unstable();
         let mut next = start;
         for group in part.chunk_by(|a, b| a.0 == b.0) {
@@ -342,7 +342,7 @@ fn sort_by_ranks(stacks: &[&[FrameHandle]], ranks: &[u32]) -> Vec<u32> {
 #[derive(Default)]
 struct Encoder<'a> {
     elements: Vec<u32>,
-    /// The stack before.
+    /// The previous stack.
     previous: &'a [FrameHandle],
     /// The positions of its frames, root first.
     places: Vec<u32>,
@@ -350,7 +350,7 @@ struct Encoder<'a> {
 
 impl<'a> Encoder<'a> {
     fn push(&mut self, stack: &'a [FrameHandle], numbers: &[u32]) -> u32 {
-        // Its length, its frames, and where it goes on.
+        // The length, the frames, and the offset of the shared frames.
         let pairs = self.previous.iter().rev().zip(stack.iter().rev());
         let common = pairs.take_while(|(a, b)| a == b).count();
         self.places.truncate(common);
@@ -367,15 +367,15 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// Reads stacks out of an array.
+/// Reads stacks from an array.
 pub(super) struct RadixReader<'a> {
     elements: &'a [[u8; 4]],
-    /// Where the array begins in the file.
+    /// The offset of the array in the file.
     offset: u64,
     /// The handles of the file's frames.
     frames: &'a [FrameHandle],
     limits: Limits,
-    /// Frames read so far.
+    /// The number of frames read so far.
     read: u64,
 }
 
@@ -425,16 +425,16 @@ impl<'a> RadixReader<'a> {
     }
 }
 
-// Ids of frames and call stacks: keys of the tables in section versions 0 to
-// 2, and what decides about order in all versions.
+// Ids of frames and call stacks. They are the keys of the tables in section versions 0 to 2, and determine the order in
+// all versions.
 
-/// The ids of all frames, as a release makes them.
+/// Returns the ids of all frames, as computed by a release.
 pub(super) fn frame_ids(release: Release, frames: &[Frame]) -> Vec<u64> {
     let id = if release >= Release(20) { hashed_id } else { combined_id };
     frames.iter().map(id).collect()
 }
 
-/// The ids of all call stacks; `frames` are those of the frames.
+/// Returns the ids of all call stacks. `frames` are the ids of the frames.
 pub(super) fn stack_ids(stacks: &CallStacks, frames: &[u64]) -> Vec<u64> {
     let mut bytes = Vec::new();
     let mut id = |stack: &[FrameHandle]| {
@@ -445,8 +445,7 @@ pub(super) fn stack_ids(stacks: &CallStacks, frames: &[u64]) -> Vec<u64> {
     stacks.iter().map(&mut id).collect()
 }
 
-/// The four parts of a frame, each mixed into what came before
-/// (`Frame::hash` up to release 19).
+/// Combines the four parts of a frame (`Frame::hash` in LLVM 19 and earlier).
 fn combined_id(frame: &Frame) -> u64 {
     let parts = [frame.function, frame.line_offset.into(), frame.column.into(), frame.is_inline.into()];
     parts.into_iter().fold(0u64, |id, part| {
@@ -455,7 +454,7 @@ fn combined_id(frame: &Frame) -> u64 {
     })
 }
 
-/// A hash of the encoded frame (`Frame::hash`, release 20 and later).
+/// Hashes the encoded frame (`Frame::hash` in LLVM 20 and later).
 fn hashed_id(frame: &Frame) -> u64 {
     let mut sink = Sink::with_capacity(Endian::Little, FRAME_SIZE);
     write_frame(&mut sink, frame);
@@ -467,7 +466,7 @@ fn blake3_id(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(*hash.as_bytes().first_chunk().expect("a BLAKE3 hash has 32 bytes"))
 }
 
-/// Bytes of a frame in files.
+/// The bytes of a frame in files.
 pub(super) const FRAME_SIZE: usize = 17;
 
 /// Appends an encoded frame.
@@ -497,7 +496,7 @@ mod tests {
     #[test]
     fn stacks_with_common_roots_share_them() {
         let stacks = stacks_of(&[&[13, 12, 11], &[15, 14, 12, 11], &[16, 14, 12, 11], &[11]]);
-        // Ids only decide among frames that are equally frequent.
+        // Ids determine the order only of frames with the same frequency.
         let ids: Vec<u64> = stacks.frames().iter().map(|frame| 100 - frame.function).collect();
         let array = RadixArray::encode(&stacks, &ids);
         let functions: Vec<u64> = array.frames.iter().map(|frame| stacks.frame(*frame).function).collect();

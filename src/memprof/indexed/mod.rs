@@ -1,4 +1,4 @@
-//! The memory profile inside an indexed profile.
+//! The memory profile section of an indexed profile.
 //!
 //! | version | LLVM | frames and call stacks |
 //! |---|---|---|
@@ -6,10 +6,10 @@
 //! | 1 | 19 | the same, with a version number |
 //! | 2 | 19 | a table of frames and one of stacks |
 //! | 3 | 19 | an array of frames, and one of stacks that share their roots |
-//! | 4 | 21 | the same, with functions called, accesses to static data, and a summary |
+//! | 4 | 21 | the same, with call targets, accesses to static data, and a summary |
 //!
-//! Offsets count from the start of the file. All versions have a table of
-//! records with one entry per function (`MemProf.h`, `IndexedMemProfData.cpp`).
+//! Offsets count from the start of the file. All versions have a table of records with one entry per function
+//! (`MemProf.h`, `IndexedMemProfData.cpp`).
 
 mod data_access;
 mod layout;

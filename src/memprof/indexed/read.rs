@@ -1,4 +1,4 @@
-//! Reading the section.
+//! Reads the section.
 
 use crate::bytes::{Cursor, Endian};
 use crate::error::{Error, ErrorKind, Result};
@@ -15,7 +15,7 @@ use crate::memprof::model::{AllocSite, CallSite, MemProfRecord, MemoryProfile};
 use crate::memprof::model::{Frame, FrameHandle, StackHandle};
 use foldhash::HashMap;
 
-/// A section and what it says.
+/// The contents of a section.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoredProfile {
@@ -27,13 +27,12 @@ pub struct StoredProfile {
     pub summary: Option<MemProfSummary>,
 }
 
-/// Reads a section whose bytes begin at byte `base` of the file.
+/// Reads a section that starts at byte `base` of the file.
 ///
 /// # Errors
 ///
-/// Unsupported version; truncated or malformed where an offset, a length or a
-/// number leads outside of the section; limit exceeded for call stacks that
-/// are too deep or expand to too much.
+/// Unsupported version; truncated or malformed if an offset, a length or a number is outside the section; limit
+/// exceeded if call stacks are too deep or expand to too much.
 pub fn read(section: &[u8], base: u64, limits: &Limits) -> Result<StoredProfile> {
     let mut cursor = Cursor::new(section, base, Endian::Little, "memprof");
     let first = cursor.clone().u64("first word")?;
@@ -79,7 +78,7 @@ fn read_version(
     Ok(StoredProfile { version, profile: section.profile, summary })
 }
 
-/// The fields in the order in which blocks hold them.
+/// Reads the fields in the order of the blocks.
 fn read_schema(cursor: &mut Cursor<'_>) -> Result<Vec<Field>> {
     let count = cursor.u64("fields of the schema")?;
     let offset = cursor.position();
@@ -121,7 +120,7 @@ impl<'data> Section<'data> {
         Table::locate(self.bytes, self.base, payload, index, header)
     }
 
-    /// Versions 3 and 4.
+    /// Reads versions 3 and 4.
     fn read_arrays(&mut self, frames: u64, stacks: u64, payload: u64, index: u64) -> Result<()> {
         let mut cursor = part(self.bytes, self.base, frames, stacks, "array of frames")?;
         let mut handles = Vec::new();
@@ -152,7 +151,7 @@ impl<'data> Section<'data> {
         })
     }
 
-    /// Versions 0 to 2.
+    /// Reads versions 0 to 2.
     fn read_tables(&mut self, payload: u64, offsets: &[u64]) -> Result<()> {
         let frames = self.read_frame_table(offsets[1], offsets[2])?;
         if self.version >= since::STACK_TABLE {
@@ -221,13 +220,13 @@ impl<'data> Section<'data> {
     ) -> Result<()> {
         let table = self.table(payload, index, ItemHeader::WithKeyLength)?;
         let Self { profile, schema, version, .. } = self;
-        // Bytes of an allocation site: the reference to its stack, and the block.
+        // The minimum bytes of an allocation site: the reference to its stack, and the block.
         let least = 4 + schema.iter().map(|field| field.width() as u64).sum::<u64>();
         table.walk(|function, mut cursor| {
             let key = cursor.position();
             let mut record = MemProfRecord { function, ..MemProfRecord::default() };
             let sites = cursor.u64("number of allocation sites")?;
-            // Lists that grow would take twice the memory.
+            // Reserve the exact size, because growing lists would need twice the memory.
             let fit = sites.min(cursor.left() / least) as usize;
             record.alloc_sites.try_reserve_exact(fit).map_err(|_| memory::refused(HOLD_RECORDS))?;
             for _ in 0..sites {
@@ -249,7 +248,7 @@ impl<'data> Section<'data> {
         })
     }
 
-    /// The section is there if its offset lies behind the records' index.
+    /// Reads the data access profile. It exists if its offset is after the records' index.
     fn read_data_access(&mut self, offset: u64, record_index: u64) -> Result<()> {
         if offset <= record_index {
             return Ok(());

@@ -1,5 +1,4 @@
-//! Sections built and damaged word by word; files of genuine tools are read in
-//! `tests/memprof`.
+//! Tests with sections built and damaged word by word. `tests/memprof` reads files of the real tools.
 
 use crate::compat::Compat;
 use crate::limits::Limits;
@@ -64,7 +63,7 @@ fn every_version_round_trips_its_fields() {
             expected.data_access = None;
             expected.record_mut(crate::memprof::guid(b"keep")).call_sites[0].callees.clear();
         }
-        // Records come back in the order of the table.
+        // Records come back in the order of the hash table.
         let record = |profile: &MemoryProfile, name: &[u8]| {
             let mut only = MemoryProfile::new(Schema::FULL);
             only.stacks = profile.stacks.clone();
@@ -109,7 +108,7 @@ fn releases_write_the_versions_that_they_read() {
     }
 }
 
-/// The message for a section in which the word at `at` is another.
+/// Returns the message for a section whose word at `at` was replaced.
 fn damaged(version: u32, at: usize, word: u64) -> String {
     let mut bytes = section(version);
     bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Writing the section, byte for byte as the release asked for.
+//! Writes the section with the bytes of a release.
 
 use crate::bytes::{Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
@@ -14,15 +14,15 @@ use crate::memprof::model::StackHandle;
 use crate::model::hash_order::large_number_map_order;
 use crate::model::{Loss, LossKind, Losses, Release};
 
-/// How the section is written.
+/// Options for writing the section.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct WriteOptions {
     /// Version of the section, 0 to 4.
     pub version: u32,
-    /// The release whose order the bytes follow.
+    /// The release that determines the order.
     pub release: Release,
-    /// The fields that are written, as far as the version can choose.
+    /// The fields to write, if the version has a choice.
     pub schema: Schema,
 }
 
@@ -65,8 +65,7 @@ pub fn losses(profile: &MemoryProfile, options: &WriteOptions) -> Vec<Loss> {
 ///
 /// # Errors
 ///
-/// Usage for a version that does not exist; too large where a number does not
-/// fit; I/O where the section does not fit the memory.
+/// Usage for an unknown version; too large if a number does not fit; I/O if memory runs out.
 pub fn write(profile: &MemoryProfile, options: &WriteOptions) -> Result<Vec<u8>> {
     if options.version > NEWEST_VERSION {
         return Err(Error::usage(format!("there is no memory profile version {}", options.version)));
@@ -83,7 +82,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Versions 3 and 4.
+    /// Encodes versions 3 and 4.
     fn arrays(&self) -> Result<Vec<u8>> {
         let version = self.options.version;
         let mut sink = Sink::new(Endian::Little);
@@ -116,7 +115,7 @@ impl Writer<'_> {
         Ok(sink.into_bytes())
     }
 
-    /// Versions 0 to 2.
+    /// Encodes versions 0 to 2.
     fn tables(&self) -> Result<Vec<u8>> {
         let version = self.options.version;
         let (stacks, ids) = (&self.profile.stacks, &self.frame_ids);
@@ -153,7 +152,7 @@ impl Writer<'_> {
         schema.fields().for_each(|field| sink.u64(field as u64));
     }
 
-    /// The table of the records; `write_stack` writes a reference to a call stack.
+    /// Writes the table of records. `write_stack` writes the reference to a call stack.
     fn write_records(&self, sink: &mut Sink, mut write_stack: impl FnMut(&mut Sink, StackHandle)) -> Result<u64> {
         let fields: Vec<Field> = self.options.schema.fields().collect();
         let functions = self.profile.records().iter().map(|record| record.function);
@@ -190,8 +189,8 @@ impl Writer<'_> {
         })
     }
 
-    /// Up to release 19 frames and stacks pass through one more map on their
-    /// way into the table. The keys in the order of the table, and which they were.
+    /// In LLVM 19 and earlier, frames and stacks go through another map before the table. Returns the keys in the order
+    /// of the table, and their original positions.
     fn insertion_order(&self, keys: &[u64]) -> (Vec<u64>, Vec<usize>) {
         if self.options.release >= Release(20) {
             return (keys.to_vec(), (0..keys.len()).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! Reading the dumps of a file and adding them up.
+//! Reads the raw profiles of a file and merges them.
 
 use crate::bytes::{Cursor, Endian};
 use crate::digits::push_decimal;
@@ -16,100 +16,99 @@ use foldhash::HashSet;
 use std::io;
 use std::io::Write;
 
-/// First word of every dump: `\xFFmprofr\x81` read as a big-endian number.
+/// The first word of every raw profile: `\xFFmprofr\x81` as a big-endian number.
 pub(crate) const MAGIC: u64 = 0xff6d_7072_6f66_7281;
 
-/// Whether bytes begin as a raw memory profile, of either byte order.
+/// Returns true if bytes start like a raw memory profile, in either byte order.
 pub fn is_raw(data: &[u8]) -> bool {
     data.first_chunk().is_some_and(|magic| [u64::from_le_bytes(*magic), u64::from_be_bytes(*magic)].contains(&MAGIC))
 }
 
-/// Bytes of the header.
+/// Size of the header in bytes.
 const HEADER_SIZE: u64 = 48;
 
-/// Versions with build ids.
+/// The first version with build ids.
 const BUILD_IDS_SINCE: u64 = 3;
-/// Versions with histograms.
+/// The first version with histograms.
 const HISTOGRAMS_SINCE: u64 = 4;
-/// Versions with histograms of 16 bits an entry.
+/// The first version with histograms of 16 bits per entry.
 const SHORT_HISTOGRAMS_SINCE: u64 = 5;
 
-/// An executable part of an image of the process.
+/// An executable part of an image in the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
-    /// Where it began in memory.
+    /// Start address in memory.
     pub start: u64,
-    /// Where it ended.
+    /// End address in memory.
     pub end: u64,
-    /// Where the image was loaded.
+    /// Load address of the image.
     pub offset: u64,
     /// The image's build id, in version 3 and later; empty if it has none.
     pub build_id: Vec<u8>,
 }
 
-/// The measurements of one stack.
+/// The measurements of one call stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Context<'data> {
-    /// Its stack.
+    /// The id of the stack.
     pub stack_id: u64,
-    /// The numbers.
+    /// The measurements.
     pub info: MemInfoBlock,
-    /// Accesses to each 8 bytes; empty when they were not counted.
+    /// Accesses to each 8 bytes. Empty if they were not counted.
     pub histogram: Vec<u64>,
     /// The addresses of the stack, leaf first.
     pub stack: Addresses<'data>,
 }
 
-/// Encoded addresses of a stack, leaf first.
+/// The encoded addresses of a stack, leaf first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Addresses<'data>(&'data [[u8; 8]]);
 
 impl Addresses<'_> {
-    /// The addresses.
+    /// Returns the addresses.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
         self.0.iter().map(|bytes| u64::from_le_bytes(*bytes))
     }
 }
 
-/// The dumps of a file, added up. What only one dump says stays in the file's
-/// bytes.
+/// The merged raw profiles of a file. Data that only one of them has stays in the bytes of the file.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct RawMemProf<'data> {
-    /// Version of the last dump, 1 to 5.
+    /// The version of the last raw profile, 1 to 5.
     pub version: u64,
-    /// The number of dumps.
+    /// The number of raw profiles.
     pub dumps: usize,
-    /// Executable parts, the program's own first.
+    /// Executable parts. Those of the program come first.
     pub segments: Vec<Segment>,
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     size: usize,
     entries: Vec<Entry<'data>>,
     by_id: HashMap<u64, u32>,
-    /// Entries with numbers, in order of first appearance.
+    /// Entries with measurements, in order of first appearance.
     contexts: Vec<u32>,
-    /// Entries with stacks, in the order of each dump; each only once.
+    /// Entries with stacks, in the order of each raw profile, without duplicates.
     stack_order: Vec<Vec<u32>>,
 }
 
-/// The numbers and the stack of a stack id.
+/// The measurements and the stack of a stack id.
 #[derive(Debug, Clone)]
 struct Entry<'data> {
     id: u64,
     numbers: Numbers<'data>,
     stack: Option<Addresses<'data>>,
-    /// The number of the last dump that has the stack.
+    /// The number of the last raw profile with the stack.
     dump: u32,
 }
 
-/// Numbers of a context.
+/// The measurements of a context.
 #[derive(Debug, Clone)]
 enum Numbers<'data> {
-    /// No dump has any.
+    /// Missing.
     None,
-    /// The numbers of one dump: the block, and its histogram.
+    /// From one raw profile: the block, and its histogram.
     Stored { bytes: &'data [u8], version: u8 },
-    /// The sum of several dumps.
+    /// The sum of several raw profiles.
     Sum(Box<(MemInfoBlock, Vec<u64>)>),
 }
 
@@ -118,9 +117,8 @@ impl<'data> RawMemProf<'data> {
     ///
     /// # Errors
     ///
-    /// Bad magic, unsupported version; truncated or malformed where a size, an
-    /// offset or a number leads outside of a dump; limit exceeded for stacks
-    /// that are too deep.
+    /// Bad magic, unsupported version; truncated or malformed if a size, an offset or a number leads outside the raw
+    /// profile; limit exceeded for stacks that are too deep.
     pub fn read(data: &'data [u8], limits: &Limits) -> Result<Self> {
         let mut profile = Self { size: data.len(), ..Self::default() };
         let mut cursor = Cursor::new(data, 0, Endian::Little, "header");
@@ -134,13 +132,13 @@ impl<'data> RawMemProf<'data> {
         Ok(profile)
     }
 
-    /// Bytes of the file.
+    /// Returns the size of the file in bytes.
     #[cfg(feature = "correlate")]
     pub(super) fn size(&self) -> usize {
         self.size
     }
 
-    /// Contexts, in order of first appearance; out of memory for one whose histogram does not fit it.
+    /// Returns the contexts, in order of first appearance. Out of memory if a histogram cannot be allocated.
     pub fn contexts(&self) -> impl ExactSizeIterator<Item = Result<Context<'data>>> {
         self.contexts.iter().map(|at| {
             let entry = &self.entries[*at as usize];
@@ -149,13 +147,12 @@ impl<'data> RawMemProf<'data> {
         })
     }
 
-    /// The stacks of the contexts, in the same order.
+    /// Returns the stacks of the contexts, in the same order.
     pub fn stacks(&self) -> impl ExactSizeIterator<Item = Addresses<'data>> {
         self.contexts.iter().map(|at| self.entries[*at as usize].stack.unwrap_or_default())
     }
 
-    /// All stacks, as a map of a release of LLVM yields them into which they
-    /// were put dump by dump.
+    /// Returns all stacks, in the iteration order of the map that a release of LLVM fills.
     #[cfg(feature = "correlate")]
     pub(super) fn stacks_in_map_order(
         &self,
@@ -165,7 +162,7 @@ impl<'data> RawMemProf<'data> {
             let ids: Vec<u64> = entries.iter().map(|at| self.entries[*at as usize].id).collect();
             map_order(&ids).into_iter().map(|at| entries[at as usize]).collect()
         };
-        // The first dump's map is kept; others are walked and put into it.
+        // The map of the first raw profile is used directly. The others are iterated, and inserted into it.
         let mut dumps = self.stack_order.iter();
         let mut inserted = dumps.next().map_or(&[][..], Vec::as_slice).to_vec();
         let mut known: HashSet<u32> = HashSet::default();
@@ -176,7 +173,7 @@ impl<'data> RawMemProf<'data> {
         in_map_order(&inserted).into_iter().filter_map(|at| self.entries[at as usize].stack)
     }
 
-    /// The build ids of all segments that have one, each once.
+    /// Returns the distinct build ids of all segments.
     pub fn build_ids(&self) -> Vec<&[u8]> {
         let mut ids = Vec::new();
         for segment in &self.segments {
@@ -216,7 +213,7 @@ impl<'data> RawMemProf<'data> {
         made.map_err(|_| memory::refused(HOLD_STACKS))
     }
 
-    /// The entry of a stack id, which is added if it is new.
+    /// Returns the entry of a stack id. Adds it if it is new.
     fn entry(&mut self, id: u64) -> u32 {
         // A stack takes at least 16 bytes, so 2^32 of them are more than an input can have.
         let at = *self.by_id.entry(id).or_insert(self.entries.len() as u32);
@@ -246,7 +243,7 @@ impl<'data> RawMemProf<'data> {
 
     fn add_stack(&mut self, id: u64, addresses: Addresses<'data>, place: u64) -> Result<()> {
         let dump = self.dumps as u32;
-        // Stacks are in the order of their records, so the next one needs no search.
+        // Stacks have the order of their records, so try the next one before a search.
         let next = self.stack_order.last().and_then(|order| order.last()).map_or(0, |last| *last + 1);
         let at = match self.entries.get(next as usize) {
             Some(entry) if entry.id == id => next,
@@ -280,7 +277,7 @@ impl Numbers<'_> {
     }
 }
 
-/// The fields of a version.
+/// Returns the fields of a version.
 fn schema_of(version: u64) -> Schema {
     match version {
         1 => Schema::BEFORE_DENSITIES,
@@ -289,7 +286,7 @@ fn schema_of(version: u64) -> Schema {
     }
 }
 
-/// The header of a dump.
+/// The header of a raw profile.
 #[derive(Debug, Clone, Copy)]
 struct Header {
     version: u64,
@@ -328,7 +325,7 @@ impl Header {
     }
 }
 
-/// One dump.
+/// One raw profile.
 struct Dump<'data> {
     bytes: &'data [u8],
     start: u64,
@@ -337,7 +334,7 @@ struct Dump<'data> {
 
 impl<'data> Dump<'data> {
     fn part(&self, from: u64, to: u64, name: &'static str) -> Cursor<'data> {
-        // The header was checked: from <= to <= size of the dump.
+        // The header was checked: from <= to <= size of the raw profile.
         Cursor::new(&self.bytes[from as usize..to as usize], self.start + from, Endian::Little, name)
     }
 
@@ -362,7 +359,7 @@ impl<'data> Dump<'data> {
         Ok(segments)
     }
 
-    /// No more contexts than this fit into the dump.
+    /// Returns the maximum number of contexts in a raw profile of this size.
     fn most_contexts(&self) -> usize {
         let size = 8 + schema_of(self.header.version).block_size() as u64;
         let fit = (self.header.stacks - self.header.records) / size;
@@ -370,7 +367,7 @@ impl<'data> Dump<'data> {
         said.map_or(0, |said| said.min(fit) as usize)
     }
 
-    /// Passes the encoded numbers of each context to `take`.
+    /// Passes the encoded measurements of each context to `take`.
     fn contexts(&self, mut take: impl FnMut(u64, &'data [u8]) -> Result<()>) -> Result<()> {
         let mut cursor = self.part(self.header.records, self.header.stacks, "records");
         let version = self.header.version;
@@ -414,10 +411,10 @@ fn decode_histogram(stored: &[u8], version: u64) -> Result<Vec<u64>> {
     memory::collect(stored.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)), HOLD_INPUT)
 }
 
-// `show --memory` of a raw profile, byte for byte as LLVM 22 prints it.
+// `show --memory` of a raw profile, with the bytes of LLVM 22.
 
-/// Prints a raw profile; `profile` is what it says when its addresses, of
-/// `stacks` call stacks, are looked up.
+/// Prints a raw profile. `profile` is the same profile with symbolized addresses, and `stacks` its number of call
+/// stacks.
 ///
 /// # Errors
 ///
@@ -467,18 +464,18 @@ pub fn write(raw: &RawMemProf<'_>, profile: &MemoryProfile, stacks: usize, out: 
     printer.hand_over(out, 0)
 }
 
-/// Bytes of text that are written at once.
+/// The minimum number of bytes per write.
 const PART: usize = 1 << 16;
 
 struct Printer<'a> {
     profile: &'a MemoryProfile,
-    /// The lines of each frame, once they were needed.
+    /// The lines of each frame, created on demand.
     frames: Vec<Vec<u8>>,
     text: Vec<u8>,
 }
 
 impl Printer<'_> {
-    /// Hands the text over if it is long enough.
+    /// Writes the text if it is long enough.
     fn hand_over(&mut self, out: &mut dyn Write, least: usize) -> io::Result<()> {
         if self.text.len() >= least {
             out.write_all(&self.text)?;
@@ -487,7 +484,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// A number that ends its line.
+    /// Appends a number and ends the line.
     fn number(&mut self, number: u64) {
         push_decimal(&mut self.text, number);
         self.text.push(b'\n');
@@ -513,7 +510,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The frames of a stack, each behind `before`.
+    /// Appends the frames of a stack, each after `before`.
     fn frames(&mut self, stack: StackHandle, before: &[u8]) {
         for frame in self.profile.stacks.stack(stack) {
             let lines = &mut self.frames[frame.index()];

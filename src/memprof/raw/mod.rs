@@ -1,13 +1,13 @@
-//! Raw memory profiles: what a program built with `-fmemory-profile` writes
-//! when it ends (`.memprofraw`, `memprof.profraw.PID`).
+//! Raw memory profiles, which a program built with `-fmemory-profile` writes when it ends (`.memprofraw`,
+//! `memprof.profraw.PID`).
 //!
-//! A file is one dump or several, back to back, of one process:
+//! A file contains one or more raw profiles of one process, back to back:
 //!
 //! | part | content |
 //! |---|---|
-//! | header | magic, version, size of the dump, offsets of the three parts |
+//! | header | magic, version, size, offsets of the three parts |
 //! | segments | executable parts of all images, with their build ids |
-//! | records | for each allocation context a stack id, numbers, a histogram |
+//! | records | for each allocation context a stack id, measurements, a histogram |
 //! | stacks | for each stack id its addresses, leaf first |
 //!
 //! | version | LLVM | |
@@ -16,10 +16,10 @@
 //! | 2 | 16 | 25 fields |
 //! | 3 | 17, 18 | build ids |
 //! | 4 | 19 to 21 | histograms of accesses |
-//! | 5 | 22, 23 | histograms in 16 bits an entry |
+//! | 5 | 22, 23 | histograms with 16 bits per entry |
 //!
-//! Addresses mean nothing without the program: [`resolve`] asks its debug info.
-//! (`MemProfData.inc` and `RawMemProfReader` in LLVM.)
+//! Addresses have no meaning without the program: [`resolve`] looks them up in its debug info. (`MemProfData.inc` and
+//! `RawMemProfReader` in LLVM.)
 
 mod dumps;
 #[cfg(feature = "correlate")]

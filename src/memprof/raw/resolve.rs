@@ -1,4 +1,4 @@
-//! From addresses to functions and lines, with the program that ran.
+//! Converts addresses to functions and lines, with the program that wrote the profile.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
@@ -18,7 +18,7 @@ use foldhash::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A program that was profiled: its bytes, in memory once for all its dumps.
+/// A profiled program. All its raw profiles share its bytes.
 #[derive(Debug)]
 pub struct Program {
     path: PathBuf,
@@ -27,11 +27,11 @@ pub struct Program {
 }
 
 impl Program {
-    /// Reads the file; what is in it is looked at when a dump asks.
+    /// Reads a program. Its content is examined on demand.
     ///
     /// # Errors
     ///
-    /// Unable to symbolize, when it cannot be read or is not an object.
+    /// Unable to symbolize if the file cannot be read or is not an object.
     pub fn open(path: &Path, limits: &Limits) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|source| {
             let source = crate::error::io_message(&source);
@@ -41,11 +41,11 @@ impl Program {
         Self::new(path, bytes, limits)
     }
 
-    /// A program whose bytes are in memory; `path` is for messages.
+    /// Creates a program from bytes. `path` is used in messages.
     ///
     /// # Errors
     ///
-    /// Unable to symbolize, when it is not an object.
+    /// Unable to symbolize if the bytes are not an object.
     pub fn new(path: &Path, bytes: Vec<u8>, limits: &Limits) -> Result<Self> {
         objects::parse(&bytes).map_err(|error| {
             unable(format!("{}: {error}", path.display())).with_llvm_message(format!(
@@ -57,12 +57,11 @@ impl Program {
         Ok(Self { path: path.to_path_buf(), bytes, limits: *limits })
     }
 
-    /// Refuses what llvm-profdata 22 refuses: a program whose code is loaded in
-    /// several parts.
+    /// Checks that the code of the program is loaded in one segment, like llvm-profdata 22.
     ///
     /// # Errors
     ///
-    /// Unable to symbolize for such a program.
+    /// Unable to symbolize if it is loaded in several.
     pub(crate) fn expect_one_segment(&self, raw: &RawMemProf<'_>) -> Result<()> {
         let file = objects::parse(&self.bytes)?;
         if objects::executable_segments(&file).len() > 1 {
@@ -81,8 +80,7 @@ impl Program {
     }
 }
 
-/// The programs that may have written raw profiles, each opened when it is
-/// asked for.
+/// The programs that may have written raw profiles. Each is opened on demand.
 #[derive(Debug, Default)]
 pub struct Programs {
     paths: Vec<PathBuf>,
@@ -91,18 +89,18 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// The programs of those paths.
+    /// Creates the list from paths.
     pub fn new(paths: Vec<PathBuf>, limits: &Limits) -> Self {
         Self { paths, limits: *limits, opened: Mutex::default() }
     }
 
-    /// The program that wrote a profile, and libraries that it loaded: the only
-    /// one, or those with the build id of one of its segments.
+    /// Returns the program that wrote a profile, and the libraries that it loaded: the only given one, or those with
+    /// the build id of a segment.
     ///
     /// # Errors
     ///
-    /// Missing program when none is named; those of [`Program::open`]; unable
-    /// to symbolize when several are named and none fits.
+    /// Missing program if none is given; the errors of [`Program::open`]; unable to symbolize if several are given and
+    /// none matches.
     pub fn find(&self, raw: &RawMemProf<'_>) -> Result<Vec<Arc<Program>>> {
         let build_ids = || raw.build_ids().into_iter().map(hex).collect::<Vec<_>>();
         if self.paths.is_empty() {
@@ -134,27 +132,26 @@ fn unable(detail: impl Into<String>) -> Error {
     ErrorKind::UnableToSymbolize { detail: detail.into() }.into()
 }
 
-/// A raw profile whose addresses were looked up.
+/// A symbolized raw profile.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Resolved {
     /// The profile.
     pub profile: MemoryProfile,
-    /// Stacks that are left; those in code without debug info are left out.
+    /// The number of stacks, without those in code without debug info.
     pub stacks: usize,
 }
 
-/// Files of the runtime, whose frames are not part of a stack.
+/// Files of the runtime, whose frames are not part of stacks.
 const RUNTIME_FILES: [&[u8]; 3] = [b"memprof_malloc_linux.cpp", b"memprof_interceptors.cpp", b"memprof_new_delete.cpp"];
 
-/// Looks the addresses of a profile up in the program and in libraries that it
-/// loaded. Order follows `release`.
+/// Looks up the addresses of a profile in the program and in the libraries that it loaded. `release` determines the
+/// order.
 ///
 /// # Errors
 ///
-/// Unable to symbolize when a program is not one that ran, or has no debug
-/// info; limit exceeded where functions inlined into each other make more of call
-/// stacks than the sizes of profile and programs let expect.
+/// Unable to symbolize if a program did not write the profile or has no debug info; limit exceeded if nested inlined
+/// functions create larger call stacks than expected for the sizes of the profile and programs.
 pub fn resolve(raw: &RawMemProf<'_>, programs: &[Arc<Program>], release: Release) -> Result<Resolved> {
     let mut images = Vec::new();
     for program in programs {
@@ -186,7 +183,7 @@ pub fn resolve(raw: &RawMemProf<'_>, programs: &[Arc<Program>], release: Release
     Ok(Resolved { profile: resolver.profile, stacks })
 }
 
-/// LLVM's text ends with the program's path.
+/// LLVM's message ends with the program's path.
 fn named(error: Error, program: &Program) -> Error {
     match error.hint() {
         Some(_) => error
@@ -202,14 +199,14 @@ fn nothing_found(raw: &RawMemProf<'_>) -> Error {
         .with_llvm_message("malformed instrumentation profile data: no entries in callstack map after symbolization")
 }
 
-/// A program, and where it was when it ran.
+/// A program with its addresses in the process.
 struct Image<'p> {
     program: &'p Program,
     file: object::File<'p>,
     loaded: Loaded,
 }
 
-/// Where a program was when it ran: its executable parts.
+/// The executable parts of a program in the process.
 #[derive(Debug)]
 struct Loaded {
     parts: Vec<LoadedPart>,
@@ -217,10 +214,10 @@ struct Loaded {
 
 #[derive(Debug, Clone, Copy)]
 struct LoadedPart {
-    /// Where it began and ended in memory.
+    /// Start and end address in memory.
     start: u64,
     end: u64,
-    /// Where it begins in the file's terms.
+    /// The corresponding address in the file.
     link_address: u64,
 }
 
@@ -231,7 +228,7 @@ impl Loaded {
             return Err(unable("the program has no executable segment; memory profiles require an ELF program"));
         }
         let mut segments = program_segments(raw, file)?;
-        // Without build ids the program's own are the first.
+        // Without build ids, the segments of the program come first.
         if segments.iter().all(|segment| segment.build_id.is_empty()) {
             segments.truncate(executable.len());
         }
@@ -239,7 +236,7 @@ impl Loaded {
             let [known, there] = [segments.len(), executable.len()];
             return Err(unable(format!("the profile has {known} executable segments, but the program has {there}")));
         }
-        // Both are in the order of their addresses.
+        // Both are ordered by address.
         let pairs = segments.into_iter().zip(executable);
         let part = |(segment, executable): (&Segment, objects::ExecutableSegment)| LoadedPart {
             start: segment.start,
@@ -249,14 +246,14 @@ impl Loaded {
         Ok(Self { parts: pairs.map(part).collect() })
     }
 
-    /// The address in the file's terms; nothing for that of another image.
+    /// Returns the address in the file. `None` for addresses of other images.
     fn link_address(&self, address: u64) -> Option<u64> {
         let part = self.parts.iter().find(|part| part.start < address && address <= part.end)?;
         Some((address - part.start).wrapping_add(part.link_address))
     }
 }
 
-/// The segments of the program: by build id, or all where there are none.
+/// Returns the segments of the program: by build id, or all if there are no build ids.
 fn program_segments<'r>(raw: &'r RawMemProf<'_>, file: &object::File<'_>) -> Result<Vec<&'r Segment>> {
     let has_ids = raw.segments.iter().any(|segment| !segment.build_id.is_empty());
     if !has_ids {
@@ -278,11 +275,11 @@ fn program_segments<'r>(raw: &'r RawMemProf<'_>, file: &object::File<'_>) -> Res
     Ok(segments)
 }
 
-/// The addresses of all contexts that are in the images, each once.
+/// The distinct addresses of all contexts in the images.
 struct ProgramAddresses {
-    /// The image of each, and the address in its terms, by number.
+    /// The image and the file address of each, by number.
     links: Vec<(usize, u64)>,
-    /// The number of each address; nothing for those of other images.
+    /// The number of each address. `None` for addresses of other images.
     numbers: HashMap<u64, Option<usize>>,
 }
 
@@ -309,7 +306,7 @@ impl ProgramAddresses {
         self.numbers.get(&address).copied().flatten()
     }
 
-    /// The functions at each address, by number.
+    /// Returns the functions at each address, by number.
     fn chains(&self, images: &[Image<'_>], room: &mut MemoryBudget) -> Result<Vec<Vec<InlineFrame>>> {
         let mut order: Vec<usize> = (0..self.links.len()).collect();
         order.sort_unstable_by_key(|number| self.links[*number]);
@@ -328,14 +325,14 @@ impl ProgramAddresses {
     }
 }
 
-/// Whether an address counts: not in the runtime, and known to debug info.
+/// Returns true if an address is not in the runtime and has debug info.
 fn is_of_the_program(chain: &[InlineFrame]) -> bool {
     let Some(innermost) = chain.first() else { return false };
     let in_runtime = innermost.file.as_deref().is_some_and(|file| RUNTIME_FILES.contains(&file));
     innermost.function.is_some() && !in_runtime
 }
 
-/// Makes records of contexts.
+/// Creates the records of contexts.
 struct Resolver {
     profile: MemoryProfile,
     /// The frames of each address of the program, by number.
@@ -346,20 +343,19 @@ struct Resolver {
 #[derive(Debug, Clone)]
 struct Place {
     frames: Vec<FrameHandle>,
-    /// Whether it is a call site of all its functions already, or of all but
-    /// the innermost.
+    /// Whether it is already a call site of all its functions, or of all except the innermost.
     is_call_site: [bool; 2],
 }
 
 impl Resolver {
-    /// Makes frames of an address that counts; returns whether they are new.
+    /// Creates the frames of an address. Returns true if they are new.
     fn add_frames(&mut self, number: usize, chain: &[InlineFrame]) -> bool {
         if self.places[number].is_some() || !is_of_the_program(chain) {
             return false;
         }
         let mut frames = Vec::with_capacity(chain.len());
         for (at, frame) in chain.iter().enumerate() {
-            // A function around an inlined one whose name is unknown, as LLVM spells it.
+            // LLVM's name for a function with an unknown name that contains an inlined one.
             let name = frame.function.as_deref().unwrap_or(b"<invalid>");
             let function = guid(name);
             self.profile.names.entry(function).or_insert_with(|| canonical_name(name).to_vec());
@@ -374,7 +370,7 @@ impl Resolver {
         true
     }
 
-    /// Makes the records, and returns how many stacks are left.
+    /// Creates the records. Returns the number of stacks.
     fn records(
         &mut self,
         raw: &RawMemProf<'_>,
@@ -402,8 +398,7 @@ impl Resolver {
         Ok(stacks.iter().flatten().count())
     }
 
-    /// The call stack of each context, nothing where no address counts, and the
-    /// calls on all of them.
+    /// Returns the call stack of each context (`None` if no address is in the program), and the calls on all of them.
     fn stacks(
         &mut self,
         raw: &RawMemProf<'_>,
@@ -416,7 +411,7 @@ impl Resolver {
             stack.clear();
             for number in returns.iter().filter_map(|address| addresses.number(address)) {
                 let Some(place) = &mut self.places[number] else { continue };
-                // The first frame of all is the allocation.
+                // The innermost frame is the allocation.
                 let first = usize::from(stack.is_empty());
                 if !std::mem::replace(&mut place.is_call_site[first], true) {
                     let frames = place.frames[first..].iter();
@@ -431,9 +426,8 @@ impl Resolver {
         Ok((stacks, call_sites))
     }
 
-    /// Adds the records of functions that allocate, each with room for its
-    /// sites: lists that grow would take twice the memory. The records of all
-    /// stacks, one stack after the other.
+    /// Adds the records of functions that allocate memory, with the exact capacity for their sites, because growing
+    /// lists would need twice the memory. Returns the records of all stacks, one stack after the other.
     fn try_reserve(&mut self, stacks: &[Option<StackHandle>], room: &mut MemoryBudget) -> Result<Vec<usize>> {
         let (mut functions, mut all) = (Vec::new(), Vec::new());
         for stack in stacks.iter().flatten() {
@@ -451,8 +445,7 @@ impl Resolver {
     }
 }
 
-/// Functions that an allocation belongs to: its own and those that this is
-/// inlined into.
+/// Returns the functions of an allocation: its own, and those into which it is inlined.
 fn allocating(profile: &MemoryProfile, stack: StackHandle) -> impl Iterator<Item = u64> {
     let frames = profile.stacks.frames_of(stack);
     let mut is_behind = false;
@@ -485,27 +478,26 @@ impl CallSites {
 // Debug info has an inlined function once, but the stacks of all its addresses contain it. The output can therefore be
 // as large as the product of the sizes of the profile and the program, which only a malicious program reaches.
 
-/// Bytes for each byte of the dump and its programs.
+/// Bytes per byte of the raw profile and its programs.
 const BYTES: usize = 32;
-/// Bytes beside these.
+/// Additional bytes.
 const BASE: usize = 1 << 20;
 
-/// About what a function at an address takes: its frame, and the call site that
-/// the function has there.
+/// The approximate size of a function at an address: its frame, and its call site.
 pub(super) const PLACE: usize = 128;
-/// A frame of a stack, in a list that grows.
+/// A frame in a growing list.
 pub(super) const FRAME: usize = 8;
-/// An allocation in one of the functions that it belongs to.
+/// An allocation in one of its functions.
 pub(super) const SITE: usize = size_of::<AllocSite>();
 
-/// Memory that is left for call stacks.
+/// The remaining memory for call stacks.
 pub(super) struct MemoryBudget {
     most: usize,
     left: usize,
 }
 
 impl MemoryBudget {
-    /// The budget for a dump and programs of `bytes` bytes together.
+    /// Returns the budget for a raw profile and programs with a total of `bytes` bytes.
     pub(super) fn of(bytes: usize) -> Self {
         let most = bytes.saturating_mul(BYTES).saturating_add(BASE);
         Self { most, left: most }
@@ -516,11 +508,11 @@ impl MemoryBudget {
         self.left / size
     }
 
-    /// Takes room for things of that size.
+    /// Reserves memory for items of this size.
     ///
     /// # Errors
     ///
-    /// Limit exceeded when there is none.
+    /// Limit exceeded if there is not enough left.
     pub(super) fn take(&mut self, count: usize, size: usize) -> Result<()> {
         let bytes = count.saturating_mul(size);
         let Some(left) = self.left.checked_sub(bytes) else {

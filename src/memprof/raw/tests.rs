@@ -1,5 +1,4 @@
-//! Dumps built field by field. Files that programs wrote are in
-//! `testdata/memprof`.
+//! Tests with raw profiles built field by field. `testdata/memprof` has files of real programs.
 
 use crate::bytes::{Endian, Sink};
 use crate::limits::Limits;
@@ -7,7 +6,7 @@ use crate::memprof::Field;
 use crate::memprof::raw::dumps::MAGIC;
 use crate::memprof::raw::*;
 
-/// A dump: a segment, a record for each context, and their stacks.
+/// A raw profile: a segment, a record for each context, and their stacks.
 #[derive(Clone)]
 struct Dump {
     version: u64,

@@ -1,9 +1,8 @@
-//! Memory profiles as YAML (`.memprofyaml`), which LLVM 20 and later read and
-//! `show --memory` prints.
+//! Memory profiles as YAML (`.memprofyaml`), which LLVM 20 and later read and `show --memory` prints.
 //!
-//! Documents are read as LLVM's parser reads them, with what LLVM says of faults, and in its order; a general parser of
-//! YAML would accept other documents. `scanner.rs` and `scalars.rs` make tokens, `tree.rs` makes nodes of them, and this
-//! file makes a profile of the nodes. Records are taken one by one, so memory does not grow with the document.
+//! Documents are parsed like LLVM's parser, with its messages in its order, because a general YAML parser would accept
+//! other documents. `scanner.rs` and `scalars.rs` create tokens, `tree.rs` creates nodes, and this file creates the
+//! profile. Records are converted one by one, so memory does not grow with the document.
 
 mod scalars;
 mod scanner;
@@ -26,12 +25,12 @@ use scanner::{Fault, Result};
 use std::collections::HashSet;
 use tree::{Content, Documents, Entry, Node};
 
-/// Reads a memory profile. Under [`Compat::Llvm22`] the second record of a function is dropped, and so are all documents
-/// after the first.
+/// Reads a memory profile. With [`Compat::Llvm22`], the second record of a function and all documents after the first
+/// are dropped.
 ///
 /// # Errors
 ///
-/// Malformed where it is not YAML, or not a memory profile; limit exceeded for call stacks that are too deep.
+/// Malformed if it is not YAML or not a memory profile; limit exceeded for call stacks that are too deep.
 pub fn read(text: &[u8], compat: Compat, limits: &Limits) -> crate::Result<MemoryProfile> {
     let mut reader = Reader { profile: MemoryProfile::new(Schema::FULL), compat, limits: *limits };
     reader.read(text).map_err(|fault| fault.into_error(text).in_format("memprof YAML"))?;
@@ -49,8 +48,8 @@ impl Reader {
         let (mut documents, is_llvm) = (Documents::new(text), self.compat.is_llvm());
         loop {
             let (mut functions, mut first_fault) = (HashSet::new(), None);
-            // Records are many, so each is taken when it ends. LLVM names what is wrong with the syntax first, wherever
-            // that is in the document.
+            // There are many records, so each is converted when it ends. LLVM reports syntax errors first, anywhere in
+            // the document.
             let mut take_record = |record: Node<'_>| {
                 if first_fault.is_none() {
                     first_fault = self.record(&record, &mut functions).err();
@@ -64,7 +63,7 @@ impl Reader {
         }
     }
 
-    /// Reads all of a document but its records, which were read before it ended.
+    /// Reads a document except its records, which were read before it ended.
     fn document(&mut self, node: &Node<'_>, fault_of_records: Option<Box<Fault>>) -> Result<()> {
         let mut entries = Entries::new(node, "the document")?;
         list(entries.optional(tree::RECORDS), tree::RECORDS)?;
@@ -89,8 +88,8 @@ impl Reader {
             calls.push(self.call_site(site)?);
         }
         entries.finish()?;
-        // LLVM keeps the first record of a function. Its map takes this function
-        // for a free place, and finds it unless the map is empty.
+        // LLVM keeps the first record of a function. For its map, this function marks a free slot, which always exists
+        // unless the map is empty.
         let is_free_place = function == u64::MAX && !self.profile.records().is_empty();
         let is_kept = functions.insert(function) && !is_free_place;
         if is_kept || !self.compat.is_llvm() {
@@ -177,7 +176,7 @@ fn read_block(node: &Node<'_>) -> Result<MemInfoBlock> {
         const WORDS: &str = "Key is not a valid validation event";
         let name = key.scalar("a key")?;
         match (Field::from_name(name), &mut found) {
-            // Numbers too large for a field are cut, as LLVM cuts them.
+            // Numbers too large for a field are truncated, like in LLVM.
             (Some(field), None) => match value.number(field.name(), u64::MAX) {
                 Ok(number) => info.set(field, number),
                 Err(fault) => found = Some(fault),
@@ -187,7 +186,7 @@ fn read_block(node: &Node<'_>) -> Result<MemInfoBlock> {
                 let detail = format!("unknown key {:?}", String::from_utf8_lossy(name));
                 found = Some(Fault::new(key.error(detail), node.mark.clone(), WORDS));
             }
-            // LLVM reports each of them.
+            // LLVM reports every fault.
             (None, Some(fault)) => fault.add(node.mark.clone(), WORDS),
         }
     }
@@ -206,7 +205,7 @@ fn read_frame(node: &Node<'_>) -> Result<Frame> {
     Ok(frame)
 }
 
-/// A function as `0x` and its GUID, or by name.
+/// Reads a function, given as `0x` and its GUID, or by name.
 fn read_guid(node: &Node<'_>) -> Result<u64> {
     const WORDS: &str = "use a hexadecimal GUID or a function instead";
     let text = node.scalar("a function").map_err(|fault| fault.and(WORDS))?;
@@ -227,7 +226,7 @@ fn read_data_record(node: &Node<'_>, compat: Compat) -> Result<DataAccessRecord>
     let locations = entries.optional("Locations");
     let symbol = match (symbol, hash) {
         (Some(symbol), None) => DataSymbol::Name(read_symbol(symbol)?),
-        // LLVM asks for neither, and takes the hash for 0 then.
+        // LLVM requires neither of them; the hash is 0 then.
         (Some(symbol), Some(_)) if compat.is_llvm() => DataSymbol::Name(read_symbol(symbol)?),
         (None, None) if compat.is_llvm() => DataSymbol::StringHash(0),
         (None, Some(hash)) => DataSymbol::StringHash(hash.number("Hash", u64::MAX)?),
@@ -261,7 +260,7 @@ fn unknown(key: &Node<'_>, name: &[u8]) -> Box<Fault> {
     key.fault(format!("unknown key {name:?}"), format!("unknown key '{name}'"))
 }
 
-/// The entries of a map, each of which must be asked for.
+/// The entries of a map. Entries that are not requested are faults.
 struct Entries<'n, 'a> {
     node: &'n Node<'a>,
     what: &'static str,
@@ -274,7 +273,7 @@ impl<'n, 'a> Entries<'n, 'a> {
         Ok(Self { node, what, left: entries.iter().collect() })
     }
 
-    /// Of a map that may as well be nothing, since no key of it is required.
+    /// Reads a map that may be missing, because no key of it is required.
     fn of_optional(node: &'n Node<'a>, what: &'static str) -> Result<Self> {
         if node.content == Content::Null {
             return Ok(Self { node, what, left: Vec::new() });

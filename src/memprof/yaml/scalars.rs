@@ -1,11 +1,11 @@
-//! Scalars, and what else is more than one byte: where they end.
+//! Scans scalars and other tokens of more than one byte.
 
 use crate::memprof::yaml::scanner::{Scanner, TokenKind};
 use std::borrow::Cow;
 use std::ops::Range;
 
 impl Scanner<'_> {
-    /// The token pushed last is a whole piece; no key follows on the line.
+    /// Pushes a token after which no key can follow on the line.
     fn push_piece(&mut self, kind: TokenKind, start: usize, column: usize, is_quoted: bool) -> bool {
         self.push_candidate(kind, start..self.at, column);
         (self.may_be_key, self.may_be_adjacent_value) = (false, is_quoted);
@@ -92,7 +92,7 @@ impl Scanner<'_> {
         self.push_piece(TokenKind::Scalar, start, column, true)
     }
 
-    /// `&name` or `*name`.
+    /// Scans `&name` or `*name`.
     pub(super) fn named(&mut self, kind: TokenKind) -> bool {
         let (start, column) = (self.at, self.column);
         self.skip(1);
@@ -136,7 +136,7 @@ impl Scanner<'_> {
         byte.is_ascii_alphabetic() || b"-#;/?:@&=+$,_.!~*'()[]".contains(&byte) || is_escape
     }
 
-    /// Text of several lines behind `|` or `>`.
+    /// Scans a text of several lines after `|` or `>`.
     pub(super) fn block_scalar(&mut self) -> bool {
         let is_folded = self.byte(self.at) == Some(b'>');
         self.skip(1);
@@ -186,7 +186,7 @@ impl Scanner<'_> {
         true
     }
 
-    /// How the last line ends are treated: `+` keeps and `-` drops them.
+    /// Scans the treatment of the last line ends: `+` keeps them and `-` drops them.
     fn line_ends(&mut self) -> Option<u8> {
         let found = self.byte(self.at).filter(|byte| matches!(byte, b'+' | b'-'));
         self.skip(found.iter().len());
@@ -201,8 +201,7 @@ impl Scanner<'_> {
         next.is_some()
     }
 
-    /// The column of the first line that is not blank; none when the text ends
-    /// before.
+    /// Returns the column of the first line that is not blank. `None` if the text ends before.
     fn indent_of_block(&mut self, least: usize, breaks: &mut usize) -> Result<Option<usize>, Failed> {
         let (mut longest, mut longest_at) = (0, self.at);
         loop {
@@ -259,20 +258,19 @@ impl Scanner<'_> {
     }
 }
 
-/// The fault is noted in the scanner.
+/// The scanner stores the fault.
 struct Failed;
 
-/// The lines of a block scalar so far.
+/// The lines of a block scalar.
 struct Body {
     text: Vec<u8>,
-    /// Ends of lines behind the text.
+    /// The number of line ends after the text.
     breaks: usize,
     is_folded: bool,
 }
 
 impl Body {
-    /// Folded text has a blank for a single end of a line, and one end less for
-    /// several.
+    /// Appends a line. In folded text, a single line end becomes a space, and several lose one.
     fn push_line(&mut self, line: &[u8]) {
         let is_blank = |text: &[u8]| text.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'));
         if line.is_empty() {
@@ -290,10 +288,9 @@ impl Body {
     }
 }
 
-// What a scalar says, without quotes, escapes and the ends of its lines.
+// The text of scalars, without quotes, escapes and line ends.
 
-/// The text of a scalar at a place. An escape that is not known is a fault of
-/// the document.
+/// Returns the text of a scalar. An unknown escape is a fault of the document.
 pub(super) fn of_scalar<'a>(scanner: &mut Scanner<'a>, range: Range<usize>) -> Cow<'a, [u8]> {
     let text: &'a [u8] = scanner.text;
     let (raw, offset) = (&text[range.clone()], range.start + 1);
@@ -315,13 +312,13 @@ pub(super) fn of_scalar<'a>(scanner: &mut Scanner<'a>, range: Range<usize>) -> C
     }
 }
 
-/// Without the first byte and the last.
+/// Returns the bytes without the first and the last.
 fn inner(raw: &[u8]) -> &[u8] {
     raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default()
 }
 
-/// Joins lines: a single end of a line is a blank, and of several one is
-/// dropped. What begins with `mark` is left to `other`, which returns the rest.
+/// Joins lines: a single line end becomes a space, and several lose one. Text that starts with `mark` is passed to
+/// `other`, which returns the rest.
 fn unfolded<'a>(text: &'a [u8], mark: u8, mut other: impl FnMut(&'a [u8], &mut Vec<u8>) -> &'a [u8]) -> Cow<'a, [u8]> {
     let ends_line = |byte: u8| matches!(byte, b'\n' | b'\r');
     let is_special = |byte: &u8| *byte == mark || ends_line(*byte);
@@ -329,7 +326,7 @@ fn unfolded<'a>(text: &'a [u8], mark: u8, mut other: impl FnMut(&'a [u8], &mut V
         return Cow::Borrowed(text);
     }
     let (mut out, mut rest) = (Vec::with_capacity(text.len()), text);
-    // What the end of the line just before was written as.
+    // The bytes of the last line end.
     let mut line_end = None;
     while let Some(at) = rest.iter().position(is_special) {
         if !ends_line(rest[at]) {
@@ -411,7 +408,7 @@ fn unescaped<'a>(text: &'a [u8], out: &mut Vec<u8>) -> Result<&'a [u8], usize> {
             return Ok(rest);
         }
     };
-    // With fewer bytes than digits the letter alone is dropped.
+    // With fewer bytes than digits, only the letter is dropped.
     let Some((digits, rest)) = rest.split_at_checked(digits) else { return Ok(rest) };
     let number = digits.iter().try_fold(0_u32, |number, digit| {
         let digit = char::from(*digit).to_digit(16)?;
@@ -421,8 +418,7 @@ fn unescaped<'a>(text: &'a [u8], out: &mut Vec<u8>) -> Result<&'a [u8], usize> {
     Ok(rest)
 }
 
-/// A character in UTF-8; halves of pairs have a form there, too, and numbers too
-/// large have none.
+/// Appends a character in UTF-8. Surrogates are encoded, too; numbers that are too large are dropped.
 fn push_character(number: u32, out: &mut Vec<u8>) {
     if let Some(character) = char::from_u32(number) {
         out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());

@@ -1,8 +1,7 @@
-//! From bytes to tokens, by the rules of LLVM's YAML.
+//! Converts bytes to tokens, like LLVM's YAML scanner.
 //!
-//! A key is known as one only when its colon comes, so tokens wait in a queue
-//! for as long as the first of them may still be a key: until the line ends, or
-//! 1024 columns are gone.
+//! A key is only recognized at its colon. So tokens stay in a queue while the first of them may be a key: until the end
+//! of the line, or for 1024 columns.
 
 use crate::error::Error;
 use std::borrow::Cow;
@@ -36,7 +35,7 @@ impl Scanner<'_> {
         self.tokens.pop_front().expect("a token was looked at")
     }
 
-    /// Pushes at least one token more; nothing when that cannot be.
+    /// Pushes at least one more token. Returns false if there is none.
     fn fetch(&mut self) -> bool {
         use TokenKind::{
             DocumentEnd, DocumentStart, FlowMappingEnd, FlowMappingStart, FlowSequenceEnd, FlowSequenceStart,
@@ -149,7 +148,7 @@ impl Scanner<'_> {
         true
     }
 
-    /// A token of one byte, before which no candidate becomes a key.
+    /// Pushes a token of one byte. No earlier token can become a key.
     fn separator(&mut self, kind: TokenKind, key_may_follow: bool) -> bool {
         self.forget_last_key();
         (self.may_be_key, self.may_be_adjacent_value) = (key_may_follow, false);
@@ -158,10 +157,10 @@ impl Scanner<'_> {
         true
     }
 
-    /// A colon: the candidate that came last is a key.
+    /// Handles a colon: the last candidate is a key.
     fn value(&mut self) -> bool {
         if let Some(key) = self.keys.pop() {
-            // A candidate waits in the queue for as long as it is one.
+            // A candidate stays in the queue.
             let Some(at) = key.token.checked_sub(self.taken).filter(|at| *at < self.tokens.len()) else { return false };
             let range = self.tokens[at].range.clone();
             self.tokens.insert(at, Token::new(TokenKind::Key, range));
@@ -178,14 +177,14 @@ impl Scanner<'_> {
     }
 }
 
-// Where the scanner is, and the tokens that wait.
+// The state of the scanner, and the queue of tokens.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenKind {
-    /// Text that is not a token; the scanner may continue after it.
+    /// Text that is not a token. The scanner may continue after it.
     Error,
     StreamEnd,
-    /// `%YAML` and `%TAG` with what belongs to them.
+    /// `%YAML` and `%TAG` with their arguments.
     Directive,
     DocumentStart,
     DocumentEnd,
@@ -211,7 +210,7 @@ pub(super) enum TokenKind {
 pub(super) struct Token {
     pub(super) kind: TokenKind,
     pub(super) range: Range<usize>,
-    /// The text of a block scalar; its lines are joined while they are read.
+    /// The text of a block scalar, whose lines are joined by the scanner.
     pub(super) text: Vec<u8>,
 }
 
@@ -224,14 +223,14 @@ impl Token {
 /// A token that becomes a key if a colon follows.
 #[derive(Debug)]
 pub(super) struct SimpleKey {
-    /// Number of the token since the start of the text.
+    /// The number of the token since the start of the text.
     pub(super) token: usize,
     pub(super) column: usize,
     pub(super) line: usize,
     pub(super) flow_level: u32,
 }
 
-/// Columns between a key and its colon, at most.
+/// The maximum number of columns between a key and its colon.
 const LONGEST_KEY: usize = 1024;
 
 pub(super) struct Scanner<'a> {
@@ -240,22 +239,22 @@ pub(super) struct Scanner<'a> {
     /// The number of characters before `at` on the line. As in LLVM, double-quoted text does not count.
     pub(super) column: usize,
     pub(super) line: usize,
-    /// The column of the innermost block; none outside of all.
+    /// The column of the innermost block. `None` outside of blocks.
     pub(super) indent: Option<usize>,
     indents: Vec<Option<usize>>,
     /// The number of open brackets.
     pub(super) flow_level: u32,
     pub(super) may_be_key: bool,
-    /// Whether a colon needs no blank after it: after quotes and brackets.
+    /// Whether a colon needs no space after it, as after quotes and brackets.
     pub(super) may_be_adjacent_value: bool,
     pub(super) started: bool,
     pub(super) tokens: VecDeque<Token>,
-    /// Tokens that were taken out of the queue.
+    /// The number of tokens that were removed from the queue.
     pub(super) taken: usize,
     pub(super) keys: Vec<SimpleKey>,
-    /// Nothing more is read.
+    /// Whether the scanner has stopped.
     pub(super) failed: bool,
-    /// Where LLVM stopped without a word, and takes what it has.
+    /// The position where LLVM stops silently and uses the data before it.
     pub(super) stopped: Option<usize>,
     fault: Option<Box<Fault>>,
 }
@@ -282,7 +281,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Whether something is wrong that makes the whole document wrong.
+    /// Returns true if there is a fault that makes the whole document invalid.
     pub(super) fn is_faulty(&self) -> bool {
         self.fault.is_some()
     }
@@ -291,7 +290,7 @@ impl<'a> Scanner<'a> {
         self.fault.take()
     }
 
-    /// The text is wrong at a place. LLVM says only the first such thing.
+    /// Reports a syntax error. LLVM prints only the first one.
     pub(super) fn fail(&mut self, at: usize, words: &'static str, detail: &str) {
         if !self.failed {
             let at = at.min(self.text.len().saturating_sub(1));
@@ -300,7 +299,7 @@ impl<'a> Scanner<'a> {
         self.failed = true;
     }
 
-    /// Something is wrong with a piece of the document, whatever was before.
+    /// Reports a fault in a part of the document, independent of earlier ones.
     pub(super) fn complain(&mut self, mark: Range<usize>, words: impl Into<Cow<'static, str>>, detail: &str) {
         match &mut self.fault {
             Some(fault) => fault.add(mark, words),
@@ -311,7 +310,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The document is refused without a word of LLVM.
+    /// Rejects the document with an error that LLVM does not have.
     pub(super) fn refuse(&mut self, error: Error) {
         self.fault.get_or_insert_with(|| error.into());
         self.failed = true;
@@ -321,7 +320,7 @@ impl<'a> Scanner<'a> {
         self.text.get(at).copied()
     }
 
-    /// Goes on by characters of one byte.
+    /// Skips one-byte characters.
     pub(super) fn skip(&mut self, len: usize) {
         self.at += len;
         self.column += len;
@@ -358,7 +357,7 @@ impl<'a> Scanner<'a> {
         matches!(self.byte(at), Some(b' ' | b'\t' | b'\r' | b'\n'))
     }
 
-    /// Whether a plain scalar may have this byte, colons aside.
+    /// Returns true if a plain scalar may contain this byte. Colons are checked separately.
     pub(super) fn is_plain(&self, at: usize) -> bool {
         let ends = |byte| self.flow_level != 0 && matches!(byte, b',' | b'[' | b']' | b'{' | b'}');
         self.byte(at).is_some_and(|byte| !self.is_blank_or_break(at) && !ends(byte))
@@ -372,7 +371,7 @@ impl<'a> Scanner<'a> {
         self.tokens.push_back(Token { text, ..Token::new(kind, range) });
     }
 
-    /// The token pushed last may become a key.
+    /// The last token may become a key.
     pub(super) fn push_candidate(&mut self, kind: TokenKind, range: Range<usize>, column: usize) {
         self.push(kind, range);
         if self.may_be_key {
@@ -386,7 +385,7 @@ impl<'a> Scanner<'a> {
         self.keys.retain(|key| key.line == line && key.column + LONGEST_KEY >= column);
     }
 
-    /// No candidate of the innermost bracket becomes a key any more.
+    /// No candidate of the innermost bracket can become a key any more.
     pub(super) fn forget_last_key(&mut self) {
         self.keys.pop_if(|key| key.flow_level == self.flow_level);
     }
@@ -399,8 +398,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A block begins at a column, before the token of a number, unless one is
-    /// there already.
+    /// Starts a block at a column, before the token with a number, unless there is one.
     pub(super) fn begin_block(&mut self, column: usize, kind: TokenKind, before: usize) {
         if self.flow_level == 0 && self.indent < Some(column) {
             self.indents.push(self.indent);
@@ -409,7 +407,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The number of the token that is pushed next.
+    /// Returns the number of the next token.
     pub(super) fn next_number(&self) -> usize {
         self.taken + self.tokens.len()
     }
@@ -423,7 +421,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Ends all blocks, and no key waits for its colon any more.
+    /// Ends all blocks and drops all candidates for keys.
     pub(super) fn leave_blocks(&mut self) {
         if self.at == self.text.len() && self.column != 0 {
             (self.line, self.column) = (self.line + 1, 0);
@@ -439,7 +437,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips all characters up to a blank. Their columns do not count.
+    /// Skips all characters up to a space. Their columns do not count.
     pub(super) fn skip_word(&mut self) -> Range<usize> {
         let start = self.at;
         while let Some(next) = self.after_character(self.at).filter(|_| !self.is_blank_or_break(self.at)) {
@@ -449,12 +447,12 @@ impl<'a> Scanner<'a> {
     }
 }
 
-// What is wrong with a document: for people, and in the words of LLVM.
+// Faults of a document, with our messages and LLVM's.
 
 /// The result of reading a part of a document.
 pub(super) type Result<T> = std::result::Result<T, Box<Fault>>;
 
-/// The mark of what has no place in the document.
+/// The mark of faults without a position.
 pub(super) const NOWHERE: Range<usize> = usize::MAX..usize::MAX;
 
 /// A fault of a document.
@@ -473,12 +471,12 @@ struct Diagnostic {
 }
 
 impl Fault {
-    /// A fault that LLVM has these words for; none where it has no such rule.
+    /// Creates a fault with LLVM's message, which is empty if LLVM does not detect it.
     pub(super) fn new(error: Error, mark: Range<usize>, words: impl Into<Cow<'static, str>>) -> Box<Self> {
         Box::new(Self { error, diagnostics: vec![Diagnostic { mark, words: words.into() }] })
     }
 
-    /// With more of LLVM's words for the same place.
+    /// Adds another LLVM message for the same position.
     #[must_use]
     pub(super) fn and(mut self: Box<Self>, words: impl Into<Cow<'static, str>>) -> Box<Self> {
         let mark = self.diagnostics.last().map_or(NOWHERE, |last| last.mark.clone());
@@ -486,12 +484,12 @@ impl Fault {
         self
     }
 
-    /// LLVM says more.
+    /// Adds an LLVM message.
     pub(super) fn add(&mut self, mark: Range<usize>, words: impl Into<Cow<'static, str>>) {
         self.diagnostics.push(Diagnostic { mark, words: words.into() });
     }
 
-    /// The error, and what LLVM prints of it when it reads the document.
+    /// Returns the error with LLVM's output for the document.
     pub(super) fn into_error(self, text: &[u8]) -> Error {
         let printed: String = self.diagnostics.iter().map(|diagnostic| diagnostic.printed(text)).collect();
         if printed.is_empty() { self.error } else { self.error.with_llvm_diagnostic(printed) }
@@ -505,8 +503,8 @@ impl From<Error> for Box<Fault> {
 }
 
 impl Diagnostic {
-    /// As LLVM's source manager prints it: the place, the line, and a mark below
-    /// it, unless the line has characters that are not ASCII.
+    /// Formats a message like LLVM's source manager: the position, the line, and a mark below it, unless the line
+    /// contains characters that are not ASCII.
     fn printed(&self, text: &[u8]) -> String {
         let Self { mark, words } = self;
         if *mark == NOWHERE {
@@ -517,7 +515,7 @@ impl Diagnostic {
         let before = &text[..start];
         let line_start = before.iter().rposition(ends_line).map_or(0, |at| at + 1);
         let line_end = text[start..].iter().position(ends_line).map_or(text.len(), |len| start + len);
-        // Other ends of lines than these are not counted.
+        // LLVM only counts these line ends.
         let line_number = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         let column = start - line_start;
         let line = &text[line_start..line_end];
@@ -545,5 +543,5 @@ impl Diagnostic {
     }
 }
 
-/// Columns of a tab.
+/// Columns per tab.
 const TAB: usize = 8;

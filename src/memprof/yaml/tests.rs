@@ -1,4 +1,4 @@
-//! Documents that are read, refused, and printed.
+//! Tests of documents that are read, rejected, and printed.
 
 use crate::compat::Compat;
 use crate::limits::Limits;

@@ -1,7 +1,7 @@
-//! From tokens to nodes, by the rules of LLVM's YAML.
+//! Converts tokens to nodes, like LLVM's YAML parser.
 //!
-//! Whatever documents say in unusual ways is read here, and whatever is wrong
-//! with one: LLVM looks at all of it before it looks at what it means.
+//! This module handles all syntax and all syntax errors of a document, because LLVM checks the whole syntax before the
+//! meaning.
 
 use crate::error::{Error, ErrorKind};
 use crate::memprof::yaml::scalars;
@@ -11,10 +11,10 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// The deepest nesting; memory profiles have 8 levels.
+/// The maximum nesting. Memory profiles have 8 levels.
 const DEEPEST: u32 = 32;
 
-/// The key of the records in the map of a document.
+/// The key of the records in a document.
 pub(super) const RECORDS: &str = "HeapProfileRecords";
 
 /// Receives the records of a document.
@@ -23,7 +23,7 @@ type TakeRecord<'r, 'a> = &'r mut dyn FnMut(Node<'a>);
 /// The documents of a file.
 pub(super) struct Documents<'a> {
     scanner: Scanner<'a>,
-    /// Where the token before the last document began.
+    /// The position of the token before the last document.
     before: Option<Range<usize>>,
 }
 
@@ -59,8 +59,7 @@ impl<'a> Documents<'a> {
     }
 
     /// Returns the next document that is not empty. Its records go to `take_record`, and its list of them is empty.
-    /// `is_strict` also rejects what LLVM does not look at: what follows a document, and a text that it gives up
-    /// silently.
+    /// `is_strict` also rejects text after a document, and text where LLVM stops silently.
     pub(super) fn next_root(&mut self, is_strict: bool, take_record: TakeRecord<'_, 'a>) -> Result<Option<Node<'a>>> {
         loop {
             let is_marked = self.before.is_some() && self.skip_document_end();
@@ -103,7 +102,7 @@ impl<'a> Documents<'a> {
         Ok(node)
     }
 
-    /// Goes behind the markers that end a document. Returns whether there are any.
+    /// Skips the markers that end a document. Returns true if there were any.
     fn skip_document_end(&mut self) -> bool {
         let mut is_marked = false;
         while !self.scanner.failed && self.scanner.peek().kind == TokenKind::DocumentEnd {
@@ -138,13 +137,13 @@ impl<'a> Documents<'a> {
         self.scanner.fail(token.range.start, words, detail);
     }
 
-    /// Where the next token begins.
+    /// Returns the start of the next token.
     fn here(&mut self) -> Range<usize> {
         let start = self.scanner.peek().range.start;
         start..start
     }
 
-    /// The start of a node; nothing where none can be.
+    /// Reads the first token of a node. Returns `None` if there cannot be a node.
     fn head(&mut self, is_root: bool) -> Option<Head> {
         let (mut has_anchor, mut has_tag) = (false, false);
         loop {
@@ -183,7 +182,7 @@ impl<'a> Documents<'a> {
             }
             _ => return Some(Head::Null(self.here())),
         };
-        // The first dash of a list, and the first key of a pair, are read with it.
+        // The first dash of a list and the first key of a pair belong to the node.
         if !matches!(token.kind, TokenKind::BlockEntry | TokenKind::Key) {
             self.scanner.next();
         }
@@ -194,7 +193,7 @@ impl<'a> Documents<'a> {
         Some(head)
     }
 
-    /// Reads the node of a head. After a fault the result has no meaning.
+    /// Reads the rest of a node. After a fault the result has no meaning.
     fn node(&mut self, head: Head, depth: u32) -> Node<'a> {
         let (mark, content) = match head {
             Head::Null(mark) => (mark, Content::Null),
@@ -239,7 +238,7 @@ impl<'a> Documents<'a> {
         }
     }
 
-    /// The next item of a list.
+    /// Reads the next item of a list.
     fn item(&mut self, kind: ListKind, behind_comma: &mut bool) -> Option<Head> {
         use TokenKind::{BlockEnd, BlockEntry, DocumentEnd, DocumentStart, FlowEntry, FlowSequenceEnd, StreamEnd};
         loop {
@@ -281,7 +280,7 @@ impl<'a> Documents<'a> {
         }
     }
 
-    /// The entries of a map; of the map of a whole document the records go to `take_record`.
+    /// Reads the entries of a map. For the map of a document, the records go to `take_record`.
     fn map(&mut self, kind: MapKind, depth: u32, mut take_record: Option<TakeRecord<'_, 'a>>) -> Content<'a> {
         let mut entries: Vec<Entry<'a>> = Vec::new();
         let mut keys = HashSet::new();
@@ -324,7 +323,7 @@ impl<'a> Documents<'a> {
         Content::Map(entries)
     }
 
-    /// Whether another entry of a map follows; skips its end otherwise.
+    /// Returns true if another entry of a map follows. Otherwise skips the end of the map.
     fn has_entry(&mut self, kind: MapKind) -> bool {
         loop {
             if self.scanner.failed {
@@ -355,7 +354,7 @@ impl<'a> Documents<'a> {
         }
     }
 
-    /// The key of an entry; nothing where none can be read.
+    /// Reads the key of an entry. `None` if it cannot be read.
     fn key(&mut self) -> Option<Head> {
         use TokenKind::{BlockEnd, Value};
         match self.scanner.peek().kind {
@@ -402,7 +401,7 @@ impl<'a> Documents<'a> {
         }
     }
 
-    /// Reads a node for nothing.
+    /// Reads and drops a node.
     fn skip(&mut self, head: Head, depth: u32) {
         match head {
             Head::List(..) | Head::Map(..) if depth == DEEPEST => {
@@ -428,9 +427,9 @@ impl<'a> Documents<'a> {
     }
 }
 
-// What a piece of YAML is.
+// Kinds of nodes.
 
-/// A piece of a document.
+/// A part of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Node<'a> {
     /// The range that LLVM marks in messages: a whole scalar, or the first byte of a list or map.
@@ -440,7 +439,7 @@ pub(super) struct Node<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Content<'a> {
-    /// Nothing at all.
+    /// Missing.
     Null,
     Scalar(Cow<'a, [u8]>),
     List(Vec<Node<'a>>),
@@ -451,12 +450,12 @@ pub(super) enum Content<'a> {
 pub(super) type Entry<'a> = (Node<'a>, Node<'a>);
 
 impl<'a> Node<'a> {
-    /// Something is wrong with it, which LLVM says in those words.
+    /// Returns a fault with LLVM's message.
     pub(super) fn fault(&self, detail: impl Into<String>, words: impl Into<Cow<'static, str>>) -> Box<Fault> {
         Fault::new(self.error(detail), self.mark.clone(), words)
     }
 
-    /// Something is wrong with it that LLVM does not look for.
+    /// Returns an error that LLVM does not detect.
     pub(super) fn error(&self, detail: impl Into<String>) -> Error {
         Error::malformed(detail).at("yaml", self.mark.start as u64)
     }
@@ -476,7 +475,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Its items, when it is a list; nothing counts as an empty one.
+    /// Returns the items of a list. A missing node is an empty list.
     pub(super) fn list(&self, what: &str) -> Result<&[Self]> {
         match &self.content {
             Content::Null => Ok(&[]),
@@ -486,7 +485,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Its entries, when it is a map.
+    /// Returns the entries of a map.
     pub(super) fn map(&self, what: &str) -> Result<&[Entry<'a>]> {
         match &self.content {
             Content::Map(entries) => Ok(entries),
@@ -494,7 +493,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Its text, when it is a scalar.
+    /// Returns the text of a scalar.
     pub(super) fn scalar(&self, what: &str) -> Result<&[u8]> {
         match &self.content {
             Content::Scalar(text) => Ok(text),
@@ -502,12 +501,12 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A number of at most `max`: decimal, `0x`, `0b`, `0o`, or octal behind 0.
+    /// Returns a number of at most `max`: decimal, `0x`, `0b`, `0o`, or octal after 0.
     pub(super) fn number(&self, what: &str, max: u64) -> Result<u64> {
         self.number_as(what, max, "invalid number")
     }
 
-    /// A number; `words` are LLVM's message if it is not one.
+    /// Returns a number. `words` is LLVM's message if it is not one.
     pub(super) fn number_as(&self, what: &str, max: u64, words: &'static str) -> Result<u64> {
         let text = self.scalar(what).map_err(|fault| fault.and(words))?;
         let (digits, radix) = match text {
@@ -525,7 +524,7 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// A truth value, in one of YAML's many spellings.
+    /// Returns a boolean in any of YAML's spellings.
     pub(super) fn boolean(&self, what: &str) -> Result<bool> {
         let text = self.scalar(what).map_err(|fault| fault.and("invalid boolean"))?;
         let is_one_of = |words: [&str; 4]| {

@@ -1,4 +1,4 @@
-//! Printing memory profiles as YAML, byte for byte as LLVM's YAML writer does.
+//! Prints memory profiles as YAML, with the bytes of LLVM's YAML writer.
 
 use crate::memprof::hotness::{ContextKey, MemProfSummary};
 use crate::memprof::model::{AllocSite, CallSite, MemProfRecord, MemoryProfile};
@@ -10,11 +10,10 @@ use std::io::{self, Write};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Comments {
-    /// Nothing.
+    /// None.
     None,
-    /// A summary; the one that a file stores, or one that is computed as
-    /// LLVM's reader computes it, which takes frames for equal that differ only
-    /// in whether they are inlined.
+    /// A summary, either the stored one or a computed one. Like LLVM's reader, the computation ignores whether frames
+    /// are inlined.
     Summary(Option<MemProfSummary>),
 }
 
@@ -36,7 +35,7 @@ pub fn write(profile: &MemoryProfile, comments: Comments, out: &mut dyn Write) -
     printer.document(profile)
 }
 
-/// Prints a summary as comments of a document of its own.
+/// Prints a summary as comments in a separate document.
 pub(crate) fn write_summary(
     summary: &MemProfSummary,
     data: Option<&DataAccessProfile>,
@@ -62,21 +61,20 @@ pub(crate) fn write_summary(
     Ok(())
 }
 
-/// Beyond this column no further item is put on a line of a flow list.
+/// The maximum column where another item of a flow list starts.
 const LAST_COLUMN: usize = 80;
-/// Values begin in this column behind the start of their key.
+/// The column of values, from the start of their key.
 const VALUE_COLUMN: usize = 17;
 
 struct Printer<'a> {
     out: &'a mut dyn Write,
-    /// Characters on the line so far.
+    /// The number of characters on the line.
     column: usize,
-    /// The lines of frames that were printed before: there are far fewer frames
-    /// than places that name them.
+    /// The formatted lines of frames, because many stacks share few frames.
     frames: Vec<Option<Vec<u8>>>,
 }
 
-/// A frame of a call stack, as a line.
+/// Formats a frame of a call stack as a line.
 fn frame_line(frame: Frame) -> Vec<u8> {
     let Frame { function, line_offset, column, is_inline } = frame;
     let entries = [
@@ -119,7 +117,7 @@ impl Printer<'_> {
         self.out.write_all(b"\n")
     }
 
-    /// A key after `before`, padded to the column of its value.
+    /// Writes a key after `before`, padded to the column of its value.
     fn key(&mut self, before: &str, key: &str) -> io::Result<()> {
         let blanks = VALUE_COLUMN.saturating_sub(key.len() + 1).max(1);
         self.text(before)?;
@@ -176,7 +174,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// A list or map in brackets, on several lines when it is long.
+    /// Writes a list or map in brackets, on several lines if it is long.
     fn flow(&mut self, [open, close]: [&str; 2], items: impl Iterator<Item = String>) -> io::Result<()> {
         let start = self.column;
         self.text(open)?;
@@ -240,7 +238,7 @@ impl Printer<'_> {
         self.bytes_line(value)
     }
 
-    /// A name, in quotes where YAML wants them.
+    /// Writes a name, in quotes if YAML requires them.
     fn bytes_line(&mut self, text: &[u8]) -> io::Result<()> {
         match quoting(text) {
             Quoting::None => self.out.write_all(text)?,
@@ -281,7 +279,7 @@ fn quoting(text: &[u8]) -> Quoting {
     }
 }
 
-/// Whether a scalar would be taken for a number, a truth value, or nothing.
+/// Returns true if a scalar would be parsed as a number, a boolean or null.
 fn reads_as_other(text: &[u8]) -> bool {
     const WORDS: [&str; 10] = ["null", "Null", "NULL", "~", "true", "True", "TRUE", "false", "False", "FALSE"];
     let Ok(text) = std::str::from_utf8(text) else { return false };
@@ -310,7 +308,7 @@ fn is_number(text: &str) -> bool {
     has_digit && digits(whole) && digits(fraction) && exponent.is_none_or(|e| all(e, |c| c.is_ascii_digit()))
 }
 
-/// The text of a string in double quotes.
+/// Returns the text of a string in double quotes.
 fn escaped(text: &[u8]) -> String {
     let mut escaped = String::new();
     for chunk in text.utf8_chunks() {
@@ -333,7 +331,7 @@ fn escaped(text: &[u8]) -> String {
                 c => escaped.push(c),
             }
         }
-        // Bytes that are not UTF-8 become the replacement character.
+        // A replacement character replaces bytes that are not UTF-8.
         if !chunk.invalid().is_empty() {
             escaped.push('\u{fffd}');
         }

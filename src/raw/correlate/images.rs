@@ -280,8 +280,7 @@ impl Image {
     ///
     /// # Errors
     ///
-    /// Unable to correlate when the profile comes from another machine; the
-    /// errors of reading names.
+    /// Unable to correlate if the profile comes from another machine; the errors of reading names.
     pub(crate) fn records_for(&self, header: &Header) -> Result<Arc<ImageRecords>> {
         let encoding = header.encoding();
         if (encoding.endian, encoding.pointer) != (self.endian, self.pointer) {

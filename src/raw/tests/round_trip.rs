@@ -51,8 +51,7 @@ fn records(profile: &Profile) -> Vec<Comparable> {
     functions.flat_map(|f| f.records().map(move |record| of_record(f.name(), record)).collect::<Vec<_>>()).collect()
 }
 
-/// `profile` without what a version has no place for, by the format's table
-/// of versions.
+/// Returns `profile` without the data that a version cannot store, according to the format's table of versions.
 fn as_far_as_known(profile: &Profile, version: u32) -> Profile {
     let mut known = profile.clone();
     let kinds: &[ValueKind] = match version {

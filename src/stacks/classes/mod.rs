@@ -1,5 +1,4 @@
-//! Where descriptors come from that stacks lack: class files, jars, other
-//! profiles.
+//! Sources of descriptors that stacks lack: class files, jars, and other profiles.
 
 mod class_files;
 
@@ -75,7 +74,7 @@ pub enum Overload {
     /// Take the first one of the reference.
     #[default]
     First,
-    /// Leave the frame out; its caller takes its place.
+    /// Drop the frame. Its caller is used instead.
     Skip,
     /// As a leaf, count the stack for every overload; as a caller, take the first.
     All,
@@ -100,7 +99,7 @@ pub struct Resolved {
 }
 
 impl Reference {
-    /// A reference that knows nothing.
+    /// Creates an empty reference.
     pub fn new() -> Self {
         Self { methods: HashMap::new() }
     }

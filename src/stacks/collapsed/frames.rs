@@ -144,7 +144,7 @@ fn parse_colons(text: &str) -> Option<Named> {
     Some(Named::Java { class: java::binary_name(class), name: name.to_string(), types })
 }
 
-/// The folder takes the `L` off only where there is a slash.
+/// The stackcollapse script removes the `L` only if there is a slash.
 fn strip_descriptor_letter(class: &str, always: bool) -> &str {
     match class.strip_prefix('L') {
         Some(rest) if always || !class.contains('/') => rest,

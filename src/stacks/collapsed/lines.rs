@@ -165,7 +165,7 @@ pub enum ClassStyle {
 
 /// The parts of a frame that collapsed stacks have.
 ///
-/// With descriptors and BCIs (and slashes) nothing that an iprof knows is lost.
+/// With descriptors and BCIs (and slashes), no data of an iprof is lost.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct CollapsedOptions {
@@ -182,8 +182,7 @@ pub struct CollapsedOptions {
 /// Collapsed text, one line for each distinct stack, in order of the lines. Counts in millionths are written with
 /// fractions, as they were read.
 ///
-/// Also says how many stacks of the table had to be joined since what tells
-/// them apart is not written.
+/// Returns the number of stacks that were merged because they differ only in data that is not written.
 pub fn write_collapsed(table: &StackTable, options: &CollapsedOptions) -> (String, u64) {
     let mut frames: Vec<Option<Box<str>>> = Vec::new();
     let mut lines: BTreeMap<String, u64> = BTreeMap::new();

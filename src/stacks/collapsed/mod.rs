@@ -54,8 +54,8 @@ pub enum Dialect {
 pub struct TextOptions {
     /// Which form. Default: decided by the frames.
     pub dialect: Dialect,
-    /// Folded text whose folder left the `;` inside `Lapp/Main;::loop`: glue
-    /// what it cut apart. Default: `false`, such lines are refused.
+    /// Whether to join the parts of frames that were split at the `;` in `Lapp/Main;::loop`, which some stackcollapse
+    /// scripts keep. Default: `false`; such lines are errors.
     pub perf_raw: bool,
     /// Whether to accept values that are not samples, as in profiles of allocations and locks. Default: `false`, such
     /// profiles are rejected.
@@ -140,7 +140,7 @@ const SCRIPT: &str = "folded stacks (perf script)";
 fn read_script(data: &[u8], options: &TextOptions, limits: &Limits, table: &mut StackTable) -> Result<Vec<Warning>> {
     let mut reader = TextReader::new(true, options, limits, table);
     let (events, skipped) = script::each_sample(data, |(thread, frames), number, offset| {
-        reader.add_script_sample(&thread, &frames).map_err(|error| error.at(format!("line {number}"), offset))
+        reader.add_script_sample(&thread, &frames).map_err(|error| error.at_line(number).at_offset(offset))
     })?;
     reader.skipped = skipped;
     let mut warnings = reader.warnings();
@@ -197,7 +197,7 @@ impl<'a> TextReader<'a> {
         let (mut stacks, mut first_skipped) = (0u64, None);
         for line in stack_lines(data) {
             let read = self.read_line(line.bytes, unit);
-            if read.map_err(|error| error.at(format!("line {}", line.number), line.offset))? {
+            if read.map_err(|error| error.at_line(line.number).at_offset(line.offset))? {
                 stacks += 1;
             } else {
                 first_skipped.get_or_insert(line);
@@ -206,7 +206,7 @@ impl<'a> TextReader<'a> {
         }
         if let Some(line) = first_skipped.filter(|_| stacks == 0) {
             let detail = "no line is a stack; expected frames separated by semicolons, a space, and a count";
-            return Err(Error::malformed(detail).at(format!("line {}", line.number), line.offset));
+            return Err(Error::malformed(detail).at_line(line.number).at_offset(line.offset));
         }
         Ok(())
     }
@@ -330,7 +330,7 @@ impl<'a> TextReader<'a> {
             && frames.last().is_some_and(|last| last.contains(";::") && last.contains('(') && !last.contains(')'))
     }
 
-    /// Adds one sample of `perf script`, whose frames come from the outermost on.
+    /// Adds one sample of `perf script`. The outermost frame comes first.
     fn add_script_sample(&mut self, thread: &str, frames: &[(String, FrameKind)]) -> Result<()> {
         let mut parent = None;
         for (depth, (symbol, kind)) in frames.iter().enumerate() {

@@ -181,8 +181,7 @@ impl<'t> Tree<'t> {
 /// Lines whose frames are brought near in time.
 const AT_ONCE: usize = 16;
 
-/// Touches the next frames of a few lines, one right after the other: the memory
-/// that they come from is slow, but answers many questions at the same time.
+/// Touches the next frames of several lines back to back, so that their cache misses overlap.
 fn prefetch(bytes: &[u8], lines: &[Line]) {
     let touched = lines.iter().fold(0, |touched, line| {
         let within = (line.left as usize).min(FRAME_BYTES);

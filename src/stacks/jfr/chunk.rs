@@ -56,7 +56,7 @@ pub(super) struct Chunk<'data> {
     pub(super) compressed: bool,
 }
 
-/// The content at a place where a chunk should begin.
+/// The content at the position of a possible chunk.
 #[derive(Debug)]
 pub(super) enum Next<'data> {
     /// A chunk.
@@ -215,7 +215,7 @@ pub(super) enum Text<'data> {
     Utf8(&'data [u8]),
     /// One byte a character.
     Latin1(&'data [u8]),
-    /// UTF-16, each unit an integer: where it begins and how many there are.
+    /// UTF-16 with an integer per code unit: the offset, and the number of units.
     Chars(u64, u32),
 }
 

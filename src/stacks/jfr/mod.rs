@@ -189,7 +189,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Adds one chunk; returns what it should say and does not.
+/// Adds one chunk. Returns a description of missing data.
 fn read_chunk(
     chunk: &Chunk<'_>,
     options: &RecordingOptions,

@@ -249,7 +249,7 @@ fn chunk_with_method(compressed: bool, class_name: &str, method_name: &str) -> V
     chunk_with_events(compressed, class_name, method_name, &[])
 }
 
-/// The same with more events.
+/// Returns a chunk with additional events.
 fn chunk_with_events(compressed: bool, class_name: &str, method_name: &str, more: &[u8]) -> Vec<u8> {
     let c = compressed;
     let symbol = |key: u64, text: &str| (key, value(c, |w| w.utf8(text)));

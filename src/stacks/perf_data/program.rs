@@ -1,4 +1,4 @@
-//! A program or library: its symbols, and what was inlined by its debug info.
+//! A program or library: its symbols, and the inlined functions in its debug info.
 
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -8,25 +8,25 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The most bytes of a program.
+/// The maximum size of a program in bytes.
 const MOST_BYTES: u64 = 8 << 30;
-/// Functions at one address on average, at most.
+/// The maximum average number of functions at an address.
 const MOST_FRAMES: usize = 64;
 
-/// A function at a place.
+/// A function at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ResolvedFrame {
     /// The name, demangled.
     pub(super) name: Arc<str>,
-    /// The line of the place, if known.
+    /// The line of the address, if known.
     pub(super) line: Option<u32>,
     /// The line where the function is declared, if known.
     pub(super) start_line: Option<u32>,
-    /// Whether it is part of the code of its caller.
+    /// Whether it is inlined into its caller.
     pub(super) is_inlined: bool,
 }
 
-/// A part of a file that is loaded.
+/// A loaded segment of a file.
 #[derive(Debug, Clone, Copy)]
 struct Segment {
     offset: u64,
@@ -66,14 +66,13 @@ impl Program {
         Ok(Self { path: path.to_path_buf(), bytes })
     }
 
-    /// The build id, if it has one.
+    /// Returns the build id, if there is one.
     pub(super) fn build_id(&self) -> Option<Vec<u8>> {
         objects::build_id(&objects::parse(&self.bytes).ok()?)
     }
 
-    /// The functions at offsets of the file, innermost first. Returns also why debug info was not used.
-    ///
-    /// With an offset stands whether it is the last byte of a call, which can be the last of its function.
+    /// Returns the functions at file offsets, innermost first, and the reason why debug info was not used. Each offset
+    /// has a flag: whether it is the last byte of a call, which may be the last instruction of its function.
     ///
     /// # Errors
     ///
@@ -129,7 +128,7 @@ impl Segment {
     }
 }
 
-/// The link-time address of an offset. Segments are mapped in whole pages.
+/// Returns the link-time address of an offset. Segments are mapped in whole pages.
 fn address_of(segments: &[Segment], offset: u64) -> Option<u64> {
     const PAGE: u64 = 4096;
     let in_segment = |segment: &&Segment| {
@@ -141,14 +140,14 @@ fn address_of(segments: &[Segment], offset: u64) -> Option<u64> {
     Some(offset.wrapping_sub(segment.offset).wrapping_add(segment.address))
 }
 
-/// A symbol with the properties that decide between several at one address.
+/// A symbol with the properties that select one of several at the same address.
 struct Candidate {
     symbol: Symbol,
     is_weak: bool,
     is_local: bool,
 }
 
-/// Whether code runs in a section; in a file with debug info only, the section has no content.
+/// Returns true if a section contains code. In a file with debug info only, the section has no content.
 fn is_code_section(section: &object::Section<'_, '_>) -> bool {
     let executable = object::elf::SHF_EXECINSTR.0;
     matches!(section.flags(), SectionFlags::Elf { sh_flags, .. } if sh_flags.0 & executable != 0)
@@ -184,7 +183,7 @@ fn symbols_of(file: &object::File<'_>) -> Vec<Candidate> {
     found
 }
 
-/// Names of the stubs that call functions of other libraries.
+/// Returns the names of the stubs that call functions of other libraries.
 fn plt_symbols(file: &object::File<'_>) -> Vec<Candidate> {
     const ENTRY: u64 = 16;
     let mut found = Vec::new();
@@ -226,7 +225,7 @@ fn plt_symbols(file: &object::File<'_>) -> Vec<Candidate> {
     found
 }
 
-/// Sorts symbols, chooses one at each address like perf, and ends those without a size where the next begins.
+/// Sorts symbols, selects one per address like perf, and ends symbols without a size at the next symbol.
 fn fix_symbols(mut candidates: Vec<Candidate>) -> Vec<Symbol> {
     let underscores = |name: &[u8]| name.iter().take_while(|byte| **byte == b'_').count();
     candidates.sort_by(|a, b| {
@@ -253,7 +252,7 @@ fn find_symbol(symbols: &[Symbol], address: u64) -> Option<&Symbol> {
     symbols.get(after.checked_sub(1)?).filter(|symbol| address < symbol.end)
 }
 
-/// The inlined functions by debug info, and the function by the symbol table.
+/// Returns the inlined functions from debug info, and the function from the symbol table.
 fn frames_at(symbol: Option<&Symbol>, chain: &[objects::InlineFrame]) -> Vec<ResolvedFrame> {
     let some = |line: u32| (line > 0).then_some(line);
     let mut frames = Vec::new();
@@ -275,7 +274,7 @@ fn frames_at(symbol: Option<&Symbol>, chain: &[objects::InlineFrame]) -> Vec<Res
     frames
 }
 
-/// The name as perf prints it: C++ without parameters, Rust without the hash.
+/// Returns the name as printed by perf: C++ without parameters, Rust without the hash.
 fn demangled(symbol: &[u8]) -> Arc<str> {
     let symbol = String::from_utf8_lossy(symbol);
     if let Ok(rust) = rustc_demangle::try_demangle(&symbol) {

@@ -274,7 +274,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Where a place is looked up: a return address is after the call.
+/// Returns the offset to look up: a return address is after the call.
 fn lookup_offset(place: &CodePlace) -> u64 {
     let offset = place.place.map_or(0, |place| place.offset);
     offset.saturating_sub(u64::from(place.is_return))

@@ -15,7 +15,7 @@ use crate::stacks::pprof::Profile;
 pub enum GoVerdict {
     /// Takes it.
     OptionValue,
-    /// Takes it and optimizes nothing by it.
+    /// Accepts the profile but optimizes nothing with it.
     Ignores,
     /// Fails the build.
     Refuses,

@@ -243,7 +243,7 @@ impl Merger {
         }
     }
 
-    /// The place of a mapping, and what is added to its addresses there.
+    /// Returns the index of a mapping, and the offset to add to its addresses.
     fn mapping(&mut self, other: &Profile, at: u32, places: &mut Places) -> (u32, u64) {
         if let Some(known) = places.mappings[at as usize] {
             return known;

@@ -8,9 +8,8 @@
 //!                  StackTable              golang: will Go's compiler take it?
 //! ```
 //!
-//! [`Profile`] is the file with its ids resolved, so that whatever the schema
-//! has survives reading, merging and writing. [`StackTable`] knows less; what is
-//! lost on that way is counted.
+//! [`Profile`] is the file with resolved ids, so all data of the schema survives reading, merging and writing.
+//! [`StackTable`] stores less; the losses are counted.
 //!
 //! The protocol buffer is read and written by hand, in `wire`. The schema has
 //! eight messages of numbers and nothing else; a generated reader would be

@@ -191,7 +191,7 @@ struct Adder<'a> {
 impl Adder<'_> {
     fn stack(&mut self, locations: &[u32]) -> Option<StackId> {
         let mut stack = None;
-        // What is dropped before anything else came is kept, or nothing would be left.
+        // Frames that would be dropped before any other frame are kept, because otherwise nothing would be left.
         let mut seen_other = false;
         for at in locations.iter().rev() {
             if self.locations[*at as usize].is_none() {
@@ -297,7 +297,7 @@ pub struct PprofLosses {
 }
 
 impl PprofLosses {
-    /// In words; nothing for what is zero.
+    /// Formats the report, without items that are zero.
     pub fn words(&self) -> Vec<String> {
         let rows = [
             (self.truncated, "sample", "with truncated stacks, which pprof cannot mark"),

@@ -62,7 +62,7 @@ impl ConvertArgs {
         Ok(())
     }
 
-    /// Writes a memory profile as a file of its own.
+    /// Writes a memory profile to a separate file.
     fn convert_memory(&self, inputs: &[Input], document: &mut MergeDocument) -> Result<()> {
         let (output, strict, quiet) = (&self.output, self.strict, self.quiet);
         let run = MemoryRun { inputs, output, strict, quiet, json: self.json };

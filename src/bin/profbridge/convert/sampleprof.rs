@@ -9,7 +9,7 @@ use profbridge::families::FailureMode;
 use profbridge::instr::Remapping;
 
 impl ConvertArgs {
-    /// Refuses options that sample profiles do not have, except one.
+    /// Rejects options that sample profiles do not support, except one.
     pub(super) fn refuse_for_samples(&self, accepted: &str) -> Result<()> {
         let own = vec![
             (self.sparse, "--sparse"),

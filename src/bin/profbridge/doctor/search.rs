@@ -18,7 +18,7 @@ pub(super) struct Found {
     pub(super) also: Vec<PathBuf>,
 }
 
-/// Returns all tools of the search path in its order, then those of other places.
+/// Returns all tools of the search path in its order, then those in other directories.
 pub(super) fn tools(others: &[PathBuf]) -> Vec<Found> {
     let mut tools = Vec::new();
     let mut known = BTreeMap::new();

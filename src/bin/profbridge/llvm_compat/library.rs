@@ -1,9 +1,9 @@
 //! Options of the LLVM libraries that are linked into llvm-profdata. Every subcommand accepts them, and most have no
 //! effect there.
 //!
-//! The list comes from `llvm-profdata-22 --help-hidden` (22.1, all targets), with two options that no help lists and
-//! that `show --hot-func-list` uses. Each line has `name` for a switch, `name=TYPE`, or `name=WORD|WORD`, with `?`
-//! before `=` if the value is optional.
+//! The list comes from `llvm-profdata-22 --help-hidden` (22.1, all targets), with two undocumented options that `show
+//! --hot-func-list` uses. Each line has `name` for a switch, `name=TYPE`, or `name=WORD|WORD`, with `?` before `=` if
+//! the value is optional.
 
 use super::options::OptionValue;
 use profbridge::instr::Release;

@@ -20,7 +20,7 @@ pub(super) fn run(parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Fai
         profbridge::ErrorKind::Usage { detail } => Failure::text(detail.clone()),
         _ => Failure::of(&error),
     })?;
-    order.report.write_text(&mut out)?;
+    order.value.write_text(&mut out)?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -29,7 +29,7 @@ pub(super) fn run(parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Fai
     let compared = families::overlap_files(PathBuf::from(base), PathBuf::from(test), &conduct.read_options(), &options);
     // The original tool prints its current action instead of the file name.
     let whence = Some(b"error in getting profile count sums".to_vec());
-    match compared.map_err(|error| Failure::of_whence(&error, whence))?.report {
+    match compared.map_err(|error| Failure::of_whence(&error, whence))?.value {
         Comparison::Done { report, soft_errors, .. } => {
             soft_errors.iter().for_each(|error| print_soft_error(base.as_ref(), error));
             report.write_text(base.as_encoded_bytes(), test.as_encoded_bytes(), &mut out)?;

@@ -112,7 +112,7 @@ impl MergeArgs {
         refuse(&self.filters(), "not for memory profiles", hint)
     }
 
-    /// Merges memory profiles into a file of its own.
+    /// Merges memory profiles into a separate file.
     fn merge_memory<'a>(&'a self, inputs: &'a [Input], document: &mut MergeDocument) -> Result<Box<dyn Sum + 'a>> {
         let given = [
             (self.sparse, "--sparse"),

@@ -1,9 +1,9 @@
-//! Overlapping runs of code as pieces that do not overlap.
+//! Divides overlapping code ranges into ranges that do not overlap.
 
 use super::counters::Counts;
 use std::collections::BTreeMap;
 
-/// Code that was executed equally often; both ends are part of it.
+/// A code range with one count. It includes both ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) begin: u64,
@@ -11,7 +11,7 @@ pub(super) struct Piece {
     pub(super) count: u64,
 }
 
-/// What begins or ends at an address.
+/// The ranges that start or end at an address.
 #[derive(Debug, Default)]
 struct Point {
     begins: Option<u64>,
@@ -20,7 +20,7 @@ struct Point {
     ends_zero: bool,
 }
 
-/// Divides runs into pieces. Runs of count 0 keep the code between other runs, with a count of 0.
+/// Divides ranges. Ranges of count 0 preserve the code between other ranges, with a count of 0.
 pub(super) fn pieces(runs: &Counts) -> Vec<Piece> {
     let mut points: BTreeMap<u64, Point> = BTreeMap::new();
     for (&(begin, end), &count) in runs {
@@ -40,7 +40,7 @@ pub(super) fn pieces(runs: &Counts) -> Vec<Piece> {
 }
 
 struct Sweep {
-    /// Where the current piece began.
+    /// The start of the current range.
     open: Option<u64>,
     zero_depth: i64,
     count: u64,
@@ -49,7 +49,7 @@ struct Sweep {
 impl Sweep {
     fn pass(&mut self, address: u64, point: &Point, found: &mut Vec<Piece>) {
         if let Some(begins) = point.begins {
-            // A piece that ends where it began, at address 0, has nothing before it.
+            // Address 0 has no previous address, so no range can end before it.
             if let (Some(begin), Some(end)) = (self.open, address.checked_sub(1))
                 && begin <= end
             {
