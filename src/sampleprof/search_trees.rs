@@ -1,4 +1,4 @@
-//! Name tables of LLVM 24 (`--md5-indexed-tables`): three numbers, then three arrays of so many hashes: of the functions
+//! Name tables of LLVM 24 (`--md5-indexed-tables`): the lengths of three arrays, then the hashes in them: of the functions
 //! with inlined callees, of the others, and of the names that have no record.
 //!
 //! Each array is a binary search tree in breadth-first order: the children of element `i` are elements `2i + 1` and
