@@ -99,6 +99,18 @@ class IoError(Error, OSError):
     """The operating system reported an error; see ``errno`` and ``filename``."""
 
 
+class MissingFileError(IoError, FileNotFoundError):
+    """A file does not exist."""
+
+
+class AccessError(IoError, PermissionError):
+    """The permissions of a file forbid the operation."""
+
+
+class DirectoryError(IoError, IsADirectoryError):
+    """A directory was passed in place of a file."""
+
+
 class ProfileWarning(UserWarning):
     """A problem of an input or a result that does not end the operation."""
 

@@ -1,8 +1,10 @@
 //! The library's errors as exceptions.
 
+use profbridge::error::io_message;
 use profbridge::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::io;
 
 /// The module that defines the exceptions. They are written in Python, because an extension for every Python from 3.9
 /// cannot define a class that extends an exception.
@@ -44,7 +46,7 @@ fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>>
     let exception = py.import(MODULE)?.getattr(class_of(error.kind()))?.call((error.to_string(),), Some(&fields))?;
     if let ErrorKind::Io { source, .. } = error.kind() {
         exception.setattr("errno", source.raw_os_error())?;
-        exception.setattr("strerror", source.to_string())?;
+        exception.setattr("strerror", io_message(source))?;
         exception.setattr("filename", fields.get_item("path")?)?;
     }
     Ok(exception)
@@ -53,8 +55,14 @@ fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>>
 /// Returns the exception class for an error kind.
 fn class_of(kind: &ErrorKind) -> &'static str {
     match kind {
-        ErrorKind::Io { .. } => "IoError",
+        ErrorKind::Io { source, .. } => match source.kind() {
+            io::ErrorKind::NotFound => "MissingFileError",
+            io::ErrorKind::PermissionDenied => "AccessError",
+            io::ErrorKind::IsADirectory => "DirectoryError",
+            _ => "IoError",
+        },
         ErrorKind::EmptyProfile
+        | ErrorKind::NotAProfile { .. }
         | ErrorKind::UnrecognizedFormat
         | ErrorKind::BadMagic { .. }
         | ErrorKind::BadHeader { .. }

@@ -25,7 +25,8 @@ class ExistingFiles(TestCase):
         profile = profbridge.merge([dump("main", [1])])
         path = self.folder / "x.profdata"
         profile.write(path)
-        profile.write(path, text=True)
+        with self.assertRaises(profbridge.UsageError):
+            profile.write(path, text=True)
         path.write_bytes(b"int main(void) { return 0; }\n")
         with self.assertRaises(profbridge.UsageError):
             profile.write(path)
@@ -132,7 +133,7 @@ class FailureModes(TestCase):
             self.assertEqual([one["outcome"] for one in merged.report["inputs"]], ["used", "failed"])
         with self.assertRaises(profbridge.FormatError):
             profbridge.merge([self.bad], failure_mode="all")
-        with self.assertRaisesRegex(profbridge.UsageError, "failure_mode is"):
+        with self.assertRaisesRegex(profbridge.UsageError, "failure_mode must be"):
             profbridge.merge([self.good], failure_mode="never")  # type: ignore[arg-type]
 
     def test_an_empty_file_is_skipped_with_a_warning_that_names_the_caller(self) -> None:

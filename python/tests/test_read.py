@@ -133,10 +133,18 @@ class Errors(TestCase):
             self.assertEqual(str(error), str(caught.exception))
             self.assertEqual(vars(error), vars(caught.exception))
 
-    def test_what_is_no_profile_is_said(self) -> None:
+    def test_errors_of_the_system_are_those_of_python(self) -> None:
+        for path, expected in [(self.folder / "none", FileNotFoundError), (self.folder, IsADirectoryError)]:
+            with self.assertRaises(expected) as caught:
+                profbridge.read(path)
+            self.assertIsInstance(caught.exception, profbridge.IoError)
+            self.assertNotIn("os error", str(caught.exception.strerror))
+            self.assertIs(type(pickle.loads(pickle.dumps(caught.exception))), type(caught.exception))
+
+    def test_a_file_that_is_not_a_profile_is_an_error_with_a_hint(self) -> None:
         with self.assertRaises(profbridge.FormatError) as caught:
             profbridge.read(b"\x7fELF\x02\x01\x01\0\0")
-        self.assertEqual(caught.exception.kind, "unrecognized-format")
+        self.assertEqual(caught.exception.kind, "not-a-profile")
         self.assertIsNotNone(caught.exception.hint)
         self.assertIn(caught.exception.hint, str(caught.exception))
         with self.assertRaises(TypeError):

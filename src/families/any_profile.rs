@@ -1,10 +1,7 @@
-//! A profile of any family, and how to read it.
+//! A profile of any family.
 
 use crate::call_chains::StackTable;
-use crate::error::{Result, WithWarnings};
-use crate::families::table::commands;
-use crate::input::{Family, Input};
-use crate::instr::open::ReadOptions;
+use crate::input::Family;
 use crate::iprof::Document;
 use crate::memprof::MemoryProfile;
 use crate::model::Profile;
@@ -27,32 +24,6 @@ pub enum AnyProfile {
 }
 
 impl AnyProfile {
-    /// Reads a file of any family, format and version, compressed or not.
-    ///
-    /// ```
-    /// use profbridge::families::{AnyProfile, ReadOptions};
-    ///
-    /// let read = AnyProfile::open("testdata/iprof/fibonacci.iprof", &ReadOptions::default())?;
-    /// read.warnings.iter().for_each(|warning| eprintln!("{warning}"));
-    /// match read.value {
-    ///     AnyProfile::Instr(profile) => println!("{} functions", profile.functions.len()),
-    ///     AnyProfile::Iprof(document) => println!("iprof {}", document.version),
-    ///     other => println!("a profile of family {}", other.family().name()),
-    /// }
-    /// # Ok::<(), profbridge::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// I/O, an empty file, a file that is not a profile, and every fault of the content, with path, format, section and
-    /// offset.
-    pub fn open(input: impl Into<Input>, options: &ReadOptions) -> Result<WithWarnings<Self>> {
-        let input = input.into();
-        // The readers of instrumentation profiles report files that are not profiles.
-        let family = input.family()?.unwrap_or(Family::Instr);
-        commands(family).read(&input, options).map_err(|error| error.in_file(&input.path))
-    }
-
     /// Returns the family.
     pub fn family(&self) -> Family {
         match self {
@@ -68,7 +39,9 @@ impl AnyProfile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use crate::error::{ErrorKind, WithWarnings};
+    use crate::families::ReadOptions;
+    use crate::input::Input;
 
     fn open(path: &str) -> WithWarnings<AnyProfile> {
         AnyProfile::open(path, &ReadOptions::default()).unwrap_or_else(|error| panic!("{path}: {error}"))

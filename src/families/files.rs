@@ -3,17 +3,47 @@
 use crate::compression::{Compression, decompress};
 use crate::driver::check::{FileCheck, failed};
 use crate::driver::diff::DiffOptions;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, WithWarnings};
+use crate::families::any_profile::AnyProfile;
 use crate::families::commands::FileDiff;
 use crate::families::describe::describe as describe_foreign;
 use crate::families::partial;
 use crate::families::table::commands;
 use crate::input::{Access, Family, Format, Input, detect};
 use crate::instr::check::check_llvm;
+use crate::instr::open::ReadOptions;
 use crate::iprof;
 use crate::limits::Limits;
 use crate::model::description::Description;
 use crate::partial::document_len;
+
+impl AnyProfile {
+    /// Reads a file of any family, format and version, compressed or not.
+    ///
+    /// ```
+    /// use profbridge::families::{AnyProfile, ReadOptions};
+    ///
+    /// let read = AnyProfile::open("testdata/iprof/fibonacci.iprof", &ReadOptions::default())?;
+    /// read.warnings.iter().for_each(|warning| eprintln!("{warning}"));
+    /// match read.value {
+    ///     AnyProfile::Instr(profile) => println!("{} functions", profile.functions.len()),
+    ///     AnyProfile::Iprof(document) => println!("iprof {}", document.version),
+    ///     other => println!("a profile of family {}", other.family().name()),
+    /// }
+    /// # Ok::<(), profbridge::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// I/O, an empty file, a file that is not a profile, and every fault of the content, with path, format, section and
+    /// offset.
+    pub fn open(input: impl Into<Input>, options: &ReadOptions) -> Result<WithWarnings<Self>> {
+        let input = input.into();
+        // The readers of instrumentation profiles report files that are not profiles.
+        let family = input.family()?.unwrap_or(Family::Instr);
+        commands(family).read(&input, options).map_err(|error| error.in_file(&input.path))
+    }
+}
 
 /// Checks an input.
 ///

@@ -8,7 +8,6 @@ use crate::families::any_profile::AnyProfile;
 use crate::families::commands::{Commands, FileDiff};
 use crate::families::content::{Content, Drawn};
 use crate::families::memory::{MemoryOptions, draws_memory};
-use crate::families::memprof::MemProf;
 use crate::families::merge::{InputOutcome, MergeOptions, merge_files};
 use crate::families::partial;
 use crate::families::stack_files::StackOptions;
@@ -16,6 +15,7 @@ use crate::input::{Access, Family, Format, Input};
 use crate::instr::InstrContent;
 use crate::instr::check::check_llvm;
 use crate::instr::diff::diff_llvm;
+use crate::instr::memory_profiles;
 use crate::instr::open::ReadOptions;
 use crate::limits::Limits;
 use crate::model::Profile;
@@ -29,7 +29,11 @@ impl Commands for Instr {
     fn read(&self, input: &Input, options: &ReadOptions) -> Result<WithWarnings<AnyProfile>> {
         let read = Profile::open(input, options)?;
         let is_memory = read.value.functions.is_empty() && read.value.memprof.is_some();
-        if is_memory { MemProf.read(input, options) } else { Ok(read.map(AnyProfile::Instr)) }
+        if !is_memory {
+            return Ok(read.map(AnyProfile::Instr));
+        }
+        let memory = AnyProfile::MemProf(memory_profiles::load(input, options)?);
+        Ok(read.map(|_| memory))
     }
 
     fn check(&self, input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {

@@ -124,6 +124,7 @@ const PROGRAM_USES: &[&str] = &[
     "Limits",
     "Result",
     "Warning",
+    "WithWarnings",
     "bridge",
     "bytes",
     "call_chains",
