@@ -84,11 +84,14 @@ fn class_of(kind: &ErrorKind) -> &'static str {
         | ErrorKind::UnableToCorrelate { .. }
         | ErrorKind::MissingProgram { .. }
         | ErrorKind::UnableToSymbolize { .. } => "ProgramError",
-        ErrorKind::KindConflict { .. } | ErrorKind::InputFailed { .. } | ErrorKind::InputsFailed { .. } => "MergeError",
+        ErrorKind::KindConflict { .. }
+        | ErrorKind::InputFailed { .. }
+        | ErrorKind::InputsFailed { .. }
+        | ErrorKind::NothingFound { .. } => "MergeError",
         ErrorKind::LimitExceeded { .. } => "LimitError",
         ErrorKind::WouldLose { .. } => "LossError",
         ErrorKind::GateFailed { .. } => "GateError",
-        ErrorKind::Usage { .. } | ErrorKind::UnableToCompare { .. } | ErrorKind::NothingFound { .. } => "UsageError",
+        ErrorKind::Usage { .. } | ErrorKind::UnableToCompare { .. } => "UsageError",
         _ => "Error",
     }
 }
