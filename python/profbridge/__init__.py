@@ -175,8 +175,8 @@ def read(
     name : str, optional
         The name of bytes in messages; if it ends in ``.iprof``, damaged bytes are read as an iprof.
     binary : path or list of paths, optional
-        The program of a recording of perf. With one program, a recording of branches becomes a
-        :class:`SampleProfile`; other recordings are :class:`Stacks`.
+        The programs of a recording of perf. With one program, the text of ``perf script -F ip,brstack`` becomes a
+        :class:`SampleProfile`; ``perf.data`` is always read as :class:`Stacks`.
     binary_files, debug_info : path or list of paths, optional
         The image that wrote a raw profile without names and records, or its debug info.
     profiled_binaries : path or list of paths, optional

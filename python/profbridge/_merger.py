@@ -6,7 +6,8 @@ import os
 from typing import Any, Iterable, Optional, Union
 
 from . import _profbridge
-from ._settings import AnyProfile, MergeSettings, Source, Unpack, settings as _settings
+from ._errors import UsageError
+from ._settings import AnyProfile, MergeSettings, Source, Unpack, settings as _settings, sources_of as _sources_of
 from ._types import InputReport
 
 
@@ -88,12 +89,10 @@ class Merger:
         Merger
             This merger.
         """
-        if isinstance(sources, (str, bytes, bytearray, memoryview, os.PathLike)):
-            sources = [sources]
-        given = list(sources)  # type: ignore[arg-type]
+        given = _sources_of(sources)
         chosen = [1] * len(given) if weights is None else list(weights)
         if len(chosen) != len(given):
-            raise _usage(f"{len(chosen)} weights for {len(given)} inputs")
+            raise UsageError(f"{len(chosen)} weights for {len(given)} inputs")
         for source, weight in zip(given, chosen):
             self.add(source, weight=weight)
         return self
@@ -179,8 +178,3 @@ class Merger:
         if part is not None:
             self._part.restore(part, False)
 
-
-def _usage(message: str) -> Exception:
-    from ._errors import UsageError
-
-    return UsageError(message)

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, BinaryIO, Iterable, Literal, Mapping, Optional, Sequence, TypedDict, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    BinaryIO,
+    Iterable,
+    Literal,
+    Mapping,
+    Optional,
+    Sequence,
+    TypedDict,
+    Union,
+    cast,
+    get_args,
+)
 
 from ._errors import UsageError
 from ._profbridge import Iprof, MemoryProfile, Profile, SampleProfile, Stacks
@@ -188,3 +201,11 @@ def limits(given: Optional[Limits]) -> dict[str, int]:
     if not isinstance(given, Mapping):
         raise UsageError(f"limits must be a dictionary of integers, not {given!r}")
     return {name: number(f"the limit {name}", value, 0) for name, value in given.items()}
+
+
+def sources_of(given: Union[Source, Iterable[Source]]) -> list[Source]:
+    """Return one or more sources as a list."""
+    is_one = isinstance(given, (str, bytes, bytearray, memoryview, os.PathLike, *get_args(AnyProfile)))
+    if is_one or hasattr(given, "read"):
+        return [cast(Source, given)]
+    return list(cast("Iterable[Source]", given))

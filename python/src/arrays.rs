@@ -87,7 +87,18 @@ pub(crate) fn encode<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'
     };
     let offsets: Vec<u8> = offsets.into_iter().flat_map(i64::to_le_bytes).collect();
     let valid = valid.map(|valid| PyBytes::new(py, &valid));
-    (array.data_type().to_string(), array.len(), valid, bytes(&offsets), values).into_pyobject(py)
+    (kind_word(array.data_type()), array.len(), valid, bytes(&offsets), values).into_pyobject(py)
+}
+
+/// A list whose items may be missing; a string in a pickle.
+const LIST_OF_OPTIONAL: &str = "List?";
+
+fn kind_word(kind: &DataType) -> String {
+    match kind {
+        DataType::LargeList(item) if item.is_nullable() => LIST_OF_OPTIONAL.to_string(),
+        DataType::LargeList(_) => "List".to_string(),
+        kind => kind.to_string(),
+    }
 }
 
 /// Returns the start of the first value, and the offsets relative to it.
@@ -124,7 +135,7 @@ pub(crate) fn decode(encoded: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
         }
         _ if !offsets.is_empty() => {
             let items = decode(&values)?;
-            let field = Arc::new(Field::new("item", items.data_type().clone(), items.is_nullable()));
+            let field = Arc::new(Field::new("item", items.data_type().clone(), kind == LIST_OF_OPTIONAL));
             let lists = LargeListArray::try_new(field, OffsetBuffer::new(offsets.into()), items, nulls);
             Some(Arc::new(lists.map_err(|_| damaged())?))
         }

@@ -3,6 +3,7 @@
 use crate::about::{About, warnings_of};
 use crate::detached::{self, Watch};
 use crate::error::OrRaise;
+use crate::instr::fault;
 use crate::options::{MergeSettings, TargetState, asked_target, check_toolchain, target};
 use crate::source::AnyPath;
 use crate::state::{Arguments, Reduced, reduce};
@@ -20,7 +21,7 @@ use profbridge::instr::{Loss, refuse_losses};
 use profbridge::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
 use profbridge::memprof::yaml::{self, Comments};
 use profbridge::memprof::{self, Hotness};
-use profbridge::{Error, Result};
+use profbridge::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::{Deserialize, Serialize};
@@ -53,7 +54,11 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -
     let target = target(settings, inputs)?;
     let mut options = settings.instr(&target)?;
     options.cancel = watch.cancel();
-    let (profile, report) = merge_memory_files(inputs, &options, &mut |done, total| watch.progress(done, total))?;
+    let merged = merge_memory_files(inputs, &options, &mut |done, total| watch.progress(done, total));
+    let (profile, report) = merged.map_err(|error| match error.kind() {
+        ErrorKind::InputsFailed { .. } => inputs.iter().find_map(|input| fault(input, settings)).unwrap_or(error),
+        _ => error,
+    })?;
     let facts = settings.check(|wanted| Ok(facts_of_memory(&profile, wanted).of_inputs(report.used())))?;
     let mut warnings = warnings_of(&report.inputs);
     warnings.extend(report.memprof_losses.iter().map(|loss| format!("dropped {loss}")));

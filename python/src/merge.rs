@@ -8,7 +8,7 @@ use crate::iprof::{self, Iprof};
 use crate::memory::{self, MemoryProfile};
 use crate::options::{MergeSettings, target};
 use crate::sample::{self, SampleProfile};
-use crate::source::{AnyPath, UNNAMED, input, inputs, with_hint_for_names};
+use crate::source::{AnyPath, UNNAMED, input, inputs, or_raise_with_hint};
 use crate::stacks::{self, Stacks};
 use profbridge::bridge::{ToIprofOptions, ToLlvmOptions};
 use profbridge::families::merge::iprof::facts_of;
@@ -18,7 +18,7 @@ use profbridge::families::plan::{MergePlan, MergeRequest};
 use profbridge::families::{FailedMerge, OutputForm};
 use profbridge::input::{Family, Input};
 use profbridge::instr::Loss;
-use profbridge::{Error, Hint, Result};
+use profbridge::{Error, Result};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -53,11 +53,9 @@ impl Merged {
 #[pyfunction]
 pub(crate) fn read(source: &Bound<'_, PyAny>, name: Option<&str>, settings: MergeSettings) -> PyResult<Py<PyAny>> {
     let (py, input) = (source.py(), input(source, name)?);
-    let read = detached::run(py, None, move |watch| {
-        let inputs = [input];
-        read_input(&inputs, &settings, watch).map_err(|error| with_hint_for_names(error, &inputs))
-    })?;
-    read.or_raise(py)?.into_object(py)
+    let inputs = [input.clone()];
+    let read = detached::run(py, None, move |watch| read_input(&[input], &settings, watch))?;
+    or_raise_with_hint(py, read, &inputs)?.into_object(py)
 }
 
 /// Read the samples of an iprof as stacks.
@@ -79,13 +77,13 @@ pub(crate) fn form_of(py: Python<'_>, path: AnyPath) -> PyResult<Option<&'static
     }))
 }
 
-/// Reads one file. Recordings of branches become a sample profile, if their program is given.
+/// Reads one file. Text with branches becomes a sample profile, if its program is given.
 fn read_input(inputs: &[Input; 1], settings: &MergeSettings, watch: Watch) -> Result<Merged> {
     let [input] = inputs;
     let family = input.family()?;
     match settings.binary.as_slice() {
         [] => merge_family(family, inputs, settings, watch),
-        [program] if sample::is_recording(input)? => {
+        [program] if sample::may_have_branches(input)? => {
             sample::of_recordings(inputs, program, settings).map(Merged::Sample)
         }
         _ if family == Some(Family::Stacks) => merge_family(family, inputs, settings, watch),
@@ -103,10 +101,9 @@ pub(crate) fn merge(
 ) -> PyResult<Py<PyAny>> {
     let py = sources.py();
     let inputs = inputs(sources, weights)?;
-    let merged = detached::run(py, progress, move |watch| {
-        merge_inputs(&inputs, &settings, watch).map_err(|error| with_hint_for_names(error, &inputs))
-    })?;
-    merged.or_raise(py)?.into_object(py)
+    let copy = inputs.clone();
+    let merged = detached::run(py, progress, move |watch| merge_inputs(&inputs, &settings, watch))?;
+    or_raise_with_hint(py, merged, &copy)?.into_object(py)
 }
 
 fn merge_inputs(inputs: &[Input], settings: &MergeSettings, watch: Watch) -> Result<Merged> {
@@ -116,14 +113,13 @@ fn merge_inputs(inputs: &[Input], settings: &MergeSettings, watch: Watch) -> Res
     if inputs.iter().any(|input| matches!(input.family(), Ok(Some(Family::Stacks)))) {
         return merge_family(Some(Family::Stacks), inputs, settings, watch);
     }
+    let has_family = |input: &Input, family| matches!(input.family(), Ok(found) if found == Some(family));
+    if inputs.iter().all(|input| has_family(input, Family::MemProf)) {
+        return merge_family(Some(Family::MemProf), inputs, settings, watch);
+    }
     let mut request = MergeRequest::new(Path::new("-"));
     request.to = settings.family()?.filter(|family| matches!(family, Family::Instr | Family::Iprof));
-    let plan = request.plan(inputs).map_err(|error| match error.hint() {
-        Some(Hint::ChooseFamily) => {
-            error.with_hint("set family=\"iprof\" or family=\"instr\", the family of the result")
-        }
-        _ => error,
-    })?;
+    let plan = request.plan(inputs)?;
     match plan {
         MergePlan::Bridge(family) => merge_both(family, inputs, settings, &watch),
         plan => merge_family(plan.family(), inputs, settings, watch),
@@ -188,7 +184,8 @@ fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettin
             let merged = instr::merge(inputs, settings, &watch)?;
             let is_memory = merged.profile.functions.is_empty() && merged.profile.memprof.is_some();
             if is_memory {
-                memory::merge(inputs, settings, &watch).map(Merged::Memory)
+                // The progress was told.
+                memory::merge(inputs, settings, &watch.silent()).map(Merged::Memory)
             } else {
                 Ok(Merged::Instr(merged))
             }

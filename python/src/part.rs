@@ -14,7 +14,7 @@ use profbridge::families::partial::{Finished, Partial, PartialOptions};
 use profbridge::families::{AnyProfile, FailureMode, ReadOptions, Target};
 use profbridge::input::{Family, Input, InputList};
 use profbridge::partial::{self, Duplicates, InputState};
-use profbridge::{Compat, Error, Result};
+use profbridge::{Cancel, Compat, Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::num::NonZeroU64;
@@ -103,8 +103,8 @@ impl Part {
         let input = input(source, name)?.weighted_by(weight_of(weight)?);
         let settings = self.settings.clone();
         let known = py.detach(|| self.sum().as_ref().map(Partial::family));
-        let added = detached::run(py, None, move |_| {
-            let one = of_input(&input, known, &settings)?;
+        let added = detached::run(py, None, move |watch| {
+            let one = of_input(&input, known, &settings, &watch)?;
             let inputs = Duplicates::of(&input.path, input.is_partial(), one.inputs());
             Ok((one, inputs))
         })?;
@@ -135,8 +135,8 @@ impl Part {
     /// settings that it names.
     fn restore<'py>(&self, py: Python<'py>, part: Vec<u8>, is_input: bool) -> PyResult<Bound<'py, PyDict>> {
         let settings = self.settings.clone();
-        let restored = detached::run(py, None, move |_| {
-            let options = partial_options(&settings, &default_target(&settings)?)?;
+        let restored = detached::run(py, None, move |watch| {
+            let options = partial_options(&settings, &default_target(&settings)?, watch.cancel())?;
             Partial::from_bytes(&part, &options)
         })?;
         let restored = restored.or_raise(py)?;
@@ -196,16 +196,24 @@ fn kept_settings<'py>(py: Python<'py>, part: &Partial) -> PyResult<Bound<'py, Py
 
 /// Returns the partial merge of one input. A file that is not a profile belongs to the `known` family. If the failure
 /// mode is `any`, a damaged input is an error.
-fn of_input(input: &Input, known: Option<partial::Family>, settings: &MergeSettings) -> Result<Partial> {
+fn of_input(input: &Input, known: Option<partial::Family>, settings: &MergeSettings, watch: &Watch) -> Result<Partial> {
     // The readers of the family report files that cannot be opened.
     let family = match input.family().ok().flatten() {
         Some(family) => family,
         None => known.map(Family::from).or(settings.family()?).unwrap_or(Family::Instr),
     };
     settings.refuse_for(Some(family))?;
+    let is_stored = matches!(family, Family::Iprof | Family::Stacks) && !input.is_partial() && !settings.salvage;
+    if is_stored && settings.failure_mode()? == FailureMode::Any {
+        // The partial merge only stores the file.
+        match read_again(input, settings) {
+            Some(error) if !matches!(error.kind(), ErrorKind::EmptyProfile) => return Err(error),
+            _ => {}
+        }
+    }
     let inputs = std::slice::from_ref(input);
     let target = crate::options::target(settings, inputs)?;
-    let mut part = Partial::of(inputs, family, &partial_options(settings, &target)?)?;
+    let mut part = Partial::of(inputs, family, &partial_options(settings, &target, watch.cancel())?)?;
     settings.filters().into_iter().for_each(|words| part.note_applied(words));
     if settings.failure_mode()? == FailureMode::Any {
         part.inputs().into_iter().try_for_each(|about| match &about.state {
@@ -228,7 +236,7 @@ fn nothing_of(family: Family, part: &Partial, settings: &MergeSettings) -> Resul
         Input::from_bytes(&about.path, Vec::new()).weighted_by(weight)
     };
     let inputs: Vec<Input> = part.inputs().into_iter().map(empty).collect();
-    Partial::of(&inputs, family, &partial_options(settings, &default_target(settings)?)?)
+    Partial::of(&inputs, family, &partial_options(settings, &default_target(settings)?, Cancel::default())?)
 }
 
 /// Returns the error of an input. A partial merge stores only its message, so the input is read again.
@@ -251,12 +259,14 @@ fn default_target(settings: &MergeSettings) -> Result<Target> {
     crate::options::target(settings, &[])
 }
 
-fn partial_options(settings: &MergeSettings, target: &Target) -> Result<PartialOptions> {
+fn partial_options(settings: &MergeSettings, target: &Target, cancel: Cancel) -> Result<PartialOptions> {
     let mut options = PartialOptions::default();
     options.instr = settings.instr(target)?;
     options.sample = sample::options(settings)?;
     options.iprof = iprof::options(settings)?;
     options.stacks = stacks::options(settings)?;
+    (options.instr.cancel, options.sample.cancel) = (cancel.clone(), cancel.clone());
+    (options.iprof.read.cancel, options.stacks.cancel) = (cancel.clone(), cancel);
     Ok(options)
 }
 
@@ -266,11 +276,10 @@ fn finish(sum: &Partial, settings: &MergeSettings, watch: &Watch) -> Result<Merg
         Some(target) => target,
         None => Target::of_inputs(&sum.evidence()),
     };
-    let mut options = partial_options(settings, &target)?;
-    (options.instr.cancel, options.iprof.read.cancel) = (watch.cancel(), watch.cancel());
+    let options = partial_options(settings, &target, watch.cancel())?;
     match sum {
         Partial::Instr(sums) => instr::finish(sums, options.instr, target, settings).map(Merged::Instr),
-        Partial::SampleProf(sums) => sample::finish(sums, settings).map(Merged::Sample),
+        Partial::SampleProf(sums) => sample::finish(sums, &options.sample, settings).map(Merged::Sample),
         _ => match sum.finish(&options)? {
             Finished::Iprof(report) => iprof::of_report(report, settings).map(Merged::Iprof),
             Finished::Pprof(sum) => stacks::of_pprof(sum, settings).map(Merged::Stacks),

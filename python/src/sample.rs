@@ -11,14 +11,14 @@ use crate::text::{printable, summary_fields, to_python, warn};
 use arrow_array::builder::LargeStringBuilder;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
-use profbridge::families::{Facts, OutputForm};
+use profbridge::families::{Facts, InputOutcome, OutputForm};
 use profbridge::input::{Family, Format, Input};
 use profbridge::instr::{Release, refuse_losses};
 use profbridge::profgen::{self, ProfileOptions, ProgramFiles};
 use profbridge::sampleprof::partial::PartialSamples;
 use profbridge::sampleprof::{
-    self, Encoding, FileMergeOptions, Filter, FunctionRecord, InputMessage, MergeReport, Names, Rules, Summary,
-    WriteOptions,
+    self, Encoding, FailedMerge, FileMergeOptions, Filter, FunctionRecord, InputMessage, MergeReport, Names, Rules,
+    Summary, WriteOptions,
 };
 use profbridge::{Error, Result};
 use pyo3::prelude::*;
@@ -66,7 +66,17 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -
     let mut options = options(settings)?;
     options.cancel = watch.cancel();
     let progress = &mut |done, total| watch.progress(done, total);
-    of_report(sampleprof::merge_files(inputs, &options, progress)?, settings)
+    let report = sampleprof::merge_files(inputs, &options, progress);
+    of_report(report.map_err(first_failure)?, settings)
+}
+
+/// Returns the error of the first input that could not be read, otherwise that of the merge.
+fn first_failure(failed: FailedMerge) -> Error {
+    let of_input = failed.inputs.reports.into_iter().find_map(|report| match report.outcome {
+        InputOutcome::Failed(error) => Some(error.in_file(&report.input.path)),
+        _ => None,
+    });
+    of_input.unwrap_or(failed.error)
 }
 
 /// Finishes a partial merge.
@@ -74,8 +84,8 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -
 /// # Errors
 ///
 /// Like [`merge`].
-pub(crate) fn finish(sums: &PartialSamples, settings: &MergeSettings) -> Result<Merged> {
-    of_report(sampleprof::finish_partial(sums, &options(settings)?)?, settings)
+pub(crate) fn finish(sums: &PartialSamples, options: &FileMergeOptions, settings: &MergeSettings) -> Result<Merged> {
+    of_report(sampleprof::finish_partial(sums, options)?, settings)
 }
 
 fn of_report(report: MergeReport, settings: &MergeSettings) -> Result<Merged> {
@@ -92,13 +102,13 @@ fn of_report(report: MergeReport, settings: &MergeSettings) -> Result<Merged> {
     Ok(Merged { profile: report.profile, release: release(settings)?, about })
 }
 
-/// Returns true for recordings of branches: those of perf, and their text.
+/// Returns true for text, which can be a recording of branches.
 ///
 /// # Errors
 ///
 /// The errors of the input.
-pub(crate) fn is_recording(input: &Input) -> Result<bool> {
-    Ok(input.format()? == Format::PerfData || input.family()? != Some(Family::Stacks))
+pub(crate) fn may_have_branches(input: &Input) -> Result<bool> {
+    Ok(matches!(input.format()?, Format::Unknown | Format::OtherText | Format::Text | Format::Collapsed))
 }
 
 /// Makes the sample profile of a program of recordings of its branches.

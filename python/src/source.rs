@@ -6,8 +6,8 @@ use crate::iprof::Iprof;
 use crate::memory::MemoryProfile;
 use crate::sample::SampleProfile;
 use crate::stacks::Stacks;
-use profbridge::input::{Input, InputList};
-use profbridge::{Compat, Error};
+use profbridge::input::{Access, Input, InputList};
+use profbridge::{Compat, Limits, Result};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView, PyString};
@@ -92,18 +92,26 @@ pub(crate) fn weight_of(weight: &Bound<'_, PyAny>) -> PyResult<NonZeroU64> {
     NonZeroU64::new(number).ok_or_else(|| usage(weight.py(), "a weight must be an integer of at least 1, not 0"))
 }
 
-/// Adds a hint to an error about bytes that are probably the path of a file. Nothing is looked up in the file system,
+/// Gives an error about bytes that are probably the path of a file its hint. Nothing is looked up in the file system,
 /// because bytes can come from anybody.
-pub(crate) fn with_hint_for_names(error: Error, inputs: &[Input]) -> Error {
+///
+/// # Errors
+///
+/// The error.
+pub(crate) fn or_raise_with_hint<T>(py: Python<'_>, result: Result<T>, inputs: &[Input]) -> PyResult<T> {
     let is_name = |input: &Input| {
         let is_unnamed = input.path == Path::new(UNNAMED) && matches!(input.family(), Ok(None));
-        let bytes = input.stored_bytes(profbridge::input::Access::Read, &profbridge::Limits::default());
-        is_unnamed && bytes.is_ok_and(|bytes| may_be_path(&bytes))
+        is_unnamed && input.stored_bytes(Access::Read, &Limits::default()).is_ok_and(|bytes| may_be_path(&bytes))
     };
-    match inputs.iter().any(is_name) {
-        true => error.with_hint("bytes are the content of a file; pass a path as str: os.fsdecode(path)"),
-        false => error,
-    }
+    let is_about_name = result.is_err() && inputs.iter().any(is_name);
+    result.or_raise(py).or_else(|error| {
+        if is_about_name {
+            error
+                .value(py)
+                .setattr("hint", "bytes are the content of a file; pass a path as str: os.fsdecode(path)")?;
+        }
+        Err(error)
+    })
 }
 
 fn may_be_path(bytes: &[u8]) -> bool {

@@ -20,7 +20,7 @@ use profbridge::families::plan::StackOutput;
 use profbridge::families::stack_files::{
     StackMergeOptions, StackSum, are_pprof, facts_of, merge_pprof, merge_tables, unit_of,
 };
-use profbridge::families::{Facts, OutputForm};
+use profbridge::families::{Facts, FailedMerge, OutputForm};
 use profbridge::input::{Family, Input};
 use profbridge::iprof::Document;
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
@@ -100,9 +100,11 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -
     options.cancel = watch.cancel();
     let mut progress = |done, total| watch.progress(done, total);
     if are_pprof(inputs) {
-        of_pprof(merge_pprof(inputs, &options, &mut progress)?, settings)
+        let sum = merge_pprof(inputs, &options, &mut progress);
+        of_pprof(sum.map_err(FailedMerge::into_first_failure)?, settings)
     } else {
-        of_tables(merge_tables(inputs, &options, &mut progress)?, settings)
+        let sum = merge_tables(inputs, &options, &mut progress);
+        of_tables(sum.map_err(FailedMerge::into_first_failure)?, settings)
     }
 }
 
@@ -410,7 +412,9 @@ fn collapsed(merged: &Merged) -> Result<(Vec<u8>, Vec<String>)> {
     if !matches!(unit, Unit::Hits | Unit::Millionths) {
         losses.push(format!("values are in {}, but collapsed stacks do not store the unit", unit.word()));
     }
-    let (text, joined) = write_collapsed(&selected, &CollapsedOptions::default());
+    let mut options = CollapsedOptions::default();
+    (options.descriptors, options.bcis) = (true, true);
+    let (text, joined) = write_collapsed(&selected, &options);
     if joined > 0 {
         losses.push(format!("merged {joined} stacks with others that differ only in data that is not written"));
     }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import warnings
 from pathlib import Path
 
 import profbridge
-from support import TESTDATA, TestCase, program
+from support import ROOT, TESTDATA, TestCase, program, skip
 
 RAW = TESTDATA / "raw"
 TRACES = TESTDATA / "merge"
@@ -29,6 +31,7 @@ class SameAsTheProgram(TestCase):
         self.assertGreater(len(found), 0)
 
     def test_overlap(self) -> None:
+        warnings.simplefilter("ignore", profbridge.ProfileWarning)
         one, other = RAW / "clang-22-ir.profraw", RAW / "clang-14-ir.profraw"
         expected = printed("overlap", "--json", one, other)
         self.assertIsIn(profbridge.overlap(one, other), expected)
@@ -139,9 +142,15 @@ class Conversions(TestCase):
         self.assertEqual(profbridge.diff(iprof, again)["total_overlap"], 1.0)
 
     def test_stacks_that_measure_no_time_become_no_iprof_unasked(self) -> None:
-        stacks = profbridge.read(profbridge.generate("collapsed", functions=5).content)
-        assert isinstance(stacks, profbridge.Stacks)
-        self.assertGreater(len(stacks.to_iprof()), 0)
+        warnings.simplefilter("ignore", profbridge.ProfileWarning)
+        hits = profbridge.read(b"app/Main.main;app/Main.f 3\n")
+        assert isinstance(hits, profbridge.Stacks)
+        self.assertEqual(hits.to_iprof().functions()["samples"].to_pylist(), [0, 3])
+        allocated = profbridge.read(TESTDATA / "pprof" / "heap.pprof")
+        assert isinstance(allocated, profbridge.Stacks)
+        with self.assertRaisesRegex(profbridge.UsageError, "measure time"):
+            allocated.to_iprof()
+        self.assertIsInstance(allocated.to_iprof(any_value=True), profbridge.Iprof)
 
     def test_both_families_merge_into_the_named_one(self) -> None:
         warnings.simplefilter("ignore", profbridge.ProfileWarning)
@@ -192,12 +201,28 @@ class Drawings(TestCase):
 
 
 class Perf(TestCase):
+    def record(self) -> "tuple[Path, Path]":
+        """Record the branches of a program, as the tests of the program do."""
+        sources, binary, recorder = ROOT / "tests" / "profgen", self.folder / "prog", self.folder / "recorder"
+        if shutil.which("cc") is None:
+            skip("cc is not installed: recordings of branches")
+        subprocess.run(["cc", "-O1", "-o", recorder, sources / "record_branches.c"], check=True)
+        subprocess.run(["cc", "-O2", "-g", "-o", binary, sources / "work.c"], check=True)
+        recorded = subprocess.run([recorder, "61", "16", "200000", binary], capture_output=True, cwd=self.folder)
+        if not recorded.stdout:
+            skip("processes cannot be stepped here")
+        text = self.folder / "prog.txt"
+        text.write_bytes(recorded.stdout)
+        return text, binary
+
     def test_recordings_become_sample_profiles_with_their_program(self) -> None:
-        script, binary = TESTDATA / "profgen" / "branches.script", TESTDATA / "profgen" / "branches"
-        if not script.exists():
-            self.skipTest("the test data has no recording with its program")
-        profile = profbridge.read(script, binary=binary)
+        text, binary = self.record()
+        warnings.simplefilter("ignore", profbridge.ProfileWarning)
+        profile = profbridge.read(text, binary=binary)
         self.assertIsInstance(profile, profbridge.SampleProfile)
+        out = self.folder / "out.prof"
+        self.assertEqual(program("convert", text, "--binary", binary, "-o", out).returncode, 0)
+        self.assertEqual(profile.to_bytes(), out.read_bytes())
 
     def test_a_program_of_another_file_is_a_usage_error(self) -> None:
         with self.assertRaises(profbridge.UsageError):
