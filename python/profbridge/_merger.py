@@ -160,7 +160,7 @@ class Merger:
         kept = merger._part.restore(part, True)
         added = {name: value for name, value in kept.items() if name not in settings}
         if added:
-            again = cls(**{**settings, **added})  # type: ignore[typeddict-item]
+            again = cls(**{**settings, **added})
             again._part.append(merger._part)
             return again
         return merger

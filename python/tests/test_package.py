@@ -70,7 +70,7 @@ class Documentation(TestCase):
             thing = getattr(profbridge, name)
             members = [thing] if isinstance(thing, types.FunctionType) else []
             if isinstance(thing, type):
-                members += [each for each in vars(thing).values() if callable(each) and not each.__name__.startswith("_")]
+                members += [each for name, each in vars(thing).items() if callable(each) and not name.startswith("_")]
             for member in members:
                 try:
                     parameters = [each for each in inspect.signature(member).parameters if each not in ("self", "cls")]
