@@ -1,4 +1,4 @@
-//! What all profiles tell about the merge they come from.
+//! The inputs, the outcomes and the warnings of the merge that made a profile.
 
 use profbridge::families::{Facts, InputOutcome, InputReport};
 use profbridge::{Error, Result};

@@ -66,7 +66,7 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -
     Ok(Merged { profile, target, about })
 }
 
-/// The same, borrowed.
+/// A borrowed [`State`].
 #[derive(Serialize)]
 struct StateRef<'a> {
     profile: &'a memprof::MemoryProfile,

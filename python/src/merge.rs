@@ -184,7 +184,7 @@ fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettin
             let merged = instr::merge(inputs, settings, &watch)?;
             let is_memory = merged.profile.functions.is_empty() && merged.profile.memprof.is_some();
             if is_memory {
-                // The progress was told.
+                // The progress was reported.
                 memory::merge(inputs, settings, &watch.silent()).map(Merged::Memory)
             } else {
                 Ok(Merged::Instr(merged))

@@ -13,7 +13,7 @@ use pyo3::types::PyBytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// What `__reduce__` returns: the function that restores the object, and its arguments.
+/// The result of `__reduce__`: the function that restores the object, and its arguments.
 pub(crate) type Reduced<'py, A> = (Bound<'py, PyAny>, A);
 
 /// The arguments of [`restore`].

@@ -90,7 +90,7 @@ class Interrupts(TestCase):
             self.assertTrue(self.wait_for(threads), format)
 
     def wait_for(self, threads: int) -> bool:
-        """Return true if no more than so many threads are left within some seconds."""
+        """Return true if no more than the given number of threads are left within some seconds."""
         end = time.monotonic() + 30
         while time.monotonic() < end:
             if len(list(TASKS.iterdir())) <= threads:
