@@ -1,9 +1,10 @@
 //! The functions of a program by address.
 
-use super::names::canonical;
+use super::names::{canonical, without_suffixes};
 use crate::objects::Subprogram;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A function. Functions of one name are one function with the code of all.
@@ -12,6 +13,16 @@ pub(super) struct Function {
     pub(super) name: Arc<[u8]>,
     /// Start and end of the parts of its code.
     pub(super) ranges: Vec<(u64, u64)>,
+    /// Debug info does not have it.
+    is_from_symbols: bool,
+    /// Names of symbols that debug info has with another name.
+    pub(super) other_names: Vec<Box<[u8]>>,
+}
+
+impl Function {
+    fn new(name: Arc<[u8]>) -> Self {
+        Self { name, ranges: Vec::new(), is_from_symbols: false, other_names: Vec::new() }
+    }
 }
 
 /// A part of the code of a function.
@@ -43,7 +54,7 @@ impl Functions {
         let mut shared = HashSet::<u64, RandomState>::default();
         for Subprogram { name, ranges } in subprograms {
             let at = *by_name.entry(Arc::clone(&name)).or_insert_with(|| {
-                functions.push(Function { name, ranges: Vec::new() });
+                functions.push(Function::new(name));
                 functions.len() - 1
             });
             for (start, end) in ranges.into_iter().filter(|(start, end)| end > start && *start >= base) {
@@ -61,6 +72,45 @@ impl Functions {
         let mut ranges: Vec<FunctionRange> = by_start.into_values().collect();
         ranges.sort_unstable_by_key(|range| range.start);
         Self { functions, ranges, shared_starts: shared.len() as u64 }
+    }
+
+    /// Adds the functions of a symbol table that debug info lacks: name, start and length of each.
+    pub(super) fn add_symbols<'n>(&mut self, symbols: impl Iterator<Item = (&'n [u8], u64, u64)>) {
+        let mut by_name: HashMap<Arc<[u8]>, usize, RandomState> =
+            (0..).zip(&self.functions).map(|(at, function)| (Arc::clone(&function.name), at)).collect();
+        let mut added: BTreeMap<u64, FunctionRange> = BTreeMap::new();
+        for (name, start, len) in symbols {
+            let Some(end) = start.checked_add(len).filter(|end| *end > start) else { continue };
+            let name = without_suffixes(name);
+            let after = self.ranges.partition_point(|range| range.start <= start);
+            let known = after.checked_sub(1).map(|at| &self.ranges[at]).into_iter();
+            let known = known.chain(added.range(..=start).next_back().map(|(_, range)| range));
+            let known = known.max_by_key(|range| range.start);
+            match known.filter(|range| start < range.end) {
+                Some(range) => {
+                    let function = &mut self.functions[range.function];
+                    if *function.name != *name {
+                        function.other_names.push(name.into());
+                    }
+                }
+                None => {
+                    let at = *by_name.entry(name.into()).or_insert_with(|| {
+                        self.functions.push(Function::new(name.into()));
+                        self.functions.len() - 1
+                    });
+                    self.functions[at].is_from_symbols = true;
+                    self.functions[at].ranges.push((start, end));
+                    added.entry(start).or_insert(FunctionRange { start, end, function: at, is_entry: false });
+                }
+            }
+        }
+        self.ranges.extend(added.into_values());
+        self.ranges.sort_by_key(|range| range.start);
+    }
+
+    /// Returns true if debug info does not have the function of a part.
+    pub(super) fn is_from_symbols(&self, range: &FunctionRange) -> bool {
+        self.functions[range.function].is_from_symbols
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -97,8 +147,13 @@ impl Functions {
 
     /// The name of the function that is entered at an address.
     pub(super) fn entered_at(&self, address: u64) -> Option<&[u8]> {
+        self.function_entered_at(address).map(|function| canonical(&function.name))
+    }
+
+    /// The function that is entered at an address.
+    pub(super) fn function_entered_at(&self, address: u64) -> Option<&Function> {
         let range = self.range_at(address).filter(|range| range.start == address && range.is_entry)?;
-        Some(canonical(&self.functions[range.function].name))
+        Some(&self.functions[range.function])
     }
 
     /// The number of functions with code that no symbol makes callable, and that of all functions.

@@ -53,6 +53,8 @@ pub struct ReadFindings {
     pub external_leaves: u64,
     /// Whether a mapping of the program was found.
     pub is_mapped: bool,
+    /// Mappings of a program with the same name and another build id.
+    pub other_builds: u64,
 }
 
 impl ReadFindings {
@@ -66,6 +68,7 @@ impl ReadFindings {
         self.external_branches = self.external_branches.saturating_add(other.external_branches);
         self.external_leaves = self.external_leaves.saturating_add(other.external_leaves);
         self.is_mapped |= other.is_mapped;
+        self.other_builds = self.other_builds.saturating_add(other.other_builds);
     }
 }
 
@@ -84,6 +87,8 @@ pub struct ScriptOptions {
     pub process: Option<i64>,
     /// Whether the program is a kernel.
     pub is_kernel: bool,
+    /// Whether the samples of other builds of the program count. Only binary recordings know the build.
+    pub any_build: bool,
 }
 
 /// Lines end with a line feed, which the last one can lack.

@@ -4,7 +4,7 @@ use crate::recording::{RECORDER, can_record, compile, record};
 use crate::support::{Folder, available};
 use std::process::{Command, Output};
 
-const GENUINE: &str = "llvm-profgen-22";
+pub(crate) const GENUINE: &str = "llvm-profgen-22";
 
 /// Compilers, sources and programs.
 const PROGRAMS: [(&str, &str, &str); 6] = [
@@ -30,7 +30,7 @@ const OPTIONS: [&str; 6] = [
 ];
 
 /// Runs an llvm-profgen command line, which writes the file `out`.
-fn run(folder: &Folder, program: &[&str], options: &str) -> (Output, Option<Vec<u8>>) {
+pub(crate) fn run(folder: &Folder, program: &[&str], options: &str) -> (Output, Option<Vec<u8>>) {
     let out = folder.path("out");
     let _ = std::fs::remove_file(&out);
     let mut command = Command::new(program[0]);
@@ -40,7 +40,7 @@ fn run(folder: &Folder, program: &[&str], options: &str) -> (Output, Option<Vec<
 }
 
 #[track_caller]
-fn assert_same(folder: &Folder, options: &str) {
+pub(crate) fn assert_same(folder: &Folder, options: &str) {
     let (genuine, expected) = run(folder, &[GENUINE], options);
     let link = folder.path(GENUINE);
     let _ = std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_profbridge"), &link);
