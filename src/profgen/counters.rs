@@ -69,7 +69,7 @@ pub struct RunFindings {
     pub not_on_boundary: u64,
     /// In no function.
     pub without_function: u64,
-    /// In a function that only the symbol table has.
+    /// In a function that debug info does not have, or has with another name than the symbol table.
     pub in_symbol_functions: u64,
     /// Into the next function.
     pub crossing_functions: u64,

@@ -108,9 +108,10 @@ impl Functions {
         self.ranges.sort_by_key(|range| range.start);
     }
 
-    /// Returns true if debug info does not have the function of a part.
+    /// Returns true if debug info does not have the function of a part, or has another name for it than the symbol table.
     pub(super) fn is_from_symbols(&self, range: &FunctionRange) -> bool {
-        self.functions[range.function].is_from_symbols
+        let function = &self.functions[range.function];
+        function.is_from_symbols || !function.other_names.is_empty()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -125,6 +126,12 @@ impl Functions {
     /// The part of a function that contains an address.
     pub(super) fn range_at(&self, address: u64) -> Option<&FunctionRange> {
         self.position(address).map(|at| &self.ranges[at])
+    }
+
+    /// Returns true if a part of a function starts after `from`, or at `to`, or between them.
+    pub(super) fn has_start(&self, from: Option<u64>, to: u64) -> bool {
+        let after = self.ranges.partition_point(|range| range.start <= to);
+        after.checked_sub(1).is_some_and(|at| from.is_none_or(|from| self.ranges[at].start > from))
     }
 
     /// The function that contains an address.

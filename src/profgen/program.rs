@@ -220,6 +220,21 @@ impl<'f> Program<'f> {
         Some(canonical(described.map_or(&function.name, |described| &described.name)))
     }
 
+    /// Returns true if the frame of the function is probably incomplete at an address, so that call chains lack frames:
+    /// at the first two instructions, at a return and at the instruction before it.
+    pub(super) fn is_in_prolog_or_epilog(&self, address: u64) -> bool {
+        let is_start =
+            address.checked_sub(1).map_or(address == 0, |before| self.functions.has_start(Some(before), address));
+        let first = self.code.previous(address);
+        let is_second = first.is_some_and(|first| self.functions.has_start(self.code.previous(first), first));
+        self.code.is_instruction(address) && (is_start || is_second || self.code.is_in_epilog(address))
+    }
+
+    /// The call before a return address.
+    pub(super) fn call_before(&self, address: u64) -> Option<u64> {
+        self.code.previous(address).filter(|call| self.code.is_call(*call))
+    }
+
     /// Returns true if there are no functions.
     pub(super) fn has_no_functions(&self) -> bool {
         self.functions.is_empty()

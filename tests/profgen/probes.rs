@@ -4,11 +4,11 @@ use crate::genuine::{GENUINE, assert_same, run};
 use crate::recording::{RECORDER, can_record, compile, perf_data, record};
 use crate::support::{Folder, available};
 
-/// Compilers, sources and programs: static functions, parts of functions, functions without debug info.
+/// Compilers, sources and programs: static functions, copies of code, several sections, functions without debug info.
 const PROGRAMS: [(&str, &str, &str); 4] = [
     ("clang-22 -O2 -g -funique-internal-linkage-names", "work.c", "unique"),
     ("clang-22 -O3 -g -mllvm -unroll-count=4 -no-pie", "work.c", "unrolled"),
-    ("clang-22 -O2 -g -fbasic-block-sections=all", "work.c", "sections"),
+    ("clang-22 -O2 -g -ffunction-sections", "work.c", "sections"),
     ("clang-22 -O2", "work.c", "bare"),
 ];
 

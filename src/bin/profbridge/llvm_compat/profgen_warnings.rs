@@ -62,6 +62,9 @@ pub(super) fn line(notice: LineNotice<'_>, name: &str, base: u64, show_mappings:
 /// Prints what reading samples found.
 pub(super) fn samples(read: &ReadFindings, runs: Option<&RunFindings>) {
     summary(read.external_leaves, read.lines, "of samples have leaf external frame in call stack.");
+    let truncated =
+        "of truncated stack samples due to invalid return address, likely caused by frame pointer omission.";
+    summary(read.invalid_return_addresses, read.distinct_chains, truncated);
     let Some(runs) = runs else {
         messages::warning(None, "No samples in perf script!");
         return;
