@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 use std::iter::Peekable;
 
-/// What a reader has to tell about single lines.
+/// A notice about one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LineNotice<'t> {
@@ -41,13 +41,13 @@ pub type Notify<'n> = dyn FnMut(LineNotice<'_>) + 'n;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct ReadFindings {
-    /// Lines that are no mappings: samples, and other text.
+    /// Lines that are not mappings: samples, and other text.
     pub lines: u64,
     /// Samples with a branch from or to the program.
     pub samples: u64,
     /// Lines without such a branch.
     pub without_branches: u64,
-    /// Lines with text that is no branch record.
+    /// Lines with text that is not a branch record.
     pub bad_lines: u64,
     /// Branches of the program, each counted as often as its sample.
     pub branches: u64,

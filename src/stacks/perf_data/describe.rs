@@ -1,4 +1,4 @@
-//! What a recording holds, for `info`.
+//! The description of a recording, for `info`.
 
 use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription, hex};
