@@ -75,7 +75,7 @@ pub(super) struct Body {
 
 /// The functions whose probes are decoded, and the addresses of symbols.
 #[derive(Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct ProbeFilter {
     /// GUIDs of functions; all if there are none.
     pub(super) functions: HashSet<u64, RandomState>,
     /// Addresses of symbols by the GUIDs of their names.
@@ -100,7 +100,7 @@ impl Probes {
     ///
     /// Truncated; malformed; limit exceeded for long names, and for functions inlined into each other deeper than
     /// [`Limits::context_depth`].
-    pub(super) fn decode(sections: &ProbeSections, wanted: &Wanted, limits: &Limits) -> Result<Self> {
+    pub(super) fn decode(sections: &ProbeSections, wanted: &ProbeFilter, limits: &Limits) -> Result<Self> {
         let mut probes = Self::default();
         let failed = |error: Error, section: &str| {
             error.with_llvm_message(format!("Pseudo Probe decoder fail in {section} section"))
@@ -178,7 +178,7 @@ impl Probes {
 
 struct Reader<'r, 's> {
     cursor: Cursor<'s>,
-    wanted: &'r Wanted,
+    wanted: &'r ProbeFilter,
     depth: usize,
     /// The address of the last probe, to which the next one is relative.
     last: u64,
@@ -337,7 +337,7 @@ mod tests {
     }
 
     fn decode(bytes: &[u8]) -> Result<Probes> {
-        let mut wanted = Wanted::default();
+        let mut wanted = ProbeFilter::default();
         wanted.symbols.insert(MAIN, 0x1000);
         Probes::decode(&sections(bytes), &wanted, &Limits::default())
     }
@@ -361,7 +361,7 @@ mod tests {
     #[test]
     fn functions_without_samples_are_skipped() {
         let bytes = [tree(), tree()].concat();
-        let mut wanted = Wanted::default();
+        let mut wanted = ProbeFilter::default();
         wanted.functions.insert(1);
         let probes = Probes::decode(&sections(&bytes), &wanted, &Limits::default()).unwrap();
         assert!(probes.probes.is_empty() && probes.bodies.is_empty());
@@ -373,7 +373,7 @@ mod tests {
         bytes.extend([2, 0, 0, 0x20]);
         bytes.extend(5u64.to_le_bytes());
         bytes.extend([7, 0x80, 1]);
-        let mut wanted = Wanted::default();
+        let mut wanted = ProbeFilter::default();
         wanted.symbols.extend([(MAIN, 0x1000), (5, 0x8000)]);
         let probes = Probes::decode(&sections(&bytes), &wanted, &Limits::default()).unwrap();
         assert_eq!(probes.probes.len(), 1);
@@ -389,7 +389,7 @@ mod tests {
         }
         let mut cut = sections(&bytes);
         cut.descriptions[0].truncate(18);
-        let error = Probes::decode(&cut, &Wanted::default(), &Limits::default()).unwrap_err();
+        let error = Probes::decode(&cut, &ProbeFilter::default(), &Limits::default()).unwrap_err();
         assert_eq!(error.llvm_message(), "Pseudo Probe decoder fail in .pseudo_probe_desc section");
     }
 

@@ -4,7 +4,7 @@ use super::code::{Code, TextSection};
 use super::discriminator::Discriminators;
 use super::functions::Functions;
 use super::names::canonical;
-use super::probes::{DESCRIPTIONS, PROBES, ProbeSections, Probes, Wanted};
+use super::probes::{DESCRIPTIONS, PROBES, ProbeFilter, ProbeSections, Probes};
 use crate::bytes::Endian;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Access, open};
@@ -193,7 +193,7 @@ impl<'f> Program<'f> {
     /// Those of [`Probes::decode`].
     pub(super) fn decode_probes(&self, addresses: &mut dyn Iterator<Item = u64>, limits: &Limits) -> Result<Probes> {
         let Some(sections) = &self.probe_sections else { return Ok(Probes::default()) };
-        let mut wanted = Wanted::default();
+        let mut wanted = ProbeFilter::default();
         for function in addresses.filter_map(|address| self.functions.function_at(address)) {
             if !wanted.functions.insert(name_ref(&function.name)) {
                 continue;

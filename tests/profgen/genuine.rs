@@ -136,3 +136,35 @@ fn assembly_is_refused() {
     assert!(message.starts_with("llvm-profgen: error: --show-disassembly-only is not supported"), "{message}");
     assert!(written.is_none());
 }
+
+#[test]
+fn incomplete_call_chains_lose_samples_as_in_llvm_profgen() {
+    let tools = [&RECORDER[..], &["clang-22", GENUINE]].concat();
+    if !available("call chains", &tools) {
+        return;
+    }
+    let folder = Folder::new();
+    if !can_record(&folder) {
+        return;
+    }
+    compile(&folder, "clang-22 -O1 -g -no-pie", "work.c", "prog");
+    record(&folder, "prog");
+    let recorded = std::fs::read_to_string(folder.path("prog.txt")).expect("it is text");
+    // Each sample has the address of the sample before it as its caller, which seldom follows a call.
+    let (mut chains, mut caller) = (String::new(), "0");
+    for line in recorded.lines() {
+        match line.trim_start().split_once(' ') {
+            Some((address, branches)) if !line.contains("MMAP") => {
+                chains += &format!("\n\t{address}\n\t{caller}\n {}\n", branches.trim_start());
+                caller = address;
+            }
+            _ => chains += &format!("{line}\n"),
+        }
+    }
+    folder.write("chains.txt", chains);
+    assert_same(&folder, "--perfscript=chains.txt --binary=prog --ignore-stack-samples --format=text");
+    let output = folder.run("profbridge convert chains.txt --binary prog -o out.prof --json");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
+    assert!(document["samples"]["read"]["incomplete_chains"].as_u64() > Some(0), "{document}");
+    assert!(document["samples"]["read"]["invalid_return_addresses"].as_u64() > Some(0), "{document}");
+}
