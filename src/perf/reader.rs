@@ -42,7 +42,7 @@ pub(crate) struct ReadCounts {
 }
 
 impl ReadCounts {
-    /// What was not read, in words.
+    /// Returns messages about the data that was not read.
     pub(crate) fn messages(&self) -> Vec<String> {
         let mut messages = Vec::new();
         if let Some(reason) = &self.stopped {

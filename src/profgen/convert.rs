@@ -27,7 +27,7 @@ pub struct SampleReport {
     pub read: ReadFindings,
     /// Counts of the runs of code of all inputs.
     pub runs: RunFindings,
-    /// What became of the samples of a program with pseudo-probes.
+    /// Counts of pseudo-probes, and of samples that were left out because of them.
     pub probes: ProbeFindings,
     /// Samples of each location in the functions that have most of the samples.
     pub density: f64,
@@ -53,7 +53,7 @@ pub struct ConvertedSamples {
 /// # Errors
 ///
 /// The errors of [`Program::load`] and of the inputs; nothing found for a program without debug info and for recordings
-/// without samples in the program; those of [`make_profile`].
+/// without samples in the program; the errors of [`make_profile`].
 pub fn convert(
     inputs: &[Input],
     files: &ProgramFiles,

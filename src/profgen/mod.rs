@@ -98,8 +98,8 @@ pub fn read_script(
 ///
 /// # Errors
 ///
-/// Nothing found for a recording without branch records; malformed for mappings that cannot be of this program; those of
-/// reading a damaged recording.
+/// Nothing found for a recording without branch records; malformed for mappings that cannot be of this program; the
+/// errors of reading a damaged recording.
 pub fn read_recording(
     bytes: &[u8],
     program: &Program<'_>,
@@ -121,7 +121,7 @@ pub struct RecordedSamples {
     pub samples: Samples,
     /// Whether samples have call chains in addition to branch records.
     pub has_call_chains: bool,
-    /// What a user should know about the recording.
+    /// Warnings about the recording.
     pub warnings: Vec<Warning>,
 }
 

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::limits::Limits;
 use crate::sampleprof::{Chain, FunctionRecord, LineLocation, Rules, SampleProfile, add_saturating, add_target};
 
-/// What became of the samples of a program with probes.
+/// Counts of pseudo-probes, and of samples that were left out because of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct ProbeFindings {

@@ -189,7 +189,7 @@ struct Reader<'r, 's> {
 
 /// A body whose inlined functions are not all read.
 struct Open {
-    /// Its position; `None` for a function that is not wanted.
+    /// Its position; `None` for a function without samples.
     body: Option<u32>,
     left: u32,
 }

@@ -190,7 +190,7 @@ impl<'f> Program<'f> {
     ///
     /// # Errors
     ///
-    /// Those of [`Probes::decode`].
+    /// The errors of [`Probes::decode`].
     pub(super) fn decode_probes(&self, addresses: &mut dyn Iterator<Item = u64>, limits: &Limits) -> Result<Probes> {
         let Some(sections) = &self.probe_sections else { return Ok(Probes::default()) };
         let mut wanted = ProbeFilter::default();

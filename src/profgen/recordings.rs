@@ -14,13 +14,13 @@ use crate::perf::{Recording, read_recording};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 
-/// What a recording has.
+/// The samples of a recording.
 pub(super) struct RecordingSamples {
     pub(super) gatherer: Gatherer,
     pub(super) findings: ReadFindings,
     /// Whether samples have call chains and branch records.
     pub(super) has_call_chains: bool,
-    /// What a user should know.
+    /// Warnings.
     pub(super) messages: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct RecordingSamples {
 ///
 /// # Errors
 ///
-/// Those of [`read_recording`]; nothing found for a recording without branch records; malformed for mappings that cannot
+/// The errors of [`read_recording`]; nothing found for a recording without branch records; malformed for mappings that cannot
 /// be of this program.
 pub(super) fn read(
     bytes: &[u8],
