@@ -1,6 +1,5 @@
 //! Collects the records of a profile without calling contexts.
 
-use super::line_profile::ProfileOptions;
 use crate::sampleprof::{FunctionName, FunctionRecord, NameId, SampleProfile, add_saturating};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -28,11 +27,12 @@ impl ProfileBuilder {
         &mut functions[at]
     }
 
-    /// Returns the profile, with counts of locations that include their calls.
-    pub(super) fn finish(self, options: &ProfileOptions) -> SampleProfile {
+    /// Returns the profile, with counts of locations that include their calls. With `update_totals`, totals are the sums of
+    /// the counts of locations.
+    pub(super) fn finish(self, update_totals: bool) -> SampleProfile {
         let mut profile = self.profile;
         profile.functions.iter_mut().for_each(raise_to_calls);
-        if options.update_totals {
+        if update_totals {
             profile.functions.iter_mut().for_each(update_total);
         }
         profile

@@ -42,7 +42,7 @@ pub(super) fn line_profile(
         let chain = addresses.binary_search(&source).map_or(0, |at| chains.of_address[at]);
         builder.add_branch(chain, callee, count);
     }
-    let mut profile = builder.records.finish(options);
+    let mut profile = builder.records.finish(options.update_totals);
     profile.stated.flow_sensitive = program.discriminators.flow_sensitive.then_some(true);
     Ok(profile)
 }

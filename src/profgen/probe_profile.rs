@@ -62,7 +62,7 @@ pub(super) fn probe_profile(
             findings.calls_without_probe = findings.calls_without_probe.saturating_add(count);
         }
     }
-    let mut profile = builder.records.finish(options);
+    let mut profile = builder.records.finish(options.update_totals);
     profile.stated.probe_based = Some(true);
     profile.stated.flow_sensitive = program.discriminators.flow_sensitive.then_some(true);
     Ok((profile.in_container_order(Rules::of(options.release)), findings))
