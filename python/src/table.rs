@@ -31,6 +31,9 @@ macro_rules! of_numbers {
 }
 pub(crate) use of_numbers;
 
+/// The names of the columns, and the columns of each batch.
+type Parts<'py> = (Vec<String>, Vec<Bound<'py, PyTuple>>);
+
 /// Rows in named columns.
 ///
 /// A table is an Arrow table, which pandas, polars, pyarrow and duckdb read without a copy. `table["name"]` is a column,
@@ -143,7 +146,7 @@ impl Table {
             })
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (Vec<String>, Vec<Bound<'py, PyTuple>>)>> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Parts<'py>>> {
         let batch = |batch: &RecordBatch| {
             let columns = batch.columns().iter().map(|column| arrays::encode(py, column));
             PyTuple::new(py, columns.collect::<PyResult<Vec<_>>>()?)
