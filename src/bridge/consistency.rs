@@ -8,11 +8,12 @@ use crate::bridge::extension::{self, Extension};
 use crate::bridge::names::{EncodedNames, identity};
 use crate::bridge::records::{ContextCounts, TypeCounts, gather};
 use crate::bridge::sections::{METHOD_TARGETS, MethodTargets, foreign};
-use crate::bridge::to_iprof::{ToIprofOptions, find_method, sections};
+use crate::bridge::to_iprof::{ToIprofOptions, checksum, find_method, sections};
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::iprof::{ContextHandle, Document, MethodHandle, SectionKind};
 use crate::model::{Losses, Profile, RecordId};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +34,8 @@ const NAMED_DIFFERENCES: usize = 3;
 #[derive(Debug, Default)]
 pub(super) struct Ownership {
     profile: Option<Profile>,
+    /// Whether the whole document was made from the profile, and not edited.
+    is_whole: bool,
     /// Methods that are LLVM functions: their counts without callers come from LLVM's records.
     functions: HashSet<MethodHandle>,
     /// Methods (in the bridge's notation) and type names that the mapping creates.
@@ -64,14 +67,18 @@ impl Ownership {
     /// # Errors
     ///
     /// Malformed if the sections contradict it, unless it is trusted.
-    fn establish(document: &Document, extension: Extension, trust: Option<Trust>) -> Result<Self> {
-        let Some(profile) = extension.profile else { return Ok(Self::none()) };
+    fn establish(document: &Document, extension: Extension<'_>, trust: Option<Trust>) -> Result<Self> {
+        let Some(profile) = extension.profile.map(Cow::into_owned) else { return Ok(Self::none()) };
+        if extension.checksum == Some(checksum(document)) {
+            return Ok(Self { profile: Some(profile), is_whole: true, ..Self::default() });
+        }
         let counters_as_branches = extension.approximate.contains_key(SectionKind::Conditional.name());
         let expected = Expected::of(&profile, counters_as_branches)?;
         let spelling = EncodedNames::of(&expected.document.tables);
         let tables = &expected.document.tables;
         let mut ownership = Self {
             profile: None,
+            is_whole: false,
             functions: HashSet::new(),
             methods: tables.methods().map(|handle| spelling.method(handle).to_vec()).collect(),
             types: tables.types().map(|handle| tables.type_name(handle).to_vec()).collect(),
@@ -92,6 +99,11 @@ impl Ownership {
         self.profile
     }
 
+    /// Returns true if the profile explains the whole document.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
     pub(super) fn has_profile(&self) -> bool {
         self.profile.is_some()
     }
@@ -100,17 +112,18 @@ impl Ownership {
     pub(super) fn owns(&self, document: &Document, section: SectionKind, context: ContextHandle) -> bool {
         !matches!(section, SectionKind::Sampling | SectionKind::Monitor)
             && document.contexts.caller(context) == ContextHandle::ROOT
-            && document.contexts.leaf(context).is_some_and(|leaf| self.functions.contains(&leaf.method))
+            && (self.is_whole
+                || document.contexts.leaf(context).is_some_and(|leaf| self.functions.contains(&leaf.method)))
     }
 
     /// Returns true if the mapping creates this method, given in the bridge's notation.
     pub(super) fn derives_method(&self, name: &[u8]) -> bool {
-        self.methods.contains(name)
+        self.is_whole || self.methods.contains(name)
     }
 
     /// Returns true if the mapping creates the type of this name.
     pub(super) fn derives_type(&self, name: &[u8]) -> bool {
-        self.types.contains(name)
+        self.is_whole || self.types.contains(name)
     }
 
     fn compare(

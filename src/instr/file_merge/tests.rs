@@ -48,7 +48,7 @@ fn run_attempt(
 ) -> Option<Merged<MergedFiles>> {
     let threads_per_input = crate::threads::wanted(options.threads).get() / workers;
     let job = MergeJob { inputs, attempt, workers, threads_per_input: threads_per_input.max(1) };
-    let mut merge = FileMerge::new(&job, options, false);
+    let mut merge = FileMerge::new(&job, options);
     if let Some(images) = &mut merge.images {
         *images = std::sync::Mutex::new(state::Images::new(image_bytes));
     }
@@ -122,7 +122,7 @@ fn an_input_that_grows_during_the_merge_gets_a_warning() {
     file.write_all(b":ir\nmain\n1\n1\n5\n").unwrap();
     let (inputs, options) = ([WeightedInput::new(file.path())], MergeOptions::default());
     let job = MergeJob { inputs: &inputs, attempt: Attempt::Fast, workers: 1, threads_per_input: 1 };
-    let merge = FileMerge::new(&job, &options, false);
+    let merge = FileMerge::new(&job, &options);
     file.write_all(b"\nlate\n1\n1\n5\n").unwrap();
     let merged = run_once(merge, &inputs, &options.run(), 1, &mut |_, _| {}).unwrap().unwrap();
     let warnings = &merged.inputs[0].warnings;
@@ -312,7 +312,7 @@ fn floors_refuse_a_result_that_is_too_thin() {
 /// Returns how often each input was read, and the outcome.
 fn readings(inputs: &[WeightedInput], options: &MergeOptions) -> (Vec<usize>, (Vec<u8>, Vec<String>)) {
     let readings: Vec<AtomicUsize> = inputs.iter().map(|_| AtomicUsize::new(0)).collect();
-    let start = |job: &MergeJob<'_>| Counting(FileMerge::new(job, options, false), &readings);
+    let start = |job: &MergeJob<'_>| Counting(FileMerge::new(job, options), &readings);
     let done = outcome(driver::merge(inputs, &options.run(), start, &mut |_, _| {}).unwrap());
     (readings.into_iter().map(AtomicUsize::into_inner).collect(), done)
 }
