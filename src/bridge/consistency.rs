@@ -290,3 +290,41 @@ fn counts_text<'a>(counts: impl Iterator<Item = &'a u64>) -> String {
     let list: Vec<String> = counts.map(u64::to_string).collect();
     format!("({})", list.join(","))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::to_iprof::to_iprof;
+    use crate::iprof::{self, Writer};
+    use crate::model::{FunctionRecord, ProfileKind};
+
+    fn read(bytes: &[u8]) -> Document {
+        iprof::Reader::from_bytes(bytes, &iprof::ReadOptions::default()).read().unwrap().0
+    }
+
+    #[test]
+    fn unchanged_documents_are_recognized_by_their_checksum() {
+        let mut profile = Profile { kind: ProfileKind::FRONT_END, ..Profile::default() };
+        for (name, count) in [("main", 4711), ("_ZN3foo3barEi", 12), ("a.c;local", 0)] {
+            let function = profile.functions.intern(name.as_bytes());
+            profile.functions.push_record(function, &FunctionRecord::new(7, vec![count, 3]));
+        }
+        let (document, _) = to_iprof(&profile, &ToIprofOptions::default()).unwrap();
+        let text = String::from_utf8(Writer::default().to_bytes(&document)).unwrap();
+        let is_whole = |text: &str, trust| Ownership::of(&read(text.as_bytes()), trust).map(|found| found.is_whole());
+        assert!(is_whole(&text, None).unwrap());
+        let spaced = text.replace("],", "], ");
+        assert!(is_whole(&spaced, None).unwrap(), "white space is not data");
+        let edited = text.replacen("[4711]", "[4712]", 1);
+        assert_ne!(edited, text);
+        assert!(is_whole(&edited, None).is_err());
+        assert!(!is_whole(&edited, Some(Trust::Extension)).unwrap());
+        let mut old = document.clone();
+        let member = String::from_utf8(old.member(extension::MEMBER).unwrap().to_vec()).unwrap();
+        let begin = member.find("\"sections\"").unwrap();
+        let end = member[begin..].find(',').unwrap() + begin + 1;
+        let first = format!("{}{}", member[..begin].replace(":2", ":1"), &member[end..]);
+        old.set_member(extension::MEMBER, first.as_bytes());
+        assert!(!Ownership::of(&old, None).unwrap().is_whole(), "version 1 has no checksum");
+    }
+}

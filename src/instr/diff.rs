@@ -252,3 +252,29 @@ pub(crate) fn diff_llvm(first: &Input, second: &Input, options: &DiffOptions) ->
     let report = diff_with(vec![counters], first, second, &space, &options);
     Ok((report, following.into_followed()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_repeated_records_are_added() {
+        let counters = |records: &[(usize, &[u64])]| {
+            let mut all = RecordCounters::default();
+            records.iter().for_each(|(record, counters)| all.add(*record, (*counters).into()));
+            all
+        };
+        let large = u64::from(LARGE);
+        let a = counters(&[(0, &[1, 0, large - 1]), (2, &[u64::MAX, large]), (0, &[2, 5, 1, 9]), (2, &[u64::MAX, 0])]);
+        let of = |record: usize| a.of(record).collect::<Vec<u128>>();
+        assert_eq!(of(0), [3, 5, u128::from(large), 9]);
+        assert_eq!((of(1), of(2), of(3)), (vec![], vec![2 * u128::from(u64::MAX), large.into()], vec![]));
+        assert_eq!(a.total, of(0).iter().chain(&of(2)).sum());
+        let same = a.compare(&a);
+        assert_eq!((same.overlap, same.jaccard, same.common), (1.0, 1.0, 6));
+        // Counters beyond the shorter of two records exist on one side only.
+        let (b, c) = (counters(&[(0, &[4, 4])]), counters(&[(0, &[8]), (3, &[8])]));
+        let found = b.compare(&c);
+        assert_eq!((found.overlap, found.common, found.only_first, found.only_second), (0.5, 1, 1, 1));
+    }
+}

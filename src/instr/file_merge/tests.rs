@@ -230,6 +230,28 @@ fn a_large_profile_is_written_the_same_by_any_number_of_threads() {
 }
 
 #[test]
+fn counters_stay_in_every_form_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, packed) = (folder.path().join("input"), folder.path().join("input.gz"));
+    let little = large_raw();
+    std::fs::write(&path, &little).unwrap();
+    let merged = |input: Input| merge_files(&[input], &MergeOptions::default(), &mut |_, _| {}).unwrap().profile;
+    let bytes = |profile: &Profile| encode(profile, &WriteOptions::default()).unwrap().bytes;
+    let expected = merged(Input::new(&path));
+    let encoding = Encoding { endian: Endian::Big, pointer: PointerWidth::Bits64, version: 10 };
+    let big = raw::write(&expected, &raw::WriteOptions::new(encoding)).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(std::fs::File::create(&packed).unwrap(), flate2::Compression::fast());
+    gzip.write_all(&big).unwrap();
+    gzip.finish().unwrap();
+    std::fs::write(&path, &big).unwrap();
+    for input in
+        [Input::new(&path), Input::new(&packed), Input::from_bytes("pipe", little), Input::from_bytes("pipe", big)]
+    {
+        assert!(bytes(&merged(input)) == bytes(&expected));
+    }
+}
+
+#[test]
 fn a_cancelled_merge_ends_after_the_next_input() {
     let inputs: Vec<WeightedInput> = files().into_iter().map(WeightedInput::new).collect();
     for threads in [1, 2, 5] {
