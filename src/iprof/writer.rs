@@ -97,7 +97,7 @@ const FLUSH_BYTES: usize = 1 << 18;
 /// Lists with at most this many entries are written together with the text around them.
 const SMALL_LIST: usize = 64;
 
-/// Computes the checksum of what is written.
+/// Computes the checksum of the written bytes.
 struct Checksum(Xxh3Default);
 
 impl Write for Checksum {
