@@ -162,16 +162,6 @@ impl MergeDocument {
         };
     }
 
-    /// Records the outcome of the inputs before the one that ended the merge, which reads them in order.
-    pub(crate) fn note_until(&mut self, error: &Error) {
-        let Some(path) = error.path().map(|path| path.to_string_lossy()) else { return };
-        let Some(at) = self.inputs.iter().position(|input| input.file.path == path) else { return };
-        for input in self.inputs.iter_mut().take(at).filter(|input| input.outcome == NOT_USED) {
-            let is_empty = input.file.format == Some(Format::Empty.name());
-            input.outcome = if is_empty { EMPTY } else { USED };
-        }
-    }
-
     /// Adds files of directories and lists that are not inputs, after the inputs.
     pub(crate) fn skip(&mut self, files: &[PathBuf], outcome: &'static str) {
         self.inputs.extend(files.iter().map(|path| {
