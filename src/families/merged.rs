@@ -1,5 +1,7 @@
 //! The merge of files of any family: [`merge`] returns a value, [`Merged::write`] writes it.
 
+use crate::compression::{Compression, compress_for};
+use crate::digits::number_of;
 use crate::driver::{Facts, FactsRequest, InputOutcome, InputReport};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::families::merge::iprof::facts_of as iprof_facts;
@@ -9,8 +11,6 @@ use crate::families::partial::{StoredFamily, encode_kept};
 use crate::families::settings::MergeSettings;
 use crate::families::stack_output::EncodedStacks;
 use crate::families::{inputs, memprof, partial};
-use crate::compression::{Compression, compress_for};
-use crate::digits::number_of;
 use crate::input::{Family, Input, output};
 use crate::instr::cross_release::Finding as CrossFinding;
 use crate::instr::encode::{Saved, WriteOptions, facts_of_memory};
@@ -334,8 +334,8 @@ impl Merged {
             }
             // Data that the profile cannot store is in the merge state.
             MergedProfile::SampleProf { report, write, part: Some(part) } => {
-                let bytes = sampleprof::encode_partial(part, &report.profile, write)
-                    .map_err(|error| error.in_file(path))?;
+                let bytes =
+                    sampleprof::encode_partial(part, &report.profile, write).map_err(|error| error.in_file(path))?;
                 output::replace_by_name(path, &bytes)?;
             }
             MergedProfile::Iprof { document, part: None, .. } => {

@@ -1,8 +1,9 @@
 //! Merging files of any family: the one entry point for programs.
 
+use crate::bridge::ToLlvmOptions;
 use crate::compat::Compat;
-use crate::driver::{FailedMerge, InputOutcome, InputReport, OnProgress};
 use crate::driver::output_form::OutputForm;
+use crate::driver::{FailedMerge, InputOutcome, InputReport, OnProgress};
 use crate::error::Result;
 use crate::families::memprof::merge_memory_files;
 use crate::families::merge::iprof::{IprofMergeOptions, IprofMergeReport, merge_iprof_files};
@@ -20,7 +21,6 @@ use crate::instr::file_merge::MergeOptions;
 use crate::instr::partial::PartialMerge;
 use crate::instr::resolved_target::ResolvedTarget;
 use crate::instr::target::{Evidence, Target, TargetSource};
-use crate::bridge::ToLlvmOptions;
 use crate::iprof::{self, Finding};
 use crate::model::Profile;
 use crate::sampleprof::{self, Rules};
@@ -64,11 +64,7 @@ fn target(inputs: &[Input], settings: &MergeSettings) -> ResolvedTarget {
     settings.target.clone().unwrap_or_else(of_inputs)
 }
 
-fn merge_instr(
-    inputs: &[Input],
-    settings: &MergeSettings,
-    progress: OnProgress<'_>,
-) -> Result<Merged, MergeFailure> {
+fn merge_instr(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
     let target = target(inputs, settings);
     let options = MergeOptions { release: target.target.release, ..settings.options.instr.clone() };
     let (mut report, part) = match &settings.partial {
@@ -135,11 +131,7 @@ fn finish_instr(
     Ok(Merged { target: Some(target), findings, ..Merged::new(profile, MergedInputs::default()) })
 }
 
-fn merge_memory(
-    inputs: &[Input],
-    settings: &MergeSettings,
-    progress: OnProgress<'_>,
-) -> Result<Merged, MergeFailure> {
+fn merge_memory(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
     let (profile, mut report) = merge_memory_files(inputs, &settings.options.instr, progress)?;
     let dropped_functions = report.profile.functions.len();
     let shares_nothing = report.memory_shares_nothing;
@@ -148,11 +140,7 @@ fn merge_memory(
     Ok(Merged { shares_nothing, ..Merged::new(profile, inputs) })
 }
 
-fn merge_samples(
-    inputs: &[Input],
-    settings: &MergeSettings,
-    progress: OnProgress<'_>,
-) -> Result<Merged, MergeFailure> {
+fn merge_samples(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
     let default = || ResolvedTarget::requested(Target::default_release(TargetSource::Inputs), false);
     let target = settings.target.clone().unwrap_or_else(default);
     let rules = Rules::of(target.target.release);
@@ -180,11 +168,7 @@ fn merge_samples(
     Ok(Merged { target: Some(target), shares_nothing, ..Merged::new(profile, found) })
 }
 
-fn merge_iprof(
-    inputs: &[Input],
-    settings: &MergeSettings,
-    progress: OnProgress<'_>,
-) -> Result<Merged, MergeFailure> {
+fn merge_iprof(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
     let options = &settings.options.iprof;
     let report = merge_iprof_files(inputs, options, progress)?;
     let warnings = report.warnings();
@@ -206,11 +190,7 @@ fn merge_iprof(
     Ok(Merged { warnings, unconverted: losses, shares_nothing, ..Merged::new(profile, found) })
 }
 
-fn merge_stacks(
-    inputs: &[Input],
-    settings: &MergeSettings,
-    progress: OnProgress<'_>,
-) -> Result<Merged, MergeFailure> {
+fn merge_stacks(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
     let options = settings.stack_merge();
     let limits = &options.read.limits;
     let opened = open_kept(inputs, StoredFamily::Stacks, options.allow_duplicates, limits)?;
@@ -219,7 +199,8 @@ fn merge_stacks(
     let encoder = StackEncoder { options: &settings.write.stacks, output: &settings.output, is_partial };
     let to_pprof = settings.write.stacks.format == StackOutput::Pprof;
     let merged = if to_pprof && are_pprof(all) && settings.takes_all_stacks() {
-        let encode = |(profile, report): (_, crate::stacks::pprof::MergeReport)| encoder.pprof(&profile, report.warnings());
+        let encode =
+            |(profile, report): (_, crate::stacks::pprof::MergeReport)| encoder.pprof(&profile, report.warnings());
         encoded(merge_pprof(all, &options, progress)?, encode)?
     } else {
         encoded(merge_tables(all, &options, progress)?, |table| encoder.table(table))?

@@ -56,6 +56,6 @@ pub use merging::{finish_converted, merge};
 pub use probes::{ProbeOptions, list_probes};
 #[cfg(feature = "correlate")]
 pub use program::{ProgramReport, report_program};
+pub use report::{Comparison, collect_file, iprof_statistics, order_file, overlap_files, show_file};
 pub use settings::{MergeSettings, WriteSettings};
 pub use stack_output::{EncodedStacks, NoStacks, StackWriteOptions};
-pub use report::{Comparison, collect_file, iprof_statistics, order_file, overlap_files, show_file};

@@ -1,12 +1,12 @@
 //! The settings of a merge of files of any family.
 
+use crate::bytes::Encoding as RawEncoding;
 use crate::call_chains::{SampleSource, Selection};
 use crate::driver::output_form::OutputForm;
 use crate::families::partial::PartialOptions;
 use crate::families::plan::StackOutput;
 use crate::families::stack_files::{StackMergeOptions, StackOptions};
 use crate::families::stack_output::StackWriteOptions;
-use crate::bytes::Encoding as RawEncoding;
 use crate::instr::cross_release::HashPolicy;
 use crate::instr::encode::{OutputFormat, WriteOptions};
 use crate::instr::file_merge::MergeOptions;

@@ -129,9 +129,12 @@ impl EncodedStacks {
     ///
     /// Nothing found.
     pub fn require_something(&self) -> Result<()> {
+        let error = || Error::nothing_found("no stacks are left to write");
         match self.nothing {
-            Some(_) => Err(Error::nothing_found("no stacks are left to write").with_hint(Hint::AllowEmpty)),
             None => Ok(()),
+            // A program knows how other stacks of the inputs are selected.
+            Some(NoStacks::Selected(_)) => Err(error()),
+            Some(NoStacks::Kept) => Err(error().with_hint(Hint::AllowEmpty)),
         }
     }
 }

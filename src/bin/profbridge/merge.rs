@@ -20,11 +20,11 @@ use crate::merge_report::{Messages, report_inputs};
 use crate::plural::number_of;
 use crate::standard_output::StandardOutput;
 use profbridge::families::inputs::{earlier_merges, require_same_program};
-use profbridge::families::plan::{MergePlan, MergeRequest};
 use profbridge::families::merge::mixed::is_document;
+use profbridge::families::plan::{MergePlan, MergeRequest};
 use profbridge::families::{self, OutputForm};
-use profbridge::input::{Family, Format, Input};
 use profbridge::input::output::is_replaced;
+use profbridge::input::{Family, Format, Input};
 use profbridge::instr::show::ShowOptions;
 use profbridge::{Error, Result, Warning};
 use std::path::Path;
@@ -104,11 +104,12 @@ fn merge(arguments: &MergeArgs, plan: MergePlan, work: &MergeWork<'_>, document:
         arguments.refuse_for(plan, work.form)?;
     }
     let settings = arguments.settings(plan, work)?;
-    let messages = Messages::new(arguments.quiet, arguments.json);
-    if let MergePlan::Bridge(family) = plan
-        && messages.notes
-    {
-        console::status(&announcement(work.inputs, family));
+    let mut messages = Messages::new(arguments.quiet, arguments.json);
+    if let MergePlan::Bridge(family) = plan {
+        messages.summary = false;
+        if messages.notes {
+            console::status(&announcement(work.inputs, family));
+        }
     }
     let progress = console::Progress::new("merging", arguments.quiet);
     let merged = families::merge(work.inputs, plan, &settings, &mut |done, total| progress.update(done, total));

@@ -9,7 +9,7 @@ use crate::documents::{
 use crate::target::JsonTarget;
 use profbridge::families::{Facts, FactsRequest, InputOutcome};
 use profbridge::gates::{self, GateOutcome};
-use profbridge::input::{Format, Input};
+use profbridge::input::Input;
 use profbridge::instr::Loss;
 use profbridge::profgen::SampleReport;
 use profbridge::{Error, ErrorKind, ErrorReport, Result, Warning};

@@ -45,12 +45,12 @@ enum Style {
 }
 
 impl Style {
-    fn of(plan: MergePlan, input: &Input) -> Self {
+    fn of(plan: MergePlan, input: &Input, is_failed: bool) -> Self {
         match plan.family() {
             Some(Family::SampleProf) => Self::Samples,
             Some(Family::Stacks) => Self::Stacks,
             Some(Family::Iprof) => Self::Iprof,
-            None if is_document(input) => Self::Iprof,
+            None if is_failed || is_document(input) => Self::Iprof,
             _ => Self::Instr,
         }
     }
@@ -80,7 +80,7 @@ pub(crate) fn report_inputs(
         // An empty partial merge belongs to any family.
         let style = match &merged {
             Ok(Merged { profile: MergedProfile::Empty(_), .. }) => Style::Iprof,
-            _ => Style::of(plan, &report.input),
+            _ => Style::of(plan, &report.input, failure.is_some()),
         };
         note_input(document, at, report, style, salvage);
         match style {
@@ -284,8 +284,6 @@ fn print_summary(merged: &Merged, facts: &Facts, settings: &MergeSettings) {
     let names_standard_output = matches!(merged.profile, MergedProfile::Instr { .. });
     let is_silent = match &merged.profile {
         MergedProfile::Instr { .. } | MergedProfile::SampleProf { .. } => false,
-        // The result of a conversion.
-        MergedProfile::Iprof { merged: None, .. } => true,
         _ => is_standard_output(&settings.output),
     };
     if is_silent {

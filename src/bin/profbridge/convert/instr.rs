@@ -12,9 +12,7 @@ use profbridge::bridge;
 use profbridge::bytes::Encoding;
 use profbridge::families::merge::iprof::facts_of;
 use profbridge::families::plan::MergePlan;
-use profbridge::families::{
-    self, InputOutcome, InputReport, MergeSettings, Merged, OutputForm, finish_converted,
-};
+use profbridge::families::{self, InputOutcome, InputReport, MergeSettings, Merged, OutputForm, finish_converted};
 use profbridge::input::{Family, Input};
 use profbridge::instr::Profile;
 use profbridge::instr::resolved_target::ResolvedTarget;

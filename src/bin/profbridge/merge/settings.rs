@@ -78,7 +78,8 @@ impl MergeArgs {
             let hint = "a partial merge has the format of its inputs; convert when you finish the merge";
             refuse(&[(self.partial, "--partial")], "not for these inputs and this output", hint)?;
         }
-        let meant = format!("not for {}", plan.family().map_or("LLVM profiles and iprof files", family_table::short_words));
+        let meant =
+            format!("not for {}", plan.family().map_or("LLVM profiles and iprof files", family_table::short_words));
         self.refuse_options_of(|family| !takes_options_of(plan, family), &meant)?;
         match plan.family() {
             None => self.refuse_for_bridge(plan),
