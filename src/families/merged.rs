@@ -11,6 +11,7 @@ use crate::families::partial::{StoredFamily, encode_kept};
 use crate::families::settings::MergeSettings;
 use crate::families::stack_output::EncodedStacks;
 use crate::families::{inputs, memprof, partial};
+use crate::hint::Hint;
 use crate::input::{Family, Input, output};
 use crate::instr::cross_release::Finding as CrossFinding;
 use crate::instr::encode::{Saved, WriteOptions, facts_of_memory};
@@ -291,7 +292,7 @@ impl Merged {
             {
                 let members = merged.dropped_members.join(", ");
                 let error = lost(format!("members that are not part of the format would be lost: {members}"));
-                return Err(error.with_hint("omit --strict to drop and list them"));
+                return Err(error.with_hint(Hint::AllowLeavingOut));
             }
             MergedProfile::Stacks { encoded, .. } if !encoded.losses.is_empty() => {
                 return Err(lost(encoded.losses.join("; ")).in_file(&settings.output));

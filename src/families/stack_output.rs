@@ -244,7 +244,7 @@ impl StackEncoder<'_> {
         let (selected, left_out) = table.select(&self.options.selection);
         let nothing = selected.is_empty().then(|| NoStacks::Selected(Box::new(table)));
         for (count, words) in [
-            (left_out.other_sources, "of other event types (see --events)"),
+            (left_out.other_sources, "of other event types"),
             (left_out.truncated, "with truncated stacks"),
             (left_out.other_threads, "of other threads"),
         ] {
