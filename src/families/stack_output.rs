@@ -89,8 +89,8 @@ pub struct EncodedStacks {
 pub enum NoStacks {
     /// The inputs have no selected samples: the stacks of the inputs.
     Selected(Box<StackTable>),
-    /// None were kept.
-    Kept,
+    /// Trimming left none.
+    Trimmed,
 }
 
 /// The written stacks, for counting.
@@ -134,7 +134,7 @@ impl EncodedStacks {
             None => Ok(()),
             // A program knows how other stacks of the inputs are selected.
             Some(NoStacks::Selected(_)) => Err(error()),
-            Some(NoStacks::Kept) => Err(error().with_hint(Hint::AllowEmpty)),
+            Some(NoStacks::Trimmed) => Err(error().with_hint(Hint::AllowEmpty)),
         }
     }
 }
@@ -191,7 +191,7 @@ impl StackEncoder<'_> {
             let all = number_of(profile.samples.len() as u64, "stack");
             losses.push(format!("dropped {left_out} of {all}, those with the lowest values"));
         }
-        let nothing = (stacks == 0).then_some(NoStacks::Kept);
+        let nothing = (stacks == 0).then_some(NoStacks::Trimmed);
         Ok(self.encoded(bytes, stacks, Written::Pprof(Box::new(kept)), losses, nothing))
     }
 

@@ -71,7 +71,7 @@ fn message_document_and_thresholds_count_the_output() {
 }
 
 #[test]
-fn a_conversion_of_a_partial_merge_leaves_out_what_the_merge_leaves_out() {
+fn filters_of_a_partial_merge_apply_when_it_is_converted() {
     let folder = folder();
     document(&folder, "merge run.profraw -o part.profdata --partial --function ^main$", 0);
     for output in ["x.profdata", "x.proftext", "x.profraw"] {
