@@ -43,6 +43,7 @@ pub struct Merged {
     pub unconverted: Vec<Loss>,
     /// Whether several inputs have functions, and no function is in two of them.
     pub shares_nothing: bool,
+    pub(super) is_partial: bool,
 }
 
 /// A merged profile of each family, with the options for writing it.
@@ -177,9 +178,17 @@ impl From<MergeFailure> for Error {
 
 impl Merged {
     pub(super) fn new(profile: MergedProfile, inputs: MergedInputs) -> Self {
+        let is_partial = match &profile {
+            MergedProfile::Instr { part, .. } => part.is_some(),
+            MergedProfile::SampleProf { part, .. } => part.is_some(),
+            MergedProfile::Iprof { part, .. } | MergedProfile::Stacks { part, .. } => part.is_some(),
+            MergedProfile::MemProf { .. } => false,
+            MergedProfile::Empty(_) => true,
+        };
         Self {
             profile,
             inputs,
+            is_partial,
             target: None,
             findings: Vec::new(),
             warnings: Vec::new(),
@@ -203,13 +212,7 @@ impl Merged {
 
     /// Returns true for a partial merge.
     pub fn is_partial(&self) -> bool {
-        match &self.profile {
-            MergedProfile::Instr { part, .. } => part.is_some(),
-            MergedProfile::SampleProf { part, .. } => part.is_some(),
-            MergedProfile::Iprof { part, .. } | MergedProfile::Stacks { part, .. } => part.is_some(),
-            MergedProfile::MemProf { .. } => false,
-            MergedProfile::Empty(_) => true,
-        }
+        self.is_partial
     }
 
     /// Returns the number of used inputs.
@@ -313,18 +316,19 @@ impl Merged {
         }
     }
 
-    /// Replaces the output with the profile, or writes it to standard output for `-`. Returns the losses.
+    /// Replaces the output with the profile, or writes it to standard output for `-`. Returns the losses. The merge state of
+    /// a partial merge moves to the file.
     ///
     /// # Errors
     ///
     /// The errors of [`refuse_losses`](Self::refuse_losses), of the writers and of the file.
-    pub fn write(&self, settings: &MergeSettings) -> Result<Saved> {
+    pub fn write(&mut self, settings: &MergeSettings) -> Result<Saved> {
         self.refuse_losses(settings)?;
         let path = &*settings.output;
         let mut losses = Vec::new();
-        match &self.profile {
+        match &mut self.profile {
             MergedProfile::Instr { report, write, part, .. } => {
-                return match part {
+                return match part.take() {
                     Some(part) => partial::write_file(part, &report.profile, write, path),
                     None => report.write_file(write, path),
                 };

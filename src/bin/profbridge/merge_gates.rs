@@ -52,7 +52,7 @@ impl MergeGateArgs {
     /// Gate failed; nothing found if the result is empty and this is not allowed; the errors of [`Merged::write`].
     pub(crate) fn write(
         &self,
-        merged: Merged,
+        mut merged: Merged,
         inputs: &[Input],
         settings: &MergeSettings,
         messages: Messages,
