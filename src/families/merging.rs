@@ -158,7 +158,7 @@ fn merge_samples(inputs: &[Input], settings: &MergeSettings, progress: OnProgres
         Some(part) => sampleprof::finish_partial(part, &options)?,
         None => sampleprof::merge_files(inputs, &options, progress)?,
     };
-    let mut write = settings.write.sample.clone();
+    let mut write = settings.write.sample;
     write.rules = rules;
     write.encoding = settings.write.sample_encoding.unwrap_or_else(|| report.profile.default_encoding(rules));
     let mut found = MergedInputs::new(std::mem::take(&mut report.inputs.reports));
