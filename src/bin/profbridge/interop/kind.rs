@@ -159,9 +159,7 @@ impl Kind {
     /// Returns the options of clang that report missing functions and keep the counts of the profile.
     pub(super) fn reporting_options(self) -> &'static [&'static str] {
         match self {
-            Self::Fe => {
-                &["-Wprofile-instr-missing", "-Wprofile-instr-out-of-date", "-Wprofile-instr-unprofiled"]
-            }
+            Self::Fe => &["-Wprofile-instr-missing", "-Wprofile-instr-out-of-date", "-Wprofile-instr-unprofiled"],
             Self::Ir | Self::Cs | Self::Vtables => {
                 &["-mllvm", "-pgo-warn-missing-function", "-mllvm", "-pgo-fix-entry-count=false"]
             }

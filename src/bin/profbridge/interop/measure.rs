@@ -56,7 +56,9 @@ pub(super) fn direct_calls(text: &str) -> BTreeMap<String, BTreeSet<String>> {
         let name = name_at(name);
         (!name.starts_with("llvm.")).then(|| name.to_string())
     };
-    functions(text).map(|function| (function.name.to_string(), function.lines.iter().filter_map(callee).collect())).collect()
+    functions(text)
+        .map(|function| (function.name.to_string(), function.lines.iter().filter_map(callee).collect()))
+        .collect()
 }
 
 /// Reads the JSON of llvm-cov: the execution counts of functions and their regions, or of conditions.
@@ -83,7 +85,11 @@ pub(super) fn of_coverage(kind: Kind, text: &str) -> Option<Used> {
 fn conditions(record: &Value) -> Vec<u64> {
     let is_list = |member: &&Value| member.as_array().is_some_and(|list| list.iter().all(Value::is_boolean));
     let list = record.as_array().and_then(|members| members.iter().filter(|member| member.is_array()).find(is_list));
-    list.and_then(Value::as_array).into_iter().flatten().map(|covered| u64::from(covered == &Value::Bool(true))).collect()
+    list.and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .map(|covered| u64::from(covered == &Value::Bool(true)))
+        .collect()
 }
 
 /// Reads the output of `llvm-profdata order`: one function per line.

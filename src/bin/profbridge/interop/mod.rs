@@ -28,7 +28,8 @@ use work::Work;
 
 /// Compare toolchains: which compiler uses the profiles of which
 #[derive(Debug, Args)]
-#[command(after_help = "Finds clang and rustc as doctor does, and those in the directories LLVM_16_BIN, LLVM_17_BIN and so
+#[command(
+    after_help = "Finds clang and rustc as doctor does, and those in the directories LLVM_16_BIN, LLVM_17_BIN and so
 on. Compiles small programs that are part of profbridge with each of them, and runs these programs.
 Then every compiler uses the profiles of every other one, in two ways: merged by its own
 llvm-profdata, and merged by profbridge for its release.
@@ -44,7 +45,8 @@ Examples:
   profbridge interop
   profbridge interop --toolchain clang-16 --toolchain rustc --kind ir,coverage
   profbridge interop --toolchain build/bin/clang --toolchain clang-19 --keep files
-  profbridge interop --json --fail-below 100%")]
+  profbridge interop --json --fail-below 100%"
+)]
 pub(crate) struct InteropArgs {
     /// Toolchain by name, such as clang-16 or rustc, or by the path of a compiler or its directory; repeat for more
     /// [default: all that are found]

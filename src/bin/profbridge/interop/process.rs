@@ -106,7 +106,7 @@ impl Runner {
                 Err(error) => break format!("cannot wait for it: {error}"),
                 Ok(None) if self.interrupted.load(Ordering::Relaxed) => break "interrupted".to_string(),
                 Ok(None) if start.elapsed() >= self.timeout => {
-                    break format!("did not end within {} seconds", self.timeout.as_secs_f64());
+                    break format!("did not end within {} s", self.timeout.as_secs_f64());
                 }
                 Ok(None) if outputs.iter().any(is_too_long) => {
                     break format!("prints more than {} MB", LONGEST_OUTPUT >> 20);
@@ -144,7 +144,7 @@ fn read_start(path: &Path) -> io::Result<String> {
 /// Lines of llvm-profdata that say only that an error was reported.
 const SUMMARIES: [&str; 2] = ["no profile can be merged", "Could not load coverage information"];
 
-/// Returns the text of the first error in the messages of a tool, without the names of files. Some releases write the
+/// Returns the text of the first error in the messages of a tool, otherwise their last line, without the names of files. Some releases write the
 /// name of the file on the line of the error, and the text on the next line.
 fn first_error(messages: &str) -> Option<String> {
     let begins = |line: &&str| line.contains("error:") || line.contains("ERROR:");
@@ -152,7 +152,8 @@ fn first_error(messages: &str) -> Option<String> {
     let reports = |line: &&str| begins(line) || line.starts_with("warning:");
     let is_summary = |line: &&str| SUMMARIES.iter().any(|summary| line.contains(summary));
     let at = lines.iter().position(|line| begins(line) && !is_summary(line));
-    let at = at.or_else(|| lines.iter().position(|line| reports(line) && !is_summary(line)))?;
+    let at = at.or_else(|| lines.iter().position(|line| reports(line) && !is_summary(line)));
+    let Some(at) = at else { return lines.last().map(ToString::to_string) };
     let next = lines.get(at + 1).filter(|line| !reports(line));
     let words = ["error:", "ERROR:", "warning:"];
     let text = words.iter().find_map(|word| Some(lines[at].split_once(word)?.1)).unwrap_or(lines[at]).trim();
@@ -176,14 +177,21 @@ mod tests {
         let cases = [
             ("error: a/x.profraw: unsupported version\n", "unsupported version"),
             ("warning: x.profraw: bad magic\nerror: no profile can be merged\n", "bad magic"),
-            ("error: x.profraw: x.profraw\nraw profile version mismatch\nPLEASE update\n", "raw profile version mismatch"),
+            (
+                "error: x.profraw: x.profraw\nraw profile version mismatch\nPLEASE update\n",
+                "raw profile version mismatch",
+            ),
             ("error: Failed to load coverage: 'program': Unsupported\n", "Failed to load coverage: Unsupported"),
-            ("x.c:3: note: here\n/usr/bin/ld: cannot find -lfoo\nclang: error: linker command failed\n", "linker command failed"),
+            (
+                "x.c:3: note: here\n/usr/bin/ld: cannot find -lfoo\nclang: error: linker command failed\n",
+                "linker command failed",
+            ),
         ];
         for (messages, reason) in cases {
             assert_eq!(first_error(messages).as_deref(), Some(reason), "{messages}");
         }
-        assert_eq!(first_error("nothing"), None);
+        assert_eq!(first_error("ld: cannot find -lfoo\n").as_deref(), Some("ld: cannot find -lfoo"));
+        assert_eq!(first_error(""), None);
         assert_eq!(Failure::new("fails").reason(), "fails");
     }
 
@@ -191,13 +199,12 @@ mod tests {
     #[test]
     fn a_program_that_hangs_is_killed_with_its_children() {
         let directory = tempfile::tempdir().unwrap();
-        let runner =
-            Runner { timeout: Duration::from_millis(300), interrupted: Arc::new(AtomicBool::new(false)) };
+        let runner = Runner { timeout: Duration::from_millis(300), interrupted: Arc::new(AtomicBool::new(false)) };
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 1000 & echo $!; wait"]);
         let log = directory.path().join("log");
         let failure = runner.run(&mut command, &log).unwrap_err();
-        assert_eq!(failure.reason(), "did not end within 0.3 seconds");
+        assert_eq!(failure.reason(), "did not end within 0.3 s");
         let child = std::fs::read_to_string(output_of(&log)).unwrap().trim().parse().unwrap();
         let start = Instant::now();
         while profbridge::system::is_running(child) == Some(true) {

@@ -62,7 +62,9 @@ impl Tables {
         let mut lines = Vec::new();
         if !writers.is_empty() {
             let plain = |text: &str| Text { text: escape(text), colour: "1" };
-            lines.push(std::iter::once(plain("writer \\ reader")).chain(readers.iter().map(|name| plain(name))).collect());
+            lines.push(
+                std::iter::once(plain("writer \\ reader")).chain(readers.iter().map(|name| plain(name))).collect(),
+            );
         }
         for writer in &writers {
             let mut line = vec![Text { text: escape(writer), colour: "1" }];

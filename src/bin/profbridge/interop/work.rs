@@ -128,7 +128,8 @@ impl Work {
         }
         command.arg("-o").arg(&program).arg(source.file);
         self.runner.run(&mut command, &directory.join("build")).map_err(|failure| named(&toolchain.name, failure))?;
-        let profile = directory.join(format!("{name}.{}", if kind == Kind::Memprof { "memprofraw" } else { "profraw" }));
+        let profile =
+            directory.join(format!("{name}.{}", if kind == Kind::Memprof { "memprofraw" } else { "profraw" }));
         let mut command = Command::new(&program);
         // Relative names, because the runtime library replaces patterns such as %p.
         command.current_dir(directory).arg(rounds.to_string());
@@ -189,7 +190,8 @@ impl Work {
         options.extend((kind == Kind::Memprof).then_some(program.as_os_str()));
         options.extend((kind == Kind::Fe && all.len() > 1).then_some(OsStr::new("--hashes=reader")));
         let document = self.merge(reader, &directory, &inputs, &output, &options)?;
-        let losses = || document["findings"].as_array().into_iter().flatten().filter(|finding| finding["is_loss"] == true);
+        let losses =
+            || document["findings"].as_array().into_iter().flatten().filter(|finding| finding["is_loss"] == true);
         let functions = |finding: &Value| finding["functions"].as_u64().unwrap_or_default();
         let lost = losses().map(functions).fold(0, u64::saturating_add);
         let kinds: Vec<&str> = losses().filter_map(|finding| finding["kind"].as_str()).collect();
