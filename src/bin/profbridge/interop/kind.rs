@@ -185,10 +185,9 @@ pub(super) struct Source {
     pub(super) language: Language,
 }
 
-/// File names may contain the characters that separate them from the names of local functions.
-const C_FILE: &str = if cfg!(windows) { "local;names.c" } else { "local;names:1.c" };
-
-const PROGRAM_C: Source = Source { file: C_FILE, text: include_str!("sources/program.c"), language: Language::C };
+/// The file name contains the character that separates it from the names of local functions.
+const PROGRAM_C: Source =
+    Source { file: "local;names.c", text: include_str!("sources/program.c"), language: Language::C };
 const PROGRAM_CXX: Source =
     Source { file: "program.cpp", text: include_str!("sources/program.cpp"), language: Language::Cxx };
 const PROGRAM_RUST: Source =

@@ -85,11 +85,11 @@ pub(super) fn find(wanted: &[String]) -> Result<(Vec<Toolchain>, Vec<Skipped>)> 
         }
     }
     toolchains.sort_by_key(|toolchain| (toolchain.is_rustc, toolchain.llvm));
-    make_names_unique(&mut toolchains);
     if !wanted.is_empty() {
         toolchains = select(toolchains, wanted, &compilers)?;
         skipped.clear();
     }
+    make_names_unique(&mut toolchains);
     if toolchains.is_empty() {
         return Err(Error::nothing_found("no compiler was found")
             .with_hint("install clang or rustc, or name a compiler with --toolchain"));
