@@ -9,7 +9,6 @@ use super::program::Program;
 use crate::instr::cross_release::colon_form;
 use crate::instr::cross_release::names::{FIRST_THIRD_VERSION, FOURTH_MASK, FOURTH_VERSION, is_of_clang, is_small};
 use crate::model::{FunctionTable, NameRef, Profile, Release, SymbolTable, ValueKind, name_ref};
-use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The first release whose front end computes hash version 4.
@@ -96,7 +95,8 @@ impl HashRules {
 }
 
 /// The status of the call targets and vtables that a profile recorded.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TargetsFit {
     /// Distinct recorded targets.
@@ -120,7 +120,8 @@ pub struct TargetsFit {
 }
 
 /// A target that does not exist in the new build.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct MissingTarget {
     /// The escaped name.

@@ -16,7 +16,8 @@ use crate::sampleprof::SampleProfile;
 pub(crate) const ENOUGH_DENSITY: f64 = 50.0;
 
 /// What became of samples.
-#[derive(Debug, Clone, Copy, Default, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SampleReport {
     /// What loading the program found.

@@ -54,7 +54,8 @@ fn count(gathered: &mut Gathered, key: (u64, u64), times: u64) {
 }
 
 /// Runs that cannot be, by what is wrong with them; counts of samples.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct RunFindings {
     /// All runs.

@@ -51,7 +51,8 @@ pub(super) struct Segment {
 }
 
 /// What was found while a program was loaded.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct LoadFindings {
     /// Addresses at which debug info lets several functions start.

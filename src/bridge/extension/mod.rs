@@ -25,7 +25,9 @@
 //! * `kind` contains the words of [`ProfileKind::words`](crate::model::ProfileKind::words), or numbers for bits without
 //!   a word.
 
+#[cfg(feature = "bridge")]
 mod decode;
+#[cfg(feature = "bridge")]
 mod encode;
 
 use crate::model::Profile;
@@ -47,6 +49,19 @@ pub(crate) struct Extension {
     pub(crate) approximate: Approximations,
     /// The profile, unless it was omitted.
     pub(crate) profile: Option<Profile>,
+}
+
+/// Without the feature nothing is converted.
+#[cfg(not(feature = "bridge"))]
+impl Extension {
+    pub(crate) fn read(_json: &[u8]) -> crate::Result<Self> {
+        super::require_feature()?;
+        Ok(Self::default())
+    }
+
+    pub(crate) fn write(&self) -> Vec<u8> {
+        Vec::new()
+    }
 }
 
 impl Extension {
