@@ -20,8 +20,8 @@ struct Lists {
     threads: Vec<String>,
     samples: Vec<Row>,
     saturated: u64,
-    /// The first lines of functions, where known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// First lines of functions, where a source has them.
+    #[serde(default)]
     start_lines: Vec<(FunctionId, u32)>,
     observed: ReadStats,
 }
@@ -87,9 +87,9 @@ impl Lists {
             signature.map_or(Ok(()), |id| there("signature", id.index(), self.signatures.len()))?;
             once("function", at, table.intern_function(*function).index())?;
         }
-        for (function, line) in &self.start_lines {
+        for (function, line) in self.start_lines {
             there("function", function.index(), self.functions.len())?;
-            table.set_start_line(*function, *line);
+            table.start_lines.insert(function, line);
         }
         for (at, frame) in self.frames.iter().enumerate() {
             there("function", frame.function.index(), self.functions.len())?;

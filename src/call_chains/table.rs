@@ -188,7 +188,7 @@ pub struct Sample {
 pub(crate) const MAX_HITS: u64 = i64::MAX as u64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Node {
+pub(super) struct Node {
     parent: Option<StackId>,
     frame: FrameId,
 }
@@ -200,10 +200,10 @@ pub struct StackTable {
     pub(super) signatures: Interner<Box<[NameId]>>,
     pub(super) functions: Interner<Function>,
     pub(super) frames: Interner<Frame>,
-    nodes: Interner<Node>,
-    depths: Vec<u32>,
+    pub(super) nodes: Interner<Node>,
+    pub(super) depths: Vec<u32>,
     pub(super) threads: Interner<Box<str>>,
-    keys: Interner<SampleKey>,
+    pub(super) keys: Interner<SampleKey>,
     pub(super) hits: Vec<u64>,
     pub(super) saturated: u64,
     pub(super) start_lines: BTreeMap<FunctionId, u32>,

@@ -8,8 +8,10 @@
 use super::program::Program;
 use crate::instr::cross_release::colon_form;
 use crate::instr::cross_release::names::{FIRST_THIRD_VERSION, FOURTH_MASK, FOURTH_VERSION, is_of_clang, is_small};
+use crate::model::symbols::NameRefMap;
 use crate::model::{FunctionTable, NameRef, Profile, Release, SymbolTable, ValueKind, name_ref};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use foldhash::HashSet as FastSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// The first release whose front end computes hash version 4.
 const FOURTH_RELEASE: Release = Release(22);
@@ -186,8 +188,8 @@ fn kinds(program: &Program) -> impl Iterator<Item = ValueKind> {
 }
 
 /// Returns the hashes of the names in a program, with both forms of local names.
-fn there(program: &Program, is_ir: bool) -> HashSet<NameRef> {
-    let mut there: HashSet<NameRef> = program.name_refs().collect();
+fn there(program: &Program, is_ir: bool) -> FastSet<NameRef> {
+    let mut there: FastSet<NameRef> = program.name_refs().collect();
     if is_ir {
         there.extend(program.names().filter_map(|name| Some(name_ref(&colon_form(name)?))));
     }
@@ -196,7 +198,7 @@ fn there(program: &Program, is_ir: bool) -> HashSet<NameRef> {
 
 /// The names in the profile, by their hash.
 struct Names<'a> {
-    functions: HashMap<NameRef, &'a [u8]>,
+    functions: NameRefMap<&'a [u8]>,
     symbols: &'a SymbolTable,
 }
 

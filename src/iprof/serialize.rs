@@ -21,10 +21,8 @@ impl Serialize for Document {
 impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let file = serde_json::to_vec(&Value::deserialize(deserializer)?).map_err(D::Error::custom)?;
-        Reader::from_bytes(&file, &ReadOptions::default())
-            .read()
-            .map(|(document, _)| document)
-            .map_err(D::Error::custom)
+        let read = Reader::new(&file[..], &ReadOptions::default()).read();
+        read.map(|(document, _)| document).map_err(D::Error::custom)
     }
 }
 

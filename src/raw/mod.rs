@@ -51,6 +51,7 @@ pub(crate) use layout::Word;
 pub use layout::{DataRecord, Section};
 pub(crate) use names::NameChunks;
 pub use names::RawNames;
+pub(crate) use profile::make_counters_native;
 pub use profile::{Counters, RawProfile, TimedCounters};
 pub(crate) use reader::is_blank;
 pub use reader::{LargeCounters, RawOptions, RawReader};
