@@ -103,6 +103,11 @@ pub enum Hint {
         /// Build ids in hexadecimal.
         build_ids: Vec<String>,
     },
+    /// The input exceeds a limit that the caller can raise.
+    RaiseLimit {
+        /// Its name in [`Limits::NAMES`](crate::Limits::NAMES).
+        limit_name: &'static str,
+    },
     /// Call stacks exceed the depth in [`Limits`](crate::Limits).
     AllowDepth,
     /// Call stacks exceed the total number of frames in [`Limits`](crate::Limits).
@@ -197,6 +202,7 @@ impl fmt::Display for Hint {
             Self::NameProgram { build_ids } => {
                 return write!(f, "pass the program; its build id is one of {}", build_ids.join(", "));
             }
+            Self::RaiseLimit { limit_name } => return write!(f, "raise the limit {limit_name}"),
             Self::AllowDepth => "raise the limit of the context depth",
             Self::AllowFrames => "raise the limit of inflated bytes, which allows a quarter as many frames",
             Self::GiveImage { part, build_id } => {
@@ -220,6 +226,7 @@ impl fmt::Display for Hint {
 }
 
 /// Serializes the displayed text.
+#[cfg(feature = "serde")]
 impl serde::Serialize for Hint {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -50,14 +50,21 @@
 //!
 //! | feature | default | effect |
 //! |---|---|---|
-//! | `cli` | on | the program `profbridge` |
+//! | `cli` | on | the program `profbridge`, with all features below up to `serde` |
+//! | `bridge` | on | conversion between LLVM profiles and iprof |
 //! | `correlate` | on | names and records from debug info or the unstripped binary; symbolizing addresses of memory profiles |
+//! | `demangle` | on | source names of C++ and Rust functions |
+//! | `memprof` | on | writing memory profiles into indexed files |
+//! | `regex` | on | regular expressions in function filters and patterns |
+//! | `render` | on | flame graphs and HTML reports |
+//! | `serde` | on | `Serialize` and `Deserialize` for the models of all families, `Serialize` for reports |
 //! | `zstd` | on | zstd streams, read and written |
 //! | `xz` | on | xz streams, read |
 //! | `zlib-exact` | on | the bytes of zlib itself where LLVM compresses |
-//! | `serde` | off | `Serialize` and `Deserialize` for the models of all families |
+//! | `tracing-counters` | off | measurements of the threads of a merge |
 //!
-//! A library that only reads and writes profiles needs none of them: `default-features = false`.
+//! A library that only reads, merges and writes profiles needs none of them: with `default-features = false` it depends
+//! on 17 other crates. A function that needs a missing feature returns [`ErrorKind::Unsupported`], which names it.
 //!
 //! # Promises
 //!
@@ -65,6 +72,9 @@
 //! ([`Limits`]). Errors contain path, format, section, offset and a hint ([`Error`]). Equal inputs give equal bytes,
 //! whatever the number of threads. Names are bytes. [`Compat`] defines the differences to llvm-profdata.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg_attr(not(feature = "bridge"), allow(dead_code, reason = "only the conversion uses it"))]
 pub mod bridge;
 pub mod bytes;
 mod cancel;
@@ -72,10 +82,12 @@ mod cancel;
 pub mod call_chains;
 pub mod compat;
 pub mod compression;
+mod demangle;
 mod digits;
 pub mod driver;
 pub mod error;
 mod error_report;
+#[cfg_attr(not(feature = "render"), allow(dead_code, unused_imports, reason = "the families draw their files"))]
 pub mod families;
 #[cfg(feature = "correlate")]
 pub mod fit;
@@ -101,6 +113,8 @@ mod perf;
 #[cfg(feature = "correlate")]
 pub mod profgen;
 pub mod raw;
+mod regex;
+#[cfg(feature = "render")]
 pub mod render;
 pub mod sampleprof;
 pub mod stacks;

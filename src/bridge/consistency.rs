@@ -179,16 +179,25 @@ impl Expected {
     }
 }
 
+/// An entry of the additional section of method targets.
+#[cfg_attr(feature = "bridge", derive(serde::Deserialize))]
+struct TargetEntry {
+    ctx: String,
+    records: Vec<u64>,
+}
+
+fn parse_targets(json: &[u8]) -> std::result::Result<Vec<TargetEntry>, String> {
+    #[cfg(feature = "bridge")]
+    return serde_json::from_slice(json).map_err(|error| error.to_string());
+    #[cfg(not(feature = "bridge"))]
+    return Err(format!("{} bytes without the feature `bridge`", json.len()));
+}
+
 /// The additional section of method targets, resolved.
 fn read_targets(document: &Document, json: &[u8]) -> Result<MethodTargets> {
-    #[derive(serde::Deserialize)]
-    struct Entry {
-        ctx: String,
-        records: Vec<u64>,
-    }
     let section = String::from_utf8_lossy(METHOD_TARGETS);
     let bad = |detail: String| Error::malformed(detail).in_section(section.clone()).in_format("iprof");
-    let entries: Vec<Entry> = serde_json::from_slice(json).map_err(|error| bad(error.to_string()))?;
+    let entries = parse_targets(json).map_err(bad)?;
     let tables = &document.tables;
     let by_id: BTreeMap<u64, MethodHandle> = tables.methods().map(|m| (tables.method_id(m).into(), m)).collect();
     let method = |id: u64| {

@@ -32,6 +32,8 @@
 //! # Ok::<(), profbridge::Error>(())
 //! ```
 //!
+//! Without the feature `bridge`, all functions return an error.
+//!
 //! | file | content |
 //! |---|---|
 //! | `names`, `shape` | names and hashes of the bridge's records: types and methods, percent-encoded one to one |
@@ -41,6 +43,8 @@
 //! | `extension`, `consistency` | the member `llvm`, and the comparison with the sections |
 //! | `to_llvm`, `to_iprof` | both directions; splitting documents for a merge and joining them |
 //! | [`stacks`] | sampled stacks of other profilers |
+
+use crate::error::{ErrorKind, Result};
 
 mod consistency;
 mod decode;
@@ -53,6 +57,15 @@ mod shape;
 pub mod stacks;
 mod to_iprof;
 mod to_llvm;
+
+/// Refuses to convert without the feature `bridge`.
+fn require_feature() -> Result<()> {
+    if cfg!(feature = "bridge") {
+        return Ok(());
+    }
+    let what = "conversion between LLVM profiles and iprof without the feature `bridge`".to_string();
+    Err(ErrorKind::Unsupported { what }.into())
+}
 
 pub use consistency::Trust;
 pub(crate) use extension::Extension;

@@ -44,6 +44,7 @@ impl Default for ToIprofOptions {
 ///
 /// Contradicting branch lists, if the options make them an error.
 pub fn to_iprof(profile: &Profile, options: &ToIprofOptions) -> Result<(Document, Vec<Loss>)> {
+    super::require_feature()?;
     let mut losses = Losses::new();
     let own = own_records(profile);
     let (mut document, parts) = sections(profile, &own, options, &mut losses)?;
@@ -159,8 +160,9 @@ fn attach(document: &mut Document, parts: &ForeignParts) {
     }
     for (table, at, spelling) in names {
         // Percent-encoded, so it is UTF-8.
-        let text = serde_json::Value::from(String::from_utf8_lossy(spelling)).to_string();
-        document.set_entry_member(table, at, LLVM_NAME, text.as_bytes());
+        let mut text = Vec::new();
+        crate::iprof::write_json_string(&mut text, spelling);
+        document.set_entry_member(table, at, LLVM_NAME, &text);
     }
     if !parts.method_targets.is_empty() {
         let json = method_targets_json(&document.tables, &parts.method_targets);

@@ -43,6 +43,7 @@ impl Default for ToLlvmOptions {
 /// Malformed if the member `llvm` cannot be read or contradicts the standard sections (see [`ToLlvmOptions::trust`]),
 /// or if an entry has a position that its section does not allow.
 pub fn to_llvm(document: &Document, options: &ToLlvmOptions) -> Result<(Profile, Vec<Loss>)> {
+    super::require_feature()?;
     let mut losses = Losses::new();
     let ownership = Ownership::of(document, options.trust)?;
     unknown_members(document, &ownership, &mut losses);
@@ -134,6 +135,7 @@ pub struct Parts {
 ///
 /// As for [`to_llvm`](crate::bridge::to_llvm()).
 pub fn split(document: &Document, trust: Option<Trust>) -> Result<(Parts, Vec<Loss>)> {
+    super::require_feature()?;
     let mut losses = Losses::new();
     let ownership = Ownership::of(document, trust)?;
     unknown_members(document, &ownership, &mut losses);
@@ -159,6 +161,7 @@ pub fn split(document: &Document, trust: Option<Trust>) -> Result<(Parts, Vec<Lo
 ///
 /// As for [`to_iprof`].
 pub fn join(parts: Parts, options: &ToIprofOptions) -> Result<(Document, Vec<Loss>)> {
+    super::require_feature()?;
     let mut losses = Losses::new();
     let Parts { mut rest, profile } = parts;
     // The profile may also have records of the bridge. Each must occur only once.

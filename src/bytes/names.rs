@@ -87,6 +87,7 @@ impl<'data> Chunks<'data> {
             self.inflated = self.inflated.saturating_add(text_len);
             if self.inflated > self.limits.inflated_bytes {
                 let kind = ErrorKind::LimitExceeded {
+                    limit_name: Some("inflated-bytes"),
                     what: "size of inflated names",
                     found: self.inflated,
                     limit: self.limits.inflated_bytes,

@@ -3,7 +3,6 @@
 use super::pattern::MethodPattern;
 use super::table::{Function, FunctionId, Sample, StackTable};
 use foldhash::{HashMap, HashMapExt};
-use serde::Serialize;
 use std::cmp::Reverse;
 use std::hash::Hash;
 
@@ -27,13 +26,14 @@ impl Default for ChainOptions {
 }
 
 /// One node of a call chain.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct CallChain {
     /// The method.
     pub method: String,
     /// Its BCI, when nodes are positions and it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub bci: Option<i32>,
     /// Hits of stacks that run through this node.
     pub hits: u128,
@@ -97,8 +97,9 @@ pub fn call_chains(
 }
 
 /// Which way chains are followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Direction {
     /// From the innermost occurrence outwards.
     Callers,

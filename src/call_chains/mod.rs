@@ -13,6 +13,7 @@ mod table;
 mod tests;
 
 pub(crate) use chains::ChainTree;
+#[cfg(feature = "render")]
 pub(crate) use chains::functions_meant;
 pub use chains::{CallChain, ChainOptions, Direction, call_chains, samples_with_methods};
 pub use pattern::MethodPattern;

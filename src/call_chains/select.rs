@@ -1,7 +1,9 @@
 //! Which samples of a table are meant.
 
 use super::samples::{SampleSource, Unit};
-use super::table::{Frame, FrameId, FrameKind, FunctionId, Sample, SampleKey, StackTable};
+#[cfg(feature = "render")]
+use super::table::FunctionId;
+use super::table::{Frame, FrameId, FrameKind, Sample, SampleKey, StackTable};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Samples that count, of a table that may hold several sorts.
@@ -142,6 +144,7 @@ impl StackTable {
     /// Returns the samples whose stacks contain a method for which `is_one` returns true, without the callers of the
     /// outermost such frame: the callees of a method, with any callers. With `callers`, returns the callers of its
     /// innermost frame instead, the nearest first.
+    #[cfg(feature = "render")]
     pub(crate) fn of_method(&self, callers: bool, mut is_one: impl FnMut(FunctionId) -> bool) -> StackTable {
         let is_one: Vec<bool> = self.functions().map(&mut is_one).collect();
         let holds = |frame: &FrameId| is_one[self.frame(*frame).function.index()];

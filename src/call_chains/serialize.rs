@@ -69,7 +69,8 @@ impl<'de> Deserialize<'de> for StackTable {
 impl Lists {
     /// Creates the table. Fails if a number is invalid or an item occurs twice.
     fn into_table(self) -> Result<StackTable, String> {
-        let mut table = StackTable { saturated: self.saturated, observed: self.observed, ..StackTable::default() };
+        let mut table = StackTable::new();
+        (table.saturated, table.observed) = (self.saturated, self.observed);
         for (at, name) in self.names.iter().enumerate() {
             once("name", at, table.intern_name(name).index())?;
         }

@@ -7,12 +7,14 @@ use super::chains::CallChain;
 use super::samples::{SampleSource, Unit, Weight};
 use super::table::{Certainty, FrameKind, Function, FunctionId, Sample, StackTable, ThreadId};
 use crate::digits::number_of;
+#[cfg(feature = "serde")]
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// One method of the flat table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct HotMethod {
     /// As people write it: `app.Main.loop(int)`.
@@ -28,7 +30,8 @@ pub struct HotMethod {
 }
 
 /// Hits of one thread.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ThreadHits {
     /// Its name; `None` for samples without a thread.
@@ -38,6 +41,7 @@ pub struct ThreadHits {
 }
 
 /// An array of objects with names.
+#[cfg(feature = "serde")]
 fn sorts_as_objects<S: Serializer>(event_types: &[(&'static str, u128)], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Row {
@@ -48,7 +52,8 @@ fn sorts_as_objects<S: Serializer>(event_types: &[(&'static str, u128)], seriali
 }
 
 /// All statistics of a table of stacks.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SampleStatistics {
     /// The writers of the samples.
@@ -68,7 +73,7 @@ pub struct SampleStatistics {
     /// Whether the source tells exact hits from guesses.
     pub has_certainty: bool,
     /// Hits by event type.
-    #[serde(rename = "hits_by_sort", serialize_with = "sorts_as_objects")]
+    #[cfg_attr(feature = "serde", serde(rename = "hits_by_sort", serialize_with = "sorts_as_objects"))]
     pub hits_by_event_type: Vec<(&'static str, u128)>,
     /// Methods by falling exclusive, then inclusive hits, then name.
     pub methods: Vec<HotMethod>,

@@ -61,7 +61,13 @@ impl ZstdChunks {
         let limit = ratio.min(self.limits.stream_bytes);
         if self.written > limit {
             let what = "size of the inflated input";
-            return Err(ErrorKind::LimitExceeded { what, found: self.written, limit }.into());
+            return Err(ErrorKind::LimitExceeded {
+                limit_name: Some("stream-bytes"),
+                what,
+                found: self.written,
+                limit,
+            }
+            .into());
         }
         out.extend_from_slice(self.buffer.get(..made).unwrap_or_default());
         *input = input.get(used..).unwrap_or_default();

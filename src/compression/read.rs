@@ -29,8 +29,12 @@ pub fn decompress(stream: &[u8], limits: &Limits) -> Result<Vec<u8>> {
         open(stream, limits).and_then(|opened| opened.stream.take(most.saturating_add(1)).read_to_end(&mut bytes));
     read.map_err(|error| refused_or(error, HOLD_INFLATED, Failure::into_error))?;
     if bytes.len() as u64 > most {
-        let kind =
-            ErrorKind::LimitExceeded { what: "size of the inflated input", found: bytes.len() as u64, limit: most };
+        let kind = ErrorKind::LimitExceeded {
+            limit_name: Some("stream-bytes"),
+            what: "size of the inflated input",
+            found: bytes.len() as u64,
+            limit: most,
+        };
         return Err(Error::new(kind));
     }
     Ok(bytes)

@@ -7,10 +7,10 @@ use crate::driver::distribution::Distribution;
 use crate::error::{Error, ErrorKind};
 use crate::error::{Level, Verdict};
 use crate::hint::Hint;
-use serde::Serialize;
 
 /// The result of checking a file.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct FileCheck {
     /// The path as given.
@@ -24,25 +24,26 @@ pub struct FileCheck {
     /// The findings.
     pub findings: Vec<CheckFinding>,
     /// A remedy, if a repair is not enough.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub hint: Option<Hint>,
     /// Whether the file could not be opened.
-    #[serde(skip)]
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub failed: bool,
     /// For a sample profile with samples: the samples per line location of its hot functions, as llvm-profgen computes
     /// them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub density: Option<f64>,
     /// The hot functions of a sample profile with their samples per line location, least first.
-    #[serde(skip)]
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub(crate) hot: Vec<(String, f64)>,
     /// The distribution of the counts.
-    #[serde(skip)]
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub(crate) distribution: Option<Distribution>,
 }
 
 /// A finding in a file of any format.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct CheckFinding {
     /// `info`, `warning` or `error`.
@@ -56,7 +57,7 @@ pub struct CheckFinding {
     /// The found and the expected content.
     pub message: String,
     /// A remedy that is part of the message. The program appends it when it prints the message.
-    #[serde(skip)]
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub hint: Option<Hint>,
     /// The number of further cases.
     pub more: u64,

@@ -8,7 +8,6 @@
 use crate::digits::number_of;
 use crate::driver::sections::total_overlap;
 use crate::limits::Limits;
-use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -81,11 +80,12 @@ impl DiffOptions {
 }
 
 /// The differences between two profiles.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct DiffReport {
     /// The smallest overlap of any section; 1 if neither profile has events.
-    #[serde(rename = "smallest_overlap")]
+    #[cfg_attr(feature = "serde", serde(rename = "smallest_overlap"))]
     pub overlap: f64,
     /// The mean overlap of all sections, weighted by their events, so that tiny sections matter little.
     pub total_overlap: f64,
@@ -108,7 +108,8 @@ pub struct DiffReport {
 }
 
 /// A function whose share changed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Move {
     /// The name.
@@ -120,7 +121,8 @@ pub struct Move {
 }
 
 /// Functions that only one profile contains.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct FunctionList {
     /// The number of functions.
@@ -130,7 +132,8 @@ pub struct FunctionList {
 }
 
 /// Sites with a change.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Changes {
     /// The number of sites.
@@ -142,7 +145,8 @@ pub struct Changes {
 }
 
 /// A site with a change.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Change {
     /// The site.

@@ -68,6 +68,14 @@ impl InputReport {
         }
     }
 
+    /// Returns the error of an input that could not be read.
+    pub fn error(&self) -> Option<&Error> {
+        match &self.outcome {
+            InputOutcome::Failed(error) => Some(error),
+            _ => None,
+        }
+    }
+
     pub(crate) fn new(input: &Input, outcome: InputOutcome) -> Self {
         Self { input: input.clone(), outcome, version: None, records: 0, kind: None, warnings: Vec::new() }
     }
@@ -145,18 +153,19 @@ impl FailureMode {
         match kind_conflict(inputs.iter().copied()).filter(|_| self == Self::Any) {
             Some(conflict) => Err(conflict),
             None => {
-                let failed = inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Failed(_))).count();
-                self.verdict(failed, inputs.len())
+                let mut failed = inputs.iter().filter_map(|report| report.error());
+                let first = failed.next();
+                self.verdict(failed.count() + usize::from(first.is_some()), inputs.len(), first)
             }
         }
     }
 
-    /// Checks that a merge may continue after `failures` of its `inputs` failed.
+    /// Checks that a merge may continue after `failures` of its `inputs` failed, with `first` as the first error.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InputsFailed`] if too many failed.
-    pub(crate) fn verdict(self, failures: usize, inputs: usize) -> Result<()> {
+    pub(crate) fn verdict(self, failures: usize, inputs: usize, first: Option<&Error>) -> Result<()> {
         let failed = match self {
             Self::Any => failures > 0,
             Self::All => failures > 0 && failures == inputs,
@@ -165,7 +174,8 @@ impl FailureMode {
         if !failed {
             return Ok(());
         }
-        let error = Error::new(ErrorKind::InputsFailed { failed: failures as u64, inputs: inputs as u64 });
+        let error =
+            Error::new(ErrorKind::InputsFailed { failed: failures as u64, inputs: inputs as u64 }).caused_by(first);
         Err(if failures < inputs { error.with_hint(Hint::AllowFailures) } else { error })
     }
 }

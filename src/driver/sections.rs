@@ -1,9 +1,8 @@
 //! The comparison of one section of two profiles, and of all sections combined.
 
-use serde::Serialize;
-
 /// The comparison of a section.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SectionDiff {
     /// The section's name.

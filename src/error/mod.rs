@@ -18,6 +18,7 @@ use llvm_text::{ClassText, class_text};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The result of all fallible functions of this library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -26,14 +27,15 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// Displays as `path: format vN, section NAME, byte 0xOFFSET: cause`. The hint is not part of the text, see
 /// [`Error::hint`].
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Error {
     inner: Box<Inner>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Inner {
     kind: ErrorKind,
+    source: Option<Error>,
     path: Option<PathBuf>,
     format: Option<String>,
     is_of_raw_memory_profile: bool,
@@ -49,16 +51,21 @@ struct Inner {
 impl Error {
     /// Creates an error without a location.
     pub fn new(kind: ErrorKind) -> Self {
+        let hint = match kind {
+            ErrorKind::LimitExceeded { limit_name: Some(limit_name), .. } => Some(Hint::RaiseLimit { limit_name }),
+            _ => None,
+        };
         Self {
             inner: Box::new(Inner {
                 kind,
+                source: None,
                 path: None,
                 format: None,
                 is_of_raw_memory_profile: false,
                 section: None,
                 line: None,
                 offset: None,
-                hint: None,
+                hint,
                 llvm_detail: None,
                 llvm_message: None,
                 llvm_diagnostic: None,
@@ -83,7 +90,7 @@ impl Error {
 
     /// Creates an [`ErrorKind::Io`].
     pub fn io(action: &'static str, source: io::Error) -> Self {
-        Self::new(ErrorKind::Io { action, source })
+        Self::new(ErrorKind::Io { action, source: Arc::new(source) })
     }
 
     /// Creates an [`ErrorKind::Usage`].
@@ -156,10 +163,12 @@ impl Error {
         self
     }
 
-    /// Adds a hint, unless already set.
+    /// Adds a hint, unless already set. A hint that says more replaces the one of a limit.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<Hint>) -> Self {
-        self.inner.hint.get_or_insert_with(|| hint.into());
+        if matches!(self.inner.hint, None | Some(Hint::RaiseLimit { .. })) {
+            self.inner.hint = Some(hint.into());
+        }
         self
     }
 
@@ -205,6 +214,13 @@ impl Error {
         self
     }
 
+    /// Sets the error that led to this one, see [`source`](std::error::Error::source).
+    #[must_use]
+    pub(crate) fn caused_by(mut self, source: Option<&Error>) -> Self {
+        self.inner.source = source.cloned();
+        self
+    }
+
     /// Returns the cause.
     pub fn kind(&self) -> &ErrorKind {
         &self.inner.kind
@@ -244,6 +260,14 @@ impl Error {
     /// Returns the hint, if there is one.
     pub fn hint(&self) -> Option<&Hint> {
         self.inner.hint.as_ref()
+    }
+
+    /// Returns the name of the limit that was exceeded, for [`Limits::set`](crate::Limits::set).
+    pub fn limit_name(&self) -> Option<&'static str> {
+        match self.inner.kind {
+            ErrorKind::LimitExceeded { limit_name, .. } => limit_name,
+            _ => None,
+        }
     }
 
     /// Returns the detail added with [`with_llvm_detail`](Self::with_llvm_detail).
@@ -299,9 +323,16 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.inner.kind {
-            ErrorKind::Io { source, .. } => Some(source),
-            _ => None,
+            ErrorKind::Io { source, .. } => Some(source.as_ref()),
+            _ => self.inner.source.as_ref().map(|source| source as &(dyn std::error::Error + 'static)),
         }
+    }
+}
+
+/// For the `?` of a function that does I/O of its own.
+impl From<io::Error> for Error {
+    fn from(source: io::Error) -> Self {
+        Self::io("input or output failed", source)
     }
 }
 
@@ -330,6 +361,29 @@ mod tests {
     fn llvm_texts_carry_their_detail() {
         let error = Error::malformed("record 3 has no counters").with_llvm_detail("number of counters is zero");
         assert_eq!(error.llvm_message(), "malformed instrumentation profile data: number of counters is zero");
+    }
+
+    #[test]
+    fn a_limit_has_its_name_and_a_hint() {
+        let limits = crate::Limits { name_bytes: 3, ..crate::Limits::default() };
+        let input = crate::input::Input::from_bytes("a.prof", b"main:9:0\n 1: 9\n".to_vec());
+        let mut options = crate::families::ReadOptions::default();
+        options.limits = limits;
+        let error = crate::families::AnyProfile::open(input, &options).unwrap_err();
+        assert_eq!(error.limit_name(), Some("name-bytes"));
+        let raise = |hint: &Hint| *hint == Hint::RaiseLimit { limit_name: "name-bytes" };
+        assert!(error.hint().is_some_and(raise), "{:?}", error.hint());
+    }
+
+    #[test]
+    fn own_input_and_output_errors_convert() {
+        fn read() -> Result<Vec<u8>> {
+            Ok(std::fs::read("no/such/file")?)
+        }
+        let error = read().unwrap_err();
+        let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<io::Error>());
+        assert_eq!(source.map(io::Error::kind), Some(io::ErrorKind::NotFound));
+        assert_eq!(error.clone().to_string(), error.to_string());
     }
 
     /// The messages of Windows depend on its language.

@@ -5,6 +5,7 @@ use crate::driver::check::FileCheck;
 use crate::driver::diff::{DiffOptions, DiffReport, write_text};
 use crate::error::{Result, WithWarnings};
 use crate::families::any_profile::AnyProfile;
+#[cfg(feature = "render")]
 use crate::families::content::Drawn;
 use crate::families::memory::MemoryOptions;
 use crate::families::stack_files::StackOptions;
@@ -15,7 +16,6 @@ use crate::iprof::ReadOptions as IprofReadOptions;
 use crate::iprof::compare::{self, Fit};
 use crate::limits::Limits;
 use crate::model::description::Description;
-use serde::Serialize;
 use std::fmt;
 
 /// The operations on the files of one family.
@@ -38,23 +38,26 @@ pub(super) trait Commands: Sync {
     fn diff(&self, first: &Input, second: &Input, options: &DiffOptions) -> Result<FileDiff>;
 
     /// Returns true if reports and flame graphs of a file show its memory profile.
+    #[cfg(feature = "render")]
     fn draws_memory(&self, _input: &Input, options: &MemoryOptions, _limits: &Limits) -> Result<bool> {
         Ok(options.asked_for)
     }
 
     /// Reads files for reports and flame graphs.
+    #[cfg(feature = "render")]
     fn draw(&self, inputs: &[Input], options: &StackOptions, selection: &Selection) -> Result<Drawn>;
 }
 
 /// The result of comparing two files.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct FileDiff {
     /// The differences.
-    #[serde(flatten)]
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub report: DiffReport,
     /// How well the first fits the program of the second; `None` for LLVM profiles.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub fit: Option<Fit>,
     /// Functions of LLVM profiles that were compared although their names or hashes differ between releases.
     pub followed: Vec<Followed>,

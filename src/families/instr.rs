@@ -6,13 +6,13 @@ use crate::driver::diff::DiffOptions;
 use crate::error::{Error, ErrorKind, Result, WithWarnings};
 use crate::families::any_profile::AnyProfile;
 use crate::families::commands::{Commands, FileDiff};
+#[cfg(feature = "render")]
 use crate::families::content::{Content, Drawn};
 use crate::families::memory::{MemoryOptions, draws_memory};
 use crate::families::merge::{InputOutcome, MergeOptions, merge_files};
 use crate::families::partial;
 use crate::families::stack_files::StackOptions;
 use crate::input::{Access, Family, Format, Input};
-use crate::instr::InstrContent;
 use crate::instr::check::check_llvm;
 use crate::instr::diff::diff_llvm;
 use crate::instr::memory_profiles;
@@ -63,10 +63,12 @@ impl Commands for Instr {
         Ok(FileDiff { followed, ..FileDiff::new(report) })
     }
 
+    #[cfg(feature = "render")]
     fn draws_memory(&self, input: &Input, options: &MemoryOptions, limits: &Limits) -> Result<bool> {
         draws_memory(input, options, limits)
     }
 
+    #[cfg(feature = "render")]
     fn draw(&self, inputs: &[Input], options: &StackOptions, _: &Selection) -> Result<Drawn> {
         let source = match inputs.first() {
             Some(first) => words_of(first)?,
@@ -83,7 +85,7 @@ impl Commands for Instr {
                 _ => warnings.extend(input.warnings),
             }
         }
-        Ok((Content::Instr(InstrContent { source, profile: report.profile }), warnings))
+        Ok((Content::Instr(crate::instr::InstrContent { source, profile: report.profile }), warnings))
     }
 }
 

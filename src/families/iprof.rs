@@ -9,6 +9,7 @@ use crate::error::{Error, Result, Warning, WithWarnings};
 use crate::error_report::ErrorReport;
 use crate::families::any_profile::AnyProfile;
 use crate::families::commands::{Commands, FileDiff};
+#[cfg(feature = "render")]
 use crate::families::content::{Content, Drawn};
 use crate::families::merge::mixed::is_document;
 use crate::families::stack_files::{StackOptions, read_iprof, without_addresses};
@@ -18,7 +19,7 @@ use crate::instr::file_merge::files::read_profile;
 use crate::instr::open::ReadOptions;
 use crate::iprof::compare::{self, CommonSpace, Events};
 use crate::iprof::statistics::ChainsBy;
-use crate::iprof::{self, ContextHandle, IprofContent, MethodHandle, SectionKind};
+use crate::iprof::{self, ContextHandle, MethodHandle, SectionKind};
 use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription};
 
@@ -114,6 +115,7 @@ impl Commands for Iprof {
     }
 
     /// Draws one iprof. Several must be merged first.
+    #[cfg(feature = "render")]
     fn draw(&self, inputs: &[Input], options: &StackOptions, _: &Selection) -> Result<Drawn> {
         let [input] = inputs else {
             let path = inputs.get(1).map(|input| input.path.clone()).unwrap_or_default();
@@ -126,7 +128,7 @@ impl Commands for Iprof {
         let (document, warnings) = read_iprof(&data, &options.limits).map_err(in_file)?;
         let (samples, _) = stacks_from_iprof(&document, IprofHits::Samples)?;
         let (calls, _) = stacks_from_iprof(&document, IprofHits::CallCounts)?;
-        let content = IprofContent { document, samples: without_addresses(&samples), calls };
+        let content = iprof::IprofContent { document, samples: without_addresses(&samples), calls };
         Ok((Content::Iprof(content), warnings.into_iter().map(|warning| warning.in_file(&input.path)).collect()))
     }
 }

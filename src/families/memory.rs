@@ -6,9 +6,9 @@ use crate::indexed::{self, IndexedProfile};
 use crate::input::{Access, Format, Input};
 use crate::instr::open::ReadOptions;
 use crate::limits::Limits;
-pub use crate::memprof::AllocationUnit;
 #[cfg(feature = "correlate")]
 use crate::memprof::raw::Programs;
+pub use crate::memprof::report::AllocationUnit;
 #[cfg(feature = "correlate")]
 use std::sync::Arc;
 

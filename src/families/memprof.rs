@@ -7,6 +7,7 @@ use crate::driver::{Merged, OnProgress};
 use crate::error::{Error, Result, WithWarnings};
 use crate::families::any_profile::AnyProfile;
 use crate::families::commands::{Commands, FileDiff};
+#[cfg(feature = "render")]
 use crate::families::content::{Content, Drawn};
 use crate::families::describe;
 use crate::families::instr::Instr;
@@ -20,7 +21,6 @@ use crate::instr::open::ReadOptions;
 use crate::iprof;
 use crate::limits::Limits;
 use crate::memprof;
-use crate::memprof::MemoryContent;
 use crate::memprof::yaml::Comments;
 use crate::memprof::{MemoryProfile, yaml};
 use crate::model::description::Description;
@@ -48,13 +48,15 @@ impl Commands for MemProf {
         Instr.diff(first, second, options)
     }
 
+    #[cfg(feature = "render")]
     fn draws_memory(&self, _: &Input, _: &MemoryOptions, _: &Limits) -> Result<bool> {
         Ok(true)
     }
 
+    #[cfg(feature = "render")]
     fn draw(&self, inputs: &[Input], options: &StackOptions, _: &Selection) -> Result<Drawn> {
         let (memory, limits) = (&options.memory, &options.limits);
-        let mut content = MemoryContent { unit: memory.unit, ..MemoryContent::default() };
+        let mut content = memprof::MemoryContent { unit: memory.unit, ..Default::default() };
         for input in inputs {
             let data = input.bytes(Access::Read, limits)?;
             let profile =

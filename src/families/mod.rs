@@ -5,8 +5,10 @@
 
 mod any_profile;
 mod commands;
+#[cfg(feature = "render")]
 mod content;
 mod describe;
+#[cfg(feature = "render")]
 pub mod draw;
 mod files;
 #[cfg(feature = "correlate")]

@@ -8,14 +8,14 @@ use crate::objects;
 use object::read::archive::ArchiveFile;
 use object::read::macho::{MachOFatFile32, MachOFatFile64};
 use object::{FileKind, Object, ObjectKind};
-use serde::Serialize;
 
 /// The description of a program, with recommendations.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ProgramReport {
     /// The output of `info`.
-    #[serde(flatten)]
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub description: Description,
     /// The raw version of the profiles that the program writes, if there is one.
     pub raw_version: Option<u32>,

@@ -7,6 +7,7 @@ use crate::driver::diff::DiffOptions;
 use crate::error::{Result, WithWarnings};
 use crate::families::any_profile::AnyProfile;
 use crate::families::commands::{Commands, FileDiff};
+#[cfg(feature = "render")]
 use crate::families::content::{Content, Drawn};
 use crate::families::describe;
 use crate::families::partial;
@@ -18,7 +19,7 @@ use crate::iprof;
 use crate::limits::Limits;
 use crate::model::description::Description;
 use crate::sampleprof;
-use crate::sampleprof::{ReadOptions, SampleProfile, SampleSum};
+use crate::sampleprof::{ReadOptions, SampleProfile};
 
 /// LLVM sample profiles.
 pub(super) struct SampleProf;
@@ -45,8 +46,9 @@ impl Commands for SampleProf {
         sampleprof::diff_files(first, second, options).map(FileDiff::new)
     }
 
+    #[cfg(feature = "render")]
     fn draw(&self, inputs: &[Input], options: &StackOptions, _: &Selection) -> Result<Drawn> {
-        let mut sum = SampleSum::default();
+        let mut sum = sampleprof::SampleSum::default();
         for input in inputs {
             let data = input.bytes(Access::Read, &options.limits)?;
             read(&data, &options.limits)

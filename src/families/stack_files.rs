@@ -307,6 +307,7 @@ impl StackMergeOptions {
             },
             None if is_counted => {
                 Error::new(ErrorKind::InputsFailed { failed: failures as u64, inputs: inputs.len() as u64 })
+                    .caused_by(inputs.iter().find_map(InputReport::error))
             }
             None => match inputs.first() {
                 Some(report) => Error::new(ErrorKind::EmptyProfile).in_file(&report.input.path),

@@ -8,6 +8,7 @@ use crate::driver::distribution::Distribution;
 use crate::error::{Error, Level, Result, Verdict, Warning, WithWarnings};
 use crate::families::any_profile::AnyProfile;
 use crate::families::commands::{Commands, FileDiff};
+#[cfg(feature = "render")]
 use crate::families::content::{Content, Drawn};
 use crate::families::describe;
 use crate::families::memory::MemoryOptions;
@@ -66,10 +67,12 @@ impl Commands for Stacks {
     }
 
     /// A recording contains allocations itself.
+    #[cfg(feature = "render")]
     fn draws_memory(&self, input: &Input, options: &MemoryOptions, _: &Limits) -> Result<bool> {
         Ok(options.asked_for && input.format()? != Format::Jfr)
     }
 
+    #[cfg(feature = "render")]
     fn draw(&self, inputs: &[Input], options: &StackOptions, selection: &Selection) -> Result<Drawn> {
         let (table, warnings) = read_stacks(inputs, options)?;
         let selected = table.select(selection).0;

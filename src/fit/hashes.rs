@@ -11,7 +11,6 @@ use crate::instr::cross_release::names::{FIRST_THIRD_VERSION, FOURTH_MASK, FOURT
 use crate::model::symbols::NameRefMap;
 use crate::model::{FunctionTable, NameRef, Profile, Release, SymbolTable, ValueKind, name_ref};
 use foldhash::HashSet as FastSet;
-use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 
 /// The first release whose front end computes hash version 4.
@@ -98,7 +97,8 @@ impl HashRules {
 }
 
 /// The status of the call targets and vtables that a profile recorded.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TargetsFit {
     /// Distinct recorded targets.
@@ -122,7 +122,8 @@ pub struct TargetsFit {
 }
 
 /// A target that does not exist in the new build.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct MissingTarget {
     /// The escaped name.

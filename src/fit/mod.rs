@@ -13,6 +13,7 @@
 //! iprof: by its method and its bytecode indexes). If it is not found, it may have moved, which is certain, or may have
 //! been renamed, which is a guess.
 
+#[cfg(feature = "render")]
 mod draw;
 mod hashes;
 mod instr;
@@ -24,6 +25,7 @@ mod report;
 mod samples;
 mod text;
 
+#[cfg(feature = "render")]
 pub use draw::draw_report;
 pub use hashes::{MissingTarget, TargetsFit};
 pub(crate) use instr::compare_instr;

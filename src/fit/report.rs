@@ -4,10 +4,10 @@
 use super::hashes::TargetsFit;
 use crate::error::{Error, Result};
 use crate::gates::{self, Bound, GateOutcome};
-use serde::Serialize;
 
 /// The comparison of a profile with a new build.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct FitReport {
     /// The family of the profile: `instr`, `sampleprof` or `iprof`.
@@ -49,7 +49,8 @@ pub struct FitReport {
 }
 
 /// The functions of a class.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ClassRow {
     /// The class.
@@ -65,7 +66,8 @@ pub struct ClassRow {
 }
 
 /// The functions of the new build of a class.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ProgramRow {
     /// The class.
@@ -77,7 +79,8 @@ pub struct ProgramRow {
 }
 
 /// A function of the profile that the new build does not use.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct LostFunction {
     /// Its name, escaped.
@@ -97,7 +100,8 @@ pub struct LostFunction {
 }
 
 /// Who reads the profile.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Releases {
     /// The release of LLVM of the new build's compiler, if it is known.
@@ -115,7 +119,8 @@ pub struct Releases {
 }
 
 /// Functions of which something is as another release has it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ReleaseFinding {
     /// A word for programs.
@@ -131,7 +136,8 @@ pub struct ReleaseFinding {
 }
 
 /// A section of an iprof.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SectionRow {
     /// The section's name.
@@ -354,8 +360,9 @@ fn parse_share(text: &str) -> Result<f64> {
 }
 
 /// The status of a function of the profile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Class {
     /// It is found and used unchanged.
@@ -412,8 +419,9 @@ impl Class {
 }
 
 /// The profile data that a function of the new build gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum ProgramClass {
     /// Counts that are used.

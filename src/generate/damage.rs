@@ -9,7 +9,6 @@ use crate::model::description::hex;
 use crate::raw::Header;
 use crate::raw::layout::Word;
 use memchr::memmem;
-use serde::Serialize;
 use std::ops::Range;
 
 /// A kind of damage.
@@ -60,7 +59,8 @@ impl Damage {
 }
 
 /// The position and content of the damage.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct DamageReport {
     /// The kind of damage, as [`Damage::name`] returns it.
@@ -68,10 +68,10 @@ pub struct DamageReport {
     /// The first changed byte of the uncompressed file; for `truncate` its new size.
     pub offset: u64,
     /// The bytes before the damage in hexadecimal; for `truncate` absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub before: Option<String>,
     /// The new bytes in hexadecimal; absent for `truncate`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub after: Option<String>,
     /// The size of the file before the damage in bytes.
     pub intact_size: u64,

@@ -116,7 +116,12 @@ pub(super) fn read_rest(stream: impl Read, buffer: &mut Vec<u8>, limits: &Limits
     stream.take(most).read_to_end(buffer).map_err(|source| Error::io("cannot read", source))?;
     let read = buffer.len() as u64;
     if read > limits.stream_bytes {
-        let kind = ErrorKind::LimitExceeded { what: "size of the input", found: read, limit: limits.stream_bytes };
+        let kind = ErrorKind::LimitExceeded {
+            limit_name: Some("stream-bytes"),
+            what: "size of the input",
+            found: read,
+            limit: limits.stream_bytes,
+        };
         return Err(Error::new(kind));
     }
     Ok(())

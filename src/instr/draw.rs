@@ -3,6 +3,7 @@
 use super::check::LARGEST_COUNT;
 use super::cross_release::Candidates;
 use crate::call_chains::percent;
+use crate::demangle;
 use crate::model::summary::{CUTOFFS, ProfileSummary, SummaryRules};
 use crate::model::{Profile, SummaryBuilder, SymbolTable, ValueKind};
 use crate::render::sections::compare_shares;
@@ -150,10 +151,7 @@ fn display(name: &[u8]) -> String {
 /// assert_eq!(profbridge::instr::demangled("main"), None);
 /// ```
 pub fn demangled(symbol: &str) -> Option<String> {
-    if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
-        return Some(format!("{rust:#}"));
-    }
-    symbol.starts_with("_Z").then(|| cpp_demangle::Symbol::new(symbol).ok()?.demangle().ok()).flatten()
+    demangle::rust(symbol).or_else(|| symbol.starts_with("_Z").then(|| demangle::itanium(symbol)).flatten())
 }
 
 /// Returns the share of each function, by descending share, then by name.

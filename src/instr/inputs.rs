@@ -50,7 +50,13 @@ impl InputOptions<'_> {
     pub fn prepare<'r>(&'r self, incoming: RecordRef<'r>) -> Result<RecordRef<'r>> {
         let (found, limit) = (incoming.name.len() as u64, self.most_name_bytes);
         if found > limit {
-            return Err(ErrorKind::LimitExceeded { what: "length of a name", found, limit }.into());
+            return Err(ErrorKind::LimitExceeded {
+                limit_name: Some("name-bytes"),
+                what: "length of a name",
+                found,
+                limit,
+            }
+            .into());
         }
         let Some(remapping) = self.remapping else { return Ok(incoming) };
         let renamed = remapping.apply(incoming.name);

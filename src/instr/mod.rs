@@ -11,6 +11,7 @@ mod add_counters;
 pub(crate) mod check;
 pub mod cross_release;
 pub(crate) mod diff;
+#[cfg(feature = "render")]
 mod draw;
 pub mod encode;
 pub(crate) mod file_merge;
@@ -34,6 +35,7 @@ mod tests;
 
 #[doc(inline)]
 pub use crate::model::*;
+#[cfg(feature = "render")]
 pub use draw::{InstrContent, demangled};
 pub use inputs::InputOptions;
 pub(crate) use merger::repeated_sizes;

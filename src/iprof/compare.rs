@@ -22,7 +22,6 @@ use crate::iprof::reader::{Entry, ReadOptions, Sink, read_stream};
 use crate::iprof::sections::{Records, SectionKind};
 use crate::iprof::statistics::{ChainsBy, targets};
 use crate::iprof::tables::{self, ImportMode, Mapping, MethodHandle, Tables, TypeHandle};
-use serde::Serialize;
 use std::fmt::{self, Write};
 use std::io::Read;
 
@@ -192,7 +191,8 @@ impl Sink for Collector<'_> {
 }
 
 /// The fit of a profile and a program.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Fit {
     /// The relevant share of the entries of all sections; `None` without entries.
@@ -204,7 +204,8 @@ pub struct Fit {
 }
 
 /// Shares of found sites by level; `None` without sites.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Applicability {
     /// Found in the same context.
@@ -216,7 +217,8 @@ pub struct Applicability {
 }
 
 /// The fit of a section.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SectionFit {
     /// The name of the section.

@@ -62,6 +62,7 @@ macro_rules! handle {
 pub(crate) mod compare;
 pub(crate) mod context;
 pub(crate) mod document;
+#[cfg(feature = "render")]
 mod draw;
 pub(crate) mod findings;
 mod json;
@@ -80,9 +81,12 @@ pub(crate) mod writer;
 pub use compare::{Applicability, Fit, SectionFit};
 pub use context::{ContextHandle, ContextTree, Frame, bci};
 pub use document::{Document, InstanceofSpelling, Table, Version};
+#[cfg(feature = "render")]
 pub use draw::IprofContent;
+#[cfg(feature = "render")]
 pub(crate) use draw::report;
 pub use findings::{Code, Finding, Findings, Level, Repair, Verdict};
+pub(crate) use json::write_string as write_json_string;
 pub use merge::{Added, BranchClash, MergeOptions, MergeReport, Merger, SectionTotals, SectionWeights, Weight, merge};
 pub use read::{CheckReport, ReadReport, Reader};
 pub(crate) use read::{evidence, has_tables_only, is_json};

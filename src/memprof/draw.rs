@@ -2,30 +2,9 @@
 
 use crate::call_chains::{Frame, FrameKind, SampleKey, SampleStatistics, StackId, StackTable, percent, statistics};
 use crate::memprof::model::MemoryProfile;
-use crate::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
+use crate::memprof::report::{AllocationUnit, MemoryReport, ReportOptions, contexts, function_name};
 use crate::render::sections::{compare_shares, functions, own_shares};
 use crate::render::{Cell, FlameGraph, Histogram, MAX_ROWS, Report, Section, Table, group_digits};
-
-/// The unit of allocations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum AllocationUnit {
-    /// Allocated bytes.
-    #[default]
-    Bytes,
-    /// Number of allocations.
-    Allocations,
-}
-
-impl AllocationUnit {
-    /// Returns the unit's name in reports.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Bytes => "bytes",
-            Self::Allocations => "allocations",
-        }
-    }
-}
 
 /// Allocations by call stack, and the totals of the profiles.
 #[derive(Debug, Default)]

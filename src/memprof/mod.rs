@@ -29,6 +29,7 @@
 //! # Ok::<(), profbridge::Error>(())
 //! ```
 
+#[cfg(feature = "render")]
 mod draw;
 mod fields;
 mod hotness;
@@ -41,8 +42,10 @@ pub mod report;
 mod serialize;
 pub mod yaml;
 
+#[cfg(feature = "render")]
+pub use draw::MemoryContent;
+#[cfg(feature = "render")]
 pub(crate) use draw::report as draw_report;
-pub use draw::{AllocationUnit, MemoryContent};
 pub use fields::{Field, MemInfoBlock, Schema, Sum};
 pub use hotness::{Hotness, MemProfSummary, random_hotness};
 pub use merge::{MemoryMerger, MergedMemory, Source};
@@ -51,6 +54,7 @@ pub use model::{
     AllocSite, CallSite, CallStacks, DataAccessProfile, DataAccessRecord, DataSymbol, Frame, FrameHandle,
     MemProfRecord, MemoryProfile, SourceLocation, StackHandle, guid,
 };
+pub use report::AllocationUnit;
 
 use crate::bytes::{Confidence, Head};
 

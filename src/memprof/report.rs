@@ -5,8 +5,28 @@ use crate::memprof::hotness::Hotness;
 use crate::memprof::model::{AllocSite, MemoryProfile};
 use crate::memprof::model::{Frame, StackHandle};
 use foldhash::HashMap;
-use serde::Serialize;
 use std::fmt::{self, Write};
+
+/// The unit of allocations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum AllocationUnit {
+    /// Allocated bytes.
+    #[default]
+    Bytes,
+    /// Number of allocations.
+    Allocations,
+}
+
+impl AllocationUnit {
+    /// Returns the unit's name in reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Allocations => "allocations",
+        }
+    }
+}
 
 /// The order of allocation sites.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,7 +60,8 @@ impl Default for ReportOptions {
 }
 
 /// Totals, and the first allocation sites.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct MemoryReport {
     /// Functions with a record.
@@ -66,7 +87,8 @@ pub struct MemoryReport {
 }
 
 /// An allocation site.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SiteReport {
     /// Bytes of all its allocations.
@@ -84,7 +106,8 @@ pub struct SiteReport {
 }
 
 /// A frame of a call stack.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct FrameReport {
     /// The function's name, or its id if the name is unknown.

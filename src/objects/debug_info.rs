@@ -44,7 +44,13 @@ pub(crate) fn contents(section: &object::Section<'_, '_>, limits: &Limits) -> Re
     let most = (compressed.data.len() as u64).saturating_mul(limits.inflate_ratio).min(limits.inflated_bytes);
     if compressed.format != object::CompressionFormat::None && compressed.uncompressed_size > most {
         let found = compressed.uncompressed_size;
-        return Err(ErrorKind::LimitExceeded { what: "size of an inflated section", found, limit: most }.into());
+        return Err(ErrorKind::LimitExceeded {
+            limit_name: Some("inflated-bytes"),
+            what: "size of an inflated section",
+            found,
+            limit: most,
+        }
+        .into());
     }
     match compressed.decompress().map_err(damaged)? {
         Cow::Borrowed(bytes) => memory::copied(bytes, HOLD_INPUT),

@@ -209,7 +209,7 @@ fn addresses_of(
 
 fn too_many_chains() -> Error {
     let what = "number of inlined chains";
-    ErrorKind::LimitExceeded { what, found: 1 << 32, limit: u32::MAX.into() }.into()
+    ErrorKind::LimitExceeded { limit_name: None, what, found: 1 << 32, limit: u32::MAX.into() }.into()
 }
 
 /// The limits for data from debug info.
@@ -231,7 +231,7 @@ impl Bounds {
         let Some(left) = self.left.checked_sub(chain) else {
             let (found, limit) = (self.most - self.left + chain, self.most as u64);
             let what = "number of functions at the addresses of call stacks";
-            return Err(ErrorKind::LimitExceeded { what, found: found as u64, limit }.into());
+            return Err(ErrorKind::LimitExceeded { limit_name: None, what, found: found as u64, limit }.into());
         };
         self.left = left;
         Ok(())
@@ -241,7 +241,13 @@ impl Bounds {
     fn check_depth(&self, depth: usize) -> Result<()> {
         if depth as u64 > self.depth {
             let what = "depth of inlined calls";
-            return Err(ErrorKind::LimitExceeded { what, found: depth as u64, limit: self.depth }.into());
+            return Err(ErrorKind::LimitExceeded {
+                limit_name: Some("context-depth"),
+                what,
+                found: depth as u64,
+                limit: self.depth,
+            }
+            .into());
         }
         Ok(())
     }

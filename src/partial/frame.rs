@@ -316,7 +316,13 @@ const CHANGED: &str = "the file was changed after it was written; write the part
 fn inflate(stored: &[u8], len: u64, limits: &Limits) -> Result<Vec<u8>> {
     let limit = limits.inflated_bytes.min((stored.len() as u64).saturating_mul(limits.inflate_ratio));
     if len > limit {
-        return Err(ErrorKind::LimitExceeded { what: "inflated size", found: len, limit }.into());
+        return Err(ErrorKind::LimitExceeded {
+            limit_name: Some("inflated-bytes"),
+            what: "inflated size",
+            found: len,
+            limit,
+        }
+        .into());
     }
     let mut state = Vec::new();
     let fault = |detail: String| Error::new(ErrorKind::UncompressFailed { detail });

@@ -64,7 +64,13 @@ impl StoredInput {
     pub fn bytes(&self, limits: &Limits) -> Result<Vec<u8>> {
         let limit = limits.stream_bytes.min((self.deflated.len() as u64).saturating_mul(limits.inflate_ratio));
         if self.len > limit {
-            return Err(ErrorKind::LimitExceeded { what: "inflated size", found: self.len, limit }.into());
+            return Err(ErrorKind::LimitExceeded {
+                limit_name: Some("stream-bytes"),
+                what: "inflated size",
+                found: self.len,
+                limit,
+            }
+            .into());
         }
         let mut bytes = Vec::new();
         let fault = |detail: String| Error::new(ErrorKind::UncompressFailed { detail });

@@ -193,14 +193,20 @@ impl Attributes {
         let at = self.list.len();
         if at >= MOST_EVENTS {
             let what = "number of events of a recording";
-            return Err(ErrorKind::LimitExceeded { what, found: at as u64 + 1, limit: MOST_EVENTS as u64 }.into());
+            return Err(ErrorKind::LimitExceeded {
+                limit_name: None,
+                what,
+                found: at as u64 + 1,
+                limit: MOST_EVENTS as u64,
+            }
+            .into());
         }
         self.list.push(attribute);
         for id in ids {
             self.by_id.insert(id, at);
             if self.by_id.len() > MOST_IDS {
                 let (what, found) = ("number of event ids of a recording", self.by_id.len() as u64);
-                return Err(ErrorKind::LimitExceeded { what, found, limit: MOST_IDS as u64 }.into());
+                return Err(ErrorKind::LimitExceeded { limit_name: None, what, found, limit: MOST_IDS as u64 }.into());
             }
         }
         Ok(())

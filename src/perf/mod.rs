@@ -17,4 +17,6 @@ mod tests;
 #[cfg(test)]
 pub(crate) mod writer;
 
-pub(crate) use reader::{Open, Recording, is_recording, read_recording};
+#[cfg(feature = "correlate")]
+pub(crate) use reader::is_recording;
+pub(crate) use reader::{Open, Recording, read_recording};

@@ -18,7 +18,8 @@ use crate::sampleprof::SampleProfile;
 pub(crate) const ENOUGH_DENSITY: f64 = 50.0;
 
 /// The numbers of used and dropped samples.
-#[derive(Debug, Clone, Copy, Default, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SampleReport {
     /// Findings about the program.

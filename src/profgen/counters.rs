@@ -60,7 +60,8 @@ fn count(gathered: &mut Gathered, key: (u64, u64), times: u64) {
 }
 
 /// Counts of samples whose runs of code are impossible, by reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct RunFindings {
     /// All runs.

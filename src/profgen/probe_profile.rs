@@ -11,7 +11,8 @@ use crate::limits::Limits;
 use crate::sampleprof::{Chain, FunctionRecord, LineLocation, Rules, SampleProfile, add_saturating, add_target};
 
 /// Counts of pseudo-probes, and of samples that were left out because of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ProbeFindings {
     /// Probes in functions with samples.

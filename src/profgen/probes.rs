@@ -128,7 +128,12 @@ impl Probes {
             let checksum = cursor.u64("checksum")?;
             let len = read_uleb128(&mut cursor, "length of a name")?;
             if len > limits.name_bytes {
-                let kind = ErrorKind::LimitExceeded { what: "length of a name", found: len, limit: limits.name_bytes };
+                let kind = ErrorKind::LimitExceeded {
+                    limit_name: Some("name-bytes"),
+                    what: "length of a name",
+                    found: len,
+                    limit: limits.name_bytes,
+                };
                 return Err(cursor.place(kind.into()));
             }
             let name = cursor.take("name", len)?;
@@ -222,9 +227,15 @@ impl Reader<'_, '_> {
             open.push(next);
             if open.len() > self.depth {
                 let (found, limit) = (open.len() as u64, self.depth as u64);
-                return Err(self
-                    .cursor
-                    .place(ErrorKind::LimitExceeded { what: "depth of inlined calls", found, limit }.into()));
+                return Err(self.cursor.place(
+                    ErrorKind::LimitExceeded {
+                        limit_name: Some("context-depth"),
+                        what: "depth of inlined calls",
+                        found,
+                        limit,
+                    }
+                    .into(),
+                ));
             }
         }
         Ok(())

@@ -60,7 +60,8 @@ pub(super) struct Segment {
 }
 
 /// Findings about a program.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct LoadFindings {
     /// Addresses at which debug info lets several functions start.

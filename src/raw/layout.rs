@@ -224,6 +224,7 @@ impl RecordLayout {
     }
 
     /// Returns the bytes up to the end of the last field, without padding.
+    #[cfg_attr(not(feature = "correlate"), allow(dead_code, reason = "only with programs"))]
     pub fn size_without_padding(&self) -> usize {
         let fields = DATA_RECORD.iter().filter(|(_, _, versions)| versions.contains(&self.encoding.version));
         fields

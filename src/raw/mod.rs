@@ -45,8 +45,10 @@ pub use header::Header;
 pub(crate) use header::detect;
 #[doc(hidden)]
 pub use image::{Image, ImageSum, PlausibleCounters};
+#[cfg(feature = "correlate")]
+pub(crate) use layout::RecordLayout;
+pub(crate) use layout::Word;
 pub use layout::{DataRecord, Section};
-pub(crate) use layout::{RecordLayout, Word};
 pub(crate) use names::NameChunks;
 pub use names::RawNames;
 pub(crate) use profile::make_counters_native;

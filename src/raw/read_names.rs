@@ -49,6 +49,7 @@ impl RawNames {
     /// # Errors
     ///
     /// Truncated, malformed or uncompress failed when a chunk is damaged.
+    #[cfg_attr(not(feature = "correlate"), allow(dead_code, reason = "only with programs"))]
     pub(crate) fn read_section(section: &[u8], limits: &Limits) -> Result<Self> {
         let mut symbols = SymbolTable::new();
         let reader = ChunkReader { limits, known: None, threads: 1 };
@@ -240,7 +241,12 @@ fn spans(text: &[u8], limits: &Limits) -> Result<Vec<Range<usize>>> {
         let name = name?;
         let found = name.len() as u64;
         if found > limits.name_bytes {
-            let kind = ErrorKind::LimitExceeded { what: "length of a name", found, limit: limits.name_bytes };
+            let kind = ErrorKind::LimitExceeded {
+                limit_name: Some("name-bytes"),
+                what: "length of a name",
+                found,
+                limit: limits.name_bytes,
+            };
             return Err(kind.into());
         }
         spans.push(start..start + name.len());

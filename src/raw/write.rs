@@ -179,7 +179,7 @@ impl<'a> Writer<'a> {
             let largest = item.record.counters.len().max(item.record.bitmap.len()).max(item.name.len()) as u64;
             if largest > limit {
                 let what = "counters, bitmap bytes or length of the name of one function";
-                return Err(ErrorKind::LimitExceeded { what, found: largest, limit }.into());
+                return Err(ErrorKind::LimitExceeded { limit_name: None, what, found: largest, limit }.into());
             }
         }
         Ok(())
@@ -196,7 +196,7 @@ impl<'a> Writer<'a> {
         let found = found.iter().fold(0u64, |sum, part| sum.saturating_add(part.len() as u64));
         if found > limit {
             let what = "size of the sections in bytes";
-            return Err(ErrorKind::LimitExceeded { what, found, limit }.into());
+            return Err(ErrorKind::LimitExceeded { limit_name: None, what, found, limit }.into());
         }
         Ok(())
     }

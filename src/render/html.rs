@@ -225,7 +225,7 @@ fn json_text(text: &str) -> String {
         .chars()
         .flat_map(|c| if must_show(c) { c.escape_unicode().collect::<Vec<_>>() } else { vec![c] })
         .collect();
-    serde_json::Value::String(visible).to_string().replace('<', "\\u003c")
+    format!("\"{}\"", visible.replace('\\', r"\\").replace('"', "\\\"").replace('<', r"\u003c"))
 }
 
 /// Controls, and marks that turn the direction of text and so can disguise it.

@@ -197,7 +197,12 @@ impl Tables {
                 return Err(cursor.place(Error::truncated("frames", frames.saturating_mul(3), cursor.left())));
             }
             if frames > limit {
-                let kind = ErrorKind::LimitExceeded { what: "number of frames of a context", found: frames, limit };
+                let kind = ErrorKind::LimitExceeded {
+                    limit_name: Some("context-depth"),
+                    what: "number of frames of a context",
+                    found: frames,
+                    limit,
+                };
                 return Err(cursor.place(kind.into()));
             }
             self.contexts.push((0..frames).map(|_| self.frame(cursor, options)).collect::<Result<_>>()?);

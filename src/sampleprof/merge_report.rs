@@ -148,9 +148,10 @@ impl InputReports {
     /// Ends a merge: applies the failure mode, and finishes the profile.
     pub(super) fn finish(self, merger: Merger, options: &FileMergeOptions) -> Result<MergeReport, FailedMerge> {
         let failures = self.reports.iter().filter(|report| matches!(report.outcome, InputOutcome::Failed(_))).count();
+        let first = self.reports.iter().find_map(InputReport::error);
         // LLVM fails at the first unreadable input, or not at all.
         if !options.compat.is_llvm()
-            && let Err(error) = options.failure_mode.verdict(failures, self.reports.len())
+            && let Err(error) = options.failure_mode.verdict(failures, self.reports.len(), first)
         {
             return Err(FailedMerge { error, inputs: self });
         }

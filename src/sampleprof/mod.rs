@@ -15,6 +15,7 @@ mod check;
 mod compact;
 mod density;
 mod diff;
+#[cfg(feature = "render")]
 mod draw;
 mod ext_binary;
 mod ext_writer;
@@ -46,7 +47,9 @@ mod writer;
 pub(crate) use check::check;
 pub(crate) use density::density;
 pub(crate) use diff::diff_files;
+#[cfg(feature = "render")]
 pub use draw::SampleContent;
+#[cfg(feature = "render")]
 pub(crate) use draw::{SampleSum, report};
 pub use ext_binary::describe_sections;
 pub use file_merge::merge_files;

@@ -8,6 +8,7 @@ use super::order;
 use super::profile::{HOT_CUTOFF, SampleProfile, Summary};
 use super::record::{BodyEntry, CallSite, FunctionName, FunctionRecord};
 use crate::compat::Compat;
+#[cfg(feature = "serde")]
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -482,6 +483,7 @@ fn write_row(out: &mut dyn Write, parts: &[Vec<u8>; 9]) -> io::Result<()> {
 }
 
 /// The amounts of both profiles, and of each alone.
+#[cfg(feature = "serde")]
 #[derive(Serialize)]
 struct Amounts {
     /// The overlap as a share of the union; 0 if both are empty.
@@ -494,6 +496,7 @@ struct Amounts {
     test_unique: u64,
 }
 
+#[cfg(feature = "serde")]
 impl From<&Shared> for Amounts {
     fn from(shared: &Shared) -> Self {
         let Shared { overlap, union, base_unique, test_unique, base, test } = *shared;
@@ -502,6 +505,7 @@ impl From<&Shared> for Amounts {
     }
 }
 
+#[cfg(feature = "serde")]
 impl Amounts {
     /// The report does not count the hot functions and blocks of one profile alone.
     fn of_hot(hot: &Shared) -> Self {
@@ -510,6 +514,7 @@ impl Amounts {
     }
 }
 
+#[cfg(feature = "serde")]
 #[derive(Serialize)]
 struct Program {
     similarity: f64,
@@ -519,6 +524,7 @@ struct Program {
     hot_blocks: Amounts,
 }
 
+#[cfg(feature = "serde")]
 #[derive(Serialize)]
 struct Function {
     name: String,
@@ -528,12 +534,14 @@ struct Function {
     samples: Amounts,
 }
 
+#[cfg(feature = "serde")]
 #[derive(Serialize)]
 struct Report {
     program: Program,
     functions: Vec<Function>,
 }
 
+#[cfg(feature = "serde")]
 impl From<&FunctionOverlap> for Function {
     fn from(function: &FunctionOverlap) -> Self {
         Self {
@@ -547,6 +555,7 @@ impl From<&FunctionOverlap> for Function {
 }
 
 /// Serializes the members `program` and `functions`, the requested ones. Bytes of names that are not UTF-8 are replaced.
+#[cfg(feature = "serde")]
 impl Serialize for OverlapReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let program = Program {

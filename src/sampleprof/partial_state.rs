@@ -193,7 +193,9 @@ impl PartialSamples {
     pub fn decode(state: &[u8], front: Option<&SampleProfile>) -> Result<Self> {
         let (found, limit) = (state.len() as u64, u64::from(u32::MAX));
         if found > limit {
-            return Err(ErrorKind::LimitExceeded { what: "state of a partial merge", found, limit }.into());
+            return Err(
+                ErrorKind::LimitExceeded { limit_name: None, what: "state of a partial merge", found, limit }.into()
+            );
         }
         let none = SampleProfile::default();
         let front = front.unwrap_or(&none);
@@ -300,7 +302,7 @@ impl Sum {
 fn decode_record(names: &[NameId], depth: usize, from: &mut Decoder<'_>) -> Result<FunctionRecord> {
     if depth == 0 {
         let (found, limit) = (MAX_INLINE_DEPTH as u64 + 1, MAX_INLINE_DEPTH as u64);
-        return Err(ErrorKind::LimitExceeded { what: "depth of inlining", found, limit }.into());
+        return Err(ErrorKind::LimitExceeded { limit_name: None, what: "depth of inlining", found, limit }.into());
     }
     let mut record = FunctionRecord::new(name(names, from)?);
     (record.total, record.head) = (from.number("total")?, from.number("head")?);

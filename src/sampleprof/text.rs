@@ -218,7 +218,13 @@ impl Reader<'_> {
     fn check_name(&self, name: &[u8]) -> Result<()> {
         let limit = self.options.limits.name_bytes;
         if name.len() as u64 > limit {
-            return Err(ErrorKind::LimitExceeded { what: "length of a name", found: name.len() as u64, limit }.into());
+            return Err(ErrorKind::LimitExceeded {
+                limit_name: Some("name-bytes"),
+                what: "length of a name",
+                found: name.len() as u64,
+                limit,
+            }
+            .into());
         }
         Ok(())
     }
@@ -243,7 +249,13 @@ impl Reader<'_> {
         let most = self.options.limits.context_depth;
         if frames.len() as u64 > u64::from(most) {
             let (found, limit) = (frames.len() as u64, u64::from(most));
-            return Err(ErrorKind::LimitExceeded { what: "number of frames of a context", found, limit }.into());
+            return Err(ErrorKind::LimitExceeded {
+                limit_name: Some("context-depth"),
+                what: "number of frames of a context",
+                found,
+                limit,
+            }
+            .into());
         }
         FunctionRecord::in_context(frames.into())
             .ok_or_else(|| Error::malformed(format!("a context without frames: {}", name.escape_ascii())))
@@ -313,7 +325,9 @@ impl Reader<'_> {
     fn open_callee(&mut self, location: LineLocation, name: &[u8], total: u64) -> Result<()> {
         if self.open.len() > MAX_INLINE_DEPTH {
             let (found, limit) = (self.open.len() as u64, MAX_INLINE_DEPTH as u64);
-            return Err(ErrorKind::LimitExceeded { what: "depth of inlined callees", found, limit }.into());
+            return Err(
+                ErrorKind::LimitExceeded { limit_name: None, what: "depth of inlined callees", found, limit }.into()
+            );
         }
         let name = self.profile.names.insert(FunctionName::Text(name));
         let Some(parent) = self.open.last_mut() else { return Ok(()) };

@@ -71,6 +71,7 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
             let ids = build_ids.join(", ");
             return Cow::Owned(format!("pass it with --profiled-binary; its build id is one of {ids}"));
         }
+        Hint::RaiseLimit { limit_name } => return format!("raise the limit with --limit {limit_name}=N").into(),
         Hint::AllowDepth => "use --limit context-depth=N to allow deeper stacks",
         Hint::AllowFrames => "use --limit inflated-bytes=N to allow N / 4 frames",
         Hint::GiveImage { part, build_id } => {

@@ -6,8 +6,7 @@
 //! symbols (constructors, operators, templates, `std`, qualifiers of methods, internal linkage, clones) may demangle to
 //! the same text and are rejected.
 
-use cpp_demangle::{DemangleOptions, Symbol};
-use msvc_demangler::DemangleFlags;
+use crate::demangle::{self, Microsoft};
 
 /// Returns true if no other function symbol demangles to the same scope, name and parameter types.
 pub(super) fn is_unambiguous(symbol: &[u8]) -> bool {
@@ -231,13 +230,13 @@ pub(super) fn class_of_vtable(symbol: &[u8]) -> Option<String> {
     let symbol = std::str::from_utf8(symbol).ok()?;
     let symbol = symbol.strip_prefix('\x01').unwrap_or(symbol);
     if symbol.starts_with("_ZTV") {
-        let text = Symbol::new(symbol_without_clones(symbol)).ok()?.demangle().ok()?;
+        let text = demangle::itanium(symbol_without_clones(symbol))?;
         // This library prints `{vtable(Shape)}`, others `vtable for Shape`.
         let class = text.strip_prefix("{vtable(").and_then(|rest| rest.strip_suffix(")}"));
         return class.or_else(|| text.strip_prefix("vtable for ")).map(str::to_string);
     }
     if symbol.starts_with("??_7") {
-        let text = msvc_demangler::demangle(symbol, DemangleFlags::NAME_ONLY).ok()?;
+        let text = demangle::microsoft(symbol, Microsoft::Name)?;
         let class = text.trim_start_matches("const ").strip_suffix("::`vftable'")?;
         return (!class.is_empty()).then(|| class.to_string());
     }
@@ -250,12 +249,11 @@ fn symbol_without_clones(symbol: &str) -> &str {
 }
 
 fn rust(symbol: &str) -> Option<Demangled> {
-    let demangled = rustc_demangle::try_demangle(symbol).ok()?;
+    let qualified = demangle::rust(symbol)?;
     // Legacy Rust symbols look like C++ symbols except for the hash at their end.
     if symbol.contains("_ZN") && !has_legacy_hash(symbol) {
         return None;
     }
-    let qualified = format!("{demangled:#}");
     (!qualified.is_empty()).then(|| Demangled { qualified, parameters: Vec::new(), returns: None })
 }
 
@@ -270,9 +268,8 @@ fn itanium(symbol: &str) -> Option<Demangled> {
     if !symbol.starts_with("_Z") && !symbol.starts_with("__Z") {
         return None;
     }
-    let parsed = Symbol::new(symbol_without_clones(symbol)).ok()?;
-    let full = parsed.demangle().ok()?;
-    let qualified = parsed.demangle_with_options(&DemangleOptions::new().no_params().no_return_type()).ok()?;
+    let symbol = symbol_without_clones(symbol);
+    let (full, qualified) = (demangle::itanium(symbol)?, demangle::itanium_name(symbol)?);
     Demangled::from_signature(qualified, &full)
 }
 
@@ -280,13 +277,8 @@ fn msvc(symbol: &str) -> Option<Demangled> {
     if !symbol.starts_with('?') {
         return None;
     }
-    let short = DemangleFlags::NO_ACCESS_SPECIFIERS
-        | DemangleFlags::NO_MS_KEYWORDS
-        | DemangleFlags::NO_MEMBER_TYPE
-        | DemangleFlags::NO_THISTYPE
-        | DemangleFlags::NO_CLASS_TYPE;
-    let full = msvc_demangler::demangle(symbol, short).ok()?;
-    let qualified = msvc_demangler::demangle(symbol, short | DemangleFlags::NAME_ONLY).ok()?;
+    let full = demangle::microsoft(symbol, Microsoft::Signature)?;
+    let qualified = demangle::microsoft(symbol, Microsoft::ShortName)?;
     Demangled::from_signature(qualified, &full)
 }
 

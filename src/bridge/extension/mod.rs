@@ -27,7 +27,9 @@
 //! * `kind` contains the words of [`ProfileKind::words`](crate::model::ProfileKind::words), or numbers for bits without
 //!   a word.
 
+#[cfg(feature = "bridge")]
 mod decode;
+#[cfg(feature = "bridge")]
 mod encode;
 
 use crate::model::Profile;
@@ -52,6 +54,19 @@ pub(crate) struct Extension<'a> {
     pub(crate) profile: Option<Cow<'a, Profile>>,
     /// The checksum of the document without this member, if the profile determines all of it.
     pub(crate) checksum: Option<u64>,
+}
+
+/// Without the feature nothing is converted.
+#[cfg(not(feature = "bridge"))]
+impl Extension<'_> {
+    pub(crate) fn read(_json: &[u8]) -> crate::Result<Self> {
+        super::require_feature()?;
+        Ok(Self::default())
+    }
+
+    pub(crate) fn write(&self) -> Vec<u8> {
+        Vec::new()
+    }
 }
 
 impl Extension<'_> {

@@ -137,7 +137,8 @@ fn finish(state: State, inputs: &[InputReport], options: &IprofMergeOptions) -> 
         let failed = inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Failed(_))).count();
         return Err(match failed {
             0 => Error::nothing_found("there is nothing to merge: every input is empty or not an iprof"),
-            _ => ErrorKind::InputsFailed { failed: failed as u64, inputs: inputs.len() as u64 }.into(),
+            _ => Error::new(ErrorKind::InputsFailed { failed: failed as u64, inputs: inputs.len() as u64 })
+                .caused_by(inputs.iter().find_map(InputReport::error)),
         });
     }
     let bridged = matches!(state.sum, Sum::Parts(_));

@@ -11,7 +11,6 @@ use crate::error::{Error, Result};
 use crate::model::{NameRef, ProfileReader, TemporalProfile, TemporalTrace};
 use crate::number_format::exponential;
 use hashbrown::{HashMap, HashSet};
-use serde::Serialize;
 use std::io::{self, Write};
 
 /// The assumed number of functions per page, because their sizes are unknown.
@@ -26,7 +25,8 @@ pub struct OrderOptions {
 }
 
 /// The order and its quality.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Order {
     /// Functions, first to last.
     pub functions: Vec<OrderedFunction>,
@@ -35,14 +35,15 @@ pub struct Order {
 }
 
 /// One line of the order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct OrderedFunction {
     /// The file of a local function (`file;name`).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub file: Option<String>,
     /// The symbol, bytes that are not UTF-8 replaced.
     pub name: String,
-    #[serde(skip)]
+    #[cfg_attr(feature = "serde", serde(skip))]
     raw: (Vec<u8>, Vec<u8>),
 }
 

@@ -5,6 +5,7 @@
 
 use crate::error::Result;
 use crate::model::{FunctionTable, ProfileReader, RecordView, ValueCount, ValueKind};
+#[cfg(feature = "serde")]
 use serde::{Serialize, Serializer};
 use std::io;
 use std::io::Write;
@@ -87,42 +88,45 @@ impl Sums {
 }
 
 /// One comparison, of two programs or of one function.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Overlap {
     /// Totals of the base profile.
-    #[serde(serialize_with = "totals")]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "totals"))]
     pub base: Sums,
     /// Totals of the test profile.
-    #[serde(serialize_with = "totals")]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "totals"))]
     pub test: Sums,
     /// Shares that both profiles have.
-    #[serde(serialize_with = "shares")]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "shares"))]
     pub common: Sums,
     /// Shares of functions that changed: they have another FuncHash or other counters.
-    #[serde(serialize_with = "shares")]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "shares"))]
     pub mismatch: Sums,
     /// Shares of functions that only the test profile has.
-    #[serde(serialize_with = "shares")]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "shares"))]
     pub unique: Sums,
 }
 
 /// The comparison of one function.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct FunctionOverlap {
     /// The name, with bytes that are not UTF-8 replaced.
     pub name: String,
     /// The FuncHash.
-    #[serde(serialize_with = "func_hash")]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "func_hash"))]
     pub func_hash: u64,
     /// Shares relative to the function's own totals.
     pub overlap: Overlap,
-    #[serde(skip)]
+    #[cfg_attr(feature = "serde", serde(skip))]
     raw_name: Vec<u8>,
 }
 
 /// The whole comparison.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct OverlapReport {
     /// Selected functions, in the order of the test profile.
@@ -320,6 +324,7 @@ mod tests;
 
 // The comparison as JSON: totals are integers, shares lie between 0 and 1, values have the names of their kinds.
 
+#[cfg(feature = "serde")]
 #[derive(Serialize)]
 struct Amounts<T> {
     entries: u64,
@@ -327,6 +332,7 @@ struct Amounts<T> {
     values: Values<T>,
 }
 
+#[cfg(feature = "serde")]
 #[derive(Serialize)]
 struct Values<T> {
     indirect_call_targets: T,
@@ -334,6 +340,7 @@ struct Values<T> {
     vtables: T,
 }
 
+#[cfg(feature = "serde")]
 fn amounts<T>(sums: &Sums, of: impl Fn(f64) -> T) -> Amounts<T> {
     let [indirect_call_targets, memop_sizes, vtables] = sums.values.map(&of);
     let values = Values { indirect_call_targets, memop_sizes, vtables };
@@ -341,16 +348,19 @@ fn amounts<T>(sums: &Sums, of: impl Fn(f64) -> T) -> Amounts<T> {
 }
 
 /// Serializes sums of counts. They are floating-point numbers, as in LLVM.
+#[cfg(feature = "serde")]
 pub(super) fn totals<S: Serializer>(sums: &Sums, serializer: S) -> Result<S::Ok, S::Error> {
     amounts(sums, |sum| sum.round() as u64).serialize(serializer)
 }
 
+#[cfg(feature = "serde")]
 pub(super) fn shares<S: Serializer>(sums: &Sums, serializer: S) -> Result<S::Ok, S::Error> {
     // Rounding can lead to a sum above 1.
     amounts(sums, |share| share.clamp(0.0, 1.0)).serialize(serializer)
 }
 
 /// Serializes a hash as text, because many JSON readers lose digits of large numbers.
+#[cfg(feature = "serde")]
 pub(super) fn func_hash<S: Serializer>(hash: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{hash:#018x}"))
 }

@@ -64,7 +64,13 @@ impl Reader {
             self.taken += (len * size_of::<u32>()) as u64;
             if self.taken > self.limit {
                 let what = "size of the sequences of records";
-                return Err(ErrorKind::LimitExceeded { what, found: self.taken, limit: self.limit }.into());
+                return Err(ErrorKind::LimitExceeded {
+                    limit_name: Some("inflated-bytes"),
+                    what,
+                    found: self.taken,
+                    limit: self.limit,
+                }
+                .into());
             }
             run.fill(true);
             visits.extend((start..start + len).map(|at| at as u32));

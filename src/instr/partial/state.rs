@@ -130,7 +130,9 @@ impl PartialMerge {
         // Positions and lengths have 32 bits, and every counted item takes at least one byte.
         let (found, limit) = (state.len() as u64, u64::from(u32::MAX));
         if found > limit {
-            return Err(ErrorKind::LimitExceeded { what: "state of a partial merge", found, limit }.into());
+            return Err(
+                ErrorKind::LimitExceeded { limit_name: None, what: "state of a partial merge", found, limit }.into()
+            );
         }
         let mut from = Decoder::new(state);
         let mut sequences = runs::Reader::new(limits);
@@ -170,7 +172,13 @@ impl PartialMerge {
         let found = places.fold(0u64, |all, place| all.saturating_add(sizes[place as usize]));
         let limit = self.limits.inflated_bytes;
         if found > limit {
-            return Err(ErrorKind::LimitExceeded { what: "size of the binary ids of all inputs", found, limit }.into());
+            return Err(ErrorKind::LimitExceeded {
+                limit_name: Some("inflated-bytes"),
+                what: "size of the binary ids of all inputs",
+                found,
+                limit,
+            }
+            .into());
         }
         Ok(())
     }

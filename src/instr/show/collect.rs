@@ -5,11 +5,13 @@ use crate::error::Result;
 use crate::instr::show::ShowOptions;
 use crate::instr::show::scan::{Event, Totals, scan};
 use crate::model::{ProfileKind, ProfileReader, PseudoCount, RecordView, SymbolTable, ValueKind};
+#[cfg(feature = "serde")]
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// All requested parts. Parts that were not requested are absent.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ShowReport {
     /// `ir` or `front-end`.
@@ -17,47 +19,48 @@ pub struct ShowReport {
     /// Names of the variant bits.
     pub kind: Vec<&'static str>,
     /// The number of functions that match the requested name, shown or not.
-    #[serde(skip)]
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub selected: u64,
     /// Functions with details, in file order.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub functions: Option<Vec<FunctionDetails>>,
     /// Names of functions that ran, in file order.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub covered: Option<Vec<String>>,
     /// Functions below the cutoff, in file order.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub below_cutoff: Option<Vec<BelowCutoff>>,
     /// Totals.
     pub summary: SummaryTotals,
     /// The number of functions on each side of the cutoff.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub cutoff: Option<CutoffCounts>,
     /// Functions with the largest counters, in descending order.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub top: Option<Vec<NamedMaximum>>,
     /// Hot functions, in descending order.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub hot: Option<HotFunctions>,
     /// Value sites of the functions shown, by kind.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "BTreeMap::is_empty"))]
     pub value_sites: BTreeMap<&'static str, SiteStatistics>,
     /// The number of counters that contain most of the counts.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub detailed_summary: Option<Vec<SummaryDetails>>,
     /// Binary ids, in lower-case hexadecimal digits.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub binary_ids: Option<Vec<String>>,
     /// The version of the format: 0 for text, the number for indexed profiles, the whole word for raw profiles.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub profile_version: Option<u64>,
     /// Temporal traces.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub temporal_traces: Option<TraceList>,
 }
 
 /// One record.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct FunctionDetails {
     /// PGO name.
@@ -67,41 +70,43 @@ pub struct FunctionDetails {
     /// Number of counters.
     pub counters_count: usize,
     /// `hot` or `warm` for a record whose counts were replaced by a pseudo count.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub pseudo: Option<&'static str>,
     /// All counters, the first one included.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub counters: Option<Vec<u64>>,
     /// MC/DC bitmap, two hexadecimal digits per byte; absent if there is none.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "String::is_empty"))]
     pub bitmap: String,
     /// The uniformity of each block on a GPU: `U` if most waves enter it whole, otherwise `D`; absent if unknown.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "String::is_empty"))]
     pub uniformity: String,
     /// Value sites by kind, each a list of values.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "BTreeMap::is_empty"))]
     pub values: BTreeMap<&'static str, Vec<Vec<ValueView>>>,
 }
 
 /// One value of a site.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ValueView {
     /// Name of the target; absent for sizes and unknown targets.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub name: Option<String>,
     /// A size in bytes; absent for targets.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub size: Option<u64>,
     /// Hash of a target's name, as `0x` and 16 digits; absent for sizes.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub name_ref: Option<String>,
     /// The number of times that the value was seen.
     pub count: u64,
 }
 
 /// A function below the cutoff.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct BelowCutoff {
     /// PGO name.
@@ -113,7 +118,8 @@ pub struct BelowCutoff {
 }
 
 /// Totals over the records considered.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SummaryTotals {
     /// Records; pseudo records are not counted.
@@ -129,7 +135,8 @@ pub struct SummaryTotals {
 }
 
 /// The number of functions on both sides of `--value-cutoff`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct CutoffCounts {
     /// The cutoff.
@@ -141,7 +148,8 @@ pub struct CutoffCounts {
 }
 
 /// A function and its largest counter.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct NamedMaximum {
     /// PGO name.
@@ -151,7 +159,8 @@ pub struct NamedMaximum {
 }
 
 /// The hot functions.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct HotFunctions {
     /// The minimum count of a hot function.
@@ -161,7 +170,8 @@ pub struct HotFunctions {
 }
 
 /// Value sites of one kind.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SiteStatistics {
     /// All sites.
@@ -171,12 +181,13 @@ pub struct SiteStatistics {
     /// Values over all sites.
     pub values: u64,
     /// Maps a number of values to the number of sites with this number.
-    #[serde(serialize_with = "histogram_as_objects")]
+    #[cfg_attr(feature = "serde", serde(serialize_with = "histogram_as_objects"))]
     pub histogram: BTreeMap<usize, u64>,
 }
 
 /// One row of the detailed summary.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SummaryDetails {
     /// Share of the total count, in parts per million.
@@ -188,7 +199,8 @@ pub struct SummaryDetails {
 }
 
 /// The kept traces and the number of all traces.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TraceList {
     /// The number of traces seen, including dropped ones.
@@ -198,7 +210,8 @@ pub struct TraceList {
 }
 
 /// One trace.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TraceView {
     /// The weight of the trace.
@@ -268,6 +281,7 @@ fn text_of(bytes: &[u8]) -> String {
 }
 
 /// Serializes a histogram as an array of objects with named members.
+#[cfg(feature = "serde")]
 fn histogram_as_objects<S: Serializer>(sites: &BTreeMap<usize, u64>, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Row {

@@ -6,11 +6,11 @@ use crate::iprof::context::Frame;
 use crate::iprof::sections::SectionKind;
 use crate::iprof::tables::{MethodHandle, Tables};
 use crate::number_format::share;
-use serde::Serialize;
 
 /// The unit of call trees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum ChainsBy {
     /// Entries of the innermost method.
@@ -20,7 +20,8 @@ pub enum ChainsBy {
 }
 
 /// A call tree.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct CallTree {
     /// The unit.
@@ -32,13 +33,14 @@ pub struct CallTree {
 }
 
 /// A method on a path.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct CallNode {
     /// The method as people write it.
     pub method: String,
     /// The position of the call, if positions are distinguished.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub bci: Option<i32>,
     /// Calls or samples on this path.
     pub count: u128,

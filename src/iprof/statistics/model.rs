@@ -5,7 +5,6 @@ use crate::digits::number_of;
 use crate::iprof::reader::ReadOptions;
 use crate::iprof::statistics::chains::{CallNode, CallTree, ChainsBy};
 use crate::number_format::share;
-use serde::Serialize;
 use std::cmp::Reverse;
 use std::fmt::{Result, Write};
 
@@ -44,7 +43,8 @@ impl Default for StatisticsOptions {
 }
 
 /// All statistics of a file.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Statistics {
     /// The version as the file spells it.
@@ -78,18 +78,19 @@ pub struct Statistics {
     /// Coverage by package, in order of name.
     pub packages: Vec<Coverage>,
     /// The number of packages in the text: those with most executed methods.
-    #[serde(skip)]
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub packages_shown: usize,
     /// Who calls the methods asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub callers: Option<CallTree>,
     /// The callees of the requested methods.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub callees: Option<CallTree>,
 }
 
 /// Totals of a section.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SectionStatistics {
     /// The section's name.
@@ -109,7 +110,8 @@ pub struct SectionStatistics {
 }
 
 /// Size of a top-level member.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SizeStatistics {
     /// The member's name.
@@ -123,7 +125,8 @@ pub struct SizeStatistics {
 }
 
 /// A method by calls.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct HotMethod {
     /// The method as people write it.
@@ -139,7 +142,8 @@ pub struct HotMethod {
 }
 
 /// A method by samples.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SampledMethod {
     /// The method as people write it.
@@ -151,7 +155,8 @@ pub struct SampledMethod {
 }
 
 /// Branches by bias. Those that never ran are not counted.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct BranchStatistics {
     /// Sites with events.
@@ -169,7 +174,8 @@ pub struct BranchStatistics {
 }
 
 /// A branch.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct BranchSite {
     /// The context as people write it, innermost first.
@@ -183,7 +189,8 @@ pub struct BranchSite {
 }
 
 /// A target of a branch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct BranchTarget {
     /// Its bytecode index, or a placeholder.
@@ -195,7 +202,8 @@ pub struct BranchTarget {
 }
 
 /// Sites by the number of types seen at them.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ReceiverStatistics {
     /// One type.
@@ -213,7 +221,8 @@ pub struct ReceiverStatistics {
 }
 
 /// A site with types.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ReceiverSite {
     /// The context as people write it, innermost first.
@@ -229,22 +238,24 @@ pub struct ReceiverSite {
 }
 
 /// A type and how often it was seen.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TypeStatistics {
     /// The type's name.
-    #[serde(rename = "type")]
+    #[cfg_attr(feature = "serde", serde(rename = "type"))]
     pub name: String,
     /// The number of events.
     pub events: u128,
 }
 
 /// Methods declared, and those that occur in an entry with counters.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Coverage {
     /// The package, empty for the unnamed one; `None` for all together.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub package: Option<String>,
     /// Methods in the table.
     pub declared: u64,

@@ -65,8 +65,12 @@ pub fn losses(profile: &MemoryProfile, options: &WriteOptions) -> Vec<Loss> {
 ///
 /// # Errors
 ///
-/// Usage for an unknown version; too large if a number does not fit; I/O if memory runs out.
+/// Usage for an unknown version; unsupported without the feature `memprof`; too large if a number does not fit; I/O if memory runs out.
 pub fn write(profile: &MemoryProfile, options: &WriteOptions) -> Result<Vec<u8>> {
+    if cfg!(not(feature = "memprof")) {
+        let what = "writing memory profiles into indexed files without the feature `memprof`".to_string();
+        return Err(ErrorKind::Unsupported { what }.into());
+    }
     if options.version > NEWEST_VERSION {
         return Err(Error::usage(format!("there is no memory profile version {}", options.version)));
     }

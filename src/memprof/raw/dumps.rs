@@ -82,6 +82,7 @@ pub struct RawMemProf<'data> {
     /// Executable parts. Those of the program come first.
     pub segments: Vec<Segment>,
     /// The size of the file in bytes.
+    #[cfg_attr(not(feature = "correlate"), allow(dead_code, reason = "only with programs"))]
     size: usize,
     entries: Vec<Entry<'data>>,
     by_id: HashMap<u64, u32>,

@@ -208,6 +208,7 @@ impl<'a> Documents<'a> {
             }
             Head::List(..) | Head::Map(..) if depth == DEEPEST => {
                 let kind = ErrorKind::LimitExceeded {
+                    limit_name: None,
                     what: "nesting of YAML",
                     found: u64::from(depth) + 1,
                     limit: DEEPEST.into(),

@@ -46,6 +46,7 @@ pub struct ImageRecords {
 
 impl ImageRecords {
     /// Records with the names that belong to them.
+    #[cfg_attr(not(feature = "correlate"), allow(dead_code, reason = "only with programs"))]
     pub(crate) fn new(records: Vec<DataRecord>, names: RawNames) -> Self {
         Self { records, names: Arc::new(names) }
     }

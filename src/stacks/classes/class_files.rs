@@ -298,7 +298,12 @@ impl Entry<'_> {
     fn inflate(&self, stored: &[u8], limits: &Limits) -> Result<Vec<u8>> {
         let most = self.stored_len.saturating_mul(limits.inflate_ratio).min(limits.inflated_bytes);
         if self.len > most {
-            let kind = ErrorKind::LimitExceeded { what: "size of an inflated entry", found: self.len, limit: most };
+            let kind = ErrorKind::LimitExceeded {
+                limit_name: Some("inflated-bytes"),
+                what: "size of an inflated entry",
+                found: self.len,
+                limit: most,
+            };
             return Err(Error::new(kind));
         }
         let mut bytes = try_with_capacity(usize::try_from(self.len).unwrap_or(0))?;

@@ -293,6 +293,7 @@ impl<'a> TextReader<'a> {
     fn check_depth(&self, depth: usize) -> Result<()> {
         if depth as u64 >= u64::from(self.limits.context_depth) {
             let kind = ErrorKind::LimitExceeded {
+                limit_name: Some("context-depth"),
                 what: "number of frames of a stack",
                 found: depth as u64 + 1,
                 limit: self.limits.context_depth.into(),
@@ -354,6 +355,7 @@ impl<'a> TextReader<'a> {
     fn check_length(&self, text: &str) -> Result<()> {
         if text.len() as u64 > self.limits.name_bytes {
             let kind = ErrorKind::LimitExceeded {
+                limit_name: Some("name-bytes"),
                 what: "length of a name",
                 found: text.len() as u64,
                 limit: self.limits.name_bytes,

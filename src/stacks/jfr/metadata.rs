@@ -223,6 +223,7 @@ impl Types {
         }
         if event.size > MAX_METADATA_BYTES {
             let kind = ErrorKind::LimitExceeded {
+                limit_name: None,
                 what: "size of the metadata event",
                 found: event.size,
                 limit: MAX_METADATA_BYTES,

@@ -87,7 +87,12 @@ pub(crate) fn read_recording_from(
         read_chunk_bytes(&mut stream, &mut chunk).map_err(|error| reading.place(error.at("chunk", base)))?;
         if stream.limit() == 0 {
             let found = limits.stream_bytes.saturating_add(1);
-            let kind = ErrorKind::LimitExceeded { what: "size of the recording", found, limit: limits.stream_bytes };
+            let kind = ErrorKind::LimitExceeded {
+                limit_name: Some("stream-bytes"),
+                what: "size of the recording",
+                found,
+                limit: limits.stream_bytes,
+            };
             return Err(reading.place(Error::new(kind)));
         }
         if chunk.is_empty() && reading.base > 0 {

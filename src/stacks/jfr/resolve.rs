@@ -186,6 +186,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
         let count = reader.count("number of frames")?;
         if count > self.limits.context_depth {
             let kind = ErrorKind::LimitExceeded {
+                limit_name: Some("context-depth"),
                 what: "number of frames of a stack",
                 found: count.into(),
                 limit: self.limits.context_depth.into(),
@@ -353,6 +354,7 @@ impl<'a, 'data> Resolver<'a, 'data> {
             && text.len() as u64 > self.limits.name_bytes
         {
             let kind = ErrorKind::LimitExceeded {
+                limit_name: Some("name-bytes"),
                 what: "length of a name",
                 found: text.len() as u64,
                 limit: self.limits.name_bytes,

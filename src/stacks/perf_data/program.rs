@@ -277,15 +277,6 @@ fn frames_at(symbol: Option<&Symbol>, chain: &[objects::InlineFrame]) -> Vec<Res
 /// Returns the name as printed by perf: C++ without parameters, Rust without the hash.
 fn demangled(symbol: &[u8]) -> Arc<str> {
     let symbol = String::from_utf8_lossy(symbol);
-    if let Ok(rust) = rustc_demangle::try_demangle(&symbol) {
-        return format!("{rust:#}").into();
-    }
-    if symbol.starts_with("_Z") {
-        let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
-        let parsed = cpp_demangle::Symbol::new(symbol.as_bytes()).ok();
-        if let Some(name) = parsed.and_then(|parsed| parsed.demangle_with_options(&options).ok()) {
-            return name.into();
-        }
-    }
-    symbol.into()
+    let cpp = || symbol.starts_with("_Z").then(|| crate::demangle::itanium_name(&symbol)).flatten();
+    crate::demangle::rust(&symbol).or_else(cpp).map_or_else(|| (&*symbol).into(), Into::into)
 }

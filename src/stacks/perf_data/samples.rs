@@ -90,7 +90,13 @@ impl Collected {
         }
         if frames.len() as u64 > u64::from(limits.context_depth) {
             let (what, found) = ("number of frames of a stack", frames.len() as u64);
-            return Err(ErrorKind::LimitExceeded { what, found, limit: limits.context_depth.into() }.into());
+            return Err(ErrorKind::LimitExceeded {
+                limit_name: Some("context-depth"),
+                what,
+                found,
+                limit: limits.context_depth.into(),
+            }
+            .into());
         }
         let mut stack = None;
         for frame in frames.iter().rev() {
@@ -158,7 +164,7 @@ impl Collected {
 fn number(at: usize) -> Result<u32> {
     u32::try_from(at).map_err(|_| {
         let what = "number of distinct stacks";
-        Error::new(ErrorKind::LimitExceeded { what, found: at as u64, limit: u32::MAX.into() })
+        Error::new(ErrorKind::LimitExceeded { limit_name: None, what, found: at as u64, limit: u32::MAX.into() })
     })
 }
 

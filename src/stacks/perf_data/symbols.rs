@@ -58,7 +58,13 @@ pub(super) fn resolve(
         let depth = resolver.table.depth(stack);
         if depth > limits.context_depth {
             let (what, limit) = ("number of frames of a stack", limits.context_depth.into());
-            return Err(ErrorKind::LimitExceeded { what, found: depth.into(), limit }.into());
+            return Err(ErrorKind::LimitExceeded {
+                limit_name: Some("context-depth"),
+                what,
+                found: depth.into(),
+                limit,
+            }
+            .into());
         }
         stacks.push(stack);
     }
@@ -78,6 +84,7 @@ type Missing = (u32, String);
 struct Resolver<'a> {
     recording: &'a Recording,
     options: &'a PerfOptions,
+    #[cfg_attr(not(feature = "correlate"), allow(dead_code, reason = "only with programs"))]
     limits: &'a Limits,
     table: &'a mut StackTable,
     warnings: Vec<Warning>,
@@ -219,6 +226,7 @@ impl Resolver<'_> {
     }
 
     /// The build id in the mapping, or in the list of the recording.
+    #[cfg_attr(not(feature = "correlate"), allow(dead_code, reason = "only with programs"))]
     fn build_id(&self, file: &MappedFile) -> Option<Vec<u8>> {
         let listed = || self.recording.features.build_ids.iter().find(|listed| listed.path == file.path);
         file.build_id.clone().or_else(|| listed().map(|listed| listed.id.clone()))
@@ -281,6 +289,7 @@ fn lookup_offset(place: &CodePlace) -> u64 {
 }
 
 /// The path without the mark of a file that was removed.
+#[cfg_attr(not(feature = "correlate"), allow(dead_code, reason = "only with programs"))]
 fn without_mark(path: &[u8]) -> &[u8] {
     path.strip_suffix(b" (deleted)").unwrap_or(path)
 }

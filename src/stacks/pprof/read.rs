@@ -143,7 +143,13 @@ impl<'a> Reader<'a> {
         let length = text.len() as u64;
         if length > self.limits.name_bytes {
             let limit = self.limits.name_bytes;
-            return Err(ErrorKind::LimitExceeded { what: "length of a string", found: length, limit }.into());
+            return Err(ErrorKind::LimitExceeded {
+                limit_name: Some("name-bytes"),
+                what: "length of a string",
+                found: length,
+                limit,
+            }
+            .into());
         }
         self.texts += 1;
         if self.texts == 1 {
@@ -332,7 +338,12 @@ impl<'a> Reader<'a> {
         }
         let (depth, limit) = (scratch.locations.len() as u64, u64::from(self.limits.context_depth));
         if depth > limit {
-            let kind = ErrorKind::LimitExceeded { what: "depth of a stack", found: depth, limit };
+            let kind = ErrorKind::LimitExceeded {
+                limit_name: Some("context-depth"),
+                what: "depth of a stack",
+                found: depth,
+                limit,
+            };
             return Err(Error::new(kind).at(SECTION, field.offset));
         }
         self.profile.samples.push(&scratch.locations, &scratch.values, &scratch.labels);
