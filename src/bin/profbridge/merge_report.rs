@@ -22,8 +22,10 @@ use profbridge::{Error, ErrorKind, Result, Warning};
 pub(crate) struct Messages {
     /// Warnings and losses.
     pub(crate) warnings: bool,
-    /// Notes, and the target if the inputs selected it.
+    /// Notes.
     pub(crate) notes: bool,
+    /// The target, if the inputs selected it.
+    pub(crate) target: bool,
     /// One line about the result.
     pub(crate) summary: bool,
 }
@@ -31,7 +33,7 @@ pub(crate) struct Messages {
 impl Messages {
     /// Returns the messages of a merge.
     pub(crate) fn new(quiet: bool, json: bool) -> Self {
-        Self { warnings: !quiet, notes: !quiet, summary: !quiet && !json }
+        Self { warnings: !quiet, notes: !quiet, target: !quiet, summary: !quiet && !json }
     }
 }
 
@@ -234,7 +236,7 @@ pub(crate) fn report_result(
         let lost = merged.unconverted.iter().map(|loss| Warning::new(format!("not converted: {loss}")).in_file(output));
         lost.for_each(|warning| console::warning(&warning));
     }
-    if let (MergedProfile::Instr { write, .. }, Some(target), true) = (&merged.profile, &merged.target, messages.notes)
+    if let (MergedProfile::Instr { write, .. }, Some(target), true) = (&merged.profile, &merged.target, messages.target)
     {
         announce(target, write.format, output);
     }

@@ -46,7 +46,8 @@ impl ConvertArgs {
             self.merged(input, &settings, document)?
         };
         let is_asked = form == OutputForm::Raw && self.raw_version.is_some();
-        let messages = Messages { warnings: true, notes: !self.quiet && !is_asked, summary: false };
+        let notes = !self.quiet;
+        let messages = Messages { warnings: true, notes, target: notes && !is_asked, summary: false };
         self.gates().write(merged, work.inputs, &settings, messages, document)
     }
 
