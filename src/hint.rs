@@ -192,7 +192,10 @@ impl fmt::Display for Hint {
             }
             Self::ChooseTrusted => "they were edited separately; choose one of them",
             Self::NameProgram { build_ids } => {
-                return write!(f, "pass the program; its build id is one of {}", build_ids.join(", "));
+                return match build_ids.first() {
+                    Some(id) => write!(f, "pass the program; its build id is probably {id}"),
+                    None => f.write_str("pass the program"),
+                };
             }
             Self::AllowDepth => "raise the limit of the context depth",
             Self::AllowFrames => "raise the limit of inflated bytes, which allows a quarter as many frames",

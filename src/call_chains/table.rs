@@ -361,6 +361,11 @@ impl StackTable {
         (0..self.functions.values().len()).map(|index| FunctionId(index as u32))
     }
 
+    /// Whether a function is a Java method.
+    pub fn has_java(&self) -> bool {
+        self.functions.values().iter().any(|function| matches!(function, Function::Java { .. }))
+    }
+
     /// All threads in order of first appearance.
     pub fn threads(&self) -> impl ExactSizeIterator<Item = ThreadId> + use<> {
         (0..self.threads.values().len()).map(|index| ThreadId(index as u32))

@@ -8,6 +8,7 @@
 use crate::digits::number_of;
 use crate::driver::sections::total_overlap;
 use crate::limits::Limits;
+use crate::names::NamePattern;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -43,8 +44,9 @@ pub trait Names {
 pub struct DiffOptions {
     /// Length of each list. Default: 10.
     pub topn: usize,
-    /// List only functions and sites whose name contains this; shares still refer to the whole profile. Default: all.
-    pub function: Option<String>,
+    /// List only functions, and sites in functions, that this selects; shares still refer to the whole profile.
+    /// Default: all.
+    pub function: Option<NamePattern>,
     /// Sections of branches. Sites whose most frequent direction changed are listed.
     pub branches: Vec<&'static str>,
     /// Sections of types or targets. Sites whose most frequent entry changed are listed.
@@ -76,7 +78,7 @@ impl Default for DiffOptions {
 
 impl DiffOptions {
     fn lists(&self, name: impl FnOnce() -> String) -> bool {
-        self.function.as_ref().is_none_or(|part| name().contains(part))
+        self.function.as_ref().is_none_or(|pattern| pattern.matches(name().as_bytes()))
     }
 }
 
@@ -105,6 +107,9 @@ pub struct DiffReport {
     pub flipped_branches: Changes,
     /// Sites whose most frequent type or target changed.
     pub changed_receivers: Changes,
+    /// Whether the options select functions, and the profiles have none of them.
+    #[serde(skip)]
+    pub selects_nothing: bool,
 }
 
 /// A function whose share changed.
@@ -203,11 +208,24 @@ pub fn diff(mut first: Facts, mut second: Facts, names: &dyn Names, options: &Di
         changed_receivers: changes(&options.receivers),
         new_functions: only_in(&second.functions, &first.functions, names, options),
         lost_functions: only_in(&first.functions, &second.functions, names, options),
+        selects_nothing: options.function.is_some() && !is_any_listed(&first, &second, names, options),
         sections,
         functions_by: options.functions_by,
         risers,
         fallers,
     }
+}
+
+/// Returns true if a function or a site of the profiles is listed if it changes.
+fn is_any_listed(first: &Facts, second: &Facts, names: &dyn Names, options: &DiffOptions) -> bool {
+    let both = || [first, second].into_iter();
+    let mut functions = both().flat_map(|facts| &facts.functions);
+    let is_site = |section: &&&'static str| options.branches.contains(*section) || options.receivers.contains(*section);
+    functions.any(|(function, _)| options.lists(|| names.function(*function)))
+        || both()
+            .flat_map(|facts| &facts.sections)
+            .filter(|(section, _)| is_site(&section))
+            .any(|(section, events)| events.iter().any(|((site, _), _)| options.lists(|| names.site(section, *site))))
 }
 
 impl Facts {
@@ -364,7 +382,7 @@ pub fn write_text(out: &mut impl Write, report: &DiffReport) -> fmt::Result {
         writeln!(
             out,
             "{:<24}{:>8.3} %{:>8.3} %{:>12}{:>12}{:>12}",
-            section.section,
+            section.gate,
             100.0 * section.overlap,
             100.0 * section.jaccard,
             section.common,
@@ -428,7 +446,7 @@ mod tests {
     fn a_filter_shortens_lists_and_changes_no_share() {
         let moved = (facts(&[], &[(1, 5), (2, 5), (3, 1)]), facts(&[], &[(1, 1), (2, 9), (4, 1)]));
         let all = diff(moved.0.clone(), moved.1.clone(), &Plain, &DiffOptions::default());
-        let only = DiffOptions { function: Some("2".into()), ..DiffOptions::default() };
+        let only = DiffOptions { function: Some(NamePattern::stored(b"2")), ..DiffOptions::default() };
         let found = diff(moved.0, moved.1, &Plain, &only);
         assert_eq!(found.risers, all.risers[..1]);
         assert_eq!((found.risers[0].function.as_str(), found.fallers.len()), ("f2", 0));

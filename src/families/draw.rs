@@ -147,7 +147,7 @@ pub fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection
     };
     let row = |section: &SectionDiff| {
         vec![
-            Cell::Text(section.section.to_string()),
+            Cell::Text(section.gate.clone()),
             Cell::Percent(section.overlap * 100.0),
             Cell::Count(section.common.into()),
             Cell::Count(section.only_first.into()),

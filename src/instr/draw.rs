@@ -5,6 +5,7 @@ use super::cross_release::Candidates;
 use crate::call_chains::percent;
 use crate::model::summary::{CUTOFFS, SummaryRules};
 use crate::model::{Profile, SummaryBuilder, SymbolTable, ValueKind};
+use crate::names::demangled;
 use crate::render::sections::compare_shares;
 use crate::render::{Cell, Histogram, Report, Section, Table, group_digits};
 use std::collections::{BTreeMap, BTreeSet};
@@ -144,19 +145,6 @@ fn display(name: &[u8]) -> String {
     let Ok(text) = std::str::from_utf8(name) else { return name.escape_ascii().to_string() };
     let (file, symbol) = text.split_at(local_symbol(text));
     demangled(symbol).map_or_else(|| text.to_string(), |name| format!("{file}{name}"))
-}
-
-/// Demangles the name of a Rust or C++ function; `None` for other symbols.
-///
-/// ```
-/// assert_eq!(profbridge::instr::demangled("_Z3addii").as_deref(), Some("add(int, int)"));
-/// assert_eq!(profbridge::instr::demangled("main"), None);
-/// ```
-pub fn demangled(symbol: &str) -> Option<String> {
-    if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
-        return Some(format!("{rust:#}"));
-    }
-    symbol.starts_with("_Z").then(|| cpp_demangle::Symbol::new(symbol).ok()?.demangle().ok()).flatten()
 }
 
 fn shares(functions: &[FunctionCounts]) -> Vec<(String, f64)> {

@@ -33,7 +33,8 @@ mod tests;
 
 #[doc(inline)]
 pub use crate::model::*;
-pub use draw::{InstrContent, demangled};
+pub use crate::names::demangled;
+pub use draw::InstrContent;
 pub use inputs::InputOptions;
 pub(crate) use merger::repeated_sizes;
 pub(crate) use merger::repeats_size;

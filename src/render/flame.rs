@@ -2,6 +2,7 @@
 //! every flame graph, and no colour where the change may be chance.
 
 use crate::call_chains::{FrameKind, Function, FunctionId, StackTable, percent};
+use crate::names::demangle_text;
 use foldhash::{HashMap, HashMapExt};
 
 /// Nodes that a graph keeps; beyond them the smallest are left out.
@@ -101,6 +102,11 @@ struct Building {
 }
 
 impl FlameGraph {
+    /// Demangles the names of C++ and Rust functions.
+    pub fn demangle(&mut self) {
+        self.names.iter_mut().for_each(|(name, _)| *name = demangle_text(name, |name| name));
+    }
+
     /// The tree of a table's stacks, perhaps compared with another table.
     pub fn new(title: &str, text: &str, unit: &'static str, table: &StackTable, baseline: Option<&StackTable>) -> Self {
         let mut building =

@@ -13,8 +13,11 @@
 
 mod flame;
 mod html;
+mod label;
 pub(crate) mod sections;
 mod svg;
+
+use crate::names::demangle_text;
 
 pub use flame::{FlameGraph, FlameNode, FrameColor, Totals};
 pub use html::write_html;
@@ -32,6 +35,25 @@ pub struct Report {
     pub notes: Vec<String>,
     /// The sections, in order.
     pub sections: Vec<Section>,
+}
+
+impl Report {
+    /// Demangles the names of C++ and Rust functions in tables and flame graphs.
+    pub fn demangle(&mut self) {
+        let readable = |text: &mut String| *text = demangle_text(text, |name| name);
+        self.notes.iter_mut().for_each(readable);
+        for section in &mut self.sections {
+            match section {
+                Section::Table(table) => table.rows.iter_mut().flatten().for_each(|cell| {
+                    if let Cell::Text(text) = cell {
+                        readable(text);
+                    }
+                }),
+                Section::Flame(graph) => graph.demangle(),
+                Section::Histogram(_) => {}
+            }
+        }
+    }
 }
 
 /// One part of a report.

@@ -62,7 +62,7 @@ fn tiny_sections_do_not_decide_about_a_diff() {
     folder.document("diff --json first.proftext second.proftext --fail-below counters=1", 0);
     let named = folder.run("diff first.proftext second.proftext --fail-below counters=1,indirect-call-targets=0.5");
     assert_eq!(named.code, Some(3));
-    assert!(named.stderr.contains("the overlap of indirect-call-targets is 0.0000, below 0.5"), "{}", named.stderr);
+    assert!(named.stderr.contains("the overlap of indirect-call-targets is 0.00 %, below 50 %"), "{}", named.stderr);
 }
 
 #[test]

@@ -315,7 +315,7 @@ fn a_gate_compares_sources_of_any_kind() {
     folder.write("b.txt", "a.B.f;a.B.g 3\na.B.e;a.B.h 1\n");
     folder.shows("diff a.txt b.txt --fail-below 100% --section methods");
     let said = folder.ends(3, "diff a.txt b.txt --fail-below smallest=80%").1;
-    assert!(said.contains("the smallest overlap is 0.7500, below 0.8"), "{said}");
+    assert!(said.contains("the smallest overlap is 75.00 %, below 80 %"), "{said}");
     folder.shows("diff a.txt b.txt --fail-below 80%");
     let said = folder.ends(3, "diff a.txt b.txt --fail-below counters=0.8").1;
     assert!(said.contains("cannot compute the overlap of counters") && said.contains("methods, stacks"), "{said}");

@@ -91,7 +91,8 @@ pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
         return llvm_compat::run(&command, arguments.split_off(2));
     }
     let mut call = Call { json: documents::are_asked_for(&arguments), ..Call::default() };
-    call.command = arguments.get(1).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let command = arguments.iter().skip(1).map(|word| word.to_string_lossy()).find(|word| !word.starts_with('-'));
+    call.command = command.map(|word| word.into_owned()).unwrap_or_default();
     profbridge::input::output::on_removed_leftover(console::removed_leftover);
     let arguments = llvm_compat::expand(arguments);
     let program = cli::Cli::needed(&arguments);

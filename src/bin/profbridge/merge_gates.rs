@@ -51,15 +51,15 @@ pub(crate) trait Sum {
 #[command(next_help_heading = "Thresholds (exit code 3; nothing is written)")]
 pub(crate) struct MergeGateArgs {
     /// Fail if fewer inputs than this are used
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = parse_count)]
     min_inputs: u64,
     /// Fail if the output has fewer functions than this (iprof and stacks: methods; memory profiles: functions with
     /// allocations)
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = parse_count)]
     min_functions: u64,
     /// Fail if the total count is less than this (counters, samples, events of all sections of an iprof, sample counts
     /// of stacks, bytes of a memory profile)
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = parse_count)]
     min_total_count: u64,
     /// Write the output even if it is empty
     #[arg(long)]
@@ -72,6 +72,18 @@ pub(crate) struct MergeGateArgs {
 fn share(text: &str) -> std::result::Result<f64, String> {
     let wrong = || format_error_with_hint(Error::usage("expected a share between 0 and 1, or 0% and 100%"));
     parse_share(text).ok_or_else(wrong)
+}
+
+/// Parses a whole number, which may be written as `1e6` or `1_000_000`.
+fn parse_count(text: &str) -> std::result::Result<u64, String> {
+    let digits = text.replace('_', "");
+    if let Ok(number) = digits.parse() {
+        return Ok(number);
+    }
+    let whole = |number: &f64| number.fract() == 0.0 && (0.0..=9e15).contains(number);
+    let is_number = digits.starts_with(|first: char| first.is_ascii_digit());
+    let number = digits.parse::<f64>().ok().filter(whole).filter(|_| is_number);
+    number.map(|number| number as u64).ok_or_else(|| "expected a whole number, such as 1000000 or 1e6".to_string())
 }
 
 impl MergeGateArgs {

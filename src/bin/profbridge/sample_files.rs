@@ -15,12 +15,13 @@ use profbridge::input::{self, Family, Input, WeightedInput};
 use profbridge::instr::Loss;
 use profbridge::instr::Remapping;
 use profbridge::instr::target::{ENVIRONMENT, Target, TargetRequest, TargetSource};
+use profbridge::names::NamePattern;
 use profbridge::sampleprof::partial::PartialSamples;
 use profbridge::sampleprof::{
     self, ColdContexts, Encoding, FileMergeOptions, Filter, InputMessage, InputReports, Layout, MergeReport,
     ReadOptions, Rules, SampleProfile, Summary, WriteOptions, show,
 };
-use profbridge::{Compat, Error, Result};
+use profbridge::{Compat, Result};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -424,7 +425,7 @@ pub(crate) struct SampleShow<'a> {
     pub(crate) own: &'a SampleShowArgs,
     pub(crate) file: &'a Input,
     pub(crate) output: &'a Path,
-    pub(crate) function: Option<&'a str>,
+    pub(crate) function: Option<&'a NamePattern>,
     pub(crate) topn: usize,
     pub(crate) hot_functions: bool,
     pub(crate) detailed_summary: bool,
@@ -436,8 +437,8 @@ impl SampleShow<'_> {
     /// Shows the profile.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let options = read_options();
-        if let Some(name) = self.function {
-            return self.function(name, &options);
+        if let Some(pattern) = self.function {
+            return self.function(pattern, &options);
         }
         if self.own.show_sec_info_only {
             return self.sections(&options);
@@ -511,13 +512,13 @@ impl SampleShow<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Shows one function, on its own and in its contexts.
-    fn function(&self, name: &str, options: &ReadOptions) -> Result<ExitCode> {
+    /// Shows the selected functions, on their own and in their contexts.
+    fn function(&self, pattern: &NamePattern, options: &ReadOptions) -> Result<ExitCode> {
         refuse(&self.parts(), "for whole sample profiles", "omit --function to show the whole profile")?;
         refuse(&[(self.json, "--json")], "for whole sample profiles", "omit --function to show the whole profile")?;
-        let (names, records) = sampleprof::read_function(self.file, name.as_bytes(), options, Compat::Profbridge)?;
+        let (names, records) = sampleprof::read_functions(self.file, pattern, options, Compat::Profbridge)?;
         if records.is_empty() {
-            return Err(Error::nothing_found(format!("the profile has no function {name:?}")).in_file(&self.file.path));
+            return Err(pattern.nothing_found().in_file(&self.file.path));
         }
         self.write(|out| show::write_records(&names, &records, options.rules, out))?;
         Ok(ExitCode::SUCCESS)

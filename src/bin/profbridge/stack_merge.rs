@@ -22,8 +22,8 @@ use profbridge::families::{Facts, FactsRequest, FailureMode, InputOutcome, Input
 use profbridge::input::output::{self, is_standard_output};
 use profbridge::input::{Family, Input, WeightedInput};
 use profbridge::iprof::{self, Document};
-use profbridge::stacks::collapsed::{ClassStyle, CollapsedOptions, write_collapsed};
-use profbridge::stacks::pprof::{self, from_table};
+use profbridge::stacks::collapsed::{self, ClassStyle, CollapsedOptions, write_collapsed};
+use profbridge::stacks::pprof::{self, from_table, judge_for_go};
 use profbridge::{Error, ErrorKind, Hint, Result, Warning};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -225,6 +225,13 @@ impl StackJob<'_> {
         let encode = |bytes: Vec<u8>| compressed(bytes, self.output, (!is_plain).then_some(Compression::Gzip));
         let arguments = &self.write.pprof;
         let wanted = arguments.max_stacks.unwrap_or(usize::MAX).min(profile.samples.len());
+        let distinct = pprof::heaviest(profile, usize::MAX)?;
+        let joined = profile.samples.len() - distinct.samples.len();
+        if joined > 0 {
+            let stacks = number_of(joined, "stack");
+            losses.push(format!("merged {stacks} with others that differ only in data that is not written"));
+        }
+        let profile = &distinct;
         let kept = pprof::heaviest(profile, wanted)?;
         let (kept, bytes) = match arguments.max_bytes {
             Some(most) => pprof::trim_to_bytes(&kept, most, encode)?,
@@ -240,6 +247,9 @@ impl StackJob<'_> {
                 number_of(profile.samples.len(), "stack")
             ));
         }
+        if self.partial.is_none() && self.output.extension().is_some_and(|extension| extension == "pgo") {
+            refuse_for_go(&kept).map_err(|error| error.in_file(self.output))?;
+        }
         let nothing = (stacks == 0).then_some(Hint::AllowEmpty);
         Ok(Encoded { bytes, stacks, content: Content::Pprof(Box::new(kept)), losses, nothing })
     }
@@ -253,7 +263,10 @@ impl StackJob<'_> {
         let (document, report) = iprof_from_stacks(table, &options);
         losses.extend(report.losses());
         let written = report.stacks.saturating_add(report.called_methods);
-        let nothing = (written == 0).then(|| why_nothing_to_write(table));
+        let nothing = (written == 0).then(|| match report.without_java {
+            0 => why_nothing_to_write(table),
+            _ => "no sample has a Java frame, and an iprof is for Java; name the output .collapsed or .pprof".into(),
+        });
         let stacks = usize::try_from(written).unwrap_or(usize::MAX);
         let bytes = iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(&document);
         Ok(Encoded { bytes, stacks, content: Content::Iprof(Box::new(document)), losses, nothing })
@@ -295,9 +308,6 @@ impl StackJob<'_> {
     fn encode_collapsed(&self, table: &StackTable, mut losses: Vec<String>) -> Result<Encoded> {
         let (selected, nothing) = self.select(table, &mut losses)?;
         let unit = unit_of(&selected)?;
-        if !matches!(unit, Unit::Hits | Unit::Millionths) {
-            losses.push(format!("values are in {}, but collapsed stacks do not store the unit", unit.word()));
-        }
         let mut options = CollapsedOptions::default();
         options.style = if self.write.dots { ClassStyle::Dots } else { ClassStyle::Slashes };
         options.descriptors = !self.write.no_descriptors;
@@ -308,8 +318,25 @@ impl StackJob<'_> {
             let stacks = number_of(joined, "stack");
             losses.push(format!("merged {stacks} with others that differ only in data that is not written"));
         }
-        let (stacks, bytes) = (text.lines().count(), text.into_bytes());
+        let stacks = text.lines().count();
+        // Other readers skip the comment; fractions say themselves that they are millionths.
+        let bytes = match unit {
+            Unit::Bytes | Unit::Nanoseconds => {
+                format!("{}{}\n{text}", collapsed::UNIT_COMMENT, unit.word()).into_bytes()
+            }
+            _ => text.into_bytes(),
+        };
         Ok(Encoded { bytes, stacks, content: Content::Table(Box::new(selected)), losses, nothing })
+    }
+}
+
+/// Rejects a profile with which Go's compiler fails, because its sample types are others: that of a heap, for example.
+fn refuse_for_go(profile: &pprof::Profile) -> Result<()> {
+    let (_, findings) = judge_for_go(profile);
+    match findings.into_iter().find(|finding| finding.code == "go-value") {
+        Some(finding) => Err(Error::usage(format!("Go's compiler rejects this profile: {}", finding.message))
+            .with_hint(format!("{}; name the output .pprof to write it anyway", finding.hint))),
+        None => Ok(()),
     }
 }
 

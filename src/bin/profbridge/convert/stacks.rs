@@ -4,7 +4,7 @@ use super::arguments::{ConvertArgs, ConvertWork};
 use crate::merge_document::MergeDocument;
 use crate::stack_merge::StackJob;
 use crate::validate::refuse;
-use profbridge::families::plan::StackOutput;
+use profbridge::families::plan::{StackOutput, stack_outputs};
 use profbridge::families::{FailureMode, OutputForm};
 use profbridge::input::{Family, Input};
 use profbridge::{Error, Result};
@@ -38,7 +38,7 @@ impl ConvertArgs {
             Some(StackOutput::Iprof) => Ok(holds_stacks.then_some(StackOutput::Iprof)),
             None if holds_stacks => {
                 let error = Error::usage(format!("{} cannot be written as {}", Family::Stacks.words(), form.words()));
-                Err(error.in_file(&self.output).with_hint("name the output .collapsed, .pprof or .iprof"))
+                Err(error.in_file(&self.output).with_hint(stack_outputs(inputs)))
             }
             found => Ok(found),
         }

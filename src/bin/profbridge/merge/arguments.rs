@@ -53,6 +53,9 @@ pub(crate) struct MergeArgs {
     /// A file with one input per line, as `[WEIGHT,]FILE`; `-` is standard input
     #[arg(short = 'f', long, value_name = "FILE")]
     pub(super) input_files: Option<PathBuf>,
+    /// The list of --input-files has paths that end with a zero byte, as `find -print0` writes them
+    #[arg(short = '0', long, requires = "input_files")]
+    pub(super) null: bool,
     /// An input whose counts are multiplied by WEIGHT
     #[arg(long, value_name = "WEIGHT,FILE")]
     pub(super) weighted_input: Vec<OsString>,
@@ -83,7 +86,7 @@ pub(crate) struct MergeArgs {
     /// Fail instead of dropping data that the written version cannot store
     #[arg(long)]
     pub(super) strict: bool,
-    /// When to fail because of unreadable inputs
+    /// When to fail because of unreadable inputs; missing files are always an error
     #[arg(long, value_enum, default_value_t = FailureModeArg::Any)]
     pub(super) failure_mode: FailureModeArg,
     /// Keep the valid records of damaged inputs, if the merge continues
@@ -92,7 +95,7 @@ pub(crate) struct MergeArgs {
     /// Reject inputs from different programs, and inputs without a binary id
     #[arg(long)]
     pub(super) same_program: bool,
-    /// Keep only functions whose name matches
+    /// Keep only functions whose mangled name matches the regular expression, as in llvm-profdata
     #[arg(long, visible_alias = "filter", value_name = "REGEX")]
     pub(super) function: Option<String>,
     /// Drop functions whose name matches
@@ -186,7 +189,9 @@ impl MergeArgs {
         self.inputs.iter().try_for_each(|path| list.push(path))?;
         self.weighted_input.iter().try_for_each(|text| list.push_weighted_text(text))?;
         if let Some(path) = &self.input_files {
-            list.push_list(&read_small(path)?)?;
+            let bytes = read_small(path)?;
+            let pushed = if self.null { list.push_paths(&bytes) } else { list.push_list(&bytes) };
+            pushed.map_err(|error| if error.path().is_some() { error } else { error.in_file(path) })?;
         }
         Ok(list)
     }
