@@ -163,7 +163,7 @@ fn shares_are_percentages_and_sections_have_the_names_of_thresholds() {
         let name = line.split_whitespace().next().unwrap();
         done(&folder, &["diff", &first, &first, "--fail-below", &format!("{name}=90%")]);
     }
-    assert!(text.contains("call-counts") && !text.contains("callCountProfiles  "), "{text}");
+    assert!(text.contains("\ncall-counts "), "{text}");
     refused(&folder, &["fit", "a.proftext", "--against", "b.proftext", "--fail-below", "x"], 2, &["is not a share"]);
     done(&folder, &["fit", "a.proftext", "--against", "b.proftext", "--fail-below", "0.9"]);
 }
