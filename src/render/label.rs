@@ -47,7 +47,7 @@ fn last(name: &str, count: usize) -> &str {
 }
 
 /// The positions of the letters outside of brackets, opening brackets included. `operator<`, `->` and a bracket that
-/// nothing opens are no brackets.
+/// nothing opens do not count as brackets.
 fn outside_brackets(name: &str) -> impl Iterator<Item = usize> {
     let mut depth = 0u32;
     name.char_indices().filter_map(move |(at, letter)| {
