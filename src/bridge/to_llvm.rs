@@ -62,6 +62,9 @@ pub(super) fn document_records(
     wanted: &dyn Fn(SectionKind, ContextHandle) -> bool,
     losses: &mut Losses,
 ) -> Result<Vec<NamedRecord>> {
+    if ownership.is_whole() {
+        return Ok(Vec::new());
+    }
     let tables = &document.tables;
     let spelling = EncodedNames::of(tables);
     let mut content = gather(document, &spelling, wanted)?;

@@ -11,6 +11,8 @@
 //! All text from a profile is escaped. Scripts and styles are in `assets/`. The colors are distinguishable with color
 //! blindness (the palette of Okabe and Ito; blue and orange for differences), in light and dark mode.
 
+use std::cmp::Reverse;
+
 mod flame;
 mod html;
 mod label;
@@ -115,11 +117,42 @@ pub const MAX_ROWS: usize = 500;
 
 impl Table {
     /// A table that keeps the first [`MAX_ROWS`] rows.
-    pub fn new(title: &str, text: &str, columns: &[&'static str], mut rows: Vec<Vec<Cell>>) -> Self {
-        let left_out = rows.len().saturating_sub(MAX_ROWS);
+    pub fn new(title: &str, text: &str, columns: &[&'static str], rows: Vec<Vec<Cell>>) -> Self {
+        let all = rows.len();
+        Self::of_largest(title, text, columns, rows, all)
+    }
+
+    /// A table that keeps the first [`MAX_ROWS`] rows, which are the first of `all` rows.
+    pub(crate) fn of_largest(
+        title: &str,
+        text: &str,
+        columns: &[&'static str],
+        mut rows: Vec<Vec<Cell>>,
+        all: usize,
+    ) -> Self {
         rows.truncate(MAX_ROWS);
+        let left_out = all - rows.len();
         Self { title: title.to_string(), text: text.to_string(), columns: columns.to_vec(), rows, left_out }
     }
+}
+
+/// Returns the first [`MAX_ROWS`] items by descending `total`, then by `name`, with their names. Only items that may be
+/// among them are named.
+pub(crate) fn largest<T>(
+    mut items: Vec<T>,
+    total: impl Fn(&T) -> u128,
+    name: impl Fn(&T) -> String,
+) -> Vec<(String, T)> {
+    if items.len() > MAX_ROWS {
+        let mut totals: Vec<u128> = items.iter().map(&total).collect();
+        let (_, least, _) = totals.select_nth_unstable_by_key(MAX_ROWS - 1, |total| Reverse(*total));
+        let least = *least;
+        items.retain(|item| total(item) >= least);
+    }
+    let mut named: Vec<(String, T)> = items.into_iter().map(|item| (name(&item), item)).collect();
+    named.sort_by(|a, b| total(&b.1).cmp(&total(&a.1)).then_with(|| a.0.cmp(&b.0)));
+    named.truncate(MAX_ROWS);
+    named
 }
 
 impl Histogram {

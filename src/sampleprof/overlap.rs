@@ -71,6 +71,8 @@ pub struct OverlapReport {
     pub hot_blocks: Shared,
     /// The requested functions, by falling share of the first profile.
     pub details: Vec<FunctionOverlap>,
+    /// Whether the options select functions by name, and neither profile has one of them.
+    pub selects_nothing: bool,
 }
 
 /// A profile in the order of LLVM's container, with its summary.
@@ -93,6 +95,11 @@ pub fn compare(base: Compared<'_>, test: Compared<'_>, options: &OverlapOptions)
     let in_test = tallies(test.profile, blocks.test_threshold);
     let sum = |tallies: &[Tally]| tallies.iter().fold(0u64, |sum, tally| sum.wrapping_add(tally.sum));
     let mut report = OverlapReport::default();
+    if let Some(pattern) = &options.function {
+        let is_in =
+            |profile: &SampleProfile| profile.functions.iter().any(|record| pattern.matches(&profile.title(record)));
+        report.selects_nothing = !is_in(base.profile) && !is_in(test.profile);
+    }
     report.samples.base = sum(&in_base);
     report.samples.test = sum(&in_test);
     report.functions.base = in_base.len() as u64;

@@ -123,7 +123,7 @@ impl OverlapArgs {
         options.value_cutoff = self.value_cutoff();
         let read = sample_files::read_options();
         let mut report = sampleprof::overlap_files(base, test, &read, Compat::Profbridge, &options)?;
-        self.require_found(report.details.is_empty())?;
+        self.require_found(report.selects_nothing)?;
         report.details.truncate(self.topn.unwrap_or(usize::MAX));
         if self.json {
             self.write_json("profbridge.overlap-sampleprof/2", base, test, report)?;
@@ -135,12 +135,10 @@ impl OverlapArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Fails if --function selects no function that both profiles have.
-    fn require_found(&self, is_none: bool) -> Result<()> {
+    /// Fails if --function selects no function of either profile.
+    fn require_found(&self, selects_nothing: bool) -> Result<()> {
         match &self.function {
-            Some(pattern) if is_none => {
-                Err(pattern.nothing_found().with_hint("only functions of both profiles have details"))
-            }
+            Some(pattern) if selects_nothing => Err(pattern.nothing_found()),
             _ => Ok(()),
         }
     }
@@ -187,7 +185,7 @@ impl OverlapArgs {
                 }));
             }
         };
-        self.require_found(report.functions.is_empty())?;
+        self.require_found(report.selects_nothing)?;
         print_followed(&followed);
         if let Some(topn) = self.topn {
             report.functions.sort_by(|a, b| b.overlap.test.edges.total_cmp(&a.overlap.test.edges));

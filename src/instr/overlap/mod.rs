@@ -130,6 +130,9 @@ pub struct OverlapReport {
     pub functions: Vec<FunctionOverlap>,
     /// All functions.
     pub program: Overlap,
+    /// Whether the options select functions by name, and neither profile has one of them.
+    #[serde(skip)]
+    pub selects_nothing: bool,
 }
 
 /// Compares the records of `test` with those of `base`.
@@ -148,10 +151,13 @@ pub fn overlap(
     options: &OverlapOptions,
 ) -> (OverlapReport, Result<()>) {
     let program = Overlap { base: base_sums, test: test_sums, ..Overlap::default() };
-    let mut report = OverlapReport { functions: Vec::new(), program };
+    let mut report = OverlapReport { functions: Vec::new(), program, selects_nothing: false };
+    let is_meant = |name: &[u8]| options.function.as_ref().is_some_and(|pattern| pattern.matches(name));
+    let mut is_found = options.function.is_none() || base.iter().any(|function| is_meant(function.name()));
     let read = loop {
         match test.next_record() {
             Ok(Some(read)) => {
+                is_found = is_found || is_meant(read.name);
                 let shown = compare(base, &mut report.program, read.name, read.record, options);
                 report.functions.extend(shown.map(|overlap| FunctionOverlap {
                     name: String::from_utf8_lossy(read.name).into_owned(),
@@ -164,6 +170,7 @@ pub fn overlap(
             Err(error) => break Err(error),
         }
     };
+    report.selects_nothing = !is_found;
     (report, read)
 }
 
