@@ -236,7 +236,7 @@ fn is_any_listed(first: &Facts, second: &Facts, names: &dyn Names, options: &Dif
     functions.any(|(function, _)| options.lists(|| names.function(*function)))
         || both()
             .flat_map(|facts| &facts.sections)
-            .filter(|(section, _)| is_site(&section))
+            .filter(|(section, _)| is_site(section))
             .any(|(section, events)| events.iter().any(|((site, _), _)| options.lists(|| names.site(section, *site))))
 }
 

@@ -35,8 +35,8 @@ const MEMORY_BYTES: &str = "memory bytes";
 /// Number of allocations, by call stack.
 const ALLOCATIONS: &str = "allocations";
 
-/// The counters of the records of one profile, by the numbers of the records. A large profile has so many that a key
-/// for each would need several times the memory of the file.
+/// The counters of the records of one profile, by the numbers of the records. In a large profile, a key for
+/// each would need several times the memory of the file.
 #[derive(Debug, Default)]
 struct RecordCounters {
     /// Positions in `counts`.
