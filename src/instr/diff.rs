@@ -6,11 +6,11 @@ use crate::error::{Error, Result};
 use crate::input::{Access, Input};
 use crate::instr::cross_release::apply::following;
 use crate::instr::cross_release::{Followed, Following};
-use crate::instr::memory_profiles::{is_memory_profile, load_bytes, verify};
+use crate::instr::memory_profiles::{find_in_bytes, is_memory_profile};
 use crate::instr::open::{ReadOptions, open_reader};
 use crate::memprof::{self, MemoryProfile};
 use crate::model::{NameRef, ProfileReader, RecordRef, ValueKind, name_ref};
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 /// Names of LLVM functions and sites, numbered across both files.
 #[derive(Debug, Default)]
@@ -20,9 +20,10 @@ struct LlvmSpace {
     sites: HashMap<(u64, u64, usize), u64>,
     site_names: Vec<(u64, usize)>,
     values: HashMap<NameRef, Vec<u8>>,
-    /// Call stacks of allocations.
-    stacks: HashMap<String, u64>,
-    stack_names: Vec<String>,
+    /// Frames of allocations: a function, a line offset and a column.
+    frames: HashMap<(u64, u32, u32), u32>,
+    /// Call stacks of allocations, by their frames.
+    stacks: HashMap<Box<[u32]>, u64>,
 }
 
 const COUNTERS: &str = "counters";
@@ -52,19 +53,20 @@ impl LlvmSpace {
         number
     }
 
+    /// Returns the number of a frame of a memory profile.
+    fn frame(&mut self, profile: &MemoryProfile, frame: &memprof::Frame) -> u32 {
+        let function = self.function(memprof::report::function_name(profile, frame.function).as_bytes());
+        let next = u32::try_from(self.frames.len()).expect("fewer than 2^32 frames fit in memory");
+        *self.frames.entry((function, frame.line_offset, frame.column)).or_insert(next)
+    }
+
     /// Adds the call stacks of a memory profile.
     fn memory(&mut self, profile: &MemoryProfile, facts: &mut Facts) {
+        let frames: Vec<u32> = profile.stacks.frames().iter().map(|frame| self.frame(profile, frame)).collect();
         for (stack, site) in memprof::report::contexts(profile) {
-            let frames = profile.stacks.frames_of(stack).map(|frame| {
-                let function = memprof::report::function_name(profile, frame.function);
-                format!("{function} +{}:{}", frame.line_offset, frame.column)
-            });
-            let name = frames.collect::<Vec<_>>().join(" < ");
-            let next = self.stack_names.len() as u64;
-            let number = *self.stacks.entry(name.clone()).or_insert(next);
-            if number == next {
-                self.stack_names.push(name);
-            }
+            let stack: Box<[u32]> = profile.stacks.stack(stack).iter().map(|frame| frames[frame.index()]).collect();
+            let next = self.stacks.len() as u64;
+            let number = *self.stacks.entry(stack).or_insert(next);
             for (section, events) in [(MEMORY_BYTES, site.info.total_size()), (ALLOCATIONS, site.info.alloc_count())] {
                 facts.sections.entry(section).or_default().push(((number, 0), u128::from(events)));
             }
@@ -118,11 +120,7 @@ impl Names for LlvmSpace {
         name.map(|name| String::from_utf8_lossy(name).into_owned()).unwrap_or_default()
     }
 
-    fn site(&self, section: &str, site: u64) -> String {
-        if [MEMORY_BYTES, ALLOCATIONS].contains(&section) {
-            let name = usize::try_from(site).ok().and_then(|at| self.stack_names.get(at));
-            return name.cloned().unwrap_or_default();
-        }
+    fn site(&self, _: &str, site: u64) -> String {
         match usize::try_from(site).ok().and_then(|at| self.site_names.get(at)) {
             Some((function, 0)) => Names::function(self, *function),
             Some((function, place)) => {
@@ -152,14 +150,13 @@ pub(crate) fn diff_llvm(first: &Input, second: &Input, options: &DiffOptions) ->
         let bytes = input.bytes(Access::Read, &options.limits)?;
         let read = &read;
         let mut read_both = || {
-            let is_memory = is_memory_profile(&bytes, read.compat);
-            let mut facts = if is_memory {
+            let mut facts = if is_memory_profile(&bytes, read.compat) {
                 Facts::default()
             } else {
                 space.read(&mut following.reader(&mut *open_reader(&bytes, read)?))?
             };
-            if is_memory || verify(&bytes, read)?.is_some() {
-                space.memory(&load_bytes(&bytes, read)?, &mut facts);
+            if let Some(memory) = find_in_bytes(&bytes, read)? {
+                space.memory(&memory, &mut facts);
             }
             Ok(facts)
         };

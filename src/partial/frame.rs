@@ -16,9 +16,6 @@ pub const MAGIC: [u8; 8] = *b"\xffpbpart\x81";
 /// The version that is written. Version 1, which has no digests of inputs, is read as well.
 const VERSION: u32 = 2;
 
-/// Takes a third of the time of zlib's default level, and the result is hardly larger.
-const LEVEL: u32 = 3;
-
 /// The size of the footer in bytes.
 pub const FOOTER_BYTES: usize = 6 * 8 + 2 * 4 + MAGIC.len();
 
@@ -38,6 +35,16 @@ pub enum Family {
 
 impl Family {
     const ALL: [Self; 4] = [Self::Instr, Self::SampleProf, Self::Iprof, Self::Stacks];
+
+    /// Returns zlib's level for the state.
+    fn level(self) -> Compression {
+        match self {
+            // Takes a third of the time of zlib's default level, and the result is hardly larger.
+            Self::Instr | Self::SampleProf => Compression::new(3),
+            // The stored inputs are compressed.
+            Self::Iprof | Self::Stacks => Compression::none(),
+        }
+    }
 }
 
 impl fmt::Display for Family {
@@ -81,7 +88,7 @@ pub struct Frame<'data> {
 ///
 /// Out of memory, as an I/O error.
 pub fn append(profile: Vec<u8>, family: Family, origins: u64, state: &[u8]) -> Result<Vec<u8>> {
-    let mut encoder = ZlibEncoder::new(Buffer::default(), Compression::new(LEVEL));
+    let mut encoder = ZlibEncoder::new(Buffer::default(), family.level());
     let stored = encoder.write_all(state).and_then(|()| encoder.finish());
     let stored = stored.map_err(|error| Error::io(HOLD_OUTPUT, error))?.0;
     let profile_hash = xxh3_64(&profile) ^ origins.rotate_left(32);

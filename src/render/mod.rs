@@ -98,6 +98,35 @@ impl Table {
         rows.truncate(MAX_ROWS);
         Self { title: title.to_string(), text: text.to_string(), columns: columns.to_vec(), rows, left_out }
     }
+
+    /// A table of the items with the largest counts, which come first; equal ones are in order of name. Names are only
+    /// made for items that may be shown, because most profiles have many more.
+    pub(crate) fn of_largest<T>(
+        title: &str,
+        text: &str,
+        columns: &[&'static str],
+        items: Vec<(u128, T)>,
+        name: impl Fn(&T) -> String,
+        cells: impl Fn(u128, T, String) -> Vec<Cell>,
+    ) -> Self {
+        let all = items.len();
+        let mut named: Vec<(u128, String, T)> =
+            largest(items).map(|(count, item)| (count, name(&item), item)).collect();
+        named.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        named.truncate(MAX_ROWS);
+        let rows = named.into_iter().map(|(count, name, item)| cells(count, item, name)).collect();
+        Self { left_out: all.saturating_sub(MAX_ROWS), ..Self::new(title, text, columns, rows) }
+    }
+}
+
+/// Returns the items that can be among the [`MAX_ROWS`] largest, in their order.
+fn largest<T>(items: Vec<(u128, T)>) -> impl Iterator<Item = (u128, T)> {
+    let mut counts: Vec<u128> = items.iter().map(|(count, _)| *count).collect();
+    let least = match counts.len() > MAX_ROWS {
+        true => *counts.select_nth_unstable_by(MAX_ROWS - 1, |a, b| b.cmp(a)).1,
+        false => 0,
+    };
+    items.into_iter().filter(move |(count, _)| *count >= least)
 }
 
 impl Histogram {
