@@ -167,7 +167,8 @@ absent=$(missing_in_debian)
 [ -z "$absent" ] || { say "FAILED: missing packages that Debian has: ${absent//$'\n'/ }"; exit 1; }
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-cargo test --locked "$@" 2>&1 | tee "$log"
+# All test programs run, so that one run lists every failure.
+cargo test --locked --no-fail-fast "$@" 2>&1 | tee "$log"
 skipped=$(grep -o 'SKIPPED: .*' "$log" | sort -u | grep -vE "${ALLOWED_SKIPS//$'\n'/|}" || true)
 [ -z "$skipped" ] || { say "FAILED: required tests were skipped:" "$skipped"; exit 1; }
 [ "$python" = no ] || python/test.sh --require

@@ -53,8 +53,8 @@ pub fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && may_run(&found))
 }
 
-/// Returns true if a process runs; `None` if the system does not report it. A process that ended, and whose parent has
-/// not noticed yet, does not run.
+/// Returns true if a process runs; `None` if the system does not report it. On Linux, a process that ended does not run.
+/// On other systems it runs until its parent has noticed.
 pub fn is_running(process: u32) -> Option<bool> {
     if cfg!(target_os = "linux") {
         // The state is the word after the name, which can contain anything.
@@ -62,12 +62,20 @@ pub fn is_running(process: u32) -> Option<bool> {
         let state = found.iter().rposition(|byte| *byte == b')').and_then(|at| found.get(at + 2));
         return Some(state.is_some_and(|state| !b"ZXx".contains(state)));
     }
-    if !cfg!(unix) {
-        return None;
-    }
-    let listed = std::process::Command::new("ps").args(["-o", "stat=", "-p", &process.to_string()]).output().ok()?;
-    let state = listed.stdout.trim_ascii_start().first();
-    Some(state.is_some_and(|state| *state != b'Z'))
+    answers_signals(process)
+}
+
+/// Returns true if a process exists, also one of another user.
+#[cfg(unix)]
+fn answers_signals(process: u32) -> Option<bool> {
+    let process = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw)?;
+    Some(rustix::process::test_kill_process(process) != Err(rustix::io::Errno::SRCH))
+}
+
+/// Windows has no such call.
+#[cfg(not(unix))]
+fn answers_signals(_process: u32) -> Option<bool> {
+    None
 }
 
 /// Returns the home directory of the current user, or of a local account.

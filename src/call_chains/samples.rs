@@ -150,7 +150,7 @@ pub enum Unit {
     Bytes,
     /// Nanoseconds.
     Nanoseconds,
-    /// Millionths of a unit, for texts with fractional counts.
+    /// Millionths of a unit, for text with fractional counts.
     Millionths,
 }
 

@@ -1,12 +1,12 @@
 //! Merging the profiles of a directory while programs write them.
 //!
-//! A [`Watch`] looks into a directory again and again: a network file system does not report changes of other machines,
-//! and a look costs little. It merges every file that no longer changes and that its reader accepts.
+//! A [`Watch`] scans a directory about ten times a second: a network file system does not report changes of other machines,
+//! and scanning costs little. It merges every file that no longer changes and that its reader accepts.
 //!
 //! The merged profiles and the list of their files are one file, a partial merge, which is replaced atomically. So a
 //! process that is killed at any moment loses no profile, and its successor counts none twice:
 //!
-//! 1. Read the files. If they are to be deleted, give each a name that was never used before, so that a program can
+//! 1. Read the files. If they will be deleted, give each a name that was never used before, so that a program can
 //!    write a new profile under the old name.
 //! 2. Replace the partial merge.
 //! 3. Delete the files. A successor deletes files that the list contains, and merges the others.
@@ -27,7 +27,7 @@ use std::time::{Duration, Instant, SystemTime};
 pub const PAUSE: Duration = Duration::from_millis(100);
 
 /// The time without changes after which a file counts as complete.
-const SETTLED: Duration = Duration::from_millis(500);
+const QUIET_TIME: Duration = Duration::from_millis(500);
 
 /// The time that [`Watch::finish`] waits for files that still change.
 const LAST_WAIT: Duration = Duration::from_secs(5);
@@ -180,7 +180,7 @@ impl Watch {
         let began = Instant::now();
         loop {
             self.scan()?;
-            let still_changes = |seen: &Seen| seen.refused.is_none() && seen.since.elapsed() < SETTLED;
+            let still_changes = |seen: &Seen| seen.refused.is_none() && seen.since.elapsed() < QUIET_TIME;
             let is_over = !self.seen.values().any(still_changes) || began.elapsed() > LAST_WAIT;
             if is_over || self.options.order == WatchOrder::Arrival {
                 self.merge_complete()?;
@@ -312,7 +312,7 @@ impl Watch {
 
     /// Returns the files that no longer change, in the order of the merge.
     fn complete(&self) -> Vec<PathBuf> {
-        let is_complete = |seen: &Seen| seen.refused.is_none() && seen.since.elapsed() >= SETTLED;
+        let is_complete = |seen: &Seen| seen.refused.is_none() && seen.since.elapsed() >= QUIET_TIME;
         let mut complete: Vec<_> = self.seen.iter().filter(|(_, seen)| is_complete(seen)).collect();
         let name = |path: &Path| claimed_name(path).unwrap_or_else(|| path.to_path_buf());
         match self.options.order {
@@ -367,7 +367,7 @@ impl Watch {
         }
     }
 
-    /// Merges files, and claims them if they are to be deleted. Returns `None` if some could not be merged; these are
+    /// Merges files, and claims them if they will be deleted. Returns `None` if some could not be merged; these are
     /// no longer in the list.
     fn read(&mut self, paths: &mut Vec<PathBuf>) -> Result<Option<Partial>> {
         let count = paths.len();

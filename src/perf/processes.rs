@@ -43,7 +43,7 @@ pub(crate) struct Place {
 struct Region {
     end: u64,
     file: u32,
-    /// What is added to an address, modulo 2^64.
+    /// The difference that is added to an address, modulo 2^64.
     bias: u64,
 }
 
@@ -95,7 +95,7 @@ impl Processes {
         &self.files
     }
 
-    /// Adds a mapping; it replaces what was there.
+    /// Adds a mapping; it replaces older mappings of its addresses.
     pub(crate) fn map(&mut self, mapping: &Mapping) {
         let is_memory = mapping.pid == KERNEL || is_memory(&mapping.path);
         let key = MappedFile {

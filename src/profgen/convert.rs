@@ -15,31 +15,31 @@ use crate::sampleprof::SampleProfile;
 /// The density below which more samples are recommended.
 pub(crate) const ENOUGH_DENSITY: f64 = 50.0;
 
-/// What became of samples.
+/// The numbers of used and dropped samples.
 #[derive(Debug, Clone, Copy, Default, serde::Serialize)]
 #[non_exhaustive]
 pub struct SampleReport {
-    /// What loading the program found.
+    /// Findings about the program.
     pub program: LoadFindings,
-    /// What was read, of all inputs.
+    /// Counts of the lines and samples of all inputs.
     pub read: ReadFindings,
-    /// Runs of code, of all inputs.
+    /// Counts of the runs of code of all inputs.
     pub runs: RunFindings,
     /// Samples of each location in the functions that have most of the samples.
     pub density: f64,
-    /// How many samples would be enough, if these are too few.
+    /// The number of samples that would be enough, if these are too few.
     pub enough_samples: Option<u64>,
 }
 
-/// A profile and what is to say about it.
+/// A profile with its report and warnings.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ConvertedSamples {
     /// The finished profile.
     pub profile: SampleProfile,
-    /// The counts behind it.
+    /// The numbers of used and dropped samples.
     pub report: SampleReport,
-    /// What a user should know.
+    /// The warnings for the user.
     pub warnings: Vec<Warning>,
 }
 

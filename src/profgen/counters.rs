@@ -53,13 +53,13 @@ fn count(gathered: &mut Gathered, key: (u64, u64), times: u64) {
     *sum = sum.wrapping_add(times);
 }
 
-/// Runs that cannot be, by what is wrong with them; counts of samples.
+/// Counts of samples whose runs of code are impossible, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct RunFindings {
     /// All runs.
     pub all: u64,
-    /// The first or last instruction is none, or the last one is no branch.
+    /// An end of the run is not an instruction, or the last instruction is not a branch.
     pub not_on_boundary: u64,
     /// In no function.
     pub without_function: u64,
@@ -97,7 +97,7 @@ impl Gatherer {
         }
     }
 
-    /// Says how many of the runs cannot be, if there are any runs.
+    /// Returns the counts of impossible runs, or `None` if there are no runs.
     pub(super) fn findings(&self, program: &Program<'_>) -> Option<RunFindings> {
         let mut found = RunFindings::default();
         for (&(start, end), &times) in &self.between {

@@ -20,7 +20,7 @@ pub(super) struct FunctionRange {
     pub(super) start: u64,
     pub(super) end: u64,
     function: usize,
-    /// Whether the function is entered at the start: it is no part that was split off.
+    /// Whether the function is entered at the start: it is not a part that was split off.
     is_entry: bool,
 }
 

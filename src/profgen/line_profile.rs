@@ -96,7 +96,7 @@ fn chains(program: &Program<'_>, addresses: &[u64], limits: &Limits) -> Result<I
     program.debug.inline_chains(addresses, most).map_err(unreadable)
 }
 
-/// What pieces add to the place of a chain.
+/// The weight that pieces add to the location of a chain.
 #[derive(Debug, Clone, Copy, Default)]
 struct Weight {
     /// Executed bytes of code.
@@ -112,7 +112,7 @@ fn weigh(program: &Program<'_>, pieces: &[Piece], addresses: &[u64], chains: &In
     for piece in pieces {
         let mut at = addresses.partition_point(|address| *address < piece.begin);
         for (address, size) in program.code.instructions(piece.begin, piece.end) {
-            // Sources of branches that are no instructions are among the addresses, too.
+            // Sources of branches that are not instructions are among the addresses, too.
             at += addresses[at..].iter().take_while(|known| **known < address).count();
             let Some(chain) = chains.of_address.get(at) else { break };
             let weight = &mut weights[*chain as usize];

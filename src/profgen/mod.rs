@@ -60,15 +60,15 @@ impl RawBase {
     }
 }
 
-/// Samples of a program, and what is to say about them.
+/// Samples of a program, with counts of the dropped ones.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Samples {
     /// The samples.
     pub counters: Counters,
-    /// What was read.
+    /// Counts of the lines and samples that were read.
     pub read: ReadFindings,
-    /// Runs of code that cannot be; `None` if no sample has a run.
+    /// Counts of impossible runs of code; `None` if no sample has a run.
     pub runs: Option<RunFindings>,
 }
 

@@ -50,7 +50,7 @@ pub(super) struct Segment {
     pub(super) offset: u64,
 }
 
-/// What was found while a program was loaded.
+/// Findings about a program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct LoadFindings {
@@ -60,7 +60,7 @@ pub struct LoadFindings {
     pub missing_units: u64,
     /// Debug info has no function with code.
     pub has_no_functions: bool,
-    /// Runs of bytes in code that are no instructions.
+    /// Runs of bytes in code that are not instructions.
     pub undecodable: u64,
     /// Functions that no symbol makes callable: their entries are not counted.
     pub functions_without_entry: u64,
@@ -145,7 +145,7 @@ impl<'f> Program<'f> {
         })
     }
 
-    /// What was found while the program was loaded.
+    /// Returns the findings about the program.
     pub fn findings(&self) -> LoadFindings {
         self.findings
     }
@@ -177,7 +177,7 @@ fn segments(file: &File<'_>) -> Result<(Vec<Segment>, u64)> {
         File::Elf32(file) => segments_of(file.elf_program_headers(), file.endian()),
         File::Elf64(file) => segments_of(file.elf_program_headers(), file.endian()),
         _ => {
-            let what = "a program that is no ELF file".to_string();
+            let what = "a program that is not an ELF file".to_string();
             Err(Error::new(ErrorKind::Unsupported { what }).with_llvm_message("not a valid ELF/COFF image"))
         }
     }

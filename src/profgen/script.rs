@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use regex::bytes::Regex;
 use std::collections::BTreeMap;
 
-/// What a reader has to tell about single lines.
+/// A notice about one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LineNotice<'t> {
@@ -37,13 +37,13 @@ pub type Notify<'n> = dyn FnMut(LineNotice<'_>) + 'n;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct ReadFindings {
-    /// Lines that are no mappings: samples, and other text.
+    /// Lines that are not mappings: samples, and other text.
     pub lines: u64,
     /// Samples with a branch from or to the program.
     pub samples: u64,
     /// Lines without such a branch.
     pub without_branches: u64,
-    /// Lines with text that is no branch record.
+    /// Lines with text that is not a branch record.
     pub bad_lines: u64,
     /// Branches of the program, each counted as often as its sample.
     pub branches: u64,
@@ -270,7 +270,7 @@ impl Reader<'_, '_, '_> {
         self.loading.map(process, start, offset, path).map_err(MappingFault::into_error)
     }
 
-    /// Skips a call chain; returns the line behind it, which has branch records.
+    /// Skips a call chain; returns the line after it, which has branch records.
     fn chain<'t>(
         &mut self,
         first: Option<(&'t [u8], u64)>,

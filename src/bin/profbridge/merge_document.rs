@@ -58,7 +58,7 @@ pub(crate) struct MergeDocument {
     pub(crate) findings: Vec<serde_json::Value>,
 }
 
-/// What became of the files of a watched directory.
+/// The outcome of the files of a watched directory.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct WatchJson {
     /// The reason why the watch ended.

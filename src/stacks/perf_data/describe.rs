@@ -1,4 +1,4 @@
-//! What a recording holds, for `info`.
+//! The description of a recording, for `info`.
 
 use super::count_messages;
 use crate::limits::Limits;

@@ -115,7 +115,7 @@ impl EventChoice {
     }
 }
 
-/// What is worth saying about a recording.
+/// Returns the warnings about a recording.
 fn warnings_of(recording: &Recording, choice: &EventChoice) -> Vec<Warning> {
     let mut messages = count_messages(&recording.counts);
     let sampled = |at: &usize| recording.counts.samples.get(*at).is_some_and(|count| *count > 0);

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Merges the inputs of a command line, and reports what became of the watched directory.
+/// Merges the inputs of a command line, and reports the outcome of the watched directory.
 type Finish = fn(&MergeArgs, Option<WatchJson>) -> Result<ExitCode>;
 
 /// Watches the directory, then finishes the merge.
@@ -63,7 +63,7 @@ impl WatchSettings {
             // Profiles that were complete before the end are merged.
             let ended = match ends.load(Ordering::Relaxed) {
                 true => Some("signal"),
-                false => self.until.as_ref().and_then(|until| until.met(watch)),
+                false => self.until.as_ref().and_then(|until| until.reached(watch)),
             };
             if let Some(ended) = ended {
                 return Ok(ended);

@@ -61,8 +61,8 @@ impl Until {
         }
     }
 
-    /// Returns the name of the condition if it is met.
-    pub(super) fn met(&self, watch: &Watch) -> Option<&'static str> {
+    /// Returns the name of the condition if it holds.
+    pub(super) fn reached(&self, watch: &Watch) -> Option<&'static str> {
         match self {
             Self::Process(process) => (system::is_running(*process) == Some(false)).then_some("process"),
             Self::Idle(time) => (watch.idle() >= *time).then_some("idle"),
