@@ -17,7 +17,7 @@ pub(super) struct Named {
     pub(super) target: Target,
 }
 
-/// What a name in the tree belongs to.
+/// The owner of a name in the tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Target {
     /// A caller of others.
@@ -119,7 +119,7 @@ impl Open {
 /// The order of the parts of names.
 struct NameOrder<'a> {
     spelling: &'a EncodedNames,
-    /// The place of each method in the order of their texts.
+    /// The place of each method in the order of their names.
     ranks: Vec<u32>,
     /// Whether another method's text begins with the text of the method.
     begins_others: Vec<bool>,
@@ -139,7 +139,7 @@ impl<'a> NameOrder<'a> {
         Self { spelling, ranks, begins_others }
     }
 
-    /// Compares the texts that two callees of one caller add to its name. Neither is the beginning of the other.
+    /// Compares the strings that two callees of one caller add to its name. Neither is the beginning of the other.
     fn compare(&self, a: &Named, b: &Named) -> Ordering {
         let [first, second] = [a, b].map(|item| item.frame.method);
         if first == second {

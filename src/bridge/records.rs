@@ -167,7 +167,7 @@ pub(super) fn gather<'d>(
 }
 
 /// Returns contexts in which the first of several methods that are spelled alike replaces the others, and the new
-/// handles of all contexts if there are such methods.
+/// handles of all contexts if there are several.
 fn without_repeated_methods<'d>(
     document: &'d Document,
     spelling: &EncodedNames,

@@ -199,7 +199,7 @@ impl Sink for StoredDocument {
     }
 }
 
-/// What a file contains.
+/// The content of a file, without its entries.
 pub(crate) struct Overview {
     /// The number of types and methods; `None` for a file without valid content.
     pub(crate) tables: Option<(usize, usize)>,

@@ -159,7 +159,7 @@ impl FlameGraph {
                 u128::from(self.nodes[*at].value).saturating_sub(called)
             });
             // Of equal ones the first.
-            match children().max_by_key(|(at, node)| (node.value, std::cmp::Reverse(*at))) {
+            match children().max_by_key(|(at, node)| (node.value, Reverse(*at))) {
                 Some((at, node)) if node.value > 0 && u128::from(node.value) >= alone => path.push(at),
                 _ => return path,
             }
