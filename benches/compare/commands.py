@@ -43,7 +43,7 @@ def instr(folder, scale):
     text = made(folder, "one.proftext", "convert", indexed)
     iprof = made(folder, "llvm.iprof", "convert", indexed)
     part = made(folder, "part.profdata", "merge", "--partial", one)
-    big_endian = generated(folder, "big.profraw", "--format", "raw", "--raw-arch", "be64", "--functions", round(400_000 * scale))
+    big_endian = generated(folder, "big.profraw", "--format", "raw", "--raw-arch", "64be", "--functions", round(400_000 * scale))
     traces = generated(folder, "traces.profdata", "--format", "indexed", "--kinds", "temporal", "--functions", round(60_000 * scale))
     return one, [
         ("merge", ["merge", one, "-o", "OUT.profdata"]),
@@ -87,7 +87,6 @@ def iprof(folder, scale):
         ("show --json", ["show", "--json", one]),
         ("check", ["check", one]),
         ("info", ["info", one]),
-        ("overlap", ["overlap", one, one]),
         ("diff", ["diff", one, one]),
         ("fit", ["fit", one, "--against", one]),
         ("report", ["report", one, "-o", "OUT.html"]),
@@ -119,8 +118,8 @@ def sample(folder, scale):
 
 def memory(folder, scale):
     count = round(200_000 * scale)
-    one = generated(folder, "memory.profdata", "--format", "memory-indexed", "--functions", count // 10, "--contexts", count)
-    yaml = generated(folder, "memory.memprofyaml", "--format", "memory-yaml", "--functions", count // 10, "--contexts", count)
+    one = generated(folder, "memory.profdata", "--format", "memory-indexed", "--functions", count)
+    yaml = generated(folder, "memory.memprofyaml", "--format", "memory-yaml", "--functions", count)
     return one, [
         ("merge", ["merge", one, "-o", "OUT.profdata"]),
         ("merge, YAML", ["merge", yaml, "-o", "OUT.profdata"]),
@@ -167,9 +166,7 @@ def pprof(folder, scale):
 
 def jfr(folder, scale):
     (one,) = make.recording(folder / "jfr", round(100 * scale))
-    source, commands = stacks_of(one, "pprof")
-    # A merge of one recording is a conversion.
-    return source, commands
+    return stacks_of(one, "pprof")
 
 
 FAMILIES = {
