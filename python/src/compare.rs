@@ -12,6 +12,7 @@ use profbridge::families::{self, Comparison, FileDiff, ReadOptions, Target, Targ
 use profbridge::input::{Family, Input};
 use profbridge::instr::overlap::OverlapOptions;
 use profbridge::instr::release;
+use profbridge::names::NamePattern;
 use profbridge::sampleprof::{self, overlap as sample_overlap};
 use profbridge::{Compat, Error, Limits, Result, Warning};
 use pyo3::prelude::*;
@@ -84,7 +85,7 @@ impl OverlapSettings {
             return Err(error.with_hint("use diff() to compare iprof files and memory profiles"));
         }
         let mut options = OverlapOptions::default();
-        options.function = self.function.clone().map(String::into_bytes);
+        options.function = self.function.as_deref().map(NamePattern::parse).transpose()?;
         options.value_cutoff = self.value_cutoff();
         (options.context_sensitive, options.exact_names) = (self.context_sensitive, self.exact_names);
         let mut read = ReadOptions::new(Compat::Profbridge);
@@ -113,7 +114,7 @@ impl OverlapSettings {
             return Err(Error::usage("context_sensitive and exact_names cannot be used for sample profiles"));
         }
         let mut options = sample_overlap::OverlapOptions::default();
-        options.function = self.function.clone().unwrap_or_default().into_bytes();
+        options.function = self.function.as_deref().map(NamePattern::parse).transpose()?;
         options.value_cutoff = self.value_cutoff();
         let mut read = sampleprof::ReadOptions::default();
         read.limits = limits;
