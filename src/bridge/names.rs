@@ -330,6 +330,11 @@ pub(super) fn push_encoded(out: &mut Vec<u8>, byte: u8) {
 
 /// Appends `name`, encoded where necessary.
 pub(super) fn push_escaped(out: &mut Vec<u8>, name: &[u8], escapes: Escapes) {
+    let is_plain = |byte: &u8| (b' '..=b'~').contains(byte) && *byte != b'%' && !escapes.covers(*byte);
+    let is_edged = name.first() == Some(&b' ') || name.last() == Some(&b' ');
+    if name.iter().all(is_plain) && !is_edged {
+        return out.extend_from_slice(name);
+    }
     let last = name.len().saturating_sub(1);
     let mut at = 0;
     for chunk in name.utf8_chunks() {

@@ -65,6 +65,9 @@ fn add_document(
     wanted: &dyn Fn(SectionKind, ContextHandle) -> bool,
     losses: &mut Losses,
 ) -> Result<()> {
+    if ownership.is_whole() {
+        return Ok(());
+    }
     let tables = &document.tables;
     let spelling = EncodedNames::of(tables);
     let content = gather(document, &spelling, wanted)?;

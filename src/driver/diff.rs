@@ -156,7 +156,18 @@ pub struct Change {
 }
 
 /// Compares two profiles.
-pub fn diff(mut first: Facts, mut second: Facts, names: &dyn Names, options: &DiffOptions) -> DiffReport {
+pub fn diff(first: Facts, second: Facts, names: &dyn Names, options: &DiffOptions) -> DiffReport {
+    diff_with(Vec::new(), first, second, names, options)
+}
+
+/// Like [`diff`], with sections that the caller has compared.
+pub(crate) fn diff_with(
+    compared: Vec<SectionDiff>,
+    mut first: Facts,
+    mut second: Facts,
+    names: &dyn Names,
+    options: &DiffOptions,
+) -> DiffReport {
     [&mut first, &mut second].into_iter().for_each(Facts::tidy);
     let nothing = Vec::new();
     let all: Vec<&'static str> = {
@@ -168,14 +179,15 @@ pub fn diff(mut first: Facts, mut second: Facts, names: &dyn Names, options: &Di
     let pair = |section: &str| {
         (first.sections.get(section).unwrap_or(&nothing), second.sections.get(section).unwrap_or(&nothing))
     };
-    let sections: Vec<SectionDiff> = all
-        .iter()
-        .map(|section| {
-            let (a, b) = pair(section);
-            section_diff(section, a, b)
-        })
-        .filter(|section| section.first_events + section.second_events > 0)
-        .collect();
+    let differences = all.iter().map(|section| {
+        let (a, b) = pair(section);
+        let mut diff = SectionComparison::new(section, total(a), total(b));
+        zip(a, b).for_each(|(_, first, second)| diff.add(first, second));
+        diff.finish()
+    });
+    let mut sections: Vec<SectionDiff> = differences.chain(compared).collect();
+    sections.retain(|section| section.first_events + section.second_events > 0);
+    sections.sort_by_key(|section| section.section);
     let changes = |wanted: &[&'static str]| {
         let mut changes = Changes::default();
         let mut found = Vec::new();
@@ -250,29 +262,54 @@ fn total<K>(events: &[(K, u128)]) -> u128 {
 }
 
 fn share(part: u128, whole: u128) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+    if whole == 0 { 0.0 } else { as_float(part) / as_float(whole) }
 }
 
-fn section_diff(section: &'static str, a: &[(Key, u128)], b: &[(Key, u128)]) -> SectionDiff {
-    let (first_events, second_events) = (total(a), total(b));
-    let mut diff = SectionDiff::new(section);
-    (diff.first_events, diff.second_events) = (first_events, second_events);
-    for (_, first, second) in zip(a, b) {
+fn as_float(events: u128) -> f64 {
+    // Most numbers are small, and their conversion is much faster.
+    u64::try_from(events).map_or(events as f64, |events| events as f64)
+}
+
+/// The comparison of one section, key by key.
+pub(crate) struct SectionComparison {
+    diff: SectionDiff,
+    totals: [f64; 2],
+    is_same: bool,
+}
+
+impl SectionComparison {
+    /// Begins the comparison of a section, with the events of both profiles.
+    pub(crate) fn new(section: &'static str, first_events: u128, second_events: u128) -> Self {
+        let mut diff = SectionDiff::new(section);
+        (diff.first_events, diff.second_events) = (first_events, second_events);
+        let totals = [first_events, second_events].map(as_float);
+        Self { diff, totals, is_same: first_events == second_events }
+    }
+
+    /// Adds the events of a key in both profiles.
+    #[inline]
+    pub(crate) fn add(&mut self, first: u128, second: u128) {
         match (first, second) {
-            (0, _) => diff.only_second += 1,
-            (_, 0) => diff.only_first += 1,
-            _ => diff.common += 1,
+            (0, 0) => return,
+            (0, _) => self.diff.only_second += 1,
+            (_, 0) => self.diff.only_first += 1,
+            _ => {
+                self.diff.common += 1;
+                let [first_total, second_total] = self.totals;
+                self.diff.overlap += (as_float(first) / first_total).min(as_float(second) / second_total);
+            }
         }
-        diff.overlap += share(first, first_events).min(share(second, second_events));
+        self.is_same &= first == second;
     }
-    // Rounding can lead to a sum of shares above 1.
-    diff.overlap = diff.overlap.min(1.0);
-    let same = first_events == second_events && a == b;
-    if same {
-        diff.overlap = 1.0;
+
+    /// Returns the result.
+    pub(crate) fn finish(self) -> SectionDiff {
+        let mut diff = self.diff;
+        // Rounding can lead to a sum of shares above 1.
+        diff.overlap = if self.is_same { 1.0 } else { diff.overlap.min(1.0) };
+        diff.jaccard = share(u128::from(diff.common), u128::from(diff.common + diff.only_first + diff.only_second));
+        diff
     }
-    diff.jaccard = share(u128::from(diff.common), u128::from(diff.common + diff.only_first + diff.only_second));
-    diff
 }
 
 struct FoundChange {

@@ -215,33 +215,23 @@ pub fn load(input: impl Into<Input>, options: &ReadOptions) -> Result<MemoryProf
 
 /// Loads a memory profile from bytes like [`load`].
 pub(crate) fn load_bytes(data: &[u8], options: &ReadOptions) -> Result<MemoryProfile> {
-    find_in_bytes(data, options)?.ok_or_else(|| match detect(data) {
-        Format::Indexed => Error::nothing_found("the indexed profile has no memory profile"),
-        other => Error::nothing_found(format!("no memory profile: {other}"))
-            .with_hint("pass a raw memory profile, YAML, or an indexed profile with a memory profile"),
-    })
-}
-
-/// Reads the memory profile of a file like [`load`]; `None` for a file without one.
-///
-/// # Errors
-///
-/// The errors of the readers.
-pub(crate) fn find_in_bytes(data: &[u8], options: &ReadOptions) -> Result<Option<MemoryProfile>> {
     if is_memory_profile(data, options.compat) {
-        return Ok(Some(read(data, options, Release::DEFAULT)?.0));
+        return Ok(read(data, options, Release::DEFAULT)?.0);
     }
     if detect(data) != Format::Indexed {
-        return Ok(None);
+        let hint = "pass a raw memory profile, YAML, or an indexed profile with a memory profile";
+        return Err(Error::nothing_found(format!("no memory profile: {}", detect(data))).with_hint(hint));
     }
     let indexed = open_indexed(data, options)?;
-    let Some(stored) = read_section(&indexed, options)? else { return Ok(None) };
+    let Some(stored) = read_section(&indexed, options)? else {
+        return Err(Error::nothing_found("the indexed profile has no memory profile"));
+    };
     let mut profile = stored.profile;
     for entry in indexed.entries() {
         let name = memprof::canonical_name(entry?.name);
         profile.names.insert(memprof::guid(name), name.to_vec());
     }
-    Ok(Some(profile))
+    Ok(profile)
 }
 
 fn open_indexed<'data>(data: &'data [u8], options: &ReadOptions) -> Result<IndexedProfile<'data>> {

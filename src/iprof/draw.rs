@@ -234,7 +234,7 @@ impl<'d> Branches<'d> {
         };
         let columns = ["Site", "Events", "Targets", "Most frequent", "%"];
         let text = "The most frequent target, by its bytecode index.";
-        Table::of_largest("Branches", text, &columns, sites, |branch| site(self.document, branch.context), cells)
+        Table::of_largest_items("Branches", text, &columns, sites, |branch| site(self.document, branch.context), cells)
     }
 }
 
@@ -292,7 +292,7 @@ fn type_table(document: &Document, kind: SectionKind, title: &str) -> Option<Sec
         ]
     };
     let columns = ["Site", "Events", "Types", "Class", "Most", "%"];
-    Some(Section::Table(Table::of_largest(title, "", &columns, sites, |(at, ..)| site(document, *at), cells)))
+    Some(Section::Table(Table::of_largest_items(title, "", &columns, sites, |(at, ..)| site(document, *at), cells)))
 }
 
 fn changes(view: &IprofContent, baseline: &IprofContent) -> Vec<Section> {
@@ -324,7 +324,7 @@ fn changes(view: &IprofContent, baseline: &IprofContent) -> Vec<Section> {
     let text = "Sites of both profiles whose most frequent target changed.";
     let columns = ["Site", "Most frequent before", "%", "Most frequent now", "% ", "Events"];
     let site = |(branch, _): &(&Branch, &Branch)| site(&view.document, branch.context);
-    let flipped = Table::of_largest("Flipped branches", text, &columns, flipped.collect(), site, cells);
+    let flipped = Table::of_largest_items("Flipped branches", text, &columns, flipped.collect(), site, cells);
     sections.push(Section::Table(flipped));
     sections
 }

@@ -74,7 +74,7 @@ impl<'t, L: Iterator<Item = &'t [u8]>> Reader<'t, L> {
         let (number, shown) = (self.number.max(1), String::from_utf8_lossy(line));
         Error::malformed(format!("invalid counter {:?}", shown.trim()))
             .with_llvm_message(format!("Invalid raw profile at line {number}: {shown}"))
-            .at_line(number as u64)
+            .at_line(number)
     }
 
     fn counts(&mut self, separator: &[u8], counts: &mut Counts) -> Result<()> {

@@ -11,6 +11,8 @@
 //! All text from a profile is escaped. Scripts and styles are in `assets/`. The colors are distinguishable with color
 //! blindness (the palette of Okabe and Ito; blue and orange for differences), in light and dark mode.
 
+use std::cmp::Reverse;
+
 mod flame;
 mod html;
 pub(crate) mod sections;
@@ -93,15 +95,26 @@ pub const MAX_ROWS: usize = 500;
 
 impl Table {
     /// A table that keeps the first [`MAX_ROWS`] rows.
-    pub fn new(title: &str, text: &str, columns: &[&'static str], mut rows: Vec<Vec<Cell>>) -> Self {
-        let left_out = rows.len().saturating_sub(MAX_ROWS);
+    pub fn new(title: &str, text: &str, columns: &[&'static str], rows: Vec<Vec<Cell>>) -> Self {
+        let all = rows.len();
+        Self::of_largest(title, text, columns, rows, all)
+    }
+
+    /// A table that keeps the first [`MAX_ROWS`] rows, which are the first of `all` rows.
+    pub(crate) fn of_largest(
+        title: &str,
+        text: &str,
+        columns: &[&'static str],
+        mut rows: Vec<Vec<Cell>>,
+        all: usize,
+    ) -> Self {
         rows.truncate(MAX_ROWS);
+        let left_out = all - rows.len();
         Self { title: title.to_string(), text: text.to_string(), columns: columns.to_vec(), rows, left_out }
     }
 
-    /// A table of the items with the largest counts, which come first; equal ones are in order of name. Names are only
-    /// made for items that may be shown, because most profiles have many more.
-    pub(crate) fn of_largest<T>(
+    /// A table of the [`largest`] items, given with their counts.
+    pub(crate) fn of_largest_items<T>(
         title: &str,
         text: &str,
         columns: &[&'static str],
@@ -110,23 +123,29 @@ impl Table {
         cells: impl Fn(u128, T, String) -> Vec<Cell>,
     ) -> Self {
         let all = items.len();
-        let mut named: Vec<(u128, String, T)> =
-            largest(items).map(|(count, item)| (count, name(&item), item)).collect();
-        named.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        named.truncate(MAX_ROWS);
-        let rows = named.into_iter().map(|(count, name, item)| cells(count, item, name)).collect();
-        Self { left_out: all.saturating_sub(MAX_ROWS), ..Self::new(title, text, columns, rows) }
+        let named = largest(items, |(count, _)| *count, |(_, item)| name(item));
+        let rows = named.into_iter().map(|(name, (count, item))| cells(count, item, name)).collect();
+        Self::of_largest(title, text, columns, rows, all)
     }
 }
 
-/// Returns the items that can be among the [`MAX_ROWS`] largest, in their order.
-fn largest<T>(items: Vec<(u128, T)>) -> impl Iterator<Item = (u128, T)> {
-    let mut counts: Vec<u128> = items.iter().map(|(count, _)| *count).collect();
-    let least = match counts.len() > MAX_ROWS {
-        true => *counts.select_nth_unstable_by(MAX_ROWS - 1, |a, b| b.cmp(a)).1,
-        false => 0,
-    };
-    items.into_iter().filter(move |(count, _)| *count >= least)
+/// Returns the first [`MAX_ROWS`] items by descending `total`, then by `name`, with their names. Only items that may be
+/// among them are named.
+pub(crate) fn largest<T>(
+    mut items: Vec<T>,
+    total: impl Fn(&T) -> u128,
+    name: impl Fn(&T) -> String,
+) -> Vec<(String, T)> {
+    if items.len() > MAX_ROWS {
+        let mut totals: Vec<u128> = items.iter().map(&total).collect();
+        let (_, least, _) = totals.select_nth_unstable_by_key(MAX_ROWS - 1, |total| Reverse(*total));
+        let least = *least;
+        items.retain(|item| total(item) >= least);
+    }
+    let mut named: Vec<(String, T)> = items.into_iter().map(|item| (name(&item), item)).collect();
+    named.sort_by(|a, b| total(&b.1).cmp(&total(&a.1)).then_with(|| a.0.cmp(&b.0)));
+    named.truncate(MAX_ROWS);
+    named
 }
 
 impl Histogram {

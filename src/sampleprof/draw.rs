@@ -119,7 +119,14 @@ impl SampleContent {
         let places = places.iter().map(|(place, samples)| (u128::from(*samples), *place)).collect();
         let cells =
             |samples, _, place| vec![Cell::Text(place), Cell::Count(samples), Cell::Percent(percent(samples, all))];
-        Table::of_largest("Hottest line locations", text, &columns, places, |place| self.place_name(*place), cells)
+        Table::of_largest_items(
+            "Hottest line locations",
+            text,
+            &columns,
+            places,
+            |place| self.place_name(*place),
+            cells,
+        )
     }
 
     fn place_name(&self, (function, at): Place) -> String {

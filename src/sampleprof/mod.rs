@@ -65,6 +65,8 @@ pub use options::{
 pub(crate) use partial_files::decode;
 pub use partial_files::{encode_partial, finish_partial, merge_partially};
 
+#[cfg(feature = "correlate")]
+pub(crate) use order::Chain;
 pub use profile::{COLD_CUTOFF, HOT_CUTOFF};
 pub use profile::{CUTOFFS, Kind, SampleProfile, StatedKind, Summary, SummaryRow};
 pub use reader::{SampleProfileView, detect, read, read_into};

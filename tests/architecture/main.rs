@@ -67,7 +67,7 @@ const MODULES: &[Row] = &[
     ("memprof", &["model", "objects", "render"]),
     ("instr", &["driver", "identify", "indexed", "input", "memprof", "model", "partial", "raw", "render", "text"]),
     ("sampleprof", &["driver", "identify", "input", "model", "partial", "render"]),
-    ("profgen", &["input", "model", "objects", "sampleprof"]),
+    ("profgen", &["input", "model", "objects", "perf", "sampleprof"]),
     ("iprof", &["model", "partial", "render"]),
     ("stacks", &["model", "objects", "partial", "perf", "render"]),
     ("bridge", &["instr", "iprof", "model", "stacks"]),

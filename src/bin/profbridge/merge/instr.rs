@@ -157,20 +157,22 @@ impl Sum for LlvmSum<'_> {
         self.report.facts(&self.write, &self.options.read.limits, wanted)
     }
 
-    fn write(self: Box<Self>, facts: &Facts, document: &mut MergeDocument) -> Result<()> {
+    fn write(mut self: Box<Self>, facts: &Facts, document: &mut MergeDocument) -> Result<()> {
         let (arguments, output) = (self.arguments, &self.arguments.output);
+        let part = self.part.take();
+        let is_part = part.is_some();
         if self.shares_nothing {
             warn_of_nothing_shared(arguments.quiet);
         }
         if !arguments.quiet {
             self.target.announce(self.write.format, output);
         }
-        let saved = match &self.part {
+        let saved = match part {
             Some(part) => partial::write_file(part, &self.report.profile, &self.write, output)?,
             None => self.report.write_file(&self.write, output)?,
         };
         // The state of a part has the whole memory profile.
-        let of_memory = if self.part.is_some() { &[][..] } else { &self.report.memprof_losses };
+        let of_memory = if is_part { &[][..] } else { &self.report.memprof_losses };
         if !arguments.quiet {
             console::losses(of_memory, &[], output);
             console::losses(&saved.losses, &self.write.tolerated, output);
@@ -181,7 +183,7 @@ impl Sum for LlvmSum<'_> {
         document.target = Some(self.target.json());
         document.wrote(output, Family::Instr.name());
         if !arguments.quiet && !arguments.json {
-            let addition = if self.part.is_some() { PARTIAL_SUFFIX } else { "" };
+            let addition = if is_part { PARTIAL_SUFFIX } else { "" };
             console::status(&format!("{}{addition}", summary(facts, &self.report, output, self.options.salvage)));
         }
         Ok(())
