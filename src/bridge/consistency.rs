@@ -94,9 +94,9 @@ impl Ownership {
         Ok(ownership)
     }
 
-    /// The profile that the extension carries.
-    pub(super) fn into_profile(self) -> Option<Profile> {
-        self.profile
+    /// Takes the profile that the extension carries.
+    pub(super) fn take_profile(&mut self) -> Option<Profile> {
+        self.profile.take()
     }
 
     /// Returns true if the profile explains the whole document.
@@ -136,11 +136,12 @@ impl Ownership {
         let found = gather(document, own_spelling, &|section, context| self.owns(document, section, context))?;
         let all = |section: SectionKind, context| expected.owns(section, context);
         let wanted = gather(&expected.document, spelling, &all)?;
+        let (found, wanted) = (found.by_method(), wanted.by_method());
         let mut differences = Differences::default();
-        let names: BTreeSet<&Vec<u8>> = found.contexts.keys().chain(wanted.contexts.keys()).collect();
+        let names: BTreeSet<&[u8]> = found.keys().chain(wanted.keys()).copied().collect();
         let nothing = ContextCounts::default();
         for name in names {
-            let [found, wanted] = [&found, &wanted].map(|content| content.contexts.get(name).unwrap_or(&nothing));
+            let [found, wanted] = [&found, &wanted].map(|counts| counts.get(name).unwrap_or(&nothing));
             if found != wanted {
                 differences.contexts(name, found, wanted);
             }

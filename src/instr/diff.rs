@@ -24,9 +24,10 @@ struct LlvmSpace {
     sites: HashMap<(usize, usize), u64, RandomState>,
     site_names: Vec<(FunctionId, usize)>,
     values: HashMap<NameRef, Vec<u8>>,
-    /// Call stacks of allocations.
-    stacks: HashMap<String, u64>,
-    stack_names: Vec<String>,
+    /// Frames of allocations: a function, a line offset and a column.
+    frames: HashMap<(FunctionId, u32, u32), u32, RandomState>,
+    /// Call stacks of allocations, by their frames.
+    stacks: HashMap<Box<[u32]>, u64, RandomState>,
 }
 
 const COUNTERS: &str = "counters";
@@ -128,19 +129,20 @@ impl LlvmSpace {
         number
     }
 
+    /// Returns the number of a frame of a memory profile.
+    fn frame(&mut self, profile: &MemoryProfile, frame: &memprof::Frame) -> u32 {
+        let function = self.functions.intern(memprof::report::function_name(profile, frame.function).as_bytes());
+        let next = u32::try_from(self.frames.len()).expect("fewer than 2^32 frames fit in memory");
+        *self.frames.entry((function, frame.line_offset, frame.column)).or_insert(next)
+    }
+
     /// Adds the call stacks of a memory profile.
     fn memory(&mut self, profile: &MemoryProfile, facts: &mut Facts) {
+        let frames: Vec<u32> = profile.stacks.frames().iter().map(|frame| self.frame(profile, frame)).collect();
         for (stack, site) in memprof::report::contexts(profile) {
-            let frames = profile.stacks.frames_of(stack).map(|frame| {
-                let function = memprof::report::function_name(profile, frame.function);
-                format!("{function} +{}:{}", frame.line_offset, frame.column)
-            });
-            let name = frames.collect::<Vec<_>>().join(" < ");
-            let next = self.stack_names.len() as u64;
-            let number = *self.stacks.entry(name.clone()).or_insert(next);
-            if number == next {
-                self.stack_names.push(name);
-            }
+            let stack: Box<[u32]> = profile.stacks.stack(stack).iter().map(|frame| frames[frame.index()]).collect();
+            let next = self.stacks.len() as u64;
+            let number = *self.stacks.entry(stack).or_insert(next);
             for (section, events) in [(MEMORY_BYTES, site.info.total_size()), (ALLOCATIONS, site.info.alloc_count())] {
                 facts.sections.entry(section).or_default().push(((number, 0), u128::from(events)));
             }
@@ -198,11 +200,7 @@ impl Names for LlvmSpace {
         found.map(|name| String::from_utf8_lossy(name).into_owned()).unwrap_or_default()
     }
 
-    fn site(&self, section: &str, site: u64) -> String {
-        if [MEMORY_BYTES, ALLOCATIONS].contains(&section) {
-            let name = usize::try_from(site).ok().and_then(|at| self.stack_names.get(at));
-            return name.cloned().unwrap_or_default();
-        }
+    fn site(&self, _: &str, site: u64) -> String {
         match usize::try_from(site).ok().and_then(|at| self.site_names.get(at)) {
             Some((function, place)) => {
                 let name = String::from_utf8_lossy(self.functions.name(*function));

@@ -148,8 +148,9 @@ fn end(
     state: &[u8],
 ) -> Result<(Cow<'_, [u8]>, Vec<u8>)> {
     let mut stored = Cow::Borrowed(state);
-    // Compression would take longer than all other steps, so it has to make the file much smaller.
-    if state.len() as u64 > profile_len {
+    // Compression would take longer than all other steps, so it has to make the file much smaller. Stored inputs are
+    // compressed.
+    if state.len() as u64 > profile_len && !family.ends_at_a_document() {
         let mut encoder = ZlibEncoder::new(Buffer::default(), Compression::new(LEVEL));
         let deflated = encoder.write_all(state).and_then(|()| encoder.finish());
         let deflated = deflated.map_err(|error| Error::io(HOLD_OUTPUT, error))?.0;

@@ -134,6 +134,21 @@ impl Table {
         let left_out = all - rows.len();
         Self { title: title.to_string(), text: text.to_string(), columns: columns.to_vec(), rows, left_out }
     }
+
+    /// A table of the [`largest`] items, given with their counts.
+    pub(crate) fn of_largest_items<T>(
+        title: &str,
+        text: &str,
+        columns: &[&'static str],
+        items: Vec<(u128, T)>,
+        name: impl Fn(&T) -> String,
+        cells: impl Fn(u128, T, String) -> Vec<Cell>,
+    ) -> Self {
+        let all = items.len();
+        let named = largest(items, |(count, _)| *count, |(_, item)| name(item));
+        let rows = named.into_iter().map(|(name, (count, item))| cells(count, item, name)).collect();
+        Self::of_largest(title, text, columns, rows, all)
+    }
 }
 
 /// Returns the first [`MAX_ROWS`] items by descending `total`, then by `name`, with their names. Only items that may be

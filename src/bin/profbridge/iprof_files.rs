@@ -49,8 +49,12 @@ impl IprofWriteArgs {
         part: impl FnOnce(Vec<u8>) -> Result<Vec<u8>>,
         output: &Path,
     ) -> Result<()> {
-        let document =
-            compressed(iprof::Writer::new(&self.options(None)).to_bytes(document), output, Some(Compression::Gzip))?;
+        let document = iprof::Writer::new(&self.options(None)).to_bytes(document);
+        let document = match Compression::of_output(output)? {
+            Some(compression) => compression.compress(&document),
+            None => Compression::gzip_quickly(&document),
+        };
+        let document = document.map_err(|source| Error::io("cannot compress", source))?;
         input::output::replace(output, &part(document)?)
     }
 

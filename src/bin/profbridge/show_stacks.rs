@@ -71,7 +71,7 @@ pub(crate) fn run(
         return Err(crate::stacks::no_samples(&table).in_file(path));
     }
     unit_of(&selected)?;
-    let table = without_addresses(&selected);
+    let table = without_addresses(selected);
     let mut options = ChainOptions::default();
     options.by_position = chains.positions;
     let chain = |name: &Option<String>, direction| match name {
