@@ -62,19 +62,22 @@ pub fn is_running(process: u32) -> Option<bool> {
         let state = found.iter().rposition(|byte| *byte == b')').and_then(|at| found.get(at + 2));
         return Some(state.is_some_and(|state| !b"ZXx".contains(state)));
     }
-    answers_signals(process)
+    process_exists(process)
 }
 
 /// Returns true if a process exists, also one of another user.
 #[cfg(unix)]
-fn answers_signals(process: u32) -> Option<bool> {
-    let process = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw)?;
+fn process_exists(process: u32) -> Option<bool> {
+    // No process has a number that the system cannot store.
+    let Some(process) = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw) else {
+        return Some(false);
+    };
     Some(rustix::process::test_kill_process(process) != Err(rustix::io::Errno::SRCH))
 }
 
 /// Windows has no such call.
 #[cfg(not(unix))]
-fn answers_signals(_process: u32) -> Option<bool> {
+fn process_exists(_process: u32) -> Option<bool> {
     None
 }
 
@@ -334,6 +337,15 @@ mod tests {
         assert_eq!(&memory, b"3456");
         assert_eq!(read_at(&file, &mut memory, 8).unwrap(), 2);
         assert_eq!(read_at(&file, &mut memory, 10).unwrap(), 0);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn only_processes_that_exist_run() {
+        for (process, runs) in [(std::process::id(), true), (i32::MAX as u32, false), (u32::MAX, false), (0, false)] {
+            assert_eq!(is_running(process), Some(runs), "{process}");
+            assert_eq!(process_exists(process), Some(runs), "{process}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Merging the profiles of a directory while programs write them.
 //!
-//! A [`Watch`] scans a directory about ten times a second: a network file system does not report changes of other machines,
-//! and scanning costs little. It merges every file that no longer changes and that its reader accepts.
+//! A [`Watch`] scans a directory about ten times a second: a network file system does not report changes of other
+//! machines, and scanning costs little. It merges every file that no longer changes and that its reader accepts.
 //!
 //! The merged profiles and the list of their files are one file, a partial merge, which is replaced atomically. So a
 //! process that is killed at any moment loses no profile, and its successor counts none twice:

@@ -2,8 +2,8 @@
 //! with inlined callees, of the others, and of the names that have no record.
 //!
 //! Each array is a binary search tree in breadth-first order: the children of element `i` are elements `2i + 1` and
-//! `2i + 2`. Descriptions of the format do not state how the numbers are stored, so this uses the form that fits the size of
-//! the section. It is accepted only if every array is a search tree.
+//! `2i + 2`. Descriptions of the format do not state how the numbers are stored, so this uses the form that fits the size
+//! of the section. It is accepted only if every array is a search tree.
 
 use crate::bytes::Cursor;
 use crate::bytes::leb128::read_uleb128;
