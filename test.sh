@@ -146,7 +146,7 @@ fi
 
 # The skips that are allowed on a machine with all of Debian's packages: LLVM releases, clients and a Go release that
 # Debian does not package, old profiles and fuzz corpora outside the repository, limits that do not apply to root, tests
-# that need a network, and toolchains that are built differently.
+# that need a network, toolchains that are built differently, and compiler options of later releases.
 ALLOWED_SKIPS='(llvm-profdata|llvm-cov|clang|clang\+\+)-(17|18|20|21|23)
 PROFBRIDGE_REAL_PROFILES|old release|real profiles
 (cargo-llvm-cov|cargo-pgo|grcov|lld-link-22) not installed
@@ -160,6 +160,7 @@ not built with LLVM 22
 small file system cannot be mounted
 of release (17|18|20|21|23) are not installed
 perf cannot record here|perf took no sample
+rustc does not have -C profile-sample-use
 a descriptor may not be taken by its number
 none was seen for real'
 

@@ -1,7 +1,8 @@
 //! A small parser for shell command lines.
 
 /// Returns the commands of one or more lines, each as its words. Redirections and assignments are dropped. A
-/// substitution, `$(…)` or `<(…)`, becomes the word `substituted`, and its own commands follow.
+/// substitution, `$(…)` or `<(…)`, becomes the word `substituted`, and its own commands follow. Of a loop, only the
+/// commands in it are returned.
 pub fn commands(text: &str) -> Vec<Vec<String>> {
     let mut found = Found::default();
     let mut rest = text.char_indices().peekable();
@@ -73,8 +74,12 @@ impl Found {
     fn end_command(&mut self) {
         self.end_word();
         self.is_redirection = false;
-        if !self.words.is_empty() {
-            self.commands.push(std::mem::take(&mut self.words));
+        let mut words = std::mem::take(&mut self.words);
+        if words.first().is_some_and(|word| word == "do") {
+            words.remove(0);
+        }
+        if words.first().is_some_and(|word| !matches!(word.as_str(), "for" | "done")) {
+            self.commands.push(words);
         }
     }
 }
@@ -99,4 +104,11 @@ fn a_line_falls_into_commands() {
         words("zcat y"),
     ];
     assert_eq!(commands(line), expected);
+}
+
+#[test]
+fn the_commands_of_a_loop_are_found() {
+    let found = commands("for run in 1 2; do profbridge info $run > $run.txt; done\nls");
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(found, [words("profbridge info $run"), words("ls")]);
 }
