@@ -176,10 +176,8 @@ impl FlameGraph {
     fn set_names(&mut self, all: Vec<(String, FrameColor)>) {
         let mut numbers = vec![NONE; all.len()];
         self.nodes.iter().for_each(|node| numbers[node.name as usize] = 0);
-        let mut kept = 0;
-        for number in numbers.iter_mut().filter(|number| **number != NONE) {
+        for (kept, number) in (0..).zip(numbers.iter_mut().filter(|number| **number != NONE)) {
             *number = kept;
-            kept += 1;
         }
         self.nodes.iter_mut().for_each(|node| node.name = numbers[node.name as usize]);
         self.names = all.into_iter().zip(numbers).filter(|(_, number)| *number != NONE).map(|(name, _)| name).collect();
