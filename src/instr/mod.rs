@@ -22,6 +22,7 @@ pub mod order;
 pub mod overlap;
 pub mod partial;
 mod records;
+pub mod resolved_target;
 mod rules;
 pub mod show;
 pub(crate) mod sites;

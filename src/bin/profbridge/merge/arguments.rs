@@ -12,11 +12,12 @@ use crate::outputs::OutputArgs;
 use crate::sample_files::SampleArgs;
 use crate::stack_write::WriteStackArgs;
 use crate::stacks::StackArgs;
-use crate::target::ResolvedTarget;
+use crate::target;
 use crate::toolchains::ToolchainParser;
 use clap::Args;
-use profbridge::families::{FailureMode, MergeOptions, OutputForm, Target, TargetSource, WriteOptions};
+use profbridge::families::{FailureMode, MergeOptions, OutputForm, Target, TargetSource};
 use profbridge::input::{self, Access, InputList, WeightedInput};
+use profbridge::instr::resolved_target::ResolvedTarget;
 use profbridge::instr::{FunctionFilter, Remapping};
 use profbridge::instr::{Release, release};
 use profbridge::{Compat, Error, Result};
@@ -213,10 +214,10 @@ impl MergeArgs {
         }
     }
 
-    pub(super) fn merge_options(&self, release: Release, form: OutputForm) -> Result<MergeOptions> {
+    /// Returns the options for merging LLVM profiles. The merge sets the release.
+    pub(super) fn merge_options(&self, form: OutputForm) -> Result<MergeOptions> {
         let mut options = MergeOptions::default();
         options.read.limits = crate::limits::chosen();
-        options.release = release;
         options.read.correlator = self.correlate.correlator()?;
         options.read.programs = self.memprof.programs.programs();
         options.memprof = self.memprof.options();
@@ -246,27 +247,9 @@ impl MergeArgs {
                 )));
             }
             target.indexed_version = PREVIOUS_VERSION;
-            return Ok(ResolvedTarget::asked(target, true));
+            return Ok(ResolvedTarget::requested(target, true));
         }
-        ResolvedTarget::choose(self.consumer.as_deref(), self.format_version, inputs)
-    }
-
-    /// Returns the format of the output.
-    pub(super) fn write_options(
-        &self,
-        options: &MergeOptions,
-        target: &ResolvedTarget,
-        form: OutputForm,
-    ) -> WriteOptions {
-        let mut write = WriteOptions::default();
-        write.format = target.target.format(form);
-        write.compress_by_name = true;
-        write.sparse = self.sparse;
-        write.strict = self.strict;
-        write.tolerated = target.tolerated();
-        write.filter = options.filter.clone();
-        write.threads = options.threads;
-        write
+        target::choose(self.consumer.as_deref(), self.format_version, inputs)
     }
 
     /// Returns the options that select functions by name.
