@@ -10,6 +10,8 @@ mod cross_release;
 mod doctor;
 mod identify;
 mod inputs;
+#[cfg(unix)]
+mod interop;
 mod kinds;
 mod manual;
 mod numbers;

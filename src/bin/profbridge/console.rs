@@ -25,9 +25,14 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.get().copied().unwrap_or_default()
 }
 
-/// Returns true if standard error supports colours: it is a terminal, and `NO_COLOR` is unset or empty.
+/// Returns true if standard error supports colours.
 fn colours() -> bool {
-    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    io::stderr().is_terminal() && are_colours_allowed()
+}
+
+/// Returns true if terminals get colours: `NO_COLOR` is unset or empty.
+pub(crate) fn are_colours_allowed() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 fn labelled(label: &str, colour: &str, text: &str) {

@@ -19,6 +19,7 @@ mod flamegraph;
 mod generate;
 mod hints;
 mod info;
+mod interop;
 mod iprof_convert;
 mod iprof_files;
 mod iprof_merge;
