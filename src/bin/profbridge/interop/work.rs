@@ -88,14 +88,14 @@ impl Work {
                 written.profiles.push(output);
             }
             Kind::Cs => {
-                let first = self.train(&written, toolchain, kind, source, ROUNDS, &[], "first")?;
+                let first = self.train(&written, toolchain, kind, source, &[], "first")?;
                 let profile = written.directory.join("first.profdata");
                 self.merge(toolchain, &written.directory, std::slice::from_ref(&first), &profile, &[])?;
                 let using = [format!("-fprofile-use={}", profile.display()), "-fcs-profile-generate".to_string()];
-                let second = self.train(&written, toolchain, kind, source, ROUNDS + 7, &using, "second")?;
+                let second = self.train(&written, toolchain, kind, source, &using, "second")?;
                 written.profiles = vec![first, second];
             }
-            _ => written.profiles.push(self.train(&written, toolchain, kind, source, ROUNDS, &[], "profile")?),
+            _ => written.profiles.push(self.train(&written, toolchain, kind, source, &[], "profile")?),
         }
         if kind.has_hashes() {
             let text = written.directory.join("profile.proftext");
@@ -106,14 +106,14 @@ impl Work {
         Ok(written)
     }
 
-    /// Builds a program, runs it, and returns its raw profile. `using` are other options than those of the kind.
+    /// Builds a program, runs it, and returns its raw profile. `using` are other options than those of the kind; a program
+    /// built with them runs longer, so that its counts differ.
     fn train(
         &self,
         written: &Written,
         toolchain: &Toolchain,
         kind: Kind,
         source: &Source,
-        rounds: u32,
         using: &[String],
         name: &str,
     ) -> Step<PathBuf> {
@@ -131,6 +131,7 @@ impl Work {
         let profile =
             directory.join(format!("{name}.{}", if kind == Kind::Memprof { "memprofraw" } else { "profraw" }));
         let mut command = Command::new(&program);
+        let rounds = if using.is_empty() { ROUNDS } else { ROUNDS + 7 };
         // Relative names, because the runtime library replaces patterns such as %p.
         command.current_dir(directory).arg(rounds.to_string());
         match kind {
