@@ -173,7 +173,7 @@ mod tests {
             ("the number of inputs used is 2", MergeGateArgs { min_inputs: 3, ..passing.clone() }),
             ("the number of functions is 3", MergeGateArgs { min_functions: 4, ..passing.clone() }),
             ("the total count is 40", MergeGateArgs { min_total_count: 41, ..passing.clone() }),
-            ("the largest input, heavy, is 0.75", MergeGateArgs { max_input_share: Some(0.7), ..passing.clone() }),
+            ("the largest input, heavy, is 75.00 %", MergeGateArgs { max_input_share: Some(0.7), ..passing.clone() }),
         ];
         for (words, gates) in failing {
             let (error, written) = judged(&gates, TEXTS);
