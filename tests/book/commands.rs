@@ -130,7 +130,7 @@ fn line_matches(expected: &str, printed: &str) -> bool {
 const UNFINISHED: &[&str] = &["required arguments were not provided", "a value is required for", "no input files"];
 
 /// Errors that appear only if the options do not match the files, which are missing here.
-const LATE: &[&str] = &["--sample-format is for sample profiles", "not a compiler"];
+const LATE: &[&str] = &["--sample-format is for sample profiles", "not a compiler", "no toolchain absent was found"];
 
 /// Checks that the program accepts the command lines of `sh` blocks and of inline code, in an empty directory where all
 /// files are missing. Returns their number.
