@@ -247,7 +247,7 @@ fn with_option(loss: &str) -> String {
     if loss.ends_with("of other event types") { format!("{loss} (see --events)") } else { loss.to_string() }
 }
 
-/// Prints and records what was written.
+/// Prints and records the written data and its losses.
 pub(crate) fn report_written(
     merged: &Merged,
     saved: &Saved,
