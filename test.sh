@@ -49,6 +49,8 @@ missing_packages() {
   has valgrind || echo valgrind
   # For compressed inputs and outputs.
   has zstd || echo zstd
+  # For the labels of reports.
+  has node || echo nodejs
   has xz || echo xz-utils
   # Checkers for packaging files.
   has shellcheck || echo shellcheck

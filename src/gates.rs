@@ -28,7 +28,8 @@ impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Count(count) => count.fmt(f),
-            Self::Share(share) => share.fmt(f),
+            // At most four digits, as in `99.99 %`.
+            Self::Share(share) => write!(f, "{} %", (share * 1e6).round() / 1e4),
         }
     }
 }
@@ -79,7 +80,7 @@ impl GateOutcome {
         Self { gate: gate.into(), words: None, bound: Bound::AtLeast, wanted: Amount::Count(wanted), found, passed }
     }
 
-    /// Formats a share with four decimals, rounded so that a failure never looks like a pass.
+    /// Formats a share as a percentage with two decimals, rounded so that a failure never looks like a pass.
     fn rounded(&self, share: f64) -> String {
         const TEN_THOUSAND: f64 = 10_000.0;
         let (scaled, near) = (share * TEN_THOUSAND, (share * TEN_THOUSAND).round());
@@ -89,7 +90,7 @@ impl GateOutcome {
             (false, Bound::AtLeast) => scaled.floor(),
             (false, Bound::AtMost) => scaled.ceil(),
         };
-        format!("{:.4}", digits / TEN_THOUSAND)
+        format!("{:.2} %", digits / 100.0)
     }
 
     /// Returns the outcome with another description.
@@ -100,7 +101,7 @@ impl GateOutcome {
     }
 }
 
-/// `used-counts is 0.4312, below 0.9`.
+/// `used-counts is 43.12 %, below 90 %`.
 impl fmt::Display for GateOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.words.as_deref().unwrap_or(&self.gate);
@@ -133,11 +134,13 @@ pub fn require(outcomes: &[GateOutcome]) -> Result<()> {
 
 /// Parses a share from 0 to 1, or a percentage: `0.9`, `90%`. Returns `None` for anything else.
 pub fn parse_share(text: &str) -> Option<f64> {
-    let (number, scale) = match text.trim().strip_suffix('%') {
-        Some(number) => (number, 100.0),
-        None => (text, 1.0),
+    let text = text.trim();
+    let share = match text.strip_suffix('%').map(str::trim) {
+        // The exponent moves the point exactly; a division by 100 rounds a second time.
+        Some(number) if !number.contains(['e', 'E']) => format!("{number}e-2").parse::<f64>().ok()?,
+        Some(number) => number.parse::<f64>().ok()? / 100.0,
+        None => text.parse::<f64>().ok()?,
     };
-    let share = number.trim().parse::<f64>().ok()? / scale;
     (0.0..=1.0).contains(&share).then_some(share)
 }
 
@@ -148,9 +151,12 @@ mod tests {
     #[test]
     fn a_threshold_reports_the_side_of_the_result() {
         let share = |bound, wanted, found| GateOutcome::share("total", bound, wanted, found).to_string();
-        assert_eq!(share(Bound::AtLeast, 0.9, Some(0.89999)), "total is 0.8999, below 0.9");
-        assert_eq!(share(Bound::AtMost, 0.5, Some(0.50001)), "total is 0.5001, above 0.5");
-        assert_eq!(share(Bound::AtLeast, 0.9, None), "cannot compute total (required: 0.9): there is nothing to count");
+        assert_eq!(share(Bound::AtLeast, 0.9, Some(0.89999)), "total is 89.99 %, below 90 %");
+        assert_eq!(share(Bound::AtMost, 0.5, Some(0.50001)), "total is 50.01 %, above 50 %");
+        assert_eq!(
+            share(Bound::AtLeast, 0.9, None),
+            "cannot compute total (required: 90 %): there is nothing to count"
+        );
         let inputs = GateOutcome::count("inputs", 3, 1).hint_text("the number of inputs used");
         assert_eq!(inputs.to_string(), "the number of inputs used is 1, below 3");
         assert!(GateOutcome::count("inputs", 3, 3).passed && !inputs.passed);
@@ -159,6 +165,7 @@ mod tests {
     #[test]
     fn shares_are_numbers_from_0_to_1_or_percentages() {
         assert_eq!((parse_share("0.9"), parse_share(" 12.5%")), (Some(0.9), Some(0.125)));
+        assert_eq!((parse_share("99.99%"), parse_share("7 %")), (Some(0.9999), Some(0.07)));
         for bad in ["", "1.5", "-0.1", "NaN", "110%", "x%", "inf"] {
             assert_eq!(parse_share(bad), None, "{bad}");
         }

@@ -11,6 +11,8 @@ pub enum Hint {
     Text(Cow<'static, str>),
     /// The selected samples do not measure time, but an iprof needs time: record other events, or convert them anyway.
     RecordTime,
+    /// The values do not measure time, but an iprof needs time: treat them as sample counts.
+    AcceptWeights,
     /// A text has two lines per sample, as `perf script` writes them without folding.
     ReadPerfScript,
     /// The inputs count different things: choose the value, or a common weight.
@@ -142,6 +144,7 @@ impl fmt::Display for Hint {
         f.write_str(match self {
             Self::Text(text) => text,
             Self::RecordTime => "record CPU or wall-clock samples, or treat these values as sample counts",
+            Self::AcceptWeights => "treat the values as sample counts",
             Self::ReadPerfScript => "read it as perf script output, which joins them",
             Self::ChooseValue => "choose the sample type, or the weight of a sample",
             Self::ChooseSort => "choose one event type, or give each sample the weight 1",
@@ -192,7 +195,10 @@ impl fmt::Display for Hint {
             }
             Self::ChooseTrusted => "they were edited separately; choose one of them",
             Self::NameProgram { build_ids } => {
-                return write!(f, "pass the program; its build id is one of {}", build_ids.join(", "));
+                return match build_ids.first() {
+                    Some(id) => write!(f, "pass the program; its build id is probably {id}"),
+                    None => f.write_str("pass the program"),
+                };
             }
             Self::AllowDepth => "raise the limit of the context depth",
             Self::AllowFrames => "raise the limit of inflated bytes, which allows a quarter as many frames",

@@ -92,6 +92,7 @@ pub mod limits;
 mod memory;
 pub mod memprof;
 mod model;
+pub mod names;
 pub mod number_format;
 #[cfg(feature = "correlate")]
 mod objects;

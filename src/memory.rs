@@ -50,27 +50,52 @@ impl Deref for Pages {
     }
 }
 
-/// The bytes of a file, of which callers can keep parts instead of copying them.
+/// The bytes of an input, of which callers can keep parts instead of copying them.
 #[derive(Debug, Clone)]
-pub(crate) struct SharedPages(pub(crate) Arc<Pages>);
+pub(crate) enum SharedBytes {
+    /// A large file.
+    Pages(Arc<Pages>),
+    /// The content of a pipe, a compressed or a small file.
+    Heap(Arc<Vec<u8>>),
+}
 
-impl SharedPages {
+impl Deref for SharedBytes {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Pages(pages) => pages,
+            Self::Heap(bytes) => bytes,
+        }
+    }
+}
+
+impl SharedBytes {
+    /// Returns the bytes to change them, if they are not shared.
+    pub(crate) fn get_mut(&mut self) -> Option<&mut [u8]> {
+        match self {
+            Self::Pages(pages) => Arc::get_mut(pages).map(|pages| &mut pages.memory[..pages.len]),
+            Self::Heap(bytes) => Arc::get_mut(bytes).map(Vec::as_mut_slice),
+        }
+    }
+
     /// Returns the position of `words` in these bytes, counted in numbers, if it is a slice of them and not only equal
     /// numbers.
     #[inline]
     pub(crate) fn start_of(&self, words: &[u64]) -> Option<usize> {
-        let bytes = words.as_ptr().addr().checked_sub(self.0.as_ptr().addr())?;
+        let bytes = words.as_ptr().addr().checked_sub(self.as_ptr().addr())?;
         let start = bytes / size_of::<u64>();
         let piece = self.words().get(start..start.checked_add(words.len())?)?;
         std::ptr::eq(piece, words).then_some(start)
     }
 
-    /// Returns the bytes as native numbers, without an incomplete one at the end.
+    /// Returns the bytes as native numbers, without an incomplete one at the end; nothing if they are not aligned.
     #[inline]
     pub(crate) fn words(&self) -> &[u64] {
-        let len = self.0.len() / size_of::<u64>() * size_of::<u64>();
-        // Pages are aligned for every number type.
-        bytemuck::cast_slice(&self.0[..len])
+        let bytes: &[u8] = self;
+        let len = bytes.len() / size_of::<u64>() * size_of::<u64>();
+        bytemuck::try_cast_slice(&bytes[..len]).unwrap_or_default()
     }
 }
 

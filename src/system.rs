@@ -21,6 +21,7 @@ use std::ffi::OsString;
 use std::fs::{self, File, Metadata, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 
 /// Converts bytes of a list or a command line to a string of the operating system.
 pub fn os_string(bytes: &[u8]) -> OsString {
@@ -51,6 +52,25 @@ pub fn is_program(path: &Path) -> bool {
     #[cfg(not(unix))]
     let may_run = |_: &Metadata| true;
     fs::metadata(path).is_ok_and(|found| found.is_file() && may_run(&found))
+}
+
+/// Makes a program that is not started yet the first of a group of processes, which [`kill_group`] ends. Without effect
+/// on Windows.
+pub fn lead_group(command: &mut Command) {
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    #[cfg(not(unix))]
+    let _ = command;
+}
+
+/// Kills a program and, on Unix, all processes of its group.
+pub fn kill_group(child: &mut Child) {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        // The group may have ended in the meantime.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
 }
 
 /// Returns true if a process runs; `None` if the system does not report it. On Linux, a process that ended does not run.

@@ -7,6 +7,7 @@ import argparse
 import filecmp
 import os
 import platform
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -192,6 +193,45 @@ def iprof_rows(scale, runs):
     output.unlink(missing_ok=True)
 
 
+def command_rows(scale, runs):
+    """Commands that read a huge raw profile, or a file made from it, compared with `merge` of it."""
+    program, output = OURS["profbridge"][0], str(OUTPUTS / f"profbridge-compare-{os.getpid()}")
+    functions = max(1000, round(500_000 * scale))
+    (raw,) = make.one_huge_raw(ROOT / f"huge-{functions}-129000", functions, 129_000)
+    folder = ROOT / f"forms-{functions}"
+    make.forms_of(folder, program, raw)
+
+    def at(name):
+        return str(folder / name)
+
+    def to(name, *arguments):
+        return [program, *arguments, "-o", output + name]
+
+    rows = [
+        ("W12p", "merge --partial", to(".profdata", "merge", "--partial", str(raw))),
+        ("W12q", "finishing a part", to(".profdata", "merge", at("part.profdata"))),
+        ("W12d", "diff of two indexed profiles", [program, "diff", at("one.profdata"), at("two.profdata")]),
+        ("W12f", "fit of an indexed profile against a raw one",
+         [program, "fit", at("one.profdata"), "--against", str(raw)]),
+        ("W12h", "report", to(".html", "report", str(raw))),
+        ("W12b", "merge of the profile in big-endian", to(".profdata", "merge", at("big-endian.profraw"))),
+        ("W12z", "merge of the profile in gzip", to(".profdata", "merge", at("one.profraw.gz"))),
+        ("W12s", "merge of standard input", ["sh", "-c", f"{shlex.join(to('.profdata', 'merge', '-'))} < {shlex.quote(str(raw))}"]),
+        ("W12r", "convert to raw", to(".profraw", "convert", "--to", "raw", str(raw))),
+        ("W12i", "convert an indexed profile to iprof", to(".iprof", "convert", at("one.profdata"))),
+        ("W12l", "convert that iprof to LLVM", to(".profdata", "convert", at("one.iprof"))),
+    ]
+    merge = to(".profdata", "merge", str(raw))
+    for name, what, command in rows:
+        figures = {"ours": [], "theirs": []}
+        for _ in range(runs):
+            figures["theirs"].append(run(merge))
+            figures["ours"].append(run(command))
+        yield table_row(name, f"{what}, against merge", "profbridge", raw.stat().st_size, os.cpu_count(), medians(figures), "-")
+    for made in OUTPUTS.glob(Path(output).name + ".*"):
+        made.unlink()
+
+
 def stack_rows(scale, runs):
     """Sampled stacks, compared with other tools, which are rarely installed."""
     program, picture, sum_of_all = OURS["profbridge"][0], str(ROOT / "out.svg"), str(ROOT / "out.pprof")
@@ -345,7 +385,7 @@ def measured(names, known, options):
 
 
 # Rows that are compared with other tools than llvm-profdata.
-OTHERS = {"W8": iprof_rows, "W11": stack_rows}
+OTHERS = {"W8": iprof_rows, "W11": stack_rows, "W12": command_rows}
 
 
 def main():

@@ -67,6 +67,18 @@ GOALS = {
     "W10i": ALLOCATIONS,
     "W11c": Goal(0.50, None, 1.0),
     "W11p": Goal(1.0, None, 1.0),
+    # Ratios to `merge` of the raw profile from which the input was made.
+    "W12p": Goal(1.3, 1.0, 1.0),
+    "W12q": Goal(0.67, None, 1.0),
+    "W12d": Goal(1.0, 0.75, 1.1),
+    "W12f": Goal(1.0, None, 1.1),
+    "W12h": Goal(0.67, None, 0.7),
+    "W12b": Goal(1.15, 1.0, 1.15),
+    "W12z": Goal(1.1, None, 1.0),
+    "W12s": Goal(1.1, None, 1.0),
+    "W12r": Goal(1.3, None, None),
+    "W12i": Goal(2.1, 1.0, 1.1),
+    "W12l": Goal(4.0, None, None),
     "P": Goal(0.15, 0.07, 1.0, 0.3),
     "S": Goal(0.22, 0.10, 0.15),
 }

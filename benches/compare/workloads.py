@@ -366,6 +366,22 @@ def parts_of(folder, program, files, count):
         quiet(program + ["merge", "--partial", "--for", "llvm-22", "-f", str(listing), "-o", str(folder / f"part-{part}.profdata")])
 
 
+@once
+def forms_of(folder, program, raw):
+    """A raw profile in all forms that single commands read, and another run of the program."""
+    here = {name: str(folder / name) for name in
+            ("one.profdata", "two.profraw", "two.profdata", "part.profdata", "big-endian.profraw", "one.iprof")}
+    functions = struct.unpack_from("<Q", raw.read_bytes()[:32], 24)[0]
+    write_raw(Path(here["two.profraw"]), functions, 45, 129_000, 2)
+    quiet([program, "merge", str(raw), "-o", here["one.profdata"]])
+    quiet([program, "merge", here["two.profraw"], "-o", here["two.profdata"]])
+    quiet([program, "merge", "--partial", str(raw), "-o", here["part.profdata"]])
+    quiet([program, "convert", str(raw), "--to", "raw", "--raw-arch", "64be", "-o", here["big-endian.profraw"]])
+    quiet([program, "convert", here["one.profdata"], "-o", here["one.iprof"]])
+    with gzip.open(folder / "one.profraw.gz", "wb", compresslevel=1) as packed:
+        packed.write(raw.read_bytes())
+
+
 # Sampled stacks.
 
 

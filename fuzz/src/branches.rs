@@ -3,17 +3,21 @@
 use profbridge::Limits;
 use profbridge::profgen::{
     FinishOptions, ProfileOptions, Program, ProgramFiles, RawBase, ScriptOptions, finish, make_profile, read_raw,
-    read_script, write_raw,
+    read_recording, read_script, write_raw,
 };
 use profbridge::sampleprof::{WriteOptions, write};
 
 /// The program if the data has none.
 const PROGRAM: &[u8] = include_bytes!("../../testdata/correlate/clang-22-debug-info.binary");
 
-/// The text before the first zero byte is a recording, the rest a program.
+/// A recording of perf, or text before the first zero byte and a program after it.
 pub fn branches(data: &[u8]) {
+    let is_recording = data.starts_with(b"PERFILE2") || data.starts_with(b"2ELIFREP");
     let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
-    let (text, program) = (&data[..end], data.get(end + 1..).unwrap_or_default());
+    let (text, program) = match is_recording {
+        true => (data, &[][..]),
+        false => (&data[..end], data.get(end + 1..).unwrap_or_default()),
+    };
     let files = ProgramFiles::new("image");
     let limits = Limits::default();
     let bytes = if program.is_empty() { PROGRAM } else { program };
@@ -25,12 +29,16 @@ pub fn branches(data: &[u8]) {
             assert_eq!(again, counters);
             counters
         }
+        Err(_) if is_recording => match read_recording(text, &program, &ScriptOptions::default(), &limits) {
+            Ok(recorded) => recorded.samples.counters,
+            Err(_) => return,
+        },
         Err(_) => match read_script(text, &program, &ScriptOptions::default(), &mut |_| ()) {
             Ok(samples) => samples.counters,
             Err(_) => return,
         },
     };
-    if let Ok(mut profile) = make_profile(&program, &counters, &ProfileOptions::default(), &limits) {
+    if let Ok((mut profile, _)) = make_profile(&program, &counters, &ProfileOptions::default(), &limits) {
         let _ = finish(&mut profile, &FinishOptions::default());
         let _ = write(&profile, &WriteOptions::default());
     }

@@ -65,7 +65,7 @@ fn use_profile(profile: SampleProfile, rules: Rules) {
     show::write_json(&loaded, rules, usize::MAX, &mut out).expect("memory can be written");
     show::write_hot_functions(&loaded, &summary, 3, &mut out).expect("memory can be written");
     let compared = overlap::Compared { profile: &loaded, summary: &summary };
-    overlap::compare(compared, compared, &overlap::OverlapOptions::default());
+    overlap::compare(compared, compared, &overlap::OverlapOptions::default()).expect("the cutoff is in every summary");
     for layout in [Layout::Flat, Layout::Nest { merged_base: false }, Layout::Nest { merged_base: true }] {
         let mut options = MergeOptions::of(rules);
         options.layout = Some(layout);

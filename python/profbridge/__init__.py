@@ -12,13 +12,16 @@ Each of the five profile families has a class: :class:`Profile` (LLVM instrument
 :class:`SampleProfile` (LLVM samples), :class:`MemoryProfile` (LLVM heap profiles), :class:`Iprof` (GraalVM) and
 :class:`Stacks` (Flight Recorder, collapsed stacks, pprof).
 
+All classes have ``functions()``, ``summary()``, ``report``, ``warnings``, ``write()`` and ``to_bytes()``, can be
+pickled and compared with ``==``, and are accepted wherever a file is.
+
 A :class:`Table` is an Arrow table: pass it to ``pandas.DataFrame.from_arrow(table)``, ``polars.DataFrame(table)``,
 ``pyarrow.table(table)`` or ``duckdb``. The package itself needs none of these libraries.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Optional, Sequence, Union
+from typing import Callable, Iterable, Optional, Union
 
 from . import _profbridge
 from ._errors import (
@@ -36,83 +39,175 @@ from ._errors import (
 )
 from ._merger import Merger
 from ._profbridge import Column, Iprof, MemoryProfile, Profile, Record, SampleProfile, Stacks, Table
-from ._settings import FailureMode, Family, MergeSettings, Path, Source, settings as _settings
-
-if TYPE_CHECKING:
-    from ._settings import Unpack
+from ._settings import (
+    AnyProfile,
+    FailureMode,
+    Family,
+    Limits,
+    MergeSettings,
+    Path,
+    Paths,
+    Source,
+    Unpack,
+    settings as _settings,
+)
+from ._tools import check, convert, describe, diff, fit, flamegraph, generate, order, overlap, repair, report
+from ._types import (
+    AllocationRow,
+    AllocatorRow,
+    Check,
+    Description,
+    Diff,
+    EntryRow,
+    Finding,
+    Fit,
+    FunctionRow,
+    Generated,
+    InputReport,
+    InstrReport,
+    InstrSummary,
+    LineRow,
+    MergeReport,
+    MethodRow,
+    Order,
+    SampledFunctionRow,
+    SampledMethodRow,
+    SampleSummary,
+    StackRow,
+    ValueSiteRow,
+)
 
 __version__ = _profbridge.VERSION
 
-#: A profile of any family.
-AnyProfile = Union[Profile, SampleProfile, MemoryProfile, Iprof, Stacks]
 #: A callback for the number of finished inputs and of all inputs. An exception from it ends the work.
 Progress = Callable[[int, int], object]
 
 __all__ = [
+    "AllocationRow",
+    "AllocatorRow",
     "AnyProfile",
+    "Check",
     "Column",
+    "Description",
+    "Diff",
+    "EntryRow",
     "Error",
     "FailureMode",
     "Family",
+    "Finding",
+    "Fit",
     "FormatError",
+    "FunctionRow",
     "GateError",
+    "Generated",
+    "InputReport",
+    "InstrReport",
+    "InstrSummary",
     "IoError",
     "Iprof",
     "LimitError",
+    "Limits",
+    "LineRow",
     "LossError",
     "MemoryProfile",
     "MergeError",
+    "MergeReport",
     "MergeSettings",
     "Merger",
+    "MethodRow",
+    "Order",
+    "Path",
+    "Paths",
     "Profile",
     "ProfileWarning",
     "ProgramError",
+    "Progress",
     "Record",
     "SampleProfile",
+    "SampleSummary",
+    "SampledFunctionRow",
+    "SampledMethodRow",
     "Source",
+    "StackRow",
     "Stacks",
     "Table",
     "UnsupportedError",
     "UsageError",
+    "ValueSiteRow",
     "check",
+    "convert",
     "describe",
     "diff",
     "family_of",
+    "fit",
+    "flamegraph",
+    "generate",
     "merge",
+    "order",
+    "overlap",
     "read",
+    "repair",
+    "report",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__doc__", "__file__", "__name__", "__path__", "__version__"]
 
 
 def read(
     source: Source,
     *,
     name: Optional[str] = None,
-    binary_files: Sequence[Path] = (),
-    debug_info: Sequence[Path] = (),
-    profiled_binaries: Sequence[Path] = (),
-) -> Any:
+    binary: Paths = (),
+    binary_files: Paths = (),
+    debug_info: Paths = (),
+    profiled_binaries: Paths = (),
+    limits: Optional[Limits] = None,
+) -> AnyProfile:
     """Read a profile of any family, format and version.
 
-    ``source`` is a path or the bytes of a file, which may be compressed with gzip, zstd or xz. ``name`` is the name of
-    bytes in messages; if it ends in ``.iprof``, damaged bytes are read as an iprof. Profiles without names and
-    records need the image that wrote them (``binary_files`` or ``debug_info``), and raw memory profiles need
-    ``profiled_binaries``.
+    Parameters
+    ----------
+    source : path, bytes, open binary file or profile
+        The file, which may be compressed with gzip, zstd or xz. A path as bytes must be passed through ``os.fsdecode``,
+        because bytes are the content of a file.
+    name : str, optional
+        The name of bytes in messages; if it ends in ``.iprof``, damaged bytes are read as an iprof.
+    binary : path or list of paths, optional
+        The programs of a recording of perf. With one program, the text of ``perf script -F ip,brstack`` becomes a
+        :class:`SampleProfile`; ``perf.data`` is always read as :class:`Stacks`.
+    binary_files, debug_info : path or list of paths, optional
+        The image that wrote a raw profile without names and records, or its debug info.
+    profiled_binaries : path or list of paths, optional
+        The programs that wrote a raw memory profile.
+    limits : dict, optional
+        See :class:`MergeSettings`.
 
-    Returns a :class:`Profile`, :class:`SampleProfile`, :class:`MemoryProfile`, :class:`Iprof` or :class:`Stacks`.
+    Returns
+    -------
+    Profile, SampleProfile, MemoryProfile, Iprof or Stacks
+        The class follows from the content. Use ``isinstance`` before methods that not all of them have.
 
+    Examples
+    --------
     >>> import profbridge
     >>> profile = profbridge.read(b":ir\\nmain\\n1\\n2\\n5\\n3\\n")
     >>> profile
     <profbridge.Profile of 1 functions, 1 records>
-    >>> [record] = profile.find("main")
+    >>> [record] = profile["main"]
     >>> record.counters.to_pylist()
     [5, 3]
     """
-    return _profbridge.read(
-        source,
-        name,
-        _settings(binary_files=binary_files, debug_info=debug_info, profiled_binaries=profiled_binaries),
+    settings = _settings(
+        True,
+        binary=binary,
+        binary_files=binary_files,
+        debug_info=debug_info,
+        profiled_binaries=profiled_binaries,
+        limits=limits,
     )
+    return _profbridge.read(source, name, settings)
 
 
 def merge(
@@ -121,60 +216,52 @@ def merge(
     weights: Optional[Iterable[int]] = None,
     progress: Optional[Progress] = None,
     **settings: Unpack[MergeSettings],
-) -> Any:
+) -> AnyProfile:
     """Merge profiles of one family, in order. The output has the same bytes as that of ``profbridge merge``.
 
-    ``sources`` are paths, directories, or bytes. ``weights`` has an integer for each of them.
-    ``progress`` is called with the number of finished inputs and of all inputs.
+    Parameters
+    ----------
+    sources : path, bytes, open binary file or profile, or an iterable of them
+        The inputs. A directory means the profiles in it.
+    weights : iterable of int, optional
+        How often the counts of each input are added, from 1.
+    progress : callable, optional
+        Is called with the number of finished inputs and of all inputs. An exception from it ends the merge.
+    **settings
+        ``target``, ``failure_mode``, ``function``, ``min_inputs``, ``threads`` and others; see :class:`MergeSettings`.
 
-    The keywords (``target``, ``failure_mode``, ``function``, ``min_inputs``, ``threads`` and others) are described in
-    :class:`MergeSettings`.
+    Returns
+    -------
+    Profile, SampleProfile, MemoryProfile, Iprof or Stacks
+        The class follows from the content of the inputs.
 
+    Examples
+    --------
     >>> import profbridge
     >>> merged = profbridge.merge([b":ir\\nmain\\n1\\n1\\n5\\n", b"\\x81rforpl\\xff"], failure_mode="warn")
     >>> [(each["outcome"], each["records"]) for each in merged.report["inputs"]]
     [('used', 1), ('failed', 0)]
     """
-    return _profbridge.merge(sources, weights, _settings(**settings), progress)  # type: ignore[arg-type]
-
-
-def check(source: Source, *, name: Optional[str] = None) -> dict[str, Any]:
-    """Check a file of any format. Faults of the file are part of the result and raise no exception.
-
-    >>> import profbridge
-    >>> found = profbridge.check(b":ir\\nmain\\n1\\n2\\n5\\n", name="cut.proftext")
-    >>> found["verdict"], [finding["code"] for finding in found["findings"]]
-    ('unusable: record again', ['text.truncated'])
-    """
-    return _profbridge.check(source, name)
-
-
-def describe(source: Source, *, name: Optional[str] = None) -> dict[str, Any]:
-    """Describe a file and its sections, like ``profbridge info --json``.
-
-    >>> import profbridge
-    >>> profbridge.describe(b":ir\\nmain\\n1\\n1\\n5\\n")["description"]
-    'LLVM text profile'
-    """
-    return _profbridge.describe(source, name)
-
-
-def diff(first: Source, second: Source, *, topn: int = 10, exact_names: bool = False) -> dict[str, Any]:
-    """Compare two profiles, like ``profbridge diff --json``.
-
-    Functions whose names or hashes differ between LLVM releases are matched unless ``exact_names`` is true.
-
-    >>> import profbridge
-    >>> found = profbridge.diff(b":ir\\nmain\\n1\\n1\\n5\\n", b":ir\\nmain\\n1\\n1\\n5\\n\\nf\\n1\\n1\\n5\\n")
-    >>> found["total_overlap"], found["new_functions"]["functions"]
-    (0.5, ['f'])
-    """
-    return _profbridge.diff(first, second, topn, exact_names)
+    return _profbridge.merge(sources, weights, _settings(**settings), progress)
 
 
 def family_of(source: Source, *, name: Optional[str] = None) -> Optional[Family]:
-    """Return the profile family of a file, detected from its content; ``None`` if it is not a profile.
+    """Return the profile family of a file, detected from its content.
 
+    Parameters
+    ----------
+    source : path, bytes, open binary file or profile
+        The file.
+    name : str, optional
+        The name of bytes in messages.
+
+    Returns
+    -------
+    str or None
+        ``None`` if the file is not a profile.
+
+    Examples
+    --------
     >>> import profbridge
     >>> profbridge.family_of(b"main;f 3\\nmain;g 4\\n")
     'stacks'

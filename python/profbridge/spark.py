@@ -9,17 +9,18 @@ The functions of this module need PySpark; importing it does not. The workers ne
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, Sequence, Union
 
 from ._errors import MergeError, UsageError
 from ._merger import Merger
-from ._settings import MergeSettings, Path
+from ._settings import MergeSettings, Path, Unpack
 
 if TYPE_CHECKING:
-    from ._settings import Unpack
     from pyspark.sql import SparkSession
+else:
+    # PySpark is not imported before it is used.
+    SparkSession = Any
 
 __all__ = ["collect", "merge"]
 
@@ -41,15 +42,30 @@ def merge(
 ) -> Optional[bytes]:
     """Merge the files that Spark finds under ``paths``; write ``out``, or return the bytes.
 
-    ``paths`` are globs and directories of any file system that Spark supports, such as ``"s3a://..."``. ``out`` is a
-    path on the driver's machine. ``partitions`` is the number of groups of files (default: two per core).
-    ``prepare`` gets the path and the bytes of each file and returns the bytes to merge, for example decrypted. The
-    settings are those of :func:`profbridge.merge`.
+    Parameters
+    ----------
+    spark : SparkSession
+        The session. Its workers need this package: set ``PYSPARK_PYTHON`` to the Python that has it.
+    paths : str or list of str
+        Globs and directories of any file system that Spark supports, such as ``"s3a://..."``.
+    out : path, optional
+        The output on the driver's machine.
+    partitions : int, optional
+        The number of groups of files [default: two per core].
+    prepare : callable, optional
+        Gets the path and the bytes of each file and returns the bytes to merge, for example decrypted.
+    **settings
+        See :class:`profbridge.MergeSettings`.
+
+    Returns
+    -------
+    bytes or None
+        The merged profile, if there is no `out`.
     """
     profile = collect(spark, paths, partitions=partitions, prepare=prepare, **settings).finish()
     if out is None:
-        return profile.to_bytes()  # type: ignore[no-any-return]
-    profile.write(os.fspath(out))
+        return profile.to_bytes()
+    profile.write(out)
     return None
 
 
@@ -61,7 +77,18 @@ def collect(
     prepare: Optional[Prepare] = None,
     **settings: Unpack[MergeSettings],
 ) -> Merger:
-    """Like :func:`merge`, but return a :class:`profbridge.Merger`."""
+    """Like :func:`merge`, but return a :class:`profbridge.Merger`.
+
+    Parameters
+    ----------
+    spark, paths, partitions, prepare, **settings
+        See :func:`merge`.
+
+    Returns
+    -------
+    profbridge.Merger
+        The merge of all files, which can be finished or continued.
+    """
     context = _context(spark)
     files = _list(spark, paths)
     if not files:

@@ -33,6 +33,11 @@ impl Watch {
         (self.tell)((done, total));
     }
 
+    /// Returns the same connection without progress.
+    pub(crate) fn silent(&self) -> Self {
+        Self { cancel: self.cancel.clone(), tell: Box::new(|_| {}) }
+    }
+
     /// Returns the token that cancels the work when its result is no longer needed.
     pub(crate) fn cancel(&self) -> Cancel {
         self.cancel.clone()

@@ -1,7 +1,7 @@
 //! The library's errors as exceptions.
 
 use profbridge::error::io_message;
-use profbridge::{Error, ErrorKind};
+use profbridge::{Error, ErrorKind, Hint};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::io;
@@ -42,7 +42,7 @@ fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>>
     fields.set_item("line", error.line())?;
     fields.set_item("expected", error.kind().expected())?;
     fields.set_item("found", error.kind().found())?;
-    fields.set_item("hint", error.hint().map(ToString::to_string))?;
+    fields.set_item("hint", error.hint().map(hint_text))?;
     let exception = py.import(MODULE)?.getattr(class_of(error.kind()))?.call((error.to_string(),), Some(&fields))?;
     if let ErrorKind::Io { source, .. } = error.kind() {
         exception.setattr("errno", source.raw_os_error())?;
@@ -50,6 +50,15 @@ fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>>
         exception.setattr("filename", fields.get_item("path")?)?;
     }
     Ok(exception)
+}
+
+/// Returns a hint in the terms of this package.
+fn hint_text(hint: &Hint) -> String {
+    match hint {
+        Hint::ChooseFamily => "set family=\"iprof\" or family=\"instr\", the family of the result".to_string(),
+        Hint::AllowEmpty => "pass allow_empty=True to write it anyway".to_string(),
+        hint => hint.to_string(),
+    }
 }
 
 /// Returns the exception class for an error kind.
@@ -84,11 +93,14 @@ fn class_of(kind: &ErrorKind) -> &'static str {
         | ErrorKind::UnableToCorrelate { .. }
         | ErrorKind::MissingProgram { .. }
         | ErrorKind::UnableToSymbolize { .. } => "ProgramError",
-        ErrorKind::KindConflict { .. } | ErrorKind::InputFailed { .. } | ErrorKind::InputsFailed { .. } => "MergeError",
+        ErrorKind::KindConflict { .. }
+        | ErrorKind::InputFailed { .. }
+        | ErrorKind::InputsFailed { .. }
+        | ErrorKind::NothingFound { .. } => "MergeError",
         ErrorKind::LimitExceeded { .. } => "LimitError",
         ErrorKind::WouldLose { .. } => "LossError",
         ErrorKind::GateFailed { .. } => "GateError",
-        ErrorKind::Usage { .. } | ErrorKind::UnableToCompare { .. } | ErrorKind::NothingFound { .. } => "UsageError",
+        ErrorKind::Usage { .. } | ErrorKind::UnableToCompare { .. } => "UsageError",
         _ => "Error",
     }
 }

@@ -1,9 +1,13 @@
 //! The class `MemoryProfile`, with the allocations of a program and their call stacks.
 
+use crate::about::{About, warnings_of};
 use crate::detached::{self, Watch};
 use crate::error::OrRaise;
-use crate::options::{MergeSettings, asked_target, check_toolchain, target};
-use crate::table::{Table, internal, numbers};
+use crate::instr::fault;
+use crate::options::{MergeSettings, TargetState, asked_target, check_toolchain, target};
+use crate::source::AnyPath;
+use crate::state::{Arguments, Reduced, reduce};
+use crate::table::{Table, internal, numbers, texts};
 use crate::text::{to_python, warn};
 use arrow_array::builder::{LargeListBuilder, LargeStringBuilder};
 use arrow_array::types::{Float64Type, UInt64Type};
@@ -17,17 +21,26 @@ use profbridge::instr::{Loss, refuse_losses};
 use profbridge::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
 use profbridge::memprof::yaml::{self, Comments};
 use profbridge::memprof::{self, Hotness};
-use profbridge::{Error, Result};
+use profbridge::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::path::PathBuf;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A merged memory profile, and the toolchain for which it is written.
+/// A merged memory profile, the toolchain for which it is written, its inputs and warnings.
 pub(crate) struct Merged {
     profile: memprof::MemoryProfile,
     target: Target,
-    warnings: Vec<String>,
+    about: About,
+}
+
+/// A merged memory profile that crosses processes.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct State {
+    profile: memprof::MemoryProfile,
+    target: TargetState,
+    about: About,
 }
 
 /// Merges memory profiles, also those of indexed profiles.
@@ -38,21 +51,37 @@ pub(crate) struct Merged {
 /// threshold fails.
 pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
     settings.refuse_filters("a memory profile, which contains hashes instead of names")?;
-    let target = target(settings.target.as_deref(), inputs)?;
+    let target = target(settings, inputs)?;
     let mut options = settings.instr(&target)?;
     options.cancel = watch.cancel();
-    let (profile, report) = merge_memory_files(inputs, &options, &mut |done, total| watch.progress(done, total))?;
-    settings.check(|wanted| Ok(facts_of_memory(&profile, wanted).of_inputs(report.used())))?;
-    let warnings = report.inputs.iter().flat_map(|input| input.warnings.iter().map(ToString::to_string)).collect();
-    Ok(Merged { profile, target, warnings })
+    let merged = merge_memory_files(inputs, &options, &mut |done, total| watch.progress(done, total));
+    let (profile, report) = merged.map_err(|error| match error.kind() {
+        ErrorKind::InputsFailed { .. } => inputs.iter().find_map(|input| fault(input, settings)).unwrap_or(error),
+        _ => error,
+    })?;
+    let facts = settings.check(|wanted| Ok(facts_of_memory(&profile, wanted).of_inputs(report.used())))?;
+    let mut warnings = warnings_of(&report.inputs);
+    warnings.extend(report.memprof_losses.iter().map(|loss| format!("dropped {loss}")));
+    let about = About::new(&report.inputs, &facts, warnings);
+    Ok(Merged { profile, target, about })
+}
+
+/// A borrowed [`State`].
+#[derive(Serialize)]
+struct StateRef<'a> {
+    profile: &'a memprof::MemoryProfile,
+    target: TargetState,
+    about: &'a About,
 }
 
 /// Allocations of a program by call stack.
+///
+/// Two profiles are equal if they are written as the same bytes.
 #[pyclass(frozen, module = "profbridge", name = "MemoryProfile")]
 pub(crate) struct MemoryProfile {
     profile: Arc<memprof::MemoryProfile>,
     target: Target,
-    warnings: Vec<String>,
+    about: About,
 }
 
 impl MemoryProfile {
@@ -62,8 +91,18 @@ impl MemoryProfile {
     ///
     /// A warning that Python turns into an error.
     pub(crate) fn of(py: Python<'_>, merged: Merged) -> PyResult<Self> {
-        warn(py, &merged.warnings)?;
-        Ok(Self { profile: Arc::new(merged.profile), target: merged.target, warnings: merged.warnings })
+        warn(py, &merged.about.warnings)?;
+        Ok(Self { profile: Arc::new(merged.profile), target: merged.target, about: merged.about })
+    }
+
+    /// Returns the profile of another process.
+    pub(crate) fn of_state(state: State) -> Self {
+        Self { profile: Arc::new(state.profile), target: state.target.target(), about: state.about }
+    }
+
+    /// Returns the profile as a file without losses.
+    pub(crate) fn exact_bytes(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
+        self.yaml(py)
     }
 
     /// The bytes of an indexed profile. What the target cannot store is a warning, or an error with `strict`.
@@ -99,20 +138,62 @@ impl MemoryProfile {
 impl MemoryProfile {
     /// The profile family.
     #[classattr]
-    const FAMILY: &'static str = "memprof";
+    pub(crate) const FAMILY: &'static str = "memprof";
 
     /// The number of functions that allocate memory or call such functions.
     fn __len__(&self) -> usize {
         self.profile.records().len()
     }
 
-    /// One row per call stack with its allocations, innermost frame first.
+    /// One row per function that allocates memory.
+    ///
+    /// Returns
+    /// -------
+    /// Table
+    ///     The columns are:
+    ///
+    ///     ``name`` : str
+    ///         The function, or the hash of its name if the name is unknown.
+    ///     ``bytes``, ``allocations`` : uint64
+    ///         The sums over the call stacks that end in the function.
+    fn functions(&self, py: Python<'_>) -> PyResult<Table> {
+        let profile = self.profile.clone();
+        detached::run(py, None, move |_| functions(&profile))?.map_err(internal)
+    }
+
+    /// One row per call stack with its allocations.
+    ///
+    /// Returns
+    /// -------
+    /// Table
+    ///     The columns are:
+    ///
+    ///     ``function`` : str
+    ///         The innermost function.
+    ///     ``bytes``, ``allocations`` : uint64
+    ///         The allocated bytes, and the number of allocations.
+    ///     ``average_lifetime_ms`` : float64
+    ///         The average lifetime in milliseconds.
+    ///     ``hotness`` : str
+    ///         ``"hot"``, ``"cold"`` or ``"not cold"``, as LLVM classifies the allocations.
+    ///     ``stack`` : list of str
+    ///         The frames as ``function:line:column``, innermost first. Lines count from the start of the function.
     fn allocations(&self, py: Python<'_>) -> PyResult<Table> {
         let profile = self.profile.clone();
         detached::run(py, None, move |_| allocations(&profile))?.map_err(internal)
     }
 
-    /// The totals, and the `topn` call stacks with the most allocated bytes, as a dictionary.
+    /// The totals, and the call stacks with the most allocated bytes.
+    ///
+    /// Parameters
+    /// ----------
+    /// topn : int, optional
+    ///     The number of call stacks.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///     The members of `profbridge show --json`.
     #[pyo3(signature = (topn=10))]
     fn summary<'py>(&self, py: Python<'py>, topn: usize) -> PyResult<Bound<'py, PyAny>> {
         let mut options = ReportOptions::default();
@@ -120,10 +201,16 @@ impl MemoryProfile {
         to_python(py, &MemoryReport::new(&self.profile, &options))
     }
 
+    /// The inputs with their outcomes, and the number of functions of the result; see :class:`profbridge.MergeReport`.
+    #[getter]
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.about.report)
+    }
+
     /// The warnings that were issued when the profile was created.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.warnings.clone()
+        self.about.warnings.clone()
     }
 
     /// The toolchain that the inputs were merged for.
@@ -132,26 +219,74 @@ impl MemoryProfile {
         self.target.toolchain()
     }
 
-    /// The file's bytes: an indexed profile, or with `yaml` the text form, which LLVM 20 and later read.
-    #[pyo3(signature = (*, target=None, yaml=false, strict=false))]
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Ok(other) = other.cast::<Self>() else { return Ok(false) };
+        Ok(self.exact_bytes(py)? == other.get().exact_bytes(py)?)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Arguments<'py>>> {
+        let target = TargetState::of(&self.target);
+        reduce(py, Self::FAMILY, &StateRef { profile: &self.profile, target, about: &self.about })
+    }
+
+    /// The profile as a file.
+    ///
+    /// Parameters
+    /// ----------
+    /// target : str, optional
+    ///     The toolchain that reads the file, LLVM 15 or later [default: that of the merge].
+    /// yaml : bool, optional
+    ///     Whether to write the text form, which LLVM 20 and later read, instead of an indexed profile.
+    /// strict : bool, optional
+    ///     Whether data that the format cannot store is a :class:`LossError`. Otherwise it is a warning.
+    /// allow_empty : bool, optional
+    ///     Whether a profile without functions is written. Otherwise it is a :class:`MergeError`.
+    ///
+    /// Returns
+    /// -------
+    /// bytes
+    #[pyo3(signature = (*, target=None, yaml=false, strict=false, allow_empty=false))]
     fn to_bytes<'py>(
         &self,
         py: Python<'py>,
         target: Option<&str>,
         yaml: bool,
         strict: bool,
+        allow_empty: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
+        self.about.require_something(allow_empty).or_raise(py)?;
         let bytes = if yaml { self.yaml(py)? } else { self.indexed(py, target, strict)? };
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Writes a file whose extension selects the format: `.memprofyaml`, `.yaml` or `.yml` has YAML, other names have an
-    /// indexed profile. It is compressed if its name ends in `.gz` or `.zst`; it is replaced whole or not at all. A file
-    /// that is not an earlier output is replaced only with `force`.
-    #[pyo3(signature = (path, *, target=None, strict=false, force=false))]
-    fn write(&self, py: Python<'_>, path: PathBuf, target: Option<&str>, strict: bool, force: bool) -> PyResult<()> {
+    /// Write a file.
+    ///
+    /// The file extension selects the format: ``.memprofyaml``, ``.yaml`` or ``.yml`` has YAML, other names have an
+    /// indexed profile. The file is compressed if its name ends in ``.gz`` or ``.zst``. It is replaced whole or not at
+    /// all.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : path
+    ///     The file.
+    /// target, strict, allow_empty
+    ///     See :meth:`to_bytes`.
+    /// force : bool, optional
+    ///     Whether to replace a file that is not an earlier output.
+    #[pyo3(signature = (path, *, target=None, strict=false, allow_empty=false, force=false))]
+    fn write(
+        &self,
+        py: Python<'_>,
+        path: AnyPath,
+        target: Option<&str>,
+        strict: bool,
+        allow_empty: bool,
+        force: bool,
+    ) -> PyResult<()> {
+        let path = path.0;
         let forms = [OutputForm::Indexed, OutputForm::MemProfYaml];
         let form = crate::output::form(&path, "a memory profile", &forms, None).or_raise(py)?;
+        self.about.require_something(allow_empty).or_raise(py)?;
         let (bytes, family) = match form {
             Some(OutputForm::MemProfYaml) => (self.yaml(py)?, Family::MemProf),
             _ => (self.indexed(py, target, strict)?, Family::Instr),
@@ -162,6 +297,26 @@ impl MemoryProfile {
     fn __repr__(&self) -> String {
         format!("<profbridge.MemoryProfile of {} functions>", self.profile.records().len())
     }
+}
+
+fn functions(profile: &memprof::MemoryProfile) -> std::result::Result<Table, ArrowError> {
+    let mut rows: Vec<(String, u64, u64)> = Vec::new();
+    let mut places: HashMap<u64, usize> = HashMap::new();
+    for (stack, site) in contexts(profile) {
+        let Some(leaf) = profile.stacks.frames_of(stack).next() else { continue };
+        let place = *places.entry(leaf.function).or_insert(rows.len());
+        if place == rows.len() {
+            rows.push((function_name(profile, leaf.function), 0, 0));
+        }
+        let (_, bytes, allocations) = &mut rows[place];
+        *bytes = bytes.saturating_add(site.info.total_size());
+        *allocations = allocations.saturating_add(site.info.alloc_count());
+    }
+    Table::of_columns(vec![
+        ("name", texts(rows.iter().map(|(name, ..)| Some(name)))),
+        ("bytes", numbers::<UInt64Type>(rows.iter().map(|(_, bytes, _)| *bytes).collect())),
+        ("allocations", numbers::<UInt64Type>(rows.iter().map(|(.., allocations)| *allocations).collect())),
+    ])
 }
 
 fn allocations(profile: &memprof::MemoryProfile) -> std::result::Result<Table, ArrowError> {

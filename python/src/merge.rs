@@ -1,18 +1,24 @@
 //! Reading and merging files of any family.
 
+use crate::about::{About, warnings_of};
 use crate::detached::{self, Watch};
 use crate::error::OrRaise;
 use crate::instr::{self, Profile};
 use crate::iprof::{self, Iprof};
 use crate::memory::{self, MemoryProfile};
-use crate::options::MergeSettings;
+use crate::options::{MergeSettings, target};
 use crate::sample::{self, SampleProfile};
-use crate::source::{input, inputs};
+use crate::source::{AnyPath, UNNAMED, input, inputs, or_raise_with_hint};
 use crate::stacks::{self, Stacks};
+use profbridge::bridge::{ToIprofOptions, ToLlvmOptions};
+use profbridge::families::merge::iprof::facts_of;
+use profbridge::families::merge::mixed::merge_mixed;
 use profbridge::families::partial::{StoredFamily, open_kept};
-use profbridge::families::plan::MergeRequest;
+use profbridge::families::plan::{MergePlan, MergeRequest};
+use profbridge::families::{FailedMerge, OutputForm};
 use profbridge::input::{Family, Input};
-use profbridge::{Error, Limits, Result};
+use profbridge::instr::Loss;
+use profbridge::{Error, Result};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -43,15 +49,49 @@ impl Merged {
     }
 }
 
-/// Reads one file.
+/// Read one file.
 #[pyfunction]
 pub(crate) fn read(source: &Bound<'_, PyAny>, name: Option<&str>, settings: MergeSettings) -> PyResult<Py<PyAny>> {
     let (py, input) = (source.py(), input(source, name)?);
-    let read = detached::run(py, None, move |watch| merge_family(input.family()?, &[input], &settings, watch))?;
-    read.or_raise(py)?.into_object(py)
+    let inputs = [input.clone()];
+    let read = detached::run(py, None, move |watch| read_input(&[input], &settings, watch))?;
+    or_raise_with_hint(py, read, &inputs)?.into_object(py)
 }
 
-/// Merges files in order.
+/// Read the samples of an iprof as stacks.
+#[pyfunction]
+pub(crate) fn stacks_of(py: Python<'_>, iprof: Vec<u8>) -> PyResult<Stacks> {
+    let input = Input::from_bytes(UNNAMED, iprof);
+    let read = detached::run(py, None, move |watch| stacks::merge(&[input], &MergeSettings::one(), &watch))?;
+    Stacks::of(py, read.or_raise(py)?)
+}
+
+/// Return what a file extension selects: an LLVM profile, an iprof or stacks.
+#[pyfunction]
+pub(crate) fn form_of(py: Python<'_>, path: AnyPath) -> PyResult<Option<&'static str>> {
+    let form = OutputForm::of_name(&path.0).or_raise(py)?;
+    Ok(form.map(|form| match form {
+        OutputForm::Iprof | OutputForm::Json => "iprof",
+        OutputForm::Collapsed | OutputForm::Pprof => "stacks",
+        _ => "llvm",
+    }))
+}
+
+/// Reads one file. Text with branches becomes a sample profile, if its program is given.
+fn read_input(inputs: &[Input; 1], settings: &MergeSettings, watch: Watch) -> Result<Merged> {
+    let [input] = inputs;
+    let family = input.family()?;
+    match settings.binary.as_slice() {
+        [] => merge_family(family, inputs, settings, watch),
+        [program] if sample::may_have_branches(input)? => {
+            sample::of_recordings(inputs, program, settings).map(Merged::Sample)
+        }
+        _ if family == Some(Family::Stacks) => merge_family(family, inputs, settings, watch),
+        _ => Err(Error::usage("binary is for recordings of perf").in_file(&input.path)),
+    }
+}
+
+/// Merge files in order.
 #[pyfunction]
 pub(crate) fn merge(
     sources: &Bound<'_, PyAny>,
@@ -61,27 +101,63 @@ pub(crate) fn merge(
 ) -> PyResult<Py<PyAny>> {
     let py = sources.py();
     let inputs = inputs(sources, weights)?;
-    let merged = detached::run(py, progress, move |watch| {
-        merge_family(family_of(&inputs, &settings)?, &inputs, &settings, watch)
-    })?;
-    merged.or_raise(py)?.into_object(py)
+    let copy = inputs.clone();
+    let merged = detached::run(py, progress, move |watch| merge_inputs(&inputs, &settings, watch))?;
+    or_raise_with_hint(py, merged, &copy)?.into_object(py)
 }
 
-/// Returns the family of the inputs.
-///
-/// # Errors
-///
-/// Usage for inputs of different families.
-fn family_of(inputs: &[Input], settings: &MergeSettings) -> Result<Option<Family>> {
+fn merge_inputs(inputs: &[Input], settings: &MergeSettings, watch: Watch) -> Result<Merged> {
     if !inputs.iter().any(|input| matches!(input.family(), Ok(Some(_)))) {
-        return settings.family();
+        return merge_family(settings.family()?, inputs, settings, watch);
     }
     if inputs.iter().any(|input| matches!(input.family(), Ok(Some(Family::Stacks)))) {
-        return Ok(Some(Family::Stacks));
+        return merge_family(Some(Family::Stacks), inputs, settings, watch);
     }
-    let family = MergeRequest::new(Path::new("-")).plan(inputs)?.family();
-    let several = || Error::usage("the inputs are of several families; use the program to merge them");
-    family.map(Some).ok_or_else(several)
+    let has_family = |input: &Input, family| matches!(input.family(), Ok(found) if found == Some(family));
+    if inputs.iter().all(|input| has_family(input, Family::MemProf)) {
+        return merge_family(Some(Family::MemProf), inputs, settings, watch);
+    }
+    let mut request = MergeRequest::new(Path::new("-"));
+    request.to = settings.family()?.filter(|family| matches!(family, Family::Instr | Family::Iprof));
+    let plan = request.plan(inputs)?;
+    match plan {
+        MergePlan::Bridge(family) => merge_both(family, inputs, settings, &watch),
+        plan => merge_family(plan.family(), inputs, settings, watch),
+    }
+}
+
+/// Merges LLVM profiles and iprof files into a profile of one of the two families.
+fn merge_both(family: Family, inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
+    settings.refuse_filters("a merge of LLVM profiles with iprof files")?;
+    let mut options = iprof::options(settings)?;
+    (options.read.cancel, options.llvm.cancel) = (watch.cancel(), watch.cancel());
+    let target = target(settings, inputs)?;
+    let sum = merge_mixed(inputs, &options, &mut |done, total| watch.progress(done, total))
+        .map_err(FailedMerge::into_first_failure)?;
+    let (used, reports) = (sum.used(), sum.inputs(inputs));
+    let mut warnings = warnings_of(reports.iter().copied());
+    warnings.extend(sum.warnings.iter().map(ToString::to_string));
+    let report = About::inputs_of(reports);
+    let not_converted = |losses: Vec<Loss>| losses.into_iter().map(|loss| format!("not converted: {loss}"));
+    match family {
+        Family::Iprof => {
+            let (document, losses) = sum.into_iprof(&ToIprofOptions::default())?;
+            warnings.extend(not_converted(losses));
+            let facts = settings.check(|wanted| Ok(facts_of(&document, wanted).of_inputs(used)))?;
+            let about = About::with_inputs(report, &facts, warnings);
+            Ok(Merged::Iprof(iprof::Merged::new(document, about)))
+        }
+        _ => {
+            let mut options = ToLlvmOptions::default();
+            options.indexed_version = target.indexed_version;
+            let (profile, losses) = sum.into_llvm(&options)?;
+            warnings.extend(not_converted(losses));
+            instr::Merged::of_both(profile, target, settings, |facts| {
+                About::with_inputs(report, &facts.of_inputs(used), warnings)
+            })
+            .map(Merged::Instr)
+        }
+    }
 }
 
 /// Replaces partial merges with their inputs. Returns `None` if there are no partial merges.
@@ -90,11 +166,11 @@ fn opened(
     family: StoredFamily,
     settings: &MergeSettings,
 ) -> Result<Option<(Vec<Input>, Vec<PathBuf>)>> {
-    open_kept(inputs, family, settings.allow_duplicates, &Limits::default())
+    open_kept(inputs, family, settings.allow_duplicates, &settings.limits()?)
 }
 
 fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettings, watch: Watch) -> Result<Merged> {
-    refuse_filters(family, settings)?;
+    settings.refuse_for(family)?;
     match family {
         Some(Family::SampleProf) => sample::merge(inputs, settings, &watch).map(Merged::Sample),
         Some(Family::Iprof) => iprof::merge(inputs, settings, &watch).map(Merged::Iprof),
@@ -108,22 +184,11 @@ fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettin
             let merged = instr::merge(inputs, settings, &watch)?;
             let is_memory = merged.profile.functions.is_empty() && merged.profile.memprof.is_some();
             if is_memory {
-                memory::merge(inputs, settings, &watch).map(Merged::Memory)
+                // The progress was reported.
+                memory::merge(inputs, settings, &watch.silent()).map(Merged::Memory)
             } else {
                 Ok(Merged::Instr(merged))
             }
         }
-    }
-}
-
-/// Rejects filters for a family that does not support them.
-///
-/// # Errors
-///
-/// Usage.
-pub(crate) fn refuse_filters(family: Option<Family>, settings: &MergeSettings) -> Result<()> {
-    match family {
-        Some(family @ (Family::Iprof | Family::Stacks)) => settings.refuse_filters(family.words()),
-        _ => Ok(()),
     }
 }

@@ -4,23 +4,32 @@ use crate::detached::{self, Watch};
 use crate::error::{OrRaise, raise, usage};
 use crate::instr;
 use crate::iprof;
-use crate::merge::{Merged, refuse_filters};
-use crate::options::{MergeSettings, asked_target};
+use crate::merge::Merged;
+use crate::options::{MergeSettings, THRESHOLDS, asked_target};
 use crate::sample;
-use crate::source::{UNNAMED, input, weight_of};
+use crate::source::{AnyPath, UNNAMED, input, weight_of};
 use crate::stacks;
 use crate::text::to_python;
 use profbridge::families::partial::{Finished, Partial, PartialOptions};
-use profbridge::families::{FailureMode, Target};
-use profbridge::input::{Family, Input};
+use profbridge::families::{AnyProfile, FailureMode, ReadOptions, Target};
+use profbridge::input::{Family, Input, InputList};
 use profbridge::partial::{self, Duplicates, InputState};
-use profbridge::{Error, Result};
+use profbridge::{Cancel, Compat, Error, ErrorKind, Result};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 use std::num::NonZeroU64;
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const NAME_THE_FAMILY: &str = "a file that is not a profile was read as an instrumentation profile; set family=";
+
+/// The files of a directory that are profiles, or the path itself.
+#[pyfunction]
+pub(crate) fn files_of(py: Python<'_>, path: AnyPath) -> PyResult<Vec<PathBuf>> {
+    let mut list = InputList::new(Compat::Profbridge);
+    list.push_weighted(&path.0, NonZeroU64::MIN).or_raise(py)?;
+    Ok(list.into_inputs().into_iter().map(|input| input.path.clone()).collect())
+}
 
 /// A merge that can be continued. Inputs are added completely or not at all, also after a cancellation.
 #[pyclass(frozen, module = "profbridge._profbridge", name = "Part")]
@@ -94,8 +103,8 @@ impl Part {
         let input = input(source, name)?.weighted_by(weight_of(weight)?);
         let settings = self.settings.clone();
         let known = py.detach(|| self.sum().as_ref().map(Partial::family));
-        let added = detached::run(py, None, move |_| {
-            let one = of_input(&input, known, &settings)?;
+        let added = detached::run(py, None, move |watch| {
+            let one = of_input(&input, known, &settings, &watch)?;
             let inputs = Duplicates::of(&input.path, input.is_partial(), one.inputs());
             Ok((one, inputs))
         })?;
@@ -106,6 +115,14 @@ impl Part {
     /// Adds the inputs of another part after the inputs of this one.
     fn append(&self, py: Python<'_>, later: &Bound<'_, Self>) -> PyResult<()> {
         let later = later.get();
+        if std::ptr::eq(self, later) {
+            return Err(usage(py, "a merger cannot be merged with itself"));
+        }
+        if let (Some(one), Some(other)) = (&self.settings.target, &later.settings.target)
+            && one != other
+        {
+            return Err(usage(py, format!("the mergers have different targets: {one} and {other}")));
+        }
         let inputs = py.detach(|| later.duplicates().clone());
         let copy = py.detach(|| later.sum().clone());
         match copy {
@@ -114,23 +131,32 @@ impl Part {
         }
     }
 
-    /// Adds the inputs of a partial merge, which is an input itself or the state of a pickled merger.
-    fn restore(&self, py: Python<'_>, part: Vec<u8>, is_input: bool) -> PyResult<()> {
+    /// Adds the inputs of a partial merge, which is an input itself or the state of a pickled merger. Returns the
+    /// settings that it names.
+    fn restore<'py>(&self, py: Python<'py>, part: Vec<u8>, is_input: bool) -> PyResult<Bound<'py, PyDict>> {
         let settings = self.settings.clone();
-        let restored = detached::run(py, None, move |_| {
-            let options = partial_options(&settings, &default_target(&settings)?)?;
+        let restored = detached::run(py, None, move |watch| {
+            let options = partial_options(&settings, &default_target(&settings)?, watch.cancel())?;
             Partial::from_bytes(&part, &options)
         })?;
         let restored = restored.or_raise(py)?;
+        let kept = kept_settings(py, &restored)?;
         let inputs =
             if is_input { Duplicates::of(UNNAMED.as_ref(), true, restored.inputs()) } else { Duplicates::default() };
-        py.detach(|| self.join(restored, inputs)).or_raise(py)
+        py.detach(|| self.join(restored, inputs)).or_raise(py)?;
+        Ok(kept)
     }
 
     /// Returns the partial merge.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| self.sum().as_ref().map(Partial::to_bytes).transpose()).or_raise(py)?;
-        bytes.map(|bytes| PyBytes::new(py, &bytes)).ok_or_else(|| usage(py, "no inputs were added"))
+        let bytes = py.detach(|| {
+            let mut sum = self.sum().clone();
+            if let Some(sum) = &mut sum {
+                self.settings.kept().into_iter().for_each(|words| sum.note_applied(words));
+            }
+            sum.as_ref().map(Partial::to_bytes).transpose()
+        });
+        bytes.or_raise(py)?.map(|bytes| PyBytes::new(py, &bytes)).ok_or_else(|| usage(py, "no inputs were added"))
     }
 
     /// Returns the inputs and their outcomes.
@@ -150,18 +176,44 @@ impl Part {
     }
 }
 
+/// Returns the settings that a partial merge names, which apply at the end of the merge.
+fn kept_settings<'py>(py: Python<'py>, part: &Partial) -> PyResult<Bound<'py, PyDict>> {
+    let kept = PyDict::new(py);
+    for words in part.applied() {
+        match words.split_once('=') {
+            Some(("--for", toolchain)) => kept.set_item("target", toolchain)?,
+            Some((option, number)) => {
+                let setting = THRESHOLDS.into_iter().find(|(known, _)| *known == option);
+                if let (Some((_, setting)), Ok(number)) = (setting, number.parse::<u64>()) {
+                    kept.set_item(setting, number)?;
+                }
+            }
+            None => {}
+        }
+    }
+    Ok(kept)
+}
+
 /// Returns the partial merge of one input. A file that is not a profile belongs to the `known` family. If the failure
 /// mode is `any`, a damaged input is an error.
-fn of_input(input: &Input, known: Option<partial::Family>, settings: &MergeSettings) -> Result<Partial> {
+fn of_input(input: &Input, known: Option<partial::Family>, settings: &MergeSettings, watch: &Watch) -> Result<Partial> {
     // The readers of the family report files that cannot be opened.
     let family = match input.family().ok().flatten() {
         Some(family) => family,
         None => known.map(Family::from).or(settings.family()?).unwrap_or(Family::Instr),
     };
-    refuse_filters(Some(family), settings)?;
+    settings.refuse_for(Some(family))?;
+    let is_stored = matches!(family, Family::Iprof | Family::Stacks) && !input.is_partial() && !settings.salvage;
+    if is_stored && settings.failure_mode()? == FailureMode::Any {
+        // The partial merge only stores the file.
+        match read_again(input, settings) {
+            Some(error) if !matches!(error.kind(), ErrorKind::EmptyProfile) => return Err(error),
+            _ => {}
+        }
+    }
     let inputs = std::slice::from_ref(input);
-    let target = crate::options::target(settings.target.as_deref(), inputs)?;
-    let mut part = Partial::of(inputs, family, &partial_options(settings, &target)?)?;
+    let target = crate::options::target(settings, inputs)?;
+    let mut part = Partial::of(inputs, family, &partial_options(settings, &target, watch.cancel())?)?;
     settings.filters().into_iter().for_each(|words| part.note_applied(words));
     if settings.failure_mode()? == FailureMode::Any {
         part.inputs().into_iter().try_for_each(|about| match &about.state {
@@ -184,12 +236,12 @@ fn nothing_of(family: Family, part: &Partial, settings: &MergeSettings) -> Resul
         Input::from_bytes(&about.path, Vec::new()).weighted_by(weight)
     };
     let inputs: Vec<Input> = part.inputs().into_iter().map(empty).collect();
-    Partial::of(&inputs, family, &partial_options(settings, &default_target(settings)?)?)
+    Partial::of(&inputs, family, &partial_options(settings, &default_target(settings)?, Cancel::default())?)
 }
 
-/// Returns the error of an input. A partial merge stores only its message.
+/// Returns the error of an input. A partial merge stores only its message, so the input is read again.
 fn error_of(input: &Input, family: Family, message: &str, hint: Option<&str>, settings: &MergeSettings) -> Error {
-    let fault = if family == Family::Instr { instr::fault(input, settings) } else { None };
+    let fault = if family == Family::Instr { instr::fault(input, settings) } else { read_again(input, settings) };
     let error = fault.unwrap_or_else(|| Error::malformed(message)).in_file(&input.path);
     match hint {
         Some(hint) => error.with_hint(hint.to_string()),
@@ -197,30 +249,37 @@ fn error_of(input: &Input, family: Family, message: &str, hint: Option<&str>, se
     }
 }
 
-fn default_target(settings: &MergeSettings) -> Result<Target> {
-    crate::options::target(settings.target.as_deref(), &[])
+fn read_again(input: &Input, settings: &MergeSettings) -> Option<Error> {
+    let mut options = ReadOptions::new(Compat::Profbridge);
+    options.limits = settings.limits().ok()?;
+    AnyProfile::open(input, &options).err()
 }
 
-fn partial_options(settings: &MergeSettings, target: &Target) -> Result<PartialOptions> {
+fn default_target(settings: &MergeSettings) -> Result<Target> {
+    crate::options::target(settings, &[])
+}
+
+fn partial_options(settings: &MergeSettings, target: &Target, cancel: Cancel) -> Result<PartialOptions> {
     let mut options = PartialOptions::default();
     options.instr = settings.instr(target)?;
     options.sample = sample::options(settings)?;
     options.iprof = iprof::options(settings)?;
     options.stacks = stacks::options(settings)?;
+    (options.instr.cancel, options.sample.cancel) = (cancel.clone(), cancel.clone());
+    (options.iprof.read.cancel, options.stacks.cancel) = (cancel.clone(), cancel);
     Ok(options)
 }
 
 /// Finishes the merge.
 fn finish(sum: &Partial, settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
-    let target = match asked_target(settings.target.as_deref())? {
+    let target = match settings.asked_target()? {
         Some(target) => target,
         None => Target::of_inputs(&sum.evidence()),
     };
-    let mut options = partial_options(settings, &target)?;
-    (options.instr.cancel, options.iprof.read.cancel) = (watch.cancel(), watch.cancel());
+    let options = partial_options(settings, &target, watch.cancel())?;
     match sum {
         Partial::Instr(sums) => instr::finish(sums, options.instr, target, settings).map(Merged::Instr),
-        Partial::SampleProf(sums) => sample::finish(sums, settings).map(Merged::Sample),
+        Partial::SampleProf(sums) => sample::finish(sums, &options.sample, settings).map(Merged::Sample),
         _ => match sum.finish(&options)? {
             Finished::Iprof(report) => iprof::of_report(report, settings).map(Merged::Iprof),
             Finished::Pprof(sum) => stacks::of_pprof(sum, settings).map(Merged::Stacks),

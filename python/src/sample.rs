@@ -1,38 +1,43 @@
 //! The class `SampleProfile`, an LLVM sample profile.
 
+use crate::about::About;
 use crate::detached::{self, Watch};
 use crate::error::OrRaise;
-use crate::options::{MergeSettings, asked_target};
+use crate::options::{MergeSettings, asked_target, newest_release};
+use crate::source::AnyPath;
+use crate::state::{Arguments, Reduced, reduce};
 use crate::table::{Table, internal, numbers};
-use crate::text::{printable, summary_fields, warn};
+use crate::text::{printable, summary_fields, to_python, warn};
 use arrow_array::builder::LargeStringBuilder;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
-use profbridge::families::OutputForm;
-use profbridge::input::{Family, Input};
+use profbridge::families::{Facts, InputOutcome, OutputForm};
+use profbridge::input::{Family, Format, Input};
 use profbridge::instr::{Release, refuse_losses};
+use profbridge::profgen::{self, ProfileOptions, ProgramFiles};
 use profbridge::sampleprof::partial::PartialSamples;
 use profbridge::sampleprof::{
-    self, Encoding, FileMergeOptions, Filter, FunctionRecord, InputMessage, MergeReport, Names, Rules, Summary,
-    WriteOptions,
+    self, Encoding, FailedMerge, FileMergeOptions, Filter, FunctionRecord, InputMessage, MergeReport, Names, Rules,
+    Summary, WriteOptions,
 };
 use profbridge::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::path::PathBuf;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
 use std::sync::Arc;
 
-/// A merged sample profile with its warnings.
+/// A merged sample profile, the release whose rules apply, its inputs and warnings.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Merged {
     profile: sampleprof::SampleProfile,
-    rules: Rules,
-    warnings: Vec<String>,
+    release: Release,
+    about: About,
 }
 
-/// Returns the rules of the requested release.
-fn rules(settings: &MergeSettings) -> Result<Rules> {
-    let release = asked_target(settings.target.as_deref())?.map_or(Release::DEFAULT, |target| target.release);
-    Ok(Rules::of(release))
+/// Returns the requested release.
+fn release(settings: &MergeSettings) -> Result<Release> {
+    Ok(settings.asked_target()?.map_or(Release::DEFAULT, |target| target.release))
 }
 
 /// Returns the options for a merge of sample profiles.
@@ -42,7 +47,8 @@ fn rules(settings: &MergeSettings) -> Result<Rules> {
 /// Usage for unknown settings; the errors of given files.
 pub(crate) fn options(settings: &MergeSettings) -> Result<FileMergeOptions> {
     let mut options = FileMergeOptions::default();
-    options.read.rules = rules(settings)?;
+    options.read.rules = Rules::of(release(settings)?);
+    options.read.limits = settings.limits()?;
     options.failure_mode = settings.failure_mode()?;
     options.merge.remapping = settings.remapping()?;
     options.merge.filter = Filter::new(settings.function.as_deref(), settings.no_function.as_deref())?;
@@ -60,7 +66,17 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -
     let mut options = options(settings)?;
     options.cancel = watch.cancel();
     let progress = &mut |done, total| watch.progress(done, total);
-    of_report(sampleprof::merge_files(inputs, &options, progress)?, settings)
+    let report = sampleprof::merge_files(inputs, &options, progress);
+    of_report(report.map_err(first_failure)?, settings)
+}
+
+/// Returns the error of the first input that could not be read, otherwise that of the merge.
+fn first_failure(failed: FailedMerge) -> Error {
+    let of_input = failed.inputs.reports.into_iter().find_map(|report| match report.outcome {
+        InputOutcome::Failed(error) => Some(error.in_file(&report.input.path)),
+        _ => None,
+    });
+    of_input.unwrap_or(failed.error)
 }
 
 /// Finishes a partial merge.
@@ -68,12 +84,12 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -
 /// # Errors
 ///
 /// Like [`merge`].
-pub(crate) fn finish(sums: &PartialSamples, settings: &MergeSettings) -> Result<Merged> {
-    of_report(sampleprof::finish_partial(sums, &options(settings)?)?, settings)
+pub(crate) fn finish(sums: &PartialSamples, options: &FileMergeOptions, settings: &MergeSettings) -> Result<Merged> {
+    of_report(sampleprof::finish_partial(sums, options)?, settings)
 }
 
 fn of_report(report: MergeReport, settings: &MergeSettings) -> Result<Merged> {
-    settings.check(|wanted| report.facts(&WriteOptions::default(), wanted))?;
+    let facts = settings.check(|wanted| report.facts(&WriteOptions::default(), wanted))?;
     let mut warnings = Vec::new();
     report.inputs.each_message(&mut |_, input, message| {
         warnings.push(match message {
@@ -82,10 +98,43 @@ fn of_report(report: MergeReport, settings: &MergeSettings) -> Result<Merged> {
             InputMessage::Empty(error) => format!("skipped: {error}"),
         });
     });
-    Ok(Merged { profile: report.profile, rules: rules(settings)?, warnings })
+    let about = About::new(&report.inputs.reports, &facts, warnings);
+    Ok(Merged { profile: report.profile, release: release(settings)?, about })
+}
+
+/// Returns true for text, which can be a recording of branches.
+///
+/// # Errors
+///
+/// The errors of the input.
+pub(crate) fn may_have_branches(input: &Input) -> Result<bool> {
+    Ok(matches!(input.format()?, Format::Unknown | Format::OtherText | Format::Text | Format::Collapsed))
+}
+
+/// Makes the sample profile of a program of recordings of its branches.
+///
+/// # Errors
+///
+/// The errors of the program and of the recordings; gate failed if a threshold fails.
+pub(crate) fn of_recordings(inputs: &[Input], program: &Path, settings: &MergeSettings) -> Result<Merged> {
+    let mut options = ProfileOptions::default();
+    options.release = release(settings)?;
+    let made = profgen::convert(inputs, &ProgramFiles::new(program), &options, &settings.limits()?)?;
+    let functions = made.profile.functions.len() as u64;
+    let facts = settings.check(|_| {
+        let mut facts = Facts::default();
+        facts.functions = Some(functions);
+        facts.total_count = Some(Summary::of(&made.profile.functions, Rules::of(options.release)).total);
+        Ok(facts.of_inputs(inputs.len()))
+    })?;
+    let warnings = made.warnings.iter().map(ToString::to_string).collect();
+    let about = About::of_conversion(&facts, warnings);
+    Ok(Merged { profile: made.profile, release: options.release, about })
 }
 
 /// Samples by function and line, for compilers that optimize with samples.
+///
+/// Two profiles are equal if they are written as the same bytes.
 #[pyclass(frozen, module = "profbridge", name = "SampleProfile")]
 pub(crate) struct SampleProfile {
     merged: Arc<Merged>,
@@ -93,8 +142,22 @@ pub(crate) struct SampleProfile {
 
 impl SampleProfile {
     pub(crate) fn of(py: Python<'_>, merged: Merged) -> PyResult<Self> {
-        warn(py, &merged.warnings)?;
+        warn(py, &merged.about.warnings)?;
         Ok(Self { merged: Arc::new(merged) })
+    }
+
+    /// Returns the profile of another process.
+    pub(crate) fn of_state(merged: Merged) -> Self {
+        Self { merged: Arc::new(merged) }
+    }
+
+    /// Returns the profile as a file without losses.
+    pub(crate) fn exact_bytes(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
+        let merged = self.merged.clone();
+        let mut options = WriteOptions::default();
+        options.rules = Rules::of(newest_release());
+        options.encoding = Encoding::ExtBinary;
+        detached::run(py, None, move |_| sampleprof::write(&merged.profile, &options))?.or_raise(py)
     }
 
     fn encode(&self, py: Python<'_>, asked: &Asked<'_>) -> PyResult<Vec<u8>> {
@@ -114,10 +177,9 @@ impl SampleProfile {
     }
 
     fn write_options(&self, asked: &Asked<'_>) -> Result<WriteOptions> {
-        let rules = match asked.target {
-            Some(_) => asked_target(asked.target)?.map_or(self.merged.rules, |target| Rules::of(target.release)),
-            None => self.merged.rules,
-        };
+        let asked_target = asked_target(asked.target)?.filter(|_| asked.target.is_some());
+        let rules = Rules::of(asked_target.map_or(self.merged.release, |target| target.release));
+        self.merged.about.require_something(asked.allow_empty)?;
         let mut options = WriteOptions::default();
         options.rules = rules;
         (options.use_md5, options.compress) = (asked.use_md5, asked.compress);
@@ -142,13 +204,14 @@ struct Asked<'a> {
     use_md5: bool,
     compress: bool,
     strict: bool,
+    allow_empty: bool,
 }
 
 #[pymethods]
 impl SampleProfile {
     /// The profile family.
     #[classattr]
-    const FAMILY: &'static str = "sampleprof";
+    pub(crate) const FAMILY: &'static str = "sampleprof";
 
     /// The number of functions. Each calling context counts.
     fn __len__(&self) -> usize {
@@ -158,24 +221,73 @@ impl SampleProfile {
     /// The warnings that were issued when the profile was created.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.merged.warnings.clone()
+        self.merged.about.warnings.clone()
+    }
+
+    /// The inputs with their outcomes, and the number of functions of the result; see :class:`profbridge.MergeReport`.
+    #[getter]
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.merged.about.report)
+    }
+
+    /// The release whose rules apply, such as `"llvm-22"`.
+    #[getter]
+    fn target(&self) -> String {
+        format!("llvm-{}", self.merged.release.0)
     }
 
     /// One row per function, or per function in a calling context.
+    ///
+    /// Returns
+    /// -------
+    /// Table
+    ///     The columns are:
+    ///
+    ///     ``name`` : str
+    ///         The function name, or the hash of it.
+    ///     ``context`` : str
+    ///         The calls that lead to the function; missing for a profile without contexts.
+    ///     ``total_samples``, ``head_samples`` : uint64
+    ///         The samples in the function and in the functions inlined into it, and those at its entry.
+    ///     ``checksum`` : uint64
+    ///         The checksum of the function's control flow; 0 without pseudo probes.
+    ///     ``inlined_calls`` : uint32
+    ///         The number of functions inlined into it.
     fn functions(&self, py: Python<'_>) -> PyResult<Table> {
         let merged = self.merged.clone();
         detached::run(py, None, move |_| functions(&merged.profile))?.map_err(internal)
     }
 
     /// One row per line of a function, including the lines of inlined functions.
+    ///
+    /// Returns
+    /// -------
+    /// Table
+    ///     The columns are:
+    ///
+    ///     ``function`` : str
+    ///         The function, or its context.
+    ///     ``inlined`` : str
+    ///         The inlined calls that lead to the line; missing for lines of the function itself.
+    ///     ``line_offset``, ``discriminator`` : uint32
+    ///         The line relative to the start of the function, and the discriminator.
+    ///     ``samples`` : uint64
+    ///         The samples of the line.
     fn lines(&self, py: Python<'_>) -> PyResult<Table> {
         let merged = self.merged.clone();
         detached::run(py, None, move |_| lines(&merged.profile))?.map_err(internal)
     }
 
-    /// The totals, and the number of lines that make up a share of all samples, as a dictionary.
+    /// The profile summary for compilers.
+    ///
+    /// Returns
+    /// -------
+    /// SampleSummary
+    ///     ``num_functions``, ``num_counts``, ``total_count``, ``max_count`` and ``max_head_count``. ``cutoffs`` is a
+    ///     list of tuples: a share of all samples (0.99), the smallest of the largest counts that make up this share,
+    ///     and the number of these counts.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let summary = Summary::of(&self.merged.profile.functions, self.merged.rules);
+        let summary = Summary::of(&self.merged.profile.functions, Rules::of(self.merged.release));
         let totals = [
             ("num_functions", self.merged.profile.functions.len() as u64),
             ("num_counts", summary.counts),
@@ -187,8 +299,37 @@ impl SampleProfile {
         summary_fields(py, &totals, rows)
     }
 
-    /// The profile as a file. `encoding` is `"extbinary"`, `"binary"` or `"text"`.
-    #[pyo3(signature = (*, target=None, encoding=None, use_md5=false, compress=false, strict=false))]
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Ok(other) = other.cast::<Self>() else { return Ok(false) };
+        Ok(self.exact_bytes(py)? == other.get().exact_bytes(py)?)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Arguments<'py>>> {
+        reduce(py, Self::FAMILY, &*self.merged)
+    }
+
+    /// The profile as a file.
+    ///
+    /// Parameters
+    /// ----------
+    /// target : str, optional
+    ///     The toolchain that reads the file [default: that of the merge].
+    /// encoding : {"extbinary", "binary", "text"}, optional
+    ///     The encoding [default: that of the inputs, if the target reads it].
+    /// use_md5 : bool, optional
+    ///     Whether to write hashes instead of names.
+    /// compress : bool, optional
+    ///     Whether to compress the sections of an extensible binary.
+    /// strict : bool, optional
+    ///     Whether data that the format cannot store is a :class:`LossError`. Otherwise it is a warning.
+    /// allow_empty : bool, optional
+    ///     Whether a profile without functions is written. Otherwise it is a :class:`MergeError`.
+    ///
+    /// Returns
+    /// -------
+    /// bytes
+    #[pyo3(signature = (*, target=None, encoding=None, use_md5=false, compress=false, strict=false, allow_empty=false))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn to_bytes<'py>(
         &self,
         py: Python<'py>,
@@ -197,31 +338,46 @@ impl SampleProfile {
         use_md5: bool,
         compress: bool,
         strict: bool,
+        allow_empty: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.encode(py, &Asked { target, encoding, use_md5, compress, strict })?;
+        let bytes = self.encode(py, &Asked { target, encoding, use_md5, compress, strict, allow_empty })?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Writes a file, compressed if its name ends in `.gz` or `.zst`. It is replaced completely or not at all. A file
-    /// that is not an earlier output is replaced only with `force`.
-    #[pyo3(signature = (path, *, target=None, encoding=None, use_md5=false, compress=false, strict=false, force=false))]
+    /// Write a file.
+    ///
+    /// The file extension ``.proftext`` selects text; other names have the given encoding. The file is compressed if
+    /// its name ends in ``.gz`` or ``.zst``. It is replaced whole or not at all.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : path
+    ///     The file.
+    /// target, encoding, use_md5, compress, strict, allow_empty
+    ///     See :meth:`to_bytes`.
+    /// force : bool, optional
+    ///     Whether to replace a file that is not an earlier output.
+    #[pyo3(signature = (path, *, target=None, encoding=None, use_md5=false, compress=false, strict=false,
+                        allow_empty=false, force=false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn write(
         &self,
         py: Python<'_>,
-        path: PathBuf,
+        path: AnyPath,
         target: Option<&str>,
         encoding: Option<&str>,
         use_md5: bool,
         compress: bool,
         strict: bool,
+        allow_empty: bool,
         force: bool,
     ) -> PyResult<()> {
+        let path = path.0;
         let forms = [OutputForm::Indexed, OutputForm::Text, OutputForm::SampleProf];
         let asked = encoding.map(|word| if word == "text" { OutputForm::Text } else { OutputForm::Indexed });
         let form = crate::output::form(&path, "a sample profile", &forms, asked).or_raise(py)?;
         let encoding = encoding.or((form == Some(OutputForm::Text)).then_some("text"));
-        let bytes = self.encode(py, &Asked { target, encoding, use_md5, compress, strict })?;
+        let bytes = self.encode(py, &Asked { target, encoding, use_md5, compress, strict, allow_empty })?;
         crate::output::replace(py, path, bytes, Family::SampleProf, force)
     }
 

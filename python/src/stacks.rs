@@ -1,8 +1,12 @@
 //! The class `Stacks`: sampled stacks of recordings, collapsed text and pprof.
 
+use crate::about::About;
 use crate::detached::{self, Watch};
 use crate::error::OrRaise;
+use crate::iprof::Iprof;
 use crate::options::MergeSettings;
+use crate::source::AnyPath;
+use crate::state::{Arguments, Bytes, Reduced, reduce};
 use crate::table::{Table, internal, numbers};
 use crate::text::{to_python, warn};
 use arrow_array::builder::{LargeListBuilder, LargeStringBuilder};
@@ -10,26 +14,64 @@ use arrow_array::types::UInt64Type;
 use arrow_schema::ArrowError;
 use profbridge::bridge::stacks::{SampleOptions, iprof_from_stacks};
 use profbridge::call_chains::statistics;
-use profbridge::call_chains::{FrameId, Selection, StackTable};
+use profbridge::call_chains::{FrameId, Selection, StackTable, Unit};
 use profbridge::compression::Compression;
-use profbridge::families::OutputForm;
 use profbridge::families::plan::StackOutput;
-use profbridge::families::stack_files::{StackMergeOptions, StackSum, are_pprof, facts_of, merge_pprof, merge_tables};
+use profbridge::families::stack_files::{
+    StackMergeOptions, StackSum, are_pprof, facts_of, merge_pprof, merge_tables, unit_of,
+};
+use profbridge::families::{Facts, FailedMerge, OutputForm};
 use profbridge::input::{Family, Input};
+use profbridge::iprof::Document;
 use profbridge::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use profbridge::stacks::pprof;
-use profbridge::{Error, Result, iprof};
+use profbridge::{Error, Limits, Result, iprof};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::path::PathBuf;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Merged stacks with their warnings.
+/// Merged stacks, their inputs and warnings.
 pub(crate) struct Merged {
     table: StackTable,
     /// The merged pprof profile, without losses, if all inputs are pprof.
     pprof: Option<pprof::Profile>,
-    warnings: Vec<String>,
+    about: About,
+}
+
+/// Merged stacks that cross processes.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct State {
+    table: StackTable,
+    /// The pprof profile as a file.
+    pprof: Option<Bytes>,
+    about: About,
+}
+
+impl Merged {
+    /// Returns the stacks for another process.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the writer of pprof.
+    fn state(&self) -> Result<State> {
+        let pprof = self.pprof.as_ref().map(pprof::write).transpose()?.map(|bytes| Bytes::of(&bytes));
+        Ok(State { table: self.table.clone(), pprof, about: self.about.clone() })
+    }
+
+    /// Returns the content, without the inputs and the warnings.
+    fn content(&self) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
+        let table = serde_json::to_vec(&self.table).map_err(|error| Error::io("cannot compare", error.into()))?;
+        Ok((table, self.pprof.as_ref().map(pprof::write).transpose()?))
+    }
+
+    fn of_state(state: State) -> Result<Self> {
+        let pprof = state
+            .pprof
+            .map(|bytes| pprof::read(&bytes.bytes(), &Limits::default()).map(|(profile, _)| profile))
+            .transpose()?;
+        Ok(Self { table: state.table, pprof, about: state.about })
+    }
 }
 
 /// Returns the options for a merge of stacks.
@@ -41,6 +83,10 @@ pub(crate) fn options(settings: &MergeSettings) -> Result<StackMergeOptions> {
     let mut options = StackMergeOptions::default();
     options.failure_mode = settings.failure_mode()?;
     options.allow_duplicates = settings.allow_duplicates;
+    options.salvage = settings.salvage;
+    options.threads = settings.threads();
+    options.read.limits = settings.limits()?;
+    options.read.perf.binaries.clone_from(&settings.binary);
     Ok(options)
 }
 
@@ -54,9 +100,11 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -
     options.cancel = watch.cancel();
     let mut progress = |done, total| watch.progress(done, total);
     if are_pprof(inputs) {
-        of_pprof(merge_pprof(inputs, &options, &mut progress)?, settings)
+        let sum = merge_pprof(inputs, &options, &mut progress);
+        of_pprof(sum.map_err(FailedMerge::into_first_failure)?, settings)
     } else {
-        of_tables(merge_tables(inputs, &options, &mut progress)?, settings)
+        let sum = merge_tables(inputs, &options, &mut progress);
+        of_tables(sum.map_err(FailedMerge::into_first_failure)?, settings)
     }
 }
 
@@ -74,9 +122,9 @@ pub(crate) fn of_pprof(
     let (profile, report) = sum.sum;
     let mut table = StackTable::new();
     pprof::add_to_table(&profile, &pprof::ValueChoice::default(), &mut table)?;
-    settings.check(|wanted| Ok(facts_of(&table, &Selection::default(), wanted).of_inputs(used)))?;
+    let facts = facts(&table, used, settings)?;
     warnings.extend(report.warnings());
-    Ok(Merged { table, pprof: Some(profile), warnings })
+    Ok(Merged { table, pprof: Some(profile), about: About::new(&sum.inputs, &facts, warnings) })
 }
 
 /// Returns the result of a merge of other sources.
@@ -85,12 +133,22 @@ pub(crate) fn of_pprof(
 ///
 /// Gate failed if a threshold fails.
 pub(crate) fn of_tables(sum: StackSum<StackTable>, settings: &MergeSettings) -> Result<Merged> {
-    settings.check(|wanted| Ok(facts_of(&sum.sum, &Selection::default(), wanted).of_inputs(sum.used())))?;
+    let facts = facts(&sum.sum, sum.used(), settings)?;
     let warnings = sum.warnings().iter().map(ToString::to_string).collect();
-    Ok(Merged { table: sum.sum, pprof: None, warnings })
+    Ok(Merged { table: sum.sum, pprof: None, about: About::new(&sum.inputs, &facts, warnings) })
+}
+
+fn facts(table: &StackTable, used: usize, settings: &MergeSettings) -> Result<Facts> {
+    settings.check(|wanted| {
+        let mut facts = facts_of(table, &Selection::default(), wanted).of_inputs(used);
+        facts.lack = table.is_empty().then(|| "the inputs have no stacks".into());
+        Ok(facts)
+    })
 }
 
 /// Samples by call stack.
+///
+/// Two profiles are equal if they have the same samples in the same order.
 #[pyclass(frozen, module = "profbridge", name = "Stacks")]
 pub(crate) struct Stacks {
     merged: Arc<Merged>,
@@ -98,11 +156,29 @@ pub(crate) struct Stacks {
 
 impl Stacks {
     pub(crate) fn of(py: Python<'_>, merged: Merged) -> PyResult<Self> {
-        warn(py, &merged.warnings)?;
+        warn(py, &merged.about.warnings)?;
         Ok(Self { merged: Arc::new(merged) })
     }
 
-    fn encode(&self, py: Python<'_>, format: StackOutput, compressed: bool) -> PyResult<Vec<u8>> {
+    /// Returns the stacks of another process.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the reader of pprof.
+    pub(crate) fn of_state(state: State) -> Result<Self> {
+        Merged::of_state(state).map(|merged| Self { merged: Arc::new(merged) })
+    }
+
+    /// Returns the profile as a file, with the default event types of a recording.
+    pub(crate) fn exact_bytes(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
+        let merged = self.merged.clone();
+        detached::run(py, None, move |_| encode(&merged, StackOutput::Pprof, false))?
+            .map(|(bytes, _)| bytes)
+            .or_raise(py)
+    }
+
+    fn encode(&self, py: Python<'_>, format: StackOutput, compressed: bool, allow_empty: bool) -> PyResult<Vec<u8>> {
+        self.merged.about.require_something(allow_empty).or_raise(py)?;
         let merged = self.merged.clone();
         let (bytes, losses) = detached::run(py, None, move |_| encode(&merged, format, compressed))?.or_raise(py)?;
         warn(py, &losses)?;
@@ -114,12 +190,18 @@ impl Stacks {
 impl Stacks {
     /// The profile family.
     #[classattr]
-    const FAMILY: &'static str = "stacks";
+    pub(crate) const FAMILY: &'static str = "stacks";
 
     /// The warnings that were issued when the profile was created.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.merged.warnings.clone()
+        self.merged.about.warnings.clone()
+    }
+
+    /// The inputs with their outcomes, and the number of functions of the result; see :class:`profbridge.MergeReport`.
+    #[getter]
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.merged.about.report)
     }
 
     /// The number of samples with different stacks, threads or event types.
@@ -127,36 +209,128 @@ impl Stacks {
         self.merged.table.samples().len()
     }
 
-    /// One row per method: hits in the method itself, and hits with the method anywhere in the stack.
+    /// One row per method.
+    ///
+    /// Returns
+    /// -------
+    /// Table
+    ///     The columns are:
+    ///
+    ///     ``name`` : str
+    ///         The method or function.
+    ///     ``self_hits`` : uint64
+    ///         The samples in which it was running.
+    ///     ``total_hits`` : uint64
+    ///         The samples with the method anywhere in the stack.
     fn functions(&self, py: Python<'_>) -> PyResult<Table> {
         let merged = self.merged.clone();
         detached::run(py, None, move |_| functions(&merged.table))?.map_err(internal)
     }
 
-    /// One row per sample: its stack from the innermost frame outwards, thread, event type and hits.
+    /// One row per sample.
+    ///
+    /// Returns
+    /// -------
+    /// Table
+    ///     The columns are:
+    ///
+    ///     ``stack`` : list of str
+    ///         The methods, innermost first.
+    ///     ``thread`` : str
+    ///         The thread; missing if it is unknown.
+    ///     ``source`` : str
+    ///         The event type, such as ``"execution"`` or ``"allocation"``.
+    ///     ``hits`` : uint64
+    ///         The number of samples, or their bytes or time.
     fn samples(&self, py: Python<'_>) -> PyResult<Table> {
         let merged = self.merged.clone();
         detached::run(py, None, move |_| samples(&merged.table))?.map_err(internal)
     }
 
-    /// The statistics that `profbridge show` prints, as a dictionary.
+    /// The statistics that `profbridge show --json` prints.
+    ///
+    /// Returns
+    /// -------
+    /// dict
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let merged = self.merged.clone();
         to_python(py, &detached::run(py, None, move |_| statistics(&merged.table))?)
     }
 
-    /// The profile as a file. `format` is `"collapsed"`, `"pprof"` (compressed) or `"iprof"`.
-    #[pyo3(signature = (*, format="collapsed"))]
-    fn to_bytes<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyBytes>> {
+    /// Convert the samples to GraalVM's format.
+    ///
+    /// Parameters
+    /// ----------
+    /// any_value : bool, optional
+    ///     Whether values that do not measure time, such as allocated bytes, are taken as sample counts. Otherwise they
+    ///     are a :class:`UsageError`, because the samples of an iprof measure time.
+    ///
+    /// Returns
+    /// -------
+    /// Iprof
+    #[pyo3(signature = (*, any_value=false))]
+    fn to_iprof(&self, py: Python<'_>, any_value: bool) -> PyResult<Iprof> {
+        let merged = self.merged.clone();
+        let (document, losses) = detached::run(py, None, move |_| to_iprof(&merged, any_value))?.or_raise(py)?;
+        Iprof::of(py, crate::iprof::Merged::of_document(document, losses))
+    }
+
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Ok(other) = other.cast::<Self>() else { return Ok(false) };
+        let (one, other) = (self.merged.clone(), other.get().merged.clone());
+        let same = detached::run(py, None, move |_| Ok::<_, Error>(one.content()? == other.content()?))?;
+        same.or_raise(py)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Arguments<'py>>> {
+        reduce(py, Self::FAMILY, &self.merged.state().or_raise(py)?)
+    }
+
+    /// The profile as a file.
+    ///
+    /// Parameters
+    /// ----------
+    /// format : {"collapsed", "pprof", "iprof"}, optional
+    ///     The format. pprof is compressed.
+    /// allow_empty : bool, optional
+    ///     Whether a profile without stacks is written. Otherwise it is a :class:`MergeError`.
+    ///
+    /// Returns
+    /// -------
+    /// bytes
+    #[pyo3(signature = (*, format="collapsed", allow_empty=false))]
+    fn to_bytes<'py>(&self, py: Python<'py>, format: &str, allow_empty: bool) -> PyResult<Bound<'py, PyBytes>> {
         let format = format_of(format).or_raise(py)?;
-        let bytes = self.encode(py, format, format == StackOutput::Pprof)?;
+        let bytes = self.encode(py, format, format == StackOutput::Pprof, allow_empty)?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Writes a file. Its name or `format` selects the format; it is compressed if the name ends in `.gz` or `.zst`. It
-    /// is replaced completely or not at all. A file that is not an earlier output is replaced only with `force`.
-    #[pyo3(signature = (path, *, format=None, force=false))]
-    fn write(&self, py: Python<'_>, path: PathBuf, format: Option<&str>, force: bool) -> PyResult<()> {
+    /// Write a file.
+    ///
+    /// The file extension or `format` selects the format: ``.collapsed``, ``.folded``, ``.pprof``, ``.pgo``, ``.pb``
+    /// (pprof that is not compressed) or ``.iprof``. Text is compressed if the name ends in ``.gz`` or ``.zst``. The
+    /// file is replaced whole or not at all.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : path
+    ///     The file.
+    /// format : {"collapsed", "pprof", "iprof"}, optional
+    ///     The format of a file with another extension [default: collapsed].
+    /// allow_empty : bool, optional
+    ///     Whether a profile without stacks is written. Otherwise it is a :class:`MergeError`.
+    /// force : bool, optional
+    ///     Whether to replace a file that is not an earlier output.
+    #[pyo3(signature = (path, *, format=None, allow_empty=false, force=false))]
+    fn write(
+        &self,
+        py: Python<'_>,
+        path: AnyPath,
+        format: Option<&str>,
+        allow_empty: bool,
+        force: bool,
+    ) -> PyResult<()> {
+        let path = path.0;
         let format = match format {
             Some(format) => format_of(format).or_raise(py)?,
             None => {
@@ -169,7 +343,7 @@ impl Stacks {
         let is_plain = path.extension().is_some_and(|extension| extension == "pb");
         let is_pprof =
             format == StackOutput::Pprof && !is_plain && Compression::of_output(&path).or_raise(py)?.is_none();
-        let bytes = self.encode(py, format, is_pprof)?;
+        let bytes = self.encode(py, format, is_pprof, allow_empty)?;
         let family = if format == StackOutput::Iprof { Family::Iprof } else { Family::Stacks };
         crate::output::replace(py, path, bytes, family, force)
     }
@@ -192,24 +366,85 @@ fn encode(merged: &Merged, format: StackOutput, compressed: bool) -> Result<(Vec
     let (bytes, losses) = match (format, &merged.pprof) {
         (StackOutput::Pprof, Some(profile)) => (write_pprof(profile)?, Vec::new()),
         (StackOutput::Pprof, None) => {
-            let (profile, losses) = pprof::from_table(&merged.table.select(&Selection::default()).0);
-            (write_pprof(&profile)?, losses.words())
+            let (selected, mut losses) = selected(merged);
+            let (profile, lost) = pprof::from_table(&selected);
+            losses.extend(lost.words());
+            (write_pprof(&profile)?, losses)
         }
         (StackOutput::Iprof, _) => {
-            let (document, report) = iprof_from_stacks(&merged.table, &SampleOptions::default());
-            (iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(&document), report.losses())
+            let (document, losses) = to_iprof(merged, false)?;
+            (iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(&document), losses)
         }
-        (StackOutput::Collapsed, _) => {
-            let (text, _) =
-                write_collapsed(&merged.table.select(&Selection::default()).0, &CollapsedOptions::default());
-            (text.into_bytes(), Vec::new())
-        }
+        (StackOutput::Collapsed, _) => collapsed(merged)?,
     };
     if !compressed {
         return Ok((bytes, losses));
     }
     let bytes = Compression::Gzip.compress(&bytes).map_err(|source| Error::io("cannot compress", source))?;
     Ok((bytes, losses))
+}
+
+/// Returns the default samples, and the losses.
+fn selected(merged: &Merged) -> (StackTable, Vec<String>) {
+    let (selected, left_out) = merged.table.select(&Selection::default());
+    let mut losses = pprof_losses(merged);
+    for (count, words) in [
+        (left_out.other_sources, "samples of other event types"),
+        (left_out.truncated, "samples with truncated stacks"),
+        (left_out.other_threads, "samples of other threads"),
+    ] {
+        if count > 0 {
+            losses.push(format!("dropped {count} {words}"));
+        }
+    }
+    (selected, losses)
+}
+
+fn pprof_losses(merged: &Merged) -> Vec<String> {
+    let has_pprof = merged.table.observed.sources.iter().any(|source| source.starts_with(pprof::FORMAT));
+    let loss = "dropped start lines, source files, addresses and mappings of pprof profiles";
+    has_pprof.then(|| loss.to_string()).into_iter().collect()
+}
+
+fn collapsed(merged: &Merged) -> Result<(Vec<u8>, Vec<String>)> {
+    let (selected, mut losses) = selected(merged);
+    let unit = unit_of(&selected)?;
+    if !matches!(unit, Unit::Hits | Unit::Millionths) {
+        losses.push(format!("values are in {}, but collapsed stacks do not store the unit", unit.word()));
+    }
+    let mut options = CollapsedOptions::default();
+    (options.descriptors, options.bcis) = (true, true);
+    let (text, joined) = write_collapsed(&selected, &options);
+    if joined > 0 {
+        losses.push(format!("merged {joined} stacks with others that differ only in data that is not written"));
+    }
+    Ok((text.into_bytes(), losses))
+}
+
+/// Makes an iprof, whose samples measure time. With `any_value`, other values become sample counts.
+fn to_iprof(merged: &Merged, any_value: bool) -> Result<(Document, Vec<String>)> {
+    if !any_value {
+        require_time(&merged.table)?;
+    }
+    let mut losses = pprof_losses(merged);
+    let (document, report) = iprof_from_stacks(&merged.table, &SampleOptions::default());
+    losses.extend(report.losses());
+    Ok((document, losses))
+}
+
+/// Rejects values that do not measure time.
+fn require_time(table: &StackTable) -> Result<()> {
+    let (selected, _) = table.select(&Selection::default());
+    let event_types = selected.hits_by_source();
+    let weighed =
+        event_types.iter().map(|(source, _)| *source).find(|source| !source.is_timed() && !source.counts_calls());
+    let what = match (weighed, unit_of(&selected)?) {
+        (None, Unit::Hits) => return Ok(()),
+        (None, unit) => unit.word().to_string(),
+        (Some(source), unit) => format!("{} of {}", unit.word(), source.word()),
+    };
+    let error = Error::usage(format!("iprof samples measure time, but the input counts {what}"));
+    Err(error.with_hint("pass any_value=True to to_iprof() to treat the values as sample counts"))
 }
 
 /// Sorts the stacks by weight like the program, the heaviest first.

@@ -1,6 +1,8 @@
 //! Tables and columns with Arrow's interface, which all data frame libraries can read.
 
+use crate::arrays;
 use crate::error::usage;
+use crate::state::{Reduced, function};
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::FFI_ArrowArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -9,7 +11,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, StructArray
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyAttributeError, PyBufferError, PyIndexError, PyKeyError, PyRuntimeError};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyIndexError, PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PySlice, PyTuple};
 use std::sync::Arc;
@@ -27,25 +29,60 @@ macro_rules! of_numbers {
         }
     };
 }
+pub(crate) use of_numbers;
 
-/// Rows in named columns, in one or more batches of memory.
-#[pyclass(frozen, module = "profbridge", name = "Table")]
+/// The names of the columns, and the columns of each batch.
+type Parts<'py> = (Vec<String>, Vec<Bound<'py, PyTuple>>);
+
+/// Rows in named columns.
+///
+/// A table is an Arrow table, which pandas, polars, pyarrow and duckdb read without a copy. `table["name"]` is a column,
+/// `table[0]` a row, `table[10:20]` a table, and iterating returns rows as dictionaries.
+#[pyclass(frozen, generic, module = "profbridge", name = "Table")]
 pub(crate) struct Table {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
+    /// The first columns as one array each, if there are several batches.
+    whole: Vec<ArrayRef>,
 }
 
 impl Table {
-    /// Creates a table of batches with this schema.
-    pub(crate) fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
-        Self { schema, batches }
+    /// Creates a table of batches with this schema. `whole` has the first columns as one array each.
+    pub(crate) fn new(schema: SchemaRef, batches: Vec<RecordBatch>, whole: Vec<ArrayRef>) -> Self {
+        Self { schema, batches, whole }
     }
 
     /// Creates a table with one batch.
     pub(crate) fn of_columns(columns: Vec<(&str, ArrayRef)>) -> Result<Self, ArrowError> {
         let batch =
             RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true)))?;
-        Ok(Self { schema: batch.schema(), batches: vec![batch] })
+        Ok(Self { schema: batch.schema(), batches: vec![batch], whole: Vec::new() })
+    }
+
+    fn column(&self, name: &str) -> PyResult<Column> {
+        let Ok(at) = self.schema.index_of(name) else {
+            return Err(PyKeyError::new_err(format!("{name}; columns: {}", self.column_names().join(", "))));
+        };
+        let chunks = match self.whole.get(at) {
+            Some(whole) => vec![whole.clone()],
+            None => self.batches.iter().map(|batch| batch.column(at).clone()).collect(),
+        };
+        Ok(Column { kind: self.schema.field(at).data_type().clone(), chunks })
+    }
+
+    fn slice(&self, start: usize, len: usize) -> Self {
+        let (mut skip, mut left) = (start, len);
+        let mut batches = Vec::new();
+        for batch in &self.batches {
+            let from = skip.min(batch.num_rows());
+            let rows = left.min(batch.num_rows() - from);
+            (skip, left) = (skip - from, left - rows);
+            if rows > 0 {
+                batches.push(batch.slice(from, rows));
+            }
+        }
+        let whole = self.whole.iter().map(|column| column.slice(start, len)).collect();
+        Self { schema: self.schema.clone(), batches, whole }
     }
 }
 
@@ -83,19 +120,56 @@ impl Table {
         self.num_rows()
     }
 
-    fn __getitem__(&self, name: &str) -> PyResult<Column> {
-        let Ok(at) = self.schema.index_of(name) else {
-            return Err(PyKeyError::new_err(format!("{name}; columns: {}", self.column_names().join(", "))));
+    /// A column by name, a row by number, or the rows of a slice.
+    fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, table) = (slf.py(), slf.get());
+        if let Ok(name) = key.extract::<String>() {
+            return table.column(&name)?.into_bound_py_any(py);
+        }
+        if let Ok(slice) = key.cast::<PySlice>() {
+            let bounds = slice.indices(table.num_rows() as isize)?;
+            if bounds.step != 1 {
+                return Err(usage(py, "tables cannot be sliced with a step"));
+            }
+            return table.slice(bounds.start as usize, bounds.slicelength).into_bound_py_any(py);
+        }
+        table.row(py, key.extract()?)?.into_bound_py_any(py)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        let Ok(other) = other.cast::<Self>() else { return false };
+        let (names, other) = (self.column_names(), other.get());
+        names == other.column_names()
+            && names.iter().all(|name| match (self.column(name), other.column(name)) {
+                (Ok(one), Ok(other)) => one.kind == other.kind && arrays::are_equal(&one.chunks, &other.chunks),
+                _ => false,
+            })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Parts<'py>>> {
+        let batch = |batch: &RecordBatch| {
+            let columns = batch.columns().iter().map(|column| arrays::encode(py, column));
+            PyTuple::new(py, columns.collect::<PyResult<Vec<_>>>()?)
         };
-        let chunks: Vec<ArrayRef> = self.batches.iter().map(|batch| batch.column(at).clone()).collect();
-        Ok(Column { kind: self.schema.field(at).data_type().clone(), chunks })
+        let none = RecordBatch::new_empty(self.schema.clone());
+        let batches = if self.batches.is_empty() { std::slice::from_ref(&none) } else { &self.batches };
+        Ok((function(py, "restore_table")?, (self.column_names(), batches.iter().map(batch).collect::<PyResult<_>>()?)))
     }
 
     fn __contains__(&self, name: &str) -> bool {
         self.schema.index_of(name).is_ok()
     }
 
-    /// One row as a dictionary; negative numbers count from the end.
+    /// One row as a dictionary.
+    ///
+    /// Parameters
+    /// ----------
+    /// index : int
+    ///     The number of the row; negative numbers count from the end.
+    ///
+    /// Returns
+    /// -------
+    /// dict
     fn row<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyDict>> {
         let (batch, at) = place(index, self.batches.iter().map(RecordBatch::num_rows))?;
         row(py, &self.batches[batch], at)
@@ -105,11 +179,16 @@ impl Table {
         Rows { table: slf, batch: 0, row: 0 }
     }
 
-    /// All columns as a dictionary of lists.
+    /// All columns.
+    ///
+    /// Returns
+    /// -------
+    /// dict of list
+    ///     The values of each column by its name.
     fn to_pydict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let all = PyDict::new(py);
         for name in self.column_names() {
-            let column = self.__getitem__(&name)?;
+            let column = self.column(&name)?;
             all.set_item(name, column.to_pylist(py)?)?;
         }
         Ok(all)
@@ -181,7 +260,34 @@ impl Rows {
     }
 }
 
-/// Values of one type, in one or more chunks of memory.
+/// Restore a pickled table.
+#[pyfunction]
+pub(crate) fn restore_table(names: Vec<String>, batches: Vec<Vec<Bound<'_, PyAny>>>) -> PyResult<Table> {
+    let batches = batches.iter().map(|columns| {
+        let columns = columns.iter().map(arrays::decode).collect::<PyResult<Vec<_>>>()?;
+        let columns = names.iter().zip(columns).map(|(name, column)| (name, column, true));
+        RecordBatch::try_from_iter_with_nullable(columns).map_err(internal)
+    });
+    let batches = batches.collect::<PyResult<Vec<_>>>()?;
+    let Some(first) = batches.first() else { return Err(PyValueError::new_err("the pickle of a table is damaged")) };
+    let whole = match batches.len() {
+        1 => Vec::new(),
+        _ => {
+            let kinds = first.schema();
+            let columns = kinds.fields().iter().enumerate().map(|(at, field)| {
+                let chunks: Vec<ArrayRef> = batches.iter().map(|batch| batch.column(at).clone()).collect();
+                arrays::join(field.data_type(), &chunks)
+            });
+            columns.map_while(|column| column).collect()
+        }
+    };
+    Ok(Table::new(first.schema(), batches, whole))
+}
+
+/// Values of one type.
+///
+/// Columns of numbers share their memory with NumPy and Arrow. The counters of a large profile have several chunks; all
+/// other columns have one.
 #[pyclass(frozen, module = "profbridge", name = "Column")]
 pub(crate) struct Column {
     kind: DataType,
@@ -253,7 +359,63 @@ impl Column {
         value(py, &self.chunks[chunk], at)
     }
 
-    /// All values as a list.
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        let Ok(other) = other.cast::<Self>() else { return false };
+        let other = other.get();
+        self.kind == other.kind && arrays::are_equal(&self.chunks, &other.chunks)
+    }
+
+    /// The values as a NumPy array.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray
+    ///     Numbers without a copy if the column has one chunk. Numbers with missing values become float64 with NaN,
+    ///     strings and lists become objects.
+    fn to_numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, column) = (slf.py(), slf.get());
+        let numpy = py.import("numpy")?;
+        let has_missing = column.chunks.iter().any(|chunk| chunk.null_count() > 0);
+        if column.kind.is_numeric() && !has_missing {
+            let Some(joined) = arrays::join(&column.kind, &column.chunks) else { return Err(missing(&column.kind)) };
+            return numpy.call_method1("asarray", (Self::of(joined).into_bound_py_any(py)?,));
+        }
+        let options = PyDict::new(py);
+        let values = column.to_pylist(py)?;
+        if column.kind.is_numeric() {
+            options.set_item("dtype", "float64")?;
+            return numpy.call_method("array", (values,), Some(&options));
+        }
+        // One by one, because lists of one length would become a matrix.
+        options.set_item("dtype", "object")?;
+        let array = numpy.call_method("empty", (column.len(),), Some(&options))?;
+        for (at, value) in values.iter().enumerate() {
+            array.set_item(at, value)?;
+        }
+        Ok(array)
+    }
+
+    /// The values as a NumPy array, for `numpy.asarray`.
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        slf: &Bound<'py, Self>,
+        dtype: Option<Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        // NumPy copies the result itself if it has to.
+        let _ = copy;
+        let array = Self::to_numpy(slf)?;
+        match dtype {
+            Some(dtype) => array.call_method1("astype", (dtype,)),
+            None => Ok(array),
+        }
+    }
+
+    /// All values.
+    ///
+    /// Returns
+    /// -------
+    /// list
     fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for chunk in &self.chunks {
@@ -271,8 +433,8 @@ impl Column {
     /// The numbers in place, with NumPy's array interface. Nothing is copied.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let array = self.one_piece()?;
-        let none = || PyAttributeError::new_err(format!("a column of {} has no array interface", self.kind));
+        let none = || missing(&self.kind);
+        let array = self.whole().cloned().ok_or_else(none)?;
         if array.null_count() > 0 {
             return Err(PyAttributeError::new_err("a column with missing values has no array interface"));
         }
@@ -313,6 +475,10 @@ impl Column {
     fn is_contiguous(&self) -> bool {
         self.whole().is_some() || self.chunks.is_empty()
     }
+}
+
+fn missing(kind: &DataType) -> PyErr {
+    PyAttributeError::new_err(format!("a column of {kind} in this form has no array interface; use to_numpy()"))
 }
 
 fn address<T: ArrowPrimitiveType>(array: &ArrayRef) -> (usize, usize) {

@@ -70,10 +70,12 @@ class SameForEveryTree(TestCase):
         self.compare(self.samples(), name="out.prof", target="llvm-16")
 
     def test_memory_profiles(self) -> None:
-        text = "---\nHeapProfileRecords:\n  - GUID: %d\n    AllocSites:\n      - Callstack:\n          - { Function: %d, LineOffset: 7, Column: 1, IsInlineFrame: false }\n        MemInfoBlock:\n          AllocCount: %d\n          TotalSize: 400\n    CallSites: []\n...\n"
+        text = "---\nHeapProfileRecords:\n  - GUID: 0x%x\n    AllocSites:\n      - Callstack:\n          - { Function: 0x%x, LineOffset: 7, Column: 1, IsInlineFrame: false }\n        MemInfoBlock:\n          AllocCount: %d\n          TotalSize: 400\n    CallSites: []\n...\n"
         for number in range(4):
             (self.folder / f"{number}.memprofyaml").write_text(text % (number % 3, number % 2 + 1, number + 1))
-        self.compare(sorted(self.folder.glob("?.memprofyaml")))
+        paths = sorted(self.folder.glob("?.memprofyaml"))
+        self.assertGreater(len(profbridge.merge(paths)), 1)
+        self.compare(paths)
 
     def test_iprof_files(self) -> None:
         names = ("fibonacci", "even-or-odd", "fibonacci")
@@ -202,6 +204,62 @@ class Parts(TestCase):
         self.assertEqual((checked["format"], checked["verdict"]), ("partial", "usable"))
         checked = profbridge.check(merger.to_bytes()[1:])
         self.assertEqual((checked["format"], checked["verdict"]), ("partial", "unusable: record again"))
+
+    def test_bytes_keep_target_and_thresholds(self) -> None:
+        for source, settings in [
+            (b":ir\nmain\n1\n1\n5\n", {"target": "llvm-16", "min_functions": 3}),
+            (b"foo:10:1\n 1: 5\n", {"target": "llvm-16", "min_functions": 3}),
+            (b"main;f 3\nmain;g 4\n", {"min_functions": 9}),
+        ]:
+            part = profbridge.Merger(**settings).add(source).to_bytes()
+            with self.subTest(source=source):
+                merger = profbridge.Merger.from_bytes(part)
+                with self.assertRaises(profbridge.GateError):
+                    merger.finish()
+                merger = profbridge.Merger.from_bytes(part, min_functions=1)
+                self.assertEqual(getattr(merger.finish(), "target", None), settings.get("target"))
+                self.assertEqual(profbridge.Merger.from_bytes(merger.to_bytes()).finish(), merger.finish())
+
+    def test_mergers_that_contradict_each_other_are_refused(self) -> None:
+        one, other = profbridge.Merger(target="llvm-16"), profbridge.Merger(target="llvm-19")
+        with self.assertRaisesRegex(profbridge.UsageError, "llvm-16 and llvm-19"):
+            one.add(b":ir\nmain\n1\n1\n5\n").merge(other.add(b":ir\nmain\n1\n1\n5\n"))
+        with self.assertRaisesRegex(profbridge.UsageError, "itself"):
+            one.merge(one)
+        self.assertEqual(len(one), 1)
+
+    def test_damaged_inputs_raise_their_own_error(self) -> None:
+        for name, content in [
+            ("raw", (TESTDATA / "raw" / "clang-22-ir.profraw").read_bytes()[:300]),
+            ("iprof", b"{\"version\":\"1.0.0\",\"types\":[{]"),
+            ("sampleprof", b"foo:10:1\n 1: x\n"),
+        ]:
+            with self.subTest(name=name):
+                expected = found = None
+                try:
+                    profbridge.read(content, name="a")
+                except profbridge.Error as error:
+                    expected = error
+                try:
+                    profbridge.Merger().add(content, name="a")
+                except profbridge.Error as error:
+                    found = error
+                self.assertIsNotNone(expected)
+                self.assertEqual((type(found), found and found.kind, found and found.section, found and found.offset),
+                                 (type(expected), expected and expected.kind, expected and expected.section, expected and expected.offset))
+
+    def test_directories_and_weights(self) -> None:
+        folder = self.folder / "runs"
+        folder.mkdir()
+        for number in (1, 2):
+            (folder / f"{number}.proftext").write_text(f":ir\nmain\n1\n1\n{number}\n")
+        merger = profbridge.Merger().add(folder, weight=10)
+        self.assertEqual(merger.finish()["main"][0].counters.to_pylist(), [30])
+        merger = profbridge.Merger().add_all(sorted(folder.iterdir()), weights=[1, 5])
+        self.assertEqual(merger.finish()["main"][0].counters.to_pylist(), [11])
+        self.assertEqual(len(profbridge.Merger().add_all(str(folder))), 2)
+        with self.assertRaises(profbridge.UsageError):
+            profbridge.Merger().add_all([b"", b""], weights=[1])
 
     def test_damaged_and_foreign_parts_are_refused(self) -> None:
         part = profbridge.Merger().add(b":ir\nmain\n1\n1\n5\n").to_bytes()

@@ -8,11 +8,12 @@ use crate::bridge::extension::{self, Extension};
 use crate::bridge::names::{EncodedNames, identity};
 use crate::bridge::records::{ContextCounts, TypeCounts, gather};
 use crate::bridge::sections::{METHOD_TARGETS, MethodTargets, foreign};
-use crate::bridge::to_iprof::{ToIprofOptions, find_method, sections};
+use crate::bridge::to_iprof::{ToIprofOptions, checksum, find_method, sections};
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::iprof::{ContextHandle, Document, MethodHandle, SectionKind};
 use crate::model::{Losses, Profile, RecordId};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +34,8 @@ const NAMED_DIFFERENCES: usize = 3;
 #[derive(Debug, Default)]
 pub(super) struct Ownership {
     profile: Option<Profile>,
+    /// Whether the whole document was made from the profile, and not edited.
+    is_whole: bool,
     /// Methods that are LLVM functions: their counts without callers come from LLVM's records.
     functions: HashSet<MethodHandle>,
     /// Methods (in the bridge's notation) and type names that the mapping creates.
@@ -64,14 +67,18 @@ impl Ownership {
     /// # Errors
     ///
     /// Malformed if the sections contradict it, unless it is trusted.
-    fn establish(document: &Document, extension: Extension, trust: Option<Trust>) -> Result<Self> {
-        let Some(profile) = extension.profile else { return Ok(Self::none()) };
+    fn establish(document: &Document, extension: Extension<'_>, trust: Option<Trust>) -> Result<Self> {
+        let Some(profile) = extension.profile.map(Cow::into_owned) else { return Ok(Self::none()) };
+        if extension.checksum == Some(checksum(document)) {
+            return Ok(Self { profile: Some(profile), is_whole: true, ..Self::default() });
+        }
         let counters_as_branches = extension.approximate.contains_key(SectionKind::Conditional.name());
         let expected = Expected::of(&profile, counters_as_branches)?;
         let spelling = EncodedNames::of(&expected.document.tables);
         let tables = &expected.document.tables;
         let mut ownership = Self {
             profile: None,
+            is_whole: false,
             functions: HashSet::new(),
             methods: tables.methods().map(|handle| spelling.method(handle).to_vec()).collect(),
             types: tables.types().map(|handle| tables.type_name(handle).to_vec()).collect(),
@@ -87,9 +94,14 @@ impl Ownership {
         Ok(ownership)
     }
 
-    /// The profile that the extension carries.
-    pub(super) fn into_profile(self) -> Option<Profile> {
-        self.profile
+    /// Takes the profile that the extension carries.
+    pub(super) fn take_profile(&mut self) -> Option<Profile> {
+        self.profile.take()
+    }
+
+    /// Returns true if the profile explains the whole document.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     pub(super) fn has_profile(&self) -> bool {
@@ -100,17 +112,18 @@ impl Ownership {
     pub(super) fn owns(&self, document: &Document, section: SectionKind, context: ContextHandle) -> bool {
         !matches!(section, SectionKind::Sampling | SectionKind::Monitor)
             && document.contexts.caller(context) == ContextHandle::ROOT
-            && document.contexts.leaf(context).is_some_and(|leaf| self.functions.contains(&leaf.method))
+            && (self.is_whole
+                || document.contexts.leaf(context).is_some_and(|leaf| self.functions.contains(&leaf.method)))
     }
 
     /// Returns true if the mapping creates this method, given in the bridge's notation.
     pub(super) fn derives_method(&self, name: &[u8]) -> bool {
-        self.methods.contains(name)
+        self.is_whole || self.methods.contains(name)
     }
 
     /// Returns true if the mapping creates the type of this name.
     pub(super) fn derives_type(&self, name: &[u8]) -> bool {
-        self.types.contains(name)
+        self.is_whole || self.types.contains(name)
     }
 
     fn compare(
@@ -123,11 +136,12 @@ impl Ownership {
         let found = gather(document, own_spelling, &|section, context| self.owns(document, section, context))?;
         let all = |section: SectionKind, context| expected.owns(section, context);
         let wanted = gather(&expected.document, spelling, &all)?;
+        let (found, wanted) = (found.by_method(), wanted.by_method());
         let mut differences = Differences::default();
-        let names: BTreeSet<&Vec<u8>> = found.contexts.keys().chain(wanted.contexts.keys()).collect();
+        let names: BTreeSet<&[u8]> = found.keys().chain(wanted.keys()).copied().collect();
         let nothing = ContextCounts::default();
         for name in names {
-            let [found, wanted] = [&found, &wanted].map(|content| content.contexts.get(name).unwrap_or(&nothing));
+            let [found, wanted] = [&found, &wanted].map(|counts| counts.get(name).unwrap_or(&nothing));
             if found != wanted {
                 differences.contexts(name, found, wanted);
             }
@@ -276,4 +290,42 @@ impl Differences {
 fn counts_text<'a>(counts: impl Iterator<Item = &'a u64>) -> String {
     let list: Vec<String> = counts.map(u64::to_string).collect();
     format!("({})", list.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::to_iprof::to_iprof;
+    use crate::iprof::{self, Writer};
+    use crate::model::{FunctionRecord, ProfileKind};
+
+    fn read(bytes: &[u8]) -> Document {
+        iprof::Reader::from_bytes(bytes, &iprof::ReadOptions::default()).read().unwrap().0
+    }
+
+    #[test]
+    fn unchanged_documents_are_recognized_by_their_checksum() {
+        let mut profile = Profile { kind: ProfileKind::FRONT_END, ..Profile::default() };
+        for (name, count) in [("main", 4711), ("_ZN3foo3barEi", 12), ("a.c;local", 0)] {
+            let function = profile.functions.intern(name.as_bytes());
+            profile.functions.push_record(function, &FunctionRecord::new(7, vec![count, 3]));
+        }
+        let (document, _) = to_iprof(&profile, &ToIprofOptions::default()).unwrap();
+        let text = String::from_utf8(Writer::default().to_bytes(&document)).unwrap();
+        let is_whole = |text: &str, trust| Ownership::of(&read(text.as_bytes()), trust).map(|found| found.is_whole());
+        assert!(is_whole(&text, None).unwrap());
+        let spaced = text.replace("],", "], ");
+        assert!(is_whole(&spaced, None).unwrap(), "white space is not data");
+        let edited = text.replacen("[4711]", "[4712]", 1);
+        assert_ne!(edited, text);
+        assert!(is_whole(&edited, None).is_err());
+        assert!(!is_whole(&edited, Some(Trust::Extension)).unwrap());
+        let mut old = document.clone();
+        let member = String::from_utf8(old.member(extension::MEMBER).unwrap().to_vec()).unwrap();
+        let begin = member.find("\"sections\"").unwrap();
+        let end = member[begin..].find(',').unwrap() + begin + 1;
+        let first = format!("{}{}", member[..begin].replace(":2", ":1"), &member[end..]);
+        old.set_member(extension::MEMBER, first.as_bytes());
+        assert!(!Ownership::of(&old, None).unwrap().is_whole(), "version 1 has no checksum");
+    }
 }

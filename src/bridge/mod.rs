@@ -36,12 +36,14 @@
 //! |---|---|
 //! | `names`, `shape` | names and hashes of the bridge's records: types and methods, percent-encoded one to one |
 //! | `records` | the counts of a document, and the records for them |
+//! | `chain_order` | names with callers, one after the other in order |
 //! | `decode` | converts the bridge's records back to iprof |
 //! | `demangle`, `sections` | LLVM's own functions as methods, and their data as iprof sections |
 //! | `extension`, `consistency` | the member `llvm`, and the comparison with the sections |
 //! | `to_llvm`, `to_iprof` | both directions; splitting documents for a merge and joining them |
 //! | [`stacks`] | sampled stacks of other profilers |
 
+mod chain_order;
 mod consistency;
 mod decode;
 mod demangle;

@@ -14,6 +14,7 @@ use crate::iprof::{MethodHandle, Tables, TypeHandle};
 use crate::java;
 use crate::model::name_ref;
 pub use crate::model::record::func_hash;
+use std::io::Write;
 
 /// The identity of a method across files.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -269,10 +270,11 @@ fn split_bci(frame: &[u8]) -> Option<NamedFrame<'_>> {
 /// Appends a frame.
 pub fn push_frame(out: &mut Vec<u8>, frame: NamedFrame<'_>) {
     out.extend_from_slice(frame.method);
-    out.extend_from_slice(format!(":{}", frame.bci).as_bytes());
+    write!(out, ":{}", frame.bci).expect("a Vec takes everything");
 }
 
-/// Appends a method with its chain of callers, the root first.
+/// Appends a method with its chain of callers, the root first. [`chain_order`](super::chain_order) makes the same names.
+#[cfg(test)]
 pub fn push_context<'a>(out: &mut Vec<u8>, callers: impl Iterator<Item = NamedFrame<'a>>, method: &[u8]) {
     let start = out.len();
     for caller in callers {
@@ -287,7 +289,8 @@ pub fn push_context<'a>(out: &mut Vec<u8>, callers: impl Iterator<Item = NamedFr
     }
 }
 
-/// Appends a sampled stack, the root first.
+/// Appends a sampled stack, the root first. [`chain_order`](super::chain_order) makes the same names.
+#[cfg(test)]
 pub fn push_stack<'a>(out: &mut Vec<u8>, frames: impl Iterator<Item = NamedFrame<'a>>) {
     out.push(b'[');
     for (at, frame) in frames.enumerate() {
@@ -327,6 +330,11 @@ pub(super) fn push_encoded(out: &mut Vec<u8>, byte: u8) {
 
 /// Appends `name`, encoded where necessary.
 pub(super) fn push_escaped(out: &mut Vec<u8>, name: &[u8], escapes: Escapes) {
+    let is_plain = |byte: &u8| (b' '..=b'~').contains(byte) && *byte != b'%' && !escapes.covers(*byte);
+    let is_edged = name.first() == Some(&b' ') || name.last() == Some(&b' ');
+    if name.iter().all(is_plain) && !is_edged {
+        return out.extend_from_slice(name);
+    }
     let last = name.len().saturating_sub(1);
     let mut at = 0;
     for chunk in name.utf8_chunks() {
@@ -430,6 +438,11 @@ impl EncodedNames {
 
     pub(super) fn method(&self, handle: MethodHandle) -> &[u8] {
         &self.methods[handle.index()]
+    }
+
+    /// Returns all methods.
+    pub(super) fn methods(&self) -> impl Iterator<Item = MethodHandle> {
+        (0..self.methods.len()).map(MethodHandle::from_index)
     }
 }
 

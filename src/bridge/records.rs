@@ -1,14 +1,17 @@
 //! Converts the counts of a document to LLVM function records.
 
-use crate::bridge::names::{EncodedNames, MONITORS, NamedFrame, func_hash, push_context, push_stack};
+use crate::bridge::chain_order::{self, Named, Target};
+use crate::bridge::names::{EncodedNames, MONITORS, func_hash};
 use crate::bridge::shape::{Branch, Shape};
 use crate::error::{Error, Result};
 use crate::iprof::{
-    BranchRow, ContextHandle, CountEntry, Document, Frame, MAX_COUNT, MethodHandle, RowSection, SectionKind, TypeCount,
+    ContextHandle, ContextTree, Document, Frame, MAX_COUNT, MethodHandle, Records, SectionKind, TypeCount,
 };
 use crate::model::record::MAX_VALUES_PER_SITE;
-use crate::model::{FunctionRecord, LossKind, Losses, ProfileKind, ValueCount, ValueKind, ValueSites};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::model::{FunctionRecord, FunctionTable, LossKind, Losses, ProfileKind, ValueCount, ValueKind, ValueSites};
+use foldhash::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// Counts by type (the hash of its name).
 pub(super) type TypeCounts = BTreeMap<u64, u64>;
@@ -25,163 +28,202 @@ pub(super) struct ContextCounts {
     pub(super) instanceofs: BTreeMap<i32, TypeCounts>,
 }
 
-/// The counts of a document.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Content {
-    /// By the name of the context, see [`push_context`].
-    pub(super) contexts: BTreeMap<Vec<u8>, ContextCounts>,
-    /// Samples by the name of the stack, see [`push_stack`].
-    pub(super) stacks: BTreeMap<Vec<u8>, u64>,
-    /// The monitors, if the section has entries.
-    pub(super) monitors: Option<TypeCounts>,
-    /// Hashes of the types that occur as values.
-    pub(super) value_types: BTreeSet<u64>,
-    /// Methods of the document that occur in a name.
-    pub(super) named_methods: BTreeSet<MethodHandle>,
-    /// The number of sums that exceeded the maximum count.
-    pub(super) saturated: u64,
+impl ContextCounts {
+    /// Adds an entry of a section. Returns the number of sums that exceeded the maximum count.
+    fn add(&mut self, section: SectionKind, bci: i32, records: Records<'_>, spelling: &EncodedNames) -> u64 {
+        match records {
+            Records::Count(count) => {
+                let (sum, over) = add(self.calls.unwrap_or(0), count);
+                self.calls = Some(sum);
+                u64::from(over)
+            }
+            Records::Branches(rows) => {
+                let mut rows = rows.to_vec();
+                // The sort must be stable: rows of one pair are cases of one switch and keep their order.
+                rows.sort_by_key(|row| (row.index, row.bci));
+                let branches: Vec<Branch> = rows.iter().map(|row| Branch { index: row.index, bci: row.bci }).collect();
+                let shapes = self.conditionals.entry(bci).or_default();
+                let sums = shapes.entry(branches).or_insert_with(|| vec![0; rows.len()]);
+                let mut saturated = 0;
+                for (sum, row) in sums.iter_mut().zip(&rows) {
+                    let (total, over) = add(*sum, row.count);
+                    *sum = total;
+                    saturated += u64::from(over);
+                }
+                saturated
+            }
+            Records::Types(pairs) => {
+                let is_invoke = section == SectionKind::VirtualInvoke;
+                let sites = if is_invoke { &mut self.virtual_invokes } else { &mut self.instanceofs };
+                add_types(sites.entry(bci).or_default(), pairs, spelling)
+            }
+        }
+    }
 }
 
-/// Adds up the sections that `wanted` selects.
+/// The selected entries of a document, by the record that stores them.
+#[derive(Debug)]
+pub(super) struct Content<'d> {
+    document: &'d Document,
+    spelling: &'d EncodedNames,
+    /// The contexts, in which methods that are spelled alike are one.
+    contexts: Cow<'d, ContextTree>,
+    /// Entries, by record and section.
+    entries: Vec<StoredEntry>,
+    /// Samples by stack.
+    stacks: Vec<(ContextHandle, u64)>,
+    /// The monitors, if the section has entries.
+    monitors: Option<TypeCounts>,
+    /// Hashes of the types that occur as values.
+    value_types: HashSet<u64>,
+    /// Methods of the document that occur in a name, by index.
+    named_methods: Vec<bool>,
+    /// The number of sums that exceeded the maximum count.
+    saturated: u64,
+}
+
+/// An entry of a section, and the record that stores it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct StoredEntry {
+    caller: ContextHandle,
+    method: MethodHandle,
+    section: SectionKind,
+    /// The place in its section.
+    at: u32,
+    bci: i32,
+}
+
+impl StoredEntry {
+    fn is_of_record(&self, other: &Self) -> bool {
+        (self.caller, self.method) == (other.caller, other.method)
+    }
+}
+
+/// Finds the entries that `wanted` selects.
 ///
 /// # Errors
 ///
 /// Malformed if an entry has a position that its section does not allow.
-pub(super) fn gather(
-    document: &Document,
-    spelling: &EncodedNames,
+pub(super) fn gather<'d>(
+    document: &'d Document,
+    spelling: &'d EncodedNames,
     wanted: &dyn Fn(SectionKind, ContextHandle) -> bool,
-) -> Result<Content> {
-    let mut gatherer = Gatherer { document, spelling, content: Content::default() };
-    let sections = &document.sections;
-    gatherer.call_counts(&sections.call_counts, wanted)?;
-    gatherer.conditionals(&sections.conditionals, wanted)?;
-    gatherer.receivers(SectionKind::VirtualInvoke, &sections.virtual_invokes, wanted, |counts| {
-        &mut counts.virtual_invokes
-    })?;
-    gatherer.receivers(SectionKind::Instanceof, &sections.instanceofs, wanted, |counts| &mut counts.instanceofs)?;
-    gatherer.monitors(&sections.monitors, wanted);
-    gatherer.samples(&sections.samples, wanted)?;
-    Ok(gatherer.content)
+) -> Result<Content<'d>> {
+    let (contexts, moved) = without_repeated_methods(document, spelling);
+    let mut content = Content {
+        document,
+        spelling,
+        contexts,
+        entries: Vec::new(),
+        stacks: Vec::new(),
+        monitors: None,
+        value_types: HashSet::default(),
+        named_methods: vec![false; document.tables.methods_count()],
+        saturated: 0,
+    };
+    let mut is_named = vec![false; document.contexts.len()];
+    let malformed =
+        |section: SectionKind, detail: String| Error::malformed(detail).in_section(section.name()).in_format("iprof");
+    use SectionKind::{CallCount, Conditional, Instanceof, Monitor, Sampling, VirtualInvoke};
+    for section in [CallCount, Conditional, VirtualInvoke, Instanceof, Monitor, Sampling] {
+        for (at, (context, records)) in (0..).zip(document.sections.entries(section)) {
+            if !wanted(section, context) {
+                continue;
+            }
+            if let Records::Types(pairs) = records {
+                content.value_types.extend(pairs.iter().map(|pair| spelling.type_hash(pair.class)));
+                if section == Monitor {
+                    content.saturated += add_types(content.monitors.get_or_insert_default(), pairs, spelling);
+                    continue;
+                }
+            }
+            is_named[context.index()] = true;
+            let context = moved.as_ref().map_or(context, |moved| moved[context.index()]);
+            let Some(Frame { method, bci }) = content.contexts.leaf(context) else {
+                return Err(malformed(section, "an entry has no context".to_string()));
+            };
+            match records {
+                Records::Count(count) if section == Sampling => content.stacks.push((context, count)),
+                Records::Count(_) if bci != 0 => {
+                    return Err(malformed(section, format!("a call count at BCI {bci}, expected 0")));
+                }
+                _ => {
+                    let caller = content.contexts.caller(context);
+                    content.entries.push(StoredEntry { caller, method, section, at, bci });
+                }
+            }
+        }
+    }
+    content.entries.sort_unstable();
+    content.add_up_stacks();
+    // Contexts follow their callers.
+    for (context, caller, frame) in document.contexts.iter().rev() {
+        if is_named[context.index()] {
+            is_named[caller.index()] = true;
+            content.named_methods[frame.method.index()] = true;
+        }
+    }
+    Ok(content)
 }
 
-struct Gatherer<'a> {
-    document: &'a Document,
-    spelling: &'a EncodedNames,
-    content: Content,
+/// Returns contexts in which the first of several methods that are spelled alike replaces the others, and the new
+/// handles of all contexts if there are several.
+fn without_repeated_methods<'d>(
+    document: &'d Document,
+    spelling: &EncodedNames,
+) -> (Cow<'d, ContextTree>, Option<Vec<ContextHandle>>) {
+    let mut first: HashMap<&[u8], MethodHandle> = HashMap::default();
+    let methods: Vec<MethodHandle> =
+        document.tables.methods().map(|method| *first.entry(spelling.method(method)).or_insert(method)).collect();
+    if first.len() == methods.len() {
+        return (Cow::Borrowed(&document.contexts), None);
+    }
+    let mut contexts = ContextTree::default();
+    let moved = contexts.adopt(&document.contexts, &methods, |_| true);
+    (Cow::Owned(contexts), Some(moved))
 }
 
-impl Gatherer<'_> {
-    /// Returns the counts for a context's method and callers, and the leaf's BCI.
-    fn counts(&mut self, section: SectionKind, context: ContextHandle) -> Result<(&mut ContextCounts, i32)> {
-        let frames = self.frames(section, context)?;
-        let (leaf, callers) = frames.split_first().expect("frames() refuses contexts without any");
-        let mut name = Vec::new();
-        push_context(
-            &mut name,
-            callers.iter().rev().map(|frame| self.named(*frame)),
-            self.spelling.method(leaf.method),
-        );
-        Ok((self.content.contexts.entry(name).or_default(), leaf.bci))
-    }
-
-    /// Returns the frames, leaf first; at least one. Records their methods as named.
-    fn frames(&mut self, section: SectionKind, context: ContextHandle) -> Result<Vec<Frame>> {
-        let frames: Vec<Frame> = self.document.contexts.frames(context).collect();
-        if frames.is_empty() {
-            return Err(Error::malformed("an entry has no context").in_section(section.name()).in_format("iprof"));
-        }
-        self.content.named_methods.extend(frames.iter().map(|frame| frame.method));
-        Ok(frames)
-    }
-
-    fn named(&self, frame: Frame) -> NamedFrame<'_> {
-        NamedFrame { method: self.spelling.method(frame.method), bci: frame.bci }
-    }
-
-    fn call_counts(
-        &mut self,
-        entries: &[CountEntry],
-        wanted: &dyn Fn(SectionKind, ContextHandle) -> bool,
-    ) -> Result<()> {
-        for entry in entries.iter().filter(|entry| wanted(SectionKind::CallCount, entry.context)) {
-            let (counts, bci) = self.counts(SectionKind::CallCount, entry.context)?;
-            if bci != 0 {
-                let error = Error::malformed(format!("a call count at BCI {bci}, expected 0"));
-                return Err(error.in_section(SectionKind::CallCount.name()).in_format("iprof"));
+impl<'d> Content<'d> {
+    fn add_up_stacks(&mut self) {
+        self.stacks.sort_by_key(|(context, _)| *context);
+        let saturated = &mut self.saturated;
+        self.stacks.dedup_by(|later, first| {
+            let is_same = later.0 == first.0;
+            if is_same {
+                let (sum, over) = add(first.1, later.1);
+                first.1 = sum;
+                *saturated += u64::from(over);
             }
-            let sum = add(counts.calls.unwrap_or(0), entry.count);
-            counts.calls = Some(sum.0);
-            self.content.saturated += u64::from(sum.1);
-        }
-        Ok(())
+            is_same
+        });
     }
 
-    fn conditionals(
-        &mut self,
-        entries: &RowSection<BranchRow>,
-        wanted: &dyn Fn(SectionKind, ContextHandle) -> bool,
-    ) -> Result<()> {
-        for (context, rows) in entries.iter().filter(|(context, _)| wanted(SectionKind::Conditional, *context)) {
-            let mut rows = rows.to_vec();
-            // The sort must be stable: rows of one pair are cases of one switch and keep their order.
-            rows.sort_by_key(|row| (row.index, row.bci));
-            let branches: Vec<Branch> = rows.iter().map(|row| Branch { index: row.index, bci: row.bci }).collect();
-            let (counts, bci) = self.counts(SectionKind::Conditional, context)?;
-            let shapes = counts.conditionals.entry(bci).or_default();
-            let sums = shapes.entry(branches).or_insert_with(|| vec![0; rows.len()]);
-            let mut saturated = 0;
-            for (sum, row) in sums.iter_mut().zip(&rows) {
-                let (total, over) = add(*sum, row.count);
-                *sum = total;
-                saturated += u64::from(over);
-            }
-            self.content.saturated += saturated;
-        }
-        Ok(())
+    /// Returns the methods of the document that occur in names.
+    pub(super) fn named_methods(&self) -> impl Iterator<Item = MethodHandle> {
+        self.document.tables.methods().filter(|method| self.named_methods[method.index()])
     }
 
-    fn receivers(
-        &mut self,
-        section: SectionKind,
-        entries: &RowSection<TypeCount>,
-        wanted: &dyn Fn(SectionKind, ContextHandle) -> bool,
-        sites: impl Fn(&mut ContextCounts) -> &mut BTreeMap<i32, TypeCounts>,
-    ) -> Result<()> {
-        for (context, pairs) in entries.iter().filter(|(context, _)| wanted(section, *context)) {
-            let spelling = self.spelling;
-            let (counts, bci) = self.counts(section, context)?;
-            let site = sites(counts).entry(bci).or_default();
-            let saturated = add_types(site, pairs, spelling);
-            self.note_types(pairs, saturated);
-        }
-        Ok(())
+    /// Returns true if the type with this hash occurs as a value.
+    pub(super) fn has_value(&self, type_hash: u64) -> bool {
+        self.value_types.contains(&type_hash)
     }
 
-    fn monitors(&mut self, entries: &RowSection<TypeCount>, wanted: &dyn Fn(SectionKind, ContextHandle) -> bool) {
-        for (_, pairs) in entries.iter().filter(|(context, _)| wanted(SectionKind::Monitor, *context)) {
-            let site = self.content.monitors.get_or_insert_default();
-            let saturated = add_types(site, pairs, self.spelling);
-            self.note_types(pairs, saturated);
-        }
+    /// Returns the counts of methods without known callers, by the name of the method.
+    pub(super) fn by_method(&self) -> BTreeMap<&'d [u8], ContextCounts> {
+        let records = self.entries.chunk_by(StoredEntry::is_of_record);
+        let methods = records.filter(|entries| entries[0].caller == ContextHandle::ROOT);
+        methods.map(|entries| (self.spelling.method(entries[0].method), self.counts(entries).0)).collect()
     }
 
-    fn note_types(&mut self, pairs: &[TypeCount], saturated: u64) {
-        self.content.value_types.extend(pairs.iter().map(|pair| self.spelling.type_hash(pair.class)));
-        self.content.saturated += saturated;
-    }
-
-    fn samples(&mut self, entries: &[CountEntry], wanted: &dyn Fn(SectionKind, ContextHandle) -> bool) -> Result<()> {
-        for entry in entries.iter().filter(|entry| wanted(SectionKind::Sampling, entry.context)) {
-            let frames = self.frames(SectionKind::Sampling, entry.context)?;
-            let mut name = Vec::new();
-            push_stack(&mut name, frames.iter().rev().map(|frame| self.named(*frame)));
-            let sum = self.content.stacks.entry(name).or_default();
-            let (total, over) = add(*sum, entry.count);
-            *sum = total;
-            self.content.saturated += u64::from(over);
-        }
-        Ok(())
+    /// Adds up the entries of one record. Also returns the number of sums that exceeded the maximum count.
+    fn counts(&self, entries: &[StoredEntry]) -> (ContextCounts, u64) {
+        let mut counts = ContextCounts::default();
+        let add = |entry: &StoredEntry| {
+            let (_, records) = self.document.sections.entry(entry.section, entry.at as usize);
+            counts.add(entry.section, entry.bci, records, self.spelling)
+        };
+        let saturated = entries.iter().map(add).sum();
+        (counts, saturated)
     }
 }
 
@@ -212,7 +254,7 @@ pub const PROFILE_KIND: ProfileKind = ProfileKind::from_bits(
 pub(super) const MONITOR_SITES: usize = 256;
 
 /// A record and its name.
-pub(super) type NamedRecord = (Vec<u8>, FunctionRecord);
+type NamedRecord = (Vec<u8>, FunctionRecord);
 
 /// The form of the created records.
 #[derive(Debug, Clone, Copy)]
@@ -246,6 +288,7 @@ impl RecordForm {
 pub(super) struct RecordMaker<'l> {
     form: RecordForm,
     losses: &'l mut Losses,
+    /// Records that are not in the table yet.
     records: Vec<NamedRecord>,
 }
 
@@ -254,10 +297,69 @@ impl<'l> RecordMaker<'l> {
         Self { form, losses, records: Vec::new() }
     }
 
-    /// The records, ordered by name.
-    pub(super) fn finish(mut self) -> Vec<NamedRecord> {
+    /// Adds the records of a document's counts and all others to a table, in the order of their names.
+    ///
+    /// # Errors
+    ///
+    /// Malformed if the table has one of the records.
+    pub(super) fn finish(mut self, content: &Content<'_>, functions: &mut FunctionTable) -> Result<()> {
+        let mut saturated = content.saturated;
+        let records: Vec<&[StoredEntry]> = content.entries.chunk_by(StoredEntry::is_of_record).collect();
+        let mut named = Vec::new();
+        for (at, entries) in (0..).zip(&records) {
+            let StoredEntry { caller, method, .. } = entries[0];
+            if caller == ContextHandle::ROOT {
+                let (counts, over) = content.counts(entries);
+                saturated += over;
+                self.context(content.spelling.method(method), counts);
+            } else {
+                named.push(Named { caller, frame: Frame { method, bci: 0 }, target: Target::Method(at) });
+            }
+        }
+        for (at, (stack, _)) in (0..).zip(&content.stacks) {
+            let caller = content.contexts.caller(*stack);
+            named.extend(content.contexts.leaf(*stack).map(|frame| Named { caller, frame, target: Target::Stack(at) }));
+        }
+        if let Some(types) = &content.monitors {
+            self.monitors(types);
+        }
+        // The names of chains begin with a bracket, and no others do.
         self.records.sort_by(|a, b| a.0.cmp(&b.0));
-        self.records
+        let later = self.records.split_off(self.records.partition_point(|(name, _)| name < &b"[".to_vec()));
+        self.flush(functions)?;
+        chain_order::walk(&content.contexts, content.spelling, named, |name, target| {
+            match target {
+                Target::Method(at) => {
+                    let (counts, over) = content.counts(records[at as usize]);
+                    saturated += over;
+                    self.context(name, counts);
+                    self.records.sort_by(|a, b| a.0.cmp(&b.0));
+                }
+                Target::Stack(at) => {
+                    let (_, samples) = content.stacks[at as usize];
+                    self.push(name.to_vec(), vec![samples], ValueSites::new(), true);
+                }
+                Target::Caller(_) => {}
+            }
+            self.flush(functions)
+        })?;
+        self.records = later;
+        self.flush(functions)?;
+        self.losses.add(LossKind::SaturatedCounts, saturated);
+        Ok(())
+    }
+
+    /// Moves the records to the table.
+    fn flush(&mut self, functions: &mut FunctionTable) -> Result<()> {
+        for (name, record) in self.records.drain(..) {
+            let id = functions.intern(&name);
+            if functions.find_record(id, record.func_hash).is_some() {
+                let detail = format!("the extension repeats the sections' data of {}", name.escape_ascii());
+                return Err(Error::malformed(detail).in_section("llvm").in_format("iprof"));
+            }
+            functions.push_record(id, &record);
+        }
+        Ok(())
     }
 
     fn push(&mut self, name: Vec<u8>, counters: Vec<u64>, sites: ValueSites, context_sensitive: bool) {
@@ -269,20 +371,6 @@ impl<'l> RecordMaker<'l> {
             *record.sites_mut(self.form.receivers) = sites;
         }
         self.records.push((name, record));
-    }
-
-    /// Creates all records for a document's counts, except for types and unnamed methods.
-    pub(super) fn content(&mut self, content: Content) {
-        self.losses.add(LossKind::SaturatedCounts, content.saturated);
-        for (subject, counts) in content.contexts {
-            self.context(&subject, counts);
-        }
-        for (name, samples) in content.stacks {
-            self.push(name, vec![samples], ValueSites::new(), true);
-        }
-        if let Some(types) = content.monitors {
-            self.monitors(&types);
-        }
     }
 
     /// Creates a record that only declares a method.

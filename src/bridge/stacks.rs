@@ -5,8 +5,7 @@
 //! data that an iprof cannot store.
 
 use crate::call_chains::{
-    Certainty, Frame, FrameKind, Function, FunctionId, MAX_HITS, SampleKey, SampleSource, Selection, StackId,
-    StackTable, Unit,
+    Frame, FrameKind, Function, FunctionId, MAX_HITS, SampleKey, SampleSource, Selection, StackId, StackTable, Unit,
 };
 use crate::digits::number_of;
 use crate::error::Result;
@@ -317,31 +316,28 @@ pub enum IprofHits {
 pub(crate) fn stacks_from_iprof(document: &Document, hits: IprofHits) -> Result<(StackTable, SampleReport)> {
     let mut table = StackTable::new();
     let mut report = SampleReport::default();
-    let mut functions: BTreeMap<MethodHandle, FunctionId> = BTreeMap::new();
-    let mut stacks: BTreeMap<ContextHandle, StackId> = BTreeMap::new();
     let (entries, source) = match hits {
         IprofHits::Samples => (&document.sections.samples, "iprof samples"),
         IprofHits::CallCounts => (&document.sections.call_counts, "iprof call counts (weights, no time)"),
     };
-    for (context, caller, frame) in document.contexts.iter() {
-        let function = *functions
-            .entry(frame.method)
-            .or_insert_with(|| intern_method(document, frame.method, &mut table, &mut report));
+    let mut is_used = vec![false; document.contexts.len()];
+    entries.iter().for_each(|entry| is_used[entry.context.index()] = true);
+    // Contexts follow their callers.
+    for (context, caller, _) in document.contexts.iter().rev() {
+        is_used[caller.index()] |= is_used[context.index()];
+    }
+    let mut functions: Vec<Option<FunctionId>> = vec![None; document.tables.methods_count()];
+    let mut stacks: Vec<Option<StackId>> = vec![None; document.contexts.len()];
+    for (context, caller, frame) in document.contexts.iter().filter(|(context, ..)| is_used[context.index()]) {
+        let function = *functions[frame.method.index()]
+            .get_or_insert_with(|| intern_method(document, frame.method, &mut table, &mut report));
         let bci = (frame.bci != bci::UNKNOWN).then_some(frame.bci);
         let id = table.intern_frame(Frame { function, bci, line: None, kind: FrameKind::Unknown });
-        let stack = table.push_frame(stacks.get(&caller).copied(), id);
-        stacks.insert(context, stack);
+        stacks[context.index()] = Some(table.push_frame(stacks[caller.index()], id));
     }
     for entry in entries {
-        let Some(stack) = stacks.get(&entry.context) else { continue };
-        let key = SampleKey {
-            stack: *stack,
-            thread: None,
-            source: SampleSource::Unknown,
-            certainty: Certainty::Unknown,
-            truncated: false,
-        };
-        table.add(key, entry.count.min(MAX_HITS));
+        let Some(stack) = stacks[entry.context.index()] else { continue };
+        table.add(SampleKey::of_stack(stack), entry.count.min(MAX_HITS));
     }
     table.observed.add_source(source);
     table.observed.parts = 1;

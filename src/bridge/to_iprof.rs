@@ -10,8 +10,9 @@ use crate::bridge::sections::{
     ForeignOptions, ForeignParts, LLVM_NAME, METHOD_TARGETS, MethodTargets, add_foreign, foreign, is_plain,
 };
 use crate::error::Result;
-use crate::iprof::{BranchClash, Document, MergeOptions, Merger, MethodHandle, Table, Tables, canonical_with};
+use crate::iprof::{BranchClash, Document, MergeOptions, Merger, MethodHandle, Table, Tables, Writer, canonical_with};
 use crate::model::{FunctionTable, Loss, LossKind, Losses, Profile, ProfileKind, RecordId, TemporalProfile, ValueKind};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 /// Options of the conversion from an LLVM profile to an iprof document.
@@ -47,10 +48,14 @@ pub fn to_iprof(profile: &Profile, options: &ToIprofOptions) -> Result<(Document
     let own = own_records(profile);
     let (mut document, parts) = sections(profile, &own, options, &mut losses)?;
     let foreign_profile = foreign_part(profile, &own);
-    let mut extension = Extension { approximate: parts.approximate.clone(), profile: None };
+    let mut extension = Extension { approximate: parts.approximate.clone(), ..Extension::default() };
     attach(&mut document, &parts);
     match foreign_profile {
-        Some(foreign) if options.extension => extension.profile = Some(foreign),
+        Some(foreign) if options.extension => {
+            extension.profile = Some(foreign);
+            // Records of the bridge add their own entries.
+            extension.checksum = own.is_empty().then(|| checksum(&document));
+        }
         Some(foreign) => {
             losses.add(LossKind::SaturatedCounts, parts.clamped);
             extension_losses(&foreign, options, &mut losses);
@@ -58,9 +63,14 @@ pub fn to_iprof(profile: &Profile, options: &ToIprofOptions) -> Result<(Document
         None => {}
     }
     if !extension.is_empty() {
-        document.set_member(extension::MEMBER, &extension.write());
+        document.set_compact_member(extension::MEMBER, extension.write());
     }
     Ok((document, losses.into_vec()))
+}
+
+/// Returns a checksum of the data of a document without its extension, in the order of the file.
+pub(super) fn checksum(document: &Document) -> u64 {
+    Writer::default().checksum_without(document, extension::MEMBER)
 }
 
 /// Creates the document of all records, without the members that the format does not define.
@@ -83,7 +93,10 @@ pub(super) fn sections(
 ///
 /// The extension also stores a record of the bridge if LLVM's own records have the same context: the standard sections
 /// then contain the sum, which cannot be separated again.
-fn foreign_part(profile: &Profile, own: &[BridgeRecord<'_>]) -> Option<Profile> {
+fn foreign_part<'p>(profile: &'p Profile, own: &[BridgeRecord<'_>]) -> Option<Cow<'p, Profile>> {
+    if own.is_empty() {
+        return (!is_plain_rest(profile, own)).then_some(Cow::Borrowed(profile));
+    }
     let own_ids: HashSet<RecordId> = own.iter().map(|record| record.id).collect();
     let methods: HashSet<Vec<u8>> =
         foreign(profile, &own_ids).map(|function| method_of_pgo_name(function.name()).identity.notation()).collect();
@@ -95,15 +108,19 @@ fn foreign_part(profile: &Profile, own: &[BridgeRecord<'_>]) -> Option<Profile> 
     // other targets.
     let types: HashSet<&[u8]> = own.iter().filter_map(BridgeRecord::type_name).collect();
     kept.vtable_names.retain(|name| !types.contains(name.as_slice()));
+    (!is_plain_rest(&kept, own)).then_some(Cow::Owned(kept))
+}
+
+/// Returns true if a profile has nothing to store, except its records of the bridge.
+fn is_plain_rest(kept: &Profile, own: &[BridgeRecord<'_>]) -> bool {
     // Old versions cannot store all bits of the kind.
     let usual_kind = kept.kind == PROFILE_KIND || (!own.is_empty() && PROFILE_KIND.contains(kept.kind));
-    let plain = usual_kind
+    usual_kind
         && kept.functions.is_empty()
         && kept.binary_ids.is_empty()
         && kept.temporal == TemporalProfile::default()
         && kept.vtable_names.is_empty()
-        && kept.memprof.is_none();
-    (!plain).then_some(kept)
+        && kept.memprof.is_none()
 }
 
 /// Returns a copy without some records, and without functions that have no other records.

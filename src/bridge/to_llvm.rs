@@ -5,11 +5,10 @@ use crate::bridge::consistency::{Ownership, Trust};
 use crate::bridge::decode::{add_records as add_to_document, own_records};
 use crate::bridge::extension;
 use crate::bridge::names::EncodedNames;
-use crate::bridge::records::gather;
-use crate::bridge::records::{NamedRecord, PROFILE_KIND, RecordForm, RecordMaker};
+use crate::bridge::records::{PROFILE_KIND, RecordForm, RecordMaker, gather};
 use crate::bridge::sections::{LLVM_NAME, METHOD_TARGETS};
 use crate::bridge::to_iprof::{ToIprofOptions, to_iprof, without_records};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::iprof::document::EntryMember;
 use crate::iprof::{ContextHandle, Document, SectionKind};
 use crate::model::{Loss, LossKind, Losses, Profile, RecordId};
@@ -44,31 +43,36 @@ impl Default for ToLlvmOptions {
 /// or if an entry has a position that its section does not allow.
 pub fn to_llvm(document: &Document, options: &ToLlvmOptions) -> Result<(Profile, Vec<Loss>)> {
     let mut losses = Losses::new();
-    let ownership = Ownership::of(document, options.trust)?;
+    let mut ownership = Ownership::of(document, options.trust)?;
     unknown_members(document, &ownership, &mut losses);
+    let mut profile = ownership.take_profile().unwrap_or_else(|| Profile { kind: PROFILE_KIND, ..Profile::default() });
     let form = RecordForm::for_indexed_version(options.indexed_version);
     let wanted = |section, context| options.sections.contains(&section) && !ownership.owns(document, section, context);
-    let records = document_records(document, &ownership, form, &wanted, &mut losses)?;
-    let mut profile = ownership.into_profile().unwrap_or_else(|| Profile { kind: PROFILE_KIND, ..Profile::default() });
-    add_records(&mut profile, records)?;
+    add_document(&mut profile, document, &ownership, form, &wanted, &mut losses)?;
     Ok((profile, losses.into_vec()))
 }
 
-/// Creates the records for the sections that `wanted` selects, ordered by name.
-pub(super) fn document_records(
+/// Adds the records for the sections that `wanted` selects, in the order of their names.
+///
+/// # Errors
+///
+/// Malformed if the profile has one of the records, or if an entry has a position that its section does not allow.
+fn add_document(
+    profile: &mut Profile,
     document: &Document,
     ownership: &Ownership,
     form: RecordForm,
     wanted: &dyn Fn(SectionKind, ContextHandle) -> bool,
     losses: &mut Losses,
-) -> Result<Vec<NamedRecord>> {
+) -> Result<()> {
+    if ownership.is_whole() {
+        return Ok(());
+    }
     let tables = &document.tables;
     let spelling = EncodedNames::of(tables);
-    let mut content = gather(document, &spelling, wanted)?;
+    let content = gather(document, &spelling, wanted)?;
     let mut maker = RecordMaker::new(form, losses);
-    let value_types = std::mem::take(&mut content.value_types);
-    let mut done: HashSet<&[u8]> = content.named_methods.iter().map(|handle| spelling.method(*handle)).collect();
-    maker.content(content);
+    let mut done: HashSet<&[u8]> = content.named_methods().map(|handle| spelling.method(handle)).collect();
     for handle in tables.methods() {
         let name = spelling.method(handle);
         if !ownership.derives_method(name) && done.insert(name) {
@@ -80,26 +84,13 @@ pub(super) fn document_records(
     let mut done: HashSet<&[u8]> = HashSet::new();
     for handle in tables.types() {
         let name = tables.type_name(handle);
-        let needed = value_types.contains(&spelling.type_hash(handle))
+        let needed = content.has_value(spelling.type_hash(handle))
             || !(in_signatures.contains(name) || ownership.derives_type(name));
         if needed && done.insert(name) {
             maker.type_name(spelling.type_name(handle));
         }
     }
-    Ok(maker.finish())
-}
-
-/// Adds the loss for records that the profile cannot have.
-pub(super) fn add_records(profile: &mut Profile, records: Vec<NamedRecord>) -> Result<()> {
-    for (name, record) in records {
-        let id = profile.functions.intern(&name);
-        if profile.functions.find_record(id, record.func_hash).is_some() {
-            let detail = format!("the extension repeats the sections' data of {}", name.escape_ascii());
-            return Err(Error::malformed(detail).in_section("llvm").in_format("iprof"));
-        }
-        profile.functions.push_record(id, &record);
-    }
-    Ok(())
+    maker.finish(&content, &mut profile.functions)
 }
 
 /// Counts the data that the format cannot store.
@@ -132,16 +123,15 @@ pub struct Parts {
 /// As for [`to_llvm`](crate::bridge::to_llvm()).
 pub fn split(document: &Document, trust: Option<Trust>) -> Result<(Parts, Vec<Loss>)> {
     let mut losses = Losses::new();
-    let ownership = Ownership::of(document, trust)?;
+    let mut ownership = Ownership::of(document, trust)?;
     unknown_members(document, &ownership, &mut losses);
     let rest_of = |section, context| !ownership.owns(document, section, context);
-    let records = document_records(document, &ownership, RecordForm::in_memory(), &rest_of, &mut losses)?;
     let mut own = Profile { kind: PROFILE_KIND, ..Profile::default() };
-    add_records(&mut own, records)?;
+    add_document(&mut own, document, &ownership, RecordForm::in_memory(), &rest_of, &mut losses)?;
     let mut rest = Document::new();
     rest.version = document.version;
     add_to_document(&mut rest, &own_records(&own), &mut losses);
-    let Some(profile) = ownership.into_profile() else {
+    let Some(profile) = ownership.take_profile() else {
         let profile = Profile { kind: PROFILE_KIND, ..Profile::default() };
         return Ok((Parts { rest, profile }, losses.into_vec()));
     };
@@ -161,8 +151,7 @@ pub fn join(parts: Parts, options: &ToIprofOptions) -> Result<(Document, Vec<Los
     // The profile may also have records of the bridge. Each must occur only once.
     let mut profile = move_own_records(profile, &mut rest, &mut losses);
     let all = |_, _| true;
-    let records = document_records(&rest, &Ownership::none(), RecordForm::in_memory(), &all, &mut losses)?;
-    add_records(&mut profile, records)?;
+    add_document(&mut profile, &rest, &Ownership::none(), RecordForm::in_memory(), &all, &mut losses)?;
     let (document, more) = to_iprof(&profile, options)?;
     more.iter().for_each(|loss| losses.add(loss.kind, loss.count));
     Ok((document, losses.into_vec()))

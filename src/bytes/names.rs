@@ -22,6 +22,7 @@ use crate::memory::{self, HOLD_INFLATED, HOLD_OUTPUT};
 use flate2::{Decompress, FlushDecompress, Status};
 use memchr::memchr_iter;
 use std::borrow::Cow;
+use std::io::Write;
 
 /// Separates names inside a chunk.
 pub const SEPARATOR: u8 = 0x01;
@@ -166,9 +167,11 @@ pub fn split_names(text: &[u8]) -> impl Iterator<Item = Result<&[u8]>> {
 pub enum Compression {
     /// Plain text.
     None,
-    /// A zlib stream at level 9; with the feature `zlib-exact` the bytes of zlib itself.
+    /// A zlib stream that is written quickly.
     #[default]
     Zlib,
+    /// A zlib stream at level 9; with the feature `zlib-exact` the bytes of zlib itself, which LLVM writes.
+    ZlibOfLlvm,
 }
 
 /// Appends one chunk with `names` joined by [`SEPARATOR`]. Appends nothing if there are no names.
@@ -197,8 +200,9 @@ pub fn write_chunk<'a>(
             leb128::write_uleb128(sink, 0);
             sink.bytes(&text);
         }
-        Compression::Zlib => {
-            let stream = compress_level_9(&text)?;
+        Compression::Zlib | Compression::ZlibOfLlvm => {
+            let is_of_llvm = compression == Compression::ZlibOfLlvm;
+            let stream = if is_of_llvm { compress_level_9(&text)? } else { compress_quickly(&text)? };
             leb128::write_uleb128(sink, stream.len() as u64);
             sink.bytes(&stream);
         }
@@ -240,8 +244,17 @@ pub(crate) fn compress_level_9(text: &[u8]) -> Result<Vec<u8>> {
 /// As above, without the promise of identical bytes.
 #[cfg(not(feature = "zlib-exact"))]
 pub(crate) fn compress_level_9(text: &[u8]) -> Result<Vec<u8>> {
-    use std::io::Write;
-    let mut encoder = flate2::write::ZlibEncoder::new(memory::Buffer::default(), flate2::Compression::best());
+    compress(text, flate2::Compression::best())
+}
+
+/// A zlib stream of names whose bytes are not compared with LLVM's. Level 9 takes most of the time of writing a raw
+/// profile, and the file is hardly smaller.
+fn compress_quickly(text: &[u8]) -> Result<Vec<u8>> {
+    compress(text, flate2::Compression::fast())
+}
+
+fn compress(text: &[u8], level: flate2::Compression) -> Result<Vec<u8>> {
+    let mut encoder = flate2::write::ZlibEncoder::new(memory::Buffer::default(), level);
     let written = encoder.write_all(text).and_then(|()| encoder.finish());
     written.map(|stream| stream.0).map_err(|error| Error::io(HOLD_OUTPUT, error))
 }
@@ -272,7 +285,7 @@ mod tests {
 
     #[test]
     fn compressed_and_plain_chunks_share_a_section() {
-        for compression in [Compression::None, Compression::Zlib] {
+        for compression in [Compression::None, Compression::Zlib, Compression::ZlibOfLlvm] {
             let mut sink = Sink::new(Endian::Little);
             write_chunk(&mut sink, [b"foo".as_slice(), b"bar"], compression).unwrap();
             sink.zeros(5);

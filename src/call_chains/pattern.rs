@@ -73,8 +73,13 @@ impl MethodPattern {
         symbol.strip_suffix(wanted.as_str()).is_some_and(|rest| rest.ends_with(['.', ':', '/']))
     }
 
+    /// Names of C++ have parameters, and those of libraries versions: `memcpy@@GLIBC_2.34`.
+    fn is_within_symbol(&self, symbol: &str) -> bool {
+        matches!(&self.0, Pattern::Name(wanted) if symbol.contains(wanted.as_str()))
+    }
+
     /// Returns the matching functions: those whose name begins with the pattern, otherwise those whose name or class
-    /// ends with it. `name` returns a function's readable name, and whether it is a Java method.
+    /// ends with it, otherwise symbols that contain it. `name` returns a function's readable name, and whether it is a Java method.
     pub(crate) fn find<T: Copy>(
         &self,
         functions: impl Iterator<Item = T>,
@@ -89,7 +94,11 @@ impl MethodPattern {
             functions.iter().copied().filter(is_meant).collect::<Vec<_>>()
         };
         let found = by(&|method| self.matches(method), &|symbol| self.is_symbol(symbol));
-        if found.is_empty() { by(&|method| self.ends(method), &|symbol| self.ends_symbol(symbol)) } else { found }
+        if !found.is_empty() {
+            return found;
+        }
+        let found = by(&|method| self.ends(method), &|symbol| self.ends_symbol(symbol));
+        if found.is_empty() { by(&|_| false, &|symbol| self.is_within_symbol(symbol)) } else { found }
     }
 }
 
@@ -128,7 +137,8 @@ mod tests {
             ("ap", &[]),
             ("libc.so`read", &[4]),
             ("draw(char*)", &[5]),
-            ("ns", &[]),
+            ("ns", &[5]),
+            ("Type", &[5]),
             ("/^app.*run/", &[0, 1, 3]),
             ("/read$/", &[4]),
         ] {

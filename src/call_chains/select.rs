@@ -5,7 +5,7 @@ use super::table::{Frame, FrameId, FrameKind, FunctionId, Sample, SampleKey, Sta
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Samples that count, of a table that may hold several sorts.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Selection {
     /// The event types to use. Empty for the one type that `StackTable::main_source` returns: event types measure

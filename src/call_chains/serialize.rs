@@ -3,7 +3,7 @@
 
 use super::samples::{ReadStats, SampleSource};
 use super::table::{
-    Certainty, Frame, FrameId, Function, MAX_HITS, NameId, Sample, SampleKey, StackId, StackTable, ThreadId,
+    Certainty, Frame, FrameId, Function, FunctionId, MAX_HITS, NameId, Sample, SampleKey, StackId, StackTable, ThreadId,
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -20,6 +20,9 @@ struct Lists {
     threads: Vec<String>,
     samples: Vec<Row>,
     saturated: u64,
+    /// First lines of functions, where a source has them.
+    #[serde(default)]
+    start_lines: Vec<(FunctionId, u32)>,
     observed: ReadStats,
 }
 
@@ -50,6 +53,7 @@ impl Serialize for StackTable {
             threads: texts(self.threads.values()),
             samples: self.samples().map(row).collect(),
             saturated: self.saturated,
+            start_lines: self.start_lines.iter().map(|(function, line)| (*function, *line)).collect(),
             observed: self.observed.clone(),
         };
         lists.serialize(serializer)
@@ -81,6 +85,10 @@ impl Lists {
             [first, second].iter().try_for_each(|id| there("name", id.index(), self.names.len()))?;
             signature.map_or(Ok(()), |id| there("signature", id.index(), self.signatures.len()))?;
             once("function", at, table.intern_function(*function).index())?;
+        }
+        for (function, line) in self.start_lines {
+            there("function", function.index(), self.functions.len())?;
+            table.start_lines.insert(function, line);
         }
         for (at, frame) in self.frames.iter().enumerate() {
             there("function", frame.function.index(), self.functions.len())?;

@@ -74,6 +74,9 @@ pub struct SampleStatistics {
     pub methods: Vec<HotMethod>,
     /// Threads by falling hits, then name; empty where the source has none.
     pub threads: Vec<ThreadHits>,
+    /// Whether some functions are Java methods.
+    #[serde(skip)]
+    pub has_java: bool,
     /// Notes about the reliability of the statistics.
     pub notes: Vec<String>,
 }
@@ -129,6 +132,7 @@ pub fn statistics(table: &StackTable) -> SampleStatistics {
         hits_by_event_type: by_sort,
         methods,
         threads: thread_rows(table, threads),
+        has_java: table.has_java(),
         notes: notes(table),
     }
 }
@@ -163,6 +167,7 @@ pub fn notes(table: &StackTable) -> Vec<String> {
     let mut notes = Vec::new();
     let total = table.total_hits();
     let has = |source: &str| table.observed.sources.iter().any(|known| known.starts_with(source));
+    let is_java = table.has_java();
     if has("Flight Recorder") {
         notes.push(
             "Flight Recorder samples a limited number of running threads per interval; positions in compiled code are \
@@ -170,7 +175,7 @@ pub fn notes(table: &StackTable) -> Vec<String> {
                 .to_string(),
         );
     }
-    if has("collapsed") {
+    if has("collapsed") && is_java {
         notes.push(
             "collapsed stacks do not name their sampler: a sampler that waits for safepoints attributes loops \
                     without polls to the next poll; others lose samples to error frames"
@@ -185,9 +190,17 @@ pub fn notes(table: &StackTable) -> Vec<String> {
     }
     if has("folded") {
         notes.push(
-            "stacks of perf are complete only if all code keeps frame pointers (-XX:+PreserveFramePointer); \
-                    interpreted methods have no names"
-                .to_string(),
+            match is_java {
+                true => {
+                    "stacks of perf are complete only if all code keeps frame pointers (-XX:+PreserveFramePointer); \
+                     interpreted methods have no names"
+                }
+                false => {
+                    "stacks that perf found by frame pointers are complete only if all code keeps them \
+                     (-fno-omit-frame-pointer)"
+                }
+            }
+            .to_string(),
         );
     }
     notes.extend(events(table));
@@ -229,6 +242,29 @@ fn events(table: &StackTable) -> Vec<String> {
     notes
 }
 
+/// Whether a frame stands for an error: the names that async-profiler documents. perf writes `[unknown]` for functions
+/// without a symbol.
+fn is_error_frame(name: &str, is_java: bool) -> bool {
+    let Some(inner) = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else { return false };
+    match inner {
+        "GC_active"
+        | "deoptimization"
+        | "no_Java_frame"
+        | "not_walkable_Java"
+        | "not_walkable_not_Java"
+        | "safepoint"
+        | "skipped"
+        | "thread_exit"
+        | "unexpected_state"
+        | "unknown_Java"
+        | "unknown_not_Java"
+        | "unknown_state"
+        | "error" => true,
+        "unknown" => is_java,
+        other => other.starts_with("break_"),
+    }
+}
+
 /// Notes with a number from the samples.
 fn measured(table: &StackTable, total: u128) -> Vec<String> {
     let hits = |test: &dyn Fn(&Sample) -> bool| -> u128 {
@@ -252,7 +288,7 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
         "were moved to the next safepoint, according to the source",
     );
     add(
-        hits(&|sample| symbol(sample).is_some_and(|name| name.starts_with('[') && name.ends_with(']'))),
+        hits(&|sample| symbol(sample).is_some_and(|name| is_error_frame(name, table.has_java()))),
         "end in an error frame, because the sampler could not walk the stack",
     );
     add(hits(&|sample| symbol(sample) == Some("Interpreter")), "end in the interpreter, whose methods have no names");
@@ -265,7 +301,13 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
     );
     let single = hits(&|sample| table.depth(sample.key.stack) == 1 && leaf(sample).kind != FrameKind::Kernel);
     if percent(single, total) >= BROKEN_STACKS {
-        add(single, "have only one frame, probably because frame pointers are missing (-XX:+PreserveFramePointer)");
+        add(
+            single,
+            match table.has_java() {
+                true => "have only one frame, probably because frame pointers are missing (-XX:+PreserveFramePointer)",
+                false => "have only one frame, probably because frame pointers are missing (-fno-omit-frame-pointer)",
+            },
+        );
     }
     let observed = &table.observed;
     for (count, what, words) in [
@@ -291,9 +333,10 @@ pub fn write_statistics(statistics: &SampleStatistics, limit: usize) -> String {
     };
     line(format!("Source: {}", statistics.sources.join(", ")));
     line(format!(
-        "{}: {} in {}, {:.1} frames deep on average, {} at most",
+        "{}: {}{} in {}, {:.1} frames deep on average, {} at most",
         counted(statistics),
         statistics.hits,
+        in_large_units(statistics),
         number_of(statistics.stacks, "distinct stack"),
         statistics.mean_depth,
         statistics.max_depth
@@ -328,15 +371,32 @@ fn counted(statistics: &SampleStatistics) -> &'static str {
     }
 }
 
+/// The total as people read it: ` (274.0 MB)`; empty for samples and small numbers.
+fn in_large_units(statistics: &SampleStatistics) -> String {
+    let steps: &[(f64, &str)] = match statistics.unit {
+        "bytes" => &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")],
+        "ns" => &[(1e9, "s"), (1e6, "ms"), (1e3, "µs")],
+        "millionths" => &[(1e6, "hits")],
+        _ => &[],
+    };
+    let total = statistics.hits as f64;
+    match steps.iter().find(|(size, _)| total >= *size) {
+        Some((size, unit)) => format!(" ({:.2} {unit})", total / size),
+        None => String::new(),
+    }
+}
+
 fn method_table(statistics: &SampleStatistics, limit: usize) -> String {
     let shown = &statistics.methods[..statistics.methods.len().min(limit)];
-    let width = shown.iter().map(|row| row.method.chars().count()).chain([11]).max().unwrap_or(11);
+    let (heading, what) =
+        if statistics.has_java { ("Method name", "more method") } else { ("Function name", "more function") };
+    let width = shown.iter().map(|row| row.method.chars().count()).chain([heading.len()]).max().unwrap_or_default();
     let mut out = String::new();
     let marks = if statistics.has_certainty { format!(" {:>10} {:>10}", "Exact", "Heuristic") } else { String::new() };
     let _ = writeln!(
         out,
         "{:<width$} {:>10} {:>8} {:>10} {:>8}{marks}",
-        "Method name",
+        heading,
         counted(statistics),
         "%",
         "Inclusive",
@@ -356,7 +416,7 @@ fn method_table(statistics: &SampleStatistics, limit: usize) -> String {
         );
     }
     if shown.len() < statistics.methods.len() {
-        let _ = writeln!(out, "… and {}", number_of(statistics.methods.len() - shown.len(), "more method"));
+        let _ = writeln!(out, "… and {}", number_of(statistics.methods.len() - shown.len(), what));
     }
     out
 }

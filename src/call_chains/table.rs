@@ -188,7 +188,7 @@ pub struct Sample {
 pub(crate) const MAX_HITS: u64 = i64::MAX as u64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Node {
+pub(super) struct Node {
     parent: Option<StackId>,
     frame: FrameId,
 }
@@ -196,17 +196,17 @@ struct Node {
 /// Samples with all they refer to.
 #[derive(Debug, Clone, Default)]
 pub struct StackTable {
-    names: Interner<Box<str>>,
-    signatures: Interner<Box<[NameId]>>,
-    functions: Interner<Function>,
-    frames: Interner<Frame>,
-    nodes: Interner<Node>,
-    depths: Vec<u32>,
-    threads: Interner<Box<str>>,
-    keys: Interner<SampleKey>,
-    hits: Vec<u64>,
-    saturated: u64,
-    start_lines: BTreeMap<FunctionId, u32>,
+    pub(super) names: Interner<Box<str>>,
+    pub(super) signatures: Interner<Box<[NameId]>>,
+    pub(super) functions: Interner<Function>,
+    pub(super) frames: Interner<Frame>,
+    pub(super) nodes: Interner<Node>,
+    pub(super) depths: Vec<u32>,
+    pub(super) threads: Interner<Box<str>>,
+    pub(super) keys: Interner<SampleKey>,
+    pub(super) hits: Vec<u64>,
+    pub(super) saturated: u64,
+    pub(super) start_lines: BTreeMap<FunctionId, u32>,
     /// Properties of the sources, and counts of what was dropped.
     pub observed: ReadStats,
 }
@@ -361,6 +361,11 @@ impl StackTable {
         (0..self.functions.values().len()).map(|index| FunctionId(index as u32))
     }
 
+    /// Whether a function is a Java method.
+    pub fn has_java(&self) -> bool {
+        self.functions.values().iter().any(|function| matches!(function, Function::Java { .. }))
+    }
+
     /// All threads in order of first appearance.
     pub fn threads(&self) -> impl ExactSizeIterator<Item = ThreadId> + use<> {
         (0..self.threads.values().len()).map(|index| ThreadId(index as u32))
@@ -499,7 +504,7 @@ pub(crate) fn source_type(name: &str) -> String {
 ///
 /// Numbers only depend on the order of calls, not on the order of the hash table.
 #[derive(Debug, Clone)]
-struct Interner<T> {
+pub(super) struct Interner<T> {
     values: Vec<T>,
     table: HashTable<u32>,
     state: RandomState,
@@ -549,7 +554,7 @@ impl<T: Eq + Hash> Interner<T> {
     }
 
     /// All values in order of their numbers.
-    fn values(&self) -> &[T] {
+    pub(super) fn values(&self) -> &[T] {
         &self.values
     }
 }

@@ -102,6 +102,18 @@ impl fmt::Display for Compression {
     }
 }
 
+/// Compresses bytes as the file extension of the output selects, otherwise with the default.
+///
+/// # Errors
+///
+/// The errors of [`Compression::of_output`]; I/O.
+pub fn compress_for(bytes: Vec<u8>, output: &Path, default: Option<Compression>) -> Result<Vec<u8>> {
+    match Compression::of_output(output)?.or(default) {
+        Some(compression) => compression.compress(&bytes).map_err(|source| Error::io("cannot compress", source)),
+        None => Ok(bytes),
+    }
+}
+
 /// Returns a file name without the extension of its compression: `app.svg` for `app.svg.gz` and `app.svgz`.
 pub fn uncompressed_name(path: &Path) -> Option<&str> {
     let name = path.file_name()?.to_str()?;

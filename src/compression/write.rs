@@ -25,6 +25,18 @@ impl Compression {
         Ok(compressed.0)
     }
 
+    /// Compresses bytes to gzip in a third of the time of [`compress`](Self::compress), for files that another merge
+    /// reads.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory.
+    pub fn gzip_quickly(bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let mut encoder = flate2::write::GzEncoder::new(Buffer::default(), flate2::Compression::fast());
+        encoder.write_all(bytes)?;
+        encoder.finish().map(|compressed| compressed.0)
+    }
+
     /// Compresses the output of `write`, and writes it to `out`.
     ///
     /// # Errors

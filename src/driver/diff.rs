@@ -8,6 +8,7 @@
 use crate::digits::number_of;
 use crate::driver::sections::total_overlap;
 use crate::limits::Limits;
+use crate::names::NamePattern;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -43,8 +44,9 @@ pub trait Names {
 pub struct DiffOptions {
     /// Length of each list. Default: 10.
     pub topn: usize,
-    /// List only functions and sites whose name contains this; shares still refer to the whole profile. Default: all.
-    pub function: Option<String>,
+    /// List only functions, and sites in functions, that this selects; shares still refer to the whole profile.
+    /// Default: all.
+    pub function: Option<NamePattern>,
     /// Sections of branches. Sites whose most frequent direction changed are listed.
     pub branches: Vec<&'static str>,
     /// Sections of types or targets. Sites whose most frequent entry changed are listed.
@@ -76,7 +78,7 @@ impl Default for DiffOptions {
 
 impl DiffOptions {
     fn lists(&self, name: impl FnOnce() -> String) -> bool {
-        self.function.as_ref().is_none_or(|part| name().contains(part))
+        self.function.as_ref().is_none_or(|pattern| pattern.matches(name().as_bytes()))
     }
 }
 
@@ -105,6 +107,9 @@ pub struct DiffReport {
     pub flipped_branches: Changes,
     /// Sites whose most frequent type or target changed.
     pub changed_receivers: Changes,
+    /// Whether the options select functions, and the profiles have none of them.
+    #[serde(skip)]
+    pub selects_nothing: bool,
 }
 
 /// A function whose share changed.
@@ -156,7 +161,18 @@ pub struct Change {
 }
 
 /// Compares two profiles.
-pub fn diff(mut first: Facts, mut second: Facts, names: &dyn Names, options: &DiffOptions) -> DiffReport {
+pub fn diff(first: Facts, second: Facts, names: &dyn Names, options: &DiffOptions) -> DiffReport {
+    diff_with(Vec::new(), first, second, names, options)
+}
+
+/// Like [`diff`], with sections that the caller has compared.
+pub(crate) fn diff_with(
+    compared: Vec<SectionDiff>,
+    mut first: Facts,
+    mut second: Facts,
+    names: &dyn Names,
+    options: &DiffOptions,
+) -> DiffReport {
     [&mut first, &mut second].into_iter().for_each(Facts::tidy);
     let nothing = Vec::new();
     let all: Vec<&'static str> = {
@@ -168,14 +184,15 @@ pub fn diff(mut first: Facts, mut second: Facts, names: &dyn Names, options: &Di
     let pair = |section: &str| {
         (first.sections.get(section).unwrap_or(&nothing), second.sections.get(section).unwrap_or(&nothing))
     };
-    let sections: Vec<SectionDiff> = all
-        .iter()
-        .map(|section| {
-            let (a, b) = pair(section);
-            section_diff(section, a, b)
-        })
-        .filter(|section| section.first_events + section.second_events > 0)
-        .collect();
+    let differences = all.iter().map(|section| {
+        let (a, b) = pair(section);
+        let mut diff = SectionComparison::new(section, total(a), total(b));
+        zip(a, b).for_each(|(_, first, second)| diff.add(first, second));
+        diff.finish()
+    });
+    let mut sections: Vec<SectionDiff> = differences.chain(compared).collect();
+    sections.retain(|section| section.first_events + section.second_events > 0);
+    sections.sort_by_key(|section| section.section);
     let changes = |wanted: &[&'static str]| {
         let mut changes = Changes::default();
         let mut found = Vec::new();
@@ -203,11 +220,24 @@ pub fn diff(mut first: Facts, mut second: Facts, names: &dyn Names, options: &Di
         changed_receivers: changes(&options.receivers),
         new_functions: only_in(&second.functions, &first.functions, names, options),
         lost_functions: only_in(&first.functions, &second.functions, names, options),
+        selects_nothing: options.function.is_some() && !is_any_listed(&first, &second, names, options),
         sections,
         functions_by: options.functions_by,
         risers,
         fallers,
     }
+}
+
+/// Returns true if a function or a site of the profiles is listed if it changes.
+fn is_any_listed(first: &Facts, second: &Facts, names: &dyn Names, options: &DiffOptions) -> bool {
+    let both = || [first, second].into_iter();
+    let mut functions = both().flat_map(|facts| &facts.functions);
+    let is_site = |section: &&&'static str| options.branches.contains(*section) || options.receivers.contains(*section);
+    functions.any(|(function, _)| options.lists(|| names.function(*function)))
+        || both()
+            .flat_map(|facts| &facts.sections)
+            .filter(|(section, _)| is_site(section))
+            .any(|(section, events)| events.iter().any(|((site, _), _)| options.lists(|| names.site(section, *site))))
 }
 
 impl Facts {
@@ -250,29 +280,54 @@ fn total<K>(events: &[(K, u128)]) -> u128 {
 }
 
 fn share(part: u128, whole: u128) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+    if whole == 0 { 0.0 } else { as_float(part) / as_float(whole) }
 }
 
-fn section_diff(section: &'static str, a: &[(Key, u128)], b: &[(Key, u128)]) -> SectionDiff {
-    let (first_events, second_events) = (total(a), total(b));
-    let mut diff = SectionDiff::new(section);
-    (diff.first_events, diff.second_events) = (first_events, second_events);
-    for (_, first, second) in zip(a, b) {
+fn as_float(events: u128) -> f64 {
+    // Most numbers are small, and their conversion is much faster.
+    u64::try_from(events).map_or(events as f64, |events| events as f64)
+}
+
+/// The comparison of one section, key by key.
+pub(crate) struct SectionComparison {
+    diff: SectionDiff,
+    totals: [f64; 2],
+    is_same: bool,
+}
+
+impl SectionComparison {
+    /// Begins the comparison of a section, with the events of both profiles.
+    pub(crate) fn new(section: &'static str, first_events: u128, second_events: u128) -> Self {
+        let mut diff = SectionDiff::new(section);
+        (diff.first_events, diff.second_events) = (first_events, second_events);
+        let totals = [first_events, second_events].map(as_float);
+        Self { diff, totals, is_same: first_events == second_events }
+    }
+
+    /// Adds the events of a key in both profiles.
+    #[inline]
+    pub(crate) fn add(&mut self, first: u128, second: u128) {
         match (first, second) {
-            (0, _) => diff.only_second += 1,
-            (_, 0) => diff.only_first += 1,
-            _ => diff.common += 1,
+            (0, 0) => return,
+            (0, _) => self.diff.only_second += 1,
+            (_, 0) => self.diff.only_first += 1,
+            _ => {
+                self.diff.common += 1;
+                let [first_total, second_total] = self.totals;
+                self.diff.overlap += (as_float(first) / first_total).min(as_float(second) / second_total);
+            }
         }
-        diff.overlap += share(first, first_events).min(share(second, second_events));
+        self.is_same &= first == second;
     }
-    // Rounding can lead to a sum of shares above 1.
-    diff.overlap = diff.overlap.min(1.0);
-    let same = first_events == second_events && a == b;
-    if same {
-        diff.overlap = 1.0;
+
+    /// Returns the result.
+    pub(crate) fn finish(self) -> SectionDiff {
+        let mut diff = self.diff;
+        // Rounding can lead to a sum of shares above 1.
+        diff.overlap = if self.is_same { 1.0 } else { diff.overlap.min(1.0) };
+        diff.jaccard = share(u128::from(diff.common), u128::from(diff.common + diff.only_first + diff.only_second));
+        diff
     }
-    diff.jaccard = share(u128::from(diff.common), u128::from(diff.common + diff.only_first + diff.only_second));
-    diff
 }
 
 struct FoundChange {
@@ -364,7 +419,7 @@ pub fn write_text(out: &mut impl Write, report: &DiffReport) -> fmt::Result {
         writeln!(
             out,
             "{:<24}{:>8.3} %{:>8.3} %{:>12}{:>12}{:>12}",
-            section.section,
+            section.gate,
             100.0 * section.overlap,
             100.0 * section.jaccard,
             section.common,
@@ -428,7 +483,7 @@ mod tests {
     fn a_filter_shortens_lists_and_changes_no_share() {
         let moved = (facts(&[], &[(1, 5), (2, 5), (3, 1)]), facts(&[], &[(1, 1), (2, 9), (4, 1)]));
         let all = diff(moved.0.clone(), moved.1.clone(), &Plain, &DiffOptions::default());
-        let only = DiffOptions { function: Some("2".into()), ..DiffOptions::default() };
+        let only = DiffOptions { function: Some(NamePattern::stored(b"2")), ..DiffOptions::default() };
         let found = diff(moved.0, moved.1, &Plain, &only);
         assert_eq!(found.risers, all.risers[..1]);
         assert_eq!((found.risers[0].function.as_str(), found.fallers.len()), ("f2", 0));

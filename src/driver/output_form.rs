@@ -53,12 +53,16 @@ impl OutputForm {
             "collapsed" | "folded" => Self::Collapsed,
             "pprof" | "pgo" | "pb" => Self::Pprof,
             "jfr" => {
-                let hint = "name the output .collapsed, .pprof or .iprof".into();
+                let hint = "name the output .collapsed or .pprof, or .iprof for Java".into();
                 return refused("cannot write JFR recordings", hint);
             }
             "memprofraw" => {
                 let hint = "name the output .profdata or .memprofyaml".into();
                 return refused("cannot write raw memory profiles", hint);
+            }
+            "lcov" | "info" => {
+                let hint = "use `llvm-cov export -format=lcov PROGRAM -instr-profile=app.profdata`".into();
+                return refused("a profile cannot be written as a coverage report", hint);
             }
             "svg" => return refused("a profile cannot be written as a drawing", Hint::DrawIt),
             "html" | "htm" => return refused("a profile cannot be written as an HTML page", Hint::ReportIt),

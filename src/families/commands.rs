@@ -29,6 +29,11 @@ pub(super) trait Commands: Sync {
     /// Describes decompressed bytes of one of the family's formats.
     fn describe(&self, data: &[u8], format: Format, limits: &Limits) -> Description;
 
+    /// Describes a file that is not compressed without reading it into memory; `None` for formats that need all bytes.
+    fn describe_stream(&self, _input: &Input, _format: Format, _limits: &Limits) -> Result<Option<Description>> {
+        Ok(None)
+    }
+
     /// Returns the other families whose files this family compares with its own.
     fn compares_with(&self) -> &'static [Family] {
         &[]

@@ -2,13 +2,15 @@
 
 use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Endian};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::error_report::ErrorReport;
-use crate::input::{Format, OtherFormat};
+use crate::input::{Format, Input, OtherFormat};
 use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription};
 use crate::model::release;
 use crate::sampleprof;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 
 /// Describes a file of another format, or of a family whose header contains all facts.
 pub(crate) fn describe(data: &[u8], format: Format, limits: &Limits) -> Description {
@@ -23,7 +25,8 @@ pub(crate) fn describe(data: &[u8], format: Format, limits: &Limits) -> Descript
         }
         Format::Jfr => {
             description.supported = true;
-            jfr_chunks(data).map(Some)
+            let header = |at: u64| Ok(data[at as usize..].iter().take(JFR_HEADER_BYTES).copied().collect());
+            jfr_chunks(data.len() as u64, header).map(Some)
         }
         Format::RawMemProf => {
             description.supported = true;
@@ -85,20 +88,44 @@ fn versioned(version: impl ToString, tool: &str) -> PartDescription {
     PartDescription { version: Some(version.to_string()), ..reads(tool) }
 }
 
-/// Chunks of a recording, each with a header of its own.
-fn jfr_chunks(data: &[u8]) -> Result<PartDescription> {
-    let mut cursor = Cursor::new(data, 0, Endian::Big, "chunk");
+/// Describes a recording from the headers of its chunks.
+pub(crate) fn describe_recording(input: &Input) -> Result<Description> {
+    let size = input.len()?;
+    let mut description = Description::new(Format::Jfr.to_string(), size);
+    description.supported = true;
+    let unreadable = |source| Error::io("cannot read", source).in_file(&input.path);
+    let mut file = File::open(&input.path).map_err(unreadable)?;
+    let header = |at: u64| {
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(at)).map_err(unreadable)?;
+        (&file).take(JFR_HEADER_BYTES as u64).read_to_end(&mut bytes).map_err(unreadable)?;
+        Ok(bytes)
+    };
+    match jfr_chunks(size, header) {
+        Ok(part) => description.parts.push(part),
+        Err(error) => description.set_error(&error),
+    }
+    Ok(description)
+}
+
+/// The bytes of a chunk's header that describe it.
+const JFR_HEADER_BYTES: usize = 16;
+
+/// Chunks of a recording, each with a header of its own, which `header` reads.
+fn jfr_chunks(len: u64, mut header: impl FnMut(u64) -> Result<Vec<u8>>) -> Result<PartDescription> {
     let mut part = reads("jfr, JDK Mission Control, profbridge");
-    while !cursor.is_empty() {
-        let (start, left) = (cursor.position(), cursor.left());
+    let mut start = 0;
+    while start < len {
+        let header = header(start)?;
+        let mut cursor = Cursor::new(&header, start, Endian::Big, "chunk");
         cursor.take("magic", 4)?;
         let (major, minor) = (cursor.u16("major version")?, cursor.u16("minor version")?);
         let size = cursor.u64("chunk size")?;
         part.version.get_or_insert_with(|| format!("{major}.{minor}"));
         // A recording that was not finished says 0 and reaches to the end.
-        let size = if size < 16 || size > left { left } else { size };
+        let size = if size < 16 || size > len - start { len - start } else { size };
         part.section("chunk", Some(start), size, None);
-        cursor.take("chunk", size - 16)?;
+        start += size;
     }
     Ok(part)
 }

@@ -15,6 +15,7 @@ pub use crate::iprof::IprofContent;
 use crate::render::{Cell, FlameGraph, Report, SvgOptions, Table, least_hits};
 use crate::stacks::collapsed::{SIMPLE_NAMES, outline};
 use crate::stacks::graph_of_outline;
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// Reads inputs for a drawing. Several inputs of one family are added, but an iprof is read alone.
@@ -84,10 +85,10 @@ impl Content {
             return Err(different_kinds());
         }
         let (table, old) = (view.of(table), old.map(|(old, _)| view.of(old)));
-        if table.is_empty() && old.as_ref().is_none_or(StackTable::is_empty) {
+        if table.is_empty() && old.as_ref().is_none_or(|old| old.is_empty()) {
             return Err(Error::nothing_found("no stack contains the method"));
         }
-        Ok(FlameGraph::new(view.title(), "", unit, &table, old.as_ref()))
+        Ok(FlameGraph::new(view.title(), "", unit, &table, old.as_deref()))
     }
 
     fn drawn_stacks(&self) -> Result<(&StackTable, &'static str)> {
@@ -110,16 +111,16 @@ pub struct View {
 }
 
 impl View {
-    fn of(&self, table: &StackTable) -> StackTable {
+    fn of<'t>(&self, table: &'t StackTable) -> Cow<'t, StackTable> {
         let turned = match &self.method {
             Some(method) => {
                 let meant: HashSet<FunctionId> = functions_meant(method, table).into_iter().collect();
-                table.of_method(self.reversed, |id| meant.contains(&id))
+                Cow::Owned(table.of_method(self.reversed, |id| meant.contains(&id)))
             }
-            None if self.reversed => table.reversed(),
-            None => table.clone(),
+            None if self.reversed => Cow::Owned(table.reversed()),
+            None => Cow::Borrowed(table),
         };
-        if self.by_thread { turned.by_thread() } else { turned }
+        if self.by_thread { Cow::Owned(turned.by_thread()) } else { turned }
     }
 
     fn title(&self) -> &'static str {
@@ -147,7 +148,7 @@ pub fn overlap_table(before: &Input, now: &Input, read: &StackOptions, selection
     };
     let row = |section: &SectionDiff| {
         vec![
-            Cell::Text(section.section.to_string()),
+            Cell::Text(section.gate.clone()),
             Cell::Percent(section.overlap * 100.0),
             Cell::Count(section.common.into()),
             Cell::Count(section.only_first.into()),

@@ -88,6 +88,24 @@ fn ask_check(input: Input, options: &iprof::ReadOptions) -> Result<FileCheck> {
     }
 }
 
+/// Describes an input like [`describe`]. An iprof or a recording that is not compressed is never in memory as a whole.
+///
+/// # Errors
+///
+/// I/O errors with the path; limit exceeded for a pipe that is too long.
+pub fn describe_input(input: &Input, limits: &Limits) -> Result<Description> {
+    let plain =
+        input.look().ok().filter(|probe| probe.compression.is_none() && !input.is_pipe() && !input.is_partial());
+    let format = plain.map(|probe| probe.identity.format);
+    let family = format.and_then(Format::family);
+    if let (Some(family), Some(format)) = (family, format)
+        && let Some(description) = commands(family).describe_stream(input, format, limits)?
+    {
+        return Ok(description);
+    }
+    Ok(describe(&input.stored_bytes(Access::Read, limits)?, limits))
+}
+
 /// Describes the content of a file. The description includes faults and everything before them.
 pub fn describe(data: &[u8], limits: &Limits) -> Description {
     if let Some(description) = partial::describe_bare(data, limits) {

@@ -83,9 +83,14 @@ fn unsupported(format: Format) -> Error {
         Format::Other(other) => {
             Error::new(ErrorKind::NotAProfile { what: other.words() }).with_hint(Hint::ProfileComesFirst)
         }
-        Format::Jfr | Format::PerfData | Format::Pprof => {
+        Format::Jfr => {
             let what = format!("comparing a {format} with a new build");
             Error::new(ErrorKind::Unsupported { what }).with_hint(Hint::CompareAsIprof)
+        }
+        Format::PerfData | Format::Pprof => {
+            let what = format!("comparing a {format} with a new build");
+            Error::new(ErrorKind::Unsupported { what })
+                .with_hint("pass an LLVM instrumentation profile, a sample profile or an iprof")
         }
         known => Error::new(ErrorKind::Unsupported { what: format!("comparing {} with a new build", words_of(known)) })
             .with_hint("pass an LLVM instrumentation profile, a sample profile or an iprof"),

@@ -69,7 +69,7 @@ impl Commands for Instr {
 
     fn draw(&self, inputs: &[Input], options: &StackOptions, _: &Selection) -> Result<Drawn> {
         let source = match inputs.first() {
-            Some(first) => words_of(&first.bytes(Access::Read, &options.limits)?, first.format()?, &options.limits),
+            Some(first) => words_of(first)?,
             None => return Err(Error::usage("no input files")),
         };
         let mut merge = MergeOptions { keep_vtable_names: true, ..MergeOptions::default() };
@@ -88,11 +88,10 @@ impl Commands for Instr {
 }
 
 /// Returns the format of a profile and its version.
-fn words_of(data: &[u8], format: Format, limits: &Limits) -> String {
-    let words = format.to_string();
-    let described = Instr.describe(data, format, limits);
-    match described.parts.iter().find_map(|part| part.version.clone()) {
-        Some(version) if !words.contains(&version) => format!("{words}, version {version}"),
-        _ => words,
-    }
+fn words_of(input: &Input) -> Result<String> {
+    let look = input.look()?;
+    Ok(match look.version {
+        Some(version) => format!("{}, version {version}", look.identity.format),
+        None => look.identity.format.to_string(),
+    })
 }

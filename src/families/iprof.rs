@@ -13,7 +13,7 @@ use crate::families::content::{Content, Drawn};
 use crate::families::merge::mixed::is_document;
 use crate::families::stack_files::{StackOptions, read_iprof, without_addresses};
 use crate::hint::Hint;
-use crate::input::{Access, Family, Format, Input};
+use crate::input::{Family, Format, Input};
 use crate::instr::file_merge::files::read_profile;
 use crate::instr::open::ReadOptions;
 use crate::iprof::compare::{self, CommonSpace, Events};
@@ -59,33 +59,13 @@ impl Commands for Iprof {
     }
 
     fn describe(&self, data: &[u8], _: Format, limits: &Limits) -> Description {
-        let mut description = Description::new("GraalVM iprof", data.len() as u64);
-        description.supported = true;
         let options = iprof::ReadOptions { limits: *limits, ..iprof::ReadOptions::default() };
-        let examination = iprof::Reader::from_bytes(data, &options).examine();
-        let mut part = PartDescription { version: examination.version.clone(), ..PartDescription::default() };
-        part.written_by = Some("GraalVM native images built with --pgo-instrument".to_string());
-        part.read_by = Some("native-image --pgo".to_string());
-        for (name, size) in &examination.parts {
-            part.section(name, None, size.bytes, Some(size.entries));
-        }
-        if let Some(document) = &examination.document {
-            part.fact("types", document.tables.types_count().to_string());
-            part.fact("methods", document.tables.methods_count().to_string());
-        }
-        part.fact("verdict", examination.verdict.name());
-        description.parts.push(part);
-        let odd = examination.findings.iter().filter(|finding| finding.level != iprof::Level::Info);
-        description.warnings = odd.map(ToString::to_string).collect();
-        if examination.verdict == iprof::Verdict::Unusable {
-            description.error = examination.findings.worst().map(|finding| {
-                let mut error = ErrorReport::of_message("iprof-finding", finding.to_string());
-                (error.section, error.offset) = (Some(finding.path.clone()), finding.offset);
-                error
-            });
-            description.hint = Some(Hint::CheckForMore);
-        }
-        description
+        description(iprof::Reader::from_bytes(data, &options), data.len() as u64)
+    }
+
+    fn describe_stream(&self, input: &Input, _: Format, limits: &Limits) -> Result<Option<Description>> {
+        let options = iprof::ReadOptions { limits: *limits, ..iprof::ReadOptions::default() };
+        Ok(Some(description(iprof::Reader::new(input.stream()?, &options), input.len()?)))
     }
 
     /// The bridge converts them to an iprof first.
@@ -122,13 +102,42 @@ impl Commands for Iprof {
                 .in_file(path));
         };
         let in_file = |error: Error| error.in_file(&input.path);
-        let data = input.bytes(Access::Read, &options.limits)?;
-        let (document, warnings) = read_iprof(&data, &options.limits).map_err(in_file)?;
+        let (document, warnings) = read_iprof(input.stream()?, &options.limits).map_err(in_file)?;
         let (samples, _) = stacks_from_iprof(&document, IprofHits::Samples)?;
         let (calls, _) = stacks_from_iprof(&document, IprofHits::CallCounts)?;
-        let content = IprofContent { document, samples: without_addresses(&samples), calls };
+        let content = IprofContent { document, samples: without_addresses(samples), calls };
         Ok((Content::Iprof(content), warnings.into_iter().map(|warning| warning.in_file(&input.path)).collect()))
     }
+}
+
+/// Describes a file of `size` bytes.
+fn description(reader: iprof::Reader<'_>, size: u64) -> Description {
+    let mut description = Description::new("GraalVM iprof", size);
+    description.supported = true;
+    let overview = reader.overview();
+    let mut part = PartDescription { version: overview.version.clone(), ..PartDescription::default() };
+    part.written_by = Some("GraalVM native images built with --pgo-instrument".to_string());
+    part.read_by = Some("native-image --pgo".to_string());
+    for (name, size) in &overview.parts {
+        part.section(name, None, size.bytes, Some(size.entries));
+    }
+    if let Some((types, methods)) = overview.tables {
+        part.fact("types", types.to_string());
+        part.fact("methods", methods.to_string());
+    }
+    part.fact("verdict", overview.verdict.name());
+    description.parts.push(part);
+    let odd = overview.findings.iter().filter(|finding| finding.level != iprof::Level::Info);
+    description.warnings = odd.map(ToString::to_string).collect();
+    if overview.verdict == iprof::Verdict::Unusable {
+        description.error = overview.findings.worst().map(|finding| {
+            let mut error = ErrorReport::of_message("iprof-finding", finding.to_string());
+            (error.section, error.offset) = (Some(finding.path.clone()), finding.offset);
+            error
+        });
+        description.hint = Some(Hint::CheckForMore);
+    }
+    description
 }
 
 /// Returns the basis for comparing methods: calls, or samples if both have only samples.

@@ -77,7 +77,7 @@ pub fn merge_memory_files(
     options: &MergeOptions,
     progress: OnProgress<'_>,
 ) -> Result<(MemoryProfile, MergeReport)> {
-    let (Merged { output: mut merger, inputs: reports }, soft_errors) = run_merge(inputs, options, false, progress)?;
+    let (Merged { output: mut merger, inputs: reports }, soft_errors) = run_merge(inputs, options, progress)?;
     let memory_shares_nothing = merger.memory_shares_nothing();
     let memory = merger.take_memory();
     let mut report = MergeReport::of(merger.finish(), reports);

@@ -17,6 +17,8 @@ mod iprof;
 pub mod memory;
 pub mod memprof;
 pub mod merge;
+mod merged;
+mod merging;
 pub mod partial;
 pub mod plan;
 #[cfg(feature = "correlate")]
@@ -25,7 +27,9 @@ pub mod probes;
 mod program;
 pub mod report;
 mod sampleprof;
+mod settings;
 pub mod stack_files;
+mod stack_output;
 pub mod stacks;
 mod table;
 pub mod watch;
@@ -41,13 +45,17 @@ pub use crate::instr::open::{ReadOptions, open_reader};
 pub use crate::instr::target::{Evidence, Reason, Target, TargetRequest, TargetSource};
 pub use any_profile::AnyProfile;
 pub use commands::FileDiff;
-pub use files::{check_file, describe, diff_files};
+pub use files::{check_file, describe, describe_input, diff_files};
 pub use merge::{
     Facts, FactsRequest, FailedMerge, FailureMode, InputOutcome, InputReport, InputVersion, MergeOptions, MergeReport,
     Minimums, RecordError, merge_files, merge_for_output,
 };
+pub use merged::{MergeFailure, Merged, MergedInputs, MergedProfile};
+pub use merging::{finish_converted, merge};
 #[cfg(feature = "correlate")]
 pub use probes::{ProbeOptions, list_probes};
 #[cfg(feature = "correlate")]
 pub use program::{ProgramReport, report_program};
 pub use report::{Comparison, collect_file, iprof_statistics, order_file, overlap_files, show_file};
+pub use settings::{MergeSettings, WriteSettings};
+pub use stack_output::{EncodedStacks, NoStacks, StackWriteOptions};

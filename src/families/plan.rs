@@ -188,9 +188,8 @@ impl<'a> MergeRequest<'a> {
 
     fn stack_output(&self, inputs: &[Input], input: &Input, form: Option<OutputForm>) -> Result<StackOutput> {
         if let Some(form) = form {
-            let hint = "name the output .collapsed, .pprof or .iprof";
             let found = StackOutput::of_form(form);
-            return found.ok_or_else(|| form.refuse_for(Family::Stacks.words(), self.output, hint));
+            return found.ok_or_else(|| form.refuse_for(Family::Stacks.words(), self.output, stack_outputs(inputs)));
         }
         let has = |format: Format| inputs.iter().any(|input| input.format().is_ok_and(|found| found == format));
         if has(Format::Pprof) {
@@ -203,7 +202,7 @@ impl<'a> MergeRequest<'a> {
             true => "recordings are read, not written",
             false => "cannot choose an output format for the stacks",
         };
-        Err(Error::usage(detail).in_file(&input.path).with_hint("name the output .collapsed, .pprof or .iprof"))
+        Err(Error::usage(detail).in_file(&input.path).with_hint(stack_outputs(inputs)))
     }
 
     /// Rejects forms that cannot be written from LLVM profiles and iprof files.
@@ -235,6 +234,15 @@ impl<'a> MergeRequest<'a> {
             .or(self.to)
             .or(uniform)
             .ok_or_else(|| Error::usage("the inputs are LLVM profiles and iprof files").with_hint(Hint::ChooseFamily))
+    }
+}
+
+/// Returns the hint for outputs that stacks do not have. Only stacks of Java become an iprof.
+pub fn stack_outputs(inputs: &[Input]) -> &'static str {
+    let is_native = |input: &Input| matches!(input.format(), Ok(Format::Pprof | Format::PerfData));
+    match inputs.iter().all(is_native) {
+        true => "name the output .collapsed or .pprof",
+        false => "name the output .collapsed or .pprof, or .iprof for Java",
     }
 }
 

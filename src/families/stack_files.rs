@@ -179,7 +179,14 @@ pub(crate) fn no_stacks(format: Format) -> Error {
 
 /// The same samples with hidden classes without their addresses, which differ
 /// from run to run: for people, and for comparing runs.
-pub fn without_addresses(table: &StackTable) -> StackTable {
+pub fn without_addresses(table: StackTable) -> StackTable {
+    let has_address = |id| match table.function(id) {
+        Function::Java { class, .. } => java::without_address(table.name(class)).is_some(),
+        Function::Symbol { .. } => false,
+    };
+    if !table.functions().any(has_address) {
+        return table;
+    }
     let (joined, _) = table.map_frames(|out, frame| {
         let Function::Java { class, name, signature } = out.function(frame.function) else { return Some(frame) };
         let Some(short) = java::without_address(out.name(class)) else { return Some(frame) };
@@ -191,9 +198,9 @@ pub fn without_addresses(table: &StackTable) -> StackTable {
 }
 
 /// Reads an iprof with its findings as warnings.
-pub(crate) fn read_iprof(data: &[u8], limits: &Limits) -> Result<(Document, Vec<Warning>)> {
+pub(crate) fn read_iprof(stream: impl Read + Send, limits: &Limits) -> Result<(Document, Vec<Warning>)> {
     let options = iprof::ReadOptions { limits: *limits, ..Default::default() };
-    let (document, findings) = iprof::Reader::from_bytes(data, &options).read()?;
+    let (document, findings) = iprof::Reader::new(stream, &options).read()?;
     let warnings = findings
         .iter()
         .filter(|finding| !finding.code.is_about_age())
@@ -226,7 +233,7 @@ fn add_to_reference(path: &Path, limits: &Limits, reference: &mut Reference, dep
     let data = Input::new(path).bytes(Access::Read, limits)?;
     let added = match detect(&data) {
         _ if Reference::takes(&data) => reference.add_classes(&data, limits),
-        Format::Iprof => read_iprof(&data, limits).map(|(document, _)| add_reference(&document, reference)),
+        Format::Iprof => read_iprof(&*data, limits).map(|(document, _)| add_reference(&document, reference)),
         Format::Jfr => {
             let mut table = StackTable::new();
             jfr::read_recording(&data, &RecordingOptions::default(), limits, &mut table)

@@ -51,8 +51,19 @@ impl Commands for Stacks {
         match format {
             Format::Pprof => describe_pprof(data, limits),
             Format::PerfData => perf_data::describe(data, limits),
-            _ => add_samples(describe::describe(data, format, limits), data, limits),
+            _ => {
+                let description = describe::describe(data, format, limits);
+                add_samples(description, limits, |options, table| add_input(data, options, table))
+            }
         }
+    }
+
+    fn describe_stream(&self, input: &Input, format: Format, limits: &Limits) -> Result<Option<Description>> {
+        if format != Format::Jfr {
+            return Ok(None);
+        }
+        let description = describe::describe_recording(input)?;
+        Ok(Some(add_samples(description, limits, |options, table| add_file(input, options, table))))
     }
 
     /// An iprof can contain samples.
@@ -74,7 +85,7 @@ impl Commands for Stacks {
         let (table, warnings) = read_stacks(inputs, options)?;
         let selected = table.select(selection).0;
         unit_of(&selected)?;
-        Ok((Content::Stacks(without_addresses(&selected)), warnings))
+        Ok((Content::Stacks(without_addresses(selected)), warnings))
     }
 }
 
@@ -198,11 +209,15 @@ fn add_go_findings(profile: &Profile, is_for_go: bool, findings: &mut Vec<CheckF
 }
 
 /// Adds the stacks to the description of a recording or a text.
-pub(crate) fn add_samples(mut description: Description, data: &[u8], limits: &Limits) -> Description {
+fn add_samples(
+    mut description: Description,
+    limits: &Limits,
+    read: impl FnOnce(&StackOptions, &mut StackTable) -> Result<Vec<Warning>>,
+) -> Description {
     let mut options = StackOptions { limits: *limits, ..StackOptions::default() };
     options.text.accept_weights = true;
     let mut table = StackTable::new();
-    match add_input(data, &options, &mut table) {
+    match read(&options, &mut table) {
         Ok(warnings) => description.warnings.extend(warnings.into_iter().map(|warning| warning.message)),
         Err(error) if description.error.is_none() => description.set_error(&error),
         Err(_) => {}
@@ -319,7 +334,7 @@ pub fn diff_stacks(
             return Err(Error::nothing_found("no samples are left to compare").in_file(path));
         }
         let unit = unit_of(&selected).map_err(|error| error.in_file(path))?;
-        Ok((without_addresses(&selected), unit))
+        Ok((without_addresses(selected), unit))
     };
     let [(one, unit), (other, other_unit)] = [table(first)?, table(second)?];
     if unit != other_unit {

@@ -8,9 +8,11 @@
 use super::program::Program;
 use crate::instr::cross_release::colon_form;
 use crate::instr::cross_release::names::{FIRST_THIRD_VERSION, FOURTH_MASK, FOURTH_VERSION, is_of_clang, is_small};
+use crate::model::symbols::NameRefMap;
 use crate::model::{FunctionTable, NameRef, Profile, Release, SymbolTable, ValueKind, name_ref};
+use foldhash::HashSet as FastSet;
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 /// The first release whose front end computes hash version 4.
 const FOURTH_RELEASE: Release = Release(22);
@@ -185,8 +187,8 @@ fn kinds(program: &Program) -> impl Iterator<Item = ValueKind> {
 }
 
 /// Returns the hashes of the names in a program, with both forms of local names.
-fn there(program: &Program, is_ir: bool) -> HashSet<NameRef> {
-    let mut there: HashSet<NameRef> = program.name_refs().collect();
+fn there(program: &Program, is_ir: bool) -> FastSet<NameRef> {
+    let mut there: FastSet<NameRef> = program.name_refs().collect();
     if is_ir {
         there.extend(program.names().filter_map(|name| Some(name_ref(&colon_form(name)?))));
     }
@@ -195,7 +197,7 @@ fn there(program: &Program, is_ir: bool) -> HashSet<NameRef> {
 
 /// The names in the profile, by their hash.
 struct Names<'a> {
-    functions: HashMap<NameRef, &'a [u8]>,
+    functions: NameRefMap<&'a [u8]>,
     symbols: &'a SymbolTable,
 }
 

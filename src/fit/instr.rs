@@ -10,6 +10,7 @@ use super::report::{Class, FitReport, Head, ProgramClass, Pruned, ReleaseFinding
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instr::cross_release::{Finding, colon_form};
+use crate::model::symbols::NameRefMap;
 use crate::model::{
     FunctionId, FunctionRecord, FunctionView, NameRef, Profile, RecordId, RecordView, Release, SymbolTable, ValueCount,
     ValueKind, ValueSites, name_ref,
@@ -312,11 +313,11 @@ struct Comparison<'a> {
     profile: &'a Profile,
     program: &'a Program,
     rules: HashRules,
-    /// The class of each record, and its function of the new build.
-    records: HashMap<RecordId, (Class, Option<usize>)>,
+    /// The class of each record, by its index, and its function of the new build.
+    records: Vec<Option<(Class, Option<usize>)>>,
     program_classes: Vec<ProgramClass>,
     /// Functions whose names have the other form, by that form.
-    other_form: HashMap<NameRef, FunctionId>,
+    other_form: NameRefMap<FunctionId>,
     /// Whether the program lists functions of the first and of the second, context-sensitive, pass.
     passes: [bool; 2],
     unguessed: u64,
@@ -331,18 +332,19 @@ impl<'a> Comparison<'a> {
                 .filter_map(|function| Some((name_ref(&colon_form(function.name())?), function.id())));
             forms.collect()
         } else {
-            HashMap::new()
+            NameRefMap::default()
         };
         let program_classes = vec![ProgramClass::Unprofiled; program.functions().len()];
         let of_pass = |second| program.functions().iter().any(|own| is_second_pass(own.func_hash) == second);
         let passes = [of_pass(false) || program.functions().is_empty(), of_pass(true)];
-        Self { profile, program, rules, records: HashMap::new(), program_classes, other_form, passes, unguessed: 0 }
+        let records = vec![None; profile.functions.records_len()];
+        Self { profile, program, rules, records, program_classes, other_form, passes, unguessed: 0 }
     }
 
     /// Looks up every function of the program like its compiler.
     fn look_up_all(&mut self) {
         // The profile's names by their hash, because a coverage map may have no names.
-        let by_hash: HashMap<NameRef, FunctionId> =
+        let by_hash: NameRefMap<FunctionId> =
             self.profile.functions.iter().map(|function| (function.name_ref(), function.id())).collect();
         for (at, function) in self.program.functions().iter().enumerate() {
             let has_records = |id: &FunctionId| self.profile.functions.function(*id).record_ids().next().is_some();
@@ -385,9 +387,9 @@ impl<'a> Comparison<'a> {
                 Class::OtherRelease => ProgramClass::OtherRelease,
                 _ => ProgramClass::Changed,
             });
-            let known = self.records.get(&id).map(|(class, _)| *class);
-            if known.is_none_or(|known| class_of_record < known) {
-                self.records.insert(id, (class_of_record, Some(at)));
+            let known = &mut self.records[id.index()];
+            if known.is_none_or(|(known, _)| class_of_record < known) {
+                *known = Some((class_of_record, Some(at)));
             }
         }
         class
@@ -409,7 +411,7 @@ impl<'a> Comparison<'a> {
         let mut lost = Vec::new();
         for function in self.profile.functions.iter() {
             for (id, record) in function.record_ids().zip(function.records()) {
-                if !self.records.contains_key(&id) && self.is_compared(record) {
+                if self.records[id.index()].is_none() && self.is_compared(record) {
                     lost.push((id, function, record));
                 }
             }
@@ -435,7 +437,7 @@ impl<'a> Comparison<'a> {
                 Successor::Renamed(at) => (Class::Renamed, at, Some(ProgramClass::Renamed)),
                 Successor::MovedAndChanged(at) => (Class::Changed, at, None),
             };
-            self.records.insert(id, (class, Some(at)));
+            self.records[id.index()] = Some((class, Some(at)));
             if let Some(class) = program_class {
                 self.program_classes[at] = class;
             }
@@ -446,7 +448,7 @@ impl<'a> Comparison<'a> {
         let Self { profile, records, program_classes, unguessed, .. } = &self;
         let row = |function: FunctionView<'_>, id: RecordId, record: RecordView<'_>| {
             let unknown = if self.is_compared(record) { Class::Gone } else { Class::NotCompared };
-            let (class, successor) = records.get(&id).copied().unwrap_or((unknown, None));
+            let (class, successor) = records[id.index()].unwrap_or((unknown, None));
             RecordFit { record: id, function: function.id(), class, successor, count: sum_of(record) }
         };
         let all = profile.functions.iter().flat_map(|function| {

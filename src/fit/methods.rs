@@ -6,10 +6,11 @@ use super::report::{Class, FitReport, Head, ProgramClass, Pruned, Row, SectionRo
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
-use crate::iprof::{Document, Frame, MethodHandle, SectionKind, Tables};
+use crate::iprof::{ContextHandle, Document, MethodHandle, SectionKind, Tables};
 use crate::limits::Limits;
 use crate::stacks::classes::read_methods;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An iprof compared with a new build.
 #[derive(Debug)]
@@ -31,8 +32,8 @@ struct Verdict {
     misfits: BTreeSet<i32>,
 }
 
-/// Bytecode indexes of a method in the profile, by the instruction that they require.
-type Sites = BTreeMap<ExpectedInstruction, BTreeSet<i32>>;
+/// Bytecode indexes of a method in the profile, with the instructions that they require, in order.
+type Sites = Vec<(ExpectedInstruction, i32)>;
 
 /// The instruction that a bytecode index requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,6 +46,8 @@ enum ExpectedInstruction {
 }
 
 impl ExpectedInstruction {
+    const ALL: [Self; 4] = [Self::Instruction, Self::Branch, Self::Call, Self::TypeTest];
+
     /// Returns the instruction at the innermost frame of a section's entries. `None` if the entries belong to the whole
     /// method.
     fn at_leaf(kind: SectionKind) -> Option<Self> {
@@ -74,6 +77,29 @@ impl ExpectedInstruction {
     }
 }
 
+/// A set of instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+struct InstructionSet {
+    bits: u8,
+    /// Whether a frame is used at all. Some entries require no instruction.
+    is_used: bool,
+}
+
+impl InstructionSet {
+    fn insert(&mut self, instruction: Option<ExpectedInstruction>) {
+        self.bits |= instruction.map_or(0, |instruction| 1 << instruction as u8);
+    }
+
+    fn unite(&mut self, other: Self) {
+        self.bits |= other.bits;
+        self.is_used |= other.is_used;
+    }
+
+    fn iter(self) -> impl Iterator<Item = ExpectedInstruction> {
+        ExpectedInstruction::ALL.into_iter().filter(move |instruction| self.bits >> *instruction as u8 & 1 == 1)
+    }
+}
+
 /// The minimum similarity of the names of one method.
 const LEAST_SIMILARITY: f64 = 0.5;
 
@@ -88,7 +114,7 @@ pub fn compare_methods(document: Document, program: JavaProgram) -> Result<Metho
     if seen.is_empty() {
         return unable("the profile has no entries".to_string(), Hint::Check);
     }
-    let mut verdicts = HashMap::new();
+    let mut verdicts = HashMap::default();
     for (method, sites) in &seen {
         let key = MethodKey::of(&document.tables, *method);
         let verdict = match program.methods.get(&key) {
@@ -116,51 +142,57 @@ pub fn compare_methods(document: Document, program: JavaProgram) -> Result<Metho
 
 /// Returns the positions of every method in the entries, by method in table order.
 fn sites_of(document: &Document) -> BTreeMap<MethodHandle, Sites> {
-    let mut seen: BTreeMap<MethodHandle, Sites> = BTreeMap::new();
-    for_each_entry(document, |kind, frames, _| {
-        for (depth, frame) in frames.iter().enumerate() {
-            let wanted = if depth == 0 {
-                ExpectedInstruction::at_leaf(kind)
-            } else {
-                Some(ExpectedInstruction::at_caller(kind))
-            };
-            let sites = seen.entry(frame.method).or_default();
-            // Negative positions are placeholders of the compiler.
-            if let Some(wanted) = wanted.filter(|_| frame.bci >= 0) {
-                sites.entry(wanted).or_default().insert(frame.bci);
-            }
-        }
+    // The instructions that entries require at each context's innermost frame, and at the frames of its callers.
+    let mut required: Vec<(InstructionSet, InstructionSet)> = vec![Default::default(); document.contexts.len()];
+    for_each_entry(document, |kind, context, _| {
+        let (here, above) = &mut required[context.index()];
+        here.is_used = true;
+        here.insert(ExpectedInstruction::at_leaf(kind));
+        above.is_used = true;
+        above.insert(Some(ExpectedInstruction::at_caller(kind)));
     });
-    seen
+    // Contexts follow their callers.
+    for (context, caller, _) in document.contexts.iter().rev() {
+        let (_, passed) = required[context.index()];
+        let (here, above) = &mut required[caller.index()];
+        here.unite(passed);
+        above.unite(passed);
+    }
+    let mut seen: Vec<Sites> = vec![Sites::new(); document.tables.methods_count()];
+    let mut is_seen = vec![false; seen.len()];
+    for (context, _, frame) in document.contexts.iter() {
+        let (here, _) = required[context.index()];
+        is_seen[frame.method.index()] |= here.is_used;
+        // Negative positions are placeholders of the compiler.
+        seen[frame.method.index()].extend(here.iter().filter(|_| frame.bci >= 0).map(|wanted| (wanted, frame.bci)));
+    }
+    let methods = document.tables.methods().zip(seen).filter(|(method, _)| is_seen[method.index()]);
+    methods
+        .map(|(method, mut sites)| {
+            sites.sort_unstable();
+            sites.dedup();
+            (method, sites)
+        })
+        .collect()
 }
 
 /// Returns positions without the required instruction in the new build.
 fn misfits(sites: &Sites, body: &MethodBody) -> BTreeSet<i32> {
-    let all = || sites.values().flatten().copied();
+    let bcis = |misfits: &dyn Fn(ExpectedInstruction, i32) -> bool| {
+        sites.iter().filter(|(wanted, bci)| misfits(*wanted, *bci)).map(|(_, bci)| *bci).collect()
+    };
     match body {
-        MethodBody::Code(code) => {
-            let missing = |(wanted, bcis): (&ExpectedInstruction, &BTreeSet<i32>)| -> Vec<i32> {
-                bcis.iter().filter(|bci| !wanted.is_at(**bci, code)).copied().collect()
-            };
-            sites.iter().flat_map(missing).collect()
-        }
-        MethodBody::NoCode => all().filter(|bci| *bci > 0).collect(),
+        MethodBody::Code(code) => bcis(&|wanted, bci| !wanted.is_at(bci, code)),
+        MethodBody::NoCode => bcis(&|_, bci| bci > 0),
         MethodBody::Profiled(known) => {
             // A run records only branches that were executed. If each side has branches that the other lacks, an edit
             // moved the bytecode.
-            let section = |wanted: ExpectedInstruction| match wanted {
-                ExpectedInstruction::Branch => Some(SectionKind::Conditional.name()),
-                ExpectedInstruction::Call => Some(SectionKind::VirtualInvoke.name()),
-                _ => None,
-            };
-            let mut misfits = BTreeSet::new();
-            for (wanted, own) in sites.iter().filter(|(wanted, _)| **wanted == ExpectedInstruction::Branch) {
-                let Some(new) = section(*wanted).and_then(|name| known.get(name)) else { continue };
-                if new.iter().any(|bci| !own.contains(bci)) {
-                    misfits.extend(own.difference(new));
-                }
+            let Some(new) = known.get(SectionKind::Conditional.name()) else { return BTreeSet::new() };
+            let own = |bci: &i32| sites.binary_search(&(ExpectedInstruction::Branch, *bci)).is_ok();
+            if new.iter().all(own) {
+                return BTreeSet::new();
             }
-            misfits
+            bcis(&|wanted, bci| wanted == ExpectedInstruction::Branch && !new.contains(&bci))
         }
     }
 }
@@ -185,7 +217,7 @@ impl MethodsFit {
             }
         }
         pairs.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)).then_with(|| a.3.cmp(&b.3)));
-        let mut taken = HashSet::new();
+        let mut taken = HashSet::default();
         for (_, _, method, new, class) in pairs {
             if self.verdicts[&method].class == Class::Gone && taken.insert(new.clone()) {
                 self.verdicts.insert(method, Verdict { class, now: Some(new), misfits: BTreeSet::new() });
@@ -196,20 +228,22 @@ impl MethodsFit {
     /// Returns the comparison as a report. `topn` is the length of its lists.
     pub fn report(&self, topn: usize) -> FitReport {
         let tables = &self.document.tables;
-        let mut counts: BTreeMap<MethodHandle, u128> = self.verdicts.keys().map(|method| (*method, 0)).collect();
+        let mut counts: HashMap<MethodHandle, u128> = self.verdicts.keys().map(|method| (*method, 0)).collect();
         let mut sections: BTreeMap<SectionKind, SectionRow> = BTreeMap::new();
-        for_each_entry(&self.document, |kind, frames, events| {
+        let misfits = self.misfits();
+        for_each_entry(&self.document, |kind, context, events| {
             let empty = SectionRow { section: kind.name(), entries: 0, used_entries: 0, events: 0, used_events: 0 };
             let section = sections.entry(kind).or_insert(empty);
             (section.entries, section.events) = (section.entries + 1, section.events + events);
-            let blamed = self.misfit(frames);
+            let blamed = misfits[context.index()];
             if blamed.is_none() {
                 (section.used_entries, section.used_events) = (section.used_entries + 1, section.used_events + events);
             }
-            if let Some(method) = blamed.or_else(|| frames.first().map(|frame| frame.method)) {
+            if let Some(method) = blamed.or_else(|| self.document.contexts.leaf(context).map(|leaf| leaf.method)) {
                 *counts.entry(method).or_default() += events;
             }
         });
+        let counts: BTreeMap<MethodHandle, u128> = counts.into_iter().collect();
         let rows = counts.into_iter().map(|(method, count)| {
             let verdict = &self.verdicts[&method];
             Row {
@@ -234,19 +268,25 @@ impl MethodsFit {
         report
     }
 
-    /// Returns the innermost method that makes an entry unusable.
-    fn misfit(&self, frames: &[Frame]) -> Option<MethodHandle> {
-        let fits = |frame: &Frame| match self.verdicts.get(&frame.method) {
-            Some(verdict) if verdict.class == Class::Changed => !verdict.misfits.contains(&frame.bci),
-            Some(verdict) => verdict.class == Class::Used,
-            None => false,
-        };
-        frames.iter().find(|frame| !fits(frame)).map(|frame| frame.method)
+    /// Returns the innermost method that makes entries of a context unusable, for each context.
+    fn misfits(&self) -> Vec<Option<MethodHandle>> {
+        let contexts = &self.document.contexts;
+        let mut misfits = vec![None; contexts.len()];
+        // Contexts follow their callers.
+        for (context, caller, frame) in contexts.iter() {
+            let fits = match self.verdicts.get(&frame.method) {
+                Some(verdict) if verdict.class == Class::Changed => !verdict.misfits.contains(&frame.bci),
+                Some(verdict) => verdict.class == Class::Used,
+                None => false,
+            };
+            misfits[context.index()] = if fits { misfits[caller.index()] } else { Some(frame.method) };
+        }
+        misfits
     }
 
     fn program_classes(&self) -> Vec<(ProgramClass, Vec<u8>)> {
         let tables = &self.document.tables;
-        let mut classes: HashMap<MethodKey, ProgramClass> = HashMap::new();
+        let mut classes: HashMap<MethodKey, ProgramClass> = HashMap::default();
         for (method, verdict) in &self.verdicts {
             let class = match verdict.class {
                 Class::Changed => ProgramClass::Changed,
@@ -277,10 +317,10 @@ impl MethodsFit {
     pub fn pruned(&self) -> (Document, Pruned) {
         let mut document = self.document.clone();
         let mut pruned = Pruned::default();
+        let misfits = self.misfits();
         for kind in SectionKind::ALL.into_iter().filter(|kind| *kind != SectionKind::Monitor) {
-            document.retain_entries(kind, |_, contexts, context, _| {
-                let frames: Vec<Frame> = contexts.frames(context).collect();
-                let keeps = self.misfit(&frames).is_none();
+            document.retain_entries(kind, |_, _, context, _| {
+                let keeps = misfits[context.index()].is_none();
                 pruned.records += u64::from(!keeps);
                 keeps
             });
@@ -497,37 +537,38 @@ impl JavaProgram {
     /// The methods that a profile of the new build declares.
     pub(crate) fn of_iprof(document: &Document) -> Self {
         let tables = &document.tables;
-        let empty = || MethodBody::Profiled(BTreeMap::new());
-        let mut methods: BTreeMap<MethodKey, MethodBody> =
-            tables.methods().map(|method| (MethodKey::of(tables, method), empty())).collect();
-        for_each_entry(document, |kind, frames, _| {
-            let Some(leaf) = frames.first().filter(|leaf| leaf.bci >= 0) else { return };
-            if let Some(MethodBody::Profiled(sites)) = methods.get_mut(&MethodKey::of(tables, leaf.method)) {
-                sites.entry(kind.name()).or_default().insert(leaf.bci);
+        let mut sites: Vec<Vec<(SectionName, i32)>> = vec![Vec::new(); tables.methods_count()];
+        for_each_entry(document, |kind, context, _| {
+            if let Some(leaf) = document.contexts.leaf(context).filter(|leaf| leaf.bci >= 0) {
+                sites[leaf.method.index()].push((kind.name(), leaf.bci));
             }
         });
+        let mut methods: Vec<(MethodKey, Vec<(SectionName, i32)>)> =
+            tables.methods().zip(sites).map(|(method, sites)| (MethodKey::of(tables, method), sites)).collect();
+        methods.sort_unstable();
+        // A method that is declared twice.
+        methods.dedup_by(|later, first| {
+            let is_same = later.0 == first.0;
+            if is_same {
+                first.1.append(&mut later.1);
+            }
+            is_same
+        });
+        let body = |mut sites: Vec<(SectionName, i32)>| {
+            sites.sort_unstable();
+            let sections = sites.chunk_by(|a, b| a.0 == b.0);
+            let bcis = |section: &[(SectionName, i32)]| section.iter().map(|(_, bci)| *bci).collect();
+            MethodBody::Profiled(sections.map(|section| (section[0].0, bcis(section))).collect())
+        };
+        let methods = methods.into_iter().map(|(key, sites)| (key, body(sites))).collect();
         Self { source: "iprof of the new build", methods }
     }
 }
 
-/// Passes on the entries of all sections except the monitors, which belong to no method: section, frames with the
-/// innermost first, events.
-fn for_each_entry(document: &Document, mut each: impl FnMut(SectionKind, &[Frame], u128)) {
-    let mut frames = Vec::new();
+/// Passes on the entries of all sections except the monitors, which belong to no method: section, context, events.
+fn for_each_entry(document: &Document, mut each: impl FnMut(SectionKind, ContextHandle, u128)) {
     for kind in SectionKind::ALL.into_iter().filter(|kind| *kind != SectionKind::Monitor) {
-        let mut entry = |context, events: u128| {
-            frames.clear();
-            frames.extend(document.contexts.frames(context));
-            each(kind, &frames, events);
-        };
-        if let Some(counts) = document.sections.counts(kind) {
-            counts.iter().for_each(|row| entry(row.context, row.count.into()));
-        } else if let Some(types) = document.sections.types(kind) {
-            types.iter().for_each(|(context, rows)| entry(context, rows.iter().map(|row| u128::from(row.count)).sum()));
-        } else {
-            let branches = document.sections.conditionals.iter();
-            branches.for_each(|(context, rows)| entry(context, rows.iter().map(|row| u128::from(row.count)).sum()));
-        }
+        document.sections.entries(kind).for_each(|(context, records)| each(kind, context, records.events()));
     }
 }
 

@@ -19,12 +19,12 @@ pub(super) struct SplitName<'a> {
 /// Splits a name: `file;function` of LLVM 18 and later, `file:function` of front ends and earlier releases. File names
 /// may contain both characters, so the last one counts. Methods of Objective-C contain `:` in brackets.
 pub(super) fn split(name: &[u8]) -> SplitName<'_> {
-    let at = name.iter().rposition(|byte| *byte == b';').or_else(|| {
+    let at = memchr::memrchr(b';', name).or_else(|| {
         let end = match name.last() {
             Some(b']') => method_start(name)?,
             _ => name.len(),
         };
-        name[..end].iter().rposition(|byte| *byte == b':')
+        memchr::memrchr(b':', &name[..end])
     });
     match at {
         Some(at) if at > 0 && at + 1 < name.len() => SplitName { file: Some(&name[..at]), function: &name[at + 1..] },

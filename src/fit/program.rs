@@ -2,7 +2,6 @@
 
 use crate::model::{NameRef, ProfileKind, Release, SymbolTable, name_ref};
 use hashbrown::HashMap;
-use std::collections::BTreeSet;
 
 /// The source of the new build's functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +64,8 @@ pub struct Program {
 impl Program {
     /// A program with these functions; names by their hash, as far as known.
     pub fn new(source: ProgramSource, functions: Vec<ProgramFunction>, names: SymbolTable) -> Self {
-        let functions: BTreeSet<ProgramFunction> = functions.into_iter().collect();
-        let mut all: Vec<ProgramFunction> = functions.into_iter().collect();
+        let mut all = functions;
+        all.sort_unstable();
         // If two sources were joined, a function is listed with and without its number of counters; keep the number.
         all.dedup_by(|later, first| {
             let same = (later.name_ref, later.func_hash) == (first.name_ref, first.func_hash);
@@ -75,10 +74,8 @@ impl Program {
             }
             same
         });
-        all.sort_by(|a, b| {
-            let key = |function: &ProgramFunction| (function.name_ref, function.func_hash);
-            names.name(a.name_ref).cmp(&names.name(b.name_ref)).then_with(|| key(a).cmp(&key(b)))
-        });
+        // Functions with the same name are in order already.
+        all.sort_by_cached_key(|function| names.name(function.name_ref));
         let mut by_name: HashMap<NameRef, Vec<usize>, _> = HashMap::default();
         for (at, function) in all.iter().enumerate() {
             by_name.entry(function.name_ref).or_default().push(at);

@@ -327,10 +327,8 @@ impl Gate {
         let known = || GateShare::ALL.map(GateShare::name).join(", ");
         let mut gate = Vec::new();
         for part in text.split(',') {
-            let (name, value) = part.split_once('=').ok_or_else(|| {
-                Error::usage(format!("{part:?} is not a threshold"))
-                    .with_hint("such as used-counts=0.9,used-functions=0.8")
-            })?;
+            // A plain share is that of the counts.
+            let (name, value) = part.split_once('=').unwrap_or((GateShare::UsedCounts.name(), part));
             let share = GateShare::ALL.into_iter().find(|share| share.name() == name.trim()).ok_or_else(|| {
                 Error::usage(format!("unknown share {name:?}")).with_hint(format!("shares: {}", known()))
             })?;

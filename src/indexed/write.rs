@@ -505,7 +505,7 @@ fn write_vtable_names(sink: &mut Sink, profile: &Profile, dialect: Dialect) -> R
     let names: Vec<&[u8]> = profile.vtable_names.iter().map(Vec::as_slice).collect();
     let order = string_map_order(dialect.release, names.iter().copied());
     let mut chunk = Sink::new(Endian::Little);
-    write_chunk(&mut chunk, order.into_iter().map(|index| names[index as usize]), Compression::Zlib)?;
+    write_chunk(&mut chunk, order.into_iter().map(|index| names[index as usize]), Compression::ZlibOfLlvm)?;
     let chunk = chunk.into_bytes();
     sink.u64(chunk.len() as u64);
     sink.bytes(&chunk);

@@ -5,14 +5,14 @@ use super::pages;
 use super::source::Input;
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::memory::{Pages, SharedPages};
+use crate::memory::{Pages, SharedBytes};
 use std::sync::Arc;
 
 /// Stores the bytes of one file at a time and reuses its memory.
 #[derive(Debug, Default)]
 pub struct ReadBuffer {
     small: Vec<u8>,
-    large: Option<Arc<Pages>>,
+    large: Option<Pages>,
     piped: Arc<Vec<u8>>,
 }
 
@@ -24,30 +24,35 @@ impl ReadBuffer {
     ///
     /// The errors of [`read_into`].
     pub fn read(&mut self, input: &Input, limits: &Limits, threads: usize) -> Result<&[u8]> {
-        self.read_to_keep(input, limits, threads).map(|(bytes, _)| bytes)
-    }
-
-    /// Like [`read`](Self::read), but the caller can keep the bytes of a large file.
-    pub(crate) fn read_to_keep(
-        &mut self,
-        input: &Input,
-        limits: &Limits,
-        threads: usize,
-    ) -> Result<(&[u8], Option<SharedPages>)> {
         if input.is_pipe() {
             self.piped = input.piped(limits)?;
-            return Ok((&self.piped, None));
+            return Ok(&self.piped);
         }
         let path = &input.path;
-        // Bytes that are still referenced must not be overwritten.
-        let used = self.large.take().and_then(Arc::into_inner);
-        self.large = pages::read(path, limits, threads, used)?.map(Arc::new);
+        self.large = pages::read(path, limits, threads, self.large.take())?;
         if let Some(pages) = &self.large {
-            return Ok((pages, Some(SharedPages(Arc::clone(pages)))));
+            return Ok(pages);
         }
         read_into(path, &mut self.small, limits)?;
-        Ok((&self.small, None))
+        Ok(&self.small)
     }
+}
+
+/// Reads an input as [`ReadBuffer::read`], but the caller can keep its bytes.
+///
+/// # Errors
+///
+/// The errors of [`read_into`].
+pub(crate) fn read_shared(input: &Input, limits: &Limits, threads: usize) -> Result<SharedBytes> {
+    if input.is_pipe() {
+        return input.piped(limits).map(SharedBytes::Heap);
+    }
+    if let Some(pages) = pages::read(&input.path, limits, threads, None)? {
+        return Ok(SharedBytes::Pages(Arc::new(pages)));
+    }
+    let mut bytes = Vec::new();
+    read_into(&input.path, &mut bytes, limits)?;
+    Ok(SharedBytes::Heap(Arc::new(bytes)))
 }
 
 #[cfg(test)]

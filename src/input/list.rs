@@ -101,7 +101,14 @@ impl InputList {
             self.inputs.push(if is_first { input } else { input.drained() });
             return Ok(());
         }
-        let metadata = fs::metadata(path).map_err(|source| Error::io("cannot open", source).in_file(path))?;
+        let metadata = fs::metadata(path).map_err(|source| {
+            let error = Error::io("cannot open", source).in_file(path);
+            let is_pattern = path.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[".contains(byte));
+            match is_pattern && !self.compat.is_llvm() {
+                true => error.with_hint("remove the quotes of the pattern, so that the shell expands it to file names"),
+                false => error,
+            }
+        })?;
         if metadata.is_dir() {
             let mut above = vec![identity(path, &metadata)];
             return self.push_folder(path, weight, &mut above);
@@ -178,17 +185,54 @@ impl InputList {
     /// Adds the entries of a list file: `[WEIGHT,]FILE` per line. `#` begins a comment line, and blanks around an entry
     /// are dropped.
     ///
-    /// A line with a comma has a weight, so a path with a comma needs `1,path`.
+    /// In profbridge mode, a line that is the path of a file, with all its commas and blanks, means that file, and
+    /// digits before the first comma are a weight. In llvm-profdata mode, a line with a comma has a weight.
     ///
     /// # Errors
     ///
-    /// The errors of [`push_weighted_text`](Self::push_weighted_text), for the first invalid entry.
+    /// The errors of [`push_weighted_text`](Self::push_weighted_text), for the first invalid entry, with its line in
+    /// profbridge mode.
     pub fn push_list(&mut self, list: &[u8]) -> Result<()> {
-        for entry in parse_list(list, self.compat) {
-            let Input { path, weight, .. } = entry?;
-            self.push_entry(&path, weight, true)?;
+        if self.compat.is_llvm() {
+            for entry in parse_list(list, self.compat) {
+                let Input { path, weight, .. } = entry?;
+                self.push_entry(&path, weight, true)?;
+            }
+            return Ok(());
+        }
+        for (number, line) in (1u64..).zip(list.split(|byte| *byte == b'\n')) {
+            self.push_line(line).map_err(|error| match error.path() {
+                Some(_) => error.with_hint(format!("line {number} of the list names it")),
+                None => Error::usage(format!("line {number}, {:?}: {error}", String::from_utf8_lossy(line))),
+            })?;
         }
         Ok(())
+    }
+
+    fn push_line(&mut self, line: &[u8]) -> Result<()> {
+        let path = PathBuf::from(os_string(line.strip_suffix(b"\r").unwrap_or(line)));
+        if path.is_file() {
+            return self.push_entry(&path, NonZeroU64::MIN, true);
+        }
+        let entry = trim(line);
+        if matches!(entry.first(), None | Some(b'#')) {
+            return Ok(());
+        }
+        let before = entry.iter().position(|byte| *byte == b',').map(|comma| &entry[..comma]);
+        let has_weight = before.is_some_and(|text| !text.is_empty() && text.iter().all(u8::is_ascii_digit));
+        let Input { path, weight, .. } = if has_weight { parse_weighted(entry)? } else { Input::new(os_string(entry)) };
+        self.push_entry(&path, weight, true)
+    }
+
+    /// Adds the paths of a list in which a zero byte ends each one, as `find -print0` writes it. All other bytes are part
+    /// of the paths.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`push`](Self::push).
+    pub fn push_paths(&mut self, list: &[u8]) -> Result<()> {
+        let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        paths.map(os_string).try_for_each(|path| self.push_entry(Path::new(&path), NonZeroU64::MIN, true))
     }
 
     /// Returns the path of the output that was [skipped](Self::without_output).

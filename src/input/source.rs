@@ -321,6 +321,16 @@ impl Input {
         })
     }
 
+    /// Returns the length of the stored bytes of a file.
+    ///
+    /// # Errors
+    ///
+    /// I/O errors with the path.
+    pub(crate) fn len(&self) -> Result<u64> {
+        let metadata = std::fs::metadata(&self.path);
+        metadata.map(|found| found.len()).map_err(|source| Error::io("cannot read", source).in_file(&self.path))
+    }
+
     /// Returns all bytes as they are stored, also for a partial merge.
     ///
     /// # Errors

@@ -1,28 +1,33 @@
 //! Comparison of two instrumentation or memory profiles.
 
 use crate::compat::Compat;
-use crate::driver::diff::{DiffOptions, DiffReport, Facts, Names, diff};
+use crate::driver::diff::{DiffOptions, DiffReport, Facts, Names, SectionComparison, SectionDiff, diff_with};
 use crate::error::{Error, Result};
-use crate::input::{Access, Input};
+use crate::input::{Format, Input};
 use crate::instr::cross_release::apply::following;
 use crate::instr::cross_release::{Followed, Following};
-use crate::instr::memory_profiles::{is_memory_profile, load_bytes, verify};
-use crate::instr::open::{ReadOptions, open_reader};
+use crate::instr::memory_profiles::load;
+use crate::instr::open::{ReadOptions, with_reader};
 use crate::memprof::{self, MemoryProfile};
-use crate::model::{NameRef, ProfileReader, RecordRef, ValueKind, name_ref};
+use crate::model::{Counters, FunctionId, FunctionTable, NameRef, ProfileReader, RecordRef, ValueKind, name_ref};
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Names of LLVM functions and sites, numbered across both files.
 #[derive(Debug, Default)]
 struct LlvmSpace {
-    functions: HashMap<Vec<u8>, u64>,
-    names: Vec<Vec<u8>>,
-    sites: HashMap<(u64, u64, usize), u64>,
-    site_names: Vec<(u64, usize)>,
+    functions: FunctionTable,
+    /// Numbers of records, by function and FuncHash.
+    records: HashMap<(FunctionId, u64), usize, RandomState>,
+    /// Numbers of value sites, by record and place.
+    sites: HashMap<(usize, usize), u64, RandomState>,
+    site_names: Vec<(FunctionId, usize)>,
     values: HashMap<NameRef, Vec<u8>>,
-    /// Call stacks of allocations.
-    stacks: HashMap<String, u64>,
-    stack_names: Vec<String>,
+    /// Frames of allocations: a function, a line offset and a column.
+    frames: HashMap<(FunctionId, u32, u32), u32, RandomState>,
+    /// Call stacks of allocations, by their frames.
+    stacks: HashMap<Box<[u32]>, u64, RandomState>,
 }
 
 const COUNTERS: &str = "counters";
@@ -31,75 +36,152 @@ const MEMORY_BYTES: &str = "memory bytes";
 /// Number of allocations, by call stack.
 const ALLOCATIONS: &str = "allocations";
 
-impl LlvmSpace {
-    fn function(&mut self, name: &[u8]) -> u64 {
-        if let Some(known) = self.functions.get(name) {
-            return *known;
+/// The counters of the records of one profile, by the numbers of the records. In a large profile, a key for
+/// each would need several times the memory of the file.
+#[derive(Debug, Default)]
+struct RecordCounters {
+    /// Positions in `counts`.
+    places: Vec<Range<usize>>,
+    /// Counts that are [`LARGE`] or more are in `large`.
+    counts: Vec<u32>,
+    /// Large counts, by their position in `counts`.
+    large: HashMap<usize, u128, RandomState>,
+    total: u128,
+}
+
+/// Counts from here on do not fit.
+const LARGE: u32 = u32::MAX;
+
+impl RecordCounters {
+    /// Adds the counters of a record.
+    fn add(&mut self, record: usize, counters: Counters<'_>) {
+        if self.places.len() <= record {
+            self.places.resize(record + 1, 0..0);
         }
-        let number = self.names.len() as u64;
-        self.functions.insert(name.to_vec(), number);
-        self.names.push(name.to_vec());
-        number
+        let known = self.places[record].clone();
+        if known.is_empty() {
+            let start = self.counts.len();
+            self.counts.reserve(counters.len());
+            counters.iter().for_each(|count| self.push(count.into()));
+            self.places[record] = start..self.counts.len();
+        } else {
+            // The file has several records with one name and hash.
+            let earlier: Vec<u128> = known.map(|at| self.at(at)).collect();
+            let mut later = counters.iter();
+            let start = self.counts.len();
+            earlier.into_iter().for_each(|count| self.push(count + u128::from(later.next().unwrap_or(0))));
+            later.for_each(|count| self.push(count.into()));
+            self.places[record] = start..self.counts.len();
+        }
+        self.total += counters.iter().map(u128::from).sum::<u128>();
     }
 
-    /// Returns the site number of a record (identified by its FuncHash) or of a value site in it.
-    fn site(&mut self, function: u64, hash: u64, place: usize) -> u64 {
+    fn push(&mut self, count: u128) {
+        let small = u32::try_from(count).unwrap_or(LARGE);
+        if small == LARGE {
+            self.large.insert(self.counts.len(), count);
+        }
+        self.counts.push(small);
+    }
+
+    fn at(&self, at: usize) -> u128 {
+        match self.counts[at] {
+            LARGE => self.large.get(&at).copied().unwrap_or_default(),
+            count => count.into(),
+        }
+    }
+
+    /// Returns the counters of a record; none for a record that the profile does not have.
+    fn of(&self, record: usize) -> impl Iterator<Item = u128> + '_ {
+        self.places.get(record).cloned().unwrap_or_default().map(|at| self.at(at))
+    }
+
+    /// Compares the counters of two profiles.
+    fn compare(&self, other: &Self) -> SectionDiff {
+        let mut diff = SectionComparison::new(COUNTERS, self.total, other.total);
+        for record in 0..self.places.len().max(other.places.len()) {
+            let (mut first, mut second) = (self.of(record), other.of(record));
+            loop {
+                match (first.next(), second.next()) {
+                    (None, None) => break,
+                    (first, second) => diff.add(first.unwrap_or(0), second.unwrap_or(0)),
+                }
+            }
+        }
+        diff.finish()
+    }
+}
+
+impl LlvmSpace {
+    /// Returns the number of a record.
+    fn record(&mut self, function: FunctionId, hash: u64) -> usize {
+        let next = self.records.len();
+        *self.records.entry((function, hash)).or_insert(next)
+    }
+
+    /// Returns the number of a value site.
+    fn site(&mut self, function: FunctionId, record: usize, place: usize) -> u64 {
         let next = self.site_names.len() as u64;
-        let number = *self.sites.entry((function, hash, place)).or_insert(next);
+        let number = *self.sites.entry((record, place)).or_insert(next);
         if number == next {
             self.site_names.push((function, place));
         }
         number
     }
 
+    /// Returns the number of a frame of a memory profile.
+    fn frame(&mut self, profile: &MemoryProfile, frame: &memprof::Frame) -> u32 {
+        let function = self.functions.intern(memprof::report::function_name(profile, frame.function).as_bytes());
+        let next = u32::try_from(self.frames.len()).expect("fewer than 2^32 frames fit in memory");
+        *self.frames.entry((function, frame.line_offset, frame.column)).or_insert(next)
+    }
+
     /// Adds the call stacks of a memory profile.
     fn memory(&mut self, profile: &MemoryProfile, facts: &mut Facts) {
+        let frames: Vec<u32> = profile.stacks.frames().iter().map(|frame| self.frame(profile, frame)).collect();
         for (stack, site) in memprof::report::contexts(profile) {
-            let frames = profile.stacks.frames_of(stack).map(|frame| {
-                let function = memprof::report::function_name(profile, frame.function);
-                format!("{function} +{}:{}", frame.line_offset, frame.column)
-            });
-            let name = frames.collect::<Vec<_>>().join(" < ");
-            let next = self.stack_names.len() as u64;
-            let number = *self.stacks.entry(name.clone()).or_insert(next);
-            if number == next {
-                self.stack_names.push(name);
-            }
+            let stack: Box<[u32]> = profile.stacks.stack(stack).iter().map(|frame| frames[frame.index()]).collect();
+            let next = self.stacks.len() as u64;
+            let number = *self.stacks.entry(stack).or_insert(next);
             for (section, events) in [(MEMORY_BYTES, site.info.total_size()), (ALLOCATIONS, site.info.alloc_count())] {
                 facts.sections.entry(section).or_default().push(((number, 0), u128::from(events)));
             }
         }
     }
 
-    fn read(&mut self, reader: &mut dyn ProfileReader) -> Result<Facts> {
-        let mut facts = Facts::default();
+    fn read(&mut self, reader: &mut dyn ProfileReader) -> Result<(Facts, RecordCounters)> {
+        let (mut facts, mut counters) = (Facts::default(), RecordCounters::default());
         while let Some(record) = reader.next_record()? {
-            self.record(record, &mut facts);
+            self.add(record, &mut facts, &mut counters);
+        }
+        let targets: Vec<_> = facts.sections.iter().filter(|(section, _)| is_named(section)).collect();
+        if targets.is_empty() {
+            return Ok((facts, counters));
         }
         let symbols = reader.symbols()?;
-        let targets = facts.sections.iter().filter(|(section, _)| is_named(section));
-        for value in targets.flat_map(|(_, events)| events.iter().map(|((_, value), _)| value.cast_unsigned())) {
+        for value in
+            targets.into_iter().flat_map(|(_, events)| events.iter().map(|((_, value), _)| value.cast_unsigned()))
+        {
             if let Some(name) = symbols.name(value) {
                 self.values.entry(value).or_insert_with(|| name.to_vec());
             }
         }
-        Ok(facts)
+        Ok((facts, counters))
     }
 
-    fn record(&mut self, read: RecordRef<'_>, facts: &mut Facts) {
-        let function = self.function(read.name);
-        let hash = read.record.func_hash;
+    fn add(&mut self, read: RecordRef<'_>, facts: &mut Facts, counters: &mut RecordCounters) {
+        let name_ref = read.name_ref.unwrap_or_else(|| name_ref(read.name));
+        let function = self.functions.intern_shared(read.name, name_ref, read.text);
+        let record = self.record(function, read.record.func_hash);
         if read.record.pseudo_count().is_none() {
-            let site = self.site(function, hash, 0);
-            let counters = facts.sections.entry(COUNTERS).or_default();
-            counters.extend((0..).zip(read.record.counters).map(|(at, count)| ((site, at), u128::from(count))));
+            counters.add(record, read.record.counters);
             let events = read.record.counters.iter().map(u128::from).sum();
-            facts.functions.push((function, events));
+            facts.functions.push((function.index() as u64, events));
         }
         for kind in ValueKind::ALL {
             for (at, values) in read.record.sites(kind).iter().enumerate() {
-                // The sites of all value kinds interleave, so that each has its own number; 0 is the record.
-                let site = self.site(function, hash, 1 + at * ValueKind::COUNT + kind as usize);
+                // The sites of all value kinds interleave, so that each has its own number.
+                let site = self.site(function, record, at * ValueKind::COUNT + kind as usize);
                 let section = facts.sections.entry(kind.label()).or_default();
                 section.extend(values.iter().map(|v| ((site, v.value.cast_signed()), u128::from(v.count))));
             }
@@ -114,19 +196,15 @@ fn is_named(section: &str) -> bool {
 
 impl Names for LlvmSpace {
     fn function(&self, function: u64) -> String {
-        let name = usize::try_from(function).ok().and_then(|at| self.names.get(at));
-        name.map(|name| String::from_utf8_lossy(name).into_owned()).unwrap_or_default()
+        let found = usize::try_from(function).ok().and_then(|at| self.functions.name_at(at));
+        found.map(|name| String::from_utf8_lossy(name).into_owned()).unwrap_or_default()
     }
 
-    fn site(&self, section: &str, site: u64) -> String {
-        if [MEMORY_BYTES, ALLOCATIONS].contains(&section) {
-            let name = usize::try_from(site).ok().and_then(|at| self.stack_names.get(at));
-            return name.cloned().unwrap_or_default();
-        }
+    fn site(&self, _: &str, site: u64) -> String {
         match usize::try_from(site).ok().and_then(|at| self.site_names.get(at)) {
-            Some((function, 0)) => Names::function(self, *function),
             Some((function, place)) => {
-                format!("{} site {}", Names::function(self, *function), (place - 1) / ValueKind::COUNT)
+                let name = String::from_utf8_lossy(self.functions.name(*function));
+                format!("{name} site {}", place / ValueKind::COUNT)
             }
             None => String::new(),
         }
@@ -149,27 +227,52 @@ pub(crate) fn diff_llvm(first: &Input, second: &Input, options: &DiffOptions) ->
     let mut space = LlvmSpace::default();
     space.values.extend(following.new_names().map(|name| (name_ref(name), name.to_vec())));
     let mut facts = |input: &Input| {
-        let bytes = input.bytes(Access::Read, &options.limits)?;
-        let read = &read;
-        let mut read_both = || {
-            let is_memory = is_memory_profile(&bytes, read.compat);
-            let mut facts = if is_memory {
-                Facts::default()
-            } else {
-                space.read(&mut following.reader(&mut *open_reader(&bytes, read)?))?
-            };
-            if is_memory || verify(&bytes, read)?.is_some() {
-                space.memory(&load_bytes(&bytes, read)?, &mut facts);
-            }
-            Ok(facts)
-        };
-        read_both().map_err(|error: Error| error.in_file(&input.path))
+        let mut found = (Facts::default(), RecordCounters::default());
+        let mut has_memory = matches!(input.format()?, Format::RawMemProf | Format::YamlMemProf);
+        if !has_memory {
+            (found, has_memory) = with_reader(input, &read, |reader| {
+                Ok((space.read(&mut following.reader(reader))?, reader.memprof()?.is_some()))
+            })?
+            .0;
+        }
+        if has_memory {
+            space.memory(&load(input, &read)?, &mut found.0);
+        }
+        Ok::<_, Error>(found)
     };
-    let (first, second) = (facts(first)?, facts(second)?);
+    let ((first, first_counters), (second, second_counters)) = (facts(first)?, facts(second)?);
+    let counters = first_counters.compare(&second_counters);
+    drop((first_counters, second_counters));
     let mut options = options.clone();
     options.functions_by = COUNTERS;
     options.apart = vec![MEMORY_BYTES, ALLOCATIONS];
     options.receivers = vec![ValueKind::IndirectCallTarget.label(), ValueKind::VTableTarget.label()];
-    let report = diff(first, second, &space, &options);
+    let report = diff_with(vec![counters], first, second, &space, &options);
     Ok((report, following.into_followed()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_repeated_records_are_added() {
+        let counters = |records: &[(usize, &[u64])]| {
+            let mut all = RecordCounters::default();
+            records.iter().for_each(|(record, counters)| all.add(*record, (*counters).into()));
+            all
+        };
+        let large = u64::from(LARGE);
+        let a = counters(&[(0, &[1, 0, large - 1]), (2, &[u64::MAX, large]), (0, &[2, 5, 1, 9]), (2, &[u64::MAX, 0])]);
+        let of = |record: usize| a.of(record).collect::<Vec<u128>>();
+        assert_eq!(of(0), [3, 5, u128::from(large), 9]);
+        assert_eq!((of(1), of(2), of(3)), (vec![], vec![2 * u128::from(u64::MAX), large.into()], vec![]));
+        assert_eq!(a.total, of(0).iter().chain(&of(2)).sum());
+        let same = a.compare(&a);
+        assert_eq!((same.overlap, same.jaccard, same.common), (1.0, 1.0, 6));
+        // Counters beyond the shorter of two records exist on one side only.
+        let (b, c) = (counters(&[(0, &[4, 4])]), counters(&[(0, &[8]), (3, &[8])]));
+        let found = b.compare(&c);
+        assert_eq!((found.overlap, found.common, found.only_first, found.only_second), (0.5, 1, 1, 1));
+    }
 }

@@ -3,11 +3,12 @@
 use super::check::LARGEST_COUNT;
 use super::cross_release::Candidates;
 use crate::call_chains::percent;
-use crate::model::summary::{CUTOFFS, SummaryRules};
+use crate::model::summary::{CUTOFFS, ProfileSummary, SummaryRules};
 use crate::model::{Profile, SummaryBuilder, SymbolTable, ValueKind};
+use crate::names::demangled;
 use crate::render::sections::compare_shares;
-use crate::render::{Cell, Histogram, Report, Section, Table, group_digits};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::render::{Cell, Histogram, Report, Section, Table, group_digits, largest};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The merged content of LLVM profiles.
 #[derive(Debug)]
@@ -40,25 +41,28 @@ impl InstrContent {
 /// Creates the report of `profile`, with an optional `baseline`. `symbols` names the targets of value sites.
 fn report(title: &str, source: &str, profile: &Profile, symbols: &SymbolTable, baseline: Option<&Profile>) -> Report {
     let functions = functions(profile);
+    let mut builder = SummaryBuilder::new(SummaryRules::default());
+    profile.functions.iter().flat_map(|function| function.records()).for_each(|record| builder.add_record(record));
+    let summary = builder.finish(&CUTOFFS);
     let mut report = Report { title: title.to_string(), ..Report::default() };
-    report.facts = facts(source, profile);
+    report.facts = facts(source, profile, &summary);
     if let Some(baseline) = baseline {
         let before = self::functions(baseline);
         report.sections.extend(compare_shares(&shares(&functions), &shares(&before), "all counts"));
     }
-    report.sections.push(Section::Table(hottest(&functions)));
+    report.sections.push(Section::Table(hottest(functions)));
     let counts =
         profile.functions.iter().flat_map(|function| function.records()).flat_map(|record| record.counters.iter());
     let text = "Number of counters by value.";
     report.sections.push(Section::Histogram(Histogram::by_powers_of_two("Distribution of counts", text, counts)));
-    report.sections.push(Section::Table(cutoffs(profile)));
+    report.sections.push(Section::Table(cutoffs(&summary)));
     for kind in ValueKind::ALL {
         report.sections.extend(value_table(profile, symbols, kind));
     }
     report
 }
 
-fn facts(source: &str, profile: &Profile) -> Vec<(String, String)> {
+fn facts(source: &str, profile: &Profile, summary: &ProfileSummary) -> Vec<(String, String)> {
     let counters: usize =
         profile.functions.iter().flat_map(|function| function.records()).map(|record| record.counters.len()).sum();
     let mut facts = vec![
@@ -67,9 +71,6 @@ fn facts(source: &str, profile: &Profile) -> Vec<(String, String)> {
         ("Records".to_string(), group_digits(profile.functions.records_len() as u128)),
         ("Counters".to_string(), group_digits(counters as u128)),
     ];
-    let mut builder = SummaryBuilder::new(SummaryRules::default());
-    profile.functions.iter().flat_map(|function| function.records()).for_each(|record| builder.add_record(record));
-    let summary = builder.finish(&[]);
     for (label, count) in [
         ("Total of all counters", summary.total_count),
         ("Largest function count", summary.max_function_count),
@@ -102,32 +103,29 @@ fn facts(source: &str, profile: &Profile) -> Vec<(String, String)> {
 }
 
 /// One function with all of its records.
-struct FunctionCounts {
-    name: String,
+struct FunctionCounts<'a> {
+    name: &'a [u8],
     entry: u128,
     largest: u64,
     total: u128,
     counters: usize,
 }
 
-/// Returns functions by descending total, then by name.
-fn functions(profile: &Profile) -> Vec<FunctionCounts> {
-    let mut functions: Vec<FunctionCounts> = profile
+fn functions(profile: &Profile) -> Vec<FunctionCounts<'_>> {
+    profile
         .functions
         .iter()
         .map(|function| {
             let records = || function.records().filter(|record| record.pseudo_count().is_none());
             FunctionCounts {
-                name: display(function.name()),
+                name: function.name(),
                 entry: records().filter_map(|record| record.counters.first()).map(u128::from).sum(),
                 largest: records().map(|record| record.max_counter()).max().unwrap_or(0),
                 total: records().flat_map(|record| record.counters.iter()).map(u128::from).sum(),
                 counters: records().map(|record| record.counters.len()).sum(),
             }
         })
-        .collect();
-    functions.sort_by(|a, b| b.total.cmp(&a.total).then_with(|| a.name.cmp(&b.name)));
-    functions
+        .collect()
 }
 
 /// Returns the start of the symbol in the name of a local function: after the file and a semicolon, or up to LLVM 17 a
@@ -146,29 +144,22 @@ fn display(name: &[u8]) -> String {
     demangled(symbol).map_or_else(|| text.to_string(), |name| format!("{file}{name}"))
 }
 
-/// Demangles the name of a Rust or C++ function; `None` for other symbols.
-///
-/// ```
-/// assert_eq!(profbridge::instr::demangled("_Z3addii").as_deref(), Some("add(int, int)"));
-/// assert_eq!(profbridge::instr::demangled("main"), None);
-/// ```
-pub fn demangled(symbol: &str) -> Option<String> {
-    if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
-        return Some(format!("{rust:#}"));
-    }
-    symbol.starts_with("_Z").then(|| cpp_demangle::Symbol::new(symbol).ok()?.demangle().ok()).flatten()
+/// Returns the share of each function, by descending share, then by name.
+fn shares(functions: &[FunctionCounts<'_>]) -> Vec<(String, f64)> {
+    let total: u128 = functions.iter().map(|function| function.total).sum();
+    let mut named: Vec<(String, u128)> =
+        functions.iter().map(|function| (display(function.name), function.total)).collect();
+    named.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    named.into_iter().map(|(name, own)| (name, percent(own, total))).collect()
 }
 
-fn shares(functions: &[FunctionCounts]) -> Vec<(String, f64)> {
+fn hottest(functions: Vec<FunctionCounts<'_>>) -> Table {
     let total: u128 = functions.iter().map(|function| function.total).sum();
-    functions.iter().map(|function| (function.name.clone(), percent(function.total, total))).collect()
-}
-
-fn hottest(functions: &[FunctionCounts]) -> Table {
-    let total: u128 = functions.iter().map(|function| function.total).sum();
-    let rows = functions.iter().map(|function| {
+    let all = functions.len();
+    let named = largest(functions, |function| function.total, |function| display(function.name));
+    let rows = named.into_iter().map(|(name, function)| {
         vec![
-            Cell::Text(function.name.clone()),
+            Cell::Text(name),
             Cell::Count(function.total),
             Cell::Percent(percent(function.total, total)),
             Cell::Count(function.entry),
@@ -178,15 +169,11 @@ fn hottest(functions: &[FunctionCounts]) -> Table {
     });
     let text = "Total: the sum of all counters. Entry: the first counter, which is the call count if the profile \
                 counts entry blocks first.";
-    Table::new("Hottest functions", text, &["Function", "Total", "%", "Entry", "Largest", "Counters"], rows.collect())
+    let columns = ["Function", "Total", "%", "Entry", "Largest", "Counters"];
+    Table::of_largest("Hottest functions", text, &columns, rows.collect(), all)
 }
 
-fn cutoffs(profile: &Profile) -> Table {
-    let mut builder = SummaryBuilder::new(SummaryRules::default());
-    for record in profile.functions.iter().flat_map(|function| function.records()) {
-        builder.add_record(record);
-    }
-    let summary = builder.finish(&CUTOFFS);
+fn cutoffs(summary: &ProfileSummary) -> Table {
     let rows = summary.rows.iter().map(|row| {
         vec![
             Cell::Percent(f64::from(row.cutoff) / 10_000.0),
@@ -199,9 +186,30 @@ fn cutoffs(profile: &Profile) -> Table {
 }
 
 fn value_table(profile: &Profile, symbols: &SymbolTable, kind: ValueKind) -> Option<Section> {
+    let mut sites = Vec::new();
+    for function in profile.functions.iter() {
+        for record in function.records() {
+            for (site, values) in record.sites(kind).iter().enumerate() {
+                let total: u128 = values.iter().map(|value| u128::from(value.count)).sum();
+                if total > 0
+                    && let Some(top) = values.iter().rev().max_by_key(|value| value.count)
+                {
+                    sites.push((total, function.name(), site, values.len(), *top));
+                }
+            }
+        }
+    }
+    if sites.is_empty() {
+        return None;
+    }
+    // Sites of equal functions stay in order.
+    sites.sort_by_key(|(_, _, site, ..)| *site);
+    let all = sites.len();
+    let rows = largest(sites, |(total, ..)| *total, |(_, function, ..)| display(function));
     // Targets are shown as names if the profile contains them.
-    let known: BTreeMap<u64, &[u8]> =
-        profile.functions.iter().map(|function| (function.name_ref(), function.name())).collect();
+    let tops: HashSet<u64> = rows.iter().map(|(_, (.., top))| top.value).collect();
+    let functions = profile.functions.iter().filter(|function| kind.is_name() && tops.contains(&function.name_ref()));
+    let known: HashMap<u64, &[u8]> = functions.map(|function| (function.name_ref(), function.name())).collect();
     let target = |value: u64| -> String {
         if !kind.is_name() {
             return value.to_string();
@@ -211,37 +219,22 @@ fn value_table(profile: &Profile, symbols: &SymbolTable, kind: ValueKind) -> Opt
             None => format!("unknown ({value:#018x})"),
         }
     };
-    let mut rows = Vec::new();
-    for function in profile.functions.iter() {
-        for record in function.records() {
-            for (site, values) in record.sites(kind).iter().enumerate() {
-                let total: u128 = values.iter().map(|value| u128::from(value.count)).sum();
-                let Some(top) = values.iter().rev().max_by_key(|value| value.count).filter(|_| total > 0) else {
-                    continue;
-                };
-                let name = display(function.name());
-                let cells = vec![
-                    Cell::Text(format!("{name} #{site}")),
-                    Cell::Count(total),
-                    Cell::Count(values.len() as u128),
-                    Cell::Text(target(top.value)),
-                    Cell::Percent(percent(top.count.into(), total)),
-                ];
-                rows.push((total, name, site, cells));
-            }
-        }
-    }
-    if rows.is_empty() {
-        return None;
-    }
-    rows.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| (&a.1, a.2).cmp(&(&b.1, b.2))));
     let title = match kind {
         ValueKind::IndirectCallTarget => "Targets of indirect calls",
         ValueKind::MemOpSize => "Sizes of memory operations",
         ValueKind::VTableTarget => "Virtual tables",
     };
-    let rows = rows.into_iter().map(|(_, _, _, cells)| cells).collect();
-    Some(Section::Table(Table::new(title, "", &["Site", "Events", "Values", "Most", "%"], rows)))
+    let rows = rows.into_iter().map(|(name, (total, _, site, values, top))| {
+        vec![
+            Cell::Text(format!("{name} #{site}")),
+            Cell::Count(total),
+            Cell::Count(values as u128),
+            Cell::Text(target(top.value)),
+            Cell::Percent(percent(top.count.into(), total)),
+        ]
+    });
+    let columns = ["Site", "Events", "Values", "Most", "%"];
+    Some(Section::Table(Table::of_largest(title, "", &columns, rows.collect(), all)))
 }
 
 #[cfg(test)]

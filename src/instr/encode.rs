@@ -392,6 +392,19 @@ pub(crate) fn losses(profile: &Profile, format: OutputFormat) -> Result<Vec<Loss
 ///
 /// The errors of [`encode`] and [`output::replace`].
 pub fn write_file(profile: &Profile, options: &WriteOptions, path: &Path) -> Result<Saved> {
+    write_with(profile, options, path, |out, write| write(out))
+}
+
+/// A function that writes the content of a file.
+pub(super) type WriteContent<'a> = &'a mut dyn FnMut(&mut (dyn Write + Send)) -> io::Result<()>;
+
+/// Like [`write_file`], but `wrap` writes the file, with a function that writes the profile.
+pub(super) fn write_with(
+    profile: &Profile,
+    options: &WriteOptions,
+    path: &Path,
+    wrap: impl FnOnce(&mut (dyn Write + Send), WriteContent<'_>) -> io::Result<()>,
+) -> Result<Saved> {
     let keeps = |name: &[u8]| options.filter.keeps(name);
     let selection = options.selection(&keeps);
     match options.format {
@@ -399,15 +412,20 @@ pub fn write_file(profile: &Profile, options: &WriteOptions, path: &Path) -> Res
             let writing = options.indexed(release, version, selection);
             let losses = options.indexed_losses(profile, &writing)?;
             let encoder = indexed::Encoder::new(profile, &writing)?;
-            options.replace_with(path, |out| encoder.write_to(out))?;
+            options.replace_with(path, |out| wrap(out, &mut |out| encoder.write_to(out)))?;
             Ok(Saved { losses, stopped: None })
         }
-        OutputFormat::Text { release } => {
-            write_text_file(profile, options, release, path, |writing, out| text::write_to(profile, writing, out))
-        }
+        OutputFormat::Text { release } => write_text_file(profile, options, release, path, |writing, out| {
+            let mut stopped = None;
+            wrap(out, &mut |out| {
+                stopped = text::write_to(profile, writing, out)?;
+                Ok(())
+            })?;
+            Ok(stopped)
+        }),
         OutputFormat::Raw { .. } => {
             let encoded = encode(profile, options)?;
-            options.replace_with(path, |out| out.write_all(&encoded.bytes))?;
+            options.replace_with(path, |out| wrap(out, &mut |out| out.write_all(&encoded.bytes)))?;
             Ok(Saved { losses: encoded.losses, stopped: encoded.stopped })
         }
     }

@@ -8,7 +8,7 @@ use crate::instr::rules::{CounterKind, KindConflict, SharedKind, combine_kinds};
 use crate::instr::rules::{KindRule, MergeRules, TraceRule};
 use crate::instr::sites::{SiteMerger, SiteOrders, sort_sites};
 use crate::limits::Limits;
-use crate::memory::{HOLD_NAMES, SharedPages};
+use crate::memory::{HOLD_NAMES, SharedBytes};
 use crate::memprof::{MemoryMerger, MemoryProfile, MergedMemory};
 use crate::model::hash_order::Mersenne;
 use crate::model::hash_order::string_map_order;
@@ -150,7 +150,7 @@ impl Merger {
     }
 
     /// Keeps the file of a single input with weight 1, so that its counters can stay in it.
-    pub(crate) fn keep(&mut self, file: SharedPages) {
+    pub(crate) fn keep(&mut self, file: SharedBytes) {
         self.profile.functions.keep(file);
     }
 

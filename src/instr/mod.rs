@@ -22,6 +22,7 @@ pub mod order;
 pub mod overlap;
 pub mod partial;
 mod records;
+pub mod resolved_target;
 mod rules;
 pub mod show;
 pub(crate) mod sites;
@@ -33,7 +34,8 @@ mod tests;
 
 #[doc(inline)]
 pub use crate::model::*;
-pub use draw::{InstrContent, demangled};
+pub use crate::names::demangled;
+pub use draw::InstrContent;
 pub use inputs::InputOptions;
 pub(crate) use merger::repeated_sizes;
 pub(crate) use merger::repeats_size;

@@ -364,7 +364,7 @@ impl ContextTree {
     }
 
     /// Returns every context with its caller and frame, callers first, without the root.
-    pub fn iter(&self) -> impl Iterator<Item = (ContextHandle, ContextHandle, Frame)> + '_ {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (ContextHandle, ContextHandle, Frame)> + '_ {
         (1..self.frames.len()).map(|at| {
             let context = ContextHandle::from_index(at);
             (context, self.caller(context), self.frame(at))

@@ -201,6 +201,11 @@ impl Document {
     pub fn set_member(&mut self, name: &[u8], value: &[u8]) {
         let mut compact = Vec::with_capacity(value.len());
         crate::iprof::json::write_compact(&mut compact, value);
+        self.set_compact_member(name, compact);
+    }
+
+    /// Like [`set_member`](Self::set_member), for a value without white space.
+    pub(crate) fn set_compact_member(&mut self, name: &[u8], compact: Vec<u8>) {
         let member = TopMember::Other(name.into(), compact.into());
         let same = |known: &&mut TopMember| matches!(known, TopMember::Other(known, _) if **known == *name);
         match self.layout.iter_mut().find(same) {

@@ -4,6 +4,7 @@ use super::{BranchRow, ContextHandle, Document, SectionKind, TypeCount, display_
 use crate::call_chains::{HotMethod, StackTable, percent, statistics};
 use crate::render::sections::{compare_shares, flame, own_shares};
 use crate::render::{Cell, Histogram, Report, Section, Table, group_digits};
+use foldhash::HashMap;
 use std::collections::BTreeMap;
 
 /// The maximum number of frames of a context in a table.
@@ -48,7 +49,7 @@ pub(crate) fn report(title: &str, view: &IprofContent, baseline: Option<&IprofCo
         let counts = table.samples().map(|sample| sample.hits);
         report.sections.push(Section::Histogram(Histogram::by_powers_of_two(title, text, counts)));
     }
-    let branches = Branches::of(document);
+    let branches = Branches::of(document, &mut SiteNames::default());
     if !branches.sites.is_empty() {
         report.sections.push(Section::Table(branches.classes()));
         report.sections.push(Section::Table(branches.table()));
@@ -124,41 +125,75 @@ fn hot_methods(methods: &[HotMethod], total: u128, unit: &str) -> Table {
 
 /// Formats a context, the innermost frame first.
 fn site(document: &Document, context: ContextHandle) -> String {
-    let depth = document.contexts.depth(context);
     let named: Vec<String> = document
         .contexts
         .frames(context)
         .take(NAMED_FRAMES)
         .map(|frame| format!("{} @{}", document.tables.human_name(frame.method), frame.bci))
         .collect();
+    let depth = document.contexts.depth(context);
     let more = if depth > NAMED_FRAMES { format!(" ← {} more", depth - NAMED_FRAMES) } else { String::new() };
     named.join(" ← ") + &more
 }
 
+/// The named frames of a site, and its depth. Sites with the same words are one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct SiteKey {
+    /// The number of the name of each method, and the BCI.
+    frames: [Option<(u32, i32)>; NAMED_FRAMES],
+    depth: usize,
+}
+
+/// The names of methods at sites, numbered across documents.
+#[derive(Debug, Default)]
+struct SiteNames {
+    numbers: HashMap<String, u32>,
+}
+
+impl SiteNames {
+    /// Returns the key of each site of a document.
+    fn keys<'d>(&'d mut self, document: &'d Document) -> impl FnMut(ContextHandle) -> SiteKey + 'd {
+        let mut known: Vec<Option<u32>> = vec![None; document.tables.methods_count()];
+        move |context| {
+            let mut frames = [None; NAMED_FRAMES];
+            for (place, frame) in frames.iter_mut().zip(document.contexts.frames(context)) {
+                let number = *known[frame.method.index()].get_or_insert_with(|| {
+                    let next = u32::try_from(self.numbers.len()).expect("fewer than 2^32 methods");
+                    *self.numbers.entry(document.tables.human_name(frame.method)).or_insert(next)
+                });
+                *place = Some((number, frame.bci));
+            }
+            SiteKey { frames, depth: document.contexts.depth(context) }
+        }
+    }
+}
+
 /// A conditional site.
 struct Branch {
-    site: String,
+    key: SiteKey,
+    /// A context with the words of the site.
+    context: ContextHandle,
     total: u128,
     /// Events and BCI of the most frequent target.
     winner: (u128, i32),
     targets: usize,
 }
 
-struct Branches {
+struct Branches<'d> {
+    document: &'d Document,
     sites: Vec<Branch>,
 }
 
-impl Branches {
-    /// Returns all sites with events, ordered by descending events, then by name. Rows with the same index are one
-    /// target.
-    fn of(document: &Document) -> Self {
-        let mut rows_of: BTreeMap<String, Vec<BranchRow>> = BTreeMap::new();
+impl<'d> Branches<'d> {
+    /// Returns all sites with events. Rows with the same index are one target.
+    fn of(document: &'d Document, names: &mut SiteNames) -> Self {
+        let mut key_of = names.keys(document);
+        let mut rows_of: HashMap<SiteKey, (ContextHandle, Vec<BranchRow>)> = HashMap::default();
         for (context, rows) in document.sections.conditionals.iter() {
-            rows_of.entry(site(document, context)).or_default().extend_from_slice(rows);
+            rows_of.entry(key_of(context)).or_insert((context, Vec::new())).1.extend_from_slice(rows);
         }
-        let mut sites: Vec<Branch> = rows_of.into_iter().filter_map(|(site, rows)| Branch::new(site, &rows)).collect();
-        sites.sort_by(|a, b| b.total.cmp(&a.total).then_with(|| a.site.cmp(&b.site)));
-        Self { sites }
+        let branch = |(key, (context, rows)): (SiteKey, (_, Vec<_>))| Branch::new(key, context, &rows);
+        Self { document, sites: rows_of.into_iter().filter_map(branch).collect() }
     }
 
     fn classes(&self) -> Table {
@@ -185,27 +220,26 @@ impl Branches {
         )
     }
 
+    /// The sites with most events; equal ones in order of name.
     fn table(&self) -> Table {
-        let rows = self.sites.iter().map(|branch| {
+        let sites = self.sites.iter().map(|branch| (branch.total, branch)).collect();
+        let cells = |total, branch: &Branch, site| {
             vec![
-                Cell::Text(branch.site.clone()),
-                Cell::Count(branch.total),
+                Cell::Text(site),
+                Cell::Count(total),
                 Cell::Count(branch.targets as u128),
                 Cell::Text(format!("@{}", branch.winner.1)),
                 Cell::Percent(branch.bias()),
             ]
-        });
-        Table::new(
-            "Branches",
-            "The most frequent target, by its bytecode index.",
-            &["Site", "Events", "Targets", "Most frequent", "%"],
-            rows.collect(),
-        )
+        };
+        let columns = ["Site", "Events", "Targets", "Most frequent", "%"];
+        let text = "The most frequent target, by its bytecode index.";
+        Table::of_largest_items("Branches", text, &columns, sites, |branch| site(self.document, branch.context), cells)
     }
 }
 
 impl Branch {
-    fn new(site: String, rows: &[BranchRow]) -> Option<Self> {
+    fn new(key: SiteKey, context: ContextHandle, rows: &[BranchRow]) -> Option<Self> {
         let mut targets: BTreeMap<u32, (u128, i32)> = BTreeMap::new();
         for row in rows {
             let target = targets.entry(row.index).or_insert((0, row.bci));
@@ -216,7 +250,7 @@ impl Branch {
         let total = targets.values().map(|(events, _)| events).sum();
         // Of equal targets the first one, so that the result is deterministic.
         let winner = targets.values().rev().max_by_key(|(events, _)| *events).copied()?;
-        (total > 0).then_some(Self { site, total, winner, targets: targets.len() })
+        (total > 0).then_some(Self { key, context, total, winner, targets: targets.len() })
     }
 
     fn bias(&self) -> f64 {
@@ -233,11 +267,14 @@ fn type_table(document: &Document, kind: SectionKind, title: &str) -> Option<Sec
         let cells = rows.into_iter().map(|row| vec![Cell::Text(name(row)), Cell::Count(row.count.into())]);
         return Some(Section::Table(Table::new(title, "", &["Type", "Events"], cells.collect())));
     }
-    let mut rows: Vec<(u128, String, Vec<Cell>)> = Vec::new();
+    let mut sites = Vec::new();
     for (context, types) in section.iter() {
         let total: u128 = types.iter().map(|row| u128::from(row.count)).sum();
         let seen = types.iter().filter(|row| row.count > 0).count();
-        let Some(top) = types.iter().rev().max_by_key(|row| row.count).filter(|_| total > 0) else { continue };
+        let top = types.iter().rev().max_by_key(|row| row.count).filter(|_| total > 0);
+        sites.extend(top.map(|top| (total, (context, seen, top))));
+    }
+    let cells = |total, (_, seen, top): (ContextHandle, usize, &TypeCount), site| {
         let class = match seen {
             1 => "monomorphic",
             2 => "bimorphic",
@@ -245,20 +282,17 @@ fn type_table(document: &Document, kind: SectionKind, title: &str) -> Option<Sec
             // The recorder stores at most eight types, so the true number is unknown.
             _ => "saturated",
         };
-        let site = site(document, context);
-        let cells = vec![
-            Cell::Text(site.clone()),
+        vec![
+            Cell::Text(site),
             Cell::Count(total),
             Cell::Count(seen as u128),
             Cell::Text(class.to_string()),
             Cell::Text(name(top)),
             Cell::Percent(percent(top.count.into(), total)),
-        ];
-        rows.push((total, site, cells));
-    }
-    rows.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    let rows = rows.into_iter().map(|(_, _, cells)| cells).collect();
-    Some(Section::Table(Table::new(title, "", &["Site", "Events", "Types", "Class", "Most", "%"], rows)))
+        ]
+    };
+    let columns = ["Site", "Events", "Types", "Class", "Most", "%"];
+    Some(Section::Table(Table::of_largest_items(title, "", &columns, sites, |(at, ..)| site(document, *at), cells)))
 }
 
 fn changes(view: &IprofContent, baseline: &IprofContent) -> Vec<Section> {
@@ -269,26 +303,29 @@ fn changes(view: &IprofContent, baseline: &IprofContent) -> Vec<Section> {
         (shares(&view.calls), shares(&baseline.calls), "calls")
     };
     let mut sections = compare_shares(&now, &before, of);
-    let before: BTreeMap<String, Branch> =
-        Branches::of(&baseline.document).sites.into_iter().map(|branch| (branch.site.clone(), branch)).collect();
-    let flipped: Vec<Vec<Cell>> = Branches::of(&view.document)
-        .sites
-        .into_iter()
-        .filter_map(|branch| {
-            let old = before.get(&branch.site).filter(|old| old.winner.1 != branch.winner.1)?;
-            Some(vec![
-                Cell::Text(branch.site.clone()),
-                Cell::Text(format!("@{}", old.winner.1)),
-                Cell::Percent(old.bias()),
-                Cell::Text(format!("@{}", branch.winner.1)),
-                Cell::Percent(branch.bias()),
-                Cell::Count(branch.total),
-            ])
-        })
-        .collect();
+    let mut names = SiteNames::default();
+    let before = Branches::of(&baseline.document, &mut names).sites;
+    let before: HashMap<SiteKey, Branch> = before.into_iter().map(|branch| (branch.key, branch)).collect();
+    let branches = Branches::of(&view.document, &mut names);
+    let flipped = branches.sites.iter().filter_map(|branch| {
+        let old = before.get(&branch.key).filter(|old| old.winner.1 != branch.winner.1)?;
+        Some((branch.total, (branch, old)))
+    });
+    let cells = |total, (branch, old): (&Branch, &Branch), site| {
+        vec![
+            Cell::Text(site),
+            Cell::Text(format!("@{}", old.winner.1)),
+            Cell::Percent(old.bias()),
+            Cell::Text(format!("@{}", branch.winner.1)),
+            Cell::Percent(branch.bias()),
+            Cell::Count(total),
+        ]
+    };
     let text = "Sites of both profiles whose most frequent target changed.";
     let columns = ["Site", "Most frequent before", "%", "Most frequent now", "% ", "Events"];
-    sections.push(Section::Table(Table::new("Flipped branches", text, &columns, flipped)));
+    let site = |(branch, _): &(&Branch, &Branch)| site(&view.document, branch.context);
+    let flipped = Table::of_largest_items("Flipped branches", text, &columns, flipped.collect(), site, cells);
+    sections.push(Section::Table(flipped));
     sections
 }
 

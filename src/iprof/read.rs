@@ -113,6 +113,16 @@ impl<'a> Reader<'a> {
         ReadReport { document, version: version_text, findings, verdict, parts, text_bytes }
     }
 
+    /// Reads the file like [`examine`](Self::examine), but keeps only the tables in memory.
+    pub(crate) fn overview(self) -> Overview {
+        let reading = self.feed(&mut NullSink);
+        let verdict = reading.verdict();
+        let is_read = reading.version.is_some() && !reading.unreadable;
+        let tables = is_read.then(|| (reading.tables.types_count(), reading.tables.methods_count()));
+        let Reading { version_text, findings, parts, .. } = reading;
+        Overview { tables, version: version_text, findings, verdict, parts }
+    }
+
     /// Checks the file. Memory grows with the tables and the number of contexts, not with their length.
     pub fn check(self) -> CheckReport {
         let options = ReadOptions { find_duplicates: true, drop_unknown: true, ..self.options };
@@ -187,6 +197,20 @@ impl Sink for StoredDocument {
         }
         document.sections.push(entry.kind, context, entry.records);
     }
+}
+
+/// The content of a file, without its entries.
+pub(crate) struct Overview {
+    /// The number of types and methods; `None` for a file without valid content.
+    pub(crate) tables: Option<(usize, usize)>,
+    /// The version, as written in the file.
+    pub(crate) version: Option<String>,
+    /// Faults and unusual content.
+    pub(crate) findings: Findings,
+    /// The usability of the file.
+    pub(crate) verdict: Verdict,
+    /// Tables, sections and other members by name, with their sizes.
+    pub(crate) parts: BTreeMap<String, PartSize>,
 }
 
 /// The result of a check.

@@ -2,9 +2,9 @@
 //! order is read.
 
 use super::document::Document;
-use super::read::read;
+use super::read::Reader;
 use super::reader::ReadOptions;
-use super::writer::{WriteOptions, write};
+use super::writer::{WriteOptions, Writer};
 use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 impl Serialize for Document {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let file = write(self, &WriteOptions::default());
+        let file = Writer::new(&WriteOptions::default()).to_bytes(self);
         serde_json::from_slice::<Value>(&file).map_err(S::Error::custom)?.serialize(serializer)
     }
 }
@@ -21,7 +21,8 @@ impl Serialize for Document {
 impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let file = serde_json::to_vec(&Value::deserialize(deserializer)?).map_err(D::Error::custom)?;
-        read(&file, &ReadOptions::default()).map(|(document, _)| document).map_err(D::Error::custom)
+        let read = Reader::new(&file[..], &ReadOptions::default()).read();
+        read.map(|(document, _)| document).map_err(D::Error::custom)
     }
 }
 

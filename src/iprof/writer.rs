@@ -16,6 +16,7 @@ use crate::threads::ordered_writer::write_in_order;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::ops::Range;
+use xxhash_rust::xxh3::Xxh3Default;
 
 /// How a document is written.
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,6 +49,16 @@ impl Writer {
     /// The errors of the stream.
     pub fn write(&self, document: &Document, out: &mut (dyn Write + Send)) -> io::Result<()> {
         DocumentWriter::new(document, &self.options, out).document()
+    }
+
+    /// Returns a checksum of the file without its version and one of its members.
+    pub(crate) fn checksum_without(&self, document: &Document, member: &[u8]) -> u64 {
+        let mut hash = Checksum(Xxh3Default::new());
+        let options = WriteOptions { instanceof_spelling: Some(InstanceofSpelling::default()), ..self.options };
+        let writer =
+            DocumentWriter { checked_without: Some(member), ..DocumentWriter::new(document, &options, &mut hash) };
+        writer.document().expect("a checksum can always be computed");
+        hash.0.digest()
     }
 
     /// Returns the bytes of the file.
@@ -86,6 +97,20 @@ const FLUSH_BYTES: usize = 1 << 18;
 /// Lists with at most this many entries are written together with the text around them.
 const SMALL_LIST: usize = 64;
 
+/// Computes the checksum of the written bytes.
+struct Checksum(Xxh3Default);
+
+impl Write for Checksum {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 struct DocumentWriter<'a> {
     document: &'a Document,
     options: &'a WriteOptions,
@@ -93,17 +118,22 @@ struct DocumentWriter<'a> {
     text: Vec<u8>,
     frames: FrameTexts,
     top_members: usize,
+    /// For a checksum: the member that it does not cover. It does not cover the version either.
+    checked_without: Option<&'a [u8]>,
 }
 
 impl<'a> DocumentWriter<'a> {
     fn new(document: &'a Document, options: &'a WriteOptions, out: &'a mut (dyn Write + Send)) -> Self {
-        Self { document, options, out, text: Vec::new(), frames: FrameTexts::default(), top_members: 0 }
+        let (text, frames) = (Vec::new(), FrameTexts::default());
+        Self { document, options, out, text, frames, top_members: 0, checked_without: None }
     }
 
     fn document(mut self) -> io::Result<()> {
         self.text.push(b'{');
         for member in &self.document.layout {
             match member {
+                TopMember::Version if self.checked_without.is_some() => {}
+                TopMember::Other(name, _) if self.checked_without == Some(&**name) => {}
                 TopMember::Version => self.version(),
                 TopMember::Table(table) => self.table(*table)?,
                 TopMember::Other(name, value) => {

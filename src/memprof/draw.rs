@@ -1,6 +1,8 @@
 //! Memory profiles as stacks, and their report.
 
-use crate::call_chains::{Frame, FrameKind, SampleKey, SampleStatistics, StackId, StackTable, percent, statistics};
+use crate::call_chains::{
+    Frame, FrameId, FrameKind, SampleKey, SampleStatistics, StackId, StackTable, percent, statistics,
+};
 use crate::memprof::model::MemoryProfile;
 use crate::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
 use crate::render::sections::{compare_shares, functions, own_shares};
@@ -133,12 +135,16 @@ fn words(table: &StackTable, stack: StackId) -> String {
 
 /// Adds each allocation context as a stack. Its hits are its bytes or its allocations.
 fn add_stacks(profile: &MemoryProfile, unit: AllocationUnit, table: &mut StackTable) {
+    let mut known: Vec<Option<FrameId>> = vec![None; profile.stacks.frames().len()];
     for (stack, site) in contexts(profile) {
         let mut leaf = None;
-        for frame in profile.stacks.frames_of(stack).rev() {
-            let function = table.intern_symbol(&function_name(profile, frame.function));
-            let kind = if frame.is_inline { FrameKind::Inlined } else { FrameKind::Native };
-            let frame = table.intern_frame(Frame { function, bci: None, line: None, kind });
+        for handle in profile.stacks.stack(stack).iter().rev() {
+            let frame = *known[handle.index()].get_or_insert_with(|| {
+                let frame = profile.stacks.frame(*handle);
+                let function = table.intern_symbol(&function_name(profile, frame.function));
+                let kind = if frame.is_inline { FrameKind::Inlined } else { FrameKind::Native };
+                table.intern_frame(Frame { function, bci: None, line: None, kind })
+            });
             leaf = Some(table.push_frame(leaf, frame));
         }
         let hits = match unit {

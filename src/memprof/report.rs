@@ -6,6 +6,7 @@ use crate::memprof::model::{AllocSite, MemoryProfile};
 use crate::memprof::model::{Frame, StackHandle};
 use foldhash::HashMap;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 /// The order of allocation sites.
@@ -104,17 +105,17 @@ pub(crate) fn total_bytes(profile: &MemoryProfile) -> u128 {
 
 /// Returns each call stack with its allocations, in order of first occurrence. A site that is in the records of several
 /// functions, because of inlining, is counted once.
-pub fn contexts(profile: &MemoryProfile) -> Vec<(StackHandle, AllocSite)> {
-    let mut sums: Vec<(StackHandle, AllocSite)> = Vec::new();
+pub fn contexts(profile: &MemoryProfile) -> Vec<(StackHandle, Cow<'_, AllocSite>)> {
+    let mut sums: Vec<(StackHandle, Cow<'_, AllocSite>)> = Vec::new();
     let mut places: HashMap<StackHandle, (usize, u64)> = HashMap::default();
     for record in profile.records() {
         for site in &record.alloc_sites {
             match places.get(&site.stack) {
                 None => {
                     places.insert(site.stack, (sums.len(), record.function));
-                    sums.push((site.stack, site.clone()));
+                    sums.push((site.stack, Cow::Borrowed(site)));
                 }
-                Some((at, owner)) if *owner == record.function => sums[*at].1.info.add_run(&site.info),
+                Some((at, owner)) if *owner == record.function => sums[*at].1.to_mut().info.add_run(&site.info),
                 // A copy in the record of another function.
                 Some(_) => {}
             }
@@ -129,10 +130,10 @@ impl MemoryReport {
         let contexts = contexts(profile);
         let class = |site: &AllocSite| Hotness::of(&site.info);
         let of_class = |wanted: Hotness| contexts.iter().filter(move |(_, site)| class(site) == wanted);
-        let bytes = |sites: &mut dyn Iterator<Item = &(StackHandle, AllocSite)>| {
+        let bytes = |sites: &mut dyn Iterator<Item = &(StackHandle, Cow<'_, AllocSite>)>| {
             sites.fold(0u64, |sum, (_, site)| sum.saturating_add(site.info.total_size()))
         };
-        let mut top: Vec<&(StackHandle, AllocSite)> =
+        let mut top: Vec<&(StackHandle, Cow<'_, AllocSite>)> =
             contexts.iter().filter(|(_, site)| options.only.is_none_or(|only| class(site) == only)).collect();
         top.sort_by(|(_, a), (_, b)| match options.sort {
             SortBy::Bytes => b.info.total_size().cmp(&a.info.total_size()),

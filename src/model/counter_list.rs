@@ -1,7 +1,7 @@
 //! The counters of many records, stored back to back.
 
 use crate::error::{Error, Result};
-use crate::memory::{HOLD_COUNTERS, SharedPages, Words};
+use crate::memory::{HOLD_COUNTERS, SharedBytes, Words};
 use crate::model::counters::{Counters, Width};
 use bytemuck::Pod;
 use std::alloc::{Layout, handle_alloc_error};
@@ -15,7 +15,7 @@ pub(super) struct CounterList {
     /// Counters that all fit 32 bits, if the caller requested it.
     narrow: Option<Blocks<u32>>,
     /// A file in which counters may stay.
-    file: Option<SharedPages>,
+    file: Option<SharedBytes>,
 }
 
 /// The position of the counters of one record.
@@ -39,7 +39,7 @@ const MOST_ROOM: usize = 1 << 20;
 
 impl CounterList {
     /// Stores a file. Later counters that are part of it are not copied.
-    pub(super) fn keep(&mut self, file: SharedPages) {
+    pub(super) fn keep(&mut self, file: SharedBytes) {
         self.file = Some(file);
     }
 
@@ -272,7 +272,7 @@ mod tests {
         let mut memory = large_pages(80).unwrap();
         memory[..80].copy_from_slice(bytemuck::cast_slice(&content));
         // The last number is not whole.
-        let file = SharedPages(Arc::new(Pages::new(memory, 77)));
+        let file = SharedBytes::Pages(Arc::new(Pages::new(memory, 77)));
         let words = file.words();
         assert_eq!(words, &content[..9]);
         let mut list = CounterList::default();

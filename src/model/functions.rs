@@ -8,7 +8,7 @@ use super::hash_order::name_order;
 use super::record::{ValueKind, ValueSites};
 use super::symbols::{NamePlace, NameStore, NameText};
 use crate::error::Result;
-use crate::memory::SharedPages;
+use crate::memory::SharedBytes;
 use crate::model::counters::Counters;
 use crate::model::record::RecordView;
 use crate::model::record_store::{NONE, RecordStore};
@@ -280,7 +280,7 @@ impl FunctionTable {
     }
 
     /// Stores a file. Counters of later records that are part of it are not copied.
-    pub(crate) fn keep(&mut self, file: SharedPages) {
+    pub(crate) fn keep(&mut self, file: SharedBytes) {
         self.records.keep(file);
     }
 
@@ -397,6 +397,11 @@ impl FunctionTable {
 
     /// Returns a function's name.
     #[inline]
+    pub(crate) fn name_at(&self, index: usize) -> Option<&[u8]> {
+        self.entries.get(index).map(|entry| self.names.at(entry.name))
+    }
+
+    /// Returns the name of a function.
     pub fn name(&self, id: FunctionId) -> &[u8] {
         self.names.at(self.entries[id.index()].name)
     }

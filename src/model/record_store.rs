@@ -7,7 +7,7 @@
 use super::counters::{NO_UNIFORMITY, Uniformity};
 use super::record::{ValueKind, ValueSites};
 use crate::error::Result;
-use crate::memory::SharedPages;
+use crate::memory::SharedBytes;
 use crate::model::counter_list::{CounterList, Place};
 use crate::model::counters::Counters;
 use crate::model::record::{FunctionRecord, RecordView, SitesByKind};
@@ -79,7 +79,7 @@ impl RecordStore {
     }
 
     /// Keeps a file: counters of later records that lie in it are not copied.
-    pub(crate) fn keep(&mut self, file: SharedPages) {
+    pub(crate) fn keep(&mut self, file: SharedBytes) {
         self.counters.keep(file);
     }
 

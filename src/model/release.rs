@@ -179,7 +179,16 @@ pub fn parse(toolchain: &str) -> Result<&'static ReleaseRow> {
     };
     let unknown = |hint| Error::usage(format!("unknown toolchain {toolchain:?}")).with_hint(hint);
     let Some(family) = Family::of(&name.to_ascii_lowercase()) else { return Err(unknown(hint_for(name))) };
-    let Some(wanted) = version.and_then(first_numbers) else { return Err(unknown(SPELLINGS.into())) };
+    let Some(wanted) = version.and_then(first_numbers) else {
+        let example = match family {
+            _ if version.is_some() => SPELLINGS,
+            Family::Llvm => "add the version, as in llvm-14",
+            Family::Rustc => "add the version, as in rustc-1.75",
+            Family::Swift => "add the version, as in swift-5.9",
+            Family::Xcode => "add the version, as in xcode-16.3",
+        };
+        return Err(unknown(example.into()));
+    };
     let releases = family.releases();
     let words = |(major, minor): (u32, u32)| match family {
         Family::Llvm if major > 3 => format!("LLVM {major}"),
@@ -408,7 +417,7 @@ mod tests {
             ("", "unknown toolchain \"\"", spellings),
             ("llvm-", "unknown toolchain \"llvm-\"", spellings),
             ("llvm16", "unknown toolchain \"llvm16\"", spellings),
-            ("rustc", "unknown toolchain \"rustc\"", spellings),
+            ("rustc", "unknown toolchain \"rustc\"", "add the version, as in rustc-1.75"),
             ("gcc-12", "unknown toolchain \"gcc-12\"", spellings),
             ("rustc-1.103", "rustc 1.103 is newer than rustc 1.102, the newest known release", newer),
             ("rustc-2.0", "rustc 2.0 is newer than rustc 1.102, the newest known release", newer),

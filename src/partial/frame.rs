@@ -1,20 +1,26 @@
 //! The frame of a partial merge: a profile, a state, and a footer with their lengths.
 
+use crate::bytes::window::StableSource;
 use crate::bytes::{Cursor, Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::memory::{self, Buffer, HOLD_INFLATED, HOLD_OUTPUT};
+use crate::memory::{self, Buffer, HOLD_INFLATED, HOLD_INPUT, HOLD_OUTPUT};
 use flate2::read::ZlibDecoder;
 use flate2::{Compression, write::ZlibEncoder};
+use std::borrow::Cow;
 use std::fmt;
-use std::io::{Read, Write};
-use xxhash_rust::xxh3::xxh3_64;
+use std::io::{self, Read, Write};
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 /// The last bytes of a partial merge.
 pub const MAGIC: [u8; 8] = *b"\xffpbpart\x81";
 
-/// The version that is written. Version 1, which has no digests of inputs, is read as well.
-const VERSION: u32 = 2;
+/// The version that is written. Version 1, which has no digests of inputs, and version 2, whose state is always
+/// compressed, are read as well.
+const VERSION: u32 = 3;
+
+/// The first version with states that are not compressed: their two lengths are equal.
+const STORED_SINCE: u32 = 3;
 
 /// Takes a third of the time of zlib's default level, and the result is hardly larger.
 const LEVEL: u32 = 3;
@@ -38,6 +44,12 @@ pub enum Family {
 
 impl Family {
     const ALL: [Self; 4] = [Self::Instr, Self::SampleProf, Self::Iprof, Self::Stacks];
+
+    /// Returns true if readers of the family's files read them to their end, so that opening a partial merge returns
+    /// only the document at its start.
+    pub(crate) fn ends_at_a_document(self) -> bool {
+        matches!(self, Self::Iprof | Self::Stacks)
+    }
 }
 
 impl fmt::Display for Family {
@@ -57,7 +69,7 @@ pub(crate) fn document_len(end: &[u8], file_len: u64) -> Option<u64> {
     let footer = end.last_chunk::<FOOTER_BYTES>().filter(|footer| footer.ends_with(&MAGIC))?;
     let word = |at: usize| Some(u64::from_le_bytes(footer[at..at + 8].try_into().ok()?));
     let (profile_len, stored_len) = (word(0)?, word(8)?);
-    let ends_at_a_document = matches!(Frame::family_of_footer(footer)?, Family::Iprof | Family::Stacks);
+    let ends_at_a_document = Frame::family_of_footer(footer)?.ends_at_a_document();
     let adds_up = profile_len.checked_add(stored_len)?.checked_add(FOOTER_BYTES as u64)? == file_len;
     (ends_at_a_document && adds_up).then_some(profile_len)
 }
@@ -72,7 +84,7 @@ pub struct Frame<'data> {
     /// The producers of the inputs, in one word whose meaning depends on the family. It can be read without the state.
     pub origins: u64,
     /// The state, decompressed.
-    pub state: Vec<u8>,
+    pub state: Cow<'data, [u8]>,
 }
 
 /// Appends a state and its footer to a profile.
@@ -80,21 +92,145 @@ pub struct Frame<'data> {
 /// # Errors
 ///
 /// Out of memory, as an I/O error.
-pub fn append(profile: Vec<u8>, family: Family, origins: u64, state: &[u8]) -> Result<Vec<u8>> {
-    let mut encoder = ZlibEncoder::new(Buffer::default(), Compression::new(LEVEL));
-    let stored = encoder.write_all(state).and_then(|()| encoder.finish());
-    let stored = stored.map_err(|error| Error::io(HOLD_OUTPUT, error))?.0;
-    let profile_hash = xxh3_64(&profile) ^ origins.rotate_left(32);
-    let profile_len = profile.len() as u64;
-    let mut sink = Sink::onto(profile, Endian::Little);
-    sink.bytes(&stored);
-    let lengths = [profile_len, stored.len() as u64, state.len() as u64];
-    sink.u64s(&lengths);
-    sink.u64s(&[profile_hash, xxh3_64(&stored), origins]);
-    sink.u32(family as u32);
-    sink.u32(VERSION);
-    sink.bytes(&MAGIC);
-    Ok(sink.into_bytes())
+pub fn append(mut profile: Vec<u8>, family: Family, origins: u64, state: &[u8]) -> Result<Vec<u8>> {
+    let (stored, footer) = end(profile.len() as u64, xxh3_64(&profile), family, origins, state)?;
+    memory::extend(&mut profile, &stored, HOLD_OUTPUT)?;
+    memory::extend(&mut profile, &footer, HOLD_OUTPUT)?;
+    Ok(profile)
+}
+
+/// Writes a partial merge whose profile is written by `write_profile`.
+///
+/// # Errors
+///
+/// The errors of `out` and of `write_profile`.
+pub(crate) fn write(
+    out: &mut (dyn Write + Send),
+    family: Family,
+    origins: u64,
+    state: &[u8],
+    write_profile: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut front = Front { out, hash: Xxh3Default::new(), len: 0 };
+    write_profile(&mut front)?;
+    let Front { out, hash, len } = front;
+    let (stored, footer) = end(len, hash.digest(), family, origins, state).map_err(io::Error::other)?;
+    out.write_all(&stored)?;
+    out.write_all(&footer)
+}
+
+/// The profile at the start of a partial merge, while it is written.
+struct Front<'a> {
+    out: &'a mut (dyn Write + Send),
+    hash: Xxh3Default,
+    len: u64,
+}
+
+impl Write for Front<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write_all(bytes)?;
+        self.hash.update(bytes);
+        self.len += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Returns the stored state and the footer after a profile with this length and hash.
+fn end(
+    profile_len: u64,
+    profile_hash: u64,
+    family: Family,
+    origins: u64,
+    state: &[u8],
+) -> Result<(Cow<'_, [u8]>, Vec<u8>)> {
+    let mut stored = Cow::Borrowed(state);
+    // Compression would take longer than all other steps, so it has to make the file much smaller. Stored inputs are
+    // compressed.
+    if state.len() as u64 > profile_len && !family.ends_at_a_document() {
+        let mut encoder = ZlibEncoder::new(Buffer::default(), Compression::new(LEVEL));
+        let deflated = encoder.write_all(state).and_then(|()| encoder.finish());
+        let deflated = deflated.map_err(|error| Error::io(HOLD_OUTPUT, error))?.0;
+        if deflated.len() < state.len() {
+            stored = Cow::Owned(deflated);
+        }
+    }
+    let mut footer = Sink::new(Endian::Little);
+    footer.u64s(&[profile_len, stored.len() as u64, state.len() as u64]);
+    footer.u64s(&[profile_hash ^ origins.rotate_left(32), xxh3_64(&stored), origins]);
+    footer.u32(family as u32);
+    footer.u32(VERSION);
+    footer.bytes(&MAGIC);
+    Ok((stored, footer.into_bytes()))
+}
+
+/// The fields of a footer.
+struct Footer {
+    profile_len: u64,
+    stored_len: u64,
+    state_len: u64,
+    profile_hash: u64,
+    stored_hash: u64,
+    origins: u64,
+    family: Family,
+    version: u32,
+}
+
+impl Footer {
+    /// Reads the footer after `content_len` bytes.
+    fn read(footer: &[u8], content_len: u64) -> Result<Self> {
+        let mut cursor = Cursor::new(footer, content_len, Endian::Little, "footer of a partial merge");
+        let [profile_len, stored_len, state_len] =
+            [cursor.u64("profile length")?, cursor.u64("state length")?, cursor.u64("inflated length")?];
+        let [profile_hash, stored_hash] = [cursor.u64("profile checksum")?, cursor.u64("state checksum")?];
+        let origins = cursor.u64("origins")?;
+        let family = cursor.u32("family")?;
+        let version = cursor.u32("version")?;
+        if !(1..=VERSION).contains(&version) {
+            let detail = format!("supported versions are 1 to {VERSION}");
+            return Err(cursor.place(Error::new(ErrorKind::UnsupportedVersion { found: version.into(), detail })));
+        }
+        let known = Family::ALL.into_iter().find(|known| *known as u32 == family);
+        let family = known.ok_or_else(|| cursor.place(Error::bad_header(format!("unknown family {family}"))))?;
+        if profile_len.checked_add(stored_len) != Some(content_len) {
+            let detail = format!(
+                "the profile has {profile_len} and the state {stored_len} bytes, but the file has {content_len} before \
+                 its footer"
+            );
+            return Err(cursor.place(Error::bad_header(detail)).with_hint(CUT));
+        }
+        Ok(Self { profile_len, stored_len, state_len, profile_hash, stored_hash, origins, family, version })
+    }
+
+    /// Checks the profile.
+    fn check(&self, profile_hash: u64) -> Result<()> {
+        // The checksum also covers the origins.
+        if profile_hash ^ self.origins.rotate_left(32) == self.profile_hash {
+            Ok(())
+        } else {
+            Err(damaged("profile", 0))
+        }
+    }
+
+    /// Checks the stored state, and returns the state.
+    fn state<'data>(&self, stored: Cow<'data, [u8]>, limits: &Limits) -> Result<Cow<'data, [u8]>> {
+        let section = "state of a partial merge";
+        if xxh3_64(&stored) != self.stored_hash {
+            return Err(damaged(section, self.profile_len));
+        }
+        if self.version >= STORED_SINCE && self.stored_len == self.state_len {
+            return Ok(stored);
+        }
+        let state = inflate(&stored, self.state_len, limits).map_err(|error| error.at(section, self.profile_len))?;
+        Ok(Cow::Owned(state))
+    }
+}
+
+fn damaged(section: &'static str, offset: u64) -> Error {
+    Error::malformed("the checksum of a partial merge does not match").at(section, offset).with_hint(CHANGED)
 }
 
 impl<'data> Frame<'data> {
@@ -133,42 +269,47 @@ impl<'data> Frame<'data> {
             return Ok(None);
         }
         let (content, footer) = data.split_at(data.len() - FOOTER_BYTES);
-        let mut cursor = Cursor::new(footer, content.len() as u64, Endian::Little, "footer of a partial merge");
-        let [profile_len, stored_len, state_len] =
-            [cursor.u64("profile length")?, cursor.u64("state length")?, cursor.u64("inflated length")?];
-        let [profile_hash, stored_hash] = [cursor.u64("profile checksum")?, cursor.u64("state checksum")?];
-        let origins = cursor.u64("origins")?;
-        let family = cursor.u32("family")?;
-        let version = cursor.u32("version")?;
-        if !(1..=VERSION).contains(&version) {
-            let detail = format!("supported versions are 1 to {VERSION}");
-            return Err(cursor.place(Error::new(ErrorKind::UnsupportedVersion { found: version.into(), detail })));
+        let footer = Footer::read(footer, content.len() as u64)?;
+        let (profile, stored) = content.split_at(footer.profile_len as usize);
+        footer.check(xxh3_64(profile))?;
+        let state = footer.state(Cow::Borrowed(stored), limits)?;
+        Ok(Some(Self { profile, family: footer.family, origins: footer.origins, state }))
+    }
+
+    /// Like [`find`](Self::find), but checks the profile without keeping it: it is empty in the result.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`find`](Self::find); I/O.
+    pub(crate) fn of_file(file: &dyn StableSource, limits: &Limits) -> Result<Option<Self>> {
+        let mut footer = [0; FOOTER_BYTES];
+        let Some(content_len) = file.len().checked_sub(FOOTER_BYTES as u64) else { return Ok(None) };
+        file.read(&mut footer, content_len)?;
+        if !footer.ends_with(&MAGIC) || file.len() > limits.stream_bytes {
+            return Ok(None);
         }
-        let known = Family::ALL.into_iter().find(|known| *known as u32 == family);
-        let family = known.ok_or_else(|| cursor.place(Error::bad_header(format!("unknown family {family}"))))?;
-        if profile_len.checked_add(stored_len) != Some(content.len() as u64) {
-            let detail = format!(
-                "the profile has {profile_len} and the state {stored_len} bytes, but the file has {} before its footer",
-                content.len()
-            );
-            return Err(cursor.place(Error::bad_header(detail)).with_hint(CUT));
+        let footer = Footer::read(&footer, content_len)?;
+        let mut hash = Xxh3Default::new();
+        let mut chunk = vec![0; footer.profile_len.min(CHUNK) as usize];
+        for start in (0..footer.profile_len).step_by(CHUNK as usize) {
+            let chunk = &mut chunk[..(footer.profile_len - start).min(CHUNK) as usize];
+            file.read(chunk, start)?;
+            hash.update(chunk);
         }
-        let (profile, stored) = content.split_at(profile_len as usize);
-        let damaged = |section: &'static str, offset: u64| {
-            Error::malformed("the checksum of a partial merge does not match").at(section, offset).with_hint(CHANGED)
-        };
-        // The checksum also covers the origins.
-        if xxh3_64(profile) ^ origins.rotate_left(32) != profile_hash {
-            return Err(damaged("profile", 0));
-        }
-        if xxh3_64(stored) != stored_hash {
-            return Err(damaged("state of a partial merge", profile_len));
-        }
-        let state =
-            inflate(stored, state_len, limits).map_err(|error| error.at("state of a partial merge", profile_len))?;
-        Ok(Some(Self { profile, family, origins, state }))
+        footer.check(hash.digest())?;
+        let mut stored = Vec::new();
+        let stored_len = usize::try_from(footer.stored_len).unwrap_or(usize::MAX);
+        memory::reserve(&mut stored, stored_len, HOLD_INPUT)?;
+        stored.resize(stored_len, 0);
+        file.read(&mut stored, footer.profile_len)?;
+        file.check()?;
+        let state = footer.state(Cow::Owned(stored), limits)?;
+        Ok(Some(Self { profile: &[], family: footer.family, origins: footer.origins, state }))
     }
 }
+
+/// The number of bytes of a profile that are checked at a time.
+const CHUNK: u64 = 1 << 20;
 
 const CUT: &str = "the file was truncated, or appended to another file; write the partial merge again from its inputs";
 const CHANGED: &str = "the file was changed after it was written; write the partial merge again from its inputs";
@@ -209,19 +350,60 @@ mod tests {
         assert!(bytes.starts_with(b"profile") && Frame::is_at_end_of(&bytes));
         let frame = Frame::find(&bytes, &Limits::default()).unwrap().unwrap();
         assert_eq!((frame.profile, frame.family, frame.origins), (&b"profile"[..], Family::Instr, 7));
-        assert_eq!(frame.state, b"state state state");
+        assert_eq!(*frame.state, *b"state state state");
         assert_eq!(Frame::find(b"profile", &Limits::default()).unwrap(), None);
         assert_eq!(Frame::find(&MAGIC, &Limits::default()).unwrap(), None);
     }
 
+    /// A frame whose state is not compressed.
+    fn stored() -> Vec<u8> {
+        append(b"a profile that is longer".to_vec(), Family::Instr, 7, b"state state state").unwrap()
+    }
+
+    #[test]
+    fn small_states_are_stored_and_large_ones_compressed() {
+        let has = |bytes: Vec<u8>| bytes.windows(17).any(|window| window == b"state state state");
+        assert!(has(stored()) && !has(append(Vec::new(), Family::Instr, 7, &b"state ".repeat(9)).unwrap()));
+        let bytes = stored();
+        let frame = Frame::find(&bytes, &Limits::default()).unwrap().unwrap();
+        assert_eq!((frame.profile, &*frame.state), (&b"a profile that is longer"[..], &b"state state state"[..]));
+    }
+
+    #[test]
+    fn frames_are_written_and_read_in_pieces() {
+        for good in [framed(), stored()] {
+            let frame = Frame::find(&good, &Limits::default()).unwrap().unwrap();
+            let mut written = Vec::new();
+            let pieces =
+                |out: &mut (dyn Write + Send)| frame.profile.chunks(3).try_for_each(|piece| out.write_all(piece));
+            write(&mut written, frame.family, frame.origins, &frame.state, pieces).unwrap();
+            assert_eq!(written, good);
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("part");
+            for at in 0..=good.len() {
+                let mut bytes = good.clone();
+                bytes.get_mut(at).into_iter().for_each(|byte| *byte ^= 0x10);
+                std::fs::write(&path, &bytes).unwrap();
+                let file = crate::input::StableFile::open(&path).unwrap().unwrap();
+                let read = Frame::of_file(&file, &Limits::default());
+                match Frame::find(&bytes, &Limits::default()) {
+                    Ok(Some(found)) => assert_eq!(read.unwrap().unwrap(), Frame { profile: &[], ..found }),
+                    Ok(None) => assert!(read.unwrap().is_none()),
+                    Err(error) => assert_eq!(read.unwrap_err().to_string(), error.to_string(), "byte {at}"),
+                }
+            }
+        }
+    }
+
     #[test]
     fn every_changed_byte_is_noticed() {
-        let good = framed();
-        for at in 0..good.len() {
-            let mut bytes = good.clone();
-            bytes[at] ^= 0x10;
-            let found = Frame::find(&bytes, &Limits::default());
-            assert!(!matches!(found, Ok(Some(_))), "byte {at}");
+        for good in [framed(), stored()] {
+            for at in 0..good.len() {
+                let mut bytes = good.clone();
+                bytes[at] ^= 0x10;
+                let found = Frame::find(&bytes, &Limits::default());
+                assert!(!matches!(found, Ok(Some(_))), "byte {at}");
+            }
         }
     }
 
@@ -235,8 +417,8 @@ mod tests {
             bytes
         };
         assert!(Frame::find(&changed(52, 1), &Limits::default()).is_ok_and(|frame| frame.is_some()));
-        for version in [0, 3] {
-            let words = format!("version {version} is not supported: supported versions are 1 to 2");
+        for version in [0, 4] {
+            let words = format!("version {version} is not supported: supported versions are 1 to 3");
             assert!(fault(&changed(52, version)).contains(&words));
         }
         assert!(fault(&changed(48, 9)).contains("bad header: unknown family 9"));

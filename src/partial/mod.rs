@@ -4,7 +4,7 @@
 //! ┌─────────────────────────┐
 //! │ a profile (or nothing)  │  read by LLVM's tools of its version
 //! ├─────────────────────────┤
-//! │ state, compressed       │  the data that continues the merge
+//! │ state                   │  the data that continues the merge
 //! ├─────────────────────────┤
 //! │ footer                  │  lengths, checksums, family, version, magic
 //! └─────────────────────────┘
@@ -27,8 +27,8 @@ mod stored_inputs;
 mod wire;
 
 pub use duplicates::Duplicates;
-pub(crate) use frame::document_len;
 pub use frame::{FOOTER_BYTES, Family, Frame, MAGIC, append};
+pub(crate) use frame::{document_len, write};
 pub use inputs::{InputOrigin, InputState, PartialInput};
 pub use stored_inputs::{StoredInput, StoredInputs};
 pub use wire::{Decoder, Encoder};

@@ -23,7 +23,7 @@ pub struct StoredInput {
 }
 
 /// The compressed form of an input without bytes.
-const EMPTY: [u8; 8] = [0x78, 0x9c, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01];
+const EMPTY: [u8; 8] = [0x78, 0x01, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01];
 
 /// A sequence of inputs, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl StoredInput {
     ///
     /// Out of memory, as an I/O error.
     pub fn new(about: PartialInput, is_found: bool, bytes: &[u8]) -> Result<Self> {
-        let mut encoder = ZlibEncoder::new(Buffer::default(), Compression::default());
+        let mut encoder = ZlibEncoder::new(Buffer::default(), Compression::fast());
         let deflated = encoder.write_all(bytes).and_then(|()| encoder.finish());
         let deflated = deflated.map_err(|error| Error::io(HOLD_OUTPUT, error))?.0;
         Ok(Self { about, is_found, len: bytes.len() as u64, deflated: Arc::new(deflated) })
@@ -122,22 +122,23 @@ impl StoredInputs {
     pub fn encode(&self) -> Result<Vec<u8>> {
         let mut out = Encoder::default();
         out.list(self.applied.iter(), |out, words| out.text(words.as_bytes()));
-        let mut places = std::collections::HashMap::new();
+        let mut known = foldhash::HashMap::default();
         let mut contents: Vec<&StoredInput> = Vec::new();
+        let mut places = Vec::with_capacity(self.inputs.len());
         for input in &self.inputs {
-            places.entry(&*input.deflated).or_insert_with(|| {
+            places.push(*known.entry(&input.deflated[..]).or_insert_with(|| {
                 contents.push(input);
                 contents.len() - 1
-            });
+            }));
         }
         out.list(contents.iter(), |out, input| {
             out.number(input.len);
             out.text(&input.deflated);
         });
-        out.list(self.inputs.iter(), |out, input| {
+        out.list(self.inputs.iter().zip(places), |out, (input, place)| {
             input.about.encode(out);
             out.number(input.is_found.into());
-            out.count(places[&*input.deflated]);
+            out.count(place);
         });
         Ok(out.finish())
     }

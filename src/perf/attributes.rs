@@ -24,6 +24,8 @@ pub(super) mod field {
 
 /// Bits of `branch_sample_type`.
 mod branch {
+    pub(super) const ANY: u64 = 1 << 3;
+    pub(super) const CALL_STACK: u64 = 1 << 11;
     pub(super) const HW_INDEX: u64 = 1 << 17;
 }
 
@@ -156,6 +158,11 @@ impl Attribute {
     /// Whether samples have branch records.
     pub(crate) fn has_branches(&self) -> bool {
         self.has(field::BRANCH_STACK)
+    }
+
+    /// Whether the branch records have every taken branch, so that code ran straight between two of them.
+    pub(crate) fn has_all_branches(&self) -> bool {
+        self.branch_sample_type & (branch::ANY | branch::CALL_STACK) == branch::ANY
     }
 
     /// Whether a branch stack begins with the index of the hardware.

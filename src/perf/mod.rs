@@ -17,4 +17,4 @@ mod tests;
 #[cfg(test)]
 pub(crate) mod writer;
 
-pub(crate) use reader::{Open, ReadCounts, Recording, read_recording};
+pub(crate) use reader::{Open, Recording, is_recording, read_recording};

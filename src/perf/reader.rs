@@ -14,6 +14,7 @@ use super::sections::{FileHeader, PIPE_HEADER_BYTES, Sections};
 use super::source::Source;
 use crate::bytes::Endian;
 use crate::compression::ZstdChunks;
+use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use std::collections::BTreeMap;
@@ -40,6 +41,29 @@ pub(crate) struct ReadCounts {
     pub(crate) is_compressed: bool,
 }
 
+impl ReadCounts {
+    /// Returns messages about the data that was not read.
+    pub(crate) fn messages(&self) -> Vec<String> {
+        let mut messages = Vec::new();
+        if let Some(reason) = &self.stopped {
+            messages.push(format!("the end of the recording was not read: {reason}"));
+        }
+        for (reason, count) in &self.dropped {
+            messages.push(format!("dropped {}: {reason}", number_of(*count, "record")));
+        }
+        if self.lost > 0 {
+            messages.push(format!("the kernel lost {}", number_of(self.lost, "record")));
+        }
+        if self.unknown_ids > 0 {
+            messages.push(format!("{} of an unknown event count for the first", number_of(self.unknown_ids, "sample")));
+        }
+        if self.late > 0 {
+            messages.push(format!("{} too late for the order of time", number_of(self.late, "record")));
+        }
+        messages
+    }
+}
+
 /// A recording without its records.
 #[derive(Debug)]
 pub(crate) struct Recording {
@@ -57,6 +81,11 @@ pub(crate) struct Recording {
 
 /// Opens the recording; called again if the attributes of a file follow its data.
 pub(crate) type Open<'o> = dyn Fn() -> Result<Box<dyn Read + 'o>> + 'o;
+
+/// Returns true for the start of a recording.
+pub(crate) fn is_recording(bytes: &[u8]) -> bool {
+    [b"PERFILE2", b"2ELIFREP"].iter().any(|magic| bytes.starts_with(*magic))
+}
 
 /// Reads a recording; `visit` gets its events in order of time.
 ///

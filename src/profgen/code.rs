@@ -117,6 +117,31 @@ impl Code {
         self.mark(address) >> 4 != 0
     }
 
+    /// Returns true if a call starts at an address.
+    pub(super) fn is_call(&self, address: u64) -> bool {
+        self.mark(address) >> 4 == Transfer::Call as u8
+    }
+
+    /// Returns true if a return starts at an address.
+    fn is_return(&self, address: u64) -> bool {
+        self.mark(address) >> 4 == Transfer::Return as u8
+    }
+
+    /// Returns true for a return and for the instruction before one.
+    pub(super) fn is_in_epilog(&self, address: u64) -> bool {
+        let next = self.instructions(address.saturating_add(1), u64::MAX).next();
+        self.is_return(address) || next.is_some_and(|(next, _)| self.is_return(next))
+    }
+
+    /// The last instruction that starts before an address.
+    pub(super) fn previous(&self, address: u64) -> Option<u64> {
+        let after = self.parts.partition_point(|part| part.start < address);
+        self.parts[..after].iter().rev().find_map(|part| {
+            let end = usize::try_from(address - part.start).unwrap_or(usize::MAX).min(part.marks.len());
+            part.marks[..end].iter().rposition(|mark| *mark != 0).map(|at| part.start + at as u64)
+        })
+    }
+
     /// Returns the address and length of the instructions from `begin` to `end`, both included.
     pub(super) fn instructions(&self, begin: u64, end: u64) -> impl Iterator<Item = (u64, u8)> {
         let first = self.parts.partition_point(|part| part.end() <= begin);

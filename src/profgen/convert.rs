@@ -2,14 +2,16 @@
 
 use super::counters::{Counters, RunFindings};
 use super::finish::{FinishOptions, finish};
-use super::line_profile::{ProfileOptions, line_profile};
+use super::line_profile::ProfileOptions;
+use super::probe_profile::ProbeFindings;
 use super::program::{LoadFindings, Program, ProgramFiles};
 use super::script::{LineNotice, ReadFindings, ScriptOptions, programs_with_samples};
-use super::{RawBase, raw_text, read_raw, read_script};
+use super::{RawBase, make_profile, raw_text, read_raw, read_recording, read_script, recordings};
 use crate::digits::number_of;
-use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::error::{Error, Result, Warning};
 use crate::input::{Access, Input};
 use crate::limits::Limits;
+use crate::perf::is_recording;
 use crate::sampleprof::SampleProfile;
 
 /// The density below which more samples are recommended.
@@ -25,6 +27,8 @@ pub struct SampleReport {
     pub read: ReadFindings,
     /// Counts of the runs of code of all inputs.
     pub runs: RunFindings,
+    /// Counts of pseudo-probes, and of samples that were left out because of them.
+    pub probes: ProbeFindings,
     /// Samples of each location in the functions that have most of the samples.
     pub density: f64,
     /// The number of samples that would be enough, if these are too few.
@@ -43,13 +47,13 @@ pub struct ConvertedSamples {
     pub warnings: Vec<Warning>,
 }
 
-/// Makes the profile of a program of recordings: text of `perf script -F ip,brstack --show-mmap-events`, or unsymbolized
-/// profiles. The counts of all inputs add up, each as often as its weight says.
+/// Makes the profile of a program of recordings: `perf.data`, text of `perf script -F ip,brstack --show-mmap-events`, or
+/// unsymbolized profiles. The counts of all inputs add up, each as often as its weight says.
 ///
 /// # Errors
 ///
 /// The errors of [`Program::load`] and of the inputs; nothing found for a program without debug info and for recordings
-/// without samples in the program; unsupported for a program with pseudo probes.
+/// without samples in the program; the errors of [`make_profile`].
 pub fn convert(
     inputs: &[Input],
     files: &ProgramFiles,
@@ -58,40 +62,54 @@ pub fn convert(
 ) -> Result<ConvertedSamples> {
     let program = Program::load(files, limits)?;
     let found = program.findings();
-    if found.has_no_functions {
+    if program.has_no_functions() {
         return Err(Error::nothing_found("the program has no debug info")
             .in_file(&files.program)
             .with_hint("compile it with debug info, at least line tables, and do not strip it"));
     }
-    if program.has_probes() {
-        let what = "a profile by pseudo probes".to_string();
-        let error = Error::new(ErrorKind::Unsupported { what }).in_file(&files.program);
-        return Err(error.with_hint("compile the program without -fpseudo-probe-for-profiling"));
-    }
     let mut report = SampleReport { program: found, ..SampleReport::default() };
     let mut counters = Counters::default();
+    let mut warnings = Vec::new();
     for input in inputs {
-        let read = read_input(input, &program, limits, &mut report).map_err(|error| error.in_file(&input.path))?;
+        let mut messages = Vec::new();
+        let read = read_input(input, &program, limits, &mut report, &mut messages);
+        let read = read.map_err(|error| error.in_file(&input.path))?;
+        warnings.extend(messages.into_iter().map(|warning| warning.in_file(&input.path)));
         counters.add(&read, input.weight.get());
     }
     if counters.is_empty() {
         return Err(without_samples(inputs, &program, limits).in_file(&files.program));
     }
-    let mut profile = line_profile(&program, &counters, options, limits)?;
+    let (mut profile, probes) = make_profile(&program, &counters, options, limits)?;
+    report.probes = probes;
     report.density = finish(&mut profile, &FinishOptions::default());
     if report.density < ENOUGH_DENSITY && report.density > 0.0 {
         report.enough_samples = Some((report.read.samples as f64 * ENOUGH_DENSITY / report.density).ceil() as u64);
     }
-    let warnings = warnings(&report).into_iter().map(|text| Warning::new(text).in_file(&files.program)).collect();
+    let of_samples = warnings_of(&report);
+    warnings.extend(of_samples.into_iter().map(|text| Warning::new(text).in_file(&files.program)));
     Ok(ConvertedSamples { profile, report, warnings })
 }
 
-fn read_input(input: &Input, program: &Program<'_>, limits: &Limits, report: &mut SampleReport) -> Result<Counters> {
+fn read_input(
+    input: &Input,
+    program: &Program<'_>,
+    limits: &Limits,
+    report: &mut SampleReport,
+    warnings: &mut Vec<Warning>,
+) -> Result<Counters> {
     let text = input.bytes(Access::Read, limits)?;
+    let options = ScriptOptions::default();
     if raw_text::is_raw(&text) {
         return read_raw(&text, program, RawBase::default());
     }
-    let samples = read_script(&text, program, &ScriptOptions::default(), &mut |_: LineNotice<'_>| ())?;
+    let samples = if is_recording(&text) {
+        let recorded = read_recording(&text, program, &options, limits)?;
+        warnings.extend(recorded.warnings);
+        recorded.samples
+    } else {
+        read_script(&text, program, &options, &mut |_: LineNotice<'_>| ())?
+    };
     report.read.add(&samples.read);
     report.runs.add(&samples.runs.unwrap_or_default());
     Ok(samples.counters)
@@ -104,7 +122,10 @@ fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> 
     for input in inputs {
         // The input was read before: it is not its fault that nothing was found.
         let Ok(text) = input.bytes(Access::Read, limits) else { continue };
-        others.extend(programs_with_samples(&text));
+        others.extend(match is_recording(&text) {
+            true => recordings::programs_with_samples(&text, limits),
+            false => programs_with_samples(&text),
+        });
     }
     others.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     others.dedup_by(|a, b| a.0 == b.0);
@@ -117,8 +138,8 @@ fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> 
     error.with_hint(format!("give the program that was sampled; samples are in {}", names.join(", ")))
 }
 
-fn warnings(report: &SampleReport) -> Vec<String> {
-    let SampleReport { program, read, runs, .. } = report;
+fn warnings_of(report: &SampleReport) -> Vec<String> {
+    let SampleReport { program, read, runs, probes, .. } = report;
     let mut warnings = Vec::new();
     let mut say = |count: u64, text: &dyn Fn(String) -> String, what: &str| {
         if count != 0 {
@@ -128,6 +149,11 @@ fn warnings(report: &SampleReport) -> Vec<String> {
     say(program.missing_units, &|units| format!("the split debug info of {units} was not found"), "unit");
     say(program.functions_without_entry, &|functions| format!("no symbol marks the entry of {functions}"), "function");
     say(read.bad_lines, &|lines| format!("{lines} of text could not be read as samples"), "line");
+    say(
+        probes.without_description,
+        &|probes| format!("the program does not describe the function of {probes}"),
+        "probe",
+    );
     let percent = |count: u64| count as f64 * 100.0 / runs.all.max(1) as f64;
     for (count, what) in [
         (runs.not_on_boundary, "begin or end within an instruction or end without a branch"),

@@ -26,6 +26,12 @@ impl Counters {
         self.runs.is_empty() && self.branches.is_empty()
     }
 
+    /// The starts of runs, and both ends of branches.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = u64> {
+        let runs = self.runs.keys().map(|(start, _)| *start);
+        runs.chain(self.branches.keys().flat_map(|(source, target)| [*source, *target]))
+    }
+
     /// Adds the counters of other samples of the same program, multiplied by a weight.
     pub fn add(&mut self, other: &Self, weight: u64) {
         for (sum, more) in [(&mut self.runs, &other.runs), (&mut self.branches, &other.branches)] {
@@ -63,6 +69,8 @@ pub struct RunFindings {
     pub not_on_boundary: u64,
     /// In no function.
     pub without_function: u64,
+    /// In a function that debug info does not have, or has with another name than the symbol table.
+    pub in_symbol_functions: u64,
     /// Into the next function.
     pub crossing_functions: u64,
     /// Not executable from one end to the other.
@@ -72,10 +80,12 @@ pub struct RunFindings {
 impl RunFindings {
     /// Adds the counts of other samples.
     pub(super) fn add(&mut self, other: &Self) {
-        let Self { all, not_on_boundary, without_function, crossing_functions, impossible } = other;
+        let Self { all, not_on_boundary, without_function, in_symbol_functions, crossing_functions, impossible } =
+            other;
         self.all = self.all.saturating_add(*all);
         self.not_on_boundary = self.not_on_boundary.saturating_add(*not_on_boundary);
         self.without_function = self.without_function.saturating_add(*without_function);
+        self.in_symbol_functions = self.in_symbol_functions.saturating_add(*in_symbol_functions);
         self.crossing_functions = self.crossing_functions.saturating_add(*crossing_functions);
         self.impossible = self.impossible.saturating_add(*impossible);
     }
@@ -113,6 +123,9 @@ impl Gatherer {
                 found.without_function = found.without_function.wrapping_add(times);
                 continue;
             };
+            if program.functions.is_from_symbols(range) {
+                found.in_symbol_functions = found.in_symbol_functions.wrapping_add(times);
+            }
             if end >= range.end {
                 found.crossing_functions = found.crossing_functions.wrapping_add(times);
             }

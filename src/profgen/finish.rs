@@ -33,10 +33,16 @@ pub(super) fn finish(profile: &mut SampleProfile, options: &FinishOptions) -> f6
     let names = &profile.names;
     profile.functions.retain_mut(|record| keep(record, names));
     if options.mark_preinlined {
-        profile.functions.iter_mut().for_each(|record| record.attributes |= attributes::SHOULD_BE_INLINED);
+        profile.functions.iter_mut().for_each(mark_preinlined);
         profile.stated.preinlined = Some(true);
     }
     density(&profile.functions, options.density_cutoff)
+}
+
+/// Marks a function and all that were inlined into it.
+fn mark_preinlined(record: &mut FunctionRecord) {
+    record.attributes |= attributes::SHOULD_BE_INLINED;
+    record.call_sites.iter_mut().for_each(|site| mark_preinlined(&mut site.callee));
 }
 
 /// Removes inlined functions with ambiguous names. Returns false if the name of the function itself is ambiguous.

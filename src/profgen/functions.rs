@@ -1,9 +1,10 @@
 //! The functions of a program by address.
 
-use super::names::canonical;
+use super::names::{canonical, without_suffixes};
 use crate::objects::Subprogram;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A function. Functions of one name are one function with the code of all.
@@ -12,6 +13,16 @@ pub(super) struct Function {
     pub(super) name: Arc<[u8]>,
     /// Start and end of the parts of its code.
     pub(super) ranges: Vec<(u64, u64)>,
+    /// Debug info does not have it.
+    is_from_symbols: bool,
+    /// Names of symbols that debug info has with another name.
+    pub(super) other_names: Vec<Box<[u8]>>,
+}
+
+impl Function {
+    fn new(name: Arc<[u8]>) -> Self {
+        Self { name, ranges: Vec::new(), is_from_symbols: false, other_names: Vec::new() }
+    }
 }
 
 /// A part of the code of a function.
@@ -43,7 +54,7 @@ impl Functions {
         let mut shared = HashSet::<u64, RandomState>::default();
         for Subprogram { name, ranges } in subprograms {
             let at = *by_name.entry(Arc::clone(&name)).or_insert_with(|| {
-                functions.push(Function { name, ranges: Vec::new() });
+                functions.push(Function::new(name));
                 functions.len() - 1
             });
             for (start, end) in ranges.into_iter().filter(|(start, end)| end > start && *start >= base) {
@@ -63,6 +74,46 @@ impl Functions {
         Self { functions, ranges, shared_starts: shared.len() as u64 }
     }
 
+    /// Adds the functions of a symbol table that debug info lacks: name, start and length of each.
+    pub(super) fn add_symbols<'n>(&mut self, symbols: impl Iterator<Item = (&'n [u8], u64, u64)>) {
+        let mut by_name: HashMap<Arc<[u8]>, usize, RandomState> =
+            (0..).zip(&self.functions).map(|(at, function)| (Arc::clone(&function.name), at)).collect();
+        let mut added: BTreeMap<u64, FunctionRange> = BTreeMap::new();
+        for (name, start, len) in symbols {
+            let Some(end) = start.checked_add(len).filter(|end| *end > start) else { continue };
+            let name = without_suffixes(name);
+            let after = self.ranges.partition_point(|range| range.start <= start);
+            let known = after.checked_sub(1).map(|at| &self.ranges[at]).into_iter();
+            let known = known.chain(added.range(..=start).next_back().map(|(_, range)| range));
+            let known = known.max_by_key(|range| range.start);
+            match known.filter(|range| start < range.end) {
+                Some(range) => {
+                    let function = &mut self.functions[range.function];
+                    if *function.name != *name {
+                        function.other_names.push(name.into());
+                    }
+                }
+                None => {
+                    let at = *by_name.entry(name.into()).or_insert_with(|| {
+                        self.functions.push(Function::new(name.into()));
+                        self.functions.len() - 1
+                    });
+                    self.functions[at].is_from_symbols = true;
+                    self.functions[at].ranges.push((start, end));
+                    added.entry(start).or_insert(FunctionRange { start, end, function: at, is_entry: false });
+                }
+            }
+        }
+        self.ranges.extend(added.into_values());
+        self.ranges.sort_by_key(|range| range.start);
+    }
+
+    /// Returns true if debug info does not have the function of a part, or has another name for it than the symbol table.
+    pub(super) fn is_from_symbols(&self, range: &FunctionRange) -> bool {
+        let function = &self.functions[range.function];
+        function.is_from_symbols || !function.other_names.is_empty()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.functions.is_empty()
     }
@@ -75,6 +126,12 @@ impl Functions {
     /// The part of a function that contains an address.
     pub(super) fn range_at(&self, address: u64) -> Option<&FunctionRange> {
         self.position(address).map(|at| &self.ranges[at])
+    }
+
+    /// Returns true if a part of a function starts after `from`, or at `to`, or between them.
+    pub(super) fn has_start(&self, from: Option<u64>, to: u64) -> bool {
+        let after = self.ranges.partition_point(|range| range.start <= to);
+        after.checked_sub(1).is_some_and(|at| from.is_none_or(|from| self.ranges[at].start > from))
     }
 
     /// The function that contains an address.
@@ -97,8 +154,13 @@ impl Functions {
 
     /// The name of the function that is entered at an address.
     pub(super) fn entered_at(&self, address: u64) -> Option<&[u8]> {
+        self.function_entered_at(address).map(|function| canonical(&function.name))
+    }
+
+    /// The function that is entered at an address.
+    pub(super) fn function_entered_at(&self, address: u64) -> Option<&Function> {
         let range = self.range_at(address).filter(|range| range.start == address && range.is_entry)?;
-        Some(canonical(&self.functions[range.function].name))
+        Some(&self.functions[range.function])
     }
 
     /// The number of functions with code that no symbol makes callable, and that of all functions.

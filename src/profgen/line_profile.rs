@@ -1,5 +1,6 @@
 //! From counters to a profile by lines: debug info relates instructions to places in functions.
 
+use super::builder::ProfileBuilder;
 use super::counters::{Counters, Counts};
 use super::program::Program;
 use super::ranges::{Piece, pieces};
@@ -7,11 +8,7 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::model::Release;
 use crate::objects::{InlineChains, InlineFrame};
-use crate::sampleprof::{
-    FunctionName, FunctionRecord, LineLocation, NameId, SampleProfile, add_saturating, add_target,
-};
-use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use crate::sampleprof::{FunctionRecord, LineLocation, NameId, SampleProfile, add_saturating, add_target};
 
 /// Options of making a profile.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,17 +42,13 @@ pub(super) fn line_profile(
         let chain = addresses.binary_search(&source).map_or(0, |at| chains.of_address[at]);
         builder.add_branch(chain, callee, count);
     }
-    let mut profile = builder.profile;
-    profile.functions.iter_mut().for_each(raise_to_calls);
-    if options.update_totals {
-        profile.functions.iter_mut().for_each(update_total);
-    }
+    let mut profile = builder.records.finish(options.update_totals);
     profile.stated.flow_sensitive = program.discriminators.flow_sensitive.then_some(true);
     Ok(profile)
 }
 
 /// Adds runs of count 0 for the whole code of each function in which a run starts.
-fn with_zero_runs(program: &Program<'_>, runs: &Counts, of_all: bool) -> Counts {
+pub(super) fn with_zero_runs(program: &Program<'_>, runs: &Counts, of_all: bool) -> Counts {
     let mut filled = runs.clone();
     let mut fill = |ranges: &[(u64, u64)]| {
         for (start, end) in ranges {
@@ -139,26 +132,14 @@ struct Place {
 struct Builder<'b, 'p> {
     program: &'b Program<'p>,
     chains: &'b InlineChains,
-    profile: SampleProfile,
-    records: HashMap<NameId, usize, RandomState>,
+    records: ProfileBuilder,
     /// The places of the current chain, outermost first.
     path: Vec<Place>,
 }
 
 impl<'b, 'p> Builder<'b, 'p> {
     fn new(program: &'b Program<'p>, chains: &'b InlineChains) -> Self {
-        let (profile, records) = (SampleProfile::default(), HashMap::default());
-        Self { program, chains, profile, records, path: Vec::new() }
-    }
-
-    /// The record of a function that is not inlined.
-    fn top_level(&mut self, function: NameId) -> &mut FunctionRecord {
-        let functions = &mut self.profile.functions;
-        let at = *self.records.entry(function).or_insert_with(|| {
-            functions.push(FunctionRecord::new(function));
-            functions.len() - 1
-        });
-        &mut functions[at]
+        Self { program, chains, records: ProfileBuilder::default(), path: Vec::new() }
     }
 
     /// Makes a chain the current one; returns false if it has no places.
@@ -166,7 +147,7 @@ impl<'b, 'p> Builder<'b, 'p> {
         self.path.clear();
         for frame in &self.chains.chains[chain as usize] {
             let Some(name) = frame.function.as_deref().filter(|name| !name.is_empty()) else { break };
-            let function = self.profile.names.insert(FunctionName::Text(name));
+            let function = self.records.name(name);
             let InlineFrame { line, start_line, discriminator, .. } = *frame;
             let line = line.wrapping_sub(start_line) & 0xFFFF;
             self.path.push(Place { function, line, discriminator });
@@ -184,7 +165,7 @@ impl<'b, 'p> Builder<'b, 'p> {
         let path = std::mem::take(&mut self.path);
         let locations: Vec<LineLocation> = path.iter().map(|place| self.location(*place)).collect();
         let (outermost, innermost) = (*path.first()?, *path.last()?);
-        let mut record = self.top_level(outermost.function);
+        let mut record = self.records.top_level(outermost.function);
         add_saturating(&mut record.total, bytes);
         for (place, caller) in path[1..].iter().zip(locations) {
             let site = record.call_site_at(caller, place.function);
@@ -207,7 +188,7 @@ impl<'b, 'p> Builder<'b, 'p> {
     }
 
     fn add_branch(&mut self, chain: u32, callee: &[u8], count: u64) {
-        let callee = self.profile.names.insert(FunctionName::Text(callee));
+        let callee = self.records.name(callee);
         let discriminators = self.program.discriminators;
         if self.select(chain)
             && let Some((record, place)) = self.leaf(0)
@@ -215,26 +196,6 @@ impl<'b, 'p> Builder<'b, 'p> {
             let location = LineLocation::new(place.line, discriminators.base(place.discriminator));
             add_target(record.body_at(location).targets.list_mut(), callee, count);
         }
-        add_saturating(&mut self.top_level(callee).head, count);
-    }
-}
-
-/// A location is executed at least as often as the calls from there.
-fn raise_to_calls(record: &mut FunctionRecord) {
-    for entry in &mut record.body {
-        let calls = entry.targets.iter().fold(0, |sum: u64, target| sum.wrapping_add(target.samples));
-        entry.samples = entry.samples.max(calls);
-    }
-}
-
-/// Makes the total the sum of the counts of locations, with those of inlined functions.
-fn update_total(record: &mut FunctionRecord) {
-    record.total = 0;
-    for entry in &record.body {
-        add_saturating(&mut record.total, entry.samples);
-    }
-    for site in &mut record.call_sites {
-        update_total(&mut site.callee);
-        add_saturating(&mut record.total, site.callee.total);
+        add_saturating(&mut self.records.top_level(callee).head, count);
     }
 }

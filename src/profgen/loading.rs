@@ -7,7 +7,7 @@ use crate::error::Error;
 const KERNEL_NAMES: [&[u8]; 3] = [b"[kernel.kallsyms]", b"[kernel.kallsyms]_stext", b"[kernel.kallsyms]_text"];
 
 /// Follows the mappings of a program. The last mapping of its first executable segment counts, whatever the process.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Loading {
     name: Vec<u8>,
     segments: Vec<Segment>,
@@ -57,7 +57,8 @@ impl Loading {
         self.segments.first().map_or(0, |segment| segment.address)
     }
 
-    fn is_program(&self, path: &[u8]) -> bool {
+    /// Returns true for a path with the name of the program.
+    pub(super) fn is_program(&self, path: &[u8]) -> bool {
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
         match self.is_kernel {
             false => name == self.name,

@@ -5,14 +5,15 @@
 //! instructions and calls; debug info turns them into counts of lines, which compilers use.
 //!
 //! ```text
-//! perf script text ─▶ samples ─▶ Counters ─▶ pieces ─▶ line_profile ─▶ finish ─▶ SampleProfile
-//!                        ▲          ▲ ▼                     ▲
-//!                     Program    unsymbolized            Program
+//! perf.data, perf script text ─▶ samples ─▶ Counters ─▶ pieces ─▶ line_profile, probe_profile ─▶ finish ─▶ SampleProfile
+//!                                   ▲          ▲ ▼                       ▲
+//!                                Program    unsymbolized              Program
 //! ```
 //!
 //! [`Program`] has the code, which tells where instructions and branches are, the functions and the debug info.
 //! The results are those of LLVM 22, byte for byte when [`sampleprof::write`](crate::sampleprof::write) writes them.
 
+mod builder;
 mod code;
 mod convert;
 mod counters;
@@ -22,19 +23,23 @@ mod functions;
 mod line_profile;
 mod loading;
 mod names;
+mod probe_profile;
+mod probes;
 mod program;
 mod ranges;
 mod raw_text;
+mod recordings;
 mod script;
 
 pub use convert::{ConvertedSamples, SampleReport, convert};
 pub use counters::{Counters, RunFindings};
 pub use finish::FinishOptions;
 pub use line_profile::ProfileOptions;
+pub use probe_profile::ProbeFindings;
 pub use program::{LoadFindings, Program, ProgramFiles};
 pub use script::{LineNotice, Notify, ReadFindings, ScriptOptions};
 
-use crate::error::Result;
+use crate::error::{Result, Warning};
 use crate::limits::Limits;
 use crate::sampleprof::SampleProfile;
 
@@ -89,6 +94,37 @@ pub fn read_script(
     Ok(Samples { counters: gatherer.finish(program), read, runs })
 }
 
+/// Reads a recording of perf: `perf.data`.
+///
+/// # Errors
+///
+/// Nothing found for a recording without branch records; malformed for mappings that cannot be of this program; the
+/// errors of reading a damaged recording.
+pub fn read_recording(
+    bytes: &[u8],
+    program: &Program<'_>,
+    options: &ScriptOptions,
+    limits: &Limits,
+) -> Result<RecordedSamples> {
+    let read = recordings::read(bytes, program, options, limits)?;
+    let runs = read.gatherer.findings(program);
+    let samples = Samples { counters: read.gatherer.finish(program), read: read.findings, runs };
+    let warnings = read.messages.into_iter().map(Warning::new).collect();
+    Ok(RecordedSamples { samples, has_call_chains: read.has_call_chains, warnings })
+}
+
+/// Samples of a recording of perf.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct RecordedSamples {
+    /// The samples.
+    pub samples: Samples,
+    /// Whether samples have call chains in addition to branch records.
+    pub has_call_chains: bool,
+    /// Warnings about the recording.
+    pub warnings: Vec<Warning>,
+}
+
 /// Returns true if the text of `perf script` has call chains in front of branch records.
 pub fn has_call_chains(text: &[u8]) -> bool {
     script::kind_of(text) == Some(script::ScriptKind::BranchesAndChains)
@@ -108,18 +144,23 @@ pub fn read_raw(text: &[u8], program: &Program<'_>, base: RawBase) -> Result<Cou
     raw_text::read(text, base.address(program))
 }
 
-/// Makes the profile of a program; it still lacks the steps of [`finish`].
+/// Makes the profile of a program: by pseudo-probes if the program has them, otherwise by lines. It still lacks the
+/// steps of [`finish`].
 ///
 /// # Errors
 ///
-/// Unable to correlate for damaged debug info; limit exceeded for too many inlined functions.
+/// Unable to correlate for damaged debug info; truncated or malformed for damaged probes; limit exceeded for too many
+/// inlined functions.
 pub fn make_profile(
     program: &Program<'_>,
     counters: &Counters,
     options: &ProfileOptions,
     limits: &Limits,
-) -> Result<SampleProfile> {
-    line_profile::line_profile(program, counters, options, limits)
+) -> Result<(SampleProfile, ProbeFindings)> {
+    if program.has_probes() {
+        return probe_profile::probe_profile(program, counters, options, limits);
+    }
+    Ok((line_profile::line_profile(program, counters, options, limits)?, ProbeFindings::default()))
 }
 
 /// Finishes a profile and returns its density: the number of samples of each location in the functions that have most

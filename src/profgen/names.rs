@@ -3,9 +3,32 @@
 /// Suffixes of copies, in the order in which they are cut.
 const SUFFIXES: [&[u8]; 2] = [b".llvm.", b".part."];
 
+/// Suffixes of symbols that debug info does not have, in the order in which they are cut.
+const SYMBOL_SUFFIXES: [&[u8]; 10] = [
+    b".cleanup",
+    b".destroy",
+    b".resume",
+    b".cold",
+    b".warm",
+    b".llvm.",
+    b".part.",
+    b".isra.",
+    b".constprop.",
+    b".lto_priv.",
+];
+
 /// The name of the function in the source, of which the linker knows a copy.
 pub(super) fn canonical(name: &[u8]) -> &[u8] {
-    SUFFIXES.iter().fold(name, |name, suffix| {
+    cut(name, &SUFFIXES)
+}
+
+/// The name of a symbol without the suffixes that debug info does not have.
+pub(super) fn without_suffixes(name: &[u8]) -> &[u8] {
+    cut(name, &SYMBOL_SUFFIXES)
+}
+
+fn cut<'n>(name: &'n [u8], suffixes: &[&[u8]]) -> &'n [u8] {
+    suffixes.iter().fold(name, |name, suffix| {
         let Some(at) = memchr::memmem::rfind(name, suffix) else { return name };
         let is_last = !name[at + suffix.len()..].contains(&b'.');
         if is_last { &name[..at] } else { name }

@@ -3,14 +3,18 @@
 use super::code::{Code, TextSection};
 use super::discriminator::Discriminators;
 use super::functions::Functions;
+use super::names::canonical;
+use super::probes::{DESCRIPTIONS, PROBES, ProbeFilter, ProbeSections, Probes};
+use crate::bytes::Endian;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Access, open};
 use crate::limits::Limits;
+use crate::model::name_ref;
 use crate::objects::{self, DebugInfo};
 use crate::sampleprof::SymbolList;
-use object::elf::{PF_X, PT_LOAD, SHF_ALLOC, SHF_EXECINSTR};
+use object::elf::{PF_X, PT_LOAD, SHF_ALLOC, SHF_EXECINSTR, STT_FUNC};
 use object::read::elf::ProgramHeader;
-use object::{File, Object, ObjectSection, ObjectSymbol, SectionFlags, SectionIndex, SectionKind};
+use object::{File, Object, ObjectSection, ObjectSymbol, SectionFlags, SectionIndex, SectionKind, SymbolFlags};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +31,11 @@ pub struct ProgramFiles {
     pub debug: Option<PathBuf>,
     /// The package of its split debug info; `None` for the file `PROGRAM.dwp`.
     pub package: Option<PathBuf>,
+    /// Whether the profile counts lines even if the program has pseudo-probes.
+    pub ignore_probes: bool,
+    /// Whether debug info is the only source of functions. Otherwise the symbol table of a program with pseudo-probes
+    /// adds functions, as in llvm-profgen 22.
+    pub ignore_symbol_functions: bool,
 }
 
 impl ProgramFiles {
@@ -70,6 +79,7 @@ pub struct LoadFindings {
 
 /// A loaded program.
 pub struct Program<'f> {
+    path: &'f Path,
     /// The last component of the path, as mappings name it.
     pub(super) name: Vec<u8>,
     /// Executable segments in the order of the headers, at least one.
@@ -82,7 +92,12 @@ pub struct Program<'f> {
     pub(super) debug: DebugInfo<'f>,
     /// The file that has the debug info.
     pub(super) debug_path: &'f Path,
-    has_probes: bool,
+    /// The identity that the linker gave the program.
+    pub(super) build_id: Option<Vec<u8>>,
+    /// The sections of pseudo-probes; `None` if the profile counts lines.
+    probe_sections: Option<ProbeSections>,
+    /// Addresses and GUIDs of symbols of code, by address. Only programs with pseudo-probes need them.
+    symbols: Vec<(u64, u64)>,
     findings: LoadFindings,
 }
 
@@ -119,19 +134,33 @@ impl<'f> Program<'f> {
         };
         let subprograms = debug.subprograms().map_err(|error| error.in_file(files.symbolized()))?;
         let mut functions = Functions::new(subprograms.functions, base);
+        let has_no_functions = functions.is_empty();
         let symbols = TextSymbols::of(&file);
+        let probe_sections = match files.ignore_probes {
+            true => None,
+            false => probe_sections(&file, limits).map_err(in_program)?,
+        };
+        if probe_sections.is_some() && !files.ignore_symbol_functions {
+            functions.add_symbols(function_symbols(&file));
+        }
+        let mut symbol_guids = Vec::new();
+        if probe_sections.is_some() {
+            symbol_guids.extend(symbols.all.iter().map(|(name, address)| (*address, name_ref(name))));
+            symbol_guids.sort_by_key(|(address, _)| *address);
+        }
         symbols.all.iter().for_each(|(name, address)| functions.note_symbol(name, *address));
         let code = symbols.decode(&file, limits).map_err(in_program)?;
         let (functions_without_entry, number) = functions.without_entry();
         let findings = LoadFindings {
             shared_starts: functions.shared_starts,
             missing_units: subprograms.missing_units,
-            has_no_functions: functions.is_empty(),
+            has_no_functions,
             undecodable: code.undecodable,
             functions_without_entry,
             functions: number,
         };
         Ok(Self {
+            path,
             name: path.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default(),
             segments,
             first_loaded,
@@ -140,7 +169,9 @@ impl<'f> Program<'f> {
             discriminators: Discriminators { flow_sensitive: is_flow_sensitive(&file) },
             debug,
             debug_path: files.symbolized(),
-            has_probes: [".pseudo_probe", ".pseudo_probe_desc"].iter().all(|name| file.section_by_name(name).is_some()),
+            build_id: objects::build_id(&file),
+            probe_sections,
+            symbols: symbol_guids,
             findings,
         })
     }
@@ -152,7 +183,61 @@ impl<'f> Program<'f> {
 
     /// Returns true if the program has pseudo probes, so that its profile counts these instead of lines.
     pub fn has_probes(&self) -> bool {
-        self.has_probes
+        self.probe_sections.is_some()
+    }
+
+    /// Decodes the probes of the functions that contain addresses.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Probes::decode`].
+    pub(super) fn decode_probes(&self, addresses: &mut dyn Iterator<Item = u64>, limits: &Limits) -> Result<Probes> {
+        let Some(sections) = &self.probe_sections else { return Ok(Probes::default()) };
+        let mut wanted = ProbeFilter::default();
+        for function in addresses.filter_map(|address| self.functions.function_at(address)) {
+            if !wanted.functions.insert(name_ref(&function.name)) {
+                continue;
+            }
+            wanted.functions.extend(function.other_names.iter().map(|name| name_ref(name)));
+            for (start, _) in &function.ranges {
+                let first = self.symbols.partition_point(|(address, _)| address < start);
+                let here = self.symbols[first..].iter().take_while(|(address, _)| address == start);
+                wanted.symbols.extend(here.map(|(address, guid)| (*guid, *address)));
+            }
+        }
+        Probes::decode(sections, &wanted, limits).map_err(|error| error.in_file(self.path))
+    }
+
+    /// The name of the function that is entered at an address. If debug info has another name than the symbol table, the
+    /// name of its probes counts.
+    pub(super) fn callee_at<'a>(&'a self, address: u64, probes: &'a Probes) -> Option<&'a [u8]> {
+        let function = self.functions.function_entered_at(address)?;
+        let probe = (!function.other_names.is_empty()).then(|| {
+            let mut starts = function.ranges.iter().map(|(start, _)| *start);
+            starts.find_map(|start| self.functions.function_entered_at(start).and(probes.at(start).next()))
+        });
+        let described = probe.flatten().and_then(|probe| probes.description(probes.outermost(probe).guid));
+        Some(canonical(described.map_or(&function.name, |described| &described.name)))
+    }
+
+    /// Returns true if the frame of the function is probably incomplete at an address, so that call chains lack frames:
+    /// at the first two instructions, at a return and at the instruction before it.
+    pub(super) fn is_in_prolog_or_epilog(&self, address: u64) -> bool {
+        let is_start =
+            address.checked_sub(1).map_or(address == 0, |before| self.functions.has_start(Some(before), address));
+        let first = self.code.previous(address);
+        let is_second = first.is_some_and(|first| self.functions.has_start(self.code.previous(first), first));
+        self.code.is_instruction(address) && (is_start || is_second || self.code.is_in_epilog(address))
+    }
+
+    /// The call before a return address.
+    pub(super) fn call_before(&self, address: u64) -> Option<u64> {
+        self.code.previous(address).filter(|call| self.code.is_call(*call))
+    }
+
+    /// Returns true if there are no functions.
+    pub(super) fn has_no_functions(&self) -> bool {
+        self.functions.is_empty()
     }
 
     /// The name of the program's file, as messages show it.
@@ -243,6 +328,28 @@ impl<'d> TextSymbols<'d> {
         }
         Code::decode(file.architecture(), sections)
     }
+}
+
+/// The sections of pseudo-probes, if the program has both of them.
+fn probe_sections(file: &File<'_>, limits: &Limits) -> Result<Option<ProbeSections>> {
+    let endian = if file.is_little_endian() { Endian::Little } else { Endian::Big };
+    let mut found = ProbeSections { endian, ..ProbeSections::default() };
+    for section in file.sections() {
+        let sections = match section.name_bytes() {
+            Ok(name) if name == DESCRIPTIONS.as_bytes() => &mut found.descriptions,
+            Ok(name) if name == PROBES.as_bytes() => &mut found.probes,
+            _ => continue,
+        };
+        sections.push(objects::contents(&section, limits)?);
+    }
+    Ok((!found.descriptions.is_empty() && !found.probes.is_empty()).then_some(found))
+}
+
+/// Symbols of functions: name, address and size.
+fn function_symbols<'d>(file: &File<'d>) -> impl Iterator<Item = (&'d [u8], u64, u64)> {
+    let is_function = |symbol: &object::Symbol<'d, '_>| matches!(symbol.flags(), SymbolFlags::Elf { st_info, .. } if st_info.st_type() == STT_FUNC);
+    let functions = file.symbols().filter(move |symbol| is_function(symbol) && symbol.size() != 0);
+    functions.map(|symbol| (symbol.name_bytes().unwrap_or_default(), symbol.address(), symbol.size()))
 }
 
 /// The compiler marks a program with flow-sensitive discriminators by a variable.

@@ -8,8 +8,12 @@ use super::loading::{Loading, MappingFault};
 use super::program::Program;
 use crate::digits::{parse_decimal, parse_hex};
 use crate::error::{Error, Result};
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
 use regex::bytes::Regex;
 use std::collections::BTreeMap;
+use std::hash::BuildHasher;
+use std::iter::Peekable;
 
 /// A notice about one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +55,16 @@ pub struct ReadFindings {
     pub external_branches: u64,
     /// Samples whose innermost frame is outside of the program.
     pub external_leaves: u64,
+    /// Samples with a call chain that is empty or begins where the frame of the function is incomplete.
+    pub incomplete_chains: u64,
+    /// Addresses in call chains that no call is before; the chains end there.
+    pub invalid_return_addresses: u64,
+    /// Samples with call chains that differ from each other.
+    pub distinct_chains: u64,
     /// Whether a mapping of the program was found.
     pub is_mapped: bool,
+    /// Mappings of a program with the same name and another build id.
+    pub other_builds: u64,
 }
 
 impl ReadFindings {
@@ -64,8 +76,12 @@ impl ReadFindings {
         self.bad_lines = self.bad_lines.saturating_add(other.bad_lines);
         self.branches = self.branches.saturating_add(other.branches);
         self.external_branches = self.external_branches.saturating_add(other.external_branches);
+        self.incomplete_chains = self.incomplete_chains.saturating_add(other.incomplete_chains);
+        self.invalid_return_addresses = self.invalid_return_addresses.saturating_add(other.invalid_return_addresses);
+        self.distinct_chains = self.distinct_chains.saturating_add(other.distinct_chains);
         self.external_leaves = self.external_leaves.saturating_add(other.external_leaves);
         self.is_mapped |= other.is_mapped;
+        self.other_builds = self.other_builds.saturating_add(other.other_builds);
     }
 }
 
@@ -84,6 +100,8 @@ pub struct ScriptOptions {
     pub process: Option<i64>,
     /// Whether the program is a kernel.
     pub is_kernel: bool,
+    /// Whether the samples of other builds of the program count. Only binary recordings know the build.
+    pub any_build: bool,
 }
 
 /// Lines end with a line feed, which the last one can lack.
@@ -151,6 +169,9 @@ pub(super) fn read(
         gatherer: Gatherer::default(),
         findings: ReadFindings::default(),
         branches: Vec::new(),
+        chain: Vec::new(),
+        distinct: HashSet::default(),
+        invalid_returns: HashSet::default(),
         has_warned: false,
         notify,
     };
@@ -168,11 +189,17 @@ pub(super) fn read(
         let mut next = next;
         if kind == ScriptKind::BranchesAndChains {
             next = reader.chain(next, &mut lines)?;
+            if next.is_some() && reader.is_incomplete() {
+                reader.findings.incomplete_chains += 1;
+                next = None;
+            }
         }
         if let Some((line, number)) = next {
             reader.sample(line, number, times);
         }
     }
+    reader.findings.invalid_return_addresses = reader.invalid_returns.len() as u64;
+    reader.findings.distinct_chains = reader.distinct.len() as u64;
     reader.findings.is_mapped = reader.loading.is_mapped;
     reader.loading.require_kernel()?;
     Ok((reader.gatherer, reader.findings))
@@ -256,6 +283,12 @@ struct Reader<'r, 'p, 'n> {
     findings: ReadFindings,
     /// The branches of one sample.
     branches: Vec<(u64, u64)>,
+    /// The call chain of one sample, innermost first.
+    chain: Vec<u64>,
+    /// Hashes of the samples with call chains.
+    distinct: HashSet<u64, RandomState>,
+    /// Addresses in call chains that no call is before.
+    invalid_returns: HashSet<u64, RandomState>,
     has_warned: bool,
     notify: &'r mut Notify<'n>,
 }
@@ -270,30 +303,65 @@ impl Reader<'_, '_, '_> {
         self.loading.map(process, start, offset, path).map_err(MappingFault::into_error)
     }
 
-    /// Skips a call chain; returns the line after it, which has branch records.
+    /// Reads a call chain; returns the line after it, which has branch records. The chain ends at the first frame that does
+    /// not follow a call.
     fn chain<'t>(
         &mut self,
         first: Option<(&'t [u8], u64)>,
-        lines: &mut impl Iterator<Item = (&'t [u8], u64)>,
+        lines: &mut Peekable<impl Iterator<Item = (&'t [u8], u64)>>,
     ) -> Result<Option<(&'t [u8], u64)>> {
         let is_end = |line: &[u8]| line.starts_with(b" 0x");
-        let (mut next, mut leaf) = (first, None);
+        let (mut next, mut is_cut) = (first, false);
+        self.chain.clear();
         while let Some((line, _)) = next.filter(|(line, _)| !is_end(line)) {
+            if is_cut {
+                next = lines.next();
+                continue;
+            }
             let Some(frame) = parse_hex(trim_start(line)) else {
                 // Blank lines and comments.
+                lines.next_if(|(line, _)| is_end(line));
                 return Ok(None);
             };
-            leaf = leaf.or(Some(self.loading.link_time(frame)));
             next = lines.next();
+            is_cut = !self.push_frame(self.loading.link_time(frame));
         }
-        if leaf.is_some_and(|leaf| !self.program.code.is_instruction(leaf)) {
-            self.findings.external_leaves += 1;
+        if self.chain.len() > 1 {
+            self.chain.pop_if(|outermost| *outermost == EXTERNAL);
         }
         match next {
             Some(_) => Ok(next),
             None => Err(Error::malformed("the last sample has a call chain and no branch records")
                 .with_llvm_message("'Hybrid perf sample is corrupted, No LBR sample line")),
         }
+    }
+
+    /// Adds a frame to the call chain; returns false if the address does not follow a call.
+    fn push_frame(&mut self, address: u64) -> bool {
+        if !self.program.code.is_instruction(address) {
+            self.findings.external_leaves += u64::from(self.chain.is_empty());
+            if self.chain.last() != Some(&EXTERNAL) {
+                self.chain.push(EXTERNAL);
+            }
+            return true;
+        }
+        if self.chain.is_empty() {
+            self.chain.push(address);
+            return true;
+        }
+        match self.program.call_before(address) {
+            Some(call) => self.chain.push(call),
+            None => {
+                self.invalid_returns.insert(address);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Returns true if the call chain probably lacks frames.
+    fn is_incomplete(&self) -> bool {
+        self.chain.first().is_none_or(|leaf| self.program.is_in_prolog_or_epilog(*leaf))
     }
 
     fn sample(&mut self, line: &[u8], number: u64, times: u64) {
@@ -308,6 +376,10 @@ impl Reader<'_, '_, '_> {
         if !self.loading.is_mapped && !self.has_warned {
             self.has_warned = true;
             (self.notify)(LineNotice::NoMapping);
+        }
+        if !self.chain.is_empty() {
+            // The innermost frame is replaced by the newest target.
+            self.distinct.insert(self.distinct.hasher().hash_one((&self.chain[1..], &self.branches)));
         }
         self.findings.samples = self.findings.samples.wrapping_add(times);
         self.findings.branches = self.findings.branches.wrapping_add((self.branches.len() as u64).wrapping_mul(times));

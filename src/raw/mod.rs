@@ -49,6 +49,7 @@ pub use layout::{DataRecord, Section};
 pub(crate) use layout::{RecordLayout, Word};
 pub(crate) use names::NameChunks;
 pub use names::RawNames;
+pub(crate) use profile::make_counters_native;
 pub use profile::{Counters, RawProfile, TimedCounters};
 pub(crate) use reader::is_blank;
 pub use reader::{LargeCounters, RawOptions, RawReader};

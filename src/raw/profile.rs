@@ -36,6 +36,8 @@ pub struct RawProfile<'data> {
     sections: Sections,
     records: Records<'data>,
     addressing: Addressing,
+    /// The byte order of the counters, which is not that of the file after [`make_counters_native`].
+    counter_endian: Endian,
     compat: Compat,
 }
 
@@ -73,8 +75,8 @@ impl<'data> RawProfile<'data> {
         let layout = RecordLayout::new(header.encoding());
         let addressing = if header.version() <= 7 { Addressing::Absolute } else { Addressing::Relative };
         let data = file.get(sections.data.clone()).unwrap_or_default();
-        let mut profile =
-            Self { file, start, header, layout, sections, records: Records::File(data), addressing, compat };
+        let (records, counter_endian) = (Records::File(data), header.encoding().endian);
+        let mut profile = Self { file, start, header, layout, sections, records, addressing, counter_endian, compat };
         if header.version() == 7 && !profile.all_counters_fit() {
             profile.addressing = Addressing::Relative;
             if !profile.all_counters_fit() {
@@ -91,6 +93,12 @@ impl<'data> RawProfile<'data> {
         self.records = Records::Image(records);
         self.addressing = Addressing::Offset;
         self
+    }
+
+    /// The same profile after [`make_counters_native`].
+    #[must_use]
+    pub(super) fn with_native_counters(self) -> Self {
+        Self { counter_endian: Endian::NATIVE, ..self }
     }
 
     /// The header.
@@ -267,7 +275,7 @@ impl<'data> RawProfile<'data> {
     }
 
     fn split_timestamp(&self, stamp: [u8; 8], rest: &'data [u8]) -> TimedCounters<'data> {
-        let stamp = self.header.encoding().endian.u64(stamp);
+        let stamp = self.counter_endian.u64(stamp);
         let timestamp = (stamp != 0 && stamp != u64::MAX).then_some(stamp);
         TimedCounters { timestamp, counters: self.as_counters(rest) }
     }
@@ -380,7 +388,7 @@ impl<'data> RawProfile<'data> {
     fn as_counters(&self, bytes: &'data [u8]) -> Counters<'data> {
         match self.header.counter_size() {
             1 => Counters::Bytes(bytes),
-            _ => Counters::Words(bytes.as_chunks::<8>().0, self.header.encoding().endian),
+            _ => Counters::Words(bytes.as_chunks::<8>().0, self.counter_endian),
         }
     }
 
@@ -481,6 +489,19 @@ impl<'data> RawProfile<'data> {
         };
         Error::malformed(format!("{who}: {text}")).at(section.name(), offset).in_format(self.header.format_name())
     }
+}
+
+/// Converts the counters of the first profile of a file to the byte order of this machine, so that they can stay in the
+/// file. Returns true if they were converted.
+pub(crate) fn make_counters_native(file: &mut [u8], compat: Compat) -> bool {
+    let Ok(profile) = RawProfile::read(file, 0, compat) else { return false };
+    if profile.counter_endian == Endian::NATIVE || profile.header.counter_size() == 1 {
+        return false;
+    }
+    let counters = profile.section_range(Section::Counters);
+    let Some(counters) = file.get_mut(counters) else { return false };
+    counters.as_chunks_mut::<8>().0.iter_mut().for_each(|word| word.reverse());
+    true
 }
 
 /// The data of a record in one section.

@@ -38,6 +38,8 @@ pub struct RawOptions<'a> {
     pub(crate) known_chunks: Option<Arc<NameChunks>>,
     /// The meaning of a counter above 2^56, which has probably wrapped below zero.
     pub large_counters: LargeCounters,
+    /// Whether the counters of the first profile have the byte order of this machine.
+    pub(crate) has_native_counters: bool,
     /// Threads that may share reading the names; `None` is one.
     pub threads: Option<NonZeroUsize>,
 }
@@ -118,7 +120,10 @@ impl<'data> RawReader<'data> {
     pub fn new(file: &'data [u8], mut options: RawOptions<'data>) -> Result<Self> {
         let asked = options.compat;
         options.compat = header::compat_of(file, asked);
-        let profile = RawProfile::read(file, 0, asked)?;
+        let mut profile = RawProfile::read(file, 0, asked)?;
+        if options.has_native_counters {
+            profile = profile.with_native_counters();
+        }
         let mut reader = Self {
             file,
             names: options.names.clone().unwrap_or_default(),

@@ -2,7 +2,12 @@
 //! every flame graph, and no colour where the change may be chance.
 
 use crate::call_chains::{FrameKind, Function, FunctionId, StackTable, percent};
+use crate::names::demangle_text;
+use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashMapExt};
+use hashbrown::HashTable;
+use std::cmp::Reverse;
+use std::hash::BuildHasher;
 
 /// Nodes that a graph keeps; beyond them the smallest are left out.
 const MAX_NODES: usize = 1_000_000;
@@ -95,16 +100,45 @@ pub struct FlameGraph {
 struct Building {
     names: Vec<(String, FrameColor)>,
     by_name: HashMap<String, u32>,
-    /// Name, parent, hits of the profile and of the one compared with.
-    nodes: Vec<(u32, Option<usize>, [u128; 2])>,
-    children: HashMap<(Option<usize>, u32), usize>,
+    nodes: Vec<Node>,
+    /// Nodes by name and caller.
+    children: HashTable<u32>,
+    hasher: RandomState,
+}
+
+/// A function called from one chain of callers.
+struct Node {
+    name: u32,
+    /// The node of the caller, or [`NONE`].
+    caller: u32,
+    /// Hits of the profile and of the one compared with. Graphs have no larger numbers.
+    hits: [u64; 2],
+}
+
+/// No caller.
+const NONE: u32 = u32::MAX;
+
+impl Node {
+    fn most_hits(&self) -> u64 {
+        self.hits[0].max(self.hits[1])
+    }
 }
 
 impl FlameGraph {
+    /// Demangles the names of C++ and Rust functions.
+    pub fn demangle(&mut self) {
+        self.names.iter_mut().for_each(|(name, _)| *name = demangle_text(name, |name| name));
+    }
+
     /// The tree of a table's stacks, perhaps compared with another table.
     pub fn new(title: &str, text: &str, unit: &'static str, table: &StackTable, baseline: Option<&StackTable>) -> Self {
-        let mut building =
-            Building { names: Vec::new(), by_name: HashMap::new(), nodes: Vec::new(), children: HashMap::new() };
+        let mut building = Building {
+            names: Vec::new(),
+            by_name: HashMap::new(),
+            nodes: Vec::new(),
+            children: HashTable::new(),
+            hasher: RandomState::default(),
+        };
         building.add(table, 0);
         if let Some(baseline) = baseline {
             building.add(baseline, 1);
@@ -131,11 +165,22 @@ impl FlameGraph {
                 u128::from(self.nodes[*at].value).saturating_sub(called)
             });
             // Of equal ones the first.
-            match children().max_by_key(|(at, node)| (node.value, std::cmp::Reverse(*at))) {
+            match children().max_by_key(|(at, node)| (node.value, Reverse(*at))) {
                 Some((at, node)) if node.value > 0 && u128::from(node.value) >= alone => path.push(at),
                 _ => return path,
             }
         }
+    }
+
+    /// Keeps the names of the frames.
+    fn set_names(&mut self, all: Vec<(String, FrameColor)>) {
+        let mut numbers = vec![NONE; all.len()];
+        self.nodes.iter().for_each(|node| numbers[node.name as usize] = 0);
+        for (kept, number) in (0..).zip(numbers.iter_mut().filter(|number| **number != NONE)) {
+            *number = kept;
+        }
+        self.nodes.iter_mut().for_each(|node| node.name = numbers[node.name as usize]);
+        self.names = all.into_iter().zip(numbers).filter(|(_, number)| *number != NONE).map(|(name, _)| name).collect();
     }
 
     /// Frames of the deepest stack.
@@ -158,77 +203,86 @@ impl Building {
 
     fn add(&mut self, table: &StackTable, side: usize) {
         let mut names: Vec<Option<u32>> = vec![None; table.functions().len()];
-        let mut nodes: Vec<usize> = Vec::with_capacity(table.stacks().len());
+        let mut nodes: Vec<u32> = Vec::with_capacity(table.stacks().len());
         for stack in table.stacks() {
             let frame = table.frame(table.leaf(stack));
             let name = match names[frame.function.index()] {
                 Some(name) => name,
                 None => *names[frame.function.index()].insert(self.name(table, frame.function, frame.kind)),
             };
-            let parent = table.parent(stack).map(|parent| nodes[parent.index()]);
-            let all = &mut self.nodes;
-            let node = *self.children.entry((parent, name)).or_insert_with(|| {
-                all.push((name, parent, [0, 0]));
-                all.len() - 1
-            });
-            nodes.push(node);
+            let caller = table.parent(stack).map_or(NONE, |parent| nodes[parent.index()]);
+            nodes.push(self.node(name, caller));
         }
         for sample in table.samples() {
-            self.nodes[nodes[sample.key.stack.index()]].2[side] += u128::from(sample.hits);
+            let hits = &mut self.nodes[nodes[sample.key.stack.index()] as usize].hits[side];
+            *hits = hits.saturating_add(sample.hits);
         }
     }
 
+    fn node(&mut self, name: u32, caller: u32) -> u32 {
+        let Self { nodes, children, hasher, .. } = self;
+        let hash = |node: &Node| hasher.hash_one((node.name, node.caller));
+        let new = Node { name, caller, hits: [0, 0] };
+        let is_it = |at: &u32| {
+            let node = &nodes[*at as usize];
+            (node.name, node.caller) == (name, caller)
+        };
+        if let Some(known) = children.find(hash(&new), is_it) {
+            return *known;
+        }
+        let at = u32::try_from(nodes.len()).expect("nodes are fewer than the stacks of the tables");
+        children.insert_unique(hash(&new), at, |at| hash(&nodes[*at as usize]));
+        nodes.push(new);
+        at
+    }
+
     fn finish(mut self) -> FlameGraph {
+        self.children = HashTable::new();
         // Callers come before their callees, so one backward pass computes all sums.
         for index in (0..self.nodes.len()).rev() {
-            let (_, parent, hits) = self.nodes[index];
-            if let Some(parent) = parent {
-                self.nodes[parent].2[0] += hits[0];
-                self.nodes[parent].2[1] += hits[1];
+            let Node { caller, hits, .. } = self.nodes[index];
+            if let Some(caller) = self.nodes.get_mut(caller as usize) {
+                caller.hits = [0, 1].map(|side| caller.hits[side].saturating_add(hits[side]));
             }
         }
         let least = self.least();
-        let mut next: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
-        let mut roots = Vec::new();
-        let mut kept = 0;
-        for (index, (_, parent, hits)) in self.nodes.iter().enumerate() {
-            if hits[0].max(hits[1]) >= least {
-                kept += 1;
-                match parent {
-                    Some(parent) => next[*parent].push(index),
-                    None => roots.push(index),
-                }
-            }
-        }
-        let by_name = |a: &usize, b: &usize| {
-            let name = |index: &usize| &self.names[self.nodes[*index].0 as usize].0;
-            name(b).cmp(name(a))
-        };
-        let clamp = |hits: u128| u64::try_from(hits).unwrap_or(u64::MAX);
+        let Self { nodes, names, .. } = self;
+        let mut sorted: Vec<u32> = (0..).zip(&names).map(|(name, _)| name).collect();
+        sorted.sort_unstable_by(|a, b| names[*a as usize].0.cmp(&names[*b as usize].0));
+        let mut ranks = vec![0; names.len()];
+        (0..).zip(sorted).for_each(|(rank, name): (u32, u32)| ranks[name as usize] = rank);
+        // By caller, and by name from the last to the first, as they are taken from the end.
+        let mut shown: Vec<(u32, Reverse<u32>, u32)> = (0..)
+            .zip(&nodes)
+            .filter(|(_, node)| node.most_hits() >= least)
+            .map(|(at, node)| (node.caller, Reverse(ranks[node.name as usize]), at))
+            .collect();
+        shown.sort_unstable();
+        let mut firsts = vec![0; nodes.len() + 1];
+        let roots = shown.partition_point(|(caller, ..)| *caller != NONE);
+        shown[..roots].iter().for_each(|(caller, ..)| firsts[*caller as usize + 1] += 1);
+        (1..firsts.len()).for_each(|at| firsts[at] += firsts[at - 1]);
         let mut graph = FlameGraph::default();
-        roots.sort_by(by_name);
-        let mut open: Vec<(usize, u32)> = roots.into_iter().map(|index| (index, 0)).collect();
-        while let Some((index, depth)) = open.pop() {
-            let (name, _, hits) = self.nodes[index];
-            graph.nodes.push(FlameNode { depth, name, value: clamp(hits[0]), base: clamp(hits[1]) });
-            let mut below = std::mem::take(&mut next[index]);
-            below.sort_by(by_name);
-            open.extend(below.into_iter().map(|index| (index, depth + 1)));
+        let mut open: Vec<(u32, u32)> = shown[roots..].iter().map(|(.., at)| (*at, 0)).collect();
+        while let Some((at, depth)) = open.pop() {
+            let at = at as usize;
+            let Node { name, hits: [value, base], .. } = nodes[at];
+            graph.nodes.push(FlameNode { depth, name, value, base });
+            open.extend(shown[firsts[at]..firsts[at + 1]].iter().map(|(.., callee)| (*callee, depth + 1)));
         }
-        graph.left_out = self.nodes.iter().filter(|(_, _, hits)| hits[0].max(hits[1]) > 0).count() - kept;
-        graph.names = self.names;
+        graph.left_out = nodes.iter().filter(|node| node.most_hits() > 0).count() - shown.len();
+        graph.set_names(names);
         graph
     }
 
     /// The smallest number of hits that a frame needs to be kept, 1 or more.
-    fn least(&self) -> u128 {
-        let mut sizes: Vec<u128> =
-            self.nodes.iter().map(|(_, _, hits)| hits[0].max(hits[1])).filter(|hits| *hits > 0).collect();
+    fn least(&self) -> u64 {
+        let mut sizes: Vec<u64> = self.nodes.iter().map(Node::most_hits).filter(|hits| *hits > 0).collect();
         if sizes.len() <= MAX_NODES {
             return 1;
         }
         let (_, nth, _) = sizes.select_nth_unstable_by(MAX_NODES, |a, b| b.cmp(a));
-        *nth + 1
+        nth.saturating_add(1)
     }
 }
 

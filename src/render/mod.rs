@@ -11,10 +11,15 @@
 //! All text from a profile is escaped. Scripts and styles are in `assets/`. The colors are distinguishable with color
 //! blindness (the palette of Okabe and Ito; blue and orange for differences), in light and dark mode.
 
+use std::cmp::Reverse;
+
 mod flame;
 mod html;
+mod label;
 pub(crate) mod sections;
 mod svg;
+
+use crate::names::demangle_text;
 
 pub use flame::{FlameGraph, FlameNode, FrameColor, Totals};
 pub use html::write_html;
@@ -32,6 +37,25 @@ pub struct Report {
     pub notes: Vec<String>,
     /// The sections, in order.
     pub sections: Vec<Section>,
+}
+
+impl Report {
+    /// Demangles the names of C++ and Rust functions in tables and flame graphs.
+    pub fn demangle(&mut self) {
+        let readable = |text: &mut String| *text = demangle_text(text, |name| name);
+        self.notes.iter_mut().for_each(readable);
+        for section in &mut self.sections {
+            match section {
+                Section::Table(table) => table.rows.iter_mut().flatten().for_each(|cell| {
+                    if let Cell::Text(text) = cell {
+                        readable(text);
+                    }
+                }),
+                Section::Flame(graph) => graph.demangle(),
+                Section::Histogram(_) => {}
+            }
+        }
+    }
 }
 
 /// One part of a report.
@@ -93,11 +117,57 @@ pub const MAX_ROWS: usize = 500;
 
 impl Table {
     /// A table that keeps the first [`MAX_ROWS`] rows.
-    pub fn new(title: &str, text: &str, columns: &[&'static str], mut rows: Vec<Vec<Cell>>) -> Self {
-        let left_out = rows.len().saturating_sub(MAX_ROWS);
+    pub fn new(title: &str, text: &str, columns: &[&'static str], rows: Vec<Vec<Cell>>) -> Self {
+        let all = rows.len();
+        Self::of_largest(title, text, columns, rows, all)
+    }
+
+    /// A table that keeps the first [`MAX_ROWS`] rows, which are the first of `all` rows.
+    pub(crate) fn of_largest(
+        title: &str,
+        text: &str,
+        columns: &[&'static str],
+        mut rows: Vec<Vec<Cell>>,
+        all: usize,
+    ) -> Self {
         rows.truncate(MAX_ROWS);
+        let left_out = all - rows.len();
         Self { title: title.to_string(), text: text.to_string(), columns: columns.to_vec(), rows, left_out }
     }
+
+    /// A table of the [`largest`] items, given with their counts.
+    pub(crate) fn of_largest_items<T>(
+        title: &str,
+        text: &str,
+        columns: &[&'static str],
+        items: Vec<(u128, T)>,
+        name: impl Fn(&T) -> String,
+        cells: impl Fn(u128, T, String) -> Vec<Cell>,
+    ) -> Self {
+        let all = items.len();
+        let named = largest(items, |(count, _)| *count, |(_, item)| name(item));
+        let rows = named.into_iter().map(|(name, (count, item))| cells(count, item, name)).collect();
+        Self::of_largest(title, text, columns, rows, all)
+    }
+}
+
+/// Returns the first [`MAX_ROWS`] items by descending `total`, then by `name`, with their names. Only items that may be
+/// among them are named.
+pub(crate) fn largest<T>(
+    mut items: Vec<T>,
+    total: impl Fn(&T) -> u128,
+    name: impl Fn(&T) -> String,
+) -> Vec<(String, T)> {
+    if items.len() > MAX_ROWS {
+        let mut totals: Vec<u128> = items.iter().map(&total).collect();
+        let (_, least, _) = totals.select_nth_unstable_by_key(MAX_ROWS - 1, |total| Reverse(*total));
+        let least = *least;
+        items.retain(|item| total(item) >= least);
+    }
+    let mut named: Vec<(String, T)> = items.into_iter().map(|item| (name(&item), item)).collect();
+    named.sort_by(|a, b| total(&b.1).cmp(&total(&a.1)).then_with(|| a.0.cmp(&b.0)));
+    named.truncate(MAX_ROWS);
+    named
 }
 
 impl Histogram {

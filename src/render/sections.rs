@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 
 /// The flame graph section, differential with a baseline.
 pub(crate) fn flame(table: &StackTable, baseline: Option<&StackTable>, unit: &'static str) -> Section {
+    let box_kind = if table.has_java() { "method" } else { "function" };
     let (title, text) = match baseline {
         None => (
             "Flame graph",
             format!(
-                "Each box is a method, with its callees below. The width is the share of all {unit}. Boxes are sorted \
+                "Each box is a {box_kind}, with its callees below. The width is the share of all {unit}. Boxes are sorted \
                  by name, not by time."
             ),
         ),

@@ -3,6 +3,7 @@
 
 use super::flame::{FULL_POINTS, intensity};
 use super::html::markup;
+use super::label::label;
 use super::{FlameGraph, FrameColor, group_digits};
 use crate::call_chains::percent;
 use std::fmt::Write;
@@ -227,75 +228,4 @@ fn of_family(family: FrameColor) -> [u8; 3] {
 fn mix(from: [u8; 3], to: [u8; 3], share: f64) -> String {
     let part = |at: usize| (f64::from(from[at]) + (f64::from(to[at]) - f64::from(from[at])) * share).round() as u8;
     format!("#{:02x}{:02x}{:02x}", part(0), part(1), part(2))
-}
-
-/// Returns the part of `name` that fits into the given number of letters: all, otherwise without parameters, otherwise
-/// class and method, otherwise the method, otherwise its end. Empty if fewer than three letters fit. `assets/label.js`
-/// has the same function.
-fn label(name: &str, fits: usize, is_whole: bool) -> String {
-    if fits < 3 {
-        return String::new();
-    }
-    let short = if is_whole { name } else { shortened(name, fits) };
-    let length = short.chars().count();
-    if length <= fits {
-        return short.to_string();
-    }
-    let end: String = short.chars().skip(length + 1 - fits).collect();
-    format!("…{end}")
-}
-
-fn shortened(name: &str, fits: usize) -> &str {
-    let plain = without_parameters(name);
-    let fitting = [name, plain, last(plain, 2)].into_iter().find(|part| part.chars().count() <= fits);
-    fitting.unwrap_or_else(|| last(plain, 1))
-}
-
-/// `a.B.f(int)` is `a.B.f`. What follows a parenthesis may be part of the name,
-/// as in `operator()` and `(*T).f`.
-fn without_parameters(name: &str) -> &str {
-    let cut = name.find('(').filter(|_| name.ends_with(')'));
-    match cut.map(|at| &name[..at]) {
-        Some(plain) if !plain.is_empty() && !plain.ends_with("operator") && !plain.ends_with('.') => plain,
-        _ => name,
-    }
-}
-
-/// The last `count` of the parts that dots, colons and slashes divide.
-fn last(name: &str, count: usize) -> &str {
-    let mut rest = name;
-    for _ in 0..count {
-        match rest.rfind(['.', ':', '/']) {
-            // Marks stand for one another: `::` is one.
-            Some(at) => rest = rest[..at].trim_end_matches(['.', ':', '/']),
-            None => return name,
-        }
-    }
-    name[rest.len()..].trim_start_matches(['.', ':', '/'])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::label;
-
-    #[test]
-    fn the_method_name_is_cut_last() {
-        let name = "java.util.HashMap.putVal(int,Object)";
-        for (fits, expected) in [
-            (36, name),
-            (35, "java.util.HashMap.putVal"),
-            (24, "java.util.HashMap.putVal"),
-            (23, "HashMap.putVal"),
-            (13, "putVal"),
-            (5, "…tVal"),
-            (2, ""),
-        ] {
-            assert_eq!(label(name, fits, false), expected, "{fits}");
-        }
-        assert_eq!(label(name, 10, true), "…t,Object)");
-        assert_eq!(label("std::vec::Vec::push", 12, false), "Vec::push");
-        assert_eq!(label("example.org/a/b.(*T).run", 10, false), "(*T).run");
-        assert_eq!(label("a::operator()", 12, false), "operator()");
-        assert_eq!(label("memcpy", 4, false), "…cpy");
-    }
 }

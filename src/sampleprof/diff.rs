@@ -9,7 +9,7 @@ use super::options::ReadOptions;
 use super::profile::SampleProfile;
 use super::record::{CallTarget, FunctionName, FunctionRecord, LineLocation, NameId};
 use crate::compat::Compat;
-use crate::driver::diff::{DiffOptions, DiffReport, Facts, Names, diff};
+use crate::driver::diff::{DiffOptions, DiffReport, Facts, Key, Names, diff};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::Input;
 use foldhash::HashMap;
@@ -50,6 +50,9 @@ const CALL_TARGETS: &str = "call targets";
 /// Samples of vtables, by line location and vtable.
 const VIRTUAL_TABLES: &str = "virtual tables";
 
+/// Samples by key.
+type Events = Vec<(Key, u128)>;
+
 /// A chain of calls, which ends with a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Chain {
@@ -76,7 +79,19 @@ struct Space {
 struct Collected {
     /// The numbers of the profile's names.
     functions: Vec<u64>,
-    facts: Facts,
+    places: Events,
+    entries: Events,
+    /// Samples of functions.
+    own: Vec<(u64, u128)>,
+    call_targets: Events,
+    virtual_tables: Events,
+}
+
+/// Adds samples of a part of a site. The comparison ignores zeros.
+fn push(events: &mut Events, site: u64, part: i64, samples: u64) {
+    if samples > 0 {
+        events.push(((site, part), u128::from(samples)));
+    }
 }
 
 impl Collected {
@@ -84,8 +99,16 @@ impl Collected {
         self.functions[name.index()]
     }
 
-    fn push(&mut self, section: &'static str, site: u64, part: i64, samples: u64) {
-        self.facts.sections.entry(section).or_default().push(((site, part), u128::from(samples)));
+    fn into_facts(self) -> Facts {
+        let functions = self.own.iter().map(|(function, samples)| ((*function, 0), *samples)).collect();
+        let sections = [
+            (PLACES, self.places),
+            (ENTRIES, self.entries),
+            (FUNCTIONS, functions),
+            (CALL_TARGETS, self.call_targets),
+            (VIRTUAL_TABLES, self.virtual_tables),
+        ];
+        Facts { sections: sections.into(), functions: self.own }
     }
 }
 
@@ -131,10 +154,10 @@ impl Space {
                 caller = Some((chain, frame.location));
             }
             let chain = self.chain(caller, collected.function(record.name));
-            collected.push(ENTRIES, chain, 0, record.head);
+            push(&mut collected.entries, chain, 0, record.head);
             self.record(record, chain, &mut collected);
         }
-        collected.facts
+        collected.into_facts()
     }
 
     /// Collects a record and its inlined callees. The readers bound their depth.
@@ -143,14 +166,15 @@ impl Space {
         let mut own = 0u128;
         for entry in &record.body {
             own += u128::from(entry.samples);
-            collected.push(PLACES, chain, place(entry.location), entry.samples);
-            self.targets(CALL_TARGETS, (chain, entry.location), &entry.targets, collected);
+            push(&mut collected.places, chain, place(entry.location), entry.samples);
+            let Collected { functions, call_targets, .. } = collected;
+            self.targets((chain, entry.location), &entry.targets, functions, call_targets);
         }
         for entry in &record.vtables {
-            self.targets(VIRTUAL_TABLES, (chain, entry.location), &entry.tables, collected);
+            let Collected { functions, virtual_tables, .. } = collected;
+            self.targets((chain, entry.location), &entry.tables, functions, virtual_tables);
         }
-        collected.facts.sections.entry(FUNCTIONS).or_default().push(((function, 0), own));
-        collected.facts.functions.push((function, own));
+        collected.own.push((function, own));
         for site in &record.call_sites {
             let callee = collected.function(site.callee.name);
             let chain = self.chain(Some((chain, site.location)), callee);
@@ -160,15 +184,14 @@ impl Space {
 
     fn targets(
         &mut self,
-        section: &'static str,
         (chain, location): (u64, LineLocation),
         targets: &[CallTarget],
-        collected: &mut Collected,
+        functions: &[u64],
+        events: &mut Events,
     ) {
         for target in targets {
             let call = self.call(chain, location);
-            let callee = collected.function(target.callee);
-            collected.push(section, call, callee.cast_signed(), target.samples);
+            push(events, call, functions[target.callee.index()].cast_signed(), target.samples);
         }
     }
 

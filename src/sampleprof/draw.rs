@@ -2,29 +2,23 @@
 //! or inlining.
 
 use super::density::{HotFunction, hot_functions};
-use super::{FunctionRecord, HOT_CUTOFF, Kind, LineLocation, Merger, NameId, SampleProfile};
+use super::options::Rules;
+use super::profile::summarize;
+use super::{FunctionRecord, HOT_CUTOFF, LineLocation, Merger, NameId, SampleProfile};
 use crate::call_chains::{Frame, FrameId, FrameKind, FunctionId, SampleKey, StackId, StackTable, percent, statistics};
 use crate::error::Result;
 use crate::render::sections::{compare_shares, flame, functions, own_shares};
 use crate::render::{Cell, Histogram, MAX_ROWS, Report, Section, Table, group_digits};
 use foldhash::HashMap;
 
-/// Samples by calling context and by line location, and the totals of the profiles.
+/// Samples by calling context, and the profile.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct SampleContent {
     /// Samples of the own lines of each function, by chain of calls.
     pub table: StackTable,
-    /// Places of functions with their samples, wherever they were inlined.
-    pub places: Vec<(String, u64)>,
-    /// The kind.
-    pub kind: Kind,
-    /// Records at the top, each of a function or of a context.
-    pub records: usize,
-    /// The smallest count of the places that hold 99 % of the samples.
-    pub hot_threshold: u64,
-    /// The functions with 99 % of the samples and their density, densest first.
-    pub(crate) hot: Vec<(String, HotFunction)>,
+    /// The profile.
+    pub profile: SampleProfile,
 }
 
 /// Profiles that add up.
@@ -43,17 +37,12 @@ impl SampleSum {
         self.merger.add(profile, 1, &mut |_, _| {})
     }
 
-    /// The stacks and places of the sum.
+    /// The stacks of the sum.
     pub(crate) fn finish(self) -> Result<SampleContent> {
-        let hot_threshold = self.merger.summary().threshold(HOT_CUTOFF).unwrap_or_default();
         let profile = self.merger.finish()?.profile;
         let mut walk = Walk::new(&profile);
         profile.functions.iter().for_each(|record| walk.top(record));
-        let places = walk.places.iter().map(|((name, at), samples)| (walk.spell(*name, *at), *samples)).collect();
-        let (kind, records) = (profile.kind(), profile.functions.len());
-        let title = |hot: &HotFunction| profile.title(&profile.functions[hot.at]).escape_ascii().to_string();
-        let hot = hot_functions(&profile.functions).into_iter().map(|hot| (title(&hot), hot)).collect();
-        Ok(SampleContent { table: walk.table, places, kind, records, hot_threshold, hot })
+        Ok(SampleContent { table: walk.table, profile })
     }
 }
 
@@ -63,7 +52,8 @@ const UNIT: &str = "samples";
 /// The report of a sample profile, perhaps compared with another one.
 pub(crate) fn report(title: &str, now: &SampleContent, before: Option<&SampleContent>) -> Report {
     let sums = statistics(&now.table);
-    let mut report = Report { title: title.to_string(), facts: now.facts(), ..Report::default() };
+    let hot = hot_functions(&now.profile.functions);
+    let mut report = Report { title: title.to_string(), facts: now.facts(hot.last()), ..Report::default() };
     report.facts.push(("Samples".to_string(), group_digits(sums.hits)));
     if let Some(before) = before {
         let old = statistics(&before.table);
@@ -74,87 +64,109 @@ pub(crate) fn report(title: &str, now: &SampleContent, before: Option<&SampleCon
     let text = "Exclusive: samples of the function's own lines, also where it was inlined. Inclusive: samples of the \
                 function, its inlined callees, and its callees in calling contexts.";
     report.sections.push(Section::Table(functions(&sums, text)));
-    report.sections.push(Section::Table(places(&now.places, sums.hits)));
-    if !now.hot.is_empty() {
-        report.sections.push(Section::Table(thin(&now.hot)));
+    let places = now.places();
+    report.sections.push(Section::Table(now.hottest_places(&places, sums.hits)));
+    if !hot.is_empty() {
+        report.sections.push(Section::Table(now.thin(&hot)));
     }
-    let counts = now.places.iter().map(|(_, samples)| *samples);
+    let counts = places.values().copied();
     let text = "Number of line locations by samples.";
     report.sections.push(Section::Histogram(Histogram::by_powers_of_two("Distribution of samples", text, counts)));
     report
 }
 
-/// The hot functions, thinnest first.
-fn thin(hot: &[(String, HotFunction)]) -> Table {
-    let rows = hot.iter().rev().take(MAX_ROWS).map(|(name, hot)| {
-        vec![
-            Cell::Text(name.clone()),
-            Cell::Count(hot.samples),
-            Cell::Count(hot.places.into()),
-            Cell::Text(format!("{:.1}", hot.density())),
-        ]
-    });
-    let text = "Samples per line location of the functions with 99 % of the samples, inlined callees included. \
-                llvm-profgen warns if the lowest is below 50.";
-    let columns = ["Function", "Samples", "Line locations", "Density"];
-    let table = Table::new("Thinnest hot functions", text, &columns, rows.collect());
-    Table { left_out: hot.len().saturating_sub(MAX_ROWS), ..table }
-}
-
-/// The places with most samples first; equal ones by name.
-fn places(places: &[(String, u64)], all: u128) -> Table {
-    let mut sorted: Vec<&(String, u64)> = places.iter().collect();
-    sorted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    let left_out = sorted.len().saturating_sub(MAX_ROWS);
-    sorted.truncate(MAX_ROWS);
-    let rows = sorted.into_iter().map(|(place, samples)| {
-        let samples = u128::from(*samples);
-        vec![Cell::Text(place.clone()), Cell::Count(samples), Cell::Percent(percent(samples, all))]
-    });
-    let text = "A function, the line relative to its first line, and the discriminator. In profiles with pseudo-probes, \
-                the number of the probe instead of the line.";
-    let table = Table::new("Hottest line locations", text, &["Line location", "Samples", "%"], rows.collect());
-    Table { left_out, ..table }
-}
+/// A line location of a function, wherever the function was inlined.
+type Place = (NameId, LineLocation);
 
 impl SampleContent {
-    fn facts(&self) -> Vec<(String, String)> {
-        let kind = match (self.kind.context_sensitive, self.kind.probe_based) {
+    /// The samples of all places.
+    fn places(&self) -> HashMap<Place, u64> {
+        let mut places = HashMap::default();
+        let mut open: Vec<&FunctionRecord> = self.profile.functions.iter().collect();
+        while let Some(record) = open.pop() {
+            for entry in &record.body {
+                let place: &mut u64 = places.entry((record.name, entry.location)).or_default();
+                *place = place.saturating_add(entry.samples);
+            }
+            open.extend(record.call_sites.iter().map(|site| &site.callee));
+        }
+        places
+    }
+
+    /// The hot functions, thinnest first.
+    fn thin(&self, hot: &[HotFunction]) -> Table {
+        let functions = &self.profile.functions;
+        let rows = hot.iter().rev().take(MAX_ROWS).map(|hot| {
+            vec![
+                Cell::Text(self.profile.title(&functions[hot.at]).escape_ascii().to_string()),
+                Cell::Count(hot.samples),
+                Cell::Count(hot.places.into()),
+                Cell::Text(format!("{:.1}", hot.density())),
+            ]
+        });
+        let text = "Samples per line location of the functions with 99 % of the samples, inlined callees included. \
+                    llvm-profgen warns if the lowest is below 50.";
+        let columns = ["Function", "Samples", "Line locations", "Density"];
+        let table = Table::new("Thinnest hot functions", text, &columns, rows.collect());
+        Table { left_out: hot.len().saturating_sub(MAX_ROWS), ..table }
+    }
+
+    /// The places with most samples first; equal ones by name.
+    fn hottest_places(&self, places: &HashMap<Place, u64>, all: u128) -> Table {
+        let text = "A function, the line relative to its first line, and the discriminator. In profiles with \
+                    pseudo-probes, the number of the probe instead of the line.";
+        let columns = ["Line location", "Samples", "%"];
+        let places = places.iter().map(|(place, samples)| (u128::from(*samples), *place)).collect();
+        let cells =
+            |samples, _, place| vec![Cell::Text(place), Cell::Count(samples), Cell::Percent(percent(samples, all))];
+        Table::of_largest_items(
+            "Hottest line locations",
+            text,
+            &columns,
+            places,
+            |place| self.place_name(*place),
+            cells,
+        )
+    }
+
+    fn place_name(&self, (function, at): Place) -> String {
+        format!("{}:{at}", String::from_utf8_lossy(&self.profile.name(function).to_bytes()))
+    }
+
+    /// `thinnest` is the hot function with the lowest density.
+    fn facts(&self, thinnest: Option<&HotFunction>) -> Vec<(String, String)> {
+        let (profile, kind) = (&self.profile, self.profile.kind());
+        let kind_words = match (kind.context_sensitive, kind.probe_based) {
             (true, true) => "calling contexts, pseudo-probes",
             (true, false) => "calling contexts, lines",
             (false, true) => "functions, pseudo-probes",
             (false, false) => "functions, lines",
         };
-        let records = if self.kind.context_sensitive { "Contexts" } else { "Functions" };
-        let density = self
-            .hot
-            .last()
-            .map_or("none".to_string(), |(_, last)| format!("{:.1} samples per line location", last.density()));
+        let records = if kind.context_sensitive { "Contexts" } else { "Functions" };
+        let density =
+            thinnest.map_or("none".to_string(), |last| format!("{:.1} samples per line location", last.density()));
+        let summary = summarize(&profile.functions, &profile.names, kind, Rules::default());
+        let hot_threshold = summary.threshold(HOT_CUTOFF).unwrap_or_default();
         vec![
             ("Density of the hot code".to_string(), density),
-            ("Kind".to_string(), kind.to_string()),
-            (records.to_string(), group_digits(self.records as u128)),
-            ("Hot from".to_string(), format!("{} samples of a line location", group_digits(self.hot_threshold.into()))),
+            ("Kind".to_string(), kind_words.to_string()),
+            (records.to_string(), group_digits(profile.functions.len() as u128)),
+            ("Hot from".to_string(), format!("{} samples of a line location", group_digits(hot_threshold.into()))),
         ]
     }
 }
 
-/// Collects stacks and places of a profile.
+/// Collects the stacks of a profile.
 struct Walk<'a> {
     profile: &'a SampleProfile,
     table: StackTable,
     /// Functions of the table by the profile's names.
     functions: HashMap<NameId, FunctionId>,
-    places: HashMap<(NameId, LineLocation), u64>,
 }
 
 impl<'a> Walk<'a> {
     fn new(profile: &'a SampleProfile) -> Self {
-        Self { profile, table: StackTable::new(), functions: HashMap::default(), places: HashMap::default() }
-    }
-
-    fn spell(&self, name: NameId, at: LineLocation) -> String {
-        format!("{}:{at}", String::from_utf8_lossy(&self.profile.name(name).to_bytes()))
+        Self { profile, table: StackTable::new(), functions: HashMap::default() }
     }
 
     fn frame(&mut self, name: NameId, kind: FrameKind) -> FrameId {
@@ -180,12 +192,7 @@ impl<'a> Walk<'a> {
 
     /// A record and what was inlined into it, as deep as the readers allow.
     fn record(&mut self, record: &FunctionRecord, stack: StackId) {
-        let mut own = 0u64;
-        for entry in &record.body {
-            own = own.saturating_add(entry.samples);
-            let place = self.places.entry((record.name, entry.location)).or_default();
-            *place = place.saturating_add(entry.samples);
-        }
+        let own = record.body.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.samples));
         if own > 0 {
             self.table.add(SampleKey::of_stack(stack), own);
         }
@@ -240,12 +247,14 @@ mod tests {
     #[test]
     fn several_profiles_add_up() {
         let (first, second) = ("foo:3:1\n 1: 3\n", "foo:4:1\n 1.2: 4\nbar:1:1\n 1: 1\n");
-        let mut sum = content(&[first, second, first]).unwrap();
-        sum.places.sort();
+        let sum = content(&[first, second, first]).unwrap();
+        let mut places: Vec<_> =
+            sum.places().iter().map(|(place, samples)| (sum.place_name(*place), *samples)).collect();
+        places.sort();
         let expected =
             [("bar:1", 1), ("foo:1", 6), ("foo:1.2", 4)].map(|(place, samples)| (place.to_string(), samples));
-        assert_eq!(sum.places, expected);
-        assert_eq!((sum.records, sum.table.total_hits()), (2, 11));
+        assert_eq!(places, expected);
+        assert_eq!((sum.profile.functions.len(), sum.table.total_hits()), (2, 11));
         assert!(content(&[first, "[foo]:3:1\n 1: 3\n"]).is_err());
         assert!(content(&[first, "foo\n1\n1\n5\n"]).is_err());
     }

@@ -10,6 +10,7 @@ use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{self, Access, Format, Input, InputBytes};
 use crate::model::{Loss, loss};
+use crate::names::NamePattern;
 use std::path::Path;
 
 /// Reads a sample profile.
@@ -62,30 +63,36 @@ pub fn describe_file_sections(input: impl Into<Input>, options: &ReadOptions, co
     described.map_err(|error| error.in_file(&input.path))
 }
 
-/// Reads the records of one function, its own and those of its calling contexts, and the names to which they refer. With
-/// a table of offsets, nothing else is read.
+/// Reads the records of the functions that a pattern selects, their own and those of their calling contexts, and the
+/// names to which they refer. With a table of offsets, nothing else is read.
 ///
 /// # Errors
 ///
 /// The errors of [`read_file`].
-pub fn read_function(
+pub fn read_functions(
     input: impl Into<Input>,
-    name: &[u8],
+    pattern: &NamePattern,
     options: &ReadOptions,
     compat: Compat,
 ) -> Result<(Names, Vec<FunctionRecord>)> {
     let input = input.into();
     let bytes = open_input(&input, options, compat)?;
-    function_of(&bytes, name, options).map_err(|error| error.in_file(&input.path))
+    functions_of(&bytes, pattern, options).map_err(|error| error.in_file(&input.path))
 }
 
-fn function_of(bytes: &[u8], name: &[u8], options: &ReadOptions) -> Result<(Names, Vec<FunctionRecord>)> {
+fn functions_of(bytes: &[u8], pattern: &NamePattern, options: &ReadOptions) -> Result<(Names, Vec<FunctionRecord>)> {
+    // A name also finds the function of which the file stores only the hash.
+    let hash = pattern.name().map(|name| FunctionName::Text(name.as_bytes()).hash());
+    let is_meant = |name: FunctionName<'_>| match name {
+        FunctionName::Text(name) => pattern.matches(name),
+        FunctionName::Hash(number) => hash == Some(number) || pattern.matches(number.to_string().as_bytes()),
+    };
     if let Some(view) = SampleProfileView::open(bytes, options)? {
-        return Ok((view.names().clone(), view.function(name)?));
+        return Ok((view.names().clone(), view.functions(is_meant)?));
     }
     let mut profile = read(bytes, options)?;
     let names = profile.names;
-    profile.functions.retain(|record| names.get(record.name) == FunctionName::Text(name));
+    profile.functions.retain(|record| is_meant(names.get(record.name)));
     Ok((names, profile.functions))
 }
 
@@ -111,7 +118,7 @@ pub fn overlap_files(
     } else {
         let base = Compared { profile: &base, summary: &base_summary };
         let test = Compared { profile: &test, summary: &test_summary };
-        return Ok(overlap::compare(base, test, options));
+        return overlap::compare(base, test, options);
     };
     Err(Error::new(ErrorKind::KindConflict { detail: detail.to_string() }).with_llvm_detail(detail))
 }

@@ -3,7 +3,7 @@
 use super::merge_record::merge_record;
 use super::merger::{Merger, Records};
 use super::options::{ColdContexts, Layout};
-use super::profile::{COLD_CUTOFF, SampleProfile};
+use super::profile::SampleProfile;
 use super::record::{BodyEntry, Frame, FunctionRecord, LineLocation, NameId, add_saturating, add_target, attributes};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -233,7 +233,7 @@ impl Merger {
         if !(options.merge || options.trim) {
             return Ok(());
         }
-        let threshold = self.summary().threshold(COLD_CUTOFF).unwrap_or_default();
+        let threshold = self.summary().count_of(options.threshold)?;
         if threshold == 0 {
             return Ok(());
         }

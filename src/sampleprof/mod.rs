@@ -52,20 +52,21 @@ pub use ext_binary::describe_sections;
 pub use file_merge::merge_files;
 pub(crate) use files::check_format;
 pub use files::{
-    describe_file_sections, load_file, overlap_files, parse_symbols, read_file, read_function, total_count, write_file,
+    describe_file_sections, load_file, overlap_files, parse_symbols, read_file, read_functions, total_count, write_file,
 };
 pub use finish::Merged;
 pub use merge_record::RecordFault;
 pub use merge_report::{FailedMerge, FaultReport, FileMergeOptions, InputMessage, InputReports, MergeReport};
 pub use merger::Merger;
 pub use options::{
-    ColdContexts, Encoding, Filter, Layout, MergeOptions, ReadOptions, Rules, SymbolList, WriteOptions, is_text_fault,
-    llvm_message,
+    COLD_CUTOFF, ColdContexts, Encoding, Filter, HOT_CUTOFF, Layout, MergeOptions, ReadOptions, Rules, SymbolList,
+    Threshold, WriteOptions, is_text_fault, llvm_message,
 };
 pub(crate) use partial_files::decode;
 pub use partial_files::{encode_partial, finish_partial, merge_partially};
 
-pub use profile::{COLD_CUTOFF, HOT_CUTOFF};
+#[cfg(feature = "correlate")]
+pub(crate) use order::Chain;
 pub use profile::{CUTOFFS, Kind, SampleProfile, StatedKind, Summary, SummaryRow};
 pub use reader::{SampleProfileView, detect, read, read_into};
 pub use record::{

@@ -145,6 +145,27 @@ pub enum Layout {
     Flat,
 }
 
+/// The cutoff of hot counts.
+pub const HOT_CUTOFF: u32 = 990_000;
+/// The cutoff of cold counts.
+pub const COLD_CUTOFF: u32 = 999_999;
+
+/// The count that separates hot from other counts, or cold from other counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Threshold {
+    /// The cutoff of the row of a summary that has the count, in millionths.
+    pub cutoff: u32,
+    /// A count that overrides that of the summary.
+    pub count: Option<u64>,
+}
+
+impl Threshold {
+    /// The smallest hot count.
+    pub const HOT: Self = Self { cutoff: HOT_CUTOFF, count: None };
+    /// The smallest count that is not cold.
+    pub const COLD: Self = Self { cutoff: COLD_CUTOFF, count: None };
+}
+
 /// Options for cold contexts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -155,11 +176,13 @@ pub struct ColdContexts {
     pub trim: bool,
     /// The number of last frames.
     pub frames: usize,
+    /// Contexts with fewer samples are cold.
+    pub threshold: Threshold,
 }
 
 impl Default for ColdContexts {
     fn default() -> Self {
-        Self { merge: false, trim: false, frames: 1 }
+        Self { merge: false, trim: false, frames: 1, threshold: Threshold::COLD }
     }
 }
 
@@ -253,12 +276,26 @@ impl Default for WriteOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rules {
     release: Release,
+    /// Whether a summary merges the contexts of a function first; `None` if the profile has contexts.
+    merges_contexts: Option<bool>,
 }
 
 impl Rules {
     /// Returns the rules of a release.
     pub fn of(release: Release) -> Self {
-        Self { release }
+        Self { release, merges_contexts: None }
+    }
+
+    /// Returns the rules with another treatment of calling contexts in summaries: whether those of a function are merged
+    /// first. By default they are.
+    #[must_use]
+    pub fn merging_contexts_for_summary(self, merges: bool) -> Self {
+        Self { merges_contexts: Some(merges), ..self }
+    }
+
+    /// Returns true if a summary is that of a profile without calling contexts.
+    pub(super) fn merges_contexts_for_summary(self, has_contexts: bool) -> bool {
+        self.merges_contexts.unwrap_or(has_contexts)
     }
 
     /// Returns the release.

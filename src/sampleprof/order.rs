@@ -115,7 +115,7 @@ const FRONT: u32 = u32::MAX - 1;
 
 /// The order in which libstdc++ walks a hash container. Nodes are numbered in the order of insertion.
 #[derive(Debug, Clone)]
-pub(super) struct Chain {
+pub(crate) struct Chain {
     keys: Vec<u64>,
     next: Vec<u32>,
     first: u32,
@@ -149,7 +149,7 @@ impl Chain {
     }
 
     /// Appends a node. The key must be new.
-    pub(super) fn insert(&mut self, key: u64) {
+    pub(crate) fn insert(&mut self, key: u64) {
         if self.len + 1 > self.buckets.len() || self.grown == 0 {
             self.grow();
         }
@@ -217,7 +217,7 @@ impl Chain {
     }
 
     /// Returns the nodes, first to last.
-    pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> {
         let there = |node: u32| (node != NONE).then_some(node);
         iter::successors(there(self.first), move |node| there(self.next[*node as usize])).map(|node| node as usize)
     }

@@ -4,10 +4,13 @@
 //! a function is that of its line locations, as shares of the function, times how close its shares of the two profiles
 //! are.
 
+use super::options::Threshold;
 use super::order;
-use super::profile::{HOT_CUTOFF, SampleProfile, Summary};
+use super::profile::{SampleProfile, Summary};
 use super::record::{BodyEntry, CallSite, FunctionName, FunctionRecord};
 use crate::compat::Compat;
+use crate::error::Result;
+use crate::names::NamePattern;
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -20,17 +23,19 @@ const EPSILON: f64 = 0.000_005;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct OverlapOptions {
-    /// Report matching functions whose name or context contains this text.
-    pub function: Vec<u8>,
+    /// Report matching functions whose name or context this selects.
+    pub function: Option<NamePattern>,
     /// Report functions of the second profile whose largest count is at least this.
     pub value_cutoff: u64,
     /// Report matching functions with a similarity below this, in millionths.
     pub similarity_cutoff: u64,
+    /// The counts of hot blocks.
+    pub hot: Threshold,
 }
 
 impl Default for OverlapOptions {
     fn default() -> Self {
-        Self { function: Vec::new(), value_cutoff: u64::MAX, similarity_cutoff: 0 }
+        Self { function: None, value_cutoff: u64::MAX, similarity_cutoff: 0, hot: Threshold::HOT }
     }
 }
 
@@ -66,6 +71,8 @@ pub struct OverlapReport {
     pub hot_blocks: Shared,
     /// The requested functions, by falling share of the first profile.
     pub details: Vec<FunctionOverlap>,
+    /// Whether the options select functions by name, and neither profile has one of them.
+    pub selects_nothing: bool,
 }
 
 /// A profile in the order of LLVM's container, with its summary.
@@ -78,18 +85,27 @@ pub struct Compared<'a> {
 }
 
 /// Compares a profile with the base profile.
-pub fn compare(base: Compared<'_>, test: Compared<'_>, options: &OverlapOptions) -> OverlapReport {
-    let mut blocks = Blocks::new(threshold(base.summary), threshold(test.summary));
+///
+/// # Errors
+///
+/// The errors of [`Summary::count_of`].
+pub fn compare(base: Compared<'_>, test: Compared<'_>, options: &OverlapOptions) -> Result<OverlapReport> {
+    let mut blocks = Blocks::new(base.summary.count_of(options.hot)?, test.summary.count_of(options.hot)?);
     let in_base = tallies(base.profile, blocks.base_threshold);
     let in_test = tallies(test.profile, blocks.test_threshold);
     let sum = |tallies: &[Tally]| tallies.iter().fold(0u64, |sum, tally| sum.wrapping_add(tally.sum));
     let mut report = OverlapReport::default();
+    if let Some(pattern) = &options.function {
+        let is_in =
+            |profile: &SampleProfile| profile.functions.iter().any(|record| pattern.matches(&profile.title(record)));
+        report.selects_nothing = !is_in(base.profile) && !is_in(test.profile);
+    }
     report.samples.base = sum(&in_base);
     report.samples.test = sum(&in_test);
     report.functions.base = in_base.len() as u64;
     report.functions.test = in_test.len() as u64;
     if report.samples.base == 0 || report.samples.test == 0 {
-        return report;
+        return Ok(report);
     }
     let mut unmatched: HashMap<Vec<u8>, usize> = HashMap::new();
     for (at, record) in base.profile.functions.iter().enumerate() {
@@ -143,11 +159,7 @@ pub fn compare(base: Compared<'_>, test: Compared<'_>, options: &OverlapOptions)
     report.hot_functions.union = report.hot_functions.base + report.hot_functions.test - hot_in_both;
     report.hot_blocks = blocks.hot;
     report.details.sort_by(|a, b| b.base_weight.total_cmp(&a.base_weight));
-    report
-}
-
-fn threshold(summary: &Summary) -> u64 {
-    summary.threshold(HOT_CUTOFF).unwrap_or_default()
+    Ok(report)
 }
 
 fn tallies(profile: &SampleProfile, threshold: u64) -> Vec<Tally> {
@@ -177,8 +189,7 @@ fn add(sum: &mut Shared, function: &Shared) {
 }
 
 fn is_wanted(function: &FunctionOverlap, tally: &Tally, is_matched: bool, options: &OverlapOptions) -> bool {
-    let part = &options.function;
-    let is_named = || !part.is_empty() && function.title.windows(part.len()).any(|window| window == part.as_slice());
+    let is_named = || options.function.as_ref().is_some_and(|pattern| pattern.matches(&function.title));
     let is_low = || function.similarity < options.similarity_cutoff as f64 / 1_000_000.0;
     tally.max >= options.value_cutoff || (is_matched && (is_low() || is_named()))
 }

@@ -1,8 +1,9 @@
 //! A sample profile in memory, and its summary.
 
 use super::merge_record::merge_record;
-use super::options::{Encoding, Rules, SymbolList};
+use super::options::{Encoding, Rules, SymbolList, Threshold};
 use super::record::{Frame, FunctionName, FunctionRecord, NameId, Names, attributes};
+use crate::error::{Error, Result};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
@@ -129,10 +130,7 @@ pub const CUTOFFS: [u32; 16] = [
     999_900, 999_990, 999_999,
 ];
 
-/// The cutoff of hot counts.
-pub const HOT_CUTOFF: u32 = 990_000;
-/// The cutoff of cold counts.
-pub const COLD_CUTOFF: u32 = 999_999;
+pub use super::options::{COLD_CUTOFF, HOT_CUTOFF};
 
 /// A row of a summary: the number of counts, largest first, that make up a share of the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,6 +185,19 @@ impl Summary {
     pub fn threshold(&self, cutoff: u32) -> Option<u64> {
         self.rows.iter().find(|row| row.cutoff >= cutoff).map(|row| row.min_count)
     }
+
+    /// Returns the count of a threshold; 0 if the summary has no rows.
+    ///
+    /// # Errors
+    ///
+    /// Usage, if the cutoff is larger than those of all summaries.
+    pub fn count_of(&self, threshold: Threshold) -> Result<u64> {
+        let row = self.threshold(threshold.cutoff);
+        if row.is_none() && threshold.cutoff > COLD_CUTOFF {
+            return Err(Error::usage("Desired percentile exceeds the maximum cutoff"));
+        }
+        Ok(threshold.count.or(row).unwrap_or_default())
+    }
 }
 
 fn collect(record: &FunctionRecord, rules: Rules, counts: &mut Vec<u64>) {
@@ -223,7 +234,7 @@ pub(super) fn summarize<'a>(
     kind: Kind,
     rules: Rules,
 ) -> Summary {
-    if !kind.context_sensitive {
+    if !rules.merges_contexts_for_summary(kind.context_sensitive) {
         return Summary::of(records, rules);
     }
     let mut functions: HashMap<u64, usize, RandomState> = HashMap::default();

@@ -47,7 +47,11 @@ pub fn read_into(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile
     });
     let Some(encoding) = encoding else { return Err(ErrorKind::UnrecognizedFormat.into()) };
     let done = match encoding {
-        Encoding::Text => text::read(file, options, profile),
+        Encoding::Text => {
+            // llvm-profdata reads the mark of UTF-8 as part of the first name.
+            let mark: &[u8] = if options.every_release { b"\xef\xbb\xbf" } else { b"" };
+            text::read(file.strip_prefix(mark).unwrap_or(file), options, profile)
+        }
         Encoding::Binary => binary::read(file, options, profile),
         Encoding::ExtBinary => ext_binary::read(file, options, profile),
         Encoding::CompactBinary => compact::read(file, options, profile),
@@ -143,6 +147,19 @@ impl<'data> SampleProfileView<'data> {
         let known = if self.frame.stated.hashed { &spellings[..] } else { &spellings[..1] };
         let mut records = Vec::new();
         for id in known.iter().filter_map(|spelling| self.frame.names.find(*spelling)) {
+            records.extend(self.records(id)?);
+        }
+        Ok(records)
+    }
+
+    /// Reads the records of the functions whose name `is_meant` accepts: their own, and those of their calling contexts.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`function`](Self::function).
+    pub fn functions(&self, is_meant: impl Fn(FunctionName<'_>) -> bool) -> Result<Vec<FunctionRecord>> {
+        let mut records = Vec::new();
+        for (id, _) in self.frame.names.numbered().filter(|(_, name)| is_meant(*name)) {
             records.extend(self.records(id)?);
         }
         Ok(records)

@@ -137,6 +137,11 @@ impl Names {
         self.table.find(hash, is_it).map(|at| NameId(*at))
     }
 
+    /// All names with their numbers.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (NameId, FunctionName<'_>)> {
+        (0..).map(NameId).zip(self.iter())
+    }
+
     /// All names, by number.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = FunctionName<'_>> {
         self.entries.iter().map(|entry| of_entry(&self.bytes, *entry))

@@ -42,11 +42,11 @@ fn run_full(folder: &Folder, line: &str) -> Option<Finished> {
 
 /// Command lines with an exit code other than 0, the code, and a part of the error message.
 const FAILING: [(i32, &str, &str); 19] = [
-    (3, "below 0.99", "diff --fail-below 99% a.proftext b.proftext"),
-    (3, "below 0.99", "diff --json --fail-below 99% a.proftext b.proftext"),
-    (3, "below 0.9", "fit a.proftext --against b.proftext --fail-below used-counts=90%"),
-    (3, "below 0.9", "fit --json a.proftext --against b.proftext --fail-below used-counts=90%"),
-    (3, "below 0.9", "fit a.proftext --against b.proftext --fail-below used-counts=90% --write-remapping -"),
+    (3, "below 99 %", "diff --fail-below 99% a.proftext b.proftext"),
+    (3, "below 99 %", "diff --json --fail-below 99% a.proftext b.proftext"),
+    (3, "below 90 %", "fit a.proftext --against b.proftext --fail-below used-counts=90%"),
+    (3, "below 90 %", "fit --json a.proftext --against b.proftext --fail-below used-counts=90%"),
+    (3, "below 90 %", "fit a.proftext --against b.proftext --fail-below used-counts=90% --write-remapping -"),
     (3, "cut.profraw", "check a.proftext cut.profraw cut.iprof"),
     (3, "cut.profraw", "check --json cut.profraw"),
     (3, "cut.profraw", "check cut.profraw -q"),

@@ -1,5 +1,6 @@
 //! Tests of the program's command line: exit codes, messages, and files that must stay unchanged.
 
+mod answers;
 mod bad_input;
 #[cfg(unix)]
 mod closed_output;
@@ -9,6 +10,8 @@ mod cross_release;
 mod doctor;
 mod identify;
 mod inputs;
+#[cfg(unix)]
+mod interop;
 mod kinds;
 mod manual;
 mod numbers;

@@ -71,6 +71,16 @@ fn message_document_and_thresholds_count_the_output() {
 }
 
 #[test]
+fn filters_of_a_partial_merge_apply_when_it_is_converted() {
+    let folder = folder();
+    document(&folder, "merge run.profraw -o part.profdata --partial --function ^main$", 0);
+    for output in ["x.profdata", "x.proftext", "x.profraw"] {
+        let converted = document(&folder, &format!("convert part.profdata -o {output}"), 0);
+        assert_eq!(converted["functions"], 1, "{output}");
+    }
+}
+
+#[test]
 fn gates_count_methods_and_hits_that_are_written() {
     let folder = folder();
     for (line, functions, total) in [

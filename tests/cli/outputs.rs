@@ -62,9 +62,7 @@ fn flame_graphs_reject_other_extensions() {
     }
     fs::write(folder.path("a.proftext"), ":ir\nmain\n1\n1\n5\n").unwrap();
     for name in ["c", "a.proftext"] {
-        folder
-            .run(&["repair", name, "-o", "x.iprof"])
-            .assert_refused(1, &["use `profbridge merge --failure-mode=warn --salvage`"]);
+        folder.run(&["repair", name, "-o", "x.iprof"]).assert_refused(1, &["run `profbridge check`"]);
     }
     // Standard output contains the document only.
     let both = folder.run(&["merge", "a.proftext", "-o", "x.profdata", "--show", "--json"]);
@@ -150,7 +148,7 @@ fn impossible_conversions_are_errors() {
             ("a.proftext -o x.html", &["profbridge report"]),
             ("s.afdo -o x.iprof", &["LLVM sample profiles cannot be written as an iprof"]),
             ("s.afdo -o x.collapsed", &["LLVM sample profiles cannot be written as collapsed stacks"]),
-            ("c.collapsed -o x.profdata", &["sampled stacks cannot be written as", ".collapsed, .pprof or .iprof"]),
+            ("c.collapsed -o x.profdata", &["sampled stacks cannot be written as", ".collapsed or .pprof"]),
             ("c.collapsed -o x.proftext", &["sampled stacks cannot be written as"]),
         ] {
             refused(&folder, &format!("{command} {line}"), words);

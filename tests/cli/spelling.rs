@@ -20,7 +20,7 @@ fn the_same_things_have_the_same_names_in_every_command() {
         assert!(help.contains("-q, --quiet"), "{command}");
         let prints_report = !matches!(command, "report" | "flamegraph");
         assert_eq!(help.contains("--json"), prints_report, "{command}");
-        let prints_names = matches!(command, "show" | "diff" | "order" | "overlap" | "fit");
+        let prints_names = matches!(command, "show" | "check" | "diff" | "order" | "overlap" | "fit");
         assert_eq!(help.contains("--demangle"), prints_names, "{command}");
         let chooses_names = !matches!(command, "check" | "fit" | "repair" | "info");
         assert_eq!(help.contains("--filter"), chooses_names, "{command}");

@@ -98,10 +98,11 @@ fn the_gate_has_an_exit_code_of_its_own() {
     let (code, said) = folder.failure(&line("used-counts=0.9,used-functions=0.1,profiled-functions=1"));
     assert_eq!(code, Some(3));
     assert!(
-        said.contains("used-counts is 0.0323, below 0.9") && said.contains("profiled-functions is 0.1667, below 1")
+        said.contains("used-counts is 3.23 %, below 90 %")
+            && said.contains("profiled-functions is 16.67 %, below 100 %")
     );
     assert!(!said.contains("used-functions"), "{said}");
-    for bad in ["used=0.9", "used-counts=2", "used-counts", "0.9"] {
+    for bad in ["used=0.9", "used-counts=2", "used-counts", "9"] {
         assert_eq!(folder.failure(&line(bad)).0, Some(2), "{bad}");
     }
     for wrong in [

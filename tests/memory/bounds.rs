@@ -173,9 +173,10 @@ const BOUNDS: [(inputs::Made, &str, Command, usize); 147] = [
 ];
 
 /// Commands without a row, with the reason.
-const WITHOUT_ROWS: [(&str, &str); 5] = [
+const WITHOUT_ROWS: [(&str, &str); 6] = [
     ("generate", "reads no profile: the options determine what it writes"),
     ("doctor", "reads no profile: it asks the toolchains of this machine for their versions"),
+    ("interop", "reads only the profiles of its own small programs"),
     ("completions", "reads nothing"),
     ("man", "reads nothing"),
     ("llvm-profdata", "runs the other commands"),

@@ -120,7 +120,7 @@ fn renew() {
         for at in 0..frame.state.len() {
             look_at(tag, framed(&frame.state[..at]));
             for change in changes {
-                let mut state = frame.state.clone();
+                let mut state = frame.state.to_vec();
                 state[at] = change(state[at]);
                 look_at(tag, framed(&state));
             }

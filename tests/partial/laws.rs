@@ -64,7 +64,7 @@ fn in_parts(inputs: &[WeightedInput], options: &MergeOptions, random: &mut Rando
     let mut write = WriteOptions::default();
     write.format = OutputFormat::for_release(options.release);
     write.filter = options.filter.clone().without(report.left_out.clone());
-    families::partial::write_file(&sums, &report.profile, &write, &name).expect("the folder takes files");
+    families::partial::write_file(sums, &report.profile, &write, &name).expect("the folder takes files");
     name
 }
 

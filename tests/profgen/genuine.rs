@@ -4,7 +4,7 @@ use crate::recording::{RECORDER, can_record, compile, record};
 use crate::support::{Folder, available};
 use std::process::{Command, Output};
 
-const GENUINE: &str = "llvm-profgen-22";
+pub(crate) const GENUINE: &str = "llvm-profgen-22";
 
 /// Compilers, sources and programs.
 const PROGRAMS: [(&str, &str, &str); 6] = [
@@ -30,7 +30,7 @@ const OPTIONS: [&str; 6] = [
 ];
 
 /// Runs an llvm-profgen command line, which writes the file `out`.
-fn run(folder: &Folder, program: &[&str], options: &str) -> (Output, Option<Vec<u8>>) {
+pub(crate) fn run(folder: &Folder, program: &[&str], options: &str) -> (Output, Option<Vec<u8>>) {
     let out = folder.path("out");
     let _ = std::fs::remove_file(&out);
     let mut command = Command::new(program[0]);
@@ -40,7 +40,7 @@ fn run(folder: &Folder, program: &[&str], options: &str) -> (Output, Option<Vec<
 }
 
 #[track_caller]
-fn assert_same(folder: &Folder, options: &str) {
+pub(crate) fn assert_same(folder: &Folder, options: &str) {
     let (genuine, expected) = run(folder, &[GENUINE], options);
     let link = folder.path(GENUINE);
     let _ = std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_profbridge"), &link);
@@ -135,4 +135,36 @@ fn assembly_is_refused() {
     let message = String::from_utf8_lossy(&refused.stderr);
     assert!(message.starts_with("llvm-profgen: error: --show-disassembly-only is not supported"), "{message}");
     assert!(written.is_none());
+}
+
+#[test]
+fn incomplete_call_chains_lose_samples_as_in_llvm_profgen() {
+    let tools = [&RECORDER[..], &["clang-22", GENUINE]].concat();
+    if !available("call chains", &tools) {
+        return;
+    }
+    let folder = Folder::new();
+    if !can_record(&folder) {
+        return;
+    }
+    compile(&folder, "clang-22 -O1 -g -no-pie", "work.c", "prog");
+    record(&folder, "prog");
+    let recorded = std::fs::read_to_string(folder.path("prog.txt")).expect("it is text");
+    // Each sample has the address of the sample before it as its caller, which seldom follows a call.
+    let (mut chains, mut caller) = (String::new(), "0");
+    for line in recorded.lines() {
+        match line.trim_start().split_once(' ') {
+            Some((address, branches)) if !line.contains("MMAP") => {
+                chains += &format!("\n\t{address}\n\t{caller}\n {}\n", branches.trim_start());
+                caller = address;
+            }
+            _ => chains += &format!("{line}\n"),
+        }
+    }
+    folder.write("chains.txt", chains);
+    assert_same(&folder, "--perfscript=chains.txt --binary=prog --ignore-stack-samples --format=text");
+    let output = folder.run("profbridge convert chains.txt --binary prog -o out.prof --json");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
+    assert!(document["samples"]["read"]["incomplete_chains"].as_u64() > Some(0), "{document}");
+    assert!(document["samples"]["read"]["invalid_return_addresses"].as_u64() > Some(0), "{document}");
 }

@@ -82,7 +82,7 @@ fn one_function_is_shown_in_all_its_contexts() {
     assert_eq!(hashed.matches("Function: ").count(), 2, "{hashed}");
     let unknown = workspace.attempt("profbridge show --function=missing contexts.afdo");
     assert!(!unknown.status.success());
-    assert!(text(&unknown.stderr).contains("the profile has no function \"missing\""), "{unknown:?}");
+    assert!(text(&unknown.stderr).contains("no function name contains \"missing\""), "{unknown:?}");
     let json = workspace.attempt("profbridge show --function=foo --json contexts.afdo");
     assert!(text(&json.stderr).contains("--json is for whole sample profiles"), "{json:?}");
 }

@@ -52,7 +52,7 @@ fn run(strategy: impl Strategy<Value = Request>, cases: u32, check: impl Fn(&Req
     runner.run(&strategy, |request| check(&request)).unwrap_or_else(|error| panic!("{error}"));
 }
 
-const DROP_IN: [&str; 10] = [
+const DROP_IN: [&str; 13] = [
     "--use-md5",
     "--compress-all-sections",
     "--gen-partial-profile",
@@ -63,6 +63,9 @@ const DROP_IN: [&str; 10] = [
     "--function=a",
     "--no-function=^_Z",
     "--output-size-limit=900",
+    "--profile-summary-cold-count=500",
+    "--profile-summary-cutoff-cold=900000",
+    "--profile-summary-contextless=false",
 ];
 
 #[test]
@@ -89,9 +92,14 @@ fn the_drop_in_is_the_genuine_tool() {
         if genuine.status.success() {
             prop_assert_eq!(found, expected, "{}", line("", ""));
         }
-        for view in
-            ["", "--json", "--detailed-summary --hot-func-list", "--function=foo --topn=2", "--show-sec-info-only"]
-        {
+        for view in [
+            "",
+            "--json",
+            "--detailed-summary --hot-func-list",
+            "--detailed-summary --profile-summary-contextless=false",
+            "--function=foo --topn=2",
+            "--show-sec-info-only",
+        ] {
             let line = |tool: &str| format!("{tool} show --sample {view} in0.enc");
             let (genuine, ours) = (workspace.attempt(&line(tool)), workspace.attempt(&line("./llvm-profdata")));
             prop_assert_eq!(
@@ -103,10 +111,12 @@ fn the_drop_in_is_the_genuine_tool() {
             prop_assert_eq!(ours.status.code(), genuine.status.code());
         }
         workspace.write("other.prof", request.texts.last().expect("there is an input"));
-        let line = |tool: &str| format!("{tool} overlap --sample --value-cutoff=10 in0.enc other.prof");
-        let (genuine, ours) = (workspace.attempt(&line(tool)), workspace.attempt(&line("./llvm-profdata")));
-        prop_assert_eq!(String::from_utf8_lossy(&ours.stdout), String::from_utf8_lossy(&genuine.stdout));
-        prop_assert_eq!(ours.status.code(), genuine.status.code());
+        for hot in ["", "--profile-summary-cutoff-hot=500000", "--profile-summary-hot-count=7"] {
+            let line = |tool: &str| format!("{tool} overlap --sample --value-cutoff=10 {hot} in0.enc other.prof");
+            let (genuine, ours) = (workspace.attempt(&line(tool)), workspace.attempt(&line("./llvm-profdata")));
+            prop_assert_eq!(String::from_utf8_lossy(&ours.stdout), String::from_utf8_lossy(&genuine.stdout));
+            prop_assert_eq!(ours.status.code(), genuine.status.code());
+        }
         Ok(())
     });
 }
@@ -129,6 +139,78 @@ fn an_overlap_without_hot_functions_is_divided_as_there() {
     let expected = String::from_utf8_lossy(&genuine.stdout);
     assert!(expected.contains("Hot-function overlap: -nan%"), "{expected}");
     assert_eq!(String::from_utf8_lossy(&ours.stdout), expected);
+}
+
+/// A profile with calling contexts of which some are cold.
+const CONTEXTS: &str = "[main]:1000:1\n 1: 700\n 2: 300 hot:300\n[main:2 @ hot]:9000:300\n 1: 9000\n\
+    [main:3 @ warm]:600:20\n 1: 600\n[main:3 @ warm:1 @ cold]:40:5\n 1: 40\n[main:4 @ cold]:30:2\n 1: 30\n\
+    [cold]:3:1\n 1: 3\n";
+
+#[test]
+fn hidden_summary_options_change_thresholds() {
+    let workspace = Workspace::with(&[]);
+    symlink(env!("CARGO_BIN_EXE_profbridge"), workspace.path("llvm-profdata")).unwrap();
+    workspace.write("in.prof", CONTEXTS);
+    let left = |options: &str| {
+        workspace.run(&format!(
+            "./llvm-profdata merge --sample --text --sample-merge-cold-context --sample-trim-cold-context {options} in.prof \
+             -o out"
+        ));
+        let text = String::from_utf8(workspace.bytes("out")).unwrap();
+        text.lines().filter(|line| line.starts_with('[')).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(left("--profile-summary-cold-count=0").len(), 6);
+    assert_eq!(left("--profile-summary-cold-count=35").len(), 4);
+    assert_eq!(left("--profile-summary-cold-count=700"), ["[main:2 @ hot]:9000:300", "[main]:1000:1"]);
+    assert_eq!(left("--profile-summary-cutoff-cold=800000"), ["[main:2 @ hot]:9000:300"]);
+    let line = "./llvm-profdata merge --sample --text --sample-trim-cold-context in.prof -o out";
+    let refused = workspace.attempt(&format!("{line} --profile-summary-cutoff-cold=1000000"));
+    assert_eq!(refused.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(text.contains("Desired percentile exceeds the maximum cutoff"), "{text}");
+
+    let tool = "llvm-profdata-22";
+    if !available("hidden_summary_options_change_thresholds", &[tool]) {
+        return;
+    }
+    let commands = [
+        "merge --sample --extbinary in.prof -o result",
+        "merge --sample --text --sample-merge-cold-context in.prof -o -",
+        "merge --sample --text --sample-merge-cold-context --sample-trim-cold-context in.prof -o -",
+        "merge --sample --text --convert-sample-profile-layout=flat --sample-merge-cold-context in.prof -o -",
+        "show --sample --detailed-summary --hot-func-list in.prof",
+        "overlap --sample in.prof in.prof",
+    ];
+    let options = [
+        "--profile-summary-cold-count=0",
+        "--profile-summary-cold-count=50",
+        "--profile-summary-hot-count=50",
+        "--profile-summary-cutoff-hot=500000",
+        "--profile-summary-cutoff-cold=900000",
+        "--profile-summary-contextless",
+        "--profile-summary-contextless=false",
+        "--profile-summary-contextless=false --profile-summary-cutoff-cold=990000",
+        "--profile-summary-huge-working-set-size-threshold=1",
+        "--profile-summary-large-working-set-size-threshold=1",
+    ];
+    let mut plain = 0;
+    for command in commands {
+        let result = |tool: &str, options: &str| {
+            let mut found = workspace.run(&format!("{tool} {command} {options}")).stdout;
+            if command.ends_with("result") {
+                found = workspace.bytes("result");
+            }
+            found
+        };
+        let before = result(tool, "");
+        for options in options {
+            let (genuine, ours) = (result(tool, options), result("./llvm-profdata", options));
+            assert_eq!(ours, genuine, "{command} {options}");
+            plain += usize::from(genuine == before);
+        }
+    }
+    // Each command obeys some of the options.
+    assert!(plain < commands.len() * options.len() - commands.len(), "{plain}");
 }
 
 /// The releases whose tools are tested in builds with libc++.

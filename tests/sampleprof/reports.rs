@@ -60,11 +60,11 @@ fn diff_is_a_gate() {
     let workspace = workspace();
     let failed = workspace.attempt("profbridge diff --fail-below 80% old.prof new.prof");
     assert_eq!(failed.status.code(), Some(3));
-    assert!(text(&failed.stderr).contains("the overlap of all sections is 0.7"), "{failed:?}");
+    assert!(text(&failed.stderr).contains("the overlap of all sections is 7"), "{failed:?}");
     workspace.run("profbridge diff --fail-below smallest=50% old.prof new.prof");
     workspace.run("profbridge diff --fail-below 0.75 --section functions old.prof new.prof");
     let failed = workspace.attempt("profbridge diff --fail-below 0.76 --section functions old.prof new.prof");
-    assert!(text(&failed.stderr).contains("the overlap of functions is 0.7500, below 0.76"), "{failed:?}");
+    assert!(text(&failed.stderr).contains("the overlap of functions is 75.00 %, below 76 %"), "{failed:?}");
     let unknown = workspace.attempt("profbridge diff --fail-below 1 --section methods old.prof new.prof");
     assert!(text(&unknown.stderr).contains("total, smallest, call-targets, entries, functions, places"), "{unknown:?}");
 }

@@ -115,7 +115,7 @@ fn losses_are_errors_when_asked_and_leave_no_file() {
     assert!(error.contains("use --value to treat these values as sample counts"), "{error}");
     folder.write("native.collapsed", "start_thread;memcpy 4\n");
     let error = folder.fails(1, "convert native.collapsed -o out.iprof");
-    assert!(error.contains("no stacks are left to write") && error.contains("the inputs have 4 samples"), "{error}");
+    assert!(error.contains("no stacks are left to write") && error.contains("no sample has a Java frame"), "{error}");
     folder.write("raw.folded", "java;Lapp/Main;::run 4\n");
     assert!(folder.fails(2, "convert raw.folded -o out.iprof").contains("--perf-raw"));
     folder.ok("convert raw.folded --perf-raw -o out.collapsed");
@@ -193,7 +193,7 @@ fn show_prints_hot_methods_and_json_by_sort_and_thread() {
     assert!(text.starts_with("Callers, ") && text.contains("\n  Shapes$Poly.area(int) @"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&show("show a.jfr --callees Shapes.step --json")).unwrap();
     assert_eq!(json["callees"][0]["method"], "Shapes.step(Shapes$Shape,int)");
-    assert!(folder.fails(1, "show a.jfr --callers nothing").contains("no stack contains the method nothing"));
+    assert!(folder.fails(1, "show a.jfr --callers nothing").contains("no stack contains nothing"));
     let error = folder.fails(1, "show a.jfr --thread missing");
     assert!(error.contains("check --events and --thread"), "{error}");
 }

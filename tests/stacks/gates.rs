@@ -26,7 +26,7 @@ fn a_release_is_gated_on_its_stacks() {
     let output = folder.run("diff release.jfr slow.collapsed --fail-below 50% --section methods");
     assert_eq!(output.status.code(), Some(3));
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(stderr.contains("the overlap of methods is 0.0"), "{stderr}");
+    assert!(stderr.contains("the overlap of methods is 1.00 %, below 50 %"), "{stderr}");
     let error = folder.fails(2, "diff release.jfr slow.collapsed --fail-below 50% --section nothing");
     assert!(error.contains("unknown section \"nothing\""), "{error}");
 }
@@ -53,7 +53,7 @@ fn report_overlap_and_diff_give_the_same_number() {
         let page = folder.read("out.html");
         for section in found["sections"].as_array().unwrap() {
             let percent = section["overlap"].as_f64().unwrap() * 100.0;
-            let cell = format!("<td>{}</td><td class=\"n\" data-v=\"", section["section"].as_str().unwrap());
+            let cell = format!("<td>{}</td><td class=\"n\" data-v=\"", section["gate"].as_str().unwrap());
             let (_, rest) = page.split_once(&cell).unwrap_or_else(|| panic!("{first} {second}: {cell}"));
             let shown: f64 = rest.split('"').next().unwrap().parse().unwrap();
             assert!((shown - percent).abs() < 1e-9, "{first} {second}: {shown} for {percent}");

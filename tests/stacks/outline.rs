@@ -17,7 +17,7 @@ fn options(min_width: f64) -> SvgOptions {
 fn drawn_whole(text: &str, svg: &SvgOptions) -> String {
     let mut table = StackTable::new();
     read_stacks(text.as_bytes(), &TextOptions::default(), &Limits::default(), &mut table).unwrap();
-    write_svg(&FlameGraph::new("", "", "hits", &without_addresses(&table), None), svg)
+    write_svg(&FlameGraph::new("", "", "hits", &without_addresses(table), None), svg)
 }
 
 fn drawn_outline(text: &str, svg: &SvgOptions) -> String {

@@ -18,7 +18,7 @@ pub fn mutate(data: &[u8], dice: &mut Dice) -> Option<Vec<u8>> {
         return Some(mutant_of_state(data.to_vec(), dice));
     };
     let (mut profile, mut family, mut origins) = (frame.profile.to_vec(), frame.family, frame.origins);
-    let mut state = frame.state;
+    let mut state = frame.state.into_owned();
     match dice.below(16) {
         0 => dice.change(&mut profile),
         1 => origins ^= 1 << dice.below(64),

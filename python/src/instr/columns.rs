@@ -40,7 +40,8 @@ pub(crate) fn functions(merged: &Arc<Merged>) -> Result<Table, ArrowError> {
         of_piece.push(Arc::new(LargeListArray::try_new(item.clone(), piece.offsets, Arc::new(values), None)?));
         batches.push(RecordBatch::try_new(schema.clone(), of_piece)?);
     }
-    Ok(Table::new(schema, batches))
+    let whole = if batches.len() > 1 { columns.into_iter().map(|(_, column)| column).collect() } else { Vec::new() };
+    Ok(Table::new(schema, batches, whole))
 }
 
 /// Consecutive records whose counters are adjacent in memory.

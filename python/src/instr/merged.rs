@@ -1,19 +1,22 @@
 //! Merged instrumentation profiles, and writing them.
 
+use crate::about::{About, warnings_of};
 use crate::detached::Watch;
-use crate::options::{MergeSettings, target};
+use crate::options::{MergeSettings, TargetState, newest_release, target};
 use profbridge::families::{
-    self, Facts, FactsRequest, InputOutcome, MergeOptions, MergeReport, OutputForm, Target, TargetSource, WriteOptions,
-    partial,
+    self, Facts, FactsRequest, InputOutcome, MergeOptions, MergeReport, OutputForm, OutputFormat, Target, TargetSource,
+    WriteOptions, partial,
 };
-use profbridge::input::{Input, WeightedInput};
+use profbridge::input::Input;
 use profbridge::instr::cross_release::apply::cross;
 use profbridge::instr::cross_release::{CrossReleaseOptions, Finding, HashPolicy, Origins};
 use profbridge::instr::encode::facts_of;
 use profbridge::instr::partial::PartialMerge;
-use profbridge::instr::{self, FunctionTable, LossKind};
-use profbridge::instr::{FunctionFilter, SoftError};
+use profbridge::instr::{self, FunctionFilter, FunctionTable, LossKind, SoftError};
 use profbridge::{Error, Limits, Result, Warning};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A merged profile, with the data for writing it like the program.
@@ -22,16 +25,21 @@ pub(crate) struct Merged {
     pub(crate) profile: instr::Profile,
     /// The functions that the filter keeps, if there is one.
     kept: Option<FunctionTable>,
-    /// Whether the profile is empty.
-    is_empty: bool,
     filter: FunctionFilter,
     origins: Origins,
     /// The target of the merge.
     pub(crate) target: Target,
-    /// The outcomes of the inputs, as in the program's JSON output.
-    pub(crate) report: serde_json::Value,
-    /// The warnings.
-    pub(crate) warnings: Vec<String>,
+    /// The inputs and the warnings.
+    pub(crate) about: About,
+}
+
+/// A merged profile that crosses processes: with the functions that the filter keeps.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct State {
+    profile: instr::Profile,
+    origins: [bool; 6],
+    target: TargetState,
+    about: About,
 }
 
 /// The settings for writing a profile.
@@ -41,6 +49,7 @@ pub(crate) struct WriteSettings {
     pub(crate) sparse: bool,
     pub(crate) strict: bool,
     pub(crate) hashes: HashPolicy,
+    pub(crate) allow_empty: bool,
 }
 
 /// A written profile, with the changes and losses.
@@ -55,7 +64,7 @@ pub(crate) struct Written {
 ///
 /// The error of the first damaged input if the failure mode is `any`; the errors of the merge.
 pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -> Result<Merged> {
-    let target = target(settings.target.as_deref(), inputs)?;
+    let target = target(settings, inputs)?;
     let mut options = settings.instr(&target)?;
     options.cancel = watch.cancel();
     let report = families::merge_files(inputs, &options, &mut |done, total| watch.progress(done, total))?;
@@ -80,7 +89,7 @@ pub(crate) fn finish(
 /// Returns the error of an input that cannot be read.
 pub(crate) fn fault(input: &Input, settings: &MergeSettings) -> Option<Error> {
     let inputs = std::slice::from_ref(input);
-    let options = settings.instr(&target(None, inputs).ok()?).ok()?;
+    let options = settings.instr(&target(settings, inputs).ok()?).ok()?;
     first_failure(families::merge_files(inputs, &options, &mut |_, _| {}).ok()?)
 }
 
@@ -110,14 +119,98 @@ impl Merged {
         let (warnings, origins) = (warnings(&report, heard), report.origins());
         let filter = options.filter;
         let kept = (!filter.is_none()).then(|| report.profile.functions.filtered(|name| filter.keeps(name)));
-        let report_json = report_json(&report, &facts, &target, heard);
-        let is_empty = facts.lack.is_some();
-        Ok(Self { profile: report.profile, kept, is_empty, filter, origins, target, report: report_json, warnings })
+        let mut about = About::new(&report.inputs, &facts, warnings);
+        about.add("records", json!(facts.records));
+        about.add("soft_errors", heard.json());
+        about.add("target", target_json(&target));
+        Ok(Self { profile: report.profile, kept, filter, origins, target, about })
     }
 
     /// Returns the functions to write.
     pub(crate) fn functions(&self) -> &FunctionTable {
         self.kept.as_ref().unwrap_or(&self.profile.functions)
+    }
+
+    /// Returns a profile that was made of another one.
+    ///
+    /// # Errors
+    ///
+    /// The errors of its memory profile.
+    pub(crate) fn of_profile(profile: instr::Profile, target: Target, warnings: Vec<String>) -> Result<Self> {
+        let none = MergeSettings::default();
+        Self::of_both(profile, target, &none, |facts| About::of_conversion(&facts, warnings))
+    }
+
+    /// Returns the result of a merge with profiles of another family.
+    ///
+    /// # Errors
+    ///
+    /// Gate failed if a threshold fails; the errors of its memory profile.
+    pub(crate) fn of_both(
+        profile: instr::Profile,
+        target: Target,
+        settings: &MergeSettings,
+        about: impl FnOnce(Facts) -> About,
+    ) -> Result<Self> {
+        let mut write = WriteOptions::default();
+        write.format = target.indexed_format();
+        let facts = settings.check(|wanted| facts_of(&profile, &write, &settings.limits()?, wanted))?;
+        let mut origins = Origins::default();
+        origins.add_unknown();
+        let records = facts.records;
+        let mut about = about(facts);
+        about.add("records", json!(records));
+        about.add("soft_errors", json!([]));
+        about.add("target", target_json(&target));
+        Ok(Self { profile, kept: None, filter: FunctionFilter::default(), origins, target, about })
+    }
+
+    /// Returns the profile as an indexed file without losses: of the target's version, otherwise of the newest.
+    pub(crate) fn exact_bytes(&self) -> Result<Vec<u8>> {
+        let mut write = WriteOptions::default();
+        (write.format, write.filter) = (self.target.indexed_format(), self.filter.clone());
+        let encoded = families::encode(&self.profile, &write)?;
+        if encoded.losses.is_empty() {
+            return Ok(encoded.bytes);
+        }
+        write.format = OutputFormat::for_release(newest_release());
+        families::encode(&self.profile, &write).map(|encoded| encoded.bytes)
+    }
+
+    /// Returns the profile with the functions that the filter keeps.
+    pub(crate) fn filtered(&self) -> Cow<'_, instr::Profile> {
+        let Some(kept) = &self.kept else { return Cow::Borrowed(&self.profile) };
+        Cow::Owned(instr::Profile { functions: kept.clone(), ..self.profile.clone() })
+    }
+
+    /// Returns the profile for another process.
+    pub(crate) fn state(&self) -> State {
+        let profile = self.filtered().into_owned();
+        let origins = self.origins;
+        let origins = [
+            origins.before_18,
+            origins.may_be_before_18,
+            origins.may_be_from_18,
+            origins.first_algorithm,
+            origins.second_algorithm,
+            origins.may_be_fourth,
+        ];
+        State { profile, origins, target: TargetState::of(&self.target), about: self.about.clone() }
+    }
+
+    /// Returns the profile of a state.
+    pub(crate) fn of_state(state: State) -> Self {
+        let mut origins = Origins::default();
+        [
+            origins.before_18,
+            origins.may_be_before_18,
+            origins.may_be_from_18,
+            origins.first_algorithm,
+            origins.second_algorithm,
+            origins.may_be_fourth,
+        ] = state.origins;
+        let (profile, target, about) = (state.profile, state.target.target(), state.about);
+        Self { profile, kept: None, filter: FunctionFilter::default(), origins, target, about }
     }
 
     /// Encodes the profile for a target.
@@ -144,9 +237,10 @@ impl Merged {
         (write.sparse, write.strict, write.filter) = (settings.sparse, settings.strict, filter);
         // The inputs selected this version, which cannot store them.
         write.tolerated = if by_inputs { vec![LossKind::BinaryIds] } else { Vec::new() };
-        // Write an empty profile, but not if the format dropped all data.
+        self.about.require_something(settings.allow_empty)?;
+        // Also not if the format dropped all data.
         let facts = facts_of(&profile, &write, &Limits::default(), FactsRequest::default())?;
-        if let Some(lack) = facts.lack.filter(|_| !self.is_empty) {
+        if let Some(lack) = facts.lack.filter(|_| !self.about.is_empty()) {
             return Err(Error::nothing_found(format!("there is nothing to write: {lack}")));
         }
         let encoded = families::encode(&profile, &write)?;
@@ -186,24 +280,19 @@ impl Heard {
         }
         heard
     }
-}
 
-/// Returns a warning for an input that is not part of the result.
-pub(crate) fn skipped(input: &WeightedInput, outcome: &InputOutcome) -> Option<String> {
-    match outcome {
-        InputOutcome::Failed(error) => Some(format!("skipped: {error}")),
-        InputOutcome::Empty => Some(format!("{}: the file is empty; skipped", input.path.display())),
-        _ => None,
+    fn json(&self) -> serde_json::Value {
+        let soft = self
+            .0
+            .iter()
+            .map(|(error, (count, first))| json!({ "error": error.to_string(), "records": count, "first": first }));
+        soft.collect()
     }
 }
 
 /// Returns the warnings of a merge in the order of the inputs, with one soft error of each kind.
 fn warnings(report: &MergeReport, heard: &Heard) -> Vec<String> {
-    let mut warnings = Vec::new();
-    for input in &report.inputs {
-        warnings.extend(skipped(&input.input, &input.outcome));
-        warnings.extend(input.warnings.iter().map(ToString::to_string));
-    }
+    let mut warnings = warnings_of(&report.inputs);
     for (count, first) in heard.0.values() {
         let more = if *count > 1 { format!(" (and {} more records)", count - 1) } else { String::new() };
         warnings.extend(first.first().map(|first| format!("{first}{more}")));
@@ -215,36 +304,10 @@ fn warnings(report: &MergeReport, heard: &Heard) -> Vec<String> {
     warnings
 }
 
-fn report_json(report: &MergeReport, facts: &Facts, target: &Target, heard: &Heard) -> serde_json::Value {
-    let inputs = report.inputs.iter().map(|input| {
-        let (outcome, error) = match &input.outcome {
-            InputOutcome::Used => ("used", None),
-            InputOutcome::Empty => ("empty", None),
-            InputOutcome::Failed(error) => ("failed", Some(error.to_string())),
-            _ => ("other", None),
-        };
-        serde_json::json!({
-            "path": input.input.path.to_string_lossy(),
-            "weight": input.input.weight.get(),
-            "outcome": outcome,
-            "error": error,
-            "records": input.records,
-            "warnings": input.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        })
-    });
-    let soft = heard.0.iter().map(
-        |(error, (count, first))| serde_json::json!({ "error": error.to_string(), "records": count, "first": first }),
-    );
-    serde_json::json!({
-        "target": {
-            "release": target.toolchain(),
-            "indexed_version": target.indexed_version,
-            "source": target.source.name(),
-        },
-        "functions": facts.functions,
-        "records": facts.records,
-        "used": facts.inputs,
-        "inputs": inputs.collect::<Vec<_>>(),
-        "soft_errors": soft.collect::<Vec<_>>(),
+fn target_json(target: &Target) -> serde_json::Value {
+    json!({
+        "release": target.toolchain(),
+        "indexed_version": target.indexed_version,
+        "source": target.source.name(),
     })
 }

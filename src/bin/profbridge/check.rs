@@ -1,15 +1,18 @@
 //! `check`: the faults of profiles.
 
 use crate::console;
+use crate::demangled::DemangleArgs;
 use crate::documents;
 use crate::finish::verdict;
 use crate::hints;
+use crate::plural::number_of;
 use clap::Args;
 use profbridge::families::{self, FileCheck};
 use profbridge::input::InputList;
 use profbridge::iprof::{Level, Version};
 use profbridge::{Compat, Error, Result};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -37,15 +40,46 @@ pub(crate) struct CheckArgs {
     /// Report sample profiles whose hot functions have fewer samples per line location than this
     #[arg(long, value_name = "NUMBER", value_parser = parse_density)]
     min_density: Option<f64>,
+    /// Print only files with errors or warnings, and the totals
+    #[arg(long)]
+    only_problems: bool,
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    names: DemangleArgs,
 }
 
 /// The output of `--json`; see `docs/json-schema/check-2.json`.
 #[derive(Serialize)]
 struct Json<'a> {
-    files: &'a [FileCheck],
+    files: Vec<&'a FileCheck>,
+    totals: Totals<'a>,
+}
+
+/// The numbers of files and findings.
+#[derive(Serialize)]
+struct Totals<'a> {
+    files: usize,
+    errors: u64,
+    warnings: u64,
+    verdicts: BTreeMap<&'a str, usize>,
+}
+
+impl<'a> Totals<'a> {
+    fn of(checks: &'a [FileCheck]) -> Self {
+        let sum = |level| checks.iter().map(|check| check.count(level)).sum();
+        let mut verdicts = BTreeMap::new();
+        checks.iter().for_each(|check| *verdicts.entry(check.verdict).or_default() += 1);
+        Self { files: checks.len(), errors: sum(Level::Error), warnings: sum(Level::Warning), verdicts }
+    }
+
+    /// Formats the totals in one line.
+    fn line(&self) -> String {
+        let verdicts: Vec<String> = self.verdicts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
+        let (files, errors) = (number_of(self.files, "file"), number_of(self.errors, "error"));
+        format!("{files}: {}; {errors}, {}", verdicts.join(", "), number_of(self.warnings, "warning"))
+    }
 }
 
 fn parse_density(text: &str) -> std::result::Result<f64, String> {
@@ -89,15 +123,30 @@ impl CheckArgs {
             0
         };
         if self.json {
-            documents::print("profbridge.check/2", code == 0, &Json { files: &checks })?;
-        } else {
-            checks.iter().for_each(print);
+            let json = Json { files: self.listed(&checks), totals: Totals::of(&checks) };
+            documents::print_named("profbridge.check/2", code == 0, &json, self.names)?;
+        } else if !console::is_quiet() {
+            self.listed(&checks).into_iter().for_each(|check| print(check, self.names));
+            if checks.len() > 1 {
+                console::print_line(&Totals::of(&checks).line());
+            }
+        }
+        if code != 0 && console::is_quiet() && !self.json {
+            console::error_line(&reason(&failing));
+            return Ok(ExitCode::from(code));
         }
         Ok(verdict(code, || reason(&failing)))
     }
 }
 
 impl CheckArgs {
+    /// Returns the files to print.
+    fn listed<'a>(&self, checks: &'a [FileCheck]) -> Vec<&'a FileCheck> {
+        let has_problem =
+            |check: &FileCheck| check.failed || check.count(Level::Error) > 0 || check.count(Level::Warning) > 0;
+        checks.iter().filter(|check| !self.only_problems || has_problem(check)).collect()
+    }
+
     /// Returns the files, including those in directories.
     fn files(&self) -> Result<Vec<PathBuf>> {
         let mut files = Vec::new();
@@ -127,14 +176,14 @@ fn reason(failing: &[&FileCheck]) -> String {
     if more > 0 { format!("{first} (and {more} more)") } else { first }
 }
 
-fn print(check: &FileCheck) {
+fn print(check: &FileCheck, names: DemangleArgs) {
     console::print_line(&console::escape(&head(check)));
     for finding in &check.findings {
         let offset = finding.offset.map(|offset| format!(", byte {offset:#x}")).unwrap_or_default();
         let more = if finding.more > 0 { format!(" (and {} more)", finding.more) } else { String::new() };
         let line =
             format!("  {}: {}: {}{offset}: {}{more}", finding.level, finding.code, finding.path, finding.message);
-        console::print_line(&console::escape(&line));
+        console::print_line(&console::escape(&names.apply(&line, false)));
     }
     if let Some(hint) = &check.hint {
         console::print_line(&format!("  hint: {hint}"));

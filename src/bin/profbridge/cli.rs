@@ -30,7 +30,7 @@ const PURPOSES: [(&str, &[&str]); 4] = [
     ("Create profiles", &["merge", "convert", "repair", "order", "generate"]),
     ("Inspect profiles", &["info", "show", "check", "report", "flamegraph"]),
     ("Compare profiles", &["overlap", "diff", "fit"]),
-    ("Set up", &["doctor", "completions", "man", "llvm-profdata"]),
+    ("Set up", &["doctor", "interop", "completions", "man", "llvm-profdata"]),
 ];
 
 /// Returns the help of the program, with the commands grouped by purpose.
@@ -148,7 +148,7 @@ pub(crate) struct ProgramArgs {
 type Augment = fn(clap::Command) -> clap::Command;
 
 /// The variants of [`Command`], each available separately.
-const COMMANDS: [(&str, Augment); 16] = [
+const COMMANDS: [(&str, Augment); 17] = [
     ("merge", crate::merge::MergeArgs::augment_args),
     ("show", crate::show::ShowArgs::augment_args),
     ("overlap", crate::overlap::OverlapArgs::augment_args),
@@ -163,6 +163,7 @@ const COMMANDS: [(&str, Augment); 16] = [
     ("info", crate::info::InfoArgs::augment_args),
     ("generate", crate::generate::GenerateArgs::augment_args),
     ("doctor", crate::doctor::DoctorArgs::augment_args),
+    ("interop", crate::interop::InteropArgs::augment_args),
     ("completions", crate::shell::CompletionsArgs::augment_args),
     ("man", crate::man::ManArgs::augment_args),
 ];
@@ -184,6 +185,7 @@ pub(crate) enum Command {
     Info(crate::info::InfoArgs),
     Generate(Box<crate::generate::GenerateArgs>),
     Doctor(crate::doctor::DoctorArgs),
+    Interop(crate::interop::InteropArgs),
     Completions(crate::shell::CompletionsArgs),
     Man(crate::man::ManArgs),
 }
@@ -206,6 +208,7 @@ impl Command {
             Self::Info(arguments) => arguments.run(),
             Self::Generate(arguments) => arguments.run(),
             Self::Doctor(arguments) => arguments.run(),
+            Self::Interop(arguments) => arguments.run(),
             Self::Completions(arguments) => arguments.run(Cli::whole()),
             Self::Man(arguments) => arguments.run(Cli::whole()),
         }

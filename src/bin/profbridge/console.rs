@@ -1,13 +1,15 @@
 //! Output for users: errors with hints, warnings, colours on a terminal.
 
 use crate::hints::hint_text;
+use crate::plural::number_of;
 use crate::standard_output::StandardOutput;
 use profbridge::input::output::{is_standard_output, replace_by_name_with};
 use profbridge::instr::{Loss, LossKind};
 use profbridge::{Error, Result, Warning};
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
-use std::sync::OnceLock;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Set once by `main`, before the command runs.
 static QUIET: OnceLock<bool> = OnceLock::new();
@@ -23,9 +25,14 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.get().copied().unwrap_or_default()
 }
 
-/// Returns true if standard error supports colours: it is a terminal, and `NO_COLOR` is unset or empty.
+/// Returns true if standard error supports colours.
 fn colours() -> bool {
-    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    io::stderr().is_terminal() && are_colours_allowed()
+}
+
+/// Returns true if terminals get colours: `NO_COLOR` is unset or empty.
+pub(crate) fn are_colours_allowed() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 fn labelled(label: &str, colour: &str, text: &str) {
@@ -39,8 +46,44 @@ fn labelled(label: &str, colour: &str, text: &str) {
     };
 }
 
+/// The number of equal warnings that are printed; the others are counted.
+const EQUAL_WARNINGS: u64 = 3;
+
+/// The number of warnings by their text without paths and numbers, and the file of the first.
+static WARNINGS: Mutex<BTreeMap<String, (u64, PathBuf)>> = Mutex::new(BTreeMap::new());
+
+/// Prints a warning about one of many files, or counts it if enough equal ones were printed. Returns the number of equal
+/// ones, this one included.
+fn grouped(path: Option<&Path>, text: &str) -> u64 {
+    let Some(path) = path else {
+        labelled("warning", "35", text);
+        return 1;
+    };
+    let own = text.strip_prefix(&*path.to_string_lossy()).unwrap_or(text);
+    let key = own.trim_start_matches([':', ' ']).replace(|c: char| c.is_ascii_digit(), "");
+    let mut warnings = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner);
+    let (count, _) = warnings.entry(key).or_insert_with(|| (0, path.to_path_buf()));
+    *count += 1;
+    if *count <= EQUAL_WARNINGS {
+        labelled("warning", "35", text);
+    }
+    *count
+}
+
+/// Prints the number of warnings that were counted instead of printed.
+pub(crate) fn finish_warnings() {
+    let warnings = std::mem::take(&mut *WARNINGS.lock().unwrap_or_else(PoisonError::into_inner));
+    for (count, first) in warnings.into_values() {
+        if let Some(more @ 1..) = count.checked_sub(EQUAL_WARNINGS) {
+            let files = number_of(more, "more file");
+            labelled("warning", "35", &format!("{files} with the same problem as {}", first.display()));
+        }
+    }
+}
+
 /// Prints a line without a label on standard error.
 pub(crate) fn status(text: &str) {
+    finish_warnings();
     let _ = writeln!(io::stderr().lock(), "{}", escape(text));
 }
 
@@ -116,6 +159,7 @@ pub(crate) fn error_line(text: &str) {
 
 /// Prints an error and its hint.
 pub(crate) fn error(error: &Error) {
+    finish_warnings();
     error_line(&error.to_string());
     if let Some(advice) = error.hint() {
         hint(&hint_text(advice));
@@ -145,14 +189,14 @@ pub(crate) fn warning(warning: &Warning) {
     if is_quiet() {
         return;
     }
-    labelled("warning", "35", &warning.to_string());
+    grouped(warning.path.as_deref(), &warning.to_string());
 }
 
 /// Prints an error that does not end the run, and its hint.
 pub(crate) fn error_as_warning(error: &Error) {
-    labelled("warning", "35", &error.to_string());
+    let is_first = grouped(error.path(), &error.to_string()) == 1;
     // The failure mode in the hint of a kind conflict is already in use.
-    if let Some(advice) = error.hint().filter(|_| !error.is_kind_conflict()) {
+    if let Some(advice) = error.hint().filter(|_| is_first && !error.is_kind_conflict()) {
         hint(&hint_text(advice));
     }
 }
@@ -160,7 +204,7 @@ pub(crate) fn error_as_warning(error: &Error) {
 /// Reports data that an output could not store. Tolerated losses are notes, not warnings.
 pub(crate) fn losses(losses: &[Loss], tolerated: &[LossKind], output: &Path) {
     for loss in losses {
-        if tolerated.contains(&loss.kind) {
+        if tolerated.contains(&loss.kind) || loss.kind == LossKind::BinaryIds {
             note(&format!(
                 "{}: dropped {loss}, which this version cannot store and compilers do not use",
                 output.display()

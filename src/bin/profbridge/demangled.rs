@@ -1,7 +1,7 @@
 //! `--demangle`: demangling the symbols in any output text.
 
 use clap::Args;
-use profbridge::instr::demangled;
+use profbridge::names::{NamePattern, demangle_text};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -13,10 +13,16 @@ pub(crate) struct DemangleArgs {
     demangle: bool,
 }
 
+/// Parses the value of `--function`, for the command line parser.
+pub(crate) fn parse_pattern(text: &str) -> Result<NamePattern, String> {
+    NamePattern::parse(text).map_err(|error| error.to_string())
+}
+
 impl DemangleArgs {
     /// Returns text with demangled names; in JSON, quotes stay escaped.
     pub(crate) fn apply<'t>(self, text: &'t str, is_json: bool) -> Cow<'t, str> {
-        if self.demangle { Cow::Owned(demangle_text(text, is_json)) } else { Cow::Borrowed(text) }
+        let escape = |name: String| if is_json { name.replace('\\', "\\\\").replace('"', "\\\"") } else { name };
+        if self.demangle { Cow::Owned(demangle_text(text, escape)) } else { Cow::Borrowed(text) }
     }
 
     /// Wraps a writer like [`apply`](Self::apply), for text written in parts. Names do not span lines.
@@ -65,26 +71,6 @@ impl<W: Write> Write for DemangledWriter<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
-}
-
-/// Replaces every symbol in a text.
-fn demangle_text(text: &str, is_json: bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.');
-    let mut rest = text;
-    while let Some(begin) = rest.find(is_part) {
-        let (before, from) = rest.split_at(begin);
-        let (word, after) = from.split_at(from.find(|c| !is_part(c)).unwrap_or(from.len()));
-        out.push_str(before);
-        match demangled(word) {
-            Some(name) if is_json => out.push_str(&name.replace('\\', "\\\\").replace('"', "\\\"")),
-            Some(name) => out.push_str(&name),
-            None => out.push_str(word),
-        }
-        rest = after;
-    }
-    out.push_str(rest);
-    out
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::console;
 use crate::cross_release::{ExactNamesArgs, print_followed};
-use crate::demangled::DemangleArgs;
+use crate::demangled::{DemangleArgs, parse_pattern};
 use crate::documents::{self, FileJson};
 use crate::hints::format_error_with_hint as hint_text;
 use crate::stacks::StackArgs;
@@ -13,6 +13,7 @@ use profbridge::families::stacks::{are_stacks, diff_stacks};
 use profbridge::families::{self, FileDiff};
 use profbridge::gates::{self, GateOutcome};
 use profbridge::input::Input;
+use profbridge::names::NamePattern;
 use profbridge::{Error, Result};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -66,9 +67,10 @@ pub(crate) struct DiffArgs {
     /// Length of each list
     #[arg(long, value_name = "N", default_value_t = 10)]
     topn: usize,
-    /// List only functions and sites whose name contains TEXT; shares stay relative to the whole profile
-    #[arg(long, visible_alias = "filter", value_name = "TEXT")]
-    function: Option<String>,
+    /// List only functions and sites whose name or demangled name contains TEXT, or which are `=NAME` or match
+    /// `/REGEX/`; shares stay relative to the whole profile
+    #[arg(long, visible_alias = "filter", value_name = "TEXT", value_parser = parse_pattern)]
+    function: Option<NamePattern>,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -110,6 +112,9 @@ impl DiffArgs {
         if found.report.sections.is_empty() {
             let error = Error::nothing_found("both profiles are empty, so there is nothing to compare");
             return Err(error.with_hint("run the program before you compare its profiles"));
+        }
+        if let Some(pattern) = self.function.as_ref().filter(|_| found.report.selects_nothing) {
+            return Err(pattern.nothing_found());
         }
         let outcomes = gates.outcomes(&found.report);
         if self.json {

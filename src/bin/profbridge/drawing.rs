@@ -10,7 +10,7 @@ use profbridge::compression::{Compression, uncompressed_name};
 use profbridge::families::OutputForm;
 use profbridge::families::draw::{Content, View, outlined_graph, overlap_table, read_content};
 use profbridge::input::{Input, output};
-use profbridge::render::{FlameGraph, SvgOptions, Table};
+use profbridge::render::{FlameGraph, Report, SvgOptions, Table};
 use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -46,6 +46,9 @@ pub(crate) struct PictureArgs {
     /// Draw each thread separately
     #[arg(long)]
     per_thread: bool,
+    /// Keep the mangled names of C++ and Rust functions
+    #[arg(long)]
+    no_demangle: bool,
     #[command(flatten)]
     stacks: StackArgs,
     #[command(flatten)]
@@ -93,10 +96,13 @@ impl PictureArgs {
         if !self.baseline.is_empty() || self.is_turned() || is_filtered {
             return Ok(None);
         }
-        let Some((graph, warnings)) = outlined_graph(&Input::from(input), &self.stacks.read_options(), svg)? else {
+        let Some((mut graph, warnings)) = outlined_graph(&Input::from(input), &self.stacks.read_options(), svg)? else {
             return Ok(None);
         };
         warnings.iter().for_each(console::warning);
+        if !self.no_demangle {
+            graph.demangle();
+        }
         self.write(&draw(self.title(), &graph))?;
         Ok(Some(ExitCode::SUCCESS))
     }
@@ -163,10 +169,21 @@ impl PictureArgs {
         let mut view = View::default();
         (view.reversed, view.by_thread) = (self.reverse, self.per_thread);
         view.method = self.merge.as_deref().map(MethodPattern::parse).transpose()?;
-        content.flame_graph(baseline, &view).map_err(|error| match &self.inputs[..] {
+        let mut graph = content.flame_graph(baseline, &view).map_err(|error| match &self.inputs[..] {
             [input] => error.in_file(input),
             _ => error,
-        })
+        })?;
+        if !self.no_demangle {
+            graph.demangle();
+        }
+        Ok(graph)
+    }
+
+    /// Demangles the names of a report, unless --no-demangle is given.
+    pub(crate) fn demangle(&self, report: &mut Report) {
+        if !self.no_demangle {
+            report.demangle();
+        }
     }
 
     /// Returns true if the flame graph is reversed, split by thread or merged at a method.

@@ -9,6 +9,9 @@ use std::process::ExitCode;
 
 /// Converts a command's result to an exit code and prints the error. A broken pipe is a success.
 pub(crate) fn finish(result: Result<ExitCode>, call: &Call) -> ExitCode {
+    if result.is_ok() {
+        console::finish_warnings();
+    }
     match result.or_else(|failure| ignore_closed_pipe(failure).map(|()| ExitCode::SUCCESS)) {
         Ok(code) => with_standard_output(code),
         Err(failure) => fail(&failure, exit_code(failure.kind()), call),

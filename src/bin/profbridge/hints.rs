@@ -17,6 +17,7 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         Hint::ShowOrMergeMemory => {
             "use `profbridge show --memory` to show memory profiles, or `profbridge merge` to merge them"
         }
+        Hint::AcceptWeights => "use --value to treat the values as sample counts",
         Hint::ConvertToLlvm => "convert it to an LLVM profile with `profbridge convert`",
         Hint::ConvertToIprof => "convert it to an iprof with `profbridge convert`",
         Hint::ConvertToIprofFirst => "convert it to an iprof first, with `profbridge convert`",
@@ -52,9 +53,7 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         }
         Hint::ChooseFamily => "choose the output with --to llvm or --to iprof, or by its file extension",
         Hint::MergeFirst => "merge the inputs with `profbridge merge` first",
-        Hint::ReportFunctions => {
-            "use `profbridge report` to show its functions, or --memory to draw its memory profile"
-        }
+        Hint::ReportFunctions => "use `profbridge report` with an output named .html, which lists its functions",
         Hint::ReportBranches => {
             "the input has no samples and no call counts; use `profbridge report` to show branches and receivers"
         }
@@ -67,8 +66,9 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         Hint::ResolveClashes => "choose a treatment with --on-branch-clash: heavier, first, union, keep or drop",
         Hint::ChooseTrusted => "they were edited separately; choose one with --trust standard or --trust extension",
         Hint::NameProgram { build_ids } => {
-            let ids = build_ids.join(", ");
-            return Cow::Owned(format!("pass it with --profiled-binary; its build id is one of {ids}"));
+            // The first segment of a process is that of its program.
+            let Some(id) = build_ids.first() else { return Cow::Borrowed("pass it with --profiled-binary") };
+            return Cow::Owned(format!("pass it with --profiled-binary; its build id is probably {id}"));
         }
         Hint::AllowDepth => "use --limit context-depth=N to allow deeper stacks",
         Hint::AllowFrames => "use --limit inflated-bytes=N to allow N / 4 frames",

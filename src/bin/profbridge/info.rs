@@ -7,7 +7,7 @@ use crate::hints::word_description;
 use clap::Args;
 use profbridge::driver::info;
 use profbridge::families;
-use profbridge::input::{Access, Input};
+use profbridge::input::Input;
 use profbridge::instr::Description;
 use profbridge::instr::release::{RELEASES, ReleaseRow};
 use profbridge::{Error, Result};
@@ -69,8 +69,8 @@ impl InfoArgs {
 /// Describes a file, or the error for a file that cannot be opened.
 fn describe(path: &Path) -> Description {
     let limits = crate::limits::chosen();
-    let mut description = match Input::new(path).stored_bytes(Access::Read, &limits) {
-        Ok(bytes) => families::describe(&bytes, &limits),
+    let mut description = match families::describe_input(&Input::new(path), &limits) {
+        Ok(description) => description,
         Err(error) => {
             let mut description = Description::new("not opened", 0);
             description.set_error(&error);

@@ -3,10 +3,9 @@
 use crate::console;
 use clap::Args;
 use profbridge::bridge::MEMBER;
-use profbridge::compression::Compression;
 use profbridge::input;
 use profbridge::iprof::{self, Document, Finding, InstanceofSpelling, Layout, SectionKind, WriteOptions};
-use profbridge::{Error, Result, Warning};
+use profbridge::{Result, Warning};
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -42,32 +41,13 @@ impl IprofWriteArgs {
         input::output::replace_by_name_with(output, |out| iprof::Writer::new(&options).write(document, out))
     }
 
-    /// Writes the compressed document as the beginning of the partial merge that `part` creates.
-    pub(crate) fn write_part(
-        &self,
-        document: &Document,
-        part: impl FnOnce(Vec<u8>) -> Result<Vec<u8>>,
-        output: &Path,
-    ) -> Result<()> {
-        let document =
-            compressed(iprof::Writer::new(&self.options(None)).to_bytes(document), output, Some(Compression::Gzip))?;
-        input::output::replace(output, &part(document)?)
-    }
-
-    fn options(&self, threads: Option<NonZeroUsize>) -> WriteOptions {
+    /// Returns the options for writing with the given number of threads.
+    pub(crate) fn options(&self, threads: Option<NonZeroUsize>) -> WriteOptions {
         let mut options = WriteOptions::default();
         options.layout = if self.pretty { Layout::Pretty } else { Layout::Compact };
         options.threads = threads;
         options.instanceof_spelling = self.graal_spelling.then_some(InstanceofSpelling::Graal);
         options
-    }
-}
-
-/// Compresses bytes according to the file extension of the output, otherwise with the default.
-pub(crate) fn compressed(bytes: Vec<u8>, output: &Path, default: Option<Compression>) -> Result<Vec<u8>> {
-    match Compression::of_output(output)?.or(default) {
-        Some(compression) => compression.compress(&bytes).map_err(|source| Error::io("cannot compress", source)),
-        None => Ok(bytes),
     }
 }
 

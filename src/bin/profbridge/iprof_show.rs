@@ -5,6 +5,7 @@ use crate::demangled::DemangleArgs;
 use crate::documents;
 use crate::iprof_files::print_findings;
 use crate::show_stacks::Chains;
+use crate::show_stacks::Rows;
 use crate::validate::refuse;
 use clap::{Args, ValueEnum};
 use profbridge::families;
@@ -78,17 +79,18 @@ struct Json<'a> {
     statistics: &'a Statistics,
 }
 
-/// Shows an iprof. Lists have `topn` elements, or 10 if it is 0.
+/// Shows an iprof. Lists have `topn` elements, or 10 if it is 0, and only methods that the rows select.
 pub(crate) fn run(
     input: &Input,
     output: &Path,
     arguments: &IprofShowArgs,
-    topn: usize,
+    Rows { topn, method }: Rows<'_>,
     (json, names): (bool, DemangleArgs),
 ) -> Result<ExitCode> {
     let mut options = StatisticsOptions::default();
     options.read = crate::limits::iprof_options();
     options.topn = if topn == 0 { options.topn } else { topn };
+    options.function = method.cloned();
     options.min_events = arguments.min_events.unwrap_or(options.min_events);
     options.callers = arguments.callers.clone();
     options.callees = arguments.callees.clone();

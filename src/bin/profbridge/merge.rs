@@ -1,38 +1,30 @@
 //! `merge`: many profiles into one.
 //!
-//! The inputs and the output determine the family of the merge (`MergePlan`). The merge of each family has a file of
-//! its own and a row in the table of [`families`](crate::family_table).
+//! The inputs and the output determine the family of the merge (`MergePlan`). The library merges and writes; this
+//! command converts the arguments, and prints.
 
 mod arguments;
-mod empty_part;
-mod instr;
-mod iprof;
-mod mixed;
 mod option;
-mod sampleprof;
-mod stacks;
+mod settings;
 mod watch;
 mod watch_options;
 
 pub(crate) use arguments::{MergeArgs, MergeWork};
-pub(crate) use iprof::refused_of_iprof;
 pub(crate) use option::MergeOption;
-pub(crate) use sampleprof::refused_of_samples;
-pub(crate) use stacks::refused_of_stacks;
 
-use self::empty_part::{EmptyPart, are_empty};
 use crate::console;
 use crate::documents::{NOT_A_PROFILE, OUTPUT};
-use crate::family_table;
 use crate::merge_document::{MergeDocument, WatchJson};
 use crate::merge_inputs::{ErrorPolicy, Sizes, filter_inputs};
+use crate::merge_report::{Messages, report_inputs};
+use crate::plural::number_of;
 use crate::standard_output::StandardOutput;
-use crate::validate::refuse;
 use profbridge::families::inputs::{earlier_merges, require_same_program};
-use profbridge::families::plan::{MergePlan, MergeRequest, StackOutput};
+use profbridge::families::merge::mixed::is_document;
+use profbridge::families::plan::{MergePlan, MergeRequest};
 use profbridge::families::{self, OutputForm};
-use profbridge::input::Family;
 use profbridge::input::output::is_replaced;
+use profbridge::input::{Family, Format, Input};
 use profbridge::instr::show::ShowOptions;
 use profbridge::{Error, Result, Warning};
 use std::path::Path;
@@ -103,35 +95,41 @@ fn merge_inputs(arguments: &MergeArgs, watched: Option<WatchJson>) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// Merges according to the plan, and records the outcome of the inputs. The thresholds are checked between merging and
-/// writing.
+/// Merges according to the plan, and writes the result.
 fn merge(arguments: &MergeArgs, plan: MergePlan, work: &MergeWork<'_>, document: &mut MergeDocument) -> Result<()> {
     arguments.written.guard(work.inputs, &arguments.output, work.form, plan.family())?;
+    let is_empty = |input: &Input| input.format().is_ok_and(|format| format == Format::Empty);
+    // A partial merge of empty inputs belongs to any family.
+    if !(arguments.partial && work.inputs.iter().all(is_empty)) {
+        arguments.refuse_for(plan, work.form)?;
+    }
+    let settings = arguments.settings(plan, work)?;
+    let mut messages = Messages::new(arguments.quiet, arguments.json);
+    if let MergePlan::Bridge(family) = plan {
+        messages.summary = false;
+        if messages.notes {
+            console::status(&announcement(work.inputs, family));
+        }
+    }
+    let progress = console::Progress::new("merging", arguments.quiet);
+    let merged = families::merge(work.inputs, plan, &settings, &mut |done, total| progress.update(done, total));
+    progress.finish();
+    let merged = report_inputs(merged, plan, arguments.salvage, messages, document)?;
+    arguments.refuse_filters_of_memory(&merged)?;
     let mut gates = arguments.gates.clone();
     // An empty partial merge is valid: later inputs may have content.
     gates.allow_empty |= arguments.partial;
-    if arguments.partial && are_empty(work.inputs) {
-        return gates.write(Box::new(EmptyPart::new(arguments, work.inputs, plan)), document);
-    }
-    if matches!(plan, MergePlan::Bridge(_) | MergePlan::Stacks(StackOutput::Iprof)) {
-        let hint = "a partial merge has the format of its inputs; convert when you finish the merge";
-        refuse(&[(arguments.partial, "--partial")], "not for these inputs and this output", hint)?;
-    }
-    let meant = format!("not for {}", plan.family().map_or("LLVM profiles and iprof files", family_table::short_words));
-    family_table::refuse_merge_options(arguments, |family| !takes_options_of(plan, family), &meant)?;
-    let sum = match (plan, plan.family()) {
-        (MergePlan::Bridge(target), _) => arguments.merge_mixed(target, work, document)?,
-        (_, family) => family_table::merge(family.unwrap_or(Family::Instr), arguments, work, document)?,
-    };
-    gates.write(sum, document)
+    gates.write(merged, work.inputs, &settings, messages, document)
 }
 
-/// Returns true if options for files of a family can affect a merge.
-fn takes_options_of(plan: MergePlan, family: Family) -> bool {
-    let is_llvm = matches!(family, Family::Instr | Family::MemProf);
-    match plan {
-        MergePlan::Family(Family::Instr) => is_llvm,
-        MergePlan::Bridge(_) => is_llvm || family == Family::Iprof,
-        plan => plan.family() == Some(family),
-    }
+/// Describes a conversion.
+fn announcement(inputs: &[Input], target: Family) -> String {
+    let llvm = inputs.iter().filter(|input| !is_document(input)).count();
+    let iprof = inputs.len() - llvm;
+    let result = match target {
+        Family::Iprof => "an iprof",
+        _ => "an LLVM profile",
+    };
+    let (llvm, iprof) = (number_of(llvm, "LLVM profile"), number_of(iprof, "iprof file"));
+    format!("converting {llvm} and {iprof} to {result}")
 }

@@ -9,7 +9,7 @@ use crate::documents::{
 use crate::target::JsonTarget;
 use profbridge::families::{Facts, FactsRequest, InputOutcome};
 use profbridge::gates::{self, GateOutcome};
-use profbridge::input::{Format, Input};
+use profbridge::input::Input;
 use profbridge::instr::Loss;
 use profbridge::profgen::SampleReport;
 use profbridge::{Error, ErrorKind, ErrorReport, Result, Warning};
@@ -160,16 +160,6 @@ impl MergeDocument {
             }
             _ => return,
         };
-    }
-
-    /// Records the outcome of the inputs before the one that ended the merge, which reads them in order.
-    pub(crate) fn note_until(&mut self, error: &Error) {
-        let Some(path) = error.path().map(|path| path.to_string_lossy()) else { return };
-        let Some(at) = self.inputs.iter().position(|input| input.file.path == path) else { return };
-        for input in self.inputs.iter_mut().take(at).filter(|input| input.outcome == NOT_USED) {
-            let is_empty = input.file.format == Some(Format::Empty.name());
-            input.outcome = if is_empty { EMPTY } else { USED };
-        }
     }
 
     /// Adds files of directories and lists that are not inputs, after the inputs.

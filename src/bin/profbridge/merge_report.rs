@@ -1,82 +1,353 @@
-//! Messages of `merge` about its inputs and its result.
+//! Messages of `merge` and `convert` about the inputs and the result, and their entries in the document.
 
 use crate::console;
-use crate::merge_document::MergeDocument;
-use crate::plural::{inputs_of, number_of};
-use profbridge::families::{Facts, InputOutcome, InputReport, MergeOptions, MergeReport};
-use profbridge::input::output::is_standard_output;
-use profbridge::{Error, Warning};
-use std::path::Path;
+use crate::cross_release;
 
-/// Prints warnings about single records and inputs.
-pub(crate) fn print_warnings(report: &MergeReport, options: &MergeOptions, quiet: bool) {
-    print_soft_errors(report, quiet);
-    let is_the_error = |error: &Error| options.reports_kind_conflict() && error.is_kind_conflict();
-    for input in &report.inputs {
-        if let InputOutcome::Failed(error) = &input.outcome
-            && !is_the_error(error)
-        {
-            console::error_as_warning(error);
+use crate::iprof_files::print_findings;
+use crate::merge_document::{ClashesJson, MergeDocument, SectionCounts};
+use crate::merge_inputs::warn_of_nothing_shared;
+use crate::plural::{PARTIAL_SUFFIX, inputs_of, number_of};
+use crate::target::{JsonTarget, announce};
+use profbridge::families::merge::mixed::is_document;
+use profbridge::families::plan::MergePlan;
+use profbridge::families::{
+    Facts, InputOutcome, InputReport, MergeFailure, MergeSettings, Merged, MergedInputs, MergedProfile, Saved,
+};
+use profbridge::input::output::is_standard_output;
+use profbridge::input::{Family, Input};
+use profbridge::{Error, ErrorKind, Result, Warning};
+
+/// Which messages a command prints.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Messages {
+    /// Warnings and losses.
+    pub(crate) warnings: bool,
+    /// Notes.
+    pub(crate) notes: bool,
+    /// The target, if the inputs selected it.
+    pub(crate) target: bool,
+    /// One line about the result.
+    pub(crate) summary: bool,
+}
+
+impl Messages {
+    /// Returns the messages of a merge.
+    pub(crate) fn new(quiet: bool, json: bool) -> Self {
+        Self { warnings: !quiet, notes: !quiet, target: !quiet, summary: !quiet && !json }
+    }
+}
+
+/// How the inputs of a family are reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Instr,
+    Iprof,
+    Samples,
+    Stacks,
+}
+
+impl Style {
+    fn of(plan: MergePlan, input: &Input, is_failed: bool) -> Self {
+        match plan.family() {
+            Some(Family::SampleProf) => Self::Samples,
+            Some(Family::Stacks) => Self::Stacks,
+            Some(Family::Iprof) => Self::Iprof,
+            None if is_failed || is_document(input) => Self::Iprof,
+            _ => Self::Instr,
         }
-        if !quiet {
-            input.warnings.iter().for_each(console::warning);
-            if input.is_empty() {
-                let is_used = matches!(input.outcome, InputOutcome::Used);
-                let words = if is_used { "the file has no record; skipped" } else { "the file is empty; skipped" };
-                console::warning(&Warning::new(words).in_file(&input.input.path));
+    }
+}
+
+/// Prints and records what was found in the inputs of a merge.
+///
+/// # Errors
+///
+/// The error of a failed merge.
+pub(crate) fn report_inputs(
+    merged: Result<Merged, MergeFailure>,
+    plan: MergePlan,
+    salvage: bool,
+    messages: Messages,
+    document: &mut MergeDocument,
+) -> Result<Merged> {
+    let (inputs, failure) = match &merged {
+        Ok(merged) => (&merged.inputs, None),
+        Err(failed) => (&failed.inputs, Some(&failed.error)),
+    };
+    if !inputs.reports.is_empty() {
+        document.name_inputs(inputs.reports.iter().map(|report| &report.input));
+    }
+    print_soft_errors(inputs, messages);
+    for (at, report) in inputs.reports.iter().enumerate() {
+        // An empty partial merge belongs to any family.
+        let style = match &merged {
+            Ok(Merged { profile: MergedProfile::Empty(_), .. }) => Style::Iprof,
+            _ => Style::of(plan, &report.input, failure.is_some()),
+        };
+        note_input(document, at, report, style, salvage);
+        match style {
+            Style::Samples => {
+                // The reasons of a failure are printed even if quiet.
+                report_faults(inputs, at, messages.warnings || failure.is_some(), document);
+            }
+            Style::Stacks => print_failed(report, failure, failure.is_some()),
+            Style::Instr => {
+                print_failed(report, failure, true);
+                print_instr(report, messages);
+            }
+            Style::Iprof => {
+                print_failed(report, failure, true);
+                print_iprof(inputs, at, messages, failure.is_some());
             }
         }
     }
-    if report.repeats_memory_size {
+    if inputs.repeats_memory_size {
         console::warning(&Warning::new("a value site lists a memory size twice; an input is damaged"));
     }
-}
-
-/// Records the outcome of the inputs.
-pub(crate) fn note(document: &mut MergeDocument, report: &MergeReport, salvage: bool) {
-    document.name_inputs(report.inputs.iter().map(|input| &input.input));
-    report.inputs.iter().enumerate().for_each(|(at, input)| note_input(document, at, input, salvage));
+    Ok(merged?)
 }
 
 /// Records the outcome of the input at this position.
-pub(crate) fn note_input(document: &mut MergeDocument, at: usize, input: &InputReport, salvage: bool) {
-    document.note_outcome(at, if input.is_empty() { &InputOutcome::Empty } else { &input.outcome });
-    if salvage && input.records > 0 {
+fn note_input(document: &mut MergeDocument, at: usize, report: &InputReport, style: Style, salvage: bool) {
+    let skips_empty = matches!(style, Style::Instr | Style::Iprof) && report.is_empty();
+    document.note_outcome(at, if skips_empty { &InputOutcome::Empty } else { &report.outcome });
+    if salvage && report.records > 0 {
         document.note_salvaged(at);
     }
-    document.warn_of(at, input.warnings.iter().map(ToString::to_string));
-    if let Some(reported) = document.inputs.get_mut(at) {
-        reported.records = Some(input.records);
+    match style {
+        Style::Instr => {
+            document.warn_of(at, report.warnings.iter().map(ToString::to_string));
+            if let Some(reported) = document.inputs.get_mut(at) {
+                reported.records = Some(report.records);
+            }
+        }
+        Style::Iprof => document.warn_of(at, report.warnings.iter().map(|warning| warning.message.clone())),
+        Style::Samples | Style::Stacks => {}
     }
 }
 
-/// Returns one line about the output and the outcome of the inputs.
-pub(crate) fn summary(facts: &Facts, report: &MergeReport, output: &Path, salvage: bool) -> String {
-    let failed = |input: &&InputReport| matches!(input.outcome, InputOutcome::Failed(_));
-    let empty = report.inputs.iter().filter(|input| input.is_empty()).count();
-    let salvaged = report.inputs.iter().filter(failed).filter(|input| salvage && input.records > 0).count();
-    let others = report.failures().filter(|(_, error)| error.is_kind_conflict()).count();
-    let kept: u64 = report.inputs.iter().filter(failed).map(|input| input.records).sum();
-    let unreadable = report.failures().count() - salvaged - others;
-    let skipped = [(empty, "empty"), (unreadable, "unreadable"), (others, "of another kind")];
-    let skipped: Vec<String> =
-        skipped.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    let mut rest = if skipped.is_empty() { String::new() } else { format!(", skipped {}", skipped.join(" and ")) };
-    if salvaged > 0 {
-        rest += &format!(", kept {} of {salvaged} damaged", number_of(kept, "record"));
+/// Prints why an input failed, unless this is the error of the merge.
+fn print_failed(report: &InputReport, failure: Option<&Error>, prints: bool) {
+    let is_the_error = |found: &Error| found.is_kind_conflict() && failure.is_some_and(Error::is_kind_conflict);
+    if let InputOutcome::Failed(error) = &report.outcome
+        && prints
+        && !is_the_error(error)
+    {
+        console::error_as_warning(error);
     }
-    let functions = number_of(facts.functions.unwrap_or_default(), "function");
-    let target = if is_standard_output(output) { "standard output".into() } else { output.display().to_string() };
-    format!("{target}: {functions} from {}{rest}", inputs_of(report.used(), report.inputs.len()))
+}
+
+fn print_instr(report: &InputReport, messages: Messages) {
+    if !messages.warnings {
+        return;
+    }
+    report.warnings.iter().for_each(console::warning);
+    if report.is_empty() {
+        let is_used = matches!(report.outcome, InputOutcome::Used);
+        let words = if is_used { "the file has no record; skipped" } else { "the file is empty; skipped" };
+        console::warning(&Warning::new(words).in_file(&report.input.path));
+    }
+}
+
+/// Prints that an iprof is empty, and the findings that affect all of it.
+fn print_iprof(inputs: &MergedInputs, at: usize, messages: Messages, is_failed: bool) {
+    if !messages.warnings || is_failed {
+        return;
+    }
+    let report = &inputs.reports[at];
+    let words = match report.outcome {
+        InputOutcome::Empty => Some("the file is empty; skipped"),
+        InputOutcome::Used if report.is_empty() => Some("the file has no entries; skipped"),
+        _ => None,
+    };
+    if let Some(words) = words {
+        console::warning(&Warning::new(words).in_file(&report.input.path));
+    }
+    let findings = inputs.findings.iter().filter(|(place, _)| *place == at);
+    print_findings(&report.input.path, findings.map(|(_, finding)| finding));
+}
+
+/// Prints and records the messages about a sample profile.
+fn report_faults(inputs: &MergedInputs, at: usize, prints: bool, document: &mut MergeDocument) {
+    let report = &inputs.reports[at];
+    match &report.outcome {
+        InputOutcome::Failed(error) if prints => console::error_as_warning(error),
+        InputOutcome::Empty if prints => {
+            console::error_as_warning(&Error::new(ErrorKind::EmptyProfile).in_file(&report.input.path));
+        }
+        _ => {}
+    }
+    for fault in inputs.faults.iter().filter(|fault| fault.input == at) {
+        let warning = fault.warning(&report.input);
+        if prints {
+            console::warning(&warning);
+        }
+        document.warn_of(at, [warning.to_string()]);
+    }
 }
 
 /// Prints the faults of single records.
-pub(crate) fn print_soft_errors(report: &MergeReport, quiet: bool) {
-    for soft in report.soft_errors.iter().filter(|_| !quiet) {
-        let path = &report.inputs[soft.input].input.path;
-        console::warning(&Warning::new(soft.error.to_string()).in_file(path).in_function(soft.function.clone()));
+fn print_soft_errors(inputs: &MergedInputs, messages: Messages) {
+    for soft in inputs.soft_errors.iter().filter(|_| messages.warnings) {
+        let Some(report) = inputs.reports.get(soft.input) else { continue };
+        let warning = Warning::new(soft.error.to_string()).in_file(&report.input.path);
+        console::warning(&warning.in_function(soft.function.clone()));
         if soft.is_first && soft.error.is_mismatch() {
             console::hint("merge only profiles of the same binary");
         }
     }
+}
+
+/// Records what a merge of iprof files could not merge.
+pub(crate) fn note_merged(document: &mut MergeDocument, merged: &Merged) {
+    let MergedProfile::Iprof { merged: Some(report), .. } = &merged.profile else { return };
+    document.clashes = Some(ClashesJson { sites: report.clashed_sites, lists: report.clashed_lists });
+    let saturated = report.saturated.iter();
+    document.saturated =
+        Some(saturated.map(|(kind, count)| SectionCounts { section: kind.name(), counts: *count }).collect());
+    document.dropped_members = Some(report.dropped_members.clone());
+}
+
+/// Prints and records what has to be known before a result is written: warnings, losses, the target.
+pub(crate) fn report_result(
+    merged: &Merged,
+    settings: &MergeSettings,
+    messages: Messages,
+    document: &mut MergeDocument,
+) {
+    let output = &*settings.output;
+    if messages.notes && matches!(merged.profile, MergedProfile::Iprof { bridged: true, .. }) {
+        console::note("inputs contain LLVM records, which are merged like LLVM profiles");
+    }
+    let mut warnings = merged.warnings.clone();
+    if let MergedProfile::Stacks { encoded, .. } = &merged.profile {
+        warnings.extend(encoded.losses.iter().map(|loss| Warning::new(with_option(loss)).in_file(output)));
+    }
+    document.warn(&warnings);
+    document.lose(&merged.unconverted);
+    warnings.extend(merged.dropped_counters().map(|lost| Warning::new(format!("{lost}; dropped")).in_file(output)));
+    if messages.warnings {
+        warnings.iter().for_each(console::warning);
+    }
+    if merged.shares_nothing {
+        warn_of_nothing_shared(!messages.warnings);
+    }
+    if messages.warnings {
+        let lost = merged.unconverted.iter().map(|loss| Warning::new(format!("not converted: {loss}")).in_file(output));
+        lost.for_each(|warning| console::warning(&warning));
+    }
+    if let (MergedProfile::Instr { write, .. }, Some(target), true) = (&merged.profile, &merged.target, messages.target)
+    {
+        announce(target, write.format, output);
+    }
+}
+
+/// Adds the option with which the dropped data is kept.
+fn with_option(loss: &str) -> String {
+    if loss.ends_with("of other event types") { format!("{loss} (see --events)") } else { loss.to_string() }
+}
+
+/// Prints and records the written data and its losses.
+pub(crate) fn report_written(
+    merged: &Merged,
+    saved: &Saved,
+    facts: &Facts,
+    settings: &MergeSettings,
+    messages: Messages,
+    document: &mut MergeDocument,
+) {
+    let output = &*settings.output;
+    if let MergedProfile::Instr { report, .. } = &merged.profile {
+        document.lose(&report.memprof_losses);
+        if messages.warnings {
+            console::losses(&report.memprof_losses, &[], output);
+        }
+    }
+    document.lose(&saved.losses);
+    if messages.warnings {
+        let tolerated = merged.target.as_ref().map(|target| target.tolerated()).unwrap_or_default();
+        let is_instr = matches!(merged.profile, MergedProfile::Instr { .. });
+        console::losses(&saved.losses, if is_instr { &tolerated } else { &[] }, output);
+    }
+    cross_release::print_findings(&merged.findings, output, !messages.notes);
+    document.findings = cross_release::findings_json(&merged.findings);
+    document.target = merged.target.as_ref().map(|target| JsonTarget::of(&target.target));
+    if let MergedProfile::SampleProf { report, .. } = &merged.profile {
+        document.filtered = Some(report.filtered.map_or(0, |(_, left_out)| left_out));
+    }
+    document.wrote(output, merged.family().name());
+    if messages.summary {
+        print_summary(merged, facts, settings);
+    }
+}
+
+/// Prints one line about the output and the outcome of the inputs.
+fn print_summary(merged: &Merged, facts: &Facts, settings: &MergeSettings) {
+    let names_standard_output = matches!(merged.profile, MergedProfile::Instr { .. });
+    let is_silent = match &merged.profile {
+        MergedProfile::Instr { .. } | MergedProfile::SampleProf { .. } => false,
+        _ => is_standard_output(&settings.output),
+    };
+    if is_silent {
+        return;
+    }
+    let reports = &merged.inputs.reports;
+    let functions = || number_of(facts.functions.unwrap_or_default(), "function");
+    let (content, rest) = match &merged.profile {
+        MergedProfile::Instr { .. } | MergedProfile::MemProf { .. } => {
+            (functions(), skipped_instr(reports, settings.options.instr.salvage))
+        }
+        MergedProfile::SampleProf { .. } => (functions(), String::new()),
+        MergedProfile::Stacks { encoded, .. } => (number_of(encoded.stacks, "stack"), String::new()),
+        MergedProfile::Iprof { .. } => (entries(facts), skipped_iprof(reports)),
+        _ => ("no records".to_string(), String::new()),
+    };
+    let output = match names_standard_output && is_standard_output(&settings.output) {
+        true => "standard output".to_string(),
+        false => settings.output.display().to_string(),
+    };
+    let inputs = inputs_of(merged.used(), reports.len());
+    let part = if merged.is_partial() { PARTIAL_SUFFIX } else { "" };
+    console::status(&format!("{output}: {content} from {inputs}{rest}{part}"));
+}
+
+fn entries(facts: &Facts) -> String {
+    let entries = facts.entries.iter().flatten();
+    let entries: Vec<String> = entries.map(|(section, count)| format!("{count} of {section}")).collect();
+    if entries.is_empty() { "no profiles".to_string() } else { entries.join(", ") }
+}
+
+fn skipped(counts: &[(usize, &str)]) -> String {
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let words: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+    if words.is_empty() { String::new() } else { format!(", skipped {}", words.join(" and ")) }
+}
+
+fn skipped_iprof(reports: &[InputReport]) -> String {
+    let count = |is_meant: fn(&&InputReport) -> bool| reports.iter().filter(is_meant).count();
+    skipped(&[
+        (count(|input| input.is_empty()), "empty"),
+        (count(|input| matches!(input.outcome, InputOutcome::Failed(_))), "unreadable"),
+        (count(|input| matches!(input.outcome, InputOutcome::NotAProfile)), "of other formats"),
+    ])
+}
+
+fn skipped_instr(reports: &[InputReport], salvage: bool) -> String {
+    let failed: Vec<(&InputReport, &Error)> = reports
+        .iter()
+        .filter_map(|report| match &report.outcome {
+            InputOutcome::Failed(error) => Some((report, error)),
+            _ => None,
+        })
+        .collect();
+    let empty = reports.iter().filter(|report| report.is_empty()).count();
+    let salvaged = failed.iter().filter(|(report, _)| salvage && report.records > 0).count();
+    let others = failed.iter().filter(|(_, error)| error.is_kind_conflict()).count();
+    let kept: u64 = failed.iter().map(|(report, _)| report.records).sum();
+    let unreadable = failed.len() - salvaged - others;
+    let mut rest = skipped(&[(empty, "empty"), (unreadable, "unreadable"), (others, "of another kind")]);
+    if salvaged > 0 {
+        rest += &format!(", kept {} of {salvaged} damaged", number_of(kept, "record"));
+    }
+    rest
 }

@@ -12,10 +12,11 @@ pub(crate) fn advise(mut error: Error) -> Error {
     }
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return error };
     let commands = commands_with(option);
-    let advice = match commands.len() {
-        0 => Vec::new(),
-        _ => vec![format!("{option} is an option of {}", commands.join(", ")).into()],
-    };
+    if commands.is_empty() {
+        error.remove(ContextKind::Suggested);
+        return error;
+    }
+    let advice = vec![format!("{option} is an option of {}", commands.join(", ")).into()];
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(advice));
     error
 }

@@ -2,13 +2,14 @@
 
 use crate::console;
 use crate::console::write_output;
-use crate::demangled::DemangleArgs;
+use crate::demangled::{DemangleArgs, parse_pattern};
 use crate::documents::{self, Described, FileJson};
 use crate::outputs::refuse_replacing;
 use clap::Args;
 use profbridge::families;
 use profbridge::input::Input;
 use profbridge::instr::order::{OrderOptions, OrderedFunction};
+use profbridge::names::NamePattern;
 use profbridge::{Error, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,9 +35,9 @@ pub(crate) struct OrderArgs {
     /// Print the first N functions
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     topn: Option<u64>,
-    /// Print only functions whose name contains TEXT
-    #[arg(long, visible_alias = "filter", value_name = "TEXT")]
-    function: Option<String>,
+    /// Print only functions whose name or demangled name contains TEXT, `=NAME`, or those that match `/REGEX/`
+    #[arg(long, visible_alias = "filter", value_name = "TEXT", value_parser = parse_pattern)]
+    function: Option<NamePattern>,
     #[command(flatten)]
     names: DemangleArgs,
     /// Print JSON; see docs/json-schema/order-2.json
@@ -80,11 +81,10 @@ impl OrderArgs {
 
     /// Keeps the selected functions, in their order.
     fn choose(&self, functions: &mut Vec<OrderedFunction>) -> Result<()> {
-        if let Some(part) = &self.function {
-            functions.retain(|function| function.name.contains(part));
+        if let Some(pattern) = &self.function {
+            functions.retain(|function| pattern.matches(function.name.as_bytes()));
             if functions.is_empty() {
-                let detail = format!("no function name contains {part:?}");
-                return Err(Error::nothing_found(detail).in_file(&self.file));
+                return Err(pattern.nothing_found().in_file(&self.file));
             }
         }
         let wanted = self.topn.map_or(usize::MAX, |topn| usize::try_from(topn).unwrap_or(usize::MAX));

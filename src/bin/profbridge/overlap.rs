@@ -3,7 +3,7 @@
 use crate::console;
 use crate::console::write_output;
 use crate::cross_release::{ExactNamesArgs, print_followed};
-use crate::demangled::DemangleArgs;
+use crate::demangled::{DemangleArgs, parse_pattern};
 use crate::documents::{self, FileJson};
 use crate::outputs::refuse_replacing;
 use crate::sample_files::{self, are_samples};
@@ -16,6 +16,7 @@ use profbridge::families::{self, Comparison};
 use profbridge::input::{Family, Input};
 use profbridge::instr::cross_release::Followed;
 use profbridge::instr::overlap::{OverlapOptions, OverlapReport};
+use profbridge::names::NamePattern;
 use profbridge::sampleprof::{self, overlap};
 use profbridge::{Compat, Error, Result};
 use serde::Serialize;
@@ -40,9 +41,9 @@ pub(crate) struct OverlapArgs {
     /// The output file; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Show details of functions whose name contains TEXT
-    #[arg(long, visible_alias = "filter", value_name = "TEXT")]
-    function: Option<String>,
+    /// Show details of functions whose name or demangled name contains TEXT, of `=NAME` or of `/REGEX/`
+    #[arg(long, visible_alias = "filter", value_name = "TEXT", value_parser = parse_pattern)]
+    function: Option<NamePattern>,
     /// Show details of functions of TEST whose largest count is at least N
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
     value_cutoff: u64,
@@ -118,10 +119,11 @@ impl OverlapArgs {
             return Err(Error::usage("--cs cannot be used for sample profiles"));
         }
         let mut options = overlap::OverlapOptions::default();
-        options.function = self.function.clone().unwrap_or_default().into_bytes();
+        options.function.clone_from(&self.function);
         options.value_cutoff = self.value_cutoff();
         let read = sample_files::read_options();
         let mut report = sampleprof::overlap_files(base, test, &read, Compat::Profbridge, &options)?;
+        self.require_found(report.selects_nothing)?;
         report.details.truncate(self.topn.unwrap_or(usize::MAX));
         if self.json {
             self.write_json("profbridge.overlap-sampleprof/2", base, test, report)?;
@@ -131,6 +133,14 @@ impl OverlapArgs {
         let (base, test) = (name(&self.base), name(&self.test));
         self.write(|out| report.write_text(&base, &test, Compat::Profbridge, out))?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Fails if --function selects no function of either profile.
+    fn require_found(&self, selects_nothing: bool) -> Result<()> {
+        match &self.function {
+            Some(pattern) if selects_nothing => Err(pattern.nothing_found()),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the cutoff. With --topn alone, all functions are candidates.
@@ -158,7 +168,7 @@ impl OverlapArgs {
             return self.run_samples(&base, &test);
         }
         let mut options = OverlapOptions::default();
-        options.function = self.function.clone().map(String::into_bytes);
+        options.function.clone_from(&self.function);
         options.value_cutoff = self.value_cutoff();
         (options.context_sensitive, options.exact_names) = (self.cs, self.exact.is_given());
         let compared = families::overlap_files(&base, &test, &crate::limits::read_options(), &options)?;
@@ -171,10 +181,11 @@ impl OverlapArgs {
                 return Err(error.with_hint(if self.cs {
                     "omit --cs to compare the other records"
                 } else {
-                    "run the program before you compare its profiles"
+                    "run the program before you compare its profiles; memory profiles are compared by `profbridge diff`"
                 }));
             }
         };
+        self.require_found(report.selects_nothing)?;
         print_followed(&followed);
         if let Some(topn) = self.topn {
             report.functions.sort_by(|a, b| b.overlap.test.edges.total_cmp(&a.overlap.test.edges));

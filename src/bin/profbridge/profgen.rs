@@ -6,12 +6,12 @@ use crate::merge_document::MergeDocument;
 use crate::outputs::OutputArgs;
 use crate::plural::{inputs_of, number_of};
 use crate::sample_files::SampleArgs;
+use crate::target;
 use clap::Args;
 use profbridge::families::OutputForm;
 use profbridge::input::{Family, Input};
-use profbridge::instr::target::{ENVIRONMENT, Target, TargetRequest, TargetSource};
 use profbridge::profgen::{self, ProfileOptions, ProgramFiles};
-use profbridge::sampleprof::{self, Rules};
+use profbridge::sampleprof::{self, Rules, WriteOptions};
 use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -75,11 +75,7 @@ impl ProfgenRun<'_> {
             return Err(error.with_hint("name the output .prof or .proftext"));
         }
         self.written.guard(self.inputs, self.output, OutputForm::SampleProf, Some(Family::SampleProf))?;
-        let environment = std::env::var_os(ENVIRONMENT);
-        let mut request = TargetRequest::default();
-        request.toolchain = self.consumer;
-        request.environment = environment.as_deref();
-        let target = request.target()?.unwrap_or_else(|| Target::default_release(TargetSource::Inputs));
+        let target = target::of_samples(self.consumer)?;
         let mut options = ProfileOptions::default();
         options.release = target.release;
         let made = profgen::convert(self.inputs, files, &options, &limits::chosen())?;
@@ -89,7 +85,11 @@ impl ProfgenRun<'_> {
             made.warnings.iter().for_each(console::warning);
         }
         let text = (form == Some(OutputForm::Text)).then_some(sampleprof::Encoding::Text);
-        let write = self.sample.write_options(&made.profile, Rules::of(target.release), text);
+        let rules = Rules::of(target.release);
+        let mut write = WriteOptions::default();
+        self.sample.set_write_options(&mut write);
+        write.rules = rules;
+        write.encoding = self.sample.encoding(text).unwrap_or_else(|| made.profile.default_encoding(rules));
         let losses = sampleprof::write_file(&made.profile, &write, self.strict, self.output)?;
         document.lose(&losses);
         document.wrote(self.output, Family::SampleProf.name());

@@ -56,6 +56,9 @@ pub(crate) struct RepairArgs {
     json: bool,
 }
 
+/// The hint for files of other formats.
+const ONLY_IPROF: &str = "only iprof files can be repaired; run `profbridge check` to list the problems of this file";
+
 impl RepairArgs {
     /// Returns the given input files.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
@@ -76,13 +79,13 @@ impl RepairArgs {
             let what = format!("repairing an {format}");
             return Err(Error::new(profbridge::ErrorKind::Unsupported { what })
                 .in_file(&self.input)
-                .with_hint("use `profbridge merge --failure-mode=warn --salvage` to keep the valid records"));
+                .with_hint(ONLY_IPROF));
         }
         if let Some(other) = input.family()?.filter(|family| *family != Family::Iprof) {
             let what = format!("repairing {}", other.words());
-            return Err(Error::new(profbridge::ErrorKind::Unsupported { what }).in_file(&self.input).with_hint(
-                "use `profbridge merge --failure-mode=warn --salvage` to keep the valid records of other profiles",
-            ));
+            return Err(Error::new(profbridge::ErrorKind::Unsupported { what })
+                .in_file(&self.input)
+                .with_hint(ONLY_IPROF));
         }
         let repaired =
             iprof::repair_from(input.into_stream()?, &self.options()).map_err(|error| error.in_file(&self.input))?;

@@ -52,6 +52,7 @@ impl ReportArgs {
                 report.sections.insert(0, Section::Table(overlap));
             }
             self.shorten(&mut report);
+            self.pictures.demangle(&mut report);
             Ok(write_html(&report))
         })
     }

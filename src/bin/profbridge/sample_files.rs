@@ -1,28 +1,18 @@
-//! Sample profiles in profbridge mode: merge, convert, show.
+//! Sample profiles in profbridge mode: the options of merge and convert, and show.
 
-use crate::console::{self, write_output};
+use crate::console::write_output;
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
-use crate::merge_document::MergeDocument;
-use crate::merge_gates::Sum;
-use crate::plural::{PARTIAL_SUFFIX, inputs_of, number_of};
-use crate::target::JsonTarget;
 use crate::validate::refuse;
 use clap::{Args, ValueEnum};
-use profbridge::driver::OnProgress;
-use profbridge::families::{Facts, FactsRequest, FailureMode, OutputForm};
-use profbridge::input::{self, Family, Input, WeightedInput};
-use profbridge::instr::Loss;
-use profbridge::instr::Remapping;
-use profbridge::instr::target::{ENVIRONMENT, Target, TargetRequest, TargetSource};
-use profbridge::sampleprof::partial::PartialSamples;
+use profbridge::families::OutputForm;
+use profbridge::input::{self, Input};
+use profbridge::names::NamePattern;
 use profbridge::sampleprof::{
-    self, ColdContexts, Encoding, FileMergeOptions, Filter, InputMessage, InputReports, Layout, MergeReport,
-    ReadOptions, Rules, SampleProfile, Summary, WriteOptions, show,
+    self, ColdContexts, Encoding, FileMergeOptions, Layout, ReadOptions, SampleProfile, Summary, WriteOptions, show,
 };
-use profbridge::{Compat, Error, Result};
+use profbridge::{Compat, Result};
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -81,29 +71,64 @@ pub(crate) struct SampleArgs {
 }
 
 impl SampleArgs {
-    /// Returns the options for writing a profile. `encoding` is the requested encoding.
-    pub(crate) fn write_options(
-        &self,
-        profile: &SampleProfile,
-        rules: Rules,
-        encoding: Option<Encoding>,
-    ) -> WriteOptions {
-        let mut options = WriteOptions::default();
-        options.rules = rules;
-        let by_flag = match (self.binary_format, self.extbinary) {
-            (true, _) => Some(Encoding::Binary),
-            (_, true) => Some(Encoding::ExtBinary),
-            _ => encoding,
-        };
-        options.encoding =
-            self.sample_format.map(Encoding::from).or(by_flag).unwrap_or_else(|| profile.default_encoding(rules));
+    /// Sets the options for writing a profile, apart from the encoding.
+    pub(crate) fn set_write_options(&self, options: &mut WriteOptions) {
         options.version = self.sample_format_version;
         options.use_md5 = self.use_md5;
         options.compress = self.compress_all_sections;
         options.partial = self.gen_partial_profile;
         options.split_layout = self.split_layout;
         options.size_limit = self.output_size_limit;
-        options
+    }
+
+    /// Returns the requested encoding. `other` is that of another option.
+    pub(crate) fn encoding(&self, other: Option<Encoding>) -> Option<Encoding> {
+        let by_flag = match (self.binary_format, self.extbinary) {
+            (true, _) => Some(Encoding::Binary),
+            (_, true) => Some(Encoding::ExtBinary),
+            _ => other,
+        };
+        self.sample_format.map(Encoding::from).or(by_flag)
+    }
+
+    /// Returns true if an option names an encoding that a partial merge may not have.
+    pub(crate) fn names_encoding(&self) -> bool {
+        self.sample_format.is_some() || self.binary_format
+    }
+
+    /// Returns the options for merging profiles.
+    pub(crate) fn merge_options(&self) -> Result<FileMergeOptions> {
+        let mut options = FileMergeOptions::default();
+        options.read = read_options();
+        options.merge.drop_symbols = self.drop_profile_symbol_list;
+        options.merge.cold = ColdContexts::default();
+        options.merge.cold.merge = self.sample_merge_cold_context;
+        options.merge.cold.trim = self.sample_trim_cold_context;
+        options.merge.cold.frames = self.sample_frame_depth_for_cold_context;
+        options.merge.layout = self.convert_sample_profile_layout.map(|layout| match layout {
+            LayoutArg::Nest => Layout::Nest { merged_base: self.generate_merged_base_profiles },
+            LayoutArg::Flat => Layout::Flat,
+        });
+        if let Some(path) = &self.prof_sym_list {
+            let mut text = Vec::new();
+            input::read_into(path, &mut text, &options.read.limits)?;
+            options.merge.symbols = sampleprof::parse_symbols(&text).into_iter().collect();
+        }
+        Ok(options)
+    }
+
+    /// Returns the options that apply when a merge is finished, and not to a partial merge.
+    pub(crate) fn for_finished(&self) -> [(bool, &'static str); 8] {
+        [
+            (self.use_md5, "--use-md5"),
+            (self.gen_partial_profile, "--gen-partial-profile"),
+            (self.split_layout, "--split-layout"),
+            (self.convert_sample_profile_layout.is_some(), "--convert-sample-profile-layout"),
+            (self.sample_merge_cold_context, "--sample-merge-cold-context"),
+            (self.sample_trim_cold_context, "--sample-trim-cold-context"),
+            (self.prof_sym_list.is_some(), "--prof-sym-list"),
+            (self.output_size_limit > 0, "--output-size-limit"),
+        ]
     }
 
     /// Rejects these options for other profiles, on which they have no effect.
@@ -184,218 +209,10 @@ pub(crate) fn are_samples(inputs: &[Input]) -> bool {
     inputs.first().is_some_and(|input| input.format().is_ok_and(|format| format.is_sample_profile()))
 }
 
-/// The options of `merge` and `convert` apart from [`SampleArgs`].
-pub(crate) struct SampleRun<'a> {
-    pub(crate) inputs: &'a [WeightedInput],
-    pub(crate) output: &'a Path,
-    pub(crate) arguments: &'a SampleArgs,
-    /// The encoding that another option selects.
-    pub(crate) encoding: Option<Encoding>,
-    /// The target toolchain.
-    pub(crate) consumer: Option<&'a str>,
-    pub(crate) function: Option<&'a str>,
-    pub(crate) no_function: Option<&'a str>,
-    pub(crate) remapping: Remapping,
-    pub(crate) failure_mode: FailureMode,
-    pub(crate) salvage: bool,
-    pub(crate) allow_duplicates: bool,
-    pub(crate) threads: Option<NonZeroUsize>,
-    pub(crate) strict: bool,
-    pub(crate) quiet: bool,
-    /// Whether a document replaces the last line.
-    pub(crate) json: bool,
-    /// For a partial merge: the settings applied to its inputs, in words.
-    pub(crate) applied: Option<Vec<String>>,
-}
-
-impl<'a> SampleRun<'a> {
-    /// Returns the target.
-    pub(crate) fn target(&self) -> Result<Target> {
-        let environment = std::env::var_os(ENVIRONMENT);
-        let mut request = TargetRequest::default();
-        request.toolchain = self.consumer;
-        request.environment = environment.as_deref();
-        Ok(request.target()?.unwrap_or_else(|| Target::default_release(TargetSource::Inputs)))
-    }
-
-    /// Merges the inputs.
-    pub(crate) fn add_up(self, document: &mut MergeDocument) -> Result<Box<dyn Sum + 'a>> {
-        let target = self.target()?;
-        let options = self.merge_options(Rules::of(target.release))?;
-        let progress = console::Progress::new("merging", self.quiet);
-        let mut on_progress = |done, total| progress.update(done, total);
-        let part = self.applied.as_ref().map(|applied| self.merge_partially(applied, &options, &mut on_progress));
-        let part = part.transpose().inspect_err(|error| document.note_until(error))?;
-        let merged = match &part {
-            Some(part) => sampleprof::finish_partial(part, &options),
-            None => sampleprof::merge_files(self.inputs, &options, &mut on_progress),
-        };
-        progress.finish();
-        let inputs = merged.as_ref().map_or_else(|failed| &failed.inputs, |report| &report.inputs);
-        // The reasons of a failure are printed even if quiet.
-        report_inputs(inputs, options.salvage, self.quiet && merged.is_ok(), document);
-        let report = merged?;
-        let mut write = self.write_options(&report.profile, options.read.rules);
-        if part.is_some() && self.arguments.sample_format.is_none() && !self.arguments.binary_format {
-            write.encoding = Encoding::ExtBinary;
-        }
-        Ok(Box::new(SampleSum { run: self, target, options, report, write, part }))
-    }
-}
-
-/// The merged sample profiles.
-struct SampleSum<'a> {
-    run: SampleRun<'a>,
-    target: Target,
-    options: FileMergeOptions,
-    report: MergeReport,
-    /// Options for writing the result.
-    write: WriteOptions,
-    /// The merge state of a partial merge.
-    part: Option<PartialSamples>,
-}
-
-impl Sum for SampleSum<'_> {
-    fn inputs(&self) -> &[Input] {
-        self.run.inputs
-    }
-
-    fn total_of(&self, input: &Input) -> Result<u128> {
-        sampleprof::total_count(input, &self.options.read)
-    }
-
-    fn facts(&self, wanted: FactsRequest) -> Result<Facts> {
-        self.report.facts(&self.write, wanted)
-    }
-
-    fn write(self: Box<Self>, facts: &Facts, document: &mut MergeDocument) -> Result<()> {
-        let (run, report) = (&self.run, &self.report);
-        if report.shares_nothing {
-            crate::merge_inputs::warn_of_nothing_shared(run.quiet);
-        }
-        let losses = match &self.part {
-            Some(part) => run.write_part(part, &report.profile, &self.write)?,
-            None => sampleprof::write_file(&report.profile, &self.write, run.strict, run.output)?,
-        };
-        if !run.quiet {
-            console::losses(&losses, &[], run.output);
-        }
-        document.filtered = Some(report.filtered.map_or(0, |(_, left_out)| left_out));
-        document.lose(&losses);
-        document.target = Some(JsonTarget::of(&self.target));
-        document.wrote(run.output, Family::SampleProf.name());
-        if !run.quiet && !run.json {
-            let functions = number_of(facts.functions.unwrap_or_default(), "function");
-            let inputs = inputs_of(report.inputs.used(), report.inputs.reports.len());
-            let part = if self.part.is_some() { PARTIAL_SUFFIX } else { "" };
-            console::status(&format!("{}: {functions} from {inputs}{part}", run.output.display()));
-        }
-        // The process ends here, so freeing the memory would only cost time.
-        std::mem::forget(self);
-        Ok(())
-    }
-}
-
-impl SampleRun<'_> {
-    /// Merges the inputs into a partial merge.
-    fn merge_partially(
-        &self,
-        applied: &[String],
-        options: &FileMergeOptions,
-        progress: OnProgress<'_>,
-    ) -> Result<PartialSamples> {
-        let arguments = self.arguments;
-        let later = [
-            (arguments.use_md5, "--use-md5"),
-            (arguments.gen_partial_profile, "--gen-partial-profile"),
-            (arguments.split_layout, "--split-layout"),
-            (arguments.convert_sample_profile_layout.is_some(), "--convert-sample-profile-layout"),
-            (arguments.sample_merge_cold_context, "--sample-merge-cold-context"),
-            (arguments.sample_trim_cold_context, "--sample-trim-cold-context"),
-            (arguments.prof_sym_list.is_some(), "--prof-sym-list"),
-            (arguments.output_size_limit > 0, "--output-size-limit"),
-        ];
-        refuse(&later, "not for partial merges", "use it when you finish the merge")?;
-        let salvage = [(self.salvage, "--salvage")];
-        refuse(
-            &salvage,
-            "not for partial merges of sample profiles",
-            "salvage each input first with `merge --failure-mode=warn --salvage`",
-        )?;
-        let mut sums = sampleprof::merge_partially(self.inputs, options, progress)?;
-        applied.iter().for_each(|words| sums.note_applied(words.clone()));
-        Ok(sums)
-    }
-
-    /// Writes a partial merge. Data that the profile at its start cannot store is in the merge state.
-    fn write_part(&self, sums: &PartialSamples, profile: &SampleProfile, options: &WriteOptions) -> Result<Vec<Loss>> {
-        let bytes = sampleprof::encode_partial(sums, profile, options).map_err(|error| error.in_file(self.output))?;
-        input::output::replace_by_name(self.output, &bytes)?;
-        Ok(Vec::new())
-    }
-
-    /// Returns the options of the merge.
-    pub(crate) fn merge_options(&self, rules: Rules) -> Result<FileMergeOptions> {
-        let arguments = self.arguments;
-        let mut options = FileMergeOptions::default();
-        options.read = read_options();
-        options.read.rules = rules;
-        (options.failure_mode, options.salvage) = (self.failure_mode, self.salvage);
-        options.allow_duplicates = self.allow_duplicates;
-        options.merge.remapping = self.remapping.clone();
-        options.merge.filter = Filter::new(self.function, self.no_function)?;
-        options.threads = self.threads;
-        options.merge.drop_symbols = arguments.drop_profile_symbol_list;
-        options.merge.cold = ColdContexts::default();
-        options.merge.cold.merge = arguments.sample_merge_cold_context;
-        options.merge.cold.trim = arguments.sample_trim_cold_context;
-        options.merge.cold.frames = arguments.sample_frame_depth_for_cold_context;
-        options.merge.layout = arguments.convert_sample_profile_layout.map(|layout| match layout {
-            LayoutArg::Nest => Layout::Nest { merged_base: arguments.generate_merged_base_profiles },
-            LayoutArg::Flat => Layout::Flat,
-        });
-        if let Some(path) = &arguments.prof_sym_list {
-            let mut text = Vec::new();
-            input::read_into(path, &mut text, &options.read.limits)?;
-            options.merge.symbols = sampleprof::parse_symbols(&text).into_iter().collect();
-        }
-        Ok(options)
-    }
-
-    fn write_options(&self, profile: &SampleProfile, rules: Rules) -> WriteOptions {
-        self.arguments.write_options(profile, rules, self.encoding)
-    }
-}
-
 pub(crate) fn read_options() -> ReadOptions {
     let mut options = ReadOptions::default();
     options.limits = crate::limits::chosen();
     options
-}
-
-/// Prints the messages about the inputs, and adds them and the outcomes to the document.
-fn report_inputs(inputs: &InputReports, salvage: bool, quiet: bool, document: &mut MergeDocument) {
-    if !inputs.reports.is_empty() {
-        document.name_inputs(inputs.reports.iter().map(|report| &report.input));
-    }
-    for (at, report) in inputs.reports.iter().enumerate() {
-        document.note_outcome(at, &report.outcome);
-        if salvage && report.records > 0 {
-            document.note_salvaged(at);
-        }
-    }
-    inputs.each_message(&mut |at, report, message| match message {
-        InputMessage::Fault(fault) => {
-            let warning = fault.warning(&report.input);
-            if !quiet {
-                console::warning(&warning);
-            }
-            document.warn_of(at, [warning.to_string()]);
-        }
-        InputMessage::Skipped(error) if !quiet => console::error_as_warning(error),
-        InputMessage::Empty(error) if !quiet => console::error_as_warning(error),
-        _ => {}
-    });
 }
 
 /// Options of `show` for sample profiles only.
@@ -424,7 +241,7 @@ pub(crate) struct SampleShow<'a> {
     pub(crate) own: &'a SampleShowArgs,
     pub(crate) file: &'a Input,
     pub(crate) output: &'a Path,
-    pub(crate) function: Option<&'a str>,
+    pub(crate) function: Option<&'a NamePattern>,
     pub(crate) topn: usize,
     pub(crate) hot_functions: bool,
     pub(crate) detailed_summary: bool,
@@ -436,8 +253,8 @@ impl SampleShow<'_> {
     /// Shows the profile.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let options = read_options();
-        if let Some(name) = self.function {
-            return self.function(name, &options);
+        if let Some(pattern) = self.function {
+            return self.function(pattern, &options);
         }
         if self.own.show_sec_info_only {
             return self.sections(&options);
@@ -511,13 +328,13 @@ impl SampleShow<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Shows one function, on its own and in its contexts.
-    fn function(&self, name: &str, options: &ReadOptions) -> Result<ExitCode> {
+    /// Shows the selected functions, on their own and in their contexts.
+    fn function(&self, pattern: &NamePattern, options: &ReadOptions) -> Result<ExitCode> {
         refuse(&self.parts(), "for whole sample profiles", "omit --function to show the whole profile")?;
         refuse(&[(self.json, "--json")], "for whole sample profiles", "omit --function to show the whole profile")?;
-        let (names, records) = sampleprof::read_function(self.file, name.as_bytes(), options, Compat::Profbridge)?;
+        let (names, records) = sampleprof::read_functions(self.file, pattern, options, Compat::Profbridge)?;
         if records.is_empty() {
-            return Err(Error::nothing_found(format!("the profile has no function {name:?}")).in_file(&self.file.path));
+            return Err(pattern.nothing_found().in_file(&self.file.path));
         }
         self.write(|out| show::write_records(&names, &records, options.rules, out))?;
         Ok(ExitCode::SUCCESS)

@@ -1,7 +1,7 @@
 //! `show`: the content of a profile.
 
 use crate::console;
-use crate::demangled::DemangleArgs;
+use crate::demangled::{DemangleArgs, parse_pattern};
 use crate::documents::{self, Described, FileJson};
 use crate::iprof_show::{self, IprofShowArgs};
 use crate::memprof::ShowMemoryArgs;
@@ -17,6 +17,7 @@ use profbridge::families;
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input};
 use profbridge::instr::show::ShowOptions;
+use profbridge::names::NamePattern;
 use profbridge::{Error, Result};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -41,9 +42,10 @@ pub(crate) struct ShowArgs {
     /// Show details of all functions
     #[arg(long)]
     all_functions: bool,
-    /// Show details of functions whose name contains TEXT; for stacks, the rows of these methods
-    #[arg(long, visible_alias = "filter", value_name = "TEXT")]
-    function: Option<String>,
+    /// Show details of functions whose name or demangled name contains TEXT, of `=NAME` or of `/REGEX/`; for stacks
+    /// and iprof files, the rows of these methods
+    #[arg(long, visible_alias = "filter", value_name = "TEXT", value_parser = parse_pattern)]
+    function: Option<NamePattern>,
     /// Also show counters
     #[arg(long)]
     counts: bool,
@@ -143,7 +145,7 @@ impl ShowArgs {
             own: &self.sample,
             file,
             output: &self.output,
-            function: self.function.as_deref(),
+            function: self.function.as_ref(),
             topn: self.topn,
             hot_functions: self.hot_func_list,
             detailed_summary: self.detailed_summary,
@@ -155,7 +157,8 @@ impl ShowArgs {
 
     /// Shows a memory profile.
     pub(crate) fn show_memory(&self, file: &Input) -> Result<ExitCode> {
-        self.refuse_function("a memory profile")?;
+        let hint = "omit it: most memory profiles have hashes instead of names; use --topn";
+        refuse(&[(self.function.is_some(), "--function")], "not for memory profiles", hint)?;
         self.stacks.refuse_for_others()?;
         self.iprof.refuse_for_llvm()?;
         self.refuse_llvm_options("a memory profile")?;
@@ -165,16 +168,16 @@ impl ShowArgs {
     /// Shows sampled stacks.
     pub(crate) fn show_stacks(&self, file: &Input) -> Result<ExitCode> {
         self.refuse_llvm_options("stacks")?;
-        let rows = Rows { topn: self.topn, method: self.function.as_deref() };
+        let rows = Rows { topn: self.topn, method: self.function.as_ref() };
         show_stacks::run(file, &self.output, &self.stacks, &self.iprof.chains(), rows, (self.json, self.names))
     }
 
     /// Shows an iprof.
     pub(crate) fn show_iprof(&self, file: &Input) -> Result<ExitCode> {
-        self.refuse_function("an iprof")?;
         self.stacks.refuse_for_others()?;
         self.refuse_llvm_options("an iprof")?;
-        iprof_show::run(file, &self.output, &self.iprof, self.topn, (self.json, self.names))
+        let rows = Rows { topn: self.topn, method: self.function.as_ref() };
+        iprof_show::run(file, &self.output, &self.iprof, rows, (self.json, self.names))
     }
 
     /// Shows an instrumentation profile.
@@ -240,15 +243,10 @@ impl ShowArgs {
         )
     }
 
-    fn refuse_function(&self, other: &str) -> Result<()> {
-        let meant = format!("for LLVM profiles and stacks, not for {other}");
-        refuse(&[(self.function.is_some(), "--function")], &meant, "use --topn, --callers and --callees")
-    }
-
     fn options(&self) -> ShowOptions {
         let mut options = ShowOptions::default();
         options.all_functions = self.all_functions;
-        options.function = self.function.clone().unwrap_or_default().into_bytes();
+        options.function.clone_from(&self.function);
         options.must_find = self.function.is_some();
         options.counts = self.counts;
         options.indirect_call_targets = self.ic_targets;

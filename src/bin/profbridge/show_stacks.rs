@@ -10,6 +10,7 @@ use profbridge::call_chains::{
 };
 use profbridge::families::stack_files::{read_stacks, unit_of, without_addresses};
 use profbridge::input::Input;
+use profbridge::names::NamePattern;
 use profbridge::{Error, Result};
 use serde::Serialize;
 use std::path::Path;
@@ -34,8 +35,8 @@ const ROWS: usize = 25;
 pub(crate) struct Rows<'a> {
     /// The number of rows; for 0, text output has 25 and JSON has all.
     pub(crate) topn: usize,
-    /// Show only methods whose name contains this.
-    pub(crate) method: Option<&'a str>,
+    /// Show only methods that this selects.
+    pub(crate) method: Option<&'a NamePattern>,
 }
 
 /// The output of `--json`; see `docs/json-schema/show-stacks-2.json`.
@@ -70,15 +71,18 @@ pub(crate) fn run(
         return Err(crate::stacks::no_samples(&table).in_file(path));
     }
     unit_of(&selected)?;
-    let table = without_addresses(&selected);
+    let table = without_addresses(selected);
     let mut options = ChainOptions::default();
     options.by_position = chains.positions;
     let chain = |name: &Option<String>, direction| match name {
         Some(name) => {
             let found = call_chains(&table, &MethodPattern::parse(name)?, direction, &options);
             if found.is_empty() {
-                return Err(Error::nothing_found(format!("no stack contains the method {name}"))
-                    .with_hint("pass a package, a class, a method such as app.Main.loop(int) or loop, or /REGEX/"));
+                let examples = match table.has_java() {
+                    true => "pass a package, a class, a method such as app.Main.loop(int) or loop, or /REGEX/",
+                    false => "pass the name of a function, a part of it, or /REGEX/",
+                };
+                return Err(Error::nothing_found(format!("no stack contains {name}")).with_hint(examples));
             }
             Ok(Some(found))
         }
@@ -87,10 +91,10 @@ pub(crate) fn run(
     let callers = chain(&chains.callers, Direction::Callers)?;
     let callees = chain(&chains.callees, Direction::Callees)?;
     let mut statistics = statistics(&table);
-    if let Some(part) = method {
-        statistics.methods.retain(|row| row.method.contains(part));
+    if let Some(pattern) = method {
+        statistics.methods.retain(|row| pattern.matches(row.method.as_bytes()));
         if statistics.methods.is_empty() {
-            return Err(Error::nothing_found(format!("no method name contains {part:?}")).in_file(path));
+            return Err(pattern.nothing_found().in_file(path));
         }
     }
     if json {

@@ -1,13 +1,14 @@
 //! Options for writing stacks.
 
-use crate::plural::number_of;
+use crate::stacks::StackArgs;
 use crate::validate::refuse;
 use clap::{Args, ValueEnum};
 use profbridge::Result;
-use profbridge::call_chains::StackTable;
+use profbridge::families::StackWriteOptions;
 use profbridge::families::plan::StackOutput;
-use profbridge::families::stack_files::read_reference;
 use profbridge::stacks::classes::Overload;
+use profbridge::stacks::collapsed::ClassStyle;
+use profbridge::stacks::pprof::MergeOptions;
 use std::path::PathBuf;
 
 /// Options for converting stacks.
@@ -56,6 +57,27 @@ impl WriteStackArgs {
             (self.dots, "--dots"),
         ];
         own.into_iter().chain(self.pprof.given()).collect()
+    }
+
+    /// Sets the options for writing stacks.
+    pub(crate) fn set_options(&self, read: &StackArgs, options: &mut StackWriteOptions) {
+        options.selection = read.selection();
+        options.value = read.read_options().value;
+        options.accept_weights = read.value;
+        options.reference.clone_from(&self.reference);
+        options.overload = match self.overload {
+            OverloadArg::First => Overload::First,
+            OverloadArg::Skip => Overload::Skip,
+            OverloadArg::All => Overload::All,
+        };
+        options.unknown_bci = Some(self.bci_unknown);
+        options.drop_hidden = self.drop_hidden;
+        options.collapsed.style = if self.dots { ClassStyle::Dots } else { ClassStyle::Slashes };
+        options.collapsed.descriptors = !self.no_descriptors;
+        options.collapsed.bcis = !self.no_bci;
+        options.collapsed.threads = self.threads;
+        (options.max_stacks, options.max_bytes) = (self.pprof.max_stacks, self.pprof.max_bytes);
+        options.limits = crate::limits::chosen();
     }
 
     /// Rejects options that have no effect on this form of stacks.
@@ -110,6 +132,13 @@ pub(crate) enum OverloadArg {
 }
 
 impl PprofArgs {
+    /// Returns the options for merging pprof profiles.
+    pub(crate) fn merge_options(&self) -> MergeOptions {
+        let mut options = MergeOptions::default();
+        (options.drop_addresses, options.drop_labels) = (self.drop_addresses, self.drop_labels);
+        options
+    }
+
     fn given(&self) -> [(bool, &'static str); 4] {
         [
             (self.max_stacks.is_some(), "--max-stacks"),
@@ -123,34 +152,4 @@ impl PprofArgs {
     fn refuse_for_others(&self) -> Result<()> {
         refuse(&self.given(), "only for writing a pprof", "name the output .pprof, .pgo or .pb")
     }
-}
-
-/// Adds the types that stacks lack, from the files given by `--reference`.
-pub(crate) fn add_types(table: &StackTable, write: &WriteStackArgs, losses: &mut Vec<String>) -> Result<StackTable> {
-    let reference = read_reference(&write.reference, &crate::limits::chosen())?;
-    let overload = match write.overload {
-        OverloadArg::First => Overload::First,
-        OverloadArg::Skip => Overload::Skip,
-        OverloadArg::All => Overload::All,
-    };
-    let (table, report) = reference.resolve(table, overload);
-    if report.overloaded > 0 {
-        let what = match overload {
-            Overload::First => "the first was used",
-            Overload::Skip => "their frames were dropped",
-            Overload::All => "leaf frames count for every overload",
-        };
-        let methods = number_of(report.overloaded, "method");
-        losses.push(format!("{methods} with several overloads in the reference; {what}"));
-    }
-    for (count, words) in [
-        (report.unknown, ("method", "not in the reference")),
-        (report.dropped_hits, ("sample", "without any frame left")),
-        (report.repeated_hits, ("hit", "counted again for another overload")),
-    ] {
-        if count > 0 {
-            losses.push(format!("{} {}", number_of(count, words.0), words.1));
-        }
-    }
-    Ok(table)
 }

@@ -110,6 +110,12 @@ fn parse_time(text: &str) -> std::result::Result<TimeArg, String> {
     let (from, to) = text.split_once("..").ok_or("expected FROM..TO; one of them may be missing")?;
     let bound = |text: &str| if text.is_empty() { Ok(None) } else { text.parse::<TimeBound>().map(Some) };
     match (bound(from), bound(to)) {
+        (Ok(Some(TimeBound::After(from))), Ok(Some(TimeBound::After(to))))
+        | (Ok(Some(TimeBound::At(from))), Ok(Some(TimeBound::At(to))))
+            if from > to =>
+        {
+            Err("the start of the range is after its end".to_string())
+        }
         (Ok(from), Ok(to)) => Ok((from, to)),
         (Err(error), _) | (_, Err(error)) => {
             Err(format!("{error} ({})", error.hint().map(hint_text).unwrap_or_default()))
@@ -245,6 +251,9 @@ pub(crate) fn why_nothing_to_write(table: &StackTable) -> Hint {
     Hint::from(format!("{}; use --allow-empty to write an empty output", describe_inputs(table)))
 }
 
+/// The number of threads that a hint names.
+const THREADS: usize = 8;
+
 /// Describes what the inputs contain instead.
 fn describe_inputs(table: &StackTable) -> String {
     let count = |event_types: &mut dyn Iterator<Item = (u128, &str)>| -> Vec<String> {
@@ -261,6 +270,14 @@ fn describe_inputs(table: &StackTable) -> String {
     } else if event_types.is_empty() {
         "the inputs have no samples; use --call-counts for an iprof that has only call counts".to_string()
     } else {
-        format!("the inputs have {}; check --events and --thread", event_types.join(", "))
+        let mut words = format!("the inputs have {}; check --events and --thread", event_types.join(", "));
+        let threads: Vec<&str> = table.threads().map(|id| table.thread(id)).collect();
+        if !threads.is_empty() {
+            let listed = &threads[..threads.len().min(THREADS)];
+            let more = threads.len() - listed.len();
+            let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+            words.push_str(&format!(" (threads: {}{rest})", listed.join(", ")));
+        }
+        words
     }
 }

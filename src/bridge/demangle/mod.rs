@@ -10,7 +10,7 @@
 
 mod symbols;
 
-use crate::bridge::names::{Escapes, MethodIdentity, escaped};
+use crate::bridge::names::{Escapes, MethodIdentity, escaped, to_hex};
 use symbols::Demangled;
 
 /// The type for data that a symbol does not contain.
@@ -112,8 +112,7 @@ pub fn method_of_hash(hash: u64) -> MethodIdentity {
 /// Appends `%` and the first eight digits of the MD5 of a PGO name.
 fn push_digest(out: &mut Vec<u8>, name: &[u8]) {
     out.push(b'%');
-    let digest = format!("{:x}", md5::compute(name));
-    out.extend_from_slice(&digest.as_bytes()[..8]);
+    out.extend_from_slice(to_hex(&md5::compute(name).0[..4]).as_bytes());
 }
 
 // PGO names of functions local to a file: `FILE;SYMBOL`.

@@ -11,9 +11,10 @@ use crate::model::{
 };
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, Visitor};
+use std::borrow::Cow;
 use std::fmt;
 
-impl Extension {
+impl Extension<'static> {
     /// Parses the value of the member.
     ///
     /// # Errors
@@ -24,17 +25,19 @@ impl Extension {
     }
 }
 
-fn read(json: &[u8]) -> Result<Extension> {
+fn read(json: &[u8]) -> Result<Extension<'static>> {
     // Check the version first: another layout may differ in all other members.
     let Version { version } = serde_json::from_slice(json).map_err(syntax)?;
-    if version != VERSION {
-        let error = Error::malformed(format!("version {version} of the extension, expected {VERSION}"));
+    if !(1..=VERSION).contains(&version) {
+        let error = Error::malformed(format!("version {version} of the extension, expected 1 to {VERSION}"));
         return Err(error.with_hint("this file was written by a newer profbridge; update profbridge"));
     }
     let json: Json = serde_json::from_slice(json).map_err(syntax)?;
     let has_profile = json.functions.is_some();
     let profile = json.profile()?;
-    Ok(Extension { approximate: json.approximate, profile: has_profile.then_some(profile) })
+    let checksum = json.sections.and_then(|sections| Some(u64::from_be_bytes(*sections.0.first_chunk()?)));
+    let profile = has_profile.then_some(Cow::Owned(profile));
+    Ok(Extension { approximate: json.approximate, profile, checksum })
 }
 
 fn syntax(error: serde_json::Error) -> Error {
@@ -51,6 +54,7 @@ struct Version {
 struct Json {
     #[serde(rename = "version")]
     _version: u32,
+    sections: Option<Hex>,
     #[serde(default)]
     approximate: Approximations,
     #[serde(default)]

@@ -1,6 +1,6 @@
 //! Writes a profile as JSON, function by function, without copying it.
 
-use super::{Approximations, Extension, VERSION};
+use super::{Approximations, Extension};
 use crate::bridge::names::to_hex;
 use crate::model::{
     FunctionTable, FunctionView, MemProfSection, Profile, ProfileKind, RecordView, TemporalProfile, TemporalTrace,
@@ -9,10 +9,10 @@ use crate::model::{
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
-impl Extension {
-    /// Returns the value of the member.
+impl Extension<'_> {
+    /// Returns the value of the member, without spaces.
     pub(crate) fn write(&self) -> Vec<u8> {
-        let json = Json { approximate: &self.approximate, profile: self.profile.as_ref() };
+        let json = Json { approximate: &self.approximate, profile: self.profile.as_deref(), checksum: self.checksum };
         serde_json::to_vec(&json).expect("the extension has string keys only, and memory takes everything")
     }
 }
@@ -20,12 +20,17 @@ impl Extension {
 struct Json<'a> {
     approximate: &'a Approximations,
     profile: Option<&'a Profile>,
+    checksum: Option<u64>,
 }
 
 impl Serialize for Json<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("version", &VERSION)?;
+        // Readers of version 1 do not know the checksum.
+        map.serialize_entry("version", &if self.checksum.is_some() { 2 } else { 1 })?;
+        if let Some(checksum) = self.checksum {
+            map.serialize_entry("sections", &to_hex(&checksum.to_be_bytes()))?;
+        }
         if !self.approximate.is_empty() {
             map.serialize_entry("approximate", self.approximate)?;
         }

@@ -22,6 +22,8 @@
 //!   [90, 3]`, the counts of a raw file.
 //! * Bytes are hexadecimal strings. A name that is not UTF-8 is `{"hex": "…"}`.
 //! * Empty members are omitted. Without `functions` there is no profile, only the remarks in `approximate`.
+//! * Version 2 has a checksum of the rest of the file in `sections`, if the profile has no records of the bridge: if it
+//!   is correct, no one edited the sections that were made from the functions.
 //! * `kind` contains the words of [`ProfileKind::words`](crate::model::ProfileKind::words), or numbers for bits without
 //!   a word.
 
@@ -29,27 +31,30 @@ mod decode;
 mod encode;
 
 use crate::model::Profile;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The name of the member.
 pub const MEMBER: &[u8] = b"llvm";
 
-/// The version of this layout. It changes with the layout.
-const VERSION: u32 = 1;
+/// The newest version of this layout. It changes with the layout.
+const VERSION: u32 = 2;
 
 /// The reason why the numbers of a section differ from the definition of the format, by section.
 pub(crate) type Approximations = BTreeMap<String, String>;
 
 /// The value of the member.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Extension {
+pub(crate) struct Extension<'a> {
     /// Standard sections with approximate numbers, and the reasons.
     pub(crate) approximate: Approximations,
     /// The profile, unless it was omitted.
-    pub(crate) profile: Option<Profile>,
+    pub(crate) profile: Option<Cow<'a, Profile>>,
+    /// The checksum of the document without this member, if the profile determines all of it.
+    pub(crate) checksum: Option<u64>,
 }
 
-impl Extension {
+impl Extension<'_> {
     /// Returns true if the member is not needed.
     pub(crate) fn is_empty(&self) -> bool {
         self.approximate.is_empty() && self.profile.is_none()

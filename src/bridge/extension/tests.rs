@@ -1,5 +1,6 @@
 use super::*;
 use crate::model::{FunctionRecord, MemProfSection, Profile, ProfileKind, TemporalTrace, ValueCount, ValueKind};
+use std::borrow::Cow;
 
 fn sample() -> Profile {
     let mut profile = Profile { kind: ProfileKind::IR | ProfileKind::ENTRY_FIRST, ..Profile::default() };
@@ -46,16 +47,20 @@ fn assert_same(a: &Profile, b: &Profile) {
 #[test]
 fn a_profile_comes_back_exactly() {
     for profile in [Profile::default(), sample(), with_everything()] {
-        let extension = Extension { profile: Some(profile.clone()), ..Extension::default() };
-        let again = Extension::read(&extension.write()).unwrap();
-        assert_same(again.profile.as_ref().unwrap(), &profile);
+        for checksum in [None, Some(0x0123_4567_89ab_cdef)] {
+            let profile = Some(Cow::Borrowed(&profile));
+            let extension = Extension { profile, checksum, ..Extension::default() };
+            let again = Extension::read(&extension.write()).unwrap();
+            assert_same(again.profile.as_ref().unwrap(), extension.profile.as_ref().unwrap());
+            assert_eq!(again.checksum, checksum);
+        }
     }
 }
 
 #[test]
 fn the_layout_is_the_documented_one() {
     let approximate = Approximations::from([("callCountProfiles".to_string(), "because".to_string())]);
-    let extension = Extension { approximate, profile: Some(sample()) };
+    let mut extension = Extension { approximate, profile: Some(Cow::Owned(sample())), checksum: None };
     let text = String::from_utf8(extension.write()).unwrap();
     let expected = concat!(
         r#"{"version":1,"approximate":{"callCountProfiles":"because"},"kind":["ir","entry-first"],"functions":["#,
@@ -65,6 +70,9 @@ fn the_layout_is_the_documented_one() {
         r#"{"name":{"hex":"61ff"},"records":[{"hash":1,"counters":[0]}]},{"name":"","records":[]}]}"#
     );
     assert_eq!(text, expected);
+    extension.checksum = Some(0x0123_4567_89ab_cdef);
+    let second = String::from_utf8(extension.write()).unwrap();
+    assert_eq!(second, expected.replace(r#""version":1"#, r#""version":2,"sections":"0123456789abcdef""#));
 }
 
 #[test]
@@ -77,7 +85,7 @@ fn remarks_without_records_are_an_error() {
 #[test]
 fn unknown_layout_members_are_errors() {
     for (json, reason) in [
-        (r#"{"version":2,"functions":7}"#, "version 2 of the extension"),
+        (r#"{"version":3,"functions":7}"#, "version 3 of the extension"),
         (r#"{}"#, "missing field `version`"),
         (r#"{"version":1,"functions":[],"more":1}"#, "unknown field `more`"),
         (r#"{"version":1,"kind":["odd"],"functions":[]}"#, "\"odd\" is not a known kind"),

@@ -42,7 +42,7 @@ fn read_against(path: &Path, options: &FitOptions) -> Result<JavaProgram> {
     }
     match detect(&bytes) {
         Format::Iprof => {
-            let (document, _) = read_iprof(&bytes, &options.limits).map_err(|error| error.in_file(path))?;
+            let (document, _) = read_iprof(&*bytes, &options.limits).map_err(|error| error.in_file(path))?;
             Ok(JavaProgram::of_iprof(&document))
         }
         Format::Empty => Err(Error::new(ErrorKind::EmptyProfile).in_file(path)),

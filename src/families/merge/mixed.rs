@@ -29,6 +29,7 @@ pub struct MixedSum {
     pub warnings: Vec<Warning>,
     /// Content that could not be merged.
     pub losses: Losses,
+    documents_used: usize,
     parts: Parts,
     options: MergeOptions,
 }
@@ -68,7 +69,8 @@ pub fn merge_mixed(
         Ok((parts, merged, losses)) => {
             let warnings = merged.warnings(BranchClash::Keep);
             let options = options.llvm.clone();
-            Ok(MixedSum { llvm: report, documents, findings, warnings, losses, parts, options })
+            let documents_used = used(&documents);
+            Ok(MixedSum { llvm: report, documents, findings, warnings, losses, documents_used, parts, options })
         }
         Err(error) => {
             let inputs = in_order(inputs, report.inputs.into_iter(), documents.into_iter()).collect();
@@ -140,7 +142,7 @@ impl MixedMerge<'_> {
 impl MixedSum {
     /// Returns the number of used documents; documents that count nothing are left out.
     pub fn documents_used(&self) -> usize {
-        used(&self.documents)
+        self.documents_used
     }
 
     /// Returns the number of used inputs.
@@ -151,6 +153,12 @@ impl MixedSum {
     /// Returns the reports of all inputs in their order.
     pub fn inputs(&self, inputs: &[Input]) -> Vec<&InputReport> {
         in_order(inputs, self.llvm.inputs.iter(), self.documents.iter()).collect()
+    }
+
+    /// Moves out the reports of all inputs, in their order.
+    pub(in crate::families) fn take_inputs(&mut self, inputs: &[Input]) -> Vec<InputReport> {
+        let documents = std::mem::take(&mut self.documents);
+        in_order(inputs, std::mem::take(&mut self.llvm.inputs).into_iter(), documents.into_iter()).collect()
     }
 
     /// Converts the result to an LLVM profile, with the content that could not be converted. Records of the bridge take

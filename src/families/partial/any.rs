@@ -178,13 +178,13 @@ impl Partial {
         }
     }
 
-    /// Notes a filter or renaming that was applied to the inputs. Of iprof files and
-    /// stacks the inputs are kept as they were, and there is none.
+    /// Notes a setting in words: a filter or renaming that was applied to the inputs, or one that the caller needs to
+    /// finish the merge.
     pub fn note_applied(&mut self, words: String) {
         match self {
             Self::Instr(sums) => sums.note_applied(words),
             Self::SampleProf(sums) => sums.note_applied(words),
-            Self::Iprof(_) | Self::Stacks(_) => {}
+            Self::Iprof(kept) | Self::Stacks(kept) => kept.note_applied(words),
         }
     }
 

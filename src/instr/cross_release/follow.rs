@@ -72,7 +72,7 @@ impl Candidates {
         self.has_ir |= kind.is_ir();
         self.has_front_end |= !kind.is_ir();
         let may_differ = match kind.is_ir() {
-            true => name.iter().any(|byte| matches!(byte, b':' | b';')),
+            true => memchr::memchr2(b':', b';', name).is_some(),
             false => !is_small(func_hash) && is_of_clang(name, func_hash),
         };
         if may_differ {
@@ -273,8 +273,8 @@ impl RewriteCheck {
         if !self.is_ir {
             self.has_large_hash |= hashes.any(|hash| !is_small(hash) && is_of_clang(name, hash));
         } else if self.names_may_change && !(self.has_colon && self.has_semicolon) {
-            self.has_colon |= name.contains(&b':');
-            self.has_semicolon |= name.contains(&b';');
+            self.has_colon |= memchr::memchr(b':', name).is_some();
+            self.has_semicolon |= memchr::memchr(b';', name).is_some();
         }
     }
 

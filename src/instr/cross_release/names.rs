@@ -19,7 +19,7 @@ const SEMICOLONS_SINCE: Release = Release(18);
 
 /// Returns the name in the form of releases up to 17; `None` for a name without `;`.
 pub(crate) fn colon_form(name: &[u8]) -> Option<Vec<u8>> {
-    let at = name.iter().rposition(|byte| *byte == b';')?;
+    let at = memchr::memrchr(b';', name)?;
     let mut form = name.to_vec();
     form[at] = b':';
     Some(form)
@@ -138,7 +138,7 @@ impl Forms {
 /// Returns true if a name with `;` was probably written by LLVM 17 or earlier: the part after the last `;` contains the
 /// `:` before the function. Names of Objective-C methods contain `:` as well, within brackets.
 fn looks_old(name: &[u8]) -> bool {
-    let at = name.iter().rposition(|byte| *byte == b';').map_or(0, |at| at + 1);
+    let at = memchr::memrchr(b';', name).map_or(0, |at| at + 1);
     let rest = &name[at..];
     rest.iter().position(|byte| matches!(byte, b':' | b'[')).is_some_and(|first| rest[first] == b':')
 }
@@ -453,7 +453,7 @@ pub(crate) fn is_of_clang(name: &[u8], hash: u64) -> bool {
 }
 
 fn is_name_of_clang(name: &[u8]) -> bool {
-    let at = name.iter().rposition(|byte| matches!(byte, b':' | b';')).map_or(0, |at| at + 1);
+    let at = memchr::memrchr2(b':', b';', name).map_or(0, |at| at + 1);
     let symbol = &name[at..];
     let begins = |prefix: &[u8]| symbol.strip_prefix(prefix).and_then(|rest| rest.first()).copied();
     let rust = begins(b"_R").is_some_and(|next| next.is_ascii_uppercase() || next.is_ascii_digit());
@@ -472,7 +472,7 @@ fn ends_in_rust_hash(symbol: &[u8]) -> bool {
         if stem.last_chunk::<20>().is_some_and(|end| is_hash(end)) {
             return true;
         }
-        match stem.iter().rposition(|byte| *byte == b'.') {
+        match memchr::memrchr(b'.', stem) {
             Some(at) => stem = &stem[..at],
             None => return false,
         }

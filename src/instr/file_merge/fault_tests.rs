@@ -127,7 +127,7 @@ fn merge_part(inputs: &[WeightedInput], out: &Path) -> Result<()> {
             return Err(error);
         }
     }
-    partial::write_file(&sums, &report.profile, &WriteOptions::default(), out).map(drop)
+    partial::write_file(sums, &report.profile, &WriteOptions::default(), out).map(drop)
 }
 
 fn merge_samples(inputs: &[WeightedInput], out: &Path) -> Result<()> {

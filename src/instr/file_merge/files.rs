@@ -29,21 +29,11 @@ use std::collections::BTreeSet;
 /// Only faults that make all further steps pointless, such as too little memory; a damaged input is not such a fault.
 /// Cancelled by `options.cancel`.
 pub fn merge_files(inputs: &[WeightedInput], options: &MergeOptions, progress: OnProgress<'_>) -> Result<MergeReport> {
-    merge_inputs(inputs, options, false, progress)
-}
-
-/// Like [`merge_files`]. With `keeps_file`, the counters of a single input can stay in its bytes, which are then kept.
-pub(super) fn merge_inputs(
-    inputs: &[WeightedInput],
-    options: &MergeOptions,
-    keeps_file: bool,
-    progress: OnProgress<'_>,
-) -> Result<MergeReport> {
     let is_own = !options.read.compat.is_llvm();
     if is_own && inputs.iter().any(WeightedInput::is_partial) {
         return finish(&merge_partially(inputs, options, progress)?, options);
     }
-    let (Merged { output: merger, inputs: reports }, soft_errors) = run_merge(inputs, options, keeps_file, progress)?;
+    let (Merged { output: merger, inputs: reports }, soft_errors) = run_merge(inputs, options, progress)?;
     let memory_shares_nothing = merger.memory_shares_nothing();
     let shared_kind = merger.shared_kind().clone();
     let (profile, memprof_losses) = options.memprof.finish(merger, options.release, options.read.compat)?;
@@ -57,10 +47,9 @@ pub(super) fn merge_inputs(
 pub(crate) fn run_merge(
     inputs: &[WeightedInput],
     options: &MergeOptions,
-    keeps_file: bool,
     progress: OnProgress<'_>,
 ) -> Result<(Merged<Merger>, Vec<RecordError>)> {
-    let start = |job: &MergeJob<'_>| FileMerge::new(job, options, keeps_file);
+    let start = |job: &MergeJob<'_>| FileMerge::new(job, options);
     let merged = driver::merge(inputs, &options.run(), start, progress)?;
     let MergedFiles { merger, soft_errors } = merged.output;
     let names = if soft_errors.is_empty() { Vec::new() } else { names_of_records(merger.functions()) };
@@ -77,7 +66,7 @@ pub(crate) fn run_merge(
 
 /// Like [`merge_files`](crate::families::merge::merge_files), for a result that is then
 /// [written](MergeReport::write_file) with the options `write`, after it got the names and hashes that the target in
-/// `crossing` computes. The functions of a single file, or their counters, can stay in it.
+/// `crossing` computes. The functions of a single file can stay in it.
 ///
 /// # Errors
 ///
@@ -95,7 +84,7 @@ pub fn merge_for_output(
         progress(1, 1);
         return Ok(report);
     }
-    merge_inputs(inputs, options, true, progress)
+    merge_files(inputs, options, progress)
 }
 
 /// Returns the result of a merge of one valid indexed file that is completely written as text. Returns `None` to leave

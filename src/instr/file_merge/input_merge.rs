@@ -6,6 +6,7 @@ use crate::compression::{Compression, decompress};
 use crate::driver::trace;
 use crate::driver::{InputReport, InputTurn, InputVersion};
 use crate::error::{Error, Result, Warning};
+use crate::input::buffer::read_shared;
 use crate::input::{self, Input};
 use crate::instr::file_merge::MergeOptions;
 use crate::instr::file_merge::staged::{Batch, Staged, read_ahead};
@@ -15,11 +16,11 @@ use crate::instr::file_merge::state::{FileMerge, Sums, Worker};
 use crate::instr::memory_profiles;
 use crate::instr::open::{WORTH_A_WINDOW, outline_of, read_with, window_of_text};
 use crate::instr::{AddOutcome, InputOptions};
-use crate::memory::{self, SharedPages};
+use crate::memory::{self, SharedBytes};
 use crate::memprof::{MemoryProfile, Source};
 use crate::model::{ProfileKind, ProfileReader, RecordId, RecordRef, RecordView, ValueCount, ValueKind};
 use crate::partial::Frame;
-use crate::raw::{RawNames, RawProfile, RawReader};
+use crate::raw::{RawNames, RawProfile, RawReader, make_counters_native};
 use crate::text::{self, TextReader};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ enum Keep {
     /// Counters of half the size if they fit.
     Narrow,
     /// The file that contains the counters.
-    File(SharedPages),
+    File(SharedBytes),
 }
 
 /// One input of a merge.
@@ -57,6 +58,8 @@ pub(super) struct InputMerge<'m, 't, 'l> {
     turn: &'t mut InputTurn<'l, Sums>,
     report: &'t mut InputReport,
     keep: Keep,
+    /// Whether the counters of a raw profile were converted to the byte order of this machine.
+    has_native_counters: bool,
 }
 
 impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
@@ -67,7 +70,8 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         report: &'t mut InputReport,
     ) -> Self {
         let size = merge.sizes[turn.place()];
-        Self { merge, options: merge.options, input, size, turn, report, keep: Keep::Copies }
+        let keep = Keep::Copies;
+        Self { merge, options: merge.options, input, size, turn, report, keep, has_native_counters: false }
     }
 
     /// Merges the input.
@@ -78,17 +82,25 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         {
             return added;
         }
-        let read = &self.options.read;
-        let (mut data, file) = buffer.read_to_keep(self.input, &read.limits, self.merge.threads_per_input)?;
+        let (read, threads) = (&self.options.read, self.merge.threads_per_input);
+        let is_compressed = |data: &[u8]| read.compat.decompresses() && Compression::of(data).is_some();
+        if self.may_keep() {
+            let mut file = read_shared(self.input, &read.limits, threads)?;
+            self.warn_of_size(file.len() as u64);
+            if is_compressed(&file) {
+                file = SharedBytes::Heap(Arc::new(decompress(&file, &read.limits)?));
+            }
+            self.keep = self.keep_of_length(file.len() as u64);
+            if matches!(self.keep, Keep::Narrow) && matches!(input::detect(&file), input::Format::Raw { .. }) {
+                self.has_native_counters = file.get_mut().is_some_and(|file| make_counters_native(file, read.compat));
+                self.keep = Keep::File(file.clone());
+            }
+            return self.add_bytes(&file, batch, names);
+        }
+        let mut data = buffer.read(self.input, &read.limits, threads)?;
         self.warn_of_size(data.len() as u64);
-        let format = input::detect(data);
-        let is_raw = matches!(format, input::Format::Raw { .. });
-        self.keep = match file.filter(|_| is_raw && self.may_keep()) {
-            Some(file) => Keep::File(file),
-            None => self.keep_of_length(data.len() as u64),
-        };
         let content;
-        if read.compat.decompresses() && Compression::of(data).is_some() {
+        if is_compressed(data) {
             content = decompress(data, &read.limits)?;
             data = &content;
         }
@@ -97,7 +109,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
 
     /// Returns true if the merger may keep the bytes of the input.
     fn may_keep(&self) -> bool {
-        self.merge.keeps_file && self.input.weight.get() == 1
+        self.merge.sizes.len() == 1 && self.input.weight.get() == 1
     }
 
     fn keep_of_length(&self, len: u64) -> Keep {
@@ -216,6 +228,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         reading.names = names.take();
         reading.known_chunks = merge.chunks.clone();
         reading.threads = NonZeroUsize::new(merge.threads_per_input);
+        reading.has_native_counters = self.has_native_counters;
         let uses_images = merge.images.is_some() && options.read.correlator.is_none();
         if uses_images {
             let profile = RawProfile::read(data, 0, options.read.compat)?;

@@ -8,7 +8,7 @@ use crate::error::{Error, Result, Warning};
 use crate::instr::sites::{SiteMerger, TakenSites};
 use crate::instr::{InputOptions, Merger, SoftError};
 use crate::limits::Limits;
-use crate::memory::SharedPages;
+use crate::memory::SharedBytes;
 use crate::model::{
     BinaryId, MemProfSection, NameRef, NameText, ProfileKind, ProfileReader, RecordId, RecordRef, RecordStore,
     SymbolTable, TemporalProfile, ValueKind,
@@ -38,7 +38,7 @@ pub(super) struct Batch {
     /// The fault that the reader found after these records.
     fault: Option<Error>,
     /// The file in which counters can stay.
-    file: Option<SharedPages>,
+    file: Option<SharedBytes>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -262,7 +262,7 @@ impl ProfileReader for Staged<'_> {
 /// Counters can stay in `file`.
 pub(super) fn read_ahead<T: Send>(
     reader: &mut dyn ProfileReader,
-    file: Option<&SharedPages>,
+    file: Option<&SharedBytes>,
     use_records: impl FnOnce(&mut dyn ProfileReader) -> T + Send,
 ) -> T {
     let (maker, user) = batch_channel::<Batch>(WAITING);

@@ -16,8 +16,6 @@ pub(crate) struct FileMerge<'a> {
     pub(super) options: &'a MergeOptions,
     /// The size of each input when the merge began; 0 if unknown.
     pub(super) sizes: Vec<u64>,
-    /// Whether the counters of the only input can stay in its bytes.
-    pub(super) keeps_file: bool,
     pub(super) workers: usize,
     pub(super) threads_per_input: usize,
     /// Programs seen so far; `None` if every input is read record by record.
@@ -60,8 +58,8 @@ pub(crate) struct MergedFiles {
 }
 
 impl<'a> FileMerge<'a> {
-    /// Starts a merge. With `keeps_file`, the counters of a single input can stay in its bytes, which are then kept.
-    pub(crate) fn new(job: &MergeJob<'_>, options: &'a MergeOptions, keeps_file: bool) -> Self {
+    /// Starts a merge.
+    pub(crate) fn new(job: &MergeJob<'_>, options: &'a MergeOptions) -> Self {
         let is_single = job.inputs.len() == 1;
         let size = |input: &Input| match input.is_pipe() {
             true => 0,
@@ -70,7 +68,6 @@ impl<'a> FileMerge<'a> {
         Self {
             options,
             sizes: job.inputs.iter().map(size).collect(),
-            keeps_file: keeps_file && is_single,
             workers: job.workers,
             threads_per_input: job.threads_per_input,
             images: (job.attempt == Attempt::Fast && !is_single).then(|| Mutex::new(Images::new(MOST_BYTES))),

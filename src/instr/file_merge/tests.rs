@@ -48,7 +48,7 @@ fn run_attempt(
 ) -> Option<Merged<MergedFiles>> {
     let threads_per_input = crate::threads::wanted(options.threads).get() / workers;
     let job = MergeJob { inputs, attempt, workers, threads_per_input: threads_per_input.max(1) };
-    let mut merge = FileMerge::new(&job, options, false);
+    let mut merge = FileMerge::new(&job, options);
     if let Some(images) = &mut merge.images {
         *images = std::sync::Mutex::new(state::Images::new(image_bytes));
     }
@@ -122,7 +122,7 @@ fn an_input_that_grows_during_the_merge_gets_a_warning() {
     file.write_all(b":ir\nmain\n1\n1\n5\n").unwrap();
     let (inputs, options) = ([WeightedInput::new(file.path())], MergeOptions::default());
     let job = MergeJob { inputs: &inputs, attempt: Attempt::Fast, workers: 1, threads_per_input: 1 };
-    let merge = FileMerge::new(&job, &options, false);
+    let merge = FileMerge::new(&job, &options);
     file.write_all(b"\nlate\n1\n1\n5\n").unwrap();
     let merged = run_once(merge, &inputs, &options.run(), 1, &mut |_, _| {}).unwrap().unwrap();
     let warnings = &merged.inputs[0].warnings;
@@ -230,6 +230,28 @@ fn a_large_profile_is_written_the_same_by_any_number_of_threads() {
 }
 
 #[test]
+fn counters_stay_in_every_form_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, packed) = (folder.path().join("input"), folder.path().join("input.gz"));
+    let little = large_raw();
+    std::fs::write(&path, &little).unwrap();
+    let merged = |input: Input| merge_files(&[input], &MergeOptions::default(), &mut |_, _| {}).unwrap().profile;
+    let bytes = |profile: &Profile| encode(profile, &WriteOptions::default()).unwrap().bytes;
+    let expected = merged(Input::new(&path));
+    let encoding = Encoding { endian: Endian::Big, pointer: PointerWidth::Bits64, version: 10 };
+    let big = raw::write(&expected, &raw::WriteOptions::new(encoding)).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(std::fs::File::create(&packed).unwrap(), flate2::Compression::fast());
+    gzip.write_all(&big).unwrap();
+    gzip.finish().unwrap();
+    std::fs::write(&path, &big).unwrap();
+    for input in
+        [Input::new(&path), Input::new(&packed), Input::from_bytes("pipe", little), Input::from_bytes("pipe", big)]
+    {
+        assert!(bytes(&merged(input)) == bytes(&expected));
+    }
+}
+
+#[test]
 fn a_cancelled_merge_ends_after_the_next_input() {
     let inputs: Vec<WeightedInput> = files().into_iter().map(WeightedInput::new).collect();
     for threads in [1, 2, 5] {
@@ -312,7 +334,7 @@ fn floors_refuse_a_result_that_is_too_thin() {
 /// Returns how often each input was read, and the outcome.
 fn readings(inputs: &[WeightedInput], options: &MergeOptions) -> (Vec<usize>, (Vec<u8>, Vec<String>)) {
     let readings: Vec<AtomicUsize> = inputs.iter().map(|_| AtomicUsize::new(0)).collect();
-    let start = |job: &MergeJob<'_>| Counting(FileMerge::new(job, options, false), &readings);
+    let start = |job: &MergeJob<'_>| Counting(FileMerge::new(job, options), &readings);
     let done = outcome(driver::merge(inputs, &options.run(), start, &mut |_, _| {}).unwrap());
     (readings.into_iter().map(AtomicUsize::into_inner).collect(), done)
 }

@@ -5,16 +5,17 @@
 
 use crate::error::Result;
 use crate::model::{FunctionTable, ProfileReader, RecordView, ValueCount, ValueKind};
+use crate::names::NamePattern;
 use serde::{Serialize, Serializer};
 use std::io;
 use std::io::Write;
 
 /// Options for comparing profiles.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct OverlapOptions {
-    /// Show details of the functions whose name contains these bytes. Default: none.
-    pub function: Option<Vec<u8>>,
+    /// Show details of the functions that this selects. Default: none.
+    pub function: Option<NamePattern>,
     /// Show details of the functions of the test profile whose largest counter is at least this value. Default:
     /// `u64::MAX`.
     pub value_cutoff: u64,
@@ -129,6 +130,9 @@ pub struct OverlapReport {
     pub functions: Vec<FunctionOverlap>,
     /// All functions.
     pub program: Overlap,
+    /// Whether the options select functions by name, and neither profile has one of them.
+    #[serde(skip)]
+    pub selects_nothing: bool,
 }
 
 /// Compares the records of `test` with those of `base`.
@@ -147,10 +151,13 @@ pub fn overlap(
     options: &OverlapOptions,
 ) -> (OverlapReport, Result<()>) {
     let program = Overlap { base: base_sums, test: test_sums, ..Overlap::default() };
-    let mut report = OverlapReport { functions: Vec::new(), program };
+    let mut report = OverlapReport { functions: Vec::new(), program, selects_nothing: false };
+    let is_meant = |name: &[u8]| options.function.as_ref().is_some_and(|pattern| pattern.matches(name));
+    let mut is_found = options.function.is_none() || base.iter().any(|function| is_meant(function.name()));
     let read = loop {
         match test.next_record() {
             Ok(Some(read)) => {
+                is_found = is_found || is_meant(read.name);
                 let shown = compare(base, &mut report.program, read.name, read.record, options);
                 report.functions.extend(shown.map(|overlap| FunctionOverlap {
                     name: String::from_utf8_lossy(read.name).into_owned(),
@@ -163,6 +170,7 @@ pub fn overlap(
             Err(error) => break Err(error),
         }
     };
+    report.selects_nothing = !is_found;
     (report, read)
 }
 
@@ -195,18 +203,13 @@ fn compare(
     add_common_values(program, &mut own, other, record);
     program.common.entries += 1;
     program.common.edges += common_edges(other, record, program.base.edges, program.test.edges);
-    let is_named = options.function.as_deref().is_some_and(|part| !part.is_empty() && contains(name, part));
+    let is_named = options.function.as_ref().is_some_and(|pattern| pattern.matches(name));
     if !is_named && record.max_counter() < options.value_cutoff {
         return None;
     }
     own.common.entries = record.counters.len() as u64;
     own.common.edges = common_edges(other, record, own.base.edges, own.test.edges);
     Some(own)
-}
-
-/// Returns true if `name` contains `part`.
-pub(super) fn contains(name: &[u8], part: &[u8]) -> bool {
-    part.is_empty() || name.windows(part.len()).any(|window| window == part)
 }
 
 fn common_edges(base: RecordView<'_>, test: RecordView<'_>, base_sum: f64, test_sum: f64) -> f64 {

@@ -1,6 +1,7 @@
 use crate::instr::overlap::*;
 use crate::model::testing::MemoryReader;
 use crate::model::{FunctionRecord, ProfileKind, name_ref};
+use crate::names::NamePattern;
 
 fn value(name: &str, count: u64) -> ValueCount {
     ValueCount { value: name_ref(name.as_bytes()), count }
@@ -45,7 +46,7 @@ fn compare_examples(options: &OverlapOptions) -> OverlapReport {
 
 #[test]
 fn the_documented_example_is_printed() {
-    let options = OverlapOptions { function: Some(b"main".to_vec()), ..OverlapOptions::default() };
+    let options = OverlapOptions { function: Some(NamePattern::stored(b"main")), ..OverlapOptions::default() };
     let mut out = Vec::new();
     compare_examples(&options).write_text(b"a.proftext", b"b.proftext", &mut out).unwrap();
     let expected = "\

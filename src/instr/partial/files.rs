@@ -4,9 +4,8 @@ use crate::bytes::Head;
 use crate::driver::report::{failed, no_weight, remembered, unknown_failure};
 use crate::driver::{self, InputOutcome, InputReport, InputTurn, InputVersion, Merge, OnProgress};
 use crate::error::{Error, ErrorKind, Result};
-use crate::indexed::{self, IndexedProfile};
-use crate::input::{self, Access, Format, WeightedInput};
-use crate::instr::encode::{Saved, WriteOptions, encode};
+use crate::input::{self, Access, Format, StableFile, WeightedInput};
+use crate::instr::encode::{OutputFormat, Saved, WriteOptions, write_with};
 use crate::instr::file_merge::{MergeOptions, MergeReport, RecordError};
 use crate::instr::memory_profiles;
 use crate::instr::open::read_with;
@@ -111,21 +110,22 @@ impl Added {
 ///
 /// # Errors
 ///
-/// The errors of `encode` and [`output::replace`](crate::input::output::replace); unsupported
-/// for a memory profile for LLVM 15.
-pub fn write_file(sums: &PartialMerge, profile: &Profile, options: &WriteOptions, path: &Path) -> Result<Saved> {
-    let encoded = encode(profile, options)?;
-    refuse_open_end(&encoded.bytes)?;
-    let bytes = crate::partial::append(encoded.bytes, Family::Instr, origins(sums), &sums.encode()?)?;
-    options.replace_with(path, |out| out.write_all(&bytes))?;
-    Ok(Saved { losses: encoded.losses, stopped: encoded.stopped })
+/// The errors of the profile's writer and of [`output::replace`](crate::input::output::replace); unsupported for a
+/// memory profile for LLVM 15.
+pub fn write_file(sums: PartialMerge, profile: &Profile, options: &WriteOptions, path: &Path) -> Result<Saved> {
+    refuse_open_end(profile, options)?;
+    let (origins, state) = (origins(&sums), sums.encode()?);
+    drop(sums);
+    write_with(profile, options, path, |out, write_profile| {
+        crate::partial::write(out, Family::Instr, origins, &state, write_profile)
+    })
 }
 
 /// Rejects version 8 with memory profiles: their section extends to the end of the file, so LLVM 15 would read the
 /// merge state as part of it.
-fn refuse_open_end(front: &[u8]) -> Result<()> {
-    let Ok(profile) = IndexedProfile::read(front, indexed::ReadOptions::default()) else { return Ok(()) };
-    if profile.version() != 8 || !profile.has_memprof() {
+fn refuse_open_end(profile: &Profile, options: &WriteOptions) -> Result<()> {
+    let is_version_8 = matches!(options.format, OutputFormat::Indexed { version: 8, .. });
+    if !is_version_8 || !profile.kind.contains(ProfileKind::MEMPROF) {
         return Ok(());
     }
     let what = "a partial merge with a memory profile for LLVM 15 (its section has no size)".to_string();
@@ -164,41 +164,54 @@ fn add_evidence(evidence: &mut Evidence, input: &PartialInput) {
 /// Adds an input to sums. Returns true if it is a partial merge.
 fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOptions) -> Result<bool> {
     let mut about = PartialInput::new(&input.path, input.weight.get());
-    let limits = &options.read.limits;
-    let added = match input.bytes(Access::Read, limits) {
-        Ok(data) => match Frame::find(&data, limits) {
-            Ok(Some(_)) if input.weight.get() != 1 => return Err(no_weight().in_file(&input.path)),
-            Ok(Some(frame)) => match decode(&frame, limits) {
-                Ok(part) => {
-                    sums.append(part);
-                    return Ok(true);
-                }
-                Err(error) => Err(error),
-            },
-            Ok(None) => {
-                let added = add_profile(sums, &data, &mut about, options);
-                if added.is_ok() {
-                    add_digest(sums, &data);
-                }
-                added
+    match read_input(sums, input, &mut about, options) {
+        Ok(Some(_)) if input.weight.get() != 1 => return Err(no_weight().in_file(&input.path)),
+        Ok(Some(part)) => {
+            sums.append(part);
+            return Ok(true);
+        }
+        Ok(None) => {}
+        // A damaged partial merge is treated like any damaged input.
+        Err(error) => {
+            let error = error.in_file(&input.path);
+            about.state = match error.kind() {
+                ErrorKind::EmptyProfile => InputState::Empty,
+                _ => failed(&error),
+            };
+            match sums.inputs_mut().last_mut().filter(|last| options.salvage && is_salvaged(last, &about)) {
+                Some(last) => last.state = about.state,
+                None => sums.add_unused(about),
             }
-            // A damaged partial merge is treated like any damaged input.
-            Err(error) => Err(error),
-        },
-        Err(error) => Err(error),
-    };
-    if let Err(error) = added {
-        let error = error.in_file(&input.path);
-        about.state = match error.kind() {
-            ErrorKind::EmptyProfile => InputState::Empty,
-            _ => failed(&error),
-        };
-        match sums.inputs_mut().last_mut().filter(|last| options.salvage && is_salvaged(last, &about)) {
-            Some(last) => last.state = about.state,
-            None => sums.add_unused(about),
         }
     }
     Ok(false)
+}
+
+/// Returns an input that is a partial merge, or adds it to the sums.
+fn read_input(
+    sums: &mut PartialMerge,
+    input: &WeightedInput,
+    about: &mut PartialInput,
+    options: &MergeOptions,
+) -> Result<Option<PartialMerge>> {
+    let limits = &options.read.limits;
+    if input.is_partial()
+        && !input.is_pipe()
+        && let Some(file) = StableFile::open(&input.path)?
+    {
+        // Only the state of a regular file is kept in memory.
+        let frame = Frame::of_file(&file, limits)?.filter(|frame| !frame.family.ends_at_a_document());
+        if let Some(frame) = frame {
+            return decode(&frame, limits).map(Some);
+        }
+    }
+    let data = input.bytes(Access::Read, limits)?;
+    if let Some(frame) = Frame::find(&data, limits)? {
+        return decode(&frame, limits).map(Some);
+    }
+    add_profile(sums, &data, about, options)?;
+    add_digest(sums, &data);
+    Ok(None)
 }
 
 /// Adds its digest to the last input, unless it has nothing that could count twice.

@@ -53,6 +53,7 @@ impl PartialMerge {
             groups: self.groups.iter().map(GroupReplay::new).collect(),
             scratch: FunctionRecord::default(),
         };
+        replay.merger.keep_narrow();
         let mut conflicts = Vec::new();
         for (number, contribution) in self.contributions.iter().enumerate() {
             let Some(contribution) = contribution else { continue };

@@ -13,18 +13,19 @@ pub use collect::{
 };
 pub use text::{RecordWriter, show};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::ValueKind;
+use crate::names::NamePattern;
 
 /// Options for `show`. The default shows only the totals.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ShowOptions {
     /// Show details of every function.
     pub all_functions: bool,
-    /// Show details of the functions whose name contains these bytes; empty selects none.
-    pub function: Vec<u8>,
-    /// Fail before anything is printed if no function name contains `function`.
+    /// Show details of the functions that this selects.
+    pub function: Option<NamePattern>,
+    /// Fail before anything is printed if `function` selects none.
     pub must_find: bool,
     /// Add the counters to the details.
     pub counts: bool,
@@ -70,7 +71,7 @@ impl Default for ShowOptions {
     fn default() -> Self {
         Self {
             all_functions: false,
-            function: Vec::new(),
+            function: None,
             must_find: false,
             counts: false,
             indirect_call_targets: false,
@@ -97,21 +98,20 @@ impl Default for ShowOptions {
 impl ShowOptions {
     /// Returns true if details of the function are requested by name.
     fn selects(&self, name: &[u8]) -> bool {
-        self.all_functions || (!self.function.is_empty() && crate::instr::overlap::contains(name, &self.function))
+        self.all_functions || self.function.as_ref().is_some_and(|pattern| pattern.matches(name))
     }
 
     /// Fails if a function must be found and none was.
     fn require_found(&self, selected: u64) -> Result<()> {
-        if !self.must_find || selected > 0 {
-            return Ok(());
+        match &self.function {
+            Some(pattern) if self.must_find && selected == 0 => Err(pattern.nothing_found()),
+            _ => Ok(()),
         }
-        let name = String::from_utf8_lossy(&self.function);
-        Err(Error::nothing_found(format!("no function name contains {name:?}")))
     }
 
     /// Returns true if functions are selected at all.
     fn selects_functions(&self) -> bool {
-        self.all_functions || !self.function.is_empty()
+        self.all_functions || self.function.is_some()
     }
 
     /// Returns true if values of that kind are shown.

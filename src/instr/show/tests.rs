@@ -1,6 +1,7 @@
 use crate::instr::show::*;
 use crate::model::testing::MemoryReader;
 use crate::model::{FunctionRecord, ProfileKind, RecordView, ValueCount};
+use crate::names::NamePattern;
 use crate::{Error, Result};
 
 /// Returns the profile used by the examples in the documentation of the command line.
@@ -100,7 +101,7 @@ fn without_options_only_the_totals_are_shown() {
 #[test]
 fn front_end_profiles_show_the_first_counter_as_the_functions() {
     let reader = MemoryReader::new(ProfileKind::NONE).counters("f", 1, &[5, 6, 7]).counters("g", 1, &[4]);
-    let options = ShowOptions { function: b"f".to_vec(), counts: true, ..ShowOptions::default() };
+    let options = ShowOptions { function: Some(NamePattern::stored(b"f")), counts: true, ..ShowOptions::default() };
     let text = shown(reader, &options).unwrap();
     assert!(text.starts_with(
         "Counters:\n  f:\n    Hash: 0x0000000000000001\n    Counters: 3\n    Function count: 5\n    \

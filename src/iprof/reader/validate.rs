@@ -218,7 +218,7 @@ impl Rules<'_> {
             batch.frames.truncate(mark.frames);
             if context.is_somewhere {
                 step.outcome = Outcome::Stray;
-                batch.finding(defect(Code::MonitorContext, "the monitor entry's context is 0:0".into()));
+                batch.finding(defect(Code::MonitorContext, "the context of a monitor entry must be 0:0".into()));
             }
             return Ok(());
         }

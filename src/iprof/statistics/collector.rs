@@ -14,6 +14,7 @@ use crate::iprof::statistics::model::{
 use crate::iprof::tables;
 use crate::iprof::tables::{MethodHandle, Tables, TypeHandle};
 use crate::java;
+use crate::names::NamePattern;
 use crate::number_format::share;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -57,6 +58,7 @@ struct TypeSiteSums {
 pub(super) struct Collector {
     /// Length of each list, and the least events of a listed site.
     topn: usize,
+    function: Option<NamePattern>,
     min_events: u128,
     /// Position of the current entry in the file, which decides between sites with equally many events.
     pub(super) position: u64,
@@ -83,6 +85,7 @@ impl Collector {
         };
         Ok(Self {
             topn: options.topn,
+            function: options.function.clone(),
             min_events: options.min_events.into(),
             callers: chains(&options.callers, Direction::Callers)?,
             callees: chains(&options.callees, Direction::Callees)?,
@@ -183,6 +186,7 @@ impl Collector {
             })
             .collect();
         let chains = |builder: Option<ChainBuilder>| builder.map(|builder| builder.finish(tables, topn)).transpose();
+        let listed = Listed::of(tables, self.function.as_ref())?;
         Ok(Statistics {
             version: None,
             verdict: Verdict::Usable.name(),
@@ -190,9 +194,9 @@ impl Collector {
             methods: tables.methods_count(),
             sections: section_statistics(&self.sections),
             sizes: Vec::new(),
-            hot_methods: hot_methods(tables, &methods, topn),
-            exclusive_samples: sampled_methods(tables, &exclusive, samples, topn),
-            inclusive_samples: sampled_methods(tables, &frames.inclusive, samples, topn),
+            hot_methods: hot_methods(tables, &methods, &listed, topn),
+            exclusive_samples: sampled_methods(tables, &exclusive, samples, &listed, topn),
+            inclusive_samples: sampled_methods(tables, &frames.inclusive, samples, &listed, topn),
             branches,
             receivers: self.receivers.finish(tables, topn),
             instanceofs: self.instanceofs.finish(tables, topn),
@@ -390,9 +394,28 @@ struct MethodSums {
     exclusive: u128,
 }
 
+/// The methods of the lists, by position; `None` for all.
+struct Listed(Option<Vec<bool>>);
+
+impl Listed {
+    /// # Errors
+    ///
+    /// Nothing found, if the file declares no method that the pattern selects.
+    fn of(tables: &Tables, function: Option<&NamePattern>) -> Result<Self> {
+        let Some(pattern) = function else { return Ok(Self(None)) };
+        let name = |at| tables.human_name(MethodHandle::from_index(at));
+        let listed: Vec<bool> = (0..tables.methods_count()).map(|at| pattern.matches(name(at).as_bytes())).collect();
+        if listed.contains(&true) { Ok(Self(Some(listed))) } else { Err(pattern.nothing_found()) }
+    }
+
+    fn has(&self, at: usize) -> bool {
+        self.0.as_ref().is_none_or(|listed| listed.get(at) == Some(&true))
+    }
+}
+
 /// The methods with most of something, ties in order of name.
-fn top_methods(tables: &Tables, events: &[u128], topn: usize) -> Vec<(String, u128, usize)> {
-    let all = events.iter().enumerate().map(|(at, events)| (*events, at));
+fn top_methods(tables: &Tables, events: &[u128], listed: &Listed, topn: usize) -> Vec<(String, u128, usize)> {
+    let all = events.iter().enumerate().map(|(at, events)| (*events, at)).filter(|(_, at)| listed.has(*at));
     let mut found: Vec<(u128, usize)> = all.filter(|(events, _)| *events > 0).collect();
     // Names are made for those that can get on the list: all with as much as its last.
     found.sort_unstable_by_key(|(events, _)| Reverse(*events));
@@ -405,7 +428,7 @@ fn top_methods(tables: &Tables, events: &[u128], topn: usize) -> Vec<(String, u1
     named
 }
 
-fn hot_methods(tables: &Tables, methods: &[MethodSums], topn: usize) -> Vec<HotMethod> {
+fn hot_methods(tables: &Tables, methods: &[MethodSums], listed: &Listed, topn: usize) -> Vec<HotMethod> {
     let calls: Vec<u128> = methods.iter().map(|method| method.calls).collect();
     let total: u128 = calls.iter().sum();
     let hot = |(method, calls, at): (String, u128, usize)| HotMethod {
@@ -415,13 +438,13 @@ fn hot_methods(tables: &Tables, methods: &[MethodSums], topn: usize) -> Vec<HotM
         chains: methods[at].chains,
         inlined_share: share(methods[at].inlined_calls, calls),
     };
-    top_methods(tables, &calls, topn).into_iter().map(hot).collect()
+    top_methods(tables, &calls, listed, topn).into_iter().map(hot).collect()
 }
 
-fn sampled_methods(tables: &Tables, hits: &[u128], samples: u128, topn: usize) -> Vec<SampledMethod> {
+fn sampled_methods(tables: &Tables, hits: &[u128], samples: u128, listed: &Listed, topn: usize) -> Vec<SampledMethod> {
     let sampled =
         |(method, hits, _): (String, u128, usize)| SampledMethod { method, hits, share: share(hits, samples) };
-    top_methods(tables, hits, topn).into_iter().map(sampled).collect()
+    top_methods(tables, hits, listed, topn).into_iter().map(sampled).collect()
 }
 
 /// Counts the methods that ran: all together, and by package.

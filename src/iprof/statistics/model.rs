@@ -4,6 +4,7 @@ use crate::call_chains::Direction;
 use crate::digits::number_of;
 use crate::iprof::reader::ReadOptions;
 use crate::iprof::statistics::chains::{CallNode, CallTree, ChainsBy};
+use crate::names::NamePattern;
 use crate::number_format::share;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -17,6 +18,8 @@ pub struct StatisticsOptions {
     pub read: ReadOptions,
     /// Length of each list. Default: 10.
     pub topn: usize,
+    /// List only methods that this selects. Default: all.
+    pub function: Option<NamePattern>,
     /// Branches and calls with fewer events are not listed. Default: 1.
     pub min_events: u64,
     /// Show who calls methods that match this.
@@ -34,6 +37,7 @@ impl Default for StatisticsOptions {
         Self {
             read: ReadOptions::default(),
             topn: 10,
+            function: None,
             min_events: 1,
             callers: None,
             callees: None,

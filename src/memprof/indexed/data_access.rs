@@ -86,7 +86,7 @@ pub(super) fn write(sink: &mut Sink, profile: &DataAccessProfile) -> Result<()> 
     let cold = profile.cold_symbols.iter().map(Vec::as_slice);
     let mut names = Sink::new(Endian::Little);
     if !strings.all.is_empty() {
-        write_chunk(&mut names, strings.all.iter().copied().chain(cold), Compression::Zlib)?;
+        write_chunk(&mut names, strings.all.iter().copied().chain(cold), Compression::ZlibOfLlvm)?;
     }
     let names = names.into_bytes();
     sink.u64s(&[strings.all.len() as u64, profile.cold_symbols.len() as u64, names.len() as u64]);

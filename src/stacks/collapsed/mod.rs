@@ -120,7 +120,7 @@ pub fn read_stacks(
         Dialect::Auto => is_folded(data),
     };
     let format = if folded { "folded stacks" } else { "collapsed stacks" };
-    let unit = if has_fractions(data) { Unit::Millionths } else { Unit::Hits };
+    let unit = if has_fractions(data) { Unit::Millionths } else { stated_unit(data) };
     let mut reader = TextReader::new(folded, options, limits, table);
     reader.read(data, unit).map_err(|error| error.in_format(format))?;
     let mut warnings = reader.warnings();
@@ -131,6 +131,16 @@ pub fn read_stacks(
     table.observed.parts += 1;
     table.observed.add_unit(SampleSource::Unknown, unit);
     Ok(warnings)
+}
+
+/// The beginning of a first line that states the unit of the counts: `bytes` or `ns`.
+pub const UNIT_COMMENT: &str = "# unit: ";
+
+/// The unit that the first line states; samples without one.
+fn stated_unit(data: &[u8]) -> Unit {
+    let line = data.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_end();
+    let is_stated = |unit: &&Unit| line.strip_prefix(UNIT_COMMENT.as_bytes()) == Some(unit.word().as_bytes());
+    [Unit::Bytes, Unit::Nanoseconds].iter().find(is_stated).copied().unwrap_or_default()
 }
 
 /// The name of the output of `perf script`.

@@ -1,6 +1,5 @@
 //! The description of a recording, for `info`.
 
-use super::count_messages;
 use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription, hex};
 use crate::perf::{Recording, read_recording};
@@ -16,7 +15,7 @@ pub(crate) fn describe(data: &[u8], limits: &Limits) -> Description {
     let open = || Ok(Box::new(data) as Box<dyn Read>);
     match read_recording(&open, limits, &mut |_, _| Ok(())) {
         Ok(recording) => {
-            description.warnings = count_messages(&recording.counts);
+            description.warnings = recording.counts.messages();
             description.parts.push(part(&recording));
         }
         Err(error) => description.set_error(&error.in_format(super::FORMAT)),

@@ -24,7 +24,7 @@ use crate::call_chains::{SampleKey, SampleSource, StackTable, Unit};
 use crate::digits::number_of;
 use crate::error::{Error, Result, Warning};
 use crate::limits::Limits;
-use crate::perf::{Open, ReadCounts, Recording, read_recording};
+use crate::perf::{Open, Recording, read_recording};
 use samples::Collected;
 
 /// The name of the format.
@@ -117,7 +117,7 @@ impl EventChoice {
 
 /// Returns the warnings about a recording.
 fn warnings_of(recording: &Recording, choice: &EventChoice) -> Vec<Warning> {
-    let mut messages = count_messages(&recording.counts);
+    let mut messages = recording.counts.messages();
     let sampled = |at: &usize| recording.counts.samples.get(*at).is_some_and(|count| *count > 0);
     let events: Vec<String> = (0..recording.attributes.list().len())
         .filter(sampled)
@@ -136,27 +136,6 @@ fn warnings_of(recording: &Recording, choice: &EventChoice) -> Vec<Warning> {
         messages.push(message.to_string());
     }
     messages.into_iter().map(Warning::new).collect()
-}
-
-/// Counts of what was not read, in words.
-fn count_messages(counts: &ReadCounts) -> Vec<String> {
-    let mut messages = Vec::new();
-    if let Some(reason) = &counts.stopped {
-        messages.push(format!("the end of the recording was not read: {reason}"));
-    }
-    for (reason, count) in &counts.dropped {
-        messages.push(format!("dropped {}: {reason}", number_of(*count, "record")));
-    }
-    if counts.lost > 0 {
-        messages.push(format!("the kernel lost {}", number_of(counts.lost, "record")));
-    }
-    if counts.unknown_ids > 0 {
-        messages.push(format!("{} of an unknown event count for the first", number_of(counts.unknown_ids, "sample")));
-    }
-    if counts.late > 0 {
-        messages.push(format!("{} too late for the order of time", number_of(counts.late, "record")));
-    }
-    messages
 }
 
 #[cfg(test)]

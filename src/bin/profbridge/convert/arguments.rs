@@ -33,7 +33,7 @@ use std::path::PathBuf;
   profbridge convert app.collapsed -o app.iprof --reference app.jar
   profbridge convert app.iprof -o app.collapsed
   profbridge convert app.jfr -o app.pprof
-  profbridge convert samples.txt --binary app -o app.prof
+  profbridge convert perf.data --binary app -o app.prof
   profbridge convert app.memprofraw --profiled-binary app -o app.memprofyaml
 
 A coverage map in a binary has its own version, which converting the profile does not change:

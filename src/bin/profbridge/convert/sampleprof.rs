@@ -2,11 +2,13 @@
 
 use super::arguments::{ConvertArgs, ConvertWork};
 use crate::merge_document::MergeDocument;
-use crate::sample_files::SampleRun;
+use crate::merge_report::Messages;
+use crate::target;
 use crate::validate::refuse;
 use profbridge::Result;
-use profbridge::families::FailureMode;
-use profbridge::instr::Remapping;
+use profbridge::families::plan::MergePlan;
+use profbridge::input::Family;
+use profbridge::instr::resolved_target::ResolvedTarget;
 
 impl ConvertArgs {
     /// Rejects options that sample profiles do not support, except one.
@@ -30,25 +32,13 @@ impl ConvertArgs {
     /// Writes a sample profile in another encoding.
     pub(crate) fn convert_samples(&self, work: &ConvertWork<'_>, document: &mut MergeDocument) -> Result<()> {
         self.refuse_for_samples("")?;
-        let encoding = self.written.sample_encoding(work.form);
-        let run = SampleRun {
-            applied: None,
-            inputs: work.inputs,
-            output: &self.output,
-            arguments: &self.sample,
-            encoding,
-            consumer: self.consumer.as_deref(),
-            function: None,
-            no_function: None,
-            remapping: Remapping::default(),
-            failure_mode: FailureMode::Any,
-            salvage: false,
-            allow_duplicates: false,
-            threads: None,
-            strict: self.strict,
-            quiet: self.quiet,
-            json: self.json,
-        };
-        self.gates().write(run.add_up(document)?, document)
+        let mut settings = self.settings(work.form)?;
+        let target = target::of_samples(self.consumer.as_deref())?;
+        settings.target = Some(ResolvedTarget::requested(target, false));
+        settings.options.sample = self.sample.merge_options()?;
+        self.sample.set_write_options(&mut settings.write.sample);
+        settings.write.sample_encoding = self.sample.encoding(self.written.sample_encoding(work.form));
+        let messages = Messages::new(self.quiet, self.json);
+        self.merge_and_write(MergePlan::Family(Family::SampleProf), work, &settings, messages, document)
     }
 }

@@ -2,10 +2,10 @@
 
 use super::arguments::{ConvertArgs, ConvertWork};
 use crate::merge_document::MergeDocument;
-use crate::stack_merge::StackJob;
+use crate::merge_report::Messages;
 use crate::validate::refuse;
-use profbridge::families::plan::StackOutput;
-use profbridge::families::{FailureMode, OutputForm};
+use profbridge::families::OutputForm;
+use profbridge::families::plan::{MergePlan, StackOutput, stack_outputs};
 use profbridge::input::{Family, Input};
 use profbridge::{Error, Result};
 
@@ -13,21 +13,15 @@ impl ConvertArgs {
     /// Adds sources of stacks and writes them in another format.
     pub(crate) fn convert_stacks(&self, work: &ConvertWork<'_>, document: &mut MergeDocument) -> Result<()> {
         self.refuse_for_stacks()?;
-        let job = StackJob {
-            inputs: work.inputs.into(),
-            partial: None,
-            format: StackOutput::of_form(work.form).unwrap_or(StackOutput::Collapsed),
-            output: &self.output,
-            read: &self.stacks,
-            write: &self.write_stacks,
-            strict: self.strict,
-            quiet: self.quiet,
-            json: true,
-            failure_mode: FailureMode::Any,
-            allow_empty: self.allow_empty,
-            salvage: false,
-        };
-        self.gates().write(job.add_up(document)?, document)
+        let format = StackOutput::of_form(work.form).unwrap_or(StackOutput::Collapsed);
+        self.write_stacks.refuse_for(format)?;
+        let mut settings = self.settings(work.form)?;
+        settings.options.stacks.read = self.stacks.read_options();
+        settings.options.stacks.accepts_nothing = self.allow_empty;
+        settings.options.stacks.pprof = self.write_stacks.pprof.merge_options();
+        self.write_stacks.set_options(&self.stacks, &mut settings.write.stacks);
+        let messages = Messages { summary: false, ..Messages::new(self.quiet, self.json) };
+        self.merge_and_write(MergePlan::Stacks(format), work, &settings, messages, document)
     }
 
     /// Returns the format to write stacks in; `None` if the inputs are not stacks.
@@ -38,7 +32,7 @@ impl ConvertArgs {
             Some(StackOutput::Iprof) => Ok(holds_stacks.then_some(StackOutput::Iprof)),
             None if holds_stacks => {
                 let error = Error::usage(format!("{} cannot be written as {}", Family::Stacks.words(), form.words()));
-                Err(error.in_file(&self.output).with_hint("name the output .collapsed, .pprof or .iprof"))
+                Err(error.in_file(&self.output).with_hint(stack_outputs(inputs)))
             }
             found => Ok(found),
         }

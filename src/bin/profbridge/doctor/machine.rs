@@ -135,7 +135,7 @@ impl Tool {
 }
 
 /// Returns the version of a tool, by the first command line that succeeds.
-fn version_of(found: &Found) -> Result<versions::Version, String> {
+pub(crate) fn version_of(found: &Found) -> Result<versions::Version, String> {
     let mut last = String::new();
     for question in found.kind.questions() {
         let answer = probe::ask(&found.path, question);
@@ -149,7 +149,7 @@ fn version_of(found: &Found) -> Result<versions::Version, String> {
 }
 
 /// Returns the llvm-profdata of rustup's component llvm-tools, in the directory of the first rustc.
-fn bundled_with_rustc() -> Option<PathBuf> {
+pub(crate) fn bundled_with_rustc() -> Option<PathBuf> {
     let rustc = search::first_in_path("rustc")?;
     let root = probe::ask(&rustc, &["--print", "sysroot"]).ok()?;
     let version = probe::ask(&rustc, &["-vV"]).ok()?;
@@ -185,11 +185,11 @@ impl Tool {
 }
 
 /// Returns the last row of the release table with this major version.
-pub(super) fn row_of(llvm: u32) -> Option<&'static ReleaseRow> {
+pub(crate) fn row_of(llvm: u32) -> Option<&'static ReleaseRow> {
     release::parse(&format!("llvm-{llvm}")).ok()
 }
 
-pub(super) fn this_program() -> Option<PathBuf> {
+pub(crate) fn this_program() -> Option<PathBuf> {
     std::env::current_exe().and_then(|path| path.canonicalize()).ok()
 }
 

@@ -2,12 +2,12 @@
 //! a build finds, and settings to change.
 
 mod advice;
-mod machine;
-mod probe;
+pub(crate) mod machine;
+pub(crate) mod probe;
 mod program;
 mod report;
-mod search;
-mod versions;
+pub(crate) mod search;
+pub(crate) mod versions;
 
 use crate::console;
 use crate::documents;
@@ -22,7 +22,7 @@ use std::process::ExitCode;
 #[derive(Debug, Args)]
 #[command(after_help = "Searches for clang, rustc, llvm-profdata, llvm-cov, java, native-image and go in PATH, in the
 directory of rustc, and in the places given by LLVM_PROFDATA, RUST_LLVM_PROFDATA, JAVA_HOME and
-GRAALVM_HOME, and runs each to get its version. No other command starts programs.
+GRAALVM_HOME, and runs each to get its version. Only doctor and interop start programs.
 
 For programs, libraries, object files or archives, prints the profiles that each writes and can
 use, the installed tools that read them, and advice.

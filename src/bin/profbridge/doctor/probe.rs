@@ -17,7 +17,7 @@ const LONGEST_TEXT: u64 = 1 << 16;
 /// # Errors
 ///
 /// A description: it does not start, takes too long, or fails.
-pub(super) fn ask(program: &Path, arguments: &[&str]) -> Result<String, String> {
+pub(crate) fn ask(program: &Path, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("cannot start: {error}"))?;

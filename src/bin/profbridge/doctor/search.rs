@@ -8,18 +8,18 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// A program, with all names under which it was found.
-pub(super) struct Found {
-    pub(super) kind: Kind,
+pub(crate) struct Found {
+    pub(crate) kind: Kind,
     /// The first path under which it was found.
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
     /// The file itself, with all links resolved.
-    pub(super) file: PathBuf,
+    pub(crate) file: PathBuf,
     /// Other paths of the same file.
-    pub(super) also: Vec<PathBuf>,
+    pub(crate) also: Vec<PathBuf>,
 }
 
 /// Returns all tools of the search path in its order, then those in other directories.
-pub(super) fn tools(others: &[PathBuf]) -> Vec<Found> {
+pub(crate) fn tools(others: &[PathBuf]) -> Vec<Found> {
     let mut tools = Vec::new();
     let mut known = BTreeMap::new();
     for folder in search_path() {
@@ -34,7 +34,7 @@ pub(super) fn tools(others: &[PathBuf]) -> Vec<Found> {
 }
 
 /// Returns the first program of this name in the search path: the one that a build finds by name.
-pub(super) fn first_in_path(name: &str) -> Option<PathBuf> {
+pub(crate) fn first_in_path(name: &str) -> Option<PathBuf> {
     let name = format!("{name}{}", env::consts::EXE_SUFFIX);
     search_path().into_iter().map(|folder| folder.join(&name)).find(|path| is_program(path))
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// The tools that produce or use profiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Clang,
     Rustc,
     LlvmProfdata,
@@ -16,11 +16,11 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 7] =
+    pub(crate) const ALL: [Self; 7] =
         [Self::Clang, Self::Rustc, Self::LlvmProfdata, Self::LlvmCov, Self::Java, Self::NativeImage, Self::Go];
 
     /// Returns the name of the program.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Clang => "clang",
             Self::Rustc => "rustc",
@@ -33,18 +33,18 @@ impl Kind {
     }
 
     /// Returns true if packages add LLVM's version number to the name.
-    pub(super) fn is_of_llvm(self) -> bool {
+    pub(crate) fn is_of_llvm(self) -> bool {
         matches!(self, Self::Clang | Self::LlvmProfdata | Self::LlvmCov)
     }
 
     /// Returns true if programs built by it write LLVM profiles.
-    pub(super) fn is_compiler_of_llvm(self) -> bool {
+    pub(crate) fn is_compiler_of_llvm(self) -> bool {
         matches!(self, Self::Clang | Self::Rustc)
     }
 
     /// Returns the command lines that print the version; the first that succeeds counts. Old releases of llvm-profdata
     /// accept `--version` only after a command.
-    pub(super) fn questions(self) -> &'static [&'static [&'static str]] {
+    pub(crate) fn questions(self) -> &'static [&'static [&'static str]] {
         match self {
             Self::Rustc => &[&["-vV"]],
             Self::LlvmProfdata => &[&["--version"], &["merge", "--version"]],
@@ -57,13 +57,13 @@ impl Kind {
 
 /// A version, and the LLVM version in it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Version {
+pub(crate) struct Version {
     /// The version as the tool prints it, `22.1.8`.
-    pub(super) version: String,
+    pub(crate) version: String,
     /// The major version of LLVM, if the output contains it. Apple's clang has version numbers of its own.
-    pub(super) llvm: Option<u32>,
+    pub(crate) llvm: Option<u32>,
     /// Whether the version number is Apple's.
-    pub(super) is_of_apple: bool,
+    pub(crate) is_of_apple: bool,
 }
 
 /// Finds the version in the output of a tool.

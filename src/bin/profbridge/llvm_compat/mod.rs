@@ -44,7 +44,9 @@ use std::process::ExitCode;
 
 /// Returns true if a program of this name runs in the mode of one of LLVM's tools.
 pub(crate) fn is_wanted(program: &OsStr) -> bool {
-    base_name(program).as_encoded_bytes().starts_with(b"llvm-profdata") || is_profgen(program)
+    let name = base_name(program).as_encoded_bytes();
+    // cargo-binutils calls the tool rust-profdata.
+    name.starts_with(b"llvm-profdata") || name.starts_with(b"rust-profdata") || is_profgen(program)
 }
 
 fn is_profgen(program: &OsStr) -> bool {

@@ -8,6 +8,7 @@ use super::output::create_output;
 use super::parsed::Parsed;
 use profbridge::families::{self, Comparison};
 use profbridge::instr::overlap::OverlapOptions;
+use profbridge::names::NamePattern;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,7 +24,7 @@ pub(super) fn run(parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Fai
         return Ok(ExitCode::SUCCESS);
     }
     let mut options = OverlapOptions::default();
-    options.function = parsed.value("function").map(<[u8]>::to_vec);
+    options.function = parsed.value("function").filter(|part| !part.is_empty()).map(NamePattern::stored);
     options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
     options.context_sensitive = parsed.is_on("cs");
     let compared = families::overlap_files(PathBuf::from(base), PathBuf::from(test), &conduct.read_options(), &options);

@@ -58,9 +58,6 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
     let files = program_files(parsed);
     let program = Program::load(&files, &limits).map_err(|error| loading_failure(&error))?;
     warnings::loading(&program.findings());
-    if program.has_probes() && !parsed.is_on("use-dwarf-correlation") {
-        return Err(refused("a program with pseudo probes (without --use-dwarf-correlation)"));
-    }
     let counters = match kind {
         "perfscript" => script(parsed, &path, &program)?,
         "unsymbolized-profile" => {
@@ -68,7 +65,7 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
             profgen::read_raw(&text, &program, raw_base(parsed)).map_err(without_path)?
         }
         "llvm-sample-profile" => return finish(parsed, release, &program, sample_profile(&path)?),
-        _ => return Err(refused("--perfdata")),
+        _ => recording(parsed, &path, &program, &limits)?,
     };
     if parsed.is_on("skip-symbolization") && kind != "unsymbolized-profile" {
         let text = profgen::write_raw(&counters, &program, raw_base(parsed));
@@ -78,7 +75,7 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
     options.fill_zero = parsed.is_on("fill-zero-for-all-funcs");
     options.update_totals = parsed.is_on("update-total-samples");
     options.release = release;
-    let profile = profgen::make_profile(&program, &counters, &options, &limits)?;
+    let (profile, _) = profgen::make_profile(&program, &counters, &options, &limits).map_err(without_path)?;
     finish(parsed, release, &program, profile)
 }
 
@@ -108,6 +105,8 @@ fn program_files(parsed: &Parsed) -> ProgramFiles {
     let mut files = ProgramFiles::new(path("binary").unwrap_or_default());
     files.debug = path("debug-binary");
     files.package = path("dwp");
+    files.ignore_probes = parsed.is_on("use-dwarf-correlation");
+    files.ignore_symbol_functions = parsed.value("load-function-from-symbol").and_then(boolean) == Some(false);
     files
 }
 
@@ -142,6 +141,24 @@ fn script(parsed: &Parsed, path: &Path, program: &Program<'_>) -> Result<Counter
     let mut notify = |notice: profgen::LineNotice<'_>| warnings::line(notice, program.name(), program.base(), shows);
     let Samples { counters, read, runs, .. } =
         profgen::read_script(&text, program, &options, &mut notify).map_err(without_path)?;
+    warnings::samples(&read, runs.as_ref());
+    Ok(counters)
+}
+
+fn recording(parsed: &Parsed, path: &Path, program: &Program<'_>, limits: &Limits) -> Result<Counters, Failure> {
+    const UNMAPPED: &str = "No relevant mmap event is found in perf data.";
+    let mut options = ScriptOptions::default();
+    options.process = parsed.value("pid").and_then(signed);
+    options.is_kernel = parsed.is_on("kernel");
+    options.any_build = true;
+    let recorded = profgen::read_recording(&read(path)?, program, &options, limits).map_err(without_path)?;
+    if recorded.has_call_chains && !parsed.is_on("ignore-stack-samples") {
+        return Err(refused("a profile with calling contexts (without --ignore-stack-samples)"));
+    }
+    let Samples { counters, read, runs, .. } = recorded.samples;
+    if !read.is_mapped {
+        return Err(Failure::text(UNMAPPED));
+    }
     warnings::samples(&read, runs.as_ref());
     Ok(counters)
 }

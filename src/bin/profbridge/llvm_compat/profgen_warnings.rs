@@ -62,6 +62,9 @@ pub(super) fn line(notice: LineNotice<'_>, name: &str, base: u64, show_mappings:
 /// Prints what reading samples found.
 pub(super) fn samples(read: &ReadFindings, runs: Option<&RunFindings>) {
     summary(read.external_leaves, read.lines, "of samples have leaf external frame in call stack.");
+    let truncated =
+        "of truncated stack samples due to invalid return address, likely caused by frame pointer omission.";
+    summary(read.invalid_return_addresses, read.distinct_chains, truncated);
     let Some(runs) = runs else {
         messages::warning(None, "No samples in perf script!");
         return;
@@ -69,6 +72,8 @@ pub(super) fn samples(read: &ReadFindings, runs: Option<&RunFindings>) {
     let of_ranges = "of samples are from ranges that";
     summary(runs.not_on_boundary, runs.all, &format!("{of_ranges} are not on instruction boundary."));
     summary(runs.without_function, runs.all, &format!("{of_ranges} do not belong to any functions."));
+    let recovered = "belong to functions recovered from symbol table.";
+    summary(runs.in_symbol_functions, runs.all, &format!("{of_ranges} {recovered}"));
     summary(runs.crossing_functions, runs.all, &format!("{of_ranges} do cross function boundaries."));
     let impossible = "have range start after or too far from range end acrossing the unconditinal jmp.";
     summary(runs.impossible, runs.all, &format!("{of_ranges} {impossible}"));

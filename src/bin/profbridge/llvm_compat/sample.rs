@@ -5,14 +5,15 @@ use super::failure::Failure;
 use super::messages;
 use super::options::FORMATS;
 use super::parsed::Parsed;
-use super::values::float;
+use super::values::{boolean, float, signed};
 use profbridge::families::MergeOptions;
 use profbridge::input::WeightedInput;
 use profbridge::instr::Profile;
+use profbridge::names::NamePattern;
 use profbridge::sampleprof::overlap::OverlapOptions;
 use profbridge::sampleprof::{
     self, ColdContexts, Encoding, FileMergeOptions, Filter, InputMessage, InputReports, Layout, ReadOptions, Rules,
-    SampleProfile, Summary, SupplementOptions, WriteOptions, is_text_fault, show,
+    SampleProfile, Summary, SupplementOptions, Threshold, WriteOptions, is_text_fault, show,
 };
 use profbridge::{Compat, Error, Result};
 use std::ffi::OsStr;
@@ -34,6 +35,9 @@ pub(super) fn failure(error: &Error) -> Failure {
 fn read_options(parsed: &Parsed, conduct: &CompatMode) -> ReadOptions {
     let mut options = ReadOptions::default();
     options.rules = Rules::of(conduct.release());
+    if let Some(merges) = parsed.value("profile-summary-contextless").and_then(boolean) {
+        options.rules = options.rules.merging_contexts_for_summary(merges);
+    }
     options.every_release = conduct.compat != Compat::Llvm22;
     options.flow_sensitive = parsed.is_on("profile-isfs");
     options.discriminator_bits = match parsed.value("fs-discriminator-pass") {
@@ -106,7 +110,16 @@ fn cold_contexts(parsed: &Parsed) -> ColdContexts {
     if let Some(frames) = parsed.number("sample-frame-depth-for-cold-context") {
         cold.frames = usize::try_from(frames).unwrap_or(usize::MAX);
     }
+    cold.threshold = threshold(parsed, cold.threshold, ["profile-summary-cutoff-cold", "profile-summary-cold-count"]);
     cold
+}
+
+/// Returns the threshold with the values of LLVM's options for its cutoff and its count.
+fn threshold(parsed: &Parsed, default: Threshold, [cutoff, count]: [&str; 2]) -> Threshold {
+    let given = parsed.value(cutoff).and_then(signed);
+    // Like all large cutoffs, negative ones are larger than those of the summary.
+    let cutoff = given.map_or(default.cutoff, |cutoff| u32::try_from(cutoff).unwrap_or(u32::MAX));
+    Threshold { cutoff, count: parsed.number(count).or(default.count) }
 }
 
 fn layout(parsed: &Parsed) -> Option<Layout> {
@@ -230,9 +243,10 @@ pub(super) fn overlap(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let mut options = OverlapOptions::default();
-    options.function = parsed.value("function").unwrap_or_default().to_vec();
+    options.function = parsed.value("function").filter(|part| !part.is_empty()).map(NamePattern::stored);
     options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
     options.similarity_cutoff = parsed.number("similarity-cutoff").unwrap_or_default();
+    options.hot = threshold(parsed, options.hot, ["profile-summary-cutoff-hot", "profile-summary-hot-count"]);
     let (first, second, read) = (Path::new(base), Path::new(test), read_options(parsed, conduct));
     let report = sampleprof::overlap_files(first, second, &read, conduct.compat, &options);
     let report = report.map_err(|error| failure(&error))?;

@@ -10,6 +10,7 @@ use super::raw_memory::{programs, raw_memory_failure};
 use super::values::unsigned;
 use profbridge::families;
 use profbridge::instr::show::ShowOptions;
+use profbridge::names::NamePattern;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -32,7 +33,7 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> R
     }
     let mut out = create_output(parsed)?;
     let options = show_options(parsed);
-    if options.all_functions && !options.function.is_empty() {
+    if options.all_functions && options.function.is_some() {
         messages::warning(None, "-function argument ignored: showing all functions");
     }
     if let Some(image) = debug_info {
@@ -78,7 +79,7 @@ fn check_kind(parsed: &Parsed) -> Result<(), Failure> {
 fn show_options(parsed: &Parsed) -> ShowOptions {
     let mut options = ShowOptions::default();
     options.all_functions = parsed.is_on("all-functions");
-    options.function = parsed.value("function").unwrap_or_default().to_vec();
+    options.function = parsed.value("function").filter(|part| !part.is_empty()).map(NamePattern::stored);
     options.counts = parsed.is_on("counts");
     options.indirect_call_targets = parsed.is_on("ic-targets");
     options.memop_sizes = parsed.is_on("memop-sizes");

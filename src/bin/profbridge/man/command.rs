@@ -239,7 +239,8 @@ fn related(command: &str) -> &'static [&'static str] {
         "report" => &["flamegraph", "show", "diff"],
         "flamegraph" => &["report", "show"],
         "info" => &["check", "show"],
-        "doctor" => &["info", "merge", "llvm-profdata"],
+        "doctor" => &["info", "interop", "merge", "llvm-profdata"],
+        "interop" => &["doctor", "merge"],
         "completions" => &["man"],
         _ => &["completions"],
     }

@@ -12,11 +12,12 @@ use crate::outputs::OutputArgs;
 use crate::sample_files::SampleArgs;
 use crate::stack_write::WriteStackArgs;
 use crate::stacks::StackArgs;
-use crate::target::ResolvedTarget;
+use crate::target;
 use crate::toolchains::ToolchainParser;
 use clap::Args;
-use profbridge::families::{FailureMode, MergeOptions, OutputForm, Target, TargetSource, WriteOptions};
+use profbridge::families::{FailureMode, MergeOptions, OutputForm, Target, TargetSource};
 use profbridge::input::{self, Access, InputList, WeightedInput};
+use profbridge::instr::resolved_target::ResolvedTarget;
 use profbridge::instr::{FunctionFilter, Remapping};
 use profbridge::instr::{Release, release};
 use profbridge::{Compat, Error, Result};
@@ -53,6 +54,9 @@ pub(crate) struct MergeArgs {
     /// A file with one input per line, as `[WEIGHT,]FILE`; `-` is standard input
     #[arg(short = 'f', long, value_name = "FILE")]
     pub(super) input_files: Option<PathBuf>,
+    /// The list of --input-files has paths that end with a zero byte, as `find -print0` writes them
+    #[arg(short = '0', long, requires = "input_files")]
+    pub(super) null: bool,
     /// An input whose counts are multiplied by WEIGHT
     #[arg(long, value_name = "WEIGHT,FILE")]
     pub(super) weighted_input: Vec<OsString>,
@@ -83,7 +87,7 @@ pub(crate) struct MergeArgs {
     /// Fail instead of dropping data that the written version cannot store
     #[arg(long)]
     pub(super) strict: bool,
-    /// When to fail because of unreadable inputs
+    /// When to fail because of unreadable inputs; missing files are always an error
     #[arg(long, value_enum, default_value_t = FailureModeArg::Any)]
     pub(super) failure_mode: FailureModeArg,
     /// Keep the valid records of damaged inputs, if the merge continues
@@ -92,7 +96,7 @@ pub(crate) struct MergeArgs {
     /// Reject inputs from different programs, and inputs without a binary id
     #[arg(long)]
     pub(super) same_program: bool,
-    /// Keep only functions whose name matches
+    /// Keep only functions whose mangled name matches the regular expression, as in llvm-profdata
     #[arg(long, visible_alias = "filter", value_name = "REGEX")]
     pub(super) function: Option<String>,
     /// Drop functions whose name matches
@@ -186,7 +190,9 @@ impl MergeArgs {
         self.inputs.iter().try_for_each(|path| list.push(path))?;
         self.weighted_input.iter().try_for_each(|text| list.push_weighted_text(text))?;
         if let Some(path) = &self.input_files {
-            list.push_list(&read_small(path)?)?;
+            let bytes = read_small(path)?;
+            let pushed = if self.null { list.push_paths(&bytes) } else { list.push_list(&bytes) };
+            pushed.map_err(|error| if error.path().is_some() { error } else { error.in_file(path) })?;
         }
         Ok(list)
     }
@@ -208,10 +214,10 @@ impl MergeArgs {
         }
     }
 
-    pub(super) fn merge_options(&self, release: Release, form: OutputForm) -> Result<MergeOptions> {
+    /// Returns the options for merging LLVM profiles. The merge sets the release.
+    pub(super) fn merge_options(&self, form: OutputForm) -> Result<MergeOptions> {
         let mut options = MergeOptions::default();
         options.read.limits = crate::limits::chosen();
-        options.release = release;
         options.read.correlator = self.correlate.correlator()?;
         options.read.programs = self.memprof.programs.programs();
         options.memprof = self.memprof.options();
@@ -241,27 +247,9 @@ impl MergeArgs {
                 )));
             }
             target.indexed_version = PREVIOUS_VERSION;
-            return Ok(ResolvedTarget::asked(target, true));
+            return Ok(ResolvedTarget::requested(target, true));
         }
-        ResolvedTarget::choose(self.consumer.as_deref(), self.format_version, inputs)
-    }
-
-    /// Returns the format of the output.
-    pub(super) fn write_options(
-        &self,
-        options: &MergeOptions,
-        target: &ResolvedTarget,
-        form: OutputForm,
-    ) -> WriteOptions {
-        let mut write = WriteOptions::default();
-        write.format = target.target.format(form);
-        write.compress_by_name = true;
-        write.sparse = self.sparse;
-        write.strict = self.strict;
-        write.tolerated = target.tolerated();
-        write.filter = options.filter.clone();
-        write.threads = options.threads;
-        write
+        target::choose(self.consumer.as_deref(), self.format_version, inputs)
     }
 
     /// Returns the options that select functions by name.

@@ -75,9 +75,10 @@ mod tests {
     use clap::{Args, Command};
 
     /// Options that are the same for every family.
-    const FOR_ALL: [&str; 16] = [
+    const FOR_ALL: [&str; 17] = [
         "--output",
         "--input-files",
+        "--null",
         "--weighted-input",
         "--to",
         "--strict",

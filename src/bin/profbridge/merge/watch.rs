@@ -1,10 +1,11 @@
 //! `merge --watch`: merges the profiles of a directory while programs write them.
 
-use super::arguments::{MergeArgs, MergeWork};
+use super::arguments::MergeArgs;
 use super::watch_options::WatchSettings;
 use crate::console;
 use crate::merge_document::{LeftJson, WatchJson};
 use crate::plural::number_of;
+use crate::target;
 use profbridge::families::OutputForm;
 use profbridge::families::watch::{PAUSE, Watch, WatchOptions};
 use profbridge::input::Input;
@@ -14,7 +15,6 @@ use profbridge::sampleprof::Rules;
 use profbridge::{Error, Result, Warning};
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::flag;
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -143,7 +143,6 @@ fn keep_state(watch: &Watch) {
 
 impl MergeArgs {
     fn watch_options(&self, settings: &WatchSettings, form: OutputForm) -> Result<WatchOptions> {
-        let work = MergeWork { inputs: &[], found: BTreeSet::new(), form };
         let mut options = WatchOptions::default();
         (options.delete_merged, options.order) = (settings.delete_merged, settings.order);
         (options.applied, options.continues_output) = (self.applied(), self.partial);
@@ -151,9 +150,10 @@ impl MergeArgs {
             Some(name) => release::parse(name)?.release(),
             None => Release::DEFAULT,
         };
-        options.merge.instr = self.merge_options(release, form)?;
-        let samples = self.sample_run(&work)?;
-        options.merge.sample = samples.merge_options(Rules::of(samples.target()?.release))?;
+        options.merge.instr = self.merge_options(form)?;
+        options.merge.instr.release = release;
+        options.merge.sample = self.sample_options()?;
+        options.merge.sample.read.rules = Rules::of(target::of_samples(self.consumer.as_deref())?.release);
         options.merge.iprof.read = crate::limits::iprof_options();
         options.merge.iprof.llvm.allow_duplicates = self.allow_duplicates;
         options.merge.stacks.allow_duplicates = self.allow_duplicates;

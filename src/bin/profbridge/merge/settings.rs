@@ -1,0 +1,189 @@
+//! The settings of a merge, from the command line.
+
+use super::arguments::{MergeArgs, MergeWork, OPTIONS_OF_EACH};
+use super::option::MergeOption;
+use crate::family_table;
+use crate::target;
+use crate::validate::refuse;
+use profbridge::families::plan::{MergePlan, StackOutput};
+use profbridge::families::{MergeSettings, Merged, MergedProfile, OutputForm};
+use profbridge::input::Family;
+use profbridge::instr::resolved_target::ResolvedTarget;
+use profbridge::sampleprof::{Encoding, FileMergeOptions, Filter};
+use profbridge::{Error, Result};
+use std::num::NonZeroUsize;
+
+impl MergeArgs {
+    /// Returns the settings of a merge.
+    pub(super) fn settings(&self, plan: MergePlan, work: &MergeWork<'_>) -> Result<MergeSettings> {
+        let form = work.form;
+        let mut settings = MergeSettings::new(&self.output, form);
+        (settings.strict, settings.hashes) = (self.strict, self.cross.hashes());
+        settings.partial = self.partial.then(|| self.applied());
+        settings.target = match plan.family() {
+            Some(Family::SampleProf) => {
+                Some(ResolvedTarget::requested(target::of_samples(self.consumer.as_deref())?, false))
+            }
+            Some(Family::Iprof | Family::Stacks) => None,
+            _ if form == OutputForm::MemProfYaml => None,
+            _ => Some(self.target(work.inputs)?),
+        };
+        let options = &mut settings.options;
+        options.instr = self.merge_options(form)?;
+        options.instr.keep_vtable_names |= plan == MergePlan::Bridge(Family::Iprof);
+        if plan.family() == Some(Family::SampleProf) {
+            options.sample = self.sample_options()?;
+        }
+        options.iprof.read = crate::limits::iprof_options();
+        options.iprof.read.threads = NonZeroUsize::new(self.num_threads);
+        (options.iprof.scale, options.iprof.normalize) = self.iprof.scaling();
+        (options.iprof.failure_mode, options.iprof.salvage) = (self.failure_mode.into(), self.salvage);
+        options.iprof.found.clone_from(&work.found);
+        options.iprof.llvm = options.instr.clone();
+        options.iprof.llvm.keep_vtable_names = true;
+        options.iprof.trust = self.bridge.trust();
+        options.iprof.to_iprof = self.bridge.to_iprof_options(self.iprof.branch_clash());
+        options.stacks.read = self.stacks.read_options();
+        (options.stacks.failure_mode, options.stacks.salvage) = (self.failure_mode.into(), self.salvage);
+        options.stacks.accepts_nothing = self.gates.allow_empty;
+        options.stacks.allow_duplicates = self.allow_duplicates;
+        options.stacks.pprof = self.write_stacks.pprof.merge_options();
+        let write = &mut settings.write;
+        write.sparse = self.sparse;
+        self.sample.set_write_options(&mut write.sample);
+        write.sample_encoding = self.sample.encoding(self.written.sample_encoding(form));
+        if self.partial && !self.sample.names_encoding() {
+            write.sample_encoding = Some(Encoding::ExtBinary);
+        }
+        write.iprof = self.iprof_write.options(NonZeroUsize::new(self.num_threads));
+        write.canonical = self.iprof_write.canonical;
+        self.write_stacks.set_options(&self.stacks, &mut write.stacks);
+        Ok(settings)
+    }
+
+    /// Returns the options for reading and merging sample profiles.
+    pub(super) fn sample_options(&self) -> Result<FileMergeOptions> {
+        let mut options = self.sample.merge_options()?;
+        (options.failure_mode, options.salvage) = (self.failure_mode.into(), self.salvage);
+        options.allow_duplicates = self.allow_duplicates;
+        options.merge.remapping = self.remapping()?;
+        options.merge.filter = Filter::new(self.function.as_deref(), self.no_function.as_deref())?;
+        options.threads = NonZeroUsize::new(self.num_threads);
+        Ok(options)
+    }
+
+    /// Rejects options without effect on a merge.
+    pub(super) fn refuse_for(&self, plan: MergePlan, form: OutputForm) -> Result<()> {
+        if matches!(plan, MergePlan::Bridge(_) | MergePlan::Stacks(StackOutput::Iprof)) {
+            let hint = "a partial merge has the format of its inputs; convert when you finish the merge";
+            refuse(&[(self.partial, "--partial")], "not for these inputs and this output", hint)?;
+        }
+        let meant =
+            format!("not for {}", plan.family().map_or("LLVM profiles and iprof files", family_table::short_words));
+        self.refuse_options_of(|family| !takes_options_of(plan, family), &meant)?;
+        match plan.family() {
+            None => self.refuse_for_bridge(plan),
+            Some(family) => {
+                family_table::refuse_merge_options(family, self)?;
+                self.refuse_for_family(family, plan, form)
+            }
+        }
+    }
+
+    /// Rejects the options for files of some families.
+    fn refuse_options_of(&self, is_refused: impl Fn(Family) -> bool, meant: &str) -> Result<()> {
+        for family in [Family::SampleProf, Family::MemProf, Family::Instr, Family::Stacks, Family::Iprof] {
+            if !is_refused(family) {
+                continue;
+            }
+            let given = match family {
+                Family::SampleProf => {
+                    self.sample.refuse_for_others()?;
+                    continue;
+                }
+                Family::MemProf => self.memprof.given(),
+                Family::Iprof => [self.iprof.given(), self.iprof_write.given(), self.bridge.given()].concat(),
+                Family::Stacks => [self.stacks.given(), self.write_stacks.given()].concat(),
+                _ => vec![(self.correlate.asks(), "--binary-file or --debug-info")],
+            };
+            refuse(&given, meant, OPTIONS_OF_EACH)?;
+        }
+        Ok(())
+    }
+
+    fn refuse_for_bridge(&self, plan: MergePlan) -> Result<()> {
+        if self.iprof.scales() {
+            return Err(Error::usage("--scale and --normalize require that all inputs and the output are iprof files"));
+        }
+        if plan == MergePlan::Bridge(Family::Iprof) {
+            for option in [MergeOption::Function, MergeOption::NoFunction, MergeOption::Sparse] {
+                let (meant, hint) = family_table::refused(Family::Iprof, option);
+                refuse(&[(option.is_given(self), option.name())], meant, hint)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_for_family(&self, family: Family, plan: MergePlan, form: OutputForm) -> Result<()> {
+        let later = "use it when you finish the merge";
+        match family {
+            Family::SampleProf if self.partial => {
+                refuse(&self.sample.for_finished(), "not for partial merges", later)?;
+                refuse(
+                    &[(self.salvage, "--salvage")],
+                    "not for partial merges of sample profiles",
+                    "salvage each input first with `merge --failure-mode=warn --salvage`",
+                )
+            }
+            Family::SampleProf => Ok(()),
+            Family::Iprof if self.partial => {
+                let given = [
+                    (self.iprof.scales(), "--scale or --normalize"),
+                    (self.iprof_write.asks(), "an option for writing"),
+                    (self.salvage, "--salvage"),
+                ];
+                refuse(&given, "not for partial merges", later)
+            }
+            Family::Iprof => Ok(()),
+            Family::Stacks => {
+                refuse(&[(self.partial && self.salvage, "--salvage")], "not for partial merges", later)?;
+                let MergePlan::Stacks(format) = plan else { return Ok(()) };
+                self.write_stacks.refuse_for(format)
+            }
+            _ if form == OutputForm::MemProfYaml && !self.partial => {
+                let given = [
+                    (self.sparse, "--sparse"),
+                    (self.show, "--show"),
+                    (self.format_version.is_some(), "--format-version"),
+                    (self.consumer.is_some(), "--for"),
+                ];
+                refuse(&given, "not for a memory profile in YAML", "name the output .profdata")?;
+                refuse(&self.filters(), "not for memory profiles", "omit the option")
+            }
+            _ => {
+                let refused = [(self.partial && form != OutputForm::Indexed, "--partial")];
+                refuse(&refused, &format!("not for {}", form.words()), "name the output .profdata")
+            }
+        }
+    }
+
+    /// Rejects function filters: a memory profile stores hashes instead of names, and is written completely.
+    pub(super) fn refuse_filters_of_memory(&self, merged: &Merged) -> Result<()> {
+        let MergedProfile::Instr { report, write, .. } = &merged.profile else { return Ok(()) };
+        if report.profile.memprof.is_none() || !(self.partial || write.format.holds_memory()) {
+            return Ok(());
+        }
+        let hint = "omit the option: memory profiles contain hashes instead of names";
+        refuse(&self.filters(), "not for memory profiles", hint)
+    }
+}
+
+/// Returns true if options for files of a family can affect a merge.
+fn takes_options_of(plan: MergePlan, family: Family) -> bool {
+    let is_llvm = matches!(family, Family::Instr | Family::MemProf);
+    match plan {
+        MergePlan::Family(Family::Instr) => is_llvm,
+        MergePlan::Bridge(_) => is_llvm || family == Family::Iprof,
+        plan => plan.family() == Some(family),
+    }
+}

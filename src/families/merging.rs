@@ -1,0 +1,298 @@
+//! Merging files of any family: the one entry point for programs.
+
+use crate::bridge::ToLlvmOptions;
+use crate::compat::Compat;
+use crate::driver::output_form::OutputForm;
+use crate::driver::{FailedMerge, InputOutcome, InputReport, OnProgress};
+use crate::error::Result;
+use crate::families::memprof::merge_memory_files;
+use crate::families::merge::iprof::{IprofMergeOptions, IprofMergeReport, merge_iprof_files};
+use crate::families::merge::mixed::{MixedSum, is_document, merge_mixed};
+use crate::families::merge::{MergeReport, RecordError, merge_for_output};
+use crate::families::merged::{MergeFailure, Merged, MergedInputs, MergedProfile};
+use crate::families::partial::{self, StoredFamily, keep_inputs, open_kept};
+use crate::families::plan::{MergePlan, StackOutput};
+use crate::families::settings::MergeSettings;
+use crate::families::stack_files::{StackSum, are_pprof, merge_pprof, merge_tables};
+use crate::families::stack_output::{EncodedStacks, StackEncoder};
+use crate::input::{Family, Format, Input};
+use crate::instr::cross_release::Origins;
+use crate::instr::file_merge::MergeOptions;
+use crate::instr::partial::PartialMerge;
+use crate::instr::resolved_target::ResolvedTarget;
+use crate::instr::target::{Evidence, Target, TargetSource};
+use crate::iprof::{self, Finding};
+use crate::model::Profile;
+use crate::sampleprof::{self, Rules};
+use std::collections::BTreeSet;
+
+/// Merges inputs in order, as [`plan`](MergePlan) selects. The result is a value; [`Merged::write`] writes it.
+///
+/// # Errors
+///
+/// The errors of the family's merge: unreadable inputs, if the failure mode does not allow them; inputs that cannot be
+/// merged; cancelled. A failure has the outcome of each input as far as it is known.
+pub fn merge(
+    inputs: &[Input],
+    plan: MergePlan,
+    settings: &MergeSettings,
+    progress: OnProgress<'_>,
+) -> Result<Merged, MergeFailure> {
+    let is_empty = |input: &Input| input.format().is_ok_and(|format| format == Format::Empty);
+    if settings.partial.is_some() && inputs.iter().all(is_empty) {
+        let reports = inputs.iter().map(|input| InputReport::new(input, InputOutcome::Empty)).collect();
+        let family = plan.family().unwrap_or(Family::Instr);
+        return Ok(Merged::new(MergedProfile::Empty(family), MergedInputs::new(reports)));
+    }
+    match plan {
+        MergePlan::Bridge(family) => merge_bridged(inputs, family, settings, progress),
+        MergePlan::Stacks(_) | MergePlan::Family(Family::Stacks) => merge_stacks(inputs, settings, progress),
+        MergePlan::Family(Family::SampleProf) => merge_samples(inputs, settings, progress),
+        MergePlan::Family(Family::Iprof) => merge_iprof(inputs, settings, progress),
+        MergePlan::Family(Family::Instr | Family::MemProf)
+            if settings.form == OutputForm::MemProfYaml && settings.partial.is_none() =>
+        {
+            merge_memory(inputs, settings, progress)
+        }
+        MergePlan::Family(Family::Instr | Family::MemProf) => merge_instr(inputs, settings, progress),
+    }
+}
+
+/// Returns the target of an LLVM profile.
+fn target(inputs: &[Input], settings: &MergeSettings) -> ResolvedTarget {
+    let of_inputs = || ResolvedTarget::of_inputs(&Evidence::look(inputs, Compat::Profbridge));
+    settings.target.clone().unwrap_or_else(of_inputs)
+}
+
+fn merge_instr(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
+    let target = target(inputs, settings);
+    let options = MergeOptions { release: target.target.release, ..settings.options.instr.clone() };
+    let (mut report, part) = match &settings.partial {
+        Some(applied) => {
+            let mut part = partial::merge_partially(inputs, &options, progress)?;
+            applied.iter().for_each(|words| part.note_applied(words.clone()));
+            (partial::finish(&part, &options)?, Some(part))
+        }
+        None => {
+            let (write, crossing) = (settings.instr_write(&options, &target), target.crossing(settings.hashes));
+            (merge_for_output(inputs, &options, &write, Some(&crossing), progress)?, None)
+        }
+    };
+    let (judged, origins) = (report.verdict(&options), report.origins());
+    let shares_nothing = report.shares_nothing();
+    let found = MergedInputs::take(&mut report);
+    let finished = judged.and_then(|()| finish_instr(report, part, origins, target, options, settings));
+    match finished {
+        Ok(merged) => Ok(Merged { inputs: found, shares_nothing, ..merged }),
+        Err(error) => Err(MergeFailure { error, inputs: found }),
+    }
+}
+
+/// Adapts a converted profile to its target, for writing.
+///
+/// # Errors
+///
+/// With `strict`, a loss error if the target cannot use some records.
+pub fn finish_converted(profile: Profile, inputs: &[Input], settings: &MergeSettings) -> Result<Merged> {
+    let mut origins = Origins::default();
+    origins.add_unknown();
+    let report = MergeReport::of(profile, Vec::new());
+    let (target, options) = (target(inputs, settings), settings.options.instr.clone());
+    let merged = finish_instr(report, None, origins, target, options, settings)?;
+    let reports = inputs.iter().map(|input| InputReport::new(input, InputOutcome::Used)).collect();
+    Ok(Merged { inputs: MergedInputs::new(reports), ..merged })
+}
+
+/// Adapts a merged profile to its target. The result has no inputs yet.
+fn finish_instr(
+    mut report: MergeReport,
+    part: Option<PartialMerge>,
+    origins: Origins,
+    mut target: ResolvedTarget,
+    mut options: MergeOptions,
+    settings: &MergeSettings,
+) -> Result<Merged> {
+    options.filter = options.filter.without(std::mem::take(&mut report.left_out));
+    let findings = match &part {
+        // A partial merge has no target until it is finished, so its names and hashes stay unchanged.
+        Some(_) => Vec::new(),
+        None => {
+            let (profile, filter) = (&mut report.profile, &mut options.filter);
+            target.cross(profile, filter, settings.hashes, origins, settings.strict, settings.form)?
+        }
+    };
+    let write = settings.instr_write(&options, &target);
+    if part.is_some() {
+        // The merge state has the whole memory profile.
+        report.memprof_losses.clear();
+    }
+    let limits = options.read.limits;
+    let profile = MergedProfile::Instr { report, write, part, limits };
+    Ok(Merged { target: Some(target), findings, ..Merged::new(profile, MergedInputs::default()) })
+}
+
+fn merge_memory(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
+    let (profile, mut report) = merge_memory_files(inputs, &settings.options.instr, progress)?;
+    let dropped_functions = report.profile.functions.len();
+    let shares_nothing = report.memory_shares_nothing;
+    let inputs = MergedInputs::take(&mut report);
+    let profile = MergedProfile::MemProf { profile, dropped_functions };
+    Ok(Merged { shares_nothing, ..Merged::new(profile, inputs) })
+}
+
+fn merge_samples(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
+    let default = || ResolvedTarget::requested(Target::default_release(TargetSource::Inputs), false);
+    let target = settings.target.clone().unwrap_or_else(default);
+    let rules = Rules::of(target.target.release);
+    let mut options = settings.options.sample.clone();
+    options.read.rules = rules;
+    let part = match &settings.partial {
+        None => None,
+        Some(applied) => {
+            let mut part = sampleprof::merge_partially(inputs, &options, progress)?;
+            applied.iter().for_each(|words| part.note_applied(words.clone()));
+            Some(part)
+        }
+    };
+    let mut report = match &part {
+        Some(part) => sampleprof::finish_partial(part, &options)?,
+        None => sampleprof::merge_files(inputs, &options, progress)?,
+    };
+    let mut write = settings.write.sample;
+    write.rules = rules;
+    write.encoding = settings.write.sample_encoding.unwrap_or_else(|| report.profile.default_encoding(rules));
+    let mut found = MergedInputs::new(std::mem::take(&mut report.inputs.reports));
+    found.faults = std::mem::take(&mut report.inputs.faults);
+    let shares_nothing = report.shares_nothing;
+    let profile = MergedProfile::SampleProf { report, write, part };
+    Ok(Merged { target: Some(target), shares_nothing, ..Merged::new(profile, found) })
+}
+
+fn merge_iprof(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
+    let options = &settings.options.iprof;
+    let report = merge_iprof_files(inputs, options, progress)?;
+    let warnings = report.warnings();
+    let IprofMergeReport { mut document, merged, inputs: reports, findings, bridged, losses, .. } = report;
+    if settings.write.canonical {
+        document = iprof::canonical_with(&document, options.to_iprof.branch_clash);
+    }
+    let found = MergedInputs { findings, ..MergedInputs::new(reports) };
+    let kept = settings.partial.is_some().then(|| {
+        let (limits, allow_duplicates) = (&options.read.limits, options.llvm.allow_duplicates);
+        keep_inputs(inputs, StoredFamily::Iprof, &options.found, allow_duplicates, limits)
+    });
+    let part = match kept.transpose() {
+        Ok(part) => part,
+        Err(error) => return Err(MergeFailure { error, inputs: found }),
+    };
+    let shares_nothing = merged.shares_no_method;
+    let profile = MergedProfile::Iprof { document, merged: Some(merged), bridged, part };
+    Ok(Merged { warnings, unconverted: losses, shares_nothing, ..Merged::new(profile, found) })
+}
+
+fn merge_stacks(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
+    let options = settings.stack_merge();
+    let limits = &options.read.limits;
+    let opened = open_kept(inputs, StoredFamily::Stacks, options.allow_duplicates, limits)?;
+    let all = opened.as_ref().map_or(inputs, |(inputs, _)| inputs);
+    let is_partial = settings.partial.is_some();
+    let encoder = StackEncoder { options: &settings.write.stacks, output: &settings.output, is_partial };
+    let to_pprof = settings.write.stacks.format == StackOutput::Pprof;
+    let merged = if to_pprof && are_pprof(all) && settings.takes_all_stacks() {
+        let encode =
+            |(profile, report): (_, crate::stacks::pprof::MergeReport)| encoder.pprof(&profile, report.warnings());
+        encoded(merge_pprof(all, &options, progress)?, encode)?
+    } else {
+        encoded(merge_tables(all, &options, progress)?, |table| encoder.table(table))?
+    };
+    let (encoded, reports, shares_nothing, warnings) = merged;
+    // Duplicates were an error when the inputs were opened.
+    let kept = is_partial.then(|| keep_inputs(inputs, StoredFamily::Stacks, &BTreeSet::new(), true, limits));
+    let part = match kept.transpose() {
+        Ok(part) => part,
+        Err(error) => return Err(MergeFailure { error, inputs: MergedInputs::new(reports) }),
+    };
+    let profile = MergedProfile::Stacks { encoded, part };
+    Ok(Merged { warnings, shares_nothing, ..Merged::new(profile, MergedInputs::new(reports)) })
+}
+
+/// Encoded stacks, the inputs, whether they share nothing, and warnings about them.
+type EncodedSum = (EncodedStacks, Vec<InputReport>, bool, Vec<crate::error::Warning>);
+
+fn encoded<T>(sum: StackSum<T>, encode: impl FnOnce(T) -> Result<EncodedStacks>) -> Result<EncodedSum, FailedMerge> {
+    let warnings = sum.warnings();
+    match encode(sum.sum) {
+        Ok(encoded) => Ok((encoded, sum.inputs, sum.shares_nothing, warnings)),
+        Err(error) => Err(FailedMerge { error, inputs: sum.inputs }),
+    }
+}
+
+/// Merges LLVM profiles and iprof files, or one into the other.
+fn merge_bridged(
+    inputs: &[Input],
+    family: Family,
+    settings: &MergeSettings,
+    progress: OnProgress<'_>,
+) -> Result<Merged, MergeFailure> {
+    let target = target(inputs, settings);
+    let llvm = MergeOptions { release: target.target.release, ..settings.options.instr.clone() };
+    let options = IprofMergeOptions { llvm, ..settings.options.iprof.clone() };
+    let mut sum = merge_mixed(inputs, &options, progress)?;
+    let mut origins = sum.llvm.origins();
+    if sum.documents_used() > 0 {
+        origins.add_unknown();
+    }
+    let found = inputs_of(inputs, &mut sum);
+    let finished = match family {
+        Family::Iprof => finish_document(sum, &options),
+        _ => finish_bridged(sum, origins, target, options.llvm, settings),
+    };
+    match finished {
+        Ok(merged) => Ok(Merged { inputs: found, ..merged }),
+        Err(error) => Err(MergeFailure { error, inputs: found }),
+    }
+}
+
+fn finish_document(mut sum: MixedSum, options: &IprofMergeOptions) -> Result<Merged> {
+    let warnings = std::mem::take(&mut sum.warnings);
+    let (document, unconverted) = sum.into_iprof(&options.to_iprof)?;
+    let profile = MergedProfile::Iprof { document, merged: None, bridged: false, part: None };
+    Ok(Merged { warnings, unconverted, ..Merged::new(profile, MergedInputs::default()) })
+}
+
+fn finish_bridged(
+    mut sum: MixedSum,
+    origins: Origins,
+    target: ResolvedTarget,
+    options: MergeOptions,
+    settings: &MergeSettings,
+) -> Result<Merged> {
+    let warnings = std::mem::take(&mut sum.warnings);
+    let mut to_llvm = ToLlvmOptions::default();
+    to_llvm.sections.clone_from(&settings.write.sections);
+    to_llvm.trust = settings.options.iprof.trust;
+    to_llvm.indexed_version = target.target.indexed_version;
+    let (profile, unconverted) = sum.into_llvm(&to_llvm)?;
+    let report = MergeReport::of(profile, Vec::new());
+    let merged = finish_instr(report, None, origins, target, options, settings)?;
+    Ok(Merged { warnings, unconverted, ..merged })
+}
+
+/// Returns what was found in the inputs of both families, by their positions.
+fn inputs_of(inputs: &[Input], sum: &mut MixedSum) -> MergedInputs {
+    let at = |of_documents: bool| -> Vec<usize> {
+        let places = inputs.iter().enumerate().filter(|(_, input)| is_document(input) == of_documents);
+        places.map(|(place, _)| place).collect()
+    };
+    let (llvm, documents) = (at(false), at(true));
+    // A partial merge of LLVM profiles has several reports, which are after those of the inputs.
+    let place = |of: &[usize], at: usize| of.get(at).copied().unwrap_or(inputs.len() + at.saturating_sub(of.len()));
+    let soft_errors = std::mem::take(&mut sum.llvm.soft_errors).into_iter();
+    let findings = std::mem::take(&mut sum.findings).into_iter();
+    MergedInputs {
+        repeats_memory_size: sum.llvm.repeats_memory_size,
+        soft_errors: soft_errors.map(|error| RecordError { input: place(&llvm, error.input), ..error }).collect(),
+        findings: findings.map(|(at, finding): (_, Finding)| (place(&documents, at), finding)).collect(),
+        ..MergedInputs::new(sum.take_inputs(inputs))
+    }
+}

@@ -1,0 +1,168 @@
+//! Names of functions: demangling, and the one rule by which options select functions.
+
+use crate::error::{Error, Result};
+use regex::bytes::Regex;
+
+/// Demangles the name of a Rust or C++ function; `None` for other symbols.
+///
+/// ```
+/// assert_eq!(profbridge::names::demangled("_Z3addii").as_deref(), Some("add(int, int)"));
+/// assert_eq!(profbridge::names::demangled("main"), None);
+/// ```
+pub fn demangled(symbol: &str) -> Option<String> {
+    if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
+        return Some(format!("{rust:#}"));
+    }
+    symbol.starts_with("_Z").then(|| cpp_demangle::Symbol::new(symbol).ok()?.demangle().ok()).flatten()
+}
+
+/// Demangles every symbol in a text. `escape` rewrites a demangled name.
+pub fn demangle_text(text: &str, escape: impl Fn(String) -> String) -> String {
+    let mut out = String::with_capacity(text.len());
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.');
+    let mut rest = text;
+    while let Some(begin) = rest.find(is_part) {
+        let (before, from) = rest.split_at(begin);
+        let (word, after) = from.split_at(from.find(|c| !is_part(c)).unwrap_or(from.len()));
+        out.push_str(before);
+        match demangled(word) {
+            Some(name) => out.push_str(&escape(name)),
+            None => out.push_str(word),
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Selects functions by name.
+#[derive(Debug, Clone)]
+pub struct NamePattern(Pattern);
+
+#[derive(Debug, Clone)]
+enum Pattern {
+    /// Part of the name as stored; llvm-profdata's rule.
+    Stored(Vec<u8>),
+    Within(String),
+    Exact(String),
+    Regex(String, Regex),
+}
+
+impl NamePattern {
+    /// Parses text that the name or the demangled name must contain, `=NAME` for the whole name, or
+    /// `/REGULAR EXPRESSION/`.
+    ///
+    /// ```
+    /// use profbridge::names::NamePattern;
+    ///
+    /// assert!(NamePattern::parse("add(int")?.matches(b"a.cpp;_Z3addii"));
+    /// assert!(NamePattern::parse("=add(int, int)")?.matches(b"a.cpp;_Z3addii"));
+    /// assert!(!NamePattern::parse("=add")?.matches(b"_Z3addii"));
+    /// assert!(NamePattern::parse("/^main$/")?.matches(b"main"));
+    /// # Ok::<(), profbridge::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A usage error for an invalid regular expression.
+    pub fn parse(text: &str) -> Result<Self> {
+        if let Some(inner) = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|it| !it.is_empty())
+        {
+            let invalid = |error| Error::usage(format!("{text} is not a regular expression: {error}"));
+            return Ok(Self(Pattern::Regex(inner.to_string(), Regex::new(inner).map_err(invalid)?)));
+        }
+        Ok(Self(match text.strip_prefix('=').filter(|name| !name.is_empty()) {
+            Some(name) => Pattern::Exact(name.to_string()),
+            None => Pattern::Within(text.to_string()),
+        }))
+    }
+
+    /// Selects names that contain the bytes as stored, as llvm-profdata does.
+    pub fn stored(part: &[u8]) -> Self {
+        Self(Pattern::Stored(part.to_vec()))
+    }
+
+    /// Returns true if the pattern selects a function, by its name or its demangled name.
+    pub fn matches(&self, name: &[u8]) -> bool {
+        if let Pattern::Stored(part) = &self.0 {
+            return contains(name, part);
+        }
+        if self.matches_name(name) {
+            return true;
+        }
+        let Ok(text) = std::str::from_utf8(name) else { return false };
+        let readable = demangle_text(text, |name| name);
+        readable != text && self.matches_name(readable.as_bytes())
+    }
+
+    fn matches_name(&self, name: &[u8]) -> bool {
+        match &self.0 {
+            Pattern::Stored(part) => contains(name, part),
+            Pattern::Within(part) => contains(name, part.as_bytes()),
+            // A local function is stored with its file.
+            Pattern::Exact(wanted) => {
+                name.strip_suffix(wanted.as_bytes()).is_some_and(|file| file.is_empty() || file.ends_with(b";"))
+            }
+            Pattern::Regex(_, expression) => expression.is_match(name),
+        }
+    }
+
+    /// Returns the name of a function that the pattern selects whatever its other names; `None` for expressions.
+    pub fn name(&self) -> Option<&str> {
+        match &self.0 {
+            Pattern::Within(name) | Pattern::Exact(name) => Some(name),
+            Pattern::Stored(_) | Pattern::Regex(..) => None,
+        }
+    }
+
+    /// Returns the error for a pattern that selects no function.
+    pub fn nothing_found(&self) -> Error {
+        Error::nothing_found(match &self.0 {
+            Pattern::Stored(part) => format!("no function name contains {:?}", String::from_utf8_lossy(part)),
+            Pattern::Within(part) => format!("no function name contains {part:?}"),
+            Pattern::Exact(name) => format!("no function has the name {name:?}"),
+            Pattern::Regex(expression, _) => format!("no function name matches /{expression}/"),
+        })
+    }
+}
+
+fn contains(name: &[u8], part: &[u8]) -> bool {
+    part.is_empty() || name.windows(part.len()).any(|window| window == part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_select_stored_and_demangled_names() {
+        let names = ["main", "calc.c;add", "a.cpp;_Z3addii", "_RNvCs1234_7mycrate3foo", "mainline"];
+        for (pattern, expected) in [
+            ("main", &[0, 4][..]),
+            ("=main", &[0]),
+            ("=add", &[1]),
+            ("add", &[1, 2]),
+            ("add(int, int)", &[2]),
+            ("=add(int, int)", &[2]),
+            ("mycrate::foo", &[3]),
+            ("_Z3", &[2]),
+            ("/^main$/", &[0]),
+            ("/add\\(int/", &[2]),
+            ("nosuch", &[]),
+            ("=", &[]),
+            ("/", &[]),
+        ] {
+            let pattern = NamePattern::parse(pattern).unwrap();
+            let found: Vec<usize> = (0..names.len()).filter(|at| pattern.matches(names[*at].as_bytes())).collect();
+            assert_eq!(found, expected, "{pattern:?}");
+        }
+        assert!(NamePattern::parse("/(/").is_err());
+        assert!(!NamePattern::stored(b"add(").matches(b"_Z3addii"));
+    }
+
+    #[test]
+    fn names_that_are_not_utf_8_are_compared_as_bytes() {
+        assert!(NamePattern::parse("add").unwrap().matches(b"\xff;add"));
+        assert!(NamePattern::parse("=add").unwrap().matches(b"\xff;add"));
+    }
+}

@@ -1,0 +1,60 @@
+//! Collects the records of a profile without calling contexts.
+
+use crate::sampleprof::{FunctionName, FunctionRecord, NameId, SampleProfile, add_saturating};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+/// The records of functions that are not inlined, in the order in which they were first needed.
+#[derive(Debug, Default)]
+pub(super) struct ProfileBuilder {
+    profile: SampleProfile,
+    positions: HashMap<NameId, usize, RandomState>,
+}
+
+impl ProfileBuilder {
+    /// The number of a name.
+    pub(super) fn name(&mut self, name: &[u8]) -> NameId {
+        self.profile.names.insert(FunctionName::Text(name))
+    }
+
+    /// The record of a function that is not inlined.
+    pub(super) fn top_level(&mut self, function: NameId) -> &mut FunctionRecord {
+        let functions = &mut self.profile.functions;
+        let at = *self.positions.entry(function).or_insert_with(|| {
+            functions.push(FunctionRecord::new(function));
+            functions.len() - 1
+        });
+        &mut functions[at]
+    }
+
+    /// Returns the profile, with counts of locations that include their calls. With `update_totals`, totals are the sums of
+    /// the counts of locations.
+    pub(super) fn finish(self, update_totals: bool) -> SampleProfile {
+        let mut profile = self.profile;
+        profile.functions.iter_mut().for_each(raise_to_calls);
+        if update_totals {
+            profile.functions.iter_mut().for_each(update_total);
+        }
+        profile
+    }
+}
+
+/// A location is executed at least as often as the calls from there.
+fn raise_to_calls(record: &mut FunctionRecord) {
+    for entry in &mut record.body {
+        let calls = entry.targets.iter().fold(0, |sum: u64, target| sum.wrapping_add(target.samples));
+        entry.samples = entry.samples.max(calls);
+    }
+}
+
+/// Makes the total the sum of the counts of locations, with those of inlined functions.
+fn update_total(record: &mut FunctionRecord) {
+    record.total = 0;
+    for entry in &record.body {
+        add_saturating(&mut record.total, entry.samples);
+    }
+    for site in &mut record.call_sites {
+        update_total(&mut site.callee);
+        add_saturating(&mut record.total, site.callee.total);
+    }
+}

@@ -1,0 +1,178 @@
+//! The branch records of `perf.data`.
+//!
+//! Unlike in text, each sample names its process, so that processes with the program at different addresses count.
+
+use super::counters::{EXTERNAL, Gatherer};
+use super::loading::{Loading, MappingFault};
+use super::program::Program;
+use super::script::{ReadFindings, ScriptOptions};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::perf::event::{Branch, CpuMode, Event, KERNEL, Mapping, Sample};
+use crate::perf::processes::Processes;
+use crate::perf::{Recording, read_recording};
+use std::collections::{BTreeMap, HashMap};
+use std::io::Read;
+
+/// The samples of a recording.
+pub(super) struct RecordingSamples {
+    pub(super) gatherer: Gatherer,
+    pub(super) findings: ReadFindings,
+    /// Whether samples have call chains and branch records.
+    pub(super) has_call_chains: bool,
+    /// Warnings.
+    pub(super) messages: Vec<String>,
+}
+
+/// Reads the samples of a program.
+///
+/// # Errors
+///
+/// The errors of [`read_recording`]; nothing found for a recording without branch records; malformed for mappings that cannot
+/// be of this program.
+pub(super) fn read(
+    bytes: &[u8],
+    program: &Program<'_>,
+    options: &ScriptOptions,
+    limits: &Limits,
+) -> Result<RecordingSamples> {
+    let mut reader = Reader {
+        program,
+        options,
+        loadings: HashMap::new(),
+        gatherer: Gatherer::default(),
+        findings: ReadFindings::default(),
+        has_call_chains: false,
+        branches: Vec::new(),
+    };
+    let recording = visit(bytes, limits, &mut |event| reader.add(event))?;
+    let Reader { gatherer, findings, has_call_chains, .. } = reader;
+    if !recording.attributes.list().iter().any(|event| event.has_branches()) {
+        return Err(Error::nothing_found("the recording has no branch records")
+            .with_llvm_message("Invalid perf script input!")
+            .with_hint("record with `perf record -b`"));
+    }
+    let mut messages = recording.counts.messages();
+    for event in recording.attributes.list().iter().filter(|event| event.has_branches() && !event.has_all_branches()) {
+        let name = event.display_name();
+        messages
+            .push(format!("the branch records of {name} lack some kinds of branches: record with `perf record -b`"));
+    }
+    if findings.other_builds != 0 {
+        let name = program.name();
+        messages.push(format!("a recorded {name} has another build id: its samples are left out"));
+    }
+    Ok(RecordingSamples { gatherer, findings, has_call_chains, messages })
+}
+
+fn visit(bytes: &[u8], limits: &Limits, each: &mut dyn FnMut(Event<'_>) -> Result<()>) -> Result<Recording> {
+    let open = || Ok(Box::new(bytes) as Box<dyn Read + '_>);
+    read_recording(&open, limits, &mut |_, event| each(event))
+}
+
+/// The mapped files in which branches start, with the number of these branches.
+pub(super) fn programs_with_samples(bytes: &[u8], limits: &Limits) -> BTreeMap<Vec<u8>, u64> {
+    let (mut processes, mut files) = (Processes::default(), BTreeMap::<u32, u64>::new());
+    let read = visit(bytes, limits, &mut |event| {
+        match event {
+            Event::Mapping(mapping) => processes.map(&mapping),
+            Event::Command { pid, tid, name, is_exec } => processes.name(pid, tid, name, is_exec),
+            Event::Fork { pid, tid, parent, parent_tid } => processes.fork(pid, tid, parent, parent_tid),
+            Event::Sample(sample) => {
+                let places =
+                    sample.branches.iter().filter_map(|branch| processes.find(sample.pid, sample.mode, branch.from));
+                places.for_each(|place| *files.entry(place.file).or_default() += 1);
+            }
+            Event::Exit { .. } | Event::Lost(_) => {}
+        }
+        Ok(())
+    });
+    // The recording was read before: what can be read is enough here.
+    let _ = read;
+    let path = |file: u32| processes.files().get(file as usize).map(|file| file.path.clone());
+    files.into_iter().filter_map(|(file, count)| Some((path(file)?, count))).collect()
+}
+
+struct Reader<'r, 'p> {
+    program: &'r Program<'p>,
+    options: &'r ScriptOptions,
+    /// Where each process has the program.
+    loadings: HashMap<u32, Loading>,
+    gatherer: Gatherer,
+    findings: ReadFindings,
+    has_call_chains: bool,
+    /// The branches of one sample.
+    branches: Vec<(u64, u64)>,
+}
+
+impl Reader<'_, '_> {
+    fn add(&mut self, event: Event<'_>) -> Result<()> {
+        match event {
+            Event::Mapping(mapping) => self.map(&mapping)?,
+            Event::Command { pid, is_exec: true, .. } => {
+                self.loadings.remove(&pid);
+            }
+            Event::Fork { pid, parent, .. } if pid != parent => {
+                if let Some(loading) = self.loadings.get(&parent).cloned() {
+                    self.loadings.insert(pid, loading);
+                }
+            }
+            Event::Sample(sample) => self.sample(&sample),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn map(&mut self, mapping: &Mapping) -> Result<()> {
+        let Mapping { pid, start, offset, path, build_id, is_executable, .. } = mapping;
+        if !is_executable || (*pid == KERNEL) != self.options.is_kernel {
+            return Ok(());
+        }
+        let mut loading = match self.loadings.get(pid) {
+            Some(loading) => loading.clone(),
+            None => Loading::new(self.program, self.options.process, self.options.is_kernel),
+        };
+        if !loading.is_program(path) {
+            return Ok(());
+        }
+        if let (Some(recorded), Some(own)) = (build_id, &self.program.build_id)
+            && recorded != own
+            && !self.options.any_build
+        {
+            self.findings.other_builds += 1;
+            return Ok(());
+        }
+        let process = i64::from(*pid as i32);
+        loading.map(process, *start, *offset, path).map_err(MappingFault::into_error)?;
+        if loading.is_mapped {
+            self.findings.is_mapped = true;
+            self.loadings.insert(*pid, loading);
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, sample: &Sample<'_>) {
+        self.findings.lines = self.findings.lines.saturating_add(1);
+        self.has_call_chains |= !sample.branches.is_empty() && sample.frames().any(|frame| frame.mode == CpuMode::User);
+        let process = if self.options.is_kernel { Some(KERNEL) } else { sample.pid };
+        let loading = process.and_then(|pid| self.loadings.get(&pid));
+        self.branches.clear();
+        for &Branch { from, to } in sample.branches {
+            let place = |address| {
+                let address = loading?.link_time(address);
+                self.program.code.is_instruction(address).then_some(address)
+            };
+            match (place(from).unwrap_or(EXTERNAL), place(to).unwrap_or(EXTERNAL)) {
+                (EXTERNAL, EXTERNAL) => self.findings.external_branches += 1,
+                ends => self.branches.push(ends),
+            }
+        }
+        if self.branches.is_empty() {
+            self.findings.without_branches += 1;
+            return;
+        }
+        self.findings.samples = self.findings.samples.saturating_add(1);
+        self.findings.branches = self.findings.branches.saturating_add(self.branches.len() as u64);
+        self.gatherer.add(self.program, &self.branches, 1);
+    }
+}

@@ -1,0 +1,325 @@
+//! Tests that messages are true, that hints lead on, and that `--function` means the same everywhere.
+
+use crate::program::{Finished, Folder};
+use std::fs;
+
+fn testdata(name: &str) -> String {
+    format!("{}/testdata/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn out(finished: &Finished) -> String {
+    String::from_utf8_lossy(&finished.stdout).into_owned()
+}
+
+fn refused(folder: &Folder, line: &[&str], code: i32, words: &[&str]) {
+    let finished = folder.run(line);
+    assert_eq!(finished.code, Some(code), "{line:?}: {}", finished.stderr);
+    for word in words {
+        assert!(finished.stderr.contains(word), "{line:?}: {word:?} in {}", finished.stderr);
+    }
+}
+
+fn done(folder: &Folder, line: &[&str]) -> String {
+    let finished = folder.run(line);
+    assert_eq!(finished.code, Some(0), "{line:?}: {}", finished.stderr);
+    out(&finished)
+}
+
+#[test]
+fn function_is_one_rule_for_every_family() {
+    let folder = Folder::new();
+    fs::write(folder.path("i.proftext"), ":ir\na.cpp;_Z3addii\n1\n1\n5\n\nmain\n2\n1\n7\n\nmainline\n3\n1\n9\n")
+        .unwrap();
+    fs::write(folder.path("s.prof"), "_Z3addii:20:1\n 1: 9\nmain:10:1\n 1: 5\nmainline:4:1\n 1: 2\n").unwrap();
+    fs::write(folder.path("c.folded"), "main;_Z3addii 9\nmain 1\nmainline 2\n").unwrap();
+    let rules = [
+        ("main", &["main", "mainline"][..]),
+        ("=main", &["main"]),
+        ("/^main$/", &["main"]),
+        ("add(int", &["_Z3addii"]),
+        ("=add(int, int)", &["_Z3addii"]),
+        ("/Z.add/", &["_Z3addii"]),
+    ];
+    for (pattern, expected) in rules {
+        for file in ["i.proftext", "s.prof", "c.folded"] {
+            let text = done(&folder, &["show", file, "--function", pattern]);
+            let found: Vec<&str> = ["_Z3addii", "main", "mainline"]
+                .into_iter()
+                .filter(|name| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == *name))
+                .collect();
+            let mut expected = expected.to_vec();
+            expected.sort_unstable();
+            assert_eq!(found, expected, "{file} {pattern}: {text}");
+        }
+    }
+    let demangled = done(&folder, &["show", "i.proftext", "--demangle", "--function", "add(int, int)"]);
+    assert!(demangled.contains("add(int, int)"), "{demangled}");
+    let iprof = testdata("iprof/even-or-odd.iprof");
+    let text = done(&folder, &["show", &iprof, "--function", "printOdd"]);
+    assert!(text.contains("printOdd") && !text.contains("printEven()  "), "{text}");
+}
+
+#[test]
+fn functions_that_do_not_exist_are_errors_before_any_output() {
+    let folder = Folder::new();
+    fs::write(folder.path("i.proftext"), ":ir\nmain\n2\n1\n7\n").unwrap();
+    fs::write(folder.path("s.prof"), "main:10:1\n 1: 5\n").unwrap();
+    fs::write(folder.path("c.folded"), "main;work 9\nmain 1\n").unwrap();
+    let iprof = testdata("iprof/even-or-odd.iprof");
+    for file in ["i.proftext", "s.prof", "c.folded", &iprof] {
+        for (pattern, words) in [
+            ("nosuch", "no function name contains \"nosuch\""),
+            ("=nosuch", "no function has the name \"nosuch\""),
+            ("/nosuch/", "no function name matches /nosuch/"),
+        ] {
+            for line in [vec!["show", file], vec!["diff", file, file], vec!["overlap", file, file]] {
+                if line[0] == "overlap" && (file == "c.folded" || file == iprof) {
+                    continue;
+                }
+                let finished = folder.run(&[&line[..], &["--function", pattern]].concat());
+                assert_eq!(finished.code, Some(1), "{line:?} {pattern}: {}", finished.stderr);
+                assert!(finished.stdout.is_empty() && finished.stderr.contains(words), "{}", finished.stderr);
+            }
+        }
+        refused(&folder, &["show", file, "--function", "/(/"], 2, &["is not a regular expression"]);
+    }
+}
+
+#[test]
+fn symbols_are_found_by_a_part_of_their_name() {
+    let folder = Folder::new();
+    fs::write(folder.path("c.folded"), "main;memcpy@@GLIBC_2.34 9\nmain;std::map<int, int>::find 1\n").unwrap();
+    assert!(done(&folder, &["show", "c.folded", "--callers", "memcpy"]).contains("memcpy@@GLIBC_2.34"));
+    done(&folder, &["flamegraph", "c.folded", "--include", "std::map", "-o", "x.svg"]);
+    assert!(fs::read_to_string(folder.path("x.svg")).unwrap().contains("std::map"));
+    refused(&folder, &["show", "c.folded", "--callers", "nosuch"], 1, &["pass the name of a function, a part of it"]);
+}
+
+#[test]
+fn go_stacks_are_not_advised_to_become_an_iprof() {
+    let folder = Folder::new();
+    let go = testdata("pprof/circles.pprof");
+    for more in [&[][..], &["--events", "all"]] {
+        let line = [&["convert", &go, "-o", "go.iprof"][..], more].concat();
+        refused(&folder, &line, 1, &["no sample has a Java frame", "name the output .collapsed or .pprof"]);
+    }
+    for line in [["convert", &go, "-o", "go.profdata"], ["merge", &go, "-o", "go.profdata"]] {
+        let finished = folder.run(&line);
+        assert!(finished.code == Some(2) && !finished.stderr.contains(".iprof"), "{}", finished.stderr);
+    }
+    let fit = folder.run(&["fit", &go, "--against", &go]);
+    assert!(fit.code == Some(1) && !fit.stderr.contains("convert"), "{}", fit.stderr);
+    // The formats of the hints work.
+    done(&folder, &["convert", &go, "-o", "go.collapsed"]);
+    done(&folder, &["convert", &go, "-o", "go.pprof"]);
+}
+
+#[test]
+fn hints_name_commands_that_work_on_the_file() {
+    let folder = Folder::new();
+    let raw = testdata("raw/clang-22-ir.profraw");
+    let whole = fs::read(&raw).unwrap();
+    fs::write(folder.path("cut.profraw"), &whole[..300]).unwrap();
+    let memory = testdata("memprof/clang-22-plain.v4.profdata");
+    let program = testdata("memprof/clang-22-plain.binary");
+    let dump = testdata("memprof/clang-22-plain.memprofraw");
+    // A command that fails, what its hint says, and the command of the hint with its exit code.
+    let cases: [(&[&str], &str, &[&str], i32); 8] = [
+        (&["repair", &raw, "-o", "x.iprof"], "`profbridge check`", &["check", &raw], 0),
+        (&["repair", "cut.profraw", "-o", "x.iprof"], "`profbridge check`", &["check", "cut.profraw"], 3),
+        (&["report", &raw, "-o", "x.svg"], ".html", &["report", &raw, "-o", "x.html"], 0),
+        (&["flamegraph", &raw, "-o", "x.svg"], ".html", &["report", &raw, "-o", "x.html"], 0),
+        (&["overlap", &memory, &memory], "`profbridge diff`", &["diff", &memory, &memory], 0),
+        (
+            &["merge", &dump, "-o", "m.profdata"],
+            "--profiled-binary; its build id is probably 00b6337daf19299af795d8567a404df73628c205",
+            &["merge", &dump, "-o", "m.profdata", "--profiled-binary", &program],
+            0,
+        ),
+        (&["merge", &raw, "-o", "x.lcov"], "llvm-cov export", &["merge", &raw, "-o", "app.profdata"], 0),
+        (&["merge", &raw, "-o", "x.jfr"], ".collapsed or .pprof", &["convert", "a.folded", "-o", "x.pprof"], 0),
+    ];
+    fs::write(folder.path("a.folded"), "a;b 1\n").unwrap();
+    for (line, hint, then, code) in cases {
+        let finished = folder.run(line);
+        assert!(matches!(finished.code, Some(1 | 2)), "{line:?}: {}", finished.stderr);
+        assert!(finished.stderr.contains(hint), "{line:?}: {}", finished.stderr);
+        let followed = folder.run(then);
+        assert_eq!(followed.code, Some(code), "{then:?}: {}", followed.stderr);
+    }
+}
+
+#[test]
+fn shares_are_percentages_and_sections_have_the_names_of_thresholds() {
+    let folder = Folder::new();
+    fs::write(folder.path("a.proftext"), ":ir\nmain\n2\n2\n70\n30\n").unwrap();
+    fs::write(folder.path("b.proftext"), ":ir\nmain\n2\n2\n30\n70\n").unwrap();
+    let finished = folder.run(&["diff", "a.proftext", "b.proftext", "--fail-below", "99.99%"]);
+    assert_eq!(finished.code, Some(3));
+    assert!(finished.stderr.contains("the overlap of all sections is 60.00 %, below 99.99 %"), "{}", finished.stderr);
+    let first = testdata("iprof/even-or-odd.iprof");
+    let text = done(&folder, &["diff", &first, &first]);
+    for line in text.lines().skip(1).take_while(|line| !line.starts_with("Overlap")) {
+        let name = line.split_whitespace().next().unwrap();
+        done(&folder, &["diff", &first, &first, "--fail-below", &format!("{name}=90%")]);
+    }
+    assert!(text.contains("\ncall-counts "), "{text}");
+    refused(&folder, &["fit", "a.proftext", "--against", "b.proftext", "--fail-below", "x"], 2, &["is not a share"]);
+    done(&folder, &["fit", "a.proftext", "--against", "b.proftext", "--fail-below", "0.9"]);
+}
+
+#[test]
+fn notes_of_stacks_are_about_their_language() {
+    let folder = Folder::new();
+    fs::write(folder.path("c.folded"), "main;work;[kernel.kallsyms] 5\nmain;work 65\n").unwrap();
+    let native = done(&folder, &["show", "c.folded"]);
+    for word in ["safepoint", "PreserveFramePointer", "error frame", "Method"] {
+        assert!(!native.contains(word), "{word}: {native}");
+    }
+    fs::write(folder.path("ps.txt"), "app 1/1 1.1: 250000 cycles:\n\t1 work+0x1 (/a)\n\t2 main+0x1 (/a)\n\n").unwrap();
+    let perf = done(&folder, &["show", "ps.txt"]);
+    assert!(perf.contains("-fno-omit-frame-pointer") && !perf.contains("XX:"), "{perf}");
+    done(&folder, &["report", "c.folded", "-o", "c.html"]);
+    assert!(fs::read_to_string(folder.path("c.html")).unwrap().contains("Each box is a function"));
+    fs::write(folder.path("j.collapsed"), "app/Main.run;app/Main.loop 5\napp/Main.run;[unknown_Java] 5\n").unwrap();
+    let java = done(&folder, &["show", "j.collapsed"]);
+    for word in ["safepoint", "5 of 10 hits (50.000 %) end in an error frame", "Method name"] {
+        assert!(java.contains(word), "{word}: {java}");
+    }
+}
+
+#[test]
+fn text_keeps_the_unit_of_values() {
+    let folder = Folder::new();
+    let heap = testdata("pprof/heap.pprof");
+    done(&folder, &["convert", &heap, "-o", "heap.folded"]);
+    assert!(fs::read_to_string(folder.path("heap.folded")).unwrap().starts_with("# unit: bytes\n"));
+    done(&folder, &["convert", "heap.folded", "-o", "again.pprof"]);
+    for file in ["heap.folded", "again.pprof"] {
+        let text = done(&folder, &["show", file]);
+        assert!(text.contains("Bytes: 262967 (262.97 kB)"), "{text}");
+    }
+}
+
+#[test]
+fn check_ends_with_totals_and_lists_problems_on_demand() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("d")).unwrap();
+    fs::write(folder.path("d/a.proftext"), ":ir\nmain\n2\n1\n7\n").unwrap();
+    fs::write(folder.path("d/b.prof"), "main:10:1\n 1: 5\n").unwrap();
+    fs::write(folder.path("d/README"), "hello\nworld\n").unwrap();
+    let all = folder.run(&["check", "d"]);
+    assert_eq!(all.code, Some(3));
+    assert!(out(&all).ends_with("3 files: 1 not a profile, 2 usable; 1 error, 0 warnings\n"), "{}", out(&all));
+    let problems = out(&folder.run(&["check", "d", "--only-problems"]));
+    assert!(problems.contains("README") && !problems.contains("a.proftext"), "{problems}");
+    let quiet = folder.run(&["check", "-q", "d"]);
+    assert!(quiet.code == Some(3) && quiet.stdout.is_empty() && quiet.stderr.contains("README"), "{}", quiet.stderr);
+    let json = out(&folder.run(&["check", "--json", "--only-problems", "d"]));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["files"].as_array().unwrap().len(), 1);
+    assert_eq!((&json["totals"]["files"], &json["totals"]["verdicts"]["usable"]), (&3.into(), &2.into()));
+}
+
+#[test]
+fn equal_warnings_are_counted_after_three() {
+    let folder = Folder::new();
+    let raw = fs::read(testdata("raw/clang-22-ir.profraw")).unwrap();
+    fs::create_dir(folder.path("d")).unwrap();
+    for number in 0..9 {
+        fs::write(folder.path(&format!("d/cut{number}.profraw")), &raw[..300 + number]).unwrap();
+        fs::write(folder.path(&format!("d/empty{number}.profraw")), "").unwrap();
+    }
+    fs::write(folder.path("d/whole.profraw"), &raw).unwrap();
+    let finished = folder.run(&["merge", "d", "--failure-mode=all", "-o", "x.profdata"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert_eq!(finished.stderr.matches("warning: ").count(), 8, "{}", finished.stderr);
+    assert_eq!(finished.stderr.matches("hint: ").count(), 1, "{}", finished.stderr);
+    assert!(finished.stderr.contains("6 more files with the same problem as d/cut0.profraw"), "{}", finished.stderr);
+}
+
+#[test]
+fn lists_accept_every_name_and_report_lines() {
+    let folder = Folder::new();
+    let raw = fs::read(testdata("raw/clang-22-ir.profraw")).unwrap();
+    for name in ["a,b.profraw", "3,c.profraw", " x.profraw", "#x.profraw", "plain.profraw"] {
+        fs::write(folder.path(name), &raw).unwrap();
+        fs::write(folder.path("list"), format!("{name}\n")).unwrap();
+        done(&folder, &["merge", "-f", "list", "-o", "x.profdata"]);
+        fs::write(folder.path("list0"), format!("{name}\0")).unwrap();
+        done(&folder, &["merge", "-0", "-f", "list0", "-o", "x.profdata"]);
+    }
+    fs::write(folder.path("list"), "# comment\nplain.profraw\n0,plain.profraw\n").unwrap();
+    let words = ["list: line 3, \"0,plain.profraw\": input weight must be a positive integer"];
+    refused(&folder, &["merge", "-f", "list", "-o", "x.profdata"], 2, &words);
+    fs::write(folder.path("list"), "plain.profraw\nx,plain.profraw\n").unwrap();
+    refused(&folder, &["merge", "-f", "list", "-o", "x.profdata"], 1, &["x,plain.profraw: cannot open", "line 2"]);
+    refused(&folder, &["merge", "*.profraw", "-o", "x.profdata"], 1, &["remove the quotes of the pattern"]);
+}
+
+#[test]
+fn profiles_that_go_rejects_are_not_written_as_default_pgo() {
+    let folder = Folder::new();
+    let heap = testdata("pprof/heap.pprof");
+    let words = ["Go's compiler rejects this profile: expected a sample type samples/count or cpu/nanoseconds"];
+    refused(&folder, &["merge", &heap, "-o", "default.pgo"], 2, &words);
+    assert!(!folder.path("default.pgo").exists());
+    done(&folder, &["merge", &heap, "-o", "heap.pprof"]);
+    done(&folder, &["merge", &testdata("pprof/circles.pprof"), "-o", "default.pgo"]);
+}
+
+#[test]
+fn joined_stacks_are_not_called_dropped() {
+    let folder = Folder::new();
+    fs::write(folder.path("a.collapsed"), "[t tid=1];a/B.f_[j];a/B.g_[j] 3\n[t tid=1];a/B.f_[i];a/B.g_[i] 4\n")
+        .unwrap();
+    let finished = folder.run(&["convert", "a.collapsed", "-o", "a.pprof"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(!finished.stderr.contains("lowest values"), "{}", finished.stderr);
+    assert!(done(&folder, &["show", "a.pprof"]).contains("Hits: 7"));
+}
+
+#[test]
+fn small_answers_are_specific() {
+    let folder = Folder::new();
+    let raw = testdata("raw/clang-22-ir.profraw");
+    refused(&folder, &["merge", &raw, "-o", "x", "--for=rustc"], 2, &["add the version, as in rustc-1.75"]);
+    refused(&folder, &["merge", &raw, "-o", "x", "--min-total-count", "1e9"], 3, &["below 1000000000"]);
+    fs::write(folder.path("c.folded"), "[x];a 1\n").unwrap();
+    refused(&folder, &["show", "c.folded", "--time", "2s..1s"], 2, &["the start of the range is after its end"]);
+    let usage = folder.run(&["merge", "-v"]);
+    assert!(!usage.stderr.contains("\n\n\n"), "{}", usage.stderr);
+    let json = folder.run(&["--json", "info", &raw]);
+    assert!(out(&json).contains("\"command\":\"info\""), "{}", out(&json));
+    let monitor = folder.run(&["check", &testdata("iprof/bad/monitor-context.iprof")]);
+    assert!(out(&monitor).contains("the context of a monitor entry must be 0:0"), "{}", out(&monitor));
+    let old = testdata("raw/clang-14-ir.profraw");
+    let kept = folder.run(&["merge", &old, "-o", "x.profdata", "--for", "llvm-14"]);
+    assert!(kept.stderr.starts_with("note: "), "{}", kept.stderr);
+    fs::write(folder.path("bom.prof"), "\u{feff}main:5:5\n 1: 5\n").unwrap();
+    assert!(done(&folder, &["show", "bom.prof"]).starts_with("Function: main:"));
+}
+
+#[test]
+fn reports_demangle_names_of_every_family() {
+    let folder = Folder::new();
+    fs::write(folder.path("s.prof"), "_Z3addii:20:1\n 1: 9\n").unwrap();
+    fs::write(folder.path("c.folded"), "main;_Z3addii 9\nmain 1\n").unwrap();
+    for (file, name) in [("s.prof", "s.html"), ("c.folded", "c.html"), ("c.folded", "c.svg")] {
+        let command = if name.ends_with("svg") { "flamegraph" } else { "report" };
+        done(&folder, &[command, file, "-o", name]);
+        let page = fs::read_to_string(folder.path(name)).unwrap();
+        assert!(page.contains("add(int, int)") && !page.contains("_Z3addii"), "{file}");
+        done(&folder, &[command, file, "-o", name, "--no-demangle"]);
+        assert!(fs::read_to_string(folder.path(name)).unwrap().contains("_Z3addii"), "{file}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_called_rust_profdata_is_llvm_profdata() {
+    let folder = Folder::new();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_profbridge"), folder.path("rust-profdata")).unwrap();
+    let printed = std::process::Command::new(folder.path("rust-profdata")).arg("--version").output().unwrap();
+    assert!(String::from_utf8_lossy(&printed.stdout).contains("LLVM version"), "{printed:?}");
+}
