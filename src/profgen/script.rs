@@ -59,7 +59,7 @@ pub struct ReadFindings {
     pub incomplete_chains: u64,
     /// Addresses in call chains that no call is before; the chains end there.
     pub invalid_return_addresses: u64,
-    /// Samples with call chains that differ from each other.
+    /// Samples with call chains, each set of branches counted once.
     pub distinct_chains: u64,
     /// Whether a mapping of the program was found.
     pub is_mapped: bool,
@@ -378,8 +378,7 @@ impl Reader<'_, '_, '_> {
             (self.notify)(LineNotice::NoMapping);
         }
         if !self.chain.is_empty() {
-            // The innermost frame is replaced by the newest target.
-            self.distinct.insert(self.distinct.hasher().hash_one((&self.chain[1..], &self.branches)));
+            self.distinct.insert(self.distinct.hasher().hash_one(&self.branches));
         }
         self.findings.samples = self.findings.samples.wrapping_add(times);
         self.findings.branches = self.findings.branches.wrapping_add((self.branches.len() as u64).wrapping_mul(times));

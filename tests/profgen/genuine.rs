@@ -1,6 +1,6 @@
 //! Compares bytes, messages and exit codes with llvm-profgen.
 
-use crate::recording::{RECORDER, can_record, compile, record};
+use crate::recording::{RECORDER, can_record, compile, record, record_every};
 use crate::support::{Folder, available};
 use std::process::{Command, Output};
 
@@ -148,9 +148,21 @@ fn incomplete_call_chains_lose_samples_as_in_llvm_profgen() {
         return;
     }
     compile(&folder, "clang-22 -O1 -g -no-pie", "work.c", "prog");
-    record(&folder, "prog");
-    let recorded = std::fs::read_to_string(folder.path("prog.txt")).expect("it is text");
-    // Each sample has the address of the sample before it as its caller, which seldom follows a call.
+    // Other samples have the same branches with other chains: with 61 branches between them none, with 22 some.
+    for interval in [22, 61] {
+        let recorded = record_every(&folder, "prog", interval);
+        let recorded = std::fs::read_to_string(recorded).expect("it is text");
+        folder.write("chains.txt", with_call_chains(&recorded));
+        assert_same(&folder, "--perfscript=chains.txt --binary=prog --ignore-stack-samples --format=text");
+    }
+    let output = folder.run("profbridge convert chains.txt --binary prog -o out.prof --json");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
+    assert!(document["samples"]["read"]["incomplete_chains"].as_u64() > Some(0), "{document}");
+    assert!(document["samples"]["read"]["invalid_return_addresses"].as_u64() > Some(0), "{document}");
+}
+
+/// Gives each sample the address of the sample before it as its caller, which seldom follows a call.
+fn with_call_chains(recorded: &str) -> String {
     let (mut chains, mut caller) = (String::new(), "0");
     for line in recorded.lines() {
         match line.trim_start().split_once(' ') {
@@ -161,10 +173,5 @@ fn incomplete_call_chains_lose_samples_as_in_llvm_profgen() {
             _ => chains += &format!("{line}\n"),
         }
     }
-    folder.write("chains.txt", chains);
-    assert_same(&folder, "--perfscript=chains.txt --binary=prog --ignore-stack-samples --format=text");
-    let output = folder.run("profbridge convert chains.txt --binary prog -o out.prof --json");
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
-    assert!(document["samples"]["read"]["incomplete_chains"].as_u64() > Some(0), "{document}");
-    assert!(document["samples"]["read"]["invalid_return_addresses"].as_u64() > Some(0), "{document}");
+    chains
 }

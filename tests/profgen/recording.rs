@@ -30,7 +30,12 @@ pub fn compile(folder: &Folder, compiler: &str, name: &str, output: &str) {
 
 /// Records the branches of a program in the folder.
 pub fn record(folder: &Folder, program: &str) -> PathBuf {
-    let recorded = folder.run(&format!("./recorder 61 16 200000 ./{program}"));
+    record_every(folder, program, 61)
+}
+
+/// Records a sample after each `interval` branches.
+pub fn record_every(folder: &Folder, program: &str, interval: u64) -> PathBuf {
+    let recorded = folder.run(&format!("./recorder {interval} 16 200000 ./{program}"));
     folder.write(&format!("{program}.txt"), recorded.stdout)
 }
 
