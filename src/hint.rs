@@ -25,6 +25,8 @@ pub enum Hint {
     CheckForMore,
     /// The input is a memory profile, but an LLVM instrumentation profile was expected.
     ShowOrMergeMemory,
+    /// A memory profile cannot be compared with a build, but with another memory profile.
+    DiffMemory,
     /// The input is an iprof, but an LLVM profile was expected.
     ConvertToLlvm,
     /// The input is a recording, but a profile was expected.
@@ -151,6 +153,7 @@ impl fmt::Display for Hint {
             Self::Check => "check the file to list its problems",
             Self::CheckForMore => "check the file for details",
             Self::ShowOrMergeMemory => "use the operations for memory profiles",
+            Self::DiffMemory => "compare it with another memory profile",
             Self::ConvertToLlvm => "convert it to an LLVM profile",
             Self::ConvertToIprof => "convert it to an iprof",
             Self::ConvertToIprofFirst => "convert it to an iprof first",

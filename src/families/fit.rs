@@ -7,6 +7,7 @@ mod samples;
 
 use crate::driver::output_form::OutputForm;
 use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::families::memory::is_only_memory;
 use crate::fit::{FitReport, InstrFit, MethodsFit, Pruned, RemappingFile, SamplesFit};
 use crate::hint::Hint;
 use crate::input::{Access, Format, Input, detect};
@@ -56,6 +57,9 @@ pub fn fit_files(profile: &Path, against: &Path, options: &FitOptions) -> Result
     let input = Input::from(profile);
     let bytes = input.bytes(Access::Read, &options.limits)?;
     match detect(&bytes) {
+        Format::Indexed if is_only_memory(&bytes, &options.limits) => {
+            Err(unsupported(Format::RawMemProf).in_file(profile))
+        }
         Format::Raw { .. } | Format::Indexed | Format::Text => {
             drop(bytes);
             let (fit, written, warnings) = instr::fit(&input, against, options)?;
@@ -86,6 +90,10 @@ fn unsupported(format: Format) -> Error {
         Format::Jfr => {
             let what = format!("comparing a {format} with a new build");
             Error::new(ErrorKind::Unsupported { what }).with_hint(Hint::CompareAsIprof)
+        }
+        Format::RawMemProf | Format::YamlMemProf => {
+            let what = "comparing a memory profile with a new build".to_string();
+            Error::new(ErrorKind::Unsupported { what }).with_hint(Hint::DiffMemory)
         }
         Format::PerfData | Format::Pprof => {
             let what = format!("comparing a {format} with a new build");

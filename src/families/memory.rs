@@ -47,7 +47,7 @@ impl MemoryOptions {
 }
 
 /// Whether this is an indexed profile with a memory profile and no function.
-fn is_only_memory(data: &[u8], limits: &Limits) -> bool {
+pub(super) fn is_only_memory(data: &[u8], limits: &Limits) -> bool {
     let options = indexed::ReadOptions::new(*limits, Compat::Profbridge);
     // Damage is for the reader to name.
     IndexedProfile::read(data, options).is_ok_and(|profile| profile.entries().next().is_none() && profile.has_memprof())

@@ -323,3 +323,20 @@ fn a_link_called_rust_profdata_is_llvm_profdata() {
     let printed = std::process::Command::new(folder.path("rust-profdata")).arg("--version").output().unwrap();
     assert!(String::from_utf8_lossy(&printed.stdout).contains("LLVM version"), "{printed:?}");
 }
+
+#[test]
+fn fit_does_not_compare_memory_profiles() {
+    let folder = Folder::new();
+    let program = testdata("memprof/clang-22-plain.binary");
+    let files = ["clang-22-plain.v4.profdata", "clang-22-plain.memprofraw", "clang-22-plain.yaml"];
+    for file in files.map(|file| testdata(&format!("memprof/{file}"))) {
+        let words = ["comparing a memory profile with a new build is not supported", "`profbridge diff`"];
+        refused(&folder, &["fit", &file, "--against", &program], 1, &words);
+    }
+    done(&folder, &["diff", &testdata(&format!("memprof/{}", files[0])), &testdata(&format!("memprof/{}", files[2]))]);
+    let counts = testdata("raw/clang-22-ir.profraw");
+    done(&folder, &["merge", &counts, &testdata(&format!("memprof/{}", files[0])), "-o", "both.profdata"]);
+    let both = folder.run(&["fit", "both.profdata", "--against", &counts]);
+    assert_eq!(both.code, Some(0), "{}", both.stderr);
+    assert!(both.stderr.contains("the memory profile is not compared with the new build"), "{}", both.stderr);
+}

@@ -17,6 +17,7 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         Hint::ShowOrMergeMemory => {
             "use `profbridge show --memory` to show memory profiles, or `profbridge merge` to merge them"
         }
+        Hint::DiffMemory => "use `profbridge diff` to compare two memory profiles",
         Hint::AcceptWeights => "use --value to treat the values as sample counts",
         Hint::ConvertToLlvm => "convert it to an LLVM profile with `profbridge convert`",
         Hint::ConvertToIprof => "convert it to an iprof with `profbridge convert`",

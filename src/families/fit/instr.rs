@@ -46,7 +46,10 @@ pub(super) fn fit(profile: &Input, against: &Path, options: &FitOptions) -> Resu
         None => Target::of_inputs(&Evidence::look([profile], options.merge.read.compat)),
     };
     let merged = merged(profile, target.release, options)?;
-    let warnings = merged.inputs.iter().flat_map(|input| input.warnings.clone()).collect();
+    let mut warnings: Vec<Warning> = merged.inputs.iter().flat_map(|input| input.warnings.clone()).collect();
+    if merged.profile.memprof.is_some() {
+        warnings.push(Warning::new("the memory profile is not compared with the new build").in_file(&profile.path));
+    }
     let (input, written) = as_read(merged, reader, target, &program)?;
     let fit = compare_instr(input, program).map_err(|error| error.in_file(&profile.path))?;
     Ok((fit, written, warnings))
