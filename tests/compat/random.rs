@@ -1,22 +1,23 @@
 //! Runs both tools on random profiles, traces and patterns.
 
 use super::both::{Folder, genuine};
+use profbridge::generate::Random;
 use std::fmt::Write;
 
-/// Random numbers that are equal in every run (SplitMix64, Steele et al.).
-struct Chance(u64);
+/// Random choices that are equal in every run.
+struct Chance(Random);
 
 impl Chance {
+    fn new(seed: u64) -> Self {
+        Self(Random::new(seed))
+    }
+
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.next_number()
     }
 
     fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
+        self.0.below(end as u64) as usize
     }
 
     fn pick<T: Copy>(&mut self, items: &[T]) -> T {
@@ -67,7 +68,7 @@ fn orders_are_alike() {
     let folder = Folder::new();
     for (seed, functions) in [2, 3, 5, 9, 17, 40, 100, 333, 1000].into_iter().enumerate() {
         for count in [1, 3, 8, 25] {
-            let mut chance = Chance((seed * 100 + count) as u64);
+            let mut chance = Chance::new((seed * 100 + count) as u64);
             folder.write("t.proftext", traces(&mut chance, functions, count).as_bytes());
             folder.assert_alike(&tool, &["order", "t.proftext"], b"");
             folder.assert_alike(&tool, &["order", "--num-test-traces=2", "t.proftext"], b"");
@@ -120,7 +121,7 @@ fn views_and_merges_are_alike() {
     let folder = Folder::new();
     let details = ["--counts", "--ic-targets", "--memop-sizes", "--show-vtables", "--showcs", "--text", "--covered"];
     for seed in 0..40 {
-        let mut chance = Chance(seed);
+        let mut chance = Chance::new(seed);
         folder.write("1.proftext", profile(&mut chance).as_bytes());
         folder.write("2.proftext", profile(&mut chance).as_bytes());
         let cutoff = format!("--value-cutoff={}", chance.pick(&[0, 1, 50, 1000]));
@@ -181,7 +182,7 @@ fn patterns_match_alike() {
         "[[=a=]]",
     ];
     for seed in 0..150 {
-        let mut chance = Chance(1000 + seed);
+        let mut chance = Chance::new(1000 + seed);
         let pattern: String = (0..=chance.below(6)).map(|_| chance.pick(&parts)).collect();
         folder.assert_alike(&tool, &["merge", "--text", &format!("--function={pattern}"), "names.proftext"], b"");
     }

@@ -1,8 +1,9 @@
 //! Random files in a directory, merged by the library.
 
-use crate::generate::{Random, file};
+use crate::generate::file;
 use profbridge::Compat;
 use profbridge::families::{self, MergeOptions, OutputFormat, WriteOptions};
+use profbridge::generate::Random;
 use profbridge::input::WeightedInput;
 use profbridge::instr::{Profile, Release};
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -24,7 +25,7 @@ impl Shape {
 /// Writes random inputs of one family.
 pub fn random_inputs(folder: &Path, seed: u64) -> Vec<WeightedInput> {
     let mut random = Random::new(seed);
-    let family = random.next();
+    let family = random.next_number();
     let count = 1 + random.below(5);
     let mut write = |number: u64| {
         let (bytes, extension) = file(seed * 1000 + number, family);

@@ -2,35 +2,11 @@
 
 use profbridge::Compat;
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
+use profbridge::generate::Random;
 use profbridge::indexed;
 use profbridge::instr::{FunctionRecord, Profile, ProfileKind, ValueCount, ValueKind, name_ref};
 use profbridge::raw;
 use profbridge::text::{self, TextOptions};
-
-/// SplitMix64.
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x1234_5678_9abc_def0)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    pub fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-}
 
 /// The uniformity data of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +37,7 @@ pub fn profile(seed: u64, family: u64, knows: Knows) -> Profile {
     for (index, name) in names.iter().enumerate() {
         let mut about = Random::new(family ^ (index as u64 * 7919 + 1));
         for _ in 0..1 + about.below(6) {
-            let hash = about.next() >> 4;
+            let hash = about.next_number() >> 4;
             if random.chance(20) {
                 continue;
             }
@@ -76,7 +52,7 @@ pub fn profile(seed: u64, family: u64, knows: Knows) -> Profile {
 fn count(random: &mut Random) -> u64 {
     match random.below(6) {
         0 => 0,
-        1 => random.next() >> (9 + random.below(50)),
+        1 => random.next_number() >> (9 + random.below(50)),
         _ => random.below(120),
     }
 }
@@ -95,14 +71,14 @@ fn record(
     let mut record = FunctionRecord::new(hash, counters);
     if about.chance(30) {
         let size = 1 + about.below(20) + u64::from(mismatches && random.chance(20));
-        record.bitmap = (0..size).map(|_| random.next() as u8).collect();
+        record.bitmap = (0..size).map(|_| random.next_number() as u8).collect();
     }
     match knows {
         Knows::Counts => record.uniformity.counts = record.counters.iter().map(|c| uniform(random, *c)).collect(),
         Knows::Bits if random.chance(70) => {
             let right = record.counters.len().div_ceil(8) as u64;
             let size = if random.chance(10) { random.below(12) } else { right };
-            record.uniformity.bits = (0..size).map(|_| random.next() as u8).collect();
+            record.uniformity.bits = (0..size).map(|_| random.next_number() as u8).collect();
         }
         _ => {}
     }

@@ -7,12 +7,14 @@
 pub mod partials;
 pub mod samples;
 
+use profbridge::generate::Random;
+
 /// libFuzzer's own mutation: changes the first `size` bytes of a buffer into at most `most` bytes.
 pub type Change = fn(&mut [u8], usize, usize) -> usize;
 
 /// Random choices for one mutation, and the fuzzer's own byte mutations.
 pub struct Dice {
-    state: u64,
+    random: Random,
     change: Change,
     most: usize,
 }
@@ -20,20 +22,12 @@ pub struct Dice {
 impl Dice {
     /// Creates the random choices for a seed. `most` is the maximum size of the mutant.
     pub fn new(seed: u32, change: Change, most: usize) -> Self {
-        Self { state: u64::from(seed), change, most }
-    }
-
-    /// Returns a random 64-bit number (SplitMix64).
-    fn word(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        Self { random: Random::new(u64::from(seed)), change, most }
     }
 
     /// Returns a number below `limit`, which must not be 0.
     fn below(&mut self, limit: usize) -> usize {
-        (self.word() % limit as u64) as usize
+        self.random.below(limit as u64) as usize
     }
 
     /// Returns an item of a list, which must not be empty.
