@@ -20,6 +20,7 @@ pub(crate) mod trace;
 mod turn;
 
 pub use facts::{Facts, FactsRequest, Minimums};
+pub(crate) use outliers::FEWEST_FILES;
 pub use outliers::find_outliers;
 pub use overwrite::require_earlier_output;
 pub use report::{FailedMerge, FailureMode, InputOutcome, InputReport, InputVersion};

@@ -7,7 +7,7 @@ use crate::error::Level;
 use crate::identify::Family;
 
 /// The smallest number of files in which one can differ from the others.
-const FEWEST_FILES: usize = 4;
+pub(crate) const FEWEST_FILES: usize = 4;
 
 /// Files differ from each other anyway if half of them have less in common with the others.
 const LEAST_IN_COMMON: f64 = 0.5;

@@ -3,6 +3,7 @@
 use crate::compression::{Compression, decompress};
 use crate::driver::check::{FileCheck, failed};
 use crate::driver::diff::DiffOptions;
+use crate::driver::{FEWEST_FILES, find_outliers};
 use crate::error::{Error, Result, WithWarnings};
 use crate::families::any_profile::AnyProfile;
 use crate::families::commands::FileDiff;
@@ -63,6 +64,23 @@ pub fn check_file(input: impl Into<Input>, options: &iprof::ReadOptions) -> File
         check.version = check.version.or_else(|| probe.version.map(|version| version.to_string()));
     }
     check
+}
+
+/// Returns a note about each input whose counts are distributed differently from those of the others, as
+/// [`find_outliers`] finds them. Reads the inputs again, unless they are few or one is a pipe.
+pub fn notes_about_differences(inputs: &[Input], limits: Limits) -> Vec<String> {
+    if inputs.len() < FEWEST_FILES || inputs.iter().any(Input::is_pipe) {
+        return Vec::new();
+    }
+    let options = iprof::ReadOptions { limits, ..iprof::ReadOptions::default() };
+    let mut checks: Vec<FileCheck> = inputs.iter().map(|input| check_file(input.clone(), &options)).collect();
+    let before: Vec<usize> = checks.iter().map(|check| check.findings.len()).collect();
+    find_outliers(&mut checks);
+    let added = |(check, before): (FileCheck, usize)| {
+        let path = check.path;
+        check.findings.into_iter().skip(before).map(move |finding| format!("{path}: {}", finding.message))
+    };
+    checks.into_iter().zip(before).flat_map(added).collect()
 }
 
 fn check_bare_part(input: &Input, limits: &Limits) -> Option<FileCheck> {

@@ -45,7 +45,7 @@ pub use crate::instr::open::{ReadOptions, open_reader};
 pub use crate::instr::target::{Evidence, Reason, Target, TargetRequest, TargetSource};
 pub use any_profile::AnyProfile;
 pub use commands::FileDiff;
-pub use files::{check_file, describe, describe_input, diff_files};
+pub use files::{check_file, describe, describe_input, diff_files, notes_about_differences};
 pub use merge::{
     Facts, FactsRequest, FailedMerge, FailureMode, InputOutcome, InputReport, InputVersion, MergeOptions, MergeReport,
     Minimums, RecordError, merge_files, merge_for_output,

@@ -46,6 +46,9 @@ pub fn report_program(data: &[u8], limits: &Limits) -> ProgramReport {
             advice.push(line);
         }
     }
+    if description.error.is_some() {
+        advice.push("build or copy the program again: the file is damaged or truncated".to_string());
+    }
     ProgramReport { description, raw_version, advice }
 }
 

@@ -135,15 +135,21 @@ fn check_table(input: &Input, format: &'static str, limits: Limits) -> FileCheck
                 let message = "the profile has no samples".to_string();
                 findings.push(finding(Level::Warning, format!("{format}.no-samples"), message));
             }
-            let (counts, unnamed) = count_functions(&table);
-            if unnamed > 0 {
-                let share = percent(unnamed, table.total_hits());
-                let message = format!("{share:.1} % of the samples are in functions without a name");
-                findings.push(finding(Level::Info, format!("{format}.unnamed-functions"), message));
-            }
+            let counts = check_functions(&table, format, &mut findings);
             FileCheck { distribution: Some(counts), ..check(format, findings, None) }
         }
     }
+}
+
+/// Reports samples in functions without a name. Returns the distribution of the samples.
+fn check_functions(table: &StackTable, format: &str, findings: &mut Vec<CheckFinding>) -> Distribution {
+    let (counts, unnamed) = count_functions(table);
+    if unnamed > 0 {
+        let share = percent(unnamed, table.total_hits());
+        let message = format!("{share:.1} % of the samples are in functions without a name");
+        findings.push(finding(Level::Info, format!("{format}.unnamed-functions"), message));
+    }
+    counts
 }
 
 /// Returns the samples of each function, and those without a function.
@@ -163,17 +169,25 @@ fn count_functions(table: &StackTable) -> (Distribution, u128) {
 }
 
 fn check_pprof(input: &Input, limits: Limits) -> FileCheck {
-    let read = input.bytes(Access::Read, &limits).and_then(|data| pprof::read(&data, &limits));
+    let read = input.bytes(Access::Read, &limits).and_then(|data| {
+        let profile = pprof::read(&data, &limits)?;
+        let mut table = StackTable::new();
+        let options = StackOptions { limits, ..StackOptions::default() };
+        // Profiles without a value that counts have no distribution.
+        let has_samples = add_input(&data, &options, &mut table).is_ok() && !table.is_empty();
+        Ok((profile, has_samples.then_some(table)))
+    });
     match read {
         Err(error) => unreadable("pprof", &error),
-        Ok((profile, warnings)) => {
+        Ok(((profile, warnings), table)) => {
             let mut findings: Vec<CheckFinding> = warnings
                 .into_iter()
                 .map(|found| finding(Level::Warning, "pprof.unknown-fields".to_string(), found.message))
                 .collect();
             let is_for_go = input.path.extension().is_some_and(|extension| extension == "pgo");
             let hint = add_go_findings(&profile, is_for_go, &mut findings);
-            check("pprof", findings, hint)
+            let distribution = table.map(|table| check_functions(&table, "pprof", &mut findings));
+            FileCheck { distribution, ..check("pprof", findings, hint) }
         }
     }
 }

@@ -200,4 +200,10 @@ fn damaged_programs_are_errors() {
     folder.write("notes.txt", "It was a dark night\n");
     let output = folder.try_run("profbridge doctor notes.txt");
     assert_eq!(output.status.code(), Some(1));
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("nothing to do"));
+    folder.write("cut.elf", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0");
+    let output = folder.try_run("profbridge doctor cut.elf");
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("- build or copy the program again: the file is damaged or truncated"), "{text}");
 }

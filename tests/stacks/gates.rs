@@ -32,6 +32,23 @@ fn a_release_is_gated_on_its_stacks() {
 }
 
 #[test]
+fn a_pprof_that_differs_from_the_others_is_named() {
+    let folder = Folder::new("different");
+    for run in 1..=4 {
+        let text = if run < 4 { format!("main;a 90{run}\nmain;b 50\n") } else { "z 700\n[unknown] 70\n".into() };
+        folder.write("run.collapsed", text);
+        folder.ok(&format!("convert run.collapsed -o run-{run}.pprof"));
+    }
+    let found = json(&folder, "check run-1.pprof run-2.pprof run-3.pprof run-4.pprof --json");
+    let has = |file: usize, code: &str| {
+        found["files"][file]["findings"].as_array().unwrap().iter().any(|finding| finding["code"] == code)
+    };
+    for code in ["pprof.different-distribution", "pprof.unnamed-functions"] {
+        assert_eq!([0, 1, 2, 3].map(|file| has(file, code)), [false, false, false, true], "{code}: {found}");
+    }
+}
+
+#[test]
 fn report_overlap_and_diff_give_the_same_number() {
     let folder = Folder::new("overlap");
     folder.write("a.jfr", unpack("shapes-jdk17.jfr.gz")).write("b.jfr", unpack("shapes-jdk21.jfr.gz"));

@@ -4,7 +4,9 @@ use crate::console;
 use crate::drawing::{PictureArgs, PictureFormat};
 use clap::Args;
 use profbridge::families::fit::{FitOptions, fit_files};
+use profbridge::families::notes_about_differences;
 use profbridge::fit::draw_report;
+use profbridge::input::Input;
 use profbridge::render::{MAX_ROWS, Report, Section, SvgOptions, write_html, write_svg};
 use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -51,6 +53,8 @@ impl ReportArgs {
             if let Some(overlap) = self.pictures.overlap()? {
                 report.sections.insert(0, Section::Table(overlap));
             }
+            let inputs: Vec<Input> = self.pictures.inputs().iter().map(Input::new).collect();
+            report.notes.extend(notes_about_differences(&inputs, crate::limits::chosen()));
             self.shorten(&mut report);
             self.pictures.demangle(&mut report);
             Ok(write_html(&report))

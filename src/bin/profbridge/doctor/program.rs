@@ -55,9 +55,10 @@ impl Program {
                 for tool in &self.read_by_tools {
                     writeln!(out, "  {:<13} {tool}", "tool here")?;
                 }
-                writeln!(out, "\nAdvice")?;
-                if self.report.advice.is_empty() {
-                    writeln!(out, "  nothing to do")?;
+                match (self.report.advice.is_empty(), self.is_readable()) {
+                    (true, true) => writeln!(out, "\nAdvice\n  nothing to do")?,
+                    (true, false) => {}
+                    (false, _) => writeln!(out, "\nAdvice")?,
                 }
                 self.report.advice.iter().try_for_each(|advice| writeln!(out, "  - {advice}"))
             });
