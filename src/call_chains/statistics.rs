@@ -159,6 +159,11 @@ pub(super) fn includes_waiting(source: SampleSource) -> bool {
     matches!(source, SampleSource::WallClock | SampleSource::Native)
 }
 
+/// Returns true if the hits of an event type are calls, all of them.
+fn is_call_count(source: SampleSource) -> bool {
+    matches!(source, SampleSource::MethodTrace | SampleSource::MethodTiming)
+}
+
 /// Share of one-frame stacks, in percent, from which broken stacks are suspected.
 const BROKEN_STACKS: f64 = 20.0;
 
@@ -168,7 +173,7 @@ pub fn notes(table: &StackTable) -> Vec<String> {
     let total = table.total_hits();
     let has = |source: &str| table.observed.sources.iter().any(|known| known.starts_with(source));
     let is_java = table.has_java();
-    if has("Flight Recorder") {
+    if has("Flight Recorder") && table.samples().any(|sample| !is_call_count(sample.key.source)) {
         notes.push(
             "Flight Recorder samples a limited number of running threads per interval; positions in compiled code are \
              exact only with -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints"
@@ -213,6 +218,9 @@ fn events(table: &StackTable) -> Vec<String> {
     let there: BTreeSet<SampleSource> = table.samples().map(|sample| sample.key.source).collect();
     let has = |sources: &[SampleSource]| sources.iter().any(|source| there.contains(source));
     let mut notes = Vec::new();
+    if there.iter().any(|source| is_call_count(*source)) {
+        notes.push("method-trace and method-timing are exact numbers of calls, not times".to_string());
+    }
     if has(&[SampleSource::Allocation]) {
         notes.push(
             "jdk.ObjectAllocationSample records a limited number of allocations per second; each represents \
@@ -299,7 +307,11 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
         }),
         "have no bytecode index at the leaf",
     );
-    let single = hits(&|sample| table.depth(sample.key.stack) == 1 && leaf(sample).kind != FrameKind::Kernel);
+    let single = hits(&|sample| {
+        table.depth(sample.key.stack) == 1
+            && leaf(sample).kind != FrameKind::Kernel
+            && !is_call_count(sample.key.source)
+    });
     if percent(single, total) >= BROKEN_STACKS {
         add(
             single,

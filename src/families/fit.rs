@@ -57,9 +57,7 @@ pub fn fit_files(profile: &Path, against: &Path, options: &FitOptions) -> Result
     let input = Input::from(profile);
     let bytes = input.bytes(Access::Read, &options.limits)?;
     match detect(&bytes) {
-        Format::Indexed if is_only_memory(&bytes, &options.limits) => {
-            Err(unsupported(Format::RawMemProf).in_file(profile))
-        }
+        Format::Indexed if is_only_memory(&bytes, &options.limits) => Err(memory_profile().in_file(profile)),
         Format::Raw { .. } | Format::Indexed | Format::Text => {
             drop(bytes);
             let (fit, written, warnings) = instr::fit(&input, against, options)?;
@@ -80,6 +78,11 @@ pub fn fit_files(profile: &Path, against: &Path, options: &FitOptions) -> Result
     }
 }
 
+fn memory_profile() -> Error {
+    let what = "comparing a memory profile with a new build".to_string();
+    Error::new(ErrorKind::Unsupported { what }).with_hint(Hint::DiffMemory)
+}
+
 fn unsupported(format: Format) -> Error {
     match format {
         Format::Empty => Error::new(ErrorKind::EmptyProfile),
@@ -91,10 +94,7 @@ fn unsupported(format: Format) -> Error {
             let what = format!("comparing a {format} with a new build");
             Error::new(ErrorKind::Unsupported { what }).with_hint(Hint::CompareAsIprof)
         }
-        Format::RawMemProf | Format::YamlMemProf => {
-            let what = "comparing a memory profile with a new build".to_string();
-            Error::new(ErrorKind::Unsupported { what }).with_hint(Hint::DiffMemory)
-        }
+        Format::RawMemProf | Format::YamlMemProf => memory_profile(),
         Format::PerfData | Format::Pprof => {
             let what = format!("comparing a {format} with a new build");
             Error::new(ErrorKind::Unsupported { what })

@@ -22,7 +22,7 @@ use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription, hex};
 use crate::stacks::perf_data;
 use crate::stacks::pprof;
-use crate::stacks::pprof::{GoVerdict, Profile};
+use crate::stacks::pprof::{GoVerdict, Profile, ValueChoice};
 use foldhash::HashMap;
 
 /// The name of a function whose name is not known.
@@ -172,10 +172,9 @@ fn check_pprof(input: &Input, limits: Limits) -> FileCheck {
     let read = input.bytes(Access::Read, &limits).and_then(|data| {
         let profile = pprof::read(&data, &limits)?;
         let mut table = StackTable::new();
-        let options = StackOptions { limits, ..StackOptions::default() };
         // Profiles without a value that counts have no distribution.
-        let has_samples = add_input(&data, &options, &mut table).is_ok() && !table.is_empty();
-        Ok((profile, has_samples.then_some(table)))
+        let added = pprof::add_to_table(&profile.0, &ValueChoice::default(), &mut table);
+        Ok((profile, (added.is_ok() && !table.is_empty()).then_some(table)))
     });
     match read {
         Err(error) => unreadable("pprof", &error),

@@ -57,7 +57,7 @@ pub struct ReadFindings {
     pub external_leaves: u64,
     /// Samples with a call chain that is empty or begins where the frame of the function is incomplete.
     pub incomplete_chains: u64,
-    /// Addresses in call chains that no call is before; the chains end there.
+    /// Addresses in call chains that do not follow a call; the chains end there.
     pub invalid_return_addresses: u64,
     /// Samples with call chains, each set of branches counted once.
     pub distinct_chains: u64,
@@ -287,7 +287,7 @@ struct Reader<'r, 'p, 'n> {
     chain: Vec<u64>,
     /// Hashes of the samples with call chains.
     distinct: HashSet<u64, RandomState>,
-    /// Addresses in call chains that no call is before.
+    /// Addresses in call chains that do not follow a call.
     invalid_returns: HashSet<u64, RandomState>,
     has_warned: bool,
     notify: &'r mut Notify<'n>,

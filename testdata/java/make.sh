@@ -5,9 +5,9 @@
 #   JAVA_HOME=... JAVAC=/usr/bin/javac testdata/java/make.sh waits-jdk11
 #   testdata/java/make.sh classes
 #
-# shapes-* are samples; waits-* are allocations, locks, reads and writes. Needs JDK 11 or later, python3 and gzip. JAVAC
-# is for a runtime without a compiler. Samples differ between runs, so recording and expected contents are always
-# created together.
+# shapes-* are samples; waits-* are allocations, locks, reads and writes; calls-* are call counts (JDK 25). Needs JDK 11
+# or later, python3 and gzip. JAVAC is for a runtime without a compiler. Samples differ between runs, so recording and
+# expected contents are always created together.
 set -eu
 name=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -29,6 +29,15 @@ case $name in waits-*)
     events=$events,ThreadPark,SocketRead,SocketWrite,FileRead,FileWrite
     "${bin}jfr" print --json --stack-depth 100 --events "$events" "$work/out.jfr" |
         python3 "$here/expected_events.py" | gzip -9n > "$here/$name.expected.gz"
+    gzip -9nc "$work/out.jfr" > "$here/$name.jfr.gz"
+    exit
+    ;;
+esac
+case $name in calls-*)
+    "$javac" -g --release 8 -nowarn -d "$work" "$here/Calls.java"
+    "${bin}java" -XX:StartFlightRecording=filename="$work/out.jfr",settings="$here/calls.jfc" -cp "$work" Calls
+    "${bin}jfr" print --json --events MethodTrace,MethodTiming "$work/out.jfr" |
+        python3 "$here/expected_calls.py" > "$here/$name.expected"
     gzip -9nc "$work/out.jfr" > "$here/$name.jfr.gz"
     exit
     ;;

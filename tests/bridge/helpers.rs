@@ -90,32 +90,35 @@ pub fn text_bytes(profile: &Profile) -> Vec<u8> {
     text::write(profile, &text::TextOptions::new(Compat::Profbridge)).bytes
 }
 
-/// Reads an LLVM profile of any instrumentation format.
+/// Reads an LLVM profile of any instrumentation format that must be sound.
 pub fn read_profile(bytes: &[u8]) -> Profile {
+    try_read_profile(bytes).expect("a sound profile")
+}
+
+/// Reads an LLVM profile of any instrumentation format.
+pub fn try_read_profile(bytes: &[u8]) -> profbridge::Result<Profile> {
     let mut raw_options = profbridge::raw::RawOptions::new(Compat::Profbridge);
     raw_options.limits = Limits::default();
     let mut reader: Box<dyn ProfileReader + '_> = match profbridge::input::detect(bytes) {
-        profbridge::input::Format::Raw { .. } => {
-            Box::new(profbridge::raw::RawReader::new(bytes, raw_options).expect("a raw profile"))
-        }
+        profbridge::input::Format::Raw { .. } => Box::new(profbridge::raw::RawReader::new(bytes, raw_options)?),
         profbridge::input::Format::Indexed => {
-            Box::new(indexed::IndexedReader::new(bytes, indexed::ReadOptions::default()).expect("an indexed profile"))
+            Box::new(indexed::IndexedReader::new(bytes, indexed::ReadOptions::default())?)
         }
-        _ => Box::new(text::TextReader::new(bytes, Compat::Profbridge).expect("a text profile")),
+        _ => Box::new(text::TextReader::new(bytes, Compat::Profbridge)?),
     };
     let mut options = MergeOptions::default();
     options.release = Release::DEFAULT;
     options.keep_vtable_names = true;
     let mut merger = Merger::new(options);
-    merger.begin_input(reader.kind()).expect("one input has one kind");
-    while let Some(record) = reader.next_record().expect("a whole profile") {
+    merger.begin_input(reader.kind())?;
+    while let Some(record) = reader.next_record()? {
         merger.add_record(record, 1);
     }
-    merger.add_binary_ids(reader.binary_ids().expect("whole binary ids"));
+    merger.add_binary_ids(reader.binary_ids()?);
     merger.add_traces(reader.temporal());
-    merger.add_vtable_names(reader.vtable_names().expect("whole vtable names"));
-    reader.memprof().unwrap().into_iter().for_each(|section| {
-        merger.add_memprof(section, 1).expect("a sound memory profile");
-    });
-    merger.finish()
+    merger.add_vtable_names(reader.vtable_names()?);
+    if let Some(section) = reader.memprof()? {
+        merger.add_memprof(section, 1)?;
+    }
+    Ok(merger.finish())
 }

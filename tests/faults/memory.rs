@@ -10,6 +10,10 @@ use std::process::{Command, Stdio};
 /// KiB in addition to the minimum for starting the program.
 const BEYOND: [u64; 9] = [0, 250, 600, 1000, 1500, 2200, 3000, 5000, 9000];
 
+/// The standard library's own panic if there is memory for the stack of a thread, but not for the stack of its signal
+/// handler, some KiB more. No code of the program has run in that thread, and none can prevent it.
+const STARTING_A_THREAD: &str = "failed to allocate an alternative stack";
+
 /// Writes text inputs of many functions, in every family.
 fn write_inputs(folder: &Path) {
     let write = |name: &str, text: String| fs::write(folder.join(name), text).unwrap();
@@ -132,7 +136,8 @@ fn however_little_memory_there_is_a_run_ends_in_order() {
                 Some(0) => assert!(expected.as_ref().is_none_or(|expected| written == *expected), "{what}"),
                 // `check` reports content that does not fit as a finding.
                 Some(1 | 3) => {
-                    assert!(said.contains("memory") && !said.contains("panicked"), "{what}");
+                    let is_panic = said.contains("panicked") && !said.contains(STARTING_A_THREAD);
+                    assert!(said.contains("memory") && !is_panic, "{what}");
                     assert_eq!(written, b"", "{what}");
                     refused += 1;
                     by_last_resort += usize::from(said.contains(LAST_RESORT));

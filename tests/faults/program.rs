@@ -96,7 +96,8 @@ pub fn run_after<A: AsRef<OsStr>>(shell: &str, arguments: impl IntoIterator<Item
     let script = format!("{shell} || exit 99; exec \"$0\" \"$@\"");
     let mut command = Command::new("sh");
     command.arg("-c").arg(script).arg(env!("CARGO_BIN_EXE_profbridge")).args(arguments);
-    let finished: Finished = command.stdin(Stdio::null()).output().expect("the shell starts").into();
+    command.stdin(Stdio::null()).env_remove("RUST_BACKTRACE");
+    let finished: Finished = command.output().expect("the shell starts").into();
     assert_ne!(finished.code, Some(99), "the shell refuses {shell}");
     finished
 }

@@ -6,9 +6,10 @@ use crate::toolchain::program;
 use serde_json::Value;
 
 /// From here on a large hash of the front end has no bits above the sixtieth.
-const FOURTH_ALGORITHM: u64 = 22;
+const FOURTH_ALGORITHM: u32 = 22;
 
-fn release(toolchain: &Value) -> u64 {
+/// Returns the release in the name of a toolchain, such as `clang-19`.
+pub fn release(toolchain: &Value) -> u32 {
     let name = toolchain.as_str().expect("a name");
     name.rsplit('-').next().and_then(|release| release.parse().ok()).unwrap_or_else(|| panic!("{name}"))
 }

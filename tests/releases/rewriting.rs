@@ -2,6 +2,7 @@
 
 use crate::comparison::Comparison;
 use crate::compilers::releases;
+use crate::matrix::release;
 
 /// Merged profiles in each format.
 const FORMATS: [(&str, &str); 2] = [("--binary", "own.profdata"), ("--text", "own.proftext")];
@@ -48,8 +49,7 @@ fn profiles_are_rewritten_for_every_release() {
     let mut compared = 0;
     for cell in comparison.cells().filter(|cell| cell["writer"] != cell["reader"]) {
         let text = |member: &str| cell[member].as_str().expect("a name");
-        let release = |member: &str| text(member).rsplit('-').next().and_then(|release| release.parse().ok());
-        let (writer, reader) = (release("writer").expect("a release"), release("reader").expect("a release"));
+        let (writer, reader) = (release(&cell["writer"]), release(&cell["reader"]));
         for source in ["local;names.c", "program.cpp"] {
             let raw = comparison.kept(text("kind"), text("writer"), source, "profile.profraw");
             let target = format!("llvm-{reader}");

@@ -1,8 +1,8 @@
 //! Compares allocations, locks, waiting, reads and writes in recordings of real JDKs with `jfr print --json`.
 
-use crate::recordings::{expected_frame, frame_line, unpack};
+use crate::recordings::{expected_frame, frame_line, testdata, unpack};
 use profbridge::Limits;
-use profbridge::call_chains::{Sample, SampleSource, Selection, StackTable, Unit, Weight};
+use profbridge::call_chains::{Function, Sample, SampleSource, Selection, StackTable, Unit, Weight, notes};
 use profbridge::stacks::jfr::{RecordingOptions, TimeBound, read_recording};
 use std::collections::BTreeMap;
 
@@ -167,4 +167,33 @@ fn a_recording_is_cut_by_time() {
         let past = Some("2020-01-01T00:00:00Z".parse::<TimeBound>().unwrap());
         assert_eq!((between(past, future).0, between(future, None).0), (whole.0, 0), "{name}");
     }
+}
+
+/// JDK 25 counts calls exactly; an iprof gets these counts, once for both event types.
+#[test]
+fn call_counts_match_the_jdk() {
+    let events = [("jdk.MethodTrace", SampleSource::MethodTrace), ("jdk.MethodTiming", SampleSource::MethodTiming)];
+    let expected = std::fs::read_to_string(testdata("calls-jdk25.expected")).unwrap();
+    let mut options = RecordingOptions::default();
+    options.events = events.map(|(_, source)| source).to_vec();
+    let table = read_as("calls-jdk25", &options);
+    let mut calls: BTreeMap<(SampleSource, String), u64> = BTreeMap::new();
+    for sample in table.samples() {
+        let Function::Java { class, name, .. } = table.function(table.frame(table.leaf(sample.key.stack)).function)
+        else {
+            panic!("not Java")
+        };
+        *calls.entry((sample.key.source, format!("{}.{}", table.name(class), table.name(name)))).or_default() +=
+            sample.hits;
+    }
+    let of_jdk = expected.lines().map(|line| {
+        let [count, event, method] = line.split('\t').collect::<Vec<_>>().try_into().unwrap();
+        let (_, source) = events.iter().find(|(name, _)| *name == event).unwrap();
+        ((*source, method.to_string()), count.parse().unwrap())
+    });
+    assert_eq!(calls, of_jdk.collect());
+
+    let notes = notes(&table).join("\n");
+    assert!(notes.contains("exact numbers of calls"), "{notes}");
+    assert!(!notes.contains("samples a limited number") && !notes.contains("only one frame"), "{notes}");
 }

@@ -55,12 +55,13 @@ impl Program {
                 for tool in &self.read_by_tools {
                     writeln!(out, "  {:<13} {tool}", "tool here")?;
                 }
-                match (self.report.advice.is_empty(), self.is_readable()) {
-                    (true, true) => writeln!(out, "\nAdvice\n  nothing to do")?,
-                    (true, false) => {}
-                    (false, _) => writeln!(out, "\nAdvice")?,
+                let advice = &self.report.advice;
+                if !advice.is_empty() {
+                    writeln!(out, "\nAdvice")?;
+                } else if self.is_readable() {
+                    writeln!(out, "\nAdvice\n  nothing to do")?;
                 }
-                self.report.advice.iter().try_for_each(|advice| writeln!(out, "  - {advice}"))
+                advice.iter().try_for_each(|advice| writeln!(out, "  - {advice}"))
             });
         written.map_err(|source| Error::io("cannot write", source))
     }
