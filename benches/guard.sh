@@ -8,8 +8,8 @@
 #
 # It measures no times, so other work on the machine does not matter. The counts
 # are valid for one rustc and one kind of processor; otherwise, and without
-# valgrind, it prints SKIPPED and succeeds. Needs valgrind and awk (Debian:
-# valgrind, mawk). Builds the profile `guard` into target/guard.
+# valgrind, it prints SKIPPED and succeeds. Needs valgrind.
+# Builds the profile `guard` into target/guard.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -30,16 +30,18 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 program=$PWD/target/guard/profbridge
 ln -s "$program" "$work/llvm-profdata"
-awk -v folder="$work" -f benches/guard/inputs.awk
 cd "$work"
 
-# Creates the other inputs from the text inputs.
-make() { "$program" "$@" >made.log 2>&1 || { cat made.log >&2; exit 1; }; }
-for run in 1 2 3; do
-  make convert --to raw --for llvm-22 "$run.proftext" -o "$run.profraw"
-  make merge --for llvm-22 "$run.proftext" -o "$run.profdata"
+# Creates the inputs. The same seed gives the same bytes in every version of a major release.
+make() { "$program" generate --seed 20261122 "$@" >made.log 2>&1 || { cat made.log >&2; exit 1; }; }
+for format in raw indexed text; do
+  make --format "$format" --for llvm-22 --functions 4000 --kinds values --files 3 -o runs
+  for run in 1 2 3; do for file in runs/file-000"$run".*; do mv "$file" "$run.${file##*.}"; done; done
 done
-make convert --sample-format extbinary 1.prof -o 1.afdo
+make --format sample-text --functions 2000 -o 1.prof
+make --format sample-extbinary --functions 2000 -o 1.afdo
+make --format iprof --methods 2000 --contexts 6000 -o 1.iprof
+make --format collapsed --functions 500 --contexts 1000 -o 1.collapsed
 
 # name | program | arguments
 jobs() {

@@ -1,7 +1,8 @@
 //! Tests of damaged files: the merged data and the messages equal those of the real tool.
 
-use crate::generate::{Knows, Random, profile};
+use crate::generate::{Knows, profile};
 use crate::oracle::{self, Input, Job, Shape, difference};
+use profbridge::generate::Random;
 use std::process::Command;
 
 /// Damages text: deletes, duplicates, replaces or truncates lines.

@@ -1,33 +1,10 @@
-//! Random text profiles. They depend only on the seed.
+//! Random text profiles whose functions collide: names, hashes and numbers of counters that partly agree. They depend
+//! only on the seed. `profbridge::generate` makes sound profiles only.
 
 use crate::oracle::BUILT_WITH_LIBCXX;
+use profbridge::generate::Random;
 use std::collections::HashSet;
 use std::fmt::Write;
-
-/// SplitMix64: small, and equal on all platforms.
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x1234_5678_9abc_def0)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    pub fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-}
 
 /// The features that a release supports.
 #[derive(Clone, Copy)]
@@ -92,7 +69,7 @@ pub fn profile(seed: u64, family: u64, knows: Knows) -> String {
             if random.chance(20) {
                 continue;
             }
-            let mut hash = about.next() >> 4;
+            let mut hash = about.next_number() >> 4;
             if context_sensitive && number % 2 == 1 {
                 hash |= 1 << 60;
             }
@@ -127,7 +104,7 @@ fn count(random: &mut Random, wild: bool) -> u64 {
         0 => 0,
         1 if wild => u64::MAX - random.below(4),
         2 if wild => u64::MAX / 2 + random.below(10),
-        3 => random.next() >> random.below(64),
+        3 => random.next_number() >> random.below(64),
         _ => random.below(1000),
     }
 }

@@ -3,8 +3,9 @@
 //! `golden.txt` has lines of the form `RELEASE CASE SHAPE MD5`. `PROFBRIDGE_WRITE_GOLDEN=1` rewrites it with the
 //! installed tools.
 
-use crate::generate::{Knows, Random, profile};
+use crate::generate::{Knows, profile};
 use crate::oracle::{self, BUILT_WITH_LIBCXX, Input, Job, RELEASES, Shape};
+use profbridge::generate::Random;
 use std::fmt::Write;
 use std::path::Path;
 

@@ -1,8 +1,9 @@
 //! Tests of the effects of intermediate files and of the order of inputs.
 
-use crate::generate::{Knows, Random, profile};
+use crate::generate::{Knows, profile};
 use crate::oracle;
 use profbridge::Compat;
+use profbridge::generate::Random;
 use profbridge::indexed::{self, WriteOptions};
 use profbridge::instr::record::MAX_VALUES_PER_SITE;
 use profbridge::instr::{MergeOptions, Merger, SoftError};

@@ -1,7 +1,8 @@
 //! Merges random profiles: the output has the bytes of each release's tool.
 
-use crate::generate::{Knows, Random, profile};
+use crate::generate::{Knows, profile};
 use crate::oracle::{self, BUILT_WITH_LIBCXX, Input, Job, RELEASES, Shape};
+use profbridge::generate::Random;
 use std::path::Path;
 
 /// Random merges per release, fewer for the releases between those that Debian packages. `PROFBRIDGE_CASES` sets a
@@ -45,7 +46,7 @@ fn compare(release: u32, jobs: impl Fn(&mut Random) -> Vec<Job>) {
     let dir = tempfile::tempdir().unwrap();
     for case in 0..cases(release) {
         let mut random = Random::new(case ^ u64::from(release) << 32);
-        let seed = random.next() >> 20;
+        let seed = random.next_number() >> 20;
         let count = 1 + random.below(5);
         let inputs = write_inputs(dir.path(), seed, release, count, Some(&tool));
         for job in jobs(&mut random) {
