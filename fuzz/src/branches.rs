@@ -20,6 +20,8 @@ pub fn branches(data: &[u8]) {
     };
     let files = ProgramFiles::new("image");
     let limits = Limits::default();
+    let mut options = ScriptOptions::default();
+    options.allow_plain = true;
     let bytes = if program.is_empty() { PROGRAM } else { program };
     let Ok(program) = Program::of_bytes(&files, bytes, &limits) else { return };
     let counters = match read_raw(text, &program, RawBase::Zero) {
@@ -29,11 +31,11 @@ pub fn branches(data: &[u8]) {
             assert_eq!(again, counters);
             counters
         }
-        Err(_) if is_recording => match read_recording(text, &program, &ScriptOptions::default(), &limits) {
+        Err(_) if is_recording => match read_recording(text, &program, &options, &limits) {
             Ok(recorded) => recorded.samples.counters,
             Err(_) => return,
         },
-        Err(_) => match read_script(text, &program, &ScriptOptions::default(), &mut |_| ()) {
+        Err(_) => match read_script(text, &program, &options, &mut |_| ()) {
             Ok(samples) => samples.counters,
             Err(_) => return,
         },

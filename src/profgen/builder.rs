@@ -33,7 +33,7 @@ impl ProfileBuilder {
         let mut profile = self.profile;
         profile.functions.iter_mut().for_each(raise_to_calls);
         if update_totals {
-            profile.functions.iter_mut().for_each(update_total);
+            profile.functions.iter_mut().for_each(|record| update_total(record, false));
         }
         profile
     }
@@ -47,14 +47,16 @@ fn raise_to_calls(record: &mut FunctionRecord) {
     }
 }
 
-/// Makes the total the sum of the counts of locations, with those of inlined functions.
-fn update_total(record: &mut FunctionRecord) {
-    record.total = 0;
+/// Makes the total the sum of the counts of locations, with those of inlined functions. With `only_raise`, a larger total
+/// stays.
+pub(super) fn update_total(record: &mut FunctionRecord, only_raise: bool) {
+    let mut sum = 0;
     for entry in &record.body {
-        add_saturating(&mut record.total, entry.samples);
+        add_saturating(&mut sum, entry.samples);
     }
     for site in &mut record.call_sites {
-        update_total(&mut site.callee);
-        add_saturating(&mut record.total, site.callee.total);
+        update_total(&mut site.callee, only_raise);
+        add_saturating(&mut sum, site.callee.total);
     }
+    record.total = if only_raise { record.total.max(sum) } else { sum };
 }

@@ -1,7 +1,7 @@
 //! Machine code: the positions and lengths of instructions, and their control transfers.
 
 use crate::error::{Error, ErrorKind, Result};
-use iced_x86::{Code as Opcode, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
+use iced_x86::{Code as Opcode, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
 use object::Architecture;
 
 /// The effect of an instruction on control flow.
@@ -22,9 +22,11 @@ pub(super) enum Transfer {
 ///
 /// One byte per byte of code: for the first byte of an instruction its length (low four bits) and [`Transfer`] (high
 /// four bits), for other bytes 0.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Code {
     parts: Vec<Part>,
+    /// Returns the target of a control transfer that has it in its bytes.
+    target: fn(&[u8], u64) -> Option<u64>,
     /// Instructions after which code is only reached by a jump or a call, ascending.
     stops: Vec<u64>,
     /// The number of byte ranges that are not instructions.
@@ -35,6 +37,7 @@ pub(super) struct Code {
 struct Part {
     start: u64,
     marks: Vec<u8>,
+    bytes: Vec<u8>,
 }
 
 impl Part {
@@ -51,16 +54,20 @@ impl Code {
     ///
     /// Unsupported for a processor other than x86 and AArch64.
     pub(super) fn decode(architecture: Architecture, sections: Vec<TextSection>) -> Result<Self> {
-        let decode: fn(&[u8], u64) -> Step = match architecture {
-            Architecture::X86_64 | Architecture::X86_64_X32 => |bytes, at| x86(64, bytes, at),
-            Architecture::I386 => |bytes, at| x86(32, bytes, at),
-            Architecture::Aarch64 => |bytes, _| aarch64(bytes),
+        type Decode = fn(&[u8], u64) -> Step;
+        type Target = fn(&[u8], u64) -> Option<u64>;
+        let (decode, target): (Decode, Target) = match architecture {
+            Architecture::X86_64 | Architecture::X86_64_X32 => {
+                (|bytes, at| x86(64, bytes, at), |bytes, at| x86_target(64, bytes, at))
+            }
+            Architecture::I386 => (|bytes, at| x86(32, bytes, at), |bytes, at| x86_target(32, bytes, at)),
+            Architecture::Aarch64 => (|bytes, _| aarch64(bytes), aarch64_target),
             other => {
                 let what = format!("machine code of {other:?}");
                 return Err(Error::new(ErrorKind::Unsupported { what }));
             }
         };
-        let mut code = Self::default();
+        let mut code = Self { parts: Vec::new(), target, stops: Vec::new(), undecodable: 0 };
         for section in sections {
             code.decode_section(section, decode);
         }
@@ -98,13 +105,35 @@ impl Code {
                 at += u64::from(step.len.max(1));
             }
         }
-        self.parts.push(Part { start, marks });
+        self.parts.push(Part { start, marks, bytes });
+    }
+
+    /// The part that contains an address, and the position in it.
+    fn part_at(&self, address: u64) -> Option<(&Part, usize)> {
+        let after = self.parts.partition_point(|part| part.start <= address);
+        let part = &self.parts[after.checked_sub(1)?];
+        let at = usize::try_from(address - part.start).ok()?;
+        (at < part.marks.len()).then_some((part, at))
     }
 
     fn mark(&self, address: u64) -> u8 {
-        let after = self.parts.partition_point(|part| part.start <= address);
-        let Some(part) = after.checked_sub(1).and_then(|at| self.parts.get(at)) else { return 0 };
-        usize::try_from(address - part.start).ok().and_then(|at| part.marks.get(at)).copied().unwrap_or(0)
+        self.part_at(address).map_or(0, |(part, at)| part.marks[at])
+    }
+
+    /// Returns true if an address is in a section of code.
+    pub(super) fn contains(&self, address: u64) -> bool {
+        self.part_at(address).is_some()
+    }
+
+    /// The target of the call or jump at an address, if the instruction has it.
+    pub(super) fn direct_target(&self, address: u64) -> Option<u64> {
+        let (part, at) = self.part_at(address).filter(|(part, at)| part.marks[*at] >> 4 != 0)?;
+        (self.target)(&part.bytes[at..], address)
+    }
+
+    /// Returns true if a jump starts at an address: a control transfer that is not a call and not a return.
+    pub(super) fn is_jump(&self, address: u64) -> bool {
+        [Transfer::Jump as u8, Transfer::Branch as u8].contains(&(self.mark(address) >> 4))
     }
 
     /// Returns true if an instruction starts at an address.
@@ -123,7 +152,7 @@ impl Code {
     }
 
     /// Returns true if a return starts at an address.
-    fn is_return(&self, address: u64) -> bool {
+    pub(super) fn is_return(&self, address: u64) -> bool {
         self.mark(address) >> 4 == Transfer::Return as u8
     }
 
@@ -178,12 +207,24 @@ struct Step {
     transfer: Option<Transfer>,
 }
 
-fn x86(bits: u32, bytes: &[u8], address: u64) -> Step {
+fn x86_decoder(bits: u32, bytes: &[u8], address: u64) -> Decoder<'_> {
     const LONGEST: usize = 15;
-    let mut decoder = Decoder::with_ip(bits, &bytes[..bytes.len().min(LONGEST)], address, DecoderOptions::NONE);
+    Decoder::with_ip(bits, &bytes[..bytes.len().min(LONGEST)], address, DecoderOptions::NONE)
+}
+
+fn x86(bits: u32, bytes: &[u8], address: u64) -> Step {
+    let mut decoder = x86_decoder(bits, bytes, address);
     let instruction = decoder.decode();
     let len = u8::try_from(decoder.position()).unwrap_or(1);
     Step { len, transfer: (!instruction.is_invalid()).then(|| x86_transfer(&instruction)) }
+}
+
+fn x86_target(bits: u32, bytes: &[u8], address: u64) -> Option<u64> {
+    let instruction = x86_decoder(bits, bytes, address).decode();
+    let is_near = (0..instruction.op_count()).any(|operand| {
+        matches!(instruction.op_kind(operand), OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64)
+    });
+    is_near.then(|| instruction.near_branch_target())
 }
 
 /// System calls and traps return to the next instruction or never.
@@ -225,6 +266,20 @@ fn aarch64(bytes: &[u8]) -> Step {
     Step { len: 4, transfer: Some(transfer) }
 }
 
+fn aarch64_target(bytes: &[u8], address: u64) -> Option<u64> {
+    let word = u32::from_le_bytes(*bytes.first_chunk::<4>()?);
+    // The position and width of the distance, in words.
+    let (shift, bits) = match word {
+        // b and bl; b.cond, cbz and cbnz; tbz and tbnz
+        _ if word & 0x7C00_0000 == 0x1400_0000 => (0, 26),
+        _ if word & 0xFF00_0010 == 0x5400_0000 || word & 0x7E00_0000 == 0x3400_0000 => (5, 19),
+        _ if word & 0x7E00_0000 == 0x3600_0000 => (5, 14),
+        _ => return None,
+    };
+    let distance = ((word << (32 - bits - shift)) as i32) >> (32 - bits);
+    Some(address.wrapping_add_signed(i64::from(distance) * 4))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,6 +302,22 @@ mod tests {
         let transfers: Vec<u64> = (0x1000..0x1010).filter(|at| code.is_transfer(*at)).collect();
         assert_eq!(transfers, [0x1001, 0x1006, 0x1008, 0x100A, 0x100C]);
         assert!(!code.is_instruction(0x1002));
+    }
+
+    #[test]
+    fn direct_transfers_have_targets() {
+        let x86 = code(Architecture::X86_64, X86, &[0x1000]);
+        let found: Vec<(u64, u64)> = (0x1000..0x1010).filter_map(|at| Some((at, x86.direct_target(at)?))).collect();
+        assert_eq!(found, [(0x1001, 0x1006), (0x1006, 0x1008), (0x100A, 0x100C)]);
+        assert!(x86.is_jump(0x1008) && !x86.is_jump(0x1001) && !x86.is_jump(0x100C));
+        assert!(x86.contains(0x1002) && !x86.contains(0x100F));
+        // bl +8; b -4; b.eq +8; cbnz x0, -8; tbz w0, #3, +12; br x1; nop
+        let words: [u32; 7] =
+            [0x9400_0002, 0x17FF_FFFF, 0x5400_0040, 0xB5FF_FFC0, 0x3618_0060, 0xD61F_0020, 0xD503_201F];
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let arm = code(Architecture::Aarch64, &bytes, &[0x1000]);
+        let found: Vec<u64> = (0x1000..0x1020).filter_map(|at| arm.direct_target(at)).collect();
+        assert_eq!(found, [0x1008, 0x1000, 0x1010, 0x1004, 0x101C]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::counters::{Counters, RunFindings};
 use super::finish::{FinishOptions, finish};
 use super::line_profile::ProfileOptions;
+use super::plain::PlainFindings;
 use super::probe_profile::ProbeFindings;
 use super::program::{LoadFindings, Program, ProgramFiles};
 use super::script::{LineNotice, ReadFindings, ScriptOptions, programs_with_samples};
@@ -27,6 +28,8 @@ pub struct SampleReport {
     pub read: ReadFindings,
     /// Counts of the runs of code of all inputs.
     pub runs: RunFindings,
+    /// Counts of the samples without branch records.
+    pub plain: PlainFindings,
     /// Counts of pseudo-probes, and of samples that were left out because of them.
     pub probes: ProbeFindings,
     /// Samples of each location in the functions that have most of the samples.
@@ -48,7 +51,8 @@ pub struct ConvertedSamples {
 }
 
 /// Makes the profile of a program of recordings: `perf.data`, text of `perf script -F ip,brstack --show-mmap-events`, or
-/// unsymbolized profiles. The counts of all inputs add up, each as often as its weight says.
+/// unsymbolized profiles. The counts of all inputs add up, each as often as its weight says. Samples without branch records
+/// count if no input has branch records.
 ///
 /// # Errors
 ///
@@ -77,6 +81,12 @@ pub fn convert(
         warnings.extend(messages.into_iter().map(|warning| warning.in_file(&input.path)));
         counters.add(&read, input.weight.get());
     }
+    if counters.is_empty() && report.plain.without_function != 0 {
+        let samples = number_of(report.plain.without_function, "sample");
+        return Err(Error::nothing_found(format!("{samples} in the program are in functions without debug info"))
+            .in_file(&files.program)
+            .with_hint("compile the whole program with debug info, at least line tables"));
+    }
     if counters.is_empty() {
         return Err(without_samples(inputs, &program, limits).in_file(&files.program));
     }
@@ -84,9 +94,10 @@ pub fn convert(
     report.probes = probes;
     report.density = finish(&mut profile, &FinishOptions::default());
     if report.density < ENOUGH_DENSITY && report.density > 0.0 {
-        report.enough_samples = Some((report.read.samples as f64 * ENOUGH_DENSITY / report.density).ceil() as u64);
+        let used = if counters.is_plain() { report.plain.used } else { report.read.samples };
+        report.enough_samples = Some((used as f64 * ENOUGH_DENSITY / report.density).ceil() as u64);
     }
-    let of_samples = warnings_of(&report);
+    let of_samples = warnings_of(&report, &counters, &program);
     warnings.extend(of_samples.into_iter().map(|text| Warning::new(text).in_file(&files.program)));
     Ok(ConvertedSamples { profile, report, warnings })
 }
@@ -99,13 +110,14 @@ fn read_input(
     warnings: &mut Vec<Warning>,
 ) -> Result<Counters> {
     let text = input.bytes(Access::Read, limits)?;
-    let options = ScriptOptions::default();
+    let options = ScriptOptions { allow_plain: true, ..ScriptOptions::default() };
     if raw_text::is_raw(&text) {
         return read_raw(&text, program, RawBase::default());
     }
     let samples = if is_recording(&text) {
         let recorded = read_recording(&text, program, &options, limits)?;
         warnings.extend(recorded.warnings);
+        report.plain.add(&recorded.plain.unwrap_or_default());
         recorded.samples
     } else {
         read_script(&text, program, &options, &mut |_: LineNotice<'_>| ())?
@@ -138,9 +150,9 @@ fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> 
     error.with_hint(format!("give the program that was sampled; samples are in {}", names.join(", ")))
 }
 
-fn warnings_of(report: &SampleReport) -> Vec<String> {
-    let SampleReport { program, read, runs, probes, .. } = report;
-    let mut warnings = Vec::new();
+fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>) -> Vec<String> {
+    let SampleReport { program, read, runs, plain, probes, .. } = report;
+    let mut warnings = if counters.is_plain() { plain.warnings(loaded.name()) } else { Vec::new() };
     let mut say = |count: u64, text: &dyn Fn(String) -> String, what: &str| {
         if count != 0 {
             warnings.push(text(number_of(count, what)));
@@ -154,6 +166,13 @@ fn warnings_of(report: &SampleReport) -> Vec<String> {
         &|probes| format!("the program does not describe the function of {probes}"),
         "probe",
     );
+    if !counters.is_plain() {
+        say(
+            plain.used,
+            &|samples| format!("{samples} without branch records are not used, because other samples have them"),
+            "sample",
+        );
+    }
     let percent = |count: u64| count as f64 * 100.0 / runs.all.max(1) as f64;
     for (count, what) in [
         (runs.not_on_boundary, "begin or end within an instruction or end without a branch"),
@@ -169,8 +188,8 @@ fn warnings_of(report: &SampleReport) -> Vec<String> {
         warnings.push("no mapping of the program was recorded: link-time addresses are assumed".to_string());
     }
     if let Some(enough) = report.enough_samples {
-        warnings
-            .push(format!("{} are few for this program: about {enough} would do", number_of(read.samples, "sample")));
+        let used = if counters.is_plain() { plain.used } else { read.samples };
+        warnings.push(format!("{} are few for this program: about {enough} would do", number_of(used, "sample")));
     }
     warnings
 }

@@ -18,6 +18,8 @@ pub struct Counters {
     pub(super) runs: Counts,
     /// Taken branches: source and target.
     pub(super) branches: Counts,
+    /// Whether the samples have no branch records: runs are single instructions, branches are calls of call chains.
+    pub(super) is_plain: bool,
 }
 
 impl Counters {
@@ -32,8 +34,20 @@ impl Counters {
         runs.chain(self.branches.keys().flat_map(|(source, target)| [*source, *target]))
     }
 
-    /// Adds the counters of other samples of the same program, multiplied by a weight.
+    /// Returns true if the samples have no branch records, so that counts are numbers of samples.
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
+    /// Adds the counters of other samples of the same program, multiplied by a weight. Samples without branch records do
+    /// not count next to samples with them.
     pub fn add(&mut self, other: &Self, weight: u64) {
+        if other.is_empty() || (other.is_plain && !self.is_plain && !self.is_empty()) {
+            return;
+        }
+        if self.is_plain != other.is_plain {
+            *self = Self { is_plain: other.is_plain, ..Self::default() };
+        }
         for (sum, more) in [(&mut self.runs, &other.runs), (&mut self.branches, &other.branches)] {
             for (key, count) in more {
                 let sum = sum.entry(*key).or_default();
@@ -144,6 +158,6 @@ impl Gatherer {
                 && program.code.falls_through(start, end)
         };
         let runs = self.between.into_iter().filter(|(ends, _)| is_run(*ends)).collect();
-        Counters { runs, branches: self.branches.into_iter().collect() }
+        Counters { runs, branches: self.branches.into_iter().collect(), is_plain: false }
     }
 }

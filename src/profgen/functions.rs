@@ -157,6 +157,13 @@ impl Functions {
         self.function_entered_at(address).map(|function| canonical(&function.name))
     }
 
+    /// Where the function that contains an address is entered.
+    pub(super) fn entry_of(&self, address: u64) -> Option<u64> {
+        let range = self.range_at(address)?;
+        let parts = self.functions[range.function].ranges.iter().map(|(start, _)| *start);
+        std::iter::once(range.start).chain(parts).find(|start| self.function_entered_at(*start).is_some())
+    }
+
     /// The function that is entered at an address.
     pub(super) fn function_entered_at(&self, address: u64) -> Option<&Function> {
         let range = self.range_at(address).filter(|range| range.start == address && range.is_entry)?;

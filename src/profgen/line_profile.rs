@@ -33,18 +33,16 @@ pub(super) fn line_profile(
     let addresses = addresses(program, &pieces, counters);
     let chains = chains(program, &addresses, limits)?;
     let mut builder = Builder::new(program, &chains);
-    let weights = weigh(program, &pieces, &addresses, &chains);
-    for (chain, weight) in weights {
+    for (chain, weight) in weigh(program, &pieces, &addresses, &chains, u64::from) {
         builder.add_body(chain, weight);
     }
     for (&(source, target), &count) in &counters.branches {
         let Some(callee) = program.functions.entered_at(target) else { continue };
         let chain = addresses.binary_search(&source).map_or(0, |at| chains.of_address[at]);
-        builder.add_branch(chain, callee, count);
+        builder.add_call(chain, callee, count);
+        builder.add_head(callee, count);
     }
-    let mut profile = builder.records.finish(options.update_totals);
-    profile.stated.flow_sensitive = program.discriminators.flow_sensitive.then_some(true);
-    Ok(profile)
+    Ok(builder.finish(options.update_totals))
 }
 
 /// Adds runs of count 0 for the whole code of each function in which a run starts.
@@ -71,7 +69,7 @@ pub(super) fn with_zero_runs(program: &Program<'_>, runs: &Counts, of_all: bool)
 }
 
 /// All instructions that the profile needs, ascending.
-fn addresses(program: &Program<'_>, pieces: &[Piece], counters: &Counters) -> Vec<u64> {
+pub(super) fn addresses(program: &Program<'_>, pieces: &[Piece], counters: &Counters) -> Vec<u64> {
     let mut addresses = Vec::new();
     for piece in pieces {
         addresses.extend(program.code.instructions(piece.begin, piece.end).map(|(address, _)| address));
@@ -83,7 +81,7 @@ fn addresses(program: &Program<'_>, pieces: &[Piece], counters: &Counters) -> Ve
 }
 
 /// The inlined functions at addresses, outermost function last.
-fn chains(program: &Program<'_>, addresses: &[u64], limits: &Limits) -> Result<InlineChains> {
+pub(super) fn chains(program: &Program<'_>, addresses: &[u64], limits: &Limits) -> Result<InlineChains> {
     let most = usize::try_from(limits.inflated_bytes / 64).unwrap_or(usize::MAX);
     let unreadable = |error: Error| error.in_file(program.debug_path);
     program.debug.inline_chains(addresses, most).map_err(unreadable)
@@ -91,15 +89,22 @@ fn chains(program: &Program<'_>, addresses: &[u64], limits: &Limits) -> Result<I
 
 /// The weight that pieces add to the location of a chain.
 #[derive(Debug, Clone, Copy, Default)]
-struct Weight {
-    /// Executed bytes of code.
-    bytes: u64,
+pub(super) struct Weight {
+    /// The addend of the total: executed bytes of code, or samples.
+    total: u64,
     /// The highest count of an instruction.
     most: u64,
 }
 
-/// Adds up the pieces by chain, in the order of addresses.
-fn weigh(program: &Program<'_>, pieces: &[Piece], addresses: &[u64], chains: &InlineChains) -> Vec<(u32, Weight)> {
+/// Adds up the pieces by chain, in the order of addresses. An instruction of some length adds a multiple of its count to
+/// the total.
+pub(super) fn weigh(
+    program: &Program<'_>,
+    pieces: &[Piece],
+    addresses: &[u64],
+    chains: &InlineChains,
+    multiple: fn(u8) -> u64,
+) -> Vec<(u32, Weight)> {
     let mut weights: Vec<Option<Weight>> = vec![None; chains.chains.len()];
     let mut order = Vec::new();
     for piece in pieces {
@@ -113,7 +118,7 @@ fn weigh(program: &Program<'_>, pieces: &[Piece], addresses: &[u64], chains: &In
                 order.push(*chain);
             }
             let weight = weight.get_or_insert_default();
-            add_saturating(&mut weight.bytes, piece.count.wrapping_mul(size.into()));
+            add_saturating(&mut weight.total, piece.count.wrapping_mul(multiple(size)));
             weight.most = weight.most.max(piece.count);
         }
     }
@@ -129,7 +134,7 @@ struct Place {
     discriminator: u32,
 }
 
-struct Builder<'b, 'p> {
+pub(super) struct Builder<'b, 'p> {
     program: &'b Program<'p>,
     chains: &'b InlineChains,
     records: ProfileBuilder,
@@ -138,7 +143,7 @@ struct Builder<'b, 'p> {
 }
 
 impl<'b, 'p> Builder<'b, 'p> {
-    fn new(program: &'b Program<'p>, chains: &'b InlineChains) -> Self {
+    pub(super) fn new(program: &'b Program<'p>, chains: &'b InlineChains) -> Self {
         Self { program, chains, records: ProfileBuilder::default(), path: Vec::new() }
     }
 
@@ -160,34 +165,36 @@ impl<'b, 'p> Builder<'b, 'p> {
         LineLocation::new(place.line, self.program.discriminators.base(place.discriminator))
     }
 
-    /// The record at the end of the current path, to the records on which `bytes` are added.
-    fn leaf(&mut self, bytes: u64) -> Option<(&mut FunctionRecord, Place)> {
+    /// The record at the end of the current path, to the totals on which `more` is added.
+    fn leaf(&mut self, more: u64) -> Option<(&mut FunctionRecord, Place)> {
         let path = std::mem::take(&mut self.path);
         let locations: Vec<LineLocation> = path.iter().map(|place| self.location(*place)).collect();
         let (outermost, innermost) = (*path.first()?, *path.last()?);
         let mut record = self.records.top_level(outermost.function);
-        add_saturating(&mut record.total, bytes);
+        add_saturating(&mut record.total, more);
         for (place, caller) in path[1..].iter().zip(locations) {
             let site = record.call_site_at(caller, place.function);
             record = &mut record.call_sites[site].callee;
-            add_saturating(&mut record.total, bytes);
+            add_saturating(&mut record.total, more);
         }
         Some((record, innermost))
     }
 
-    fn add_body(&mut self, chain: u32, weight: Weight) {
+    /// Counts the instructions of a chain.
+    pub(super) fn add_body(&mut self, chain: u32, weight: Weight) {
         if !self.select(chain) {
             return;
         }
         let discriminators = self.program.discriminators;
-        if let Some((record, place)) = self.leaf(weight.bytes) {
+        if let Some((record, place)) = self.leaf(weight.total) {
             let location = LineLocation::new(place.line, discriminators.base(place.discriminator));
             let entry = record.body_at(location);
             entry.samples = entry.samples.max(weight.most.wrapping_mul(discriminators.factor(place.discriminator)));
         }
     }
 
-    fn add_branch(&mut self, chain: u32, callee: &[u8], count: u64) {
+    /// Counts the calls of a function at the end of a chain.
+    pub(super) fn add_call(&mut self, chain: u32, callee: &[u8], count: u64) {
         let callee = self.records.name(callee);
         let discriminators = self.program.discriminators;
         if self.select(chain)
@@ -196,6 +203,18 @@ impl<'b, 'p> Builder<'b, 'p> {
             let location = LineLocation::new(place.line, discriminators.base(place.discriminator));
             add_target(record.body_at(location).targets.list_mut(), callee, count);
         }
-        add_saturating(&mut self.records.top_level(callee).head, count);
+    }
+
+    /// Counts the entries of a function.
+    pub(super) fn add_head(&mut self, function: &[u8], count: u64) {
+        let function = self.records.name(function);
+        add_saturating(&mut self.records.top_level(function).head, count);
+    }
+
+    /// Returns the profile.
+    pub(super) fn finish(self, update_totals: bool) -> SampleProfile {
+        let mut profile = self.records.finish(update_totals);
+        profile.stated.flow_sensitive = self.program.discriminators.flow_sensitive.then_some(true);
+        profile
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! A processor that records branches gives for each sample the last 8 to 32 taken branches. Between the target of one
 //! and the source of the next, the code ran straight. Counting these runs, and the branches themselves, gives counts of
-//! instructions and calls; debug info turns them into counts of lines, which compilers use.
+//! instructions and calls; debug info turns them into counts of lines, which compilers use. Without branch records, the
+//! samples of each instruction are counted instead.
 //!
 //! ```text
-//! perf.data, perf script text ─▶ samples ─▶ Counters ─▶ pieces ─▶ line_profile, probe_profile ─▶ finish ─▶ SampleProfile
+//! perf.data, perf script text ─▶ samples ─▶ Counters ─▶ pieces ─▶ a profile ─▶ finish ─▶ SampleProfile
 //!                                   ▲          ▲ ▼                       ▲
 //!                                Program    unsymbolized              Program
 //! ```
@@ -23,6 +24,7 @@ mod functions;
 mod line_profile;
 mod loading;
 mod names;
+mod plain;
 mod probe_profile;
 mod probes;
 mod program;
@@ -35,6 +37,7 @@ pub use convert::{ConvertedSamples, SampleReport, convert};
 pub use counters::{Counters, RunFindings};
 pub use finish::FinishOptions;
 pub use line_profile::ProfileOptions;
+pub use plain::PlainFindings;
 pub use probe_profile::ProbeFindings;
 pub use program::{LoadFindings, Program, ProgramFiles};
 pub use script::{LineNotice, Notify, ReadFindings, ScriptOptions};
@@ -98,7 +101,7 @@ pub fn read_script(
 ///
 /// # Errors
 ///
-/// Nothing found for a recording without branch records; malformed for mappings that cannot be of this program; the
+/// Nothing found for a recording without branch records, unless the options allow it; malformed for mappings that cannot be of this program; the
 /// errors of reading a damaged recording.
 pub fn read_recording(
     bytes: &[u8],
@@ -108,9 +111,12 @@ pub fn read_recording(
 ) -> Result<RecordedSamples> {
     let read = recordings::read(bytes, program, options, limits)?;
     let runs = read.gatherer.findings(program);
-    let samples = Samples { counters: read.gatherer.finish(program), read: read.findings, runs };
+    let mut counters = read.gatherer.finish(program);
+    counters.add(&read.plain_counters, 1);
+    let samples = Samples { counters, read: read.findings, runs };
     let warnings = read.messages.into_iter().map(Warning::new).collect();
-    Ok(RecordedSamples { samples, has_call_chains: read.has_call_chains, warnings })
+    let plain = options.allow_plain.then_some(read.plain);
+    Ok(RecordedSamples { samples, plain, has_call_chains: read.has_call_chains, warnings })
 }
 
 /// Samples of a recording of perf.
@@ -119,6 +125,8 @@ pub fn read_recording(
 pub struct RecordedSamples {
     /// The samples.
     pub samples: Samples,
+    /// Counts of the samples without branch records; `None` if the options do not allow them.
+    pub plain: Option<PlainFindings>,
     /// Whether samples have call chains in addition to branch records.
     pub has_call_chains: bool,
     /// Warnings about the recording.
@@ -144,8 +152,8 @@ pub fn read_raw(text: &[u8], program: &Program<'_>, base: RawBase) -> Result<Cou
     raw_text::read(text, base.address(program))
 }
 
-/// Makes the profile of a program: by pseudo-probes if the program has them, otherwise by lines. It still lacks the
-/// steps of [`finish`].
+/// Makes the profile of a program: by pseudo-probes if the program and its samples allow it, otherwise by lines. Samples
+/// without branch records only know lines. The profile still lacks the steps of [`finish`].
 ///
 /// # Errors
 ///
@@ -157,6 +165,9 @@ pub fn make_profile(
     options: &ProfileOptions,
     limits: &Limits,
 ) -> Result<(SampleProfile, ProbeFindings)> {
+    if counters.is_plain() {
+        return Ok((plain::plain_profile(program, counters, options, limits)?, ProbeFindings::default()));
+    }
     if program.has_probes() {
         return probe_profile::probe_profile(program, counters, options, limits);
     }

@@ -1,23 +1,27 @@
-//! The branch records of `perf.data`.
+//! The samples of `perf.data`: branch records, or sampled instructions.
 //!
 //! Unlike in text, each sample names its process, so that processes with the program at different addresses count.
 
-use super::counters::{EXTERNAL, Gatherer};
+use super::counters::{Counters, EXTERNAL, Gatherer};
 use super::loading::{Loading, MappingFault};
+use super::plain::{PlainFindings, PlainGatherer};
 use super::program::Program;
 use super::script::{ReadFindings, ScriptOptions};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::perf::event::{Branch, CpuMode, Event, KERNEL, Mapping, Sample};
 use crate::perf::processes::Processes;
-use crate::perf::{Recording, read_recording};
-use std::collections::{BTreeMap, HashMap};
+use crate::perf::{Attribute, Recording, read_recording};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Read;
 
 /// The samples of a recording.
 pub(super) struct RecordingSamples {
     pub(super) gatherer: Gatherer,
     pub(super) findings: ReadFindings,
+    /// The samples without branch records.
+    pub(super) plain_counters: Counters,
+    pub(super) plain: PlainFindings,
     /// Whether samples have call chains and branch records.
     pub(super) has_call_chains: bool,
     /// Warnings.
@@ -28,7 +32,7 @@ pub(super) struct RecordingSamples {
 ///
 /// # Errors
 ///
-/// The errors of [`read_recording`]; nothing found for a recording without branch records; malformed for mappings that cannot
+/// The errors of [`read_recording`]; nothing found for a recording without branch records, unless the options allow it; malformed for mappings that cannot
 /// be of this program.
 pub(super) fn read(
     bytes: &[u8],
@@ -42,12 +46,14 @@ pub(super) fn read(
         loadings: HashMap::new(),
         gatherer: Gatherer::default(),
         findings: ReadFindings::default(),
+        plain: PlainGatherer::default(),
+        plain_events: BTreeSet::new(),
         has_call_chains: false,
         branches: Vec::new(),
     };
     let recording = visit(bytes, limits, &mut |event| reader.add(event))?;
-    let Reader { gatherer, findings, has_call_chains, .. } = reader;
-    if !recording.attributes.list().iter().any(|event| event.has_branches()) {
+    let Reader { gatherer, findings, plain, plain_events, has_call_chains, .. } = reader;
+    if !options.allow_plain && !recording.attributes.list().iter().any(|event| event.has_branches()) {
         return Err(Error::nothing_found("the recording has no branch records")
             .with_llvm_message("Invalid perf script input!")
             .with_hint("record with `perf record -b`"));
@@ -58,11 +64,18 @@ pub(super) fn read(
         messages
             .push(format!("the branch records of {name} lack some kinds of branches: record with `perf record -b`"));
     }
+    if findings.samples == 0 && plain_events.len() > 1 {
+        let named = plain_events.iter().filter_map(|event| recording.attributes.list().get(*event));
+        let names: Vec<String> = named.map(Attribute::display_name).collect();
+        messages.push(format!("samples of several events are added up: {}", names.join(", ")));
+    }
     if findings.other_builds != 0 {
         let name = program.name();
         messages.push(format!("a recorded {name} has another build id: its samples are left out"));
     }
-    Ok(RecordingSamples { gatherer, findings, has_call_chains, messages })
+    let plain_findings = plain.findings;
+    let plain_counters = plain.finish();
+    Ok(RecordingSamples { gatherer, findings, plain_counters, plain: plain_findings, has_call_chains, messages })
 }
 
 fn visit(bytes: &[u8], limits: &Limits, each: &mut dyn FnMut(Event<'_>) -> Result<()>) -> Result<Recording> {
@@ -70,7 +83,8 @@ fn visit(bytes: &[u8], limits: &Limits, each: &mut dyn FnMut(Event<'_>) -> Resul
     read_recording(&open, limits, &mut |_, event| each(event))
 }
 
-/// The mapped files in which branches start, with the number of these branches.
+/// The mapped files in which branches start, with the number of these branches; for samples without branch records, the
+/// files in which the samples are.
 pub(super) fn programs_with_samples(bytes: &[u8], limits: &Limits) -> BTreeMap<Vec<u8>, u64> {
     let (mut processes, mut files) = (Processes::default(), BTreeMap::<u32, u64>::new());
     let read = visit(bytes, limits, &mut |event| {
@@ -79,8 +93,9 @@ pub(super) fn programs_with_samples(bytes: &[u8], limits: &Limits) -> BTreeMap<V
             Event::Command { pid, tid, name, is_exec } => processes.name(pid, tid, name, is_exec),
             Event::Fork { pid, tid, parent, parent_tid } => processes.fork(pid, tid, parent, parent_tid),
             Event::Sample(sample) => {
-                let places =
-                    sample.branches.iter().filter_map(|branch| processes.find(sample.pid, sample.mode, branch.from));
+                let ip = sample.ip.filter(|_| sample.branches.is_empty());
+                let addresses = sample.branches.iter().map(|branch| branch.from).chain(ip);
+                let places = addresses.filter_map(|address| processes.find(sample.pid, sample.mode, address));
                 places.for_each(|place| *files.entry(place.file).or_default() += 1);
             }
             Event::Exit { .. } | Event::Lost(_) => {}
@@ -89,7 +104,10 @@ pub(super) fn programs_with_samples(bytes: &[u8], limits: &Limits) -> BTreeMap<V
     });
     // The recording was read before: what can be read is enough here.
     let _ = read;
-    let path = |file: u32| processes.files().get(file as usize).map(|file| file.path.clone());
+    let path = |file: u32| {
+        let file = processes.files().get(file as usize).filter(|file| !file.is_kernel())?;
+        Some(file.path.clone())
+    };
     files.into_iter().filter_map(|(file, count)| Some((path(file)?, count))).collect()
 }
 
@@ -100,6 +118,9 @@ struct Reader<'r, 'p> {
     loadings: HashMap<u32, Loading>,
     gatherer: Gatherer,
     findings: ReadFindings,
+    plain: PlainGatherer,
+    /// The events of samples without branch records in the program.
+    plain_events: BTreeSet<usize>,
     has_call_chains: bool,
     /// The branches of one sample.
     branches: Vec<(u64, u64)>,
@@ -156,6 +177,13 @@ impl Reader<'_, '_> {
         self.has_call_chains |= !sample.branches.is_empty() && sample.frames().any(|frame| frame.mode == CpuMode::User);
         let process = if self.options.is_kernel { Some(KERNEL) } else { sample.pid };
         let loading = process.and_then(|pid| self.loadings.get(&pid));
+        if sample.branches.is_empty() && self.options.allow_plain {
+            let used = self.plain.findings.used;
+            self.plain.add(self.program, sample, loading);
+            if self.plain.findings.used != used {
+                self.plain_events.insert(sample.event);
+            }
+        }
         self.branches.clear();
         for &Branch { from, to } in sample.branches {
             let place = |address| {

@@ -102,6 +102,8 @@ pub struct ScriptOptions {
     pub is_kernel: bool,
     /// Whether the samples of other builds of the program count. Only binary recordings know the build.
     pub any_build: bool,
+    /// Whether samples without branch records count if no sample has them. Only for binary recordings.
+    pub allow_plain: bool,
 }
 
 /// Lines end with a line feed, which the last one can lack.
@@ -160,7 +162,10 @@ pub(super) fn read(
     let Some(kind) = kind_of(text) else {
         return Err(Error::nothing_found("the text has no branch records")
             .with_llvm_message("Invalid perf script input!")
-            .with_hint("record with `perf record -b`, and print ip, brstack and the mmap events with `perf script`"));
+            .with_hint(
+                "record with `perf record -b`, and print ip, brstack and the mmap events with `perf script`; without \
+                 branch records, pass perf.data itself",
+            ));
     };
     let mut reader = Reader {
         program,

@@ -1,5 +1,5 @@
 //! Compares sample profiles from branch records with `llvm-profgen`, and tests that compilers use them. A
-//! single-stepper records the branches, so that no hardware support is needed.
+//! single-stepper records the branches, so that no hardware support is needed. Plain samples come from perf.
 
 #[path = "../compat/schema.rs"]
 mod schema;
@@ -9,5 +9,6 @@ mod support;
 
 mod commands;
 mod genuine;
+mod plain;
 mod probes;
 mod recording;

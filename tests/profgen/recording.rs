@@ -44,12 +44,7 @@ pub fn perf_data(text: &str, process: u32) -> Vec<u8> {
     const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 11;
     let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).expect("a number");
     let mut records = Vec::new();
-    let mut push = |kind: u32, misc: u16, body: Vec<u8>| {
-        records.extend(kind.to_le_bytes());
-        records.extend(misc.to_le_bytes());
-        records.extend((body.len() as u16 + 8).to_le_bytes());
-        records.extend(body);
-    };
+    let mut push = |kind: u32, misc: u16, body: Vec<u8>| records.extend(record_of(kind, misc, &body));
     for line in text.lines() {
         let ids = [process.to_le_bytes(), process.to_le_bytes()].concat();
         if let Some(at) = line.find('[').filter(|_| line.contains("PERF_RECORD_MMAP2")) {
@@ -80,15 +75,64 @@ pub fn perf_data(text: &str, process: u32) -> Vec<u8> {
         }
         push(9, 2, body);
     }
+    file_of(SAMPLE_TYPE, 1 << 3, &records)
+}
+
+fn record_of(kind: u32, misc: u16, body: &[u8]) -> Vec<u8> {
+    let size = body.len() as u16 + 8;
+    [&kind.to_le_bytes()[..], &misc.to_le_bytes(), &size.to_le_bytes(), body].concat()
+}
+
+/// A file with one event.
+fn file_of(sample_type: u64, branch_type: u64, records: &[u8]) -> Vec<u8> {
     let mut attribute = vec![0; 128];
     attribute[4] = 128;
     attribute[16] = 1;
-    attribute[24..32].copy_from_slice(&SAMPLE_TYPE.to_le_bytes());
-    attribute[72] = 8;
+    attribute[24..32].copy_from_slice(&sample_type.to_le_bytes());
+    attribute[72..80].copy_from_slice(&branch_type.to_le_bytes());
     attribute.extend([0; 16]);
     let mut file = b"PERFILE2".to_vec();
     let (attributes, data) = (104u64, 104 + attribute.len() as u64);
     let words = [104, 144, attributes, 144, data, records.len() as u64, 0, 0, 0, 0, 0, 0];
     words.iter().for_each(|word: &u64| file.extend(word.to_le_bytes()));
-    [file, attribute, records].concat()
+    [&file[..], &attribute, records].concat()
+}
+
+/// Records a program with perf by its clock. Returns false, and prints a message, if perf does not work on this machine.
+pub fn perf_record(folder: &Folder, options: &str, program: &str, output: &str) -> bool {
+    let recorded = folder.try_run(&format!("perf record -q -F 5000 -e cpu-clock:u {options} -o {output} {program}"));
+    if !recorded.status.success() {
+        use std::io::Write;
+        let _ = std::io::stderr().write_all(b"SKIPPED: perf cannot record here\n");
+    }
+    recorded.status.success()
+}
+
+/// A recording of a program in the folder that was linked for fixed addresses: address and call chain of each sample.
+pub fn plain_recording(folder: &Folder, program: &str, samples: &[(u64, Vec<u64>)]) -> Vec<u8> {
+    const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 5;
+    const PROCESS: u32 = 77;
+    let headers = String::from_utf8(folder.run(&format!("readelf -lW {program}")).stdout).expect("readelf prints text");
+    let code = headers.lines().find(|line| line.contains("LOAD") && line.contains(" R E ")).expect("a segment of code");
+    let fields: Vec<u64> =
+        code.split_whitespace().filter_map(|field| u64::from_str_radix(field.strip_prefix("0x")?, 16).ok()).collect();
+    let ids = [PROCESS.to_le_bytes(), PROCESS.to_le_bytes()].concat();
+    let mut mapping = ids.clone();
+    [fields[1], fields[4].next_multiple_of(0x1000), fields[0]]
+        .iter()
+        .for_each(|word| mapping.extend(word.to_le_bytes()));
+    mapping.extend([0; 24]);
+    mapping.extend([5, 0, 0, 0, 2, 0, 0, 0]);
+    mapping.extend(folder.path(program).to_str().expect("a path in text").as_bytes());
+    mapping.resize((mapping.len() + 1).next_multiple_of(8), 0);
+    let mut records = record_of(10, 2, &mapping);
+    for (ip, chain) in samples {
+        let mut body = ip.to_le_bytes().to_vec();
+        body.extend(&ids);
+        body.extend(1u64.to_le_bytes());
+        body.extend((chain.len() as u64).to_le_bytes());
+        chain.iter().for_each(|address| body.extend(address.to_le_bytes()));
+        records.extend(record_of(9, if *ip >> 63 == 1 { 1 } else { 2 }, &body));
+    }
+    file_of(SAMPLE_TYPE, 0, &records)
 }

@@ -1,0 +1,283 @@
+//! Samples without branch records: the sampled instructions, and the calls of call chains.
+//!
+//! As in AutoFDO, a line has the largest number of samples of its instructions, and a function the sum of its samples.
+//! Entries of functions are counted by the instructions that run once per entry. Calls are not counted: a function that
+//! was entered often and briefly has fewer samples than one that ran long. So a function's number of entries is divided
+//! among its callers, by the samples with each call in the call chain.
+
+use super::builder::update_total;
+use super::counters::{Counters, Counts, EXTERNAL};
+use super::line_profile::{Builder, ProfileOptions, addresses, chains, weigh};
+use super::loading::Loading;
+use super::program::Program;
+use super::ranges::Piece;
+use crate::digits::number_of;
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::perf::event::{CpuMode, Sample};
+use crate::sampleprof::SampleProfile;
+use std::collections::BTreeMap;
+
+/// The share of cut call chains, as a divisor, above which the profile lacks calls.
+const CUT_CHAINS: u64 = 10;
+
+/// Counts of samples without branch records, by outcome.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct PlainFindings {
+    /// All samples without branch records.
+    pub all: u64,
+    /// Samples in functions of the program.
+    pub used: u64,
+    /// Samples in the kernel.
+    pub in_kernel: u64,
+    /// Samples in other files, and in memory without a file.
+    pub outside: u64,
+    /// Samples in the program's code, but not at the start of an instruction.
+    pub not_instructions: u64,
+    /// Samples in functions without debug info.
+    pub without_function: u64,
+    /// Calls within the program in call chains, each counted as often as its samples.
+    pub calls: u64,
+    /// Call chains that were cut at an address that does not follow a call.
+    pub cut_chains: u64,
+}
+
+impl PlainFindings {
+    /// The warnings about a profile of these samples.
+    pub(super) fn warnings(&self, program: &str) -> Vec<String> {
+        let samples = |count: u64| number_of(count, "sample");
+        let mut warnings = vec![format!(
+            "no sample has branch records: counts are estimated from {}; record branches with `perf record -b` where the \
+             processor supports it, otherwise more samples",
+            samples(self.used)
+        )];
+        let reasons: Vec<String> = [
+            (self.in_kernel, "in the kernel"),
+            (self.outside, "in other programs"),
+            (self.not_instructions, "within an instruction"),
+            (self.without_function, "in functions without debug info"),
+        ]
+        .iter()
+        .filter(|(count, _)| *count != 0)
+        .map(|(count, reason)| format!("{count} {reason}"))
+        .collect();
+        if !reasons.is_empty() {
+            let unused = self.all.saturating_sub(self.used);
+            warnings.push(format!("not used: {unused} of {} ({})", samples(self.all), reasons.join(", ")));
+        }
+        if self.calls == 0 {
+            warnings.push(format!(
+                "the calls of {program} are unknown: record call chains with `perf record -g` of a program with frame \
+                 pointers"
+            ));
+        } else if self.cut_chains > self.all / CUT_CHAINS {
+            let chains = number_of(self.cut_chains, "call chain");
+            warnings.push(format!("{chains} of {} end early: compile {program} with frame pointers", self.all));
+        }
+        warnings
+    }
+
+    /// Adds the counts of another input.
+    pub(super) fn add(&mut self, other: &Self) {
+        let Self { all, used, in_kernel, outside, not_instructions, without_function, calls, cut_chains } = other;
+        for (sum, more) in [
+            (&mut self.all, all),
+            (&mut self.used, used),
+            (&mut self.in_kernel, in_kernel),
+            (&mut self.outside, outside),
+            (&mut self.not_instructions, not_instructions),
+            (&mut self.without_function, without_function),
+            (&mut self.calls, calls),
+            (&mut self.cut_chains, cut_chains),
+        ] {
+            *sum = sum.saturating_add(*more);
+        }
+    }
+}
+
+/// Gathers samples without branch records.
+#[derive(Debug, Default)]
+pub(super) struct PlainGatherer {
+    counters: Counters,
+    pub(super) findings: PlainFindings,
+    /// The calls of one sample.
+    calls: Vec<(u64, u64)>,
+}
+
+impl PlainGatherer {
+    /// Counts a sample; `loading` tells where its process has the program.
+    pub(super) fn add(&mut self, program: &Program<'_>, sample: &Sample<'_>, loading: Option<&Loading>) {
+        let place = |address: u64| {
+            let address = loading?.link_time(address);
+            program.code.contains(address).then_some(address)
+        };
+        let findings = &mut self.findings;
+        findings.all = findings.all.saturating_add(1);
+        let outcome = match sample.ip.filter(|_| sample.mode != CpuMode::Kernel).and_then(place) {
+            None if sample.mode == CpuMode::Kernel => &mut findings.in_kernel,
+            None => &mut findings.outside,
+            Some(address) if !program.code.is_instruction(address) => &mut findings.not_instructions,
+            Some(address) if program.functions.range_at(address).is_none() => &mut findings.without_function,
+            Some(address) => {
+                *self.counters.runs.entry((address, address)).or_default() += 1;
+                &mut findings.used
+            }
+        };
+        *outcome = outcome.saturating_add(1);
+        self.add_calls(program, sample, &place);
+    }
+
+    fn add_calls(&mut self, program: &Program<'_>, sample: &Sample<'_>, place: &dyn Fn(u64) -> Option<u64>) {
+        // The entry of the function that the previous frame was in.
+        let mut inner = None;
+        for frame in sample.frames().filter(|frame| frame.mode == CpuMode::User) {
+            if !frame.is_return {
+                let has_frame = |address: &u64| !program.is_in_prolog_or_epilog(*address);
+                inner = place(frame.address).filter(has_frame).and_then(|address| program.functions.entry_of(address));
+                continue;
+            }
+            let call = match place(frame.address.wrapping_sub(1)) {
+                None => EXTERNAL,
+                Some(before) => match program.call_before(before.wrapping_add(1)) {
+                    Some(call) => call,
+                    None => {
+                        self.findings.cut_chains = self.findings.cut_chains.saturating_add(1);
+                        break;
+                    }
+                },
+            };
+            // Frames can be missing, so the instruction knows best what it calls.
+            let callee = match program.code.direct_target(call) {
+                Some(target) => Some(target).filter(|target| program.functions.function_entered_at(*target).is_some()),
+                None => inner,
+            };
+            self.calls.extend(callee.map(|callee| (call, callee)));
+            inner = program.functions.entry_of(call);
+        }
+        // A recursive call counts once.
+        self.calls.sort_unstable();
+        self.calls.dedup();
+        for call in self.calls.drain(..) {
+            *self.counters.branches.entry(call).or_default() += 1;
+            self.findings.calls = self.findings.calls.saturating_add(u64::from(call.0 != EXTERNAL));
+        }
+    }
+
+    /// The counters.
+    pub(super) fn finish(self) -> Counters {
+        Counters { is_plain: true, ..self.counters }
+    }
+}
+
+/// Makes the profile of samples without branch records. Lines without samples are not in it: they may have run.
+pub(super) fn plain_profile(
+    program: &Program<'_>,
+    counters: &Counters,
+    options: &ProfileOptions,
+    limits: &Limits,
+) -> Result<SampleProfile> {
+    let piece = |(&(begin, end), &count): (&(u64, u64), &u64)| Piece { begin, end, count };
+    let pieces: Vec<Piece> = counters.runs.iter().map(piece).collect();
+    let addresses = addresses(program, &pieces, counters);
+    let chains = chains(program, &addresses, limits)?;
+    let mut builder = Builder::new(program, &chains);
+    for (chain, weight) in weigh(program, &pieces, &addresses, &chains, |_| 1) {
+        builder.add_body(chain, weight);
+    }
+    let entries = entries(program, &counters.runs);
+    for (entry, count) in &entries {
+        if let Some(name) = program.functions.entered_at(*entry) {
+            builder.add_head(name, *count);
+        }
+    }
+    let mut callers: BTreeMap<u64, u64> = BTreeMap::new();
+    for ((_, entry), samples) in &counters.branches {
+        let sum = callers.entry(*entry).or_default();
+        *sum = sum.saturating_add(*samples);
+    }
+    for (&(call, entry), &samples) in &counters.branches {
+        let (Some(callee), Ok(at)) = (program.functions.entered_at(entry), addresses.binary_search(&call)) else {
+            continue;
+        };
+        let (entered, all) = (entries.get(&entry).copied().unwrap_or(0), callers.get(&entry).copied().unwrap_or(1));
+        let count = u128::from(entered) * u128::from(samples) / u128::from(all.max(1));
+        // The call was seen.
+        builder.add_call(chains.of_address[at], callee, u64::try_from(count).unwrap_or(u64::MAX).max(1));
+    }
+    let mut profile = builder.finish(options.update_totals);
+    // Calls that were seen can exceed the samples of their lines.
+    profile.functions.iter_mut().for_each(|record| update_total(record, true));
+    Ok(profile)
+}
+
+/// The numbers of entries of functions, in samples of one instruction, by the first address of each function.
+fn entries(program: &Program<'_>, samples: &Counts) -> BTreeMap<u64, u64> {
+    let mut found = BTreeMap::new();
+    let mut end = 0;
+    for (address, _) in samples.keys() {
+        if *address < end {
+            continue;
+        }
+        let Some(range) = program.functions.range_at(*address) else { continue };
+        end = range.end;
+        if program.functions.function_entered_at(range.start).is_some() {
+            let once = once_per_entry(program, range.start, range.end);
+            let of_part = samples.range((range.start, 0)..(range.end, 0));
+            let most = of_part.filter(|((at, _), _)| once.contains(*at)).map(|(_, count)| *count).max();
+            found.insert(range.start, most.unwrap_or(0));
+        }
+    }
+    found
+}
+
+/// The instructions that run at most once when a function is entered.
+struct OncePerEntry {
+    /// The end of the instructions before the first jump and before the first target of a jump.
+    end_of_start: u64,
+    /// Loops: first and last address, ascending, apart from each other.
+    loops: Vec<(u64, u64)>,
+}
+
+impl OncePerEntry {
+    fn contains(&self, address: u64) -> bool {
+        let after = self.loops.partition_point(|(first, _)| *first <= address);
+        let is_in_loop = after.checked_sub(1).is_some_and(|at| address <= self.loops[at].1);
+        address < self.end_of_start || !is_in_loop
+    }
+}
+
+/// Finds the loops of code from `start` to `end`, which a jump back makes. A computed jump can lead to everything before
+/// it, except to the start.
+fn once_per_entry(program: &Program<'_>, start: u64, end: u64) -> OncePerEntry {
+    let (mut end_of_start, mut jumps) = (end, Vec::new());
+    for (address, len) in program.code.instructions(start, end.saturating_sub(1)) {
+        let after = address.saturating_add(len.into());
+        if program.code.is_return(address) {
+            end_of_start = end_of_start.min(after);
+        }
+        if !program.code.is_jump(address) {
+            continue;
+        }
+        end_of_start = end_of_start.min(after);
+        match program.code.direct_target(address) {
+            Some(target) if (start..end).contains(&target) => {
+                end_of_start = end_of_start.min(target);
+                if target <= address {
+                    jumps.push((target, address));
+                }
+            }
+            Some(_) => {}
+            None => jumps.push((start, address)),
+        }
+    }
+    jumps.sort_unstable();
+    let mut loops: Vec<(u64, u64)> = Vec::new();
+    for (first, last) in jumps {
+        match loops.last_mut().filter(|before| first <= before.1) {
+            Some(before) => before.1 = before.1.max(last),
+            None => loops.push((first, last)),
+        }
+    }
+    OncePerEntry { end_of_start, loops }
+}

@@ -1,0 +1,231 @@
+//! Recordings without branch records: samples of instructions, with and without call chains.
+
+use crate::recording::{compile, perf_record, plain_recording};
+use crate::schema::assert_has_schema;
+use crate::support::{Folder, available, errors};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+const CLANG: &str = "clang-22 -O2 -g -fdebug-info-for-profiling -fno-omit-frame-pointer";
+
+/// Converts a recording and returns the document.
+#[track_caller]
+fn convert(folder: &Folder, arguments: &str) -> Value {
+    let output = folder.run(&format!("profbridge convert {arguments} --json"));
+    let document = serde_json::from_slice(&output.stdout).expect("it prints JSON");
+    assert_has_schema(&document, "convert-1.json");
+    document
+}
+
+fn read(folder: &Folder, name: &str) -> String {
+    std::fs::read_to_string(folder.path(name)).expect("a text file")
+}
+
+/// The instructions of a function: addresses in order.
+fn instructions(folder: &Folder, program: &str, function: &str) -> Vec<(u64, String)> {
+    let listing = folder.run(&format!("objdump -d --no-show-raw-insn --disassemble={function} {program}"));
+    let listing = String::from_utf8(listing.stdout).expect("objdump prints text");
+    let after = listing.split_once(&format!("<{function}>:\n")).expect("the function is there").1;
+    let lines = after.lines().take_while(|line| !line.is_empty());
+    let instruction = |line: &str| {
+        let (address, text) = line.trim().split_once(':')?;
+        Some((u64::from_str_radix(address, 16).ok()?, text.trim().to_string()))
+    };
+    lines.filter_map(instruction).collect()
+}
+
+/// The address after the first instruction that contains a text.
+fn after(code: &[(u64, String)], text: &str) -> u64 {
+    let at = code.iter().position(|(_, instruction)| instruction.contains(text)).expect("the instruction is there");
+    code[at + 1].0
+}
+
+/// The numbers after the name of a function that is not inlined: total and head.
+fn numbers(profile: &str, function: &str) -> Option<(u64, u64)> {
+    let line = profile.lines().find_map(|line| line.strip_prefix(&format!("{function}:")))?;
+    let (total, head) = line.split_once(':')?;
+    Some((total.parse().ok()?, head.parse().ok()?))
+}
+
+/// The call targets in a profile, each with its last count.
+fn targets(profile: &str) -> BTreeMap<String, u64> {
+    let words = profile.lines().filter(|line| line.starts_with(' ')).flat_map(|line| line.split(' ').skip(1));
+    words
+        .filter_map(|word| Some((word.split_once(':')?.0.to_string(), word.split_once(':')?.1.parse().ok()?)))
+        .collect()
+}
+
+const KERNEL: u64 = 0xffff_8000_0000_1234;
+const IN_KERNEL: u64 = 128u64.wrapping_neg();
+const IN_USER: u64 = 512u64.wrapping_neg();
+
+#[test]
+fn samples_count_at_their_lines() {
+    let Some(folder) = available("plain samples", &["clang-22", "objdump", "readelf"]).then(Folder::new) else {
+        return;
+    };
+    compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", "busy");
+    let [main, outer, small] = ["main", "loop", "small"].map(|name| instructions(&folder, "busy", name));
+    let from_loop = after(&outer, "<small>");
+    let from_main = after(&main, "<loop>");
+    let often = instructions(&folder, "busy", "often")[3].0;
+    let from_table = after(&main, "call   *");
+    let mut samples: Vec<(u64, Vec<u64>)> = Vec::new();
+    let mut push = |times: usize, ip: u64, chain: &[u64]| samples.extend(vec![(ip, chain.to_vec()); times]);
+    // The instruction with most samples gives the count of the line.
+    push(30, small[4].0, &[IN_USER, small[4].0, from_loop, from_main, 0x7000_0000]);
+    push(20, small[5].0, &[IN_USER, small[5].0, from_loop, from_main, 0x7000_0000]);
+    // The first instruction: the caller is missing from the call chain.
+    push(5, small[0].0, &[IN_USER, small[0].0, from_main, 0x7000_0000]);
+    push(40, often, &[IN_USER, often, from_table, 0x7000_0000]);
+    // In the kernel, for a process that called from `loop`.
+    push(7, KERNEL, &[IN_KERNEL, KERNEL, IN_USER, 0x7000_0000, from_loop, from_main]);
+    push(3, 0x7000_0000, &[]);
+    push(2, small[4].0 + 1, &[]);
+    // A frame that does not follow a call.
+    push(1, small[6].0, &[IN_USER, small[6].0, outer[0].0, from_main]);
+    folder.write("perf.data", plain_recording(&folder, "busy", &samples));
+    let document = convert(&folder, "perf.data --binary busy -o app.proftext");
+    let plain = &document["samples"]["plain"];
+    let found = ["all", "used", "in_kernel", "outside", "not_instructions", "without_function", "calls", "cut_chains"]
+        .map(|name| plain[name].as_u64().expect("a number"));
+    assert_eq!(found, [108, 96, 7, 3, 2, 0, 30 * 2 + 20 * 2 + 5 + 40 + 7 * 2, 1]);
+    let profile = read(&folder, "app.proftext");
+    assert_eq!(numbers(&profile, "small"), Some((56, 30)), "{profile}");
+    assert_eq!(numbers(&profile, "often"), Some((40, 40)), "{profile}");
+    // Nothing was sampled in `loop`, but calls were seen: to `small`, which was entered 30 times.
+    assert_eq!(targets(&profile), [("loop", 1), ("often", 40), ("small", 30)].map(|(n, c)| (n.to_string(), c)).into());
+    assert!(profile.contains("small:56:30\n 0: 30\n"), "{profile}");
+    let output = folder.run("profbridge convert perf.data --binary busy -o app.prof");
+    let message = errors(&output);
+    for expected in [
+        "no sample has branch records: counts are estimated from 96 samples; record branches with `perf record -b`",
+        "not used: 12 of 108 samples (7 in the kernel, 3 in other programs, 2 within an instruction)",
+        "96 samples are few for this program: about ",
+    ] {
+        assert!(message.contains(expected), "{expected}: {message}");
+    }
+    // Without call chains.
+    let bare: Vec<(u64, Vec<u64>)> = samples.iter().map(|(ip, _)| (*ip, Vec::new())).collect();
+    folder.write("bare.data", plain_recording(&folder, "busy", &bare));
+    let message = errors(&folder.run("profbridge convert bare.data --binary busy -o bare.proftext"));
+    assert!(message.contains("the calls of busy are unknown: record call chains with `perf record -g`"), "{message}");
+    let profile = read(&folder, "bare.proftext");
+    assert_eq!((numbers(&profile, "small"), targets(&profile).len()), (Some((56, 30)), 0), "{profile}");
+    assert!(!profile.contains(": 0\n"), "lines without samples may have run: {profile}");
+}
+
+#[test]
+fn the_order_and_the_parts_of_recordings_do_not_matter() {
+    let Some(folder) = available("order", &["clang-22", "objdump", "readelf"]).then(Folder::new) else { return };
+    compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", "busy");
+    let [main, outer, small] = ["main", "loop", "small"].map(|name| instructions(&folder, "busy", name));
+    let (from_loop, from_main) = (after(&outer, "<small>"), after(&main, "<loop>"));
+    let sample = |at: usize| {
+        let ip = small[2 + at % (small.len() - 2)].0;
+        (ip, vec![IN_USER, ip, from_loop, from_main])
+    };
+    let samples: Vec<(u64, Vec<u64>)> = (0..500).map(|at| sample(at * at / 7)).collect();
+    let reversed: Vec<(u64, Vec<u64>)> = samples.iter().rev().cloned().collect();
+    for (name, part) in
+        [("whole", &samples[..]), ("reversed", &reversed), ("first", &samples[..123]), ("second", &samples[123..])]
+    {
+        folder.write(name, plain_recording(&folder, "busy", part));
+    }
+    for inputs in ["whole", "reversed", "first second", "second first"] {
+        folder.run(&format!("profbridge convert {inputs} --binary busy -o app.proftext --force"));
+        let profile = read(&folder, "app.proftext");
+        folder.run("profbridge convert whole --binary busy -o expected.proftext --force");
+        assert_eq!(profile, read(&folder, "expected.proftext"), "{inputs}");
+    }
+}
+
+#[test]
+fn llvm_profgen_mode_still_refuses_such_recordings() {
+    let Some(folder) = available("refused", &["clang-22", "objdump", "readelf"]).then(Folder::new) else { return };
+    compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", "busy");
+    let ip = instructions(&folder, "busy", "small")[4].0;
+    folder.write("perf.data", plain_recording(&folder, "busy", &[(ip, Vec::new())]));
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_profbridge"), folder.path("llvm-profgen")).expect("a link");
+    let (code, message) = folder.failure("./llvm-profgen --perfdata=perf.data --binary=busy --output=out.prof");
+    assert_eq!((code, &*message), (Some(1), "llvm-profgen: error: Invalid perf script input!\n"));
+}
+
+/// Records a program with call chains, if perf works here.
+fn recorded(test: &str, compiler: &str, source: &str, tools: &[&str]) -> Option<Folder> {
+    let folder = available(test, &[&["perf"], tools].concat()).then(Folder::new)?;
+    compile(&folder, compiler, source, "busy");
+    perf_record(&folder, "-g", "./busy 3000", "perf.data").then_some(folder)
+}
+
+#[test]
+fn a_recording_of_perf_becomes_a_profile_in_every_form() {
+    let Some(folder) = recorded("perf", CLANG, "busy.c", &["clang-22"]) else { return };
+    let document = convert(&folder, "perf.data --binary busy -o app.proftext");
+    let plain = |name: &str| document["samples"]["plain"][name].as_u64().expect("a number");
+    let unused = ["in_kernel", "outside", "not_instructions", "without_function"].map(plain).iter().sum::<u64>();
+    assert!(plain("used") > 100 && plain("all") == plain("used") + unused, "{document}");
+    let profile = read(&folder, "app.proftext");
+    let (small, outer) = (numbers(&profile, "small").expect("sampled"), numbers(&profile, "loop").expect("sampled"));
+    assert!(small.1 > 10 * outer.1.max(1), "the small function is entered more often: {profile}");
+    assert!(profile.contains(": classify:") || profile.contains(": rnd:"), "inlined functions: {profile}");
+    let targets = targets(&profile);
+    assert!(targets["often"] > targets.get("seldom").copied().unwrap_or(0), "{profile}");
+    assert!(targets.contains_key("small") && targets.contains_key("loop"), "{profile}");
+    assert_eq!(numbers(&profile, "never"), None);
+    for options in
+        ["--sample-format text", "--sample-format binary", "--sample-format extbinary", "--use-md5", "--for llvm-16"]
+    {
+        folder.run(&format!("profbridge convert perf.data --binary busy -o app.prof --force {options}"));
+        for release in [16, 19, 22] {
+            let tool = format!("llvm-profdata-{release}");
+            if available("show", &[&tool]) {
+                let shown = folder.run(&format!("{tool} show --sample app.prof"));
+                assert!(!shown.stdout.is_empty() && errors(&shown).is_empty(), "{tool} {options}: {}", errors(&shown));
+            }
+        }
+        folder.run("profbridge check app.prof");
+    }
+}
+
+#[test]
+fn clang_uses_the_samples_without_a_warning() {
+    for release in [16, 19, 22] {
+        let clang = format!("clang-{release} -O2 -g -fdebug-info-for-profiling -fno-omit-frame-pointer");
+        let tool = format!("clang-{release}");
+        let Some(folder) = recorded("clang uses samples", &clang, "busy.c", &[&tool]) else { continue };
+        folder.run(&format!("profbridge convert perf.data --binary busy -o app.prof --for llvm-{release}"));
+        let uses = format!("{clang} -fprofile-sample-use={} -Werror", folder.path("app.prof").display());
+        compile(&folder, &format!("{uses} -S -emit-llvm"), "busy.c", "busy.ll");
+        let code = read(&folder, "busy.ll");
+        let weights = code.lines().filter(|line| line.contains("\"branch_weights\"")).count();
+        assert!(weights > 1 && code.contains("\"function_entry_count\""), "{code}");
+        let calls_directly = code.lines().any(|line| line.contains(" call ") && line.contains("@often("));
+        assert!(calls_directly, "the computed call goes to its frequent target: {code}");
+        compile(&folder, &uses, "busy.c", "again");
+        folder.run("./again 1");
+    }
+}
+
+#[test]
+fn rustc_uses_the_samples_without_a_warning() {
+    let Some(folder) = available("rustc uses samples", &["rustc", "perf"]).then(Folder::new) else { return };
+    let compiler = "rustc -O -g -C force-frame-pointers=yes";
+    compile(&folder, compiler, "busy.rs", "busy");
+    if !perf_record(&folder, "-g", "./busy", "perf.data") {
+        return;
+    }
+    folder.run("profbridge convert perf.data --binary busy -o app.prof");
+    let profile = folder.path("app.prof");
+    // Releases before 1.100 take the same LLVM option by another way.
+    let help = String::from_utf8(folder.run("rustc -C help").stdout).expect("rustc prints text");
+    let option = if help.contains("profile-sample-use") {
+        format!("-C profile-sample-use={}", profile.display())
+    } else {
+        format!("-Z profile-sample-use={}", profile.display())
+    };
+    let uses = format!("env RUSTC_BOOTSTRAP=1 {compiler} -D warnings {option}");
+    compile(&folder, &format!("{uses} --emit=llvm-ir"), "busy.rs", "busy.ll");
+    assert!(read(&folder, "busy.ll").contains("\"function_entry_count\""));
+    compile(&folder, &uses, "busy.rs", "again");
+}
