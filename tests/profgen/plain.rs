@@ -86,7 +86,7 @@ fn samples_count_at_their_lines() {
     push(1, small[6].0, &[IN_USER, small[6].0, outer[0].0, from_main]);
     folder.write("perf.data", plain_recording(&folder, "busy", &samples));
     let document = convert(&folder, "perf.data --binary busy -o app.proftext");
-    let plain = &document["samples"]["plain"];
+    let plain = &document["samples"][0]["plain"];
     let found = ["all", "used", "in_kernel", "outside", "not_instructions", "without_function", "calls", "cut_chains"]
         .map(|name| plain[name].as_u64().expect("a number"));
     assert_eq!(found, [108, 96, 7, 3, 2, 0, 30 * 2 + 20 * 2 + 5 + 40 + 7 * 2, 1]);
@@ -162,7 +162,7 @@ fn recorded(test: &str, compiler: &str, source: &str, tools: &[&str]) -> Option<
 fn a_recording_of_perf_becomes_a_profile_in_every_form() {
     let Some(folder) = recorded("perf", CLANG, "busy.c", &["clang-22"]) else { return };
     let document = convert(&folder, "perf.data --binary busy -o app.proftext");
-    let plain = |name: &str| document["samples"]["plain"][name].as_u64().expect("a number");
+    let plain = |name: &str| document["samples"][0]["plain"][name].as_u64().expect("a number");
     let unused = ["in_kernel", "outside", "not_instructions", "without_function"].map(plain).iter().sum::<u64>();
     assert!(plain("used") > 100 && plain("all") == plain("used") + unused, "{document}");
     let profile = read(&folder, "app.proftext");
@@ -228,4 +228,38 @@ fn rustc_uses_the_samples_without_a_warning() {
     compile(&folder, &format!("{uses} --emit=llvm-ir"), "busy.rs", "busy.ll");
     assert!(read(&folder, "busy.ll").contains("\"function_entry_count\""));
     compile(&folder, &uses, "busy.rs", "again");
+}
+
+#[test]
+fn several_programs_get_a_profile_each_or_one_together() {
+    let Some(folder) = available("several programs", &["clang-22", "objdump", "readelf"]).then(Folder::new) else {
+        return;
+    };
+    for program in ["busy", "other"] {
+        compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", program);
+        let ip = instructions(&folder, program, "small")[4].0;
+        folder.write(&format!("{program}.data"), plain_recording(&folder, program, &vec![(ip, Vec::new()); 60]));
+    }
+    let inputs = "busy.data other.data";
+    let document = convert(&folder, &format!("{inputs} --binary busy --binary other -o profiles/ --to text"));
+    for (at, program) in ["busy", "other"].into_iter().enumerate() {
+        assert_eq!(document["samples"][at]["path"], program);
+        assert_eq!(document["samples"][at]["plain"]["used"], 60);
+        folder.run(&format!("profbridge convert {inputs} --binary {program} -o {program}.proftext"));
+        let (own, expected) = (format!("profiles/{program}.proftext"), format!("{program}.proftext"));
+        assert_eq!(read(&folder, &own), read(&folder, &expected), "{program}");
+    }
+    // A directory that exists, and binary profiles.
+    folder.run(&format!("profbridge convert {inputs} --binary busy --binary other -o profiles"));
+    assert!(folder.path("profiles/busy.prof").exists() && folder.path("profiles/other.prof").exists());
+    let output = folder.run(&format!("profbridge convert {inputs} --binary busy --binary other -o both.proftext"));
+    let message = errors(&output);
+    assert!(message.contains("several programs have 1 function of the same name: their counts add up"), "{message}");
+    assert_eq!(numbers(&read(&folder, "both.proftext"), "small"), Some((120, 120)));
+    let (code, message) =
+        folder.failure(&format!("profbridge convert {inputs} --binary busy --binary ./busy -o profiles"));
+    assert!(code == Some(2) && message.contains("two programs have the same name"), "{code:?}: {message}");
+    let (code, message) =
+        folder.failure(&format!("profbridge convert {inputs} --binary busy --binary other --dwp x -o profiles"));
+    assert!(code == Some(2) && message.contains("--debug-binary and --dwp are for one program"), "{code:?}: {message}");
 }

@@ -18,13 +18,14 @@ use profbridge::Result;
 use profbridge::families::OutputForm;
 use profbridge::families::plan::{MergeRequest, stays};
 use profbridge::input::{Family, Input};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Converts the inputs and writes the output.
 pub(crate) fn run(arguments: &ConvertArgs) -> Result<ExitCode> {
     let inputs: Vec<Input> = arguments.inputs.iter().map(Input::new).collect();
-    if let Some(program) = recorded_program(arguments) {
+    let programs = recorded_programs(arguments);
+    if !programs.is_empty() {
         arguments.refuse_for_samples("--binary")?;
         let run = ProfgenRun {
             inputs: &inputs,
@@ -36,7 +37,7 @@ pub(crate) fn run(arguments: &ConvertArgs) -> Result<ExitCode> {
             quiet: arguments.quiet,
             json: arguments.json,
         };
-        return run.run(&arguments.profgen.files(program), "profbridge.convert/1");
+        return run.run(&arguments.profgen.files(programs)?, "profbridge.convert/1");
     }
     if arguments.json {
         console::needs_file(&arguments.output)?;
@@ -52,11 +53,11 @@ pub(crate) fn run(arguments: &ConvertArgs) -> Result<ExitCode> {
     result.map(|()| ExitCode::SUCCESS)
 }
 
-/// Returns the program whose recordings become a sample profile. For other outputs, recordings are stacks.
-fn recorded_program(arguments: &ConvertArgs) -> Option<&Path> {
+/// Returns the programs whose recordings become sample profiles. For other outputs, recordings are stacks.
+fn recorded_programs(arguments: &ConvertArgs) -> &[PathBuf] {
     let form = arguments.written.form(&arguments.output, &arguments.sample.forms()).ok().flatten();
     let has_stacks = matches!(form, Some(OutputForm::Collapsed | OutputForm::Pprof | OutputForm::Iprof));
-    arguments.stacks.program().filter(|_| !has_stacks)
+    if has_stacks { &[] } else { arguments.stacks.programs() }
 }
 
 /// Converts according to the inputs and the output, and records the outcome.

@@ -47,15 +47,23 @@ pub(crate) struct MergeDocument {
     pub(crate) saturated: Option<Vec<SectionCounts>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dropped_members: Option<Vec<String>>,
-    /// The number of samples by outcome, for recordings.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) samples: Option<SampleReport>,
+    /// The number of samples by outcome, for each program of recordings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    samples: Vec<ProgramSamples>,
     /// The watched directory.
     #[serde(rename = "watch", skip_serializing_if = "Option::is_none")]
     pub(crate) watched: Option<WatchJson>,
     losses: Vec<LossJson>,
     warnings: Vec<String>,
     pub(crate) findings: Vec<serde_json::Value>,
+}
+
+/// The samples of a program.
+#[derive(Debug, Serialize)]
+struct ProgramSamples {
+    path: String,
+    #[serde(flatten)]
+    report: SampleReport,
 }
 
 /// The outcome of the files of a watched directory.
@@ -193,6 +201,11 @@ impl MergeDocument {
     /// Records data that the result could not store.
     pub(crate) fn lose<'l>(&mut self, losses: impl IntoIterator<Item = &'l Loss>) {
         self.losses.extend(losses.into_iter().map(LossJson::from));
+    }
+
+    /// Records the samples of a program.
+    pub(crate) fn count_samples(&mut self, program: &Path, report: SampleReport) {
+        self.samples.push(ProgramSamples { path: program.to_string_lossy().into_owned(), report });
     }
 
     /// Records the outcomes of the thresholds.

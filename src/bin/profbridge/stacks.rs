@@ -11,7 +11,7 @@ use profbridge::input::{Family, Input};
 use profbridge::stacks::collapsed::Dialect;
 use profbridge::stacks::jfr::TimeBound;
 use profbridge::{Error, Hint, Result};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Options for reading and selecting stacks.
 #[derive(Debug, Clone, Args)]
@@ -146,12 +146,9 @@ enum DialectArg {
 }
 
 impl StackArgs {
-    /// Returns the program of a perf recording, if there is one only.
-    pub(crate) fn program(&self) -> Option<&Path> {
-        match self.binary.as_slice() {
-            [program] => Some(program),
-            _ => None,
-        }
+    /// Returns the programs of a perf recording.
+    pub(crate) fn programs(&self) -> &[PathBuf] {
+        &self.binary
     }
 
     /// Returns the options for reading inputs.

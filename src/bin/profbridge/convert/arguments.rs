@@ -34,6 +34,7 @@ use std::path::PathBuf;
   profbridge convert app.iprof -o app.collapsed
   profbridge convert app.jfr -o app.pprof
   profbridge convert perf.data --binary app -o app.prof
+  profbridge convert perf.data --binary app --binary libapp.so -o profiles/
   profbridge convert app.memprofraw --profiled-binary app -o app.memprofyaml
 
 A coverage map in a binary has its own version, which converting the profile does not change:
