@@ -40,7 +40,7 @@ impl ProfileBuilder {
 }
 
 /// A location is executed at least as often as the calls from there.
-fn raise_to_calls(record: &mut FunctionRecord) {
+pub(super) fn raise_to_calls(record: &mut FunctionRecord) {
     for entry in &mut record.body {
         let calls = entry.targets.iter().fold(0, |sum: u64, target| sum.wrapping_add(target.samples));
         entry.samples = entry.samples.max(calls);

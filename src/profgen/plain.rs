@@ -5,7 +5,7 @@
 //! was entered often and briefly has fewer samples than one that ran long. So a function's number of entries is divided
 //! among its callers, by the samples with each call in the call chain.
 
-use super::builder::update_total;
+use super::builder::{raise_to_calls, update_total};
 use super::counters::{Counters, Counts, EXTERNAL};
 use super::line_profile::{Builder, ProfileOptions, addresses, chains, weigh};
 use super::loading::Loading;
@@ -15,7 +15,7 @@ use crate::digits::number_of;
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::perf::event::{CpuMode, Sample};
-use crate::sampleprof::SampleProfile;
+use crate::sampleprof::{FunctionRecord, SampleProfile};
 use std::collections::BTreeMap;
 
 /// The share of cut call chains, as a divisor, above which the profile lacks calls.
@@ -133,8 +133,9 @@ impl PlainGatherer {
         let mut inner = None;
         for frame in sample.frames().filter(|frame| frame.mode == CpuMode::User) {
             if !frame.is_return {
-                let has_frame = |address: &u64| !program.is_in_prolog_or_epilog(*address);
-                inner = place(frame.address).filter(has_frame).and_then(|address| program.functions.entry_of(address));
+                inner = place(frame.address)
+                    .filter(|address| program.has_frame(*address))
+                    .and_then(|address| program.functions.entry_of(address));
                 continue;
             }
             let call = match place(frame.address.wrapping_sub(1)) {
@@ -207,8 +208,19 @@ pub(super) fn plain_profile(
     }
     let mut profile = builder.finish(options.update_totals);
     // Calls that were seen can exceed the samples of their lines.
-    profile.functions.iter_mut().for_each(|record| update_total(record, true));
+    for record in &mut profile.functions {
+        raise_inlined_to_calls(record);
+        update_total(record, true);
+    }
     Ok(profile)
+}
+
+/// Raises the counts of lines with calls in the functions that are inlined into a function.
+fn raise_inlined_to_calls(record: &mut FunctionRecord) {
+    for site in &mut record.call_sites {
+        raise_to_calls(&mut site.callee);
+        raise_inlined_to_calls(&mut site.callee);
+    }
 }
 
 /// The numbers of entries of functions, in samples of one instruction, by the first address of each function.

@@ -223,11 +223,20 @@ impl<'f> Program<'f> {
     /// Returns true if the frame of the function is probably incomplete at an address, so that call chains lack frames:
     /// at the first two instructions, at a return and at the instruction before it.
     pub(super) fn is_in_prolog_or_epilog(&self, address: u64) -> bool {
+        self.code.is_instruction(address) && (self.is_in_prolog(address) || self.code.is_in_epilog(address))
+    }
+
+    /// Returns true if a function compiled with frame pointers has its frame at an address.
+    pub(super) fn has_frame(&self, address: u64) -> bool {
+        !self.is_in_prolog(address) && !self.code.is_return(address)
+    }
+
+    /// Returns true at the first two instructions of a function.
+    fn is_in_prolog(&self, address: u64) -> bool {
         let is_start =
             address.checked_sub(1).map_or(address == 0, |before| self.functions.has_start(Some(before), address));
         let first = self.code.previous(address);
-        let is_second = first.is_some_and(|first| self.functions.has_start(self.code.previous(first), first));
-        self.code.is_instruction(address) && (is_start || is_second || self.code.is_in_epilog(address))
+        is_start || first.is_some_and(|first| self.functions.has_start(self.code.previous(first), first))
     }
 
     /// The call before a return address.

@@ -11,12 +11,15 @@ __attribute__((noinline)) static long small(long x) { return x % 1000 / 7 + 3; }
 typedef long (*op)(long);
 __attribute__((noinline)) static long often(long x) { return x / 3 + 1; }
 __attribute__((noinline)) static long seldom(long x) { return x * 2 % 1001; }
+static inline long wrap(long x) {
+  return small(x);
+}
 static op volatile ops[2] = {often, seldom};
 __attribute__((noinline)) static long loop(long n) {
   long s = 0;
   for (long i = 0; i < n; i++) {
     s += classify((int)(rnd() % 1000));
-    s += small(s & 0xFFFF);
+    s += wrap(s & 0xFFFF);
   }
   return s;
 }

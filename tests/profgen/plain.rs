@@ -49,10 +49,12 @@ fn numbers(profile: &str, function: &str) -> Option<(u64, u64)> {
 
 /// The call targets in a profile, each with its last count.
 fn targets(profile: &str) -> BTreeMap<String, u64> {
-    let words = profile.lines().filter(|line| line.starts_with(' ')).flat_map(|line| line.split(' ').skip(1));
-    words
-        .filter_map(|word| Some((word.split_once(':')?.0.to_string(), word.split_once(':')?.1.parse().ok()?)))
-        .collect()
+    let counts = profile.lines().filter_map(|line| line.strip_prefix(' ')?.trim_start().split_once(": "));
+    // The first word of an inlined function has a colon, that of a line is its count.
+    let lines = counts.filter(|(_, counts)| !counts.split(' ').next().is_some_and(|first| first.contains(':')));
+    let targets = lines.flat_map(|(_, counts)| counts.split(' ').skip(1));
+    let target = |target: &str| Some((target.split_once(':')?.0.to_string(), target.split_once(':')?.1.parse().ok()?));
+    targets.filter_map(target).collect()
 }
 
 const KERNEL: u64 = 0xffff_8000_0000_1234;
@@ -94,6 +96,7 @@ fn samples_count_at_their_lines() {
     assert_eq!(numbers(&profile, "small"), Some((56, 30)), "{profile}");
     assert_eq!(numbers(&profile, "often"), Some((40, 40)), "{profile}");
     // Nothing was sampled in `loop`, but calls were seen: to `small`, which was entered 30 times.
+    assert!(profile.contains("wrap:30\n  1: 30 small:30\n"), "the line of an inlined call has its count: {profile}");
     assert_eq!(targets(&profile), [("loop", 1), ("often", 40), ("small", 30)].map(|(n, c)| (n.to_string(), c)).into());
     assert!(profile.contains("small:56:30\n 0: 30\n"), "{profile}");
     let output = folder.run("profbridge convert perf.data --binary busy -o app.prof");
@@ -173,6 +176,9 @@ fn a_recording_of_perf_becomes_a_profile_in_every_form() {
     assert!(targets["often"] > targets.get("seldom").copied().unwrap_or(0), "{profile}");
     assert!(targets.contains_key("small") && targets.contains_key("loop"), "{profile}");
     assert_eq!(numbers(&profile, "never"), None);
+    let counts = profile.lines().filter_map(|line| line.trim_start().split_once(": "));
+    assert!(counts.clone().count() > 5, "{profile}");
+    assert!(!counts.map(|(_, counts)| counts).any(|counts| counts == "0" || counts.starts_with("0 ")), "{profile}");
     for options in
         ["--sample-format text", "--sample-format binary", "--sample-format extbinary", "--use-md5", "--for llvm-16"]
     {
