@@ -105,8 +105,11 @@ pub enum Hint {
         /// Build ids in hexadecimal.
         build_ids: Vec<String>,
     },
-    /// Call stacks exceed the depth in [`Limits`](crate::Limits).
-    AllowDepth,
+    /// An input exceeds one of the [`Limits`](crate::Limits).
+    RaiseLimit {
+        /// The name of the limit.
+        name: &'static str,
+    },
     /// Call stacks exceed the total number of frames in [`Limits`](crate::Limits).
     AllowFrames,
     /// A raw profile without records of its own.
@@ -203,7 +206,7 @@ impl fmt::Display for Hint {
                     None => f.write_str("pass the program"),
                 };
             }
-            Self::AllowDepth => "raise the limit of the context depth",
+            Self::RaiseLimit { name } => return write!(f, "raise the limit {name}"),
             Self::AllowFrames => "raise the limit of inflated bytes, which allows a quarter as many frames",
             Self::GiveImage { part, build_id } => {
                 let image = Self::image(build_id.as_deref());

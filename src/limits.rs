@@ -36,6 +36,20 @@ impl Limits {
         "context-depth",
     ];
 
+    /// Returns the largest size of a decompressed section in bytes, and the name of the limit that sets it.
+    pub(crate) fn of_section(&self, compressed: u64) -> (u64, &'static str) {
+        self.smaller(compressed, (self.inflated_bytes, "inflated-bytes"))
+    }
+
+    /// Returns the largest size of a decompressed stream in bytes, and the name of the limit that sets it.
+    pub(crate) fn of_stream(&self, compressed: u64) -> (u64, &'static str) {
+        self.smaller(compressed, (self.stream_bytes, "stream-bytes"))
+    }
+
+    fn smaller(&self, compressed: u64, size: (u64, &'static str)) -> (u64, &'static str) {
+        size.min((compressed.saturating_mul(self.inflate_ratio), "inflate-ratio"))
+    }
+
     /// Changes a limit by its name.
     ///
     /// # Errors

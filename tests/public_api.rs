@@ -1,6 +1,6 @@
 //! Tests of the public interface: types that can be sent to other threads, parsed from text, and iterated.
 
-use profbridge::families::{MergeReport, ReadOptions, open_reader};
+use profbridge::families::{self, MergeOptions, MergeReport, ReadOptions, open_reader};
 use profbridge::indexed::{IndexedProfile, IndexedReader};
 use profbridge::input::{Input, WeightedInput};
 use profbridge::instr::Merger;
@@ -9,6 +9,7 @@ use profbridge::raw::{RawProfile, RawReader};
 use profbridge::text::TextReader;
 use profbridge::{Error, OutputFormat, Profile, Warning};
 use profbridge::{call_chains, iprof, memprof, sampleprof};
+use std::error::Error as _;
 
 fn sent<T: Send>() {}
 fn shared<T: Send + Sync>() {}
@@ -67,6 +68,30 @@ fn displayed_values_parse_back() {
     for text in ["0,a", "-1,a", "a", "a,1", "1,"] {
         assert!(text.parse::<WeightedInput>().is_err(), "{text:?}");
     }
+}
+
+#[test]
+fn an_exceeded_limit_has_a_name_that_can_be_set() {
+    let mut options = ReadOptions::default();
+    options.limits.set("inflated-bytes", 10).unwrap();
+    let path = "testdata/merge/clang-22/llvm-22.profdata";
+    let error = Profile::open(path, &options).unwrap_err();
+    assert_eq!(error.limit_name(), Some("inflated-bytes"), "{error}");
+    assert_eq!(error.hint().unwrap().to_string(), "raise the limit inflated-bytes");
+    options.limits.set(error.limit_name().unwrap(), 1 << 20).unwrap();
+    assert!(Profile::open(path, &options).is_ok());
+}
+
+#[test]
+fn failed_merges_have_the_first_failure_as_source() {
+    let paths = ["testdata/raw/clang-22-ir.profraw", "Cargo.toml", "README.md"];
+    let options = MergeOptions::default();
+    let report = families::merge_files(&paths.map(Input::new), &options, &mut |_, _| {}).unwrap();
+    let error = report.verdict(&options).unwrap_err();
+    assert_eq!(error.to_string(), "2 of 3 inputs cannot be read");
+    let first = error.source().and_then(|source| source.downcast_ref::<Error>()).expect("an error of this library");
+    assert_eq!(first.path(), Some("Cargo.toml".as_ref()));
+    assert_eq!(first.to_string(), report.failures().next().unwrap().1.to_string());
 }
 
 #[test]

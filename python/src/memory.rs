@@ -3,7 +3,6 @@
 use crate::about::{About, warnings_of};
 use crate::detached::{self, Watch};
 use crate::error::OrRaise;
-use crate::instr::fault;
 use crate::options::{MergeSettings, TargetState, asked_target, check_toolchain, target};
 use crate::source::AnyPath;
 use crate::state::{Arguments, Reduced, reduce};
@@ -56,7 +55,9 @@ pub(crate) fn merge(inputs: &[Input], settings: &MergeSettings, watch: &Watch) -
     options.cancel = watch.cancel();
     let merged = merge_memory_files(inputs, &options, &mut |done, total| watch.progress(done, total));
     let (profile, report) = merged.map_err(|error| match error.kind() {
-        ErrorKind::InputsFailed { .. } => inputs.iter().find_map(|input| fault(input, settings)).unwrap_or(error),
+        ErrorKind::InputsFailed { .. } => {
+            std::error::Error::source(&error).and_then(|first| first.downcast_ref().cloned()).unwrap_or(error)
+        }
         _ => error,
     })?;
     let facts = settings.check(|wanted| Ok(facts_of_memory(&profile, wanted).of_inputs(report.used())))?;

@@ -86,12 +86,13 @@ impl<'data> Chunks<'data> {
             }
             self.inflated = self.inflated.saturating_add(text_len);
             if self.inflated > self.limits.inflated_bytes {
-                let kind = ErrorKind::LimitExceeded {
-                    what: "size of inflated names",
-                    found: self.inflated,
-                    limit: self.limits.inflated_bytes,
-                };
-                return Err(Error::new(kind).at("names", offset));
+                return Err(Error::above_limit(
+                    Some("inflated-bytes"),
+                    "size of inflated names",
+                    self.inflated,
+                    self.limits.inflated_bytes,
+                )
+                .at("names", offset));
             }
         }
         Ok(Some(Chunk { stored, text_len, compressed, offset }))

@@ -58,10 +58,10 @@ impl ZstdChunks {
         self.read = self.read.saturating_add(used as u64);
         self.written = self.written.saturating_add(made as u64);
         let ratio = self.read.saturating_mul(self.limits.inflate_ratio).saturating_add(FREE_BYTES);
-        let limit = ratio.min(self.limits.stream_bytes);
+        let (limit, name) = (ratio, "inflate-ratio").min((self.limits.stream_bytes, "stream-bytes"));
         if self.written > limit {
             let what = "size of the inflated input";
-            return Err(ErrorKind::LimitExceeded { what, found: self.written, limit }.into());
+            return Err(Error::above_limit(Some(name), what, self.written, limit));
         }
         out.extend_from_slice(self.buffer.get(..made).unwrap_or_default());
         *input = input.get(used..).unwrap_or_default();

@@ -23,15 +23,13 @@ const BUFFER_BYTES: usize = 1 << 15;
 /// Uncompress failed for a damaged stream, and for a compression that this build cannot read; limit exceeded above
 /// [`Limits::stream_bytes`] or [`Limits::inflate_ratio`].
 pub fn decompress(stream: &[u8], limits: &Limits) -> Result<Vec<u8>> {
-    let most = (stream.len() as u64).saturating_mul(limits.inflate_ratio).min(limits.stream_bytes);
+    let (most, name) = limits.of_stream(stream.len() as u64);
     let mut bytes = Vec::new();
     let read =
         open(stream, limits).and_then(|opened| opened.stream.take(most.saturating_add(1)).read_to_end(&mut bytes));
     read.map_err(|error| refused_or(error, HOLD_INFLATED, Failure::into_error))?;
     if bytes.len() as u64 > most {
-        let kind =
-            ErrorKind::LimitExceeded { what: "size of the inflated input", found: bytes.len() as u64, limit: most };
-        return Err(Error::new(kind));
+        return Err(Error::above_limit(Some(name), "size of the inflated input", bytes.len() as u64, most));
     }
     Ok(bytes)
 }

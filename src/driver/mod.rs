@@ -28,7 +28,7 @@ pub use report::{FailedMerge, FailureMode, InputOutcome, InputReport, InputVersi
 #[cfg(test)]
 pub(crate) use merge::run_once;
 pub(crate) use merge::{Merged, merge};
-pub(crate) use report::RunOptions;
+pub(crate) use report::{RunOptions, inputs_failed};
 pub(crate) use turn::InputTurn;
 
 use crate::error::Result;

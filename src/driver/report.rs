@@ -106,6 +106,19 @@ impl From<FailedMerge> for Error {
     }
 }
 
+/// Returns [`ErrorKind::InputsFailed`] if at least one input failed.
+pub(crate) fn inputs_failed<'r>(inputs: impl IntoIterator<Item = &'r InputReport>) -> Option<Error> {
+    let (mut failed, mut all, mut first) = (0, 0, None);
+    for report in inputs {
+        all += 1;
+        if let InputOutcome::Failed(error) = &report.outcome {
+            failed += 1;
+            first.get_or_insert_with(|| error.clone().in_file(&report.input.path));
+        }
+    }
+    Some(Error::new(ErrorKind::InputsFailed { failed, inputs: all }).caused_by(first?))
+}
+
 /// Returns the error of the first input whose kind conflicts with earlier ones.
 pub(crate) fn kind_conflict<'r>(inputs: impl IntoIterator<Item = &'r InputReport>) -> Option<Error> {
     inputs.into_iter().find_map(|report| {
@@ -144,29 +157,22 @@ impl FailureMode {
         let inputs: Vec<&InputReport> = inputs.into_iter().collect();
         match kind_conflict(inputs.iter().copied()).filter(|_| self == Self::Any) {
             Some(conflict) => Err(conflict),
-            None => {
-                let failed = inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Failed(_))).count();
-                self.verdict(failed, inputs.len())
-            }
+            None => self.verdict(inputs.iter().copied()),
         }
     }
 
-    /// Checks that a merge may continue after `failures` of its `inputs` failed.
+    /// Checks that a merge may continue although some of its inputs failed.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InputsFailed`] if too many failed.
-    pub(crate) fn verdict(self, failures: usize, inputs: usize) -> Result<()> {
-        let failed = match self {
-            Self::Any => failures > 0,
-            Self::All => failures > 0 && failures == inputs,
-            Self::Warn => false,
-        };
-        if !failed {
-            return Ok(());
+    pub(crate) fn verdict<'r>(self, inputs: impl IntoIterator<Item = &'r InputReport> + Clone) -> Result<()> {
+        let all_failed = inputs.clone().into_iter().all(|report| matches!(report.outcome, InputOutcome::Failed(_)));
+        match inputs_failed(inputs) {
+            Some(error) if all_failed && self != Self::Warn => Err(error),
+            Some(error) if self == Self::Any => Err(error.with_hint(Hint::AllowFailures)),
+            _ => Ok(()),
         }
-        let error = Error::new(ErrorKind::InputsFailed { failed: failures as u64, inputs: inputs as u64 });
-        Err(if failures < inputs { error.with_hint(Hint::AllowFailures) } else { error })
     }
 }
 

@@ -2,11 +2,12 @@
 
 use crate::gates::GateOutcome;
 use std::io;
+use std::sync::Arc;
 
 /// The fault of an input, an output or a request.
 ///
 /// The names follow the error classes of LLVM's profile library (`instrprof_error` in `InstrProf.h`) where one exists.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The operating system reported an error.
@@ -15,7 +16,7 @@ pub enum ErrorKind {
         /// The failed action, for example `cannot open`.
         action: &'static str,
         /// The system's error.
-        source: io::Error,
+        source: Arc<io::Error>,
     },
     /// The file has no bytes (LLVM: `empty_raw_profile`).
     #[error("the file is empty")]
@@ -163,6 +164,8 @@ pub enum ErrorKind {
     /// A limit was exceeded.
     #[error("{what} is {found}, the limit is {limit}")]
     LimitExceeded {
+        /// The name of the limit for [`Limits::set`](crate::Limits::set); `None` if the limit is fixed.
+        name: Option<&'static str>,
         /// The name of the limited quantity.
         what: &'static str,
         /// The amount found.

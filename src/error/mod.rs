@@ -18,6 +18,7 @@ use llvm_text::{ClassText, class_text};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The result of all fallible functions of this library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -26,14 +27,15 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// Displays as `path: format vN, section NAME, byte 0xOFFSET: cause`. The hint is not part of the text, see
 /// [`Error::hint`].
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Error {
     inner: Box<Inner>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Inner {
     kind: ErrorKind,
+    cause: Option<Error>,
     path: Option<PathBuf>,
     format: Option<String>,
     is_of_raw_memory_profile: bool,
@@ -52,6 +54,7 @@ impl Error {
         Self {
             inner: Box::new(Inner {
                 kind,
+                cause: None,
                 path: None,
                 format: None,
                 is_of_raw_memory_profile: false,
@@ -83,7 +86,16 @@ impl Error {
 
     /// Creates an [`ErrorKind::Io`].
     pub fn io(action: &'static str, source: io::Error) -> Self {
-        Self::new(ErrorKind::Io { action, source })
+        Self::new(ErrorKind::Io { action, source: Arc::new(source) })
+    }
+
+    /// Creates an [`ErrorKind::LimitExceeded`], with a hint if the limit has a name.
+    pub(crate) fn above_limit(name: Option<&'static str>, what: &'static str, found: u64, limit: u64) -> Self {
+        let error = Self::new(ErrorKind::LimitExceeded { name, what, found, limit });
+        match name {
+            Some(name) => error.with_hint(Hint::RaiseLimit { name }),
+            None => error,
+        }
     }
 
     /// Creates an [`ErrorKind::Usage`].
@@ -160,6 +172,13 @@ impl Error {
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<Hint>) -> Self {
         self.inner.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
+    /// Adds the error that is the cause of this one, its source.
+    #[must_use]
+    pub(crate) fn caused_by(mut self, cause: Error) -> Self {
+        self.inner.cause = Some(cause);
         self
     }
 
@@ -241,6 +260,14 @@ impl Error {
         self.inner.offset
     }
 
+    /// Returns the name of the limit that was exceeded, for [`Limits::set`](crate::Limits::set), if it can be raised.
+    pub fn limit_name(&self) -> Option<&'static str> {
+        match self.inner.kind {
+            ErrorKind::LimitExceeded { name, .. } => name,
+            _ => None,
+        }
+    }
+
     /// Returns the hint, if there is one.
     pub fn hint(&self) -> Option<&Hint> {
         self.inner.hint.as_ref()
@@ -299,8 +326,8 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.inner.kind {
-            ErrorKind::Io { source, .. } => Some(source),
-            _ => None,
+            ErrorKind::Io { source, .. } => Some(&**source),
+            _ => self.inner.cause.as_ref().map(|cause| cause as _),
         }
     }
 }
@@ -308,6 +335,13 @@ impl std::error::Error for Error {
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
         Self::new(kind)
+    }
+}
+
+/// The action is unknown: `cannot read or write`.
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::io("cannot read or write", error)
     }
 }
 
@@ -324,6 +358,26 @@ mod tests {
             "a.profraw: raw v8, section header, byte 0x10: truncated: NumData needs 8 bytes, 3 left"
         );
         assert_eq!(error.llvm_message(), "truncated profile data");
+    }
+
+    #[test]
+    fn an_exceeded_limit_names_itself_and_its_hint() {
+        let error = Error::above_limit(Some("name-bytes"), "length of a name", 8, 7);
+        assert_eq!(error.limit_name(), Some("name-bytes"));
+        assert_eq!(error.hint().map(ToString::to_string).as_deref(), Some("raise the limit name-bytes"));
+        let fixed = Error::above_limit(None, "nesting", 8, 7);
+        assert_eq!((fixed.limit_name(), fixed.hint()), (None, None));
+    }
+
+    #[test]
+    fn errors_of_the_system_convert_and_keep_their_source() {
+        fn fails() -> Result<()> {
+            Err(io::Error::other("out of paper"))?
+        }
+        let error = fails().unwrap_err().clone();
+        assert_eq!(error.to_string(), "cannot read or write: out of paper");
+        let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<io::Error>());
+        assert_eq!(source.map(ToString::to_string).as_deref(), Some("out of paper"));
     }
 
     #[test]

@@ -305,16 +305,16 @@ impl StackMergeOptions {
             return Ok(sum);
         }
         let mut inputs = sum.inputs;
-        let is_counted = self.failure_mode == FailureMode::Warn && failures > 0;
-        let of_input = inputs.iter_mut().find(|report| failed(report)).filter(|_| !is_counted);
-        let error = match of_input {
+        if self.failure_mode == FailureMode::Warn
+            && let Some(error) = driver::inputs_failed(&inputs)
+        {
+            return Err(FailedMerge { error, inputs });
+        }
+        let error = match inputs.iter_mut().find(|report| failed(report)) {
             Some(report) => match std::mem::replace(&mut report.outcome, InputOutcome::NotReached) {
                 InputOutcome::Failed(error) => error,
                 _ => ErrorKind::EmptyProfile.into(),
             },
-            None if is_counted => {
-                Error::new(ErrorKind::InputsFailed { failed: failures as u64, inputs: inputs.len() as u64 })
-            }
             None => match inputs.first() {
                 Some(report) => Error::new(ErrorKind::EmptyProfile).in_file(&report.input.path),
                 None => ErrorKind::EmptyProfile.into(),

@@ -3,7 +3,7 @@
 use super::file::open_file;
 use super::pages;
 use super::system_calls::reading;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::memory::{self, HOLD_INPUT, Pages};
 use crate::threads;
@@ -116,8 +116,7 @@ pub(super) fn read_rest(stream: impl Read, buffer: &mut Vec<u8>, limits: &Limits
     stream.take(most).read_to_end(buffer).map_err(|source| Error::io("cannot read", source))?;
     let read = buffer.len() as u64;
     if read > limits.stream_bytes {
-        let kind = ErrorKind::LimitExceeded { what: "size of the input", found: read, limit: limits.stream_bytes };
-        return Err(Error::new(kind));
+        return Err(Error::above_limit(Some("stream-bytes"), "size of the input", read, limits.stream_bytes));
     }
     Ok(())
 }

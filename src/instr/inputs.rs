@@ -50,7 +50,7 @@ impl InputOptions<'_> {
     pub fn prepare<'r>(&'r self, incoming: RecordRef<'r>) -> Result<RecordRef<'r>> {
         let (found, limit) = (incoming.name.len() as u64, self.most_name_bytes);
         if found > limit {
-            return Err(ErrorKind::LimitExceeded { what: "length of a name", found, limit }.into());
+            return Err(Error::above_limit(Some("name-bytes"), "length of a name", found, limit));
         }
         let Some(remapping) = self.remapping else { return Ok(incoming) };
         let renamed = remapping.apply(incoming.name);

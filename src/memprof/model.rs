@@ -354,12 +354,13 @@ fn handle(len: usize) -> u32 {
 /// Returns the error for a call stack with too many frames.
 pub(crate) fn too_deep(found: u64, limits: &Limits) -> Error {
     let limit = limits.context_depth.into();
-    Error::from(ErrorKind::LimitExceeded { what: "frames of a call stack", found, limit }).with_hint(Hint::AllowDepth)
+    Error::above_limit(Some("context-depth"), "frames of a call stack", found, limit)
 }
 
 /// Returns the error for call stacks with too many frames in total.
 pub(crate) fn too_many_frames(found: u64, limit: u64) -> Error {
-    Error::from(ErrorKind::LimitExceeded { what: "frames of all call stacks", found, limit })
+    let name = Some("inflated-bytes");
+    Error::from(ErrorKind::LimitExceeded { name, what: "frames of all call stacks", found, limit })
         .with_hint(Hint::AllowFrames)
 }
 

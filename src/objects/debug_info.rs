@@ -41,10 +41,10 @@ pub(crate) fn contents(section: &object::Section<'_, '_>, limits: &Limits) -> Re
         unable(format!("section {name}: {error}"))
     };
     let compressed = section.compressed_data().map_err(damaged)?;
-    let most = (compressed.data.len() as u64).saturating_mul(limits.inflate_ratio).min(limits.inflated_bytes);
+    let (most, name) = limits.of_section(compressed.data.len() as u64);
     if compressed.format != object::CompressionFormat::None && compressed.uncompressed_size > most {
         let found = compressed.uncompressed_size;
-        return Err(ErrorKind::LimitExceeded { what: "size of an inflated section", found, limit: most }.into());
+        return Err(Error::above_limit(Some(name), "size of an inflated section", found, most));
     }
     match compressed.decompress().map_err(damaged)? {
         Cow::Borrowed(bytes) => memory::copied(bytes, HOLD_INPUT),

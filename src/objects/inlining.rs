@@ -8,7 +8,7 @@
 use super::debug_info::SplitDebugInfo;
 use super::debug_info::{Entry, Slice, damaged, load_sections, ranges_of, ranges_of_unit};
 use super::debug_info::{LineTable, Place as SourcePlace, file_name};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::limits::Limits;
 use gimli::{AttributeValue, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, UnitOffset, constants};
 use std::collections::HashMap;
@@ -209,7 +209,7 @@ fn addresses_of(
 
 fn too_many_chains() -> Error {
     let what = "number of inlined chains";
-    ErrorKind::LimitExceeded { what, found: 1 << 32, limit: u32::MAX.into() }.into()
+    Error::above_limit(None, what, 1 << 32, u32::MAX.into())
 }
 
 /// The limits for data from debug info.
@@ -231,7 +231,7 @@ impl Bounds {
         let Some(left) = self.left.checked_sub(chain) else {
             let (found, limit) = (self.most - self.left + chain, self.most as u64);
             let what = "number of functions at the addresses of call stacks";
-            return Err(ErrorKind::LimitExceeded { what, found: found as u64, limit }.into());
+            return Err(Error::above_limit(None, what, found as u64, limit));
         };
         self.left = left;
         Ok(())
@@ -241,7 +241,7 @@ impl Bounds {
     fn check_depth(&self, depth: usize) -> Result<()> {
         if depth as u64 > self.depth {
             let what = "depth of inlined calls";
-            return Err(ErrorKind::LimitExceeded { what, found: depth as u64, limit: self.depth }.into());
+            return Err(Error::above_limit(Some("context-depth"), what, depth as u64, self.depth));
         }
         Ok(())
     }

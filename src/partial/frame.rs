@@ -315,9 +315,9 @@ const CUT: &str = "the file was truncated, or appended to another file; write th
 const CHANGED: &str = "the file was changed after it was written; write the partial merge again from its inputs";
 
 fn inflate(stored: &[u8], len: u64, limits: &Limits) -> Result<Vec<u8>> {
-    let limit = limits.inflated_bytes.min((stored.len() as u64).saturating_mul(limits.inflate_ratio));
+    let (limit, name) = limits.of_section(stored.len() as u64);
     if len > limit {
-        return Err(ErrorKind::LimitExceeded { what: "inflated size", found: len, limit }.into());
+        return Err(Error::above_limit(Some(name), "inflated size", len, limit));
     }
     let mut state = Vec::new();
     let fault = |detail: String| Error::new(ErrorKind::UncompressFailed { detail });

@@ -62,9 +62,9 @@ impl StoredInput {
     ///
     /// Uncompress failed for a damaged state; limit exceeded.
     pub fn bytes(&self, limits: &Limits) -> Result<Vec<u8>> {
-        let limit = limits.stream_bytes.min((self.deflated.len() as u64).saturating_mul(limits.inflate_ratio));
+        let (limit, name) = limits.of_stream(self.deflated.len() as u64);
         if self.len > limit {
-            return Err(ErrorKind::LimitExceeded { what: "inflated size", found: self.len, limit }.into());
+            return Err(Error::above_limit(Some(name), "inflated size", self.len, limit));
         }
         let mut bytes = Vec::new();
         let fault = |detail: String| Error::new(ErrorKind::UncompressFailed { detail });

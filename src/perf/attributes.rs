@@ -1,7 +1,7 @@
 //! The events of a recording: what was sampled, and which fields its samples have.
 
 use crate::bytes::{Cursor, Endian};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use foldhash::HashMap;
 
 /// Bits of `sample_type`.
@@ -193,14 +193,14 @@ impl Attributes {
         let at = self.list.len();
         if at >= MOST_EVENTS {
             let what = "number of events of a recording";
-            return Err(ErrorKind::LimitExceeded { what, found: at as u64 + 1, limit: MOST_EVENTS as u64 }.into());
+            return Err(Error::above_limit(None, what, at as u64 + 1, MOST_EVENTS as u64));
         }
         self.list.push(attribute);
         for id in ids {
             self.by_id.insert(id, at);
             if self.by_id.len() > MOST_IDS {
                 let (what, found) = ("number of event ids of a recording", self.by_id.len() as u64);
-                return Err(ErrorKind::LimitExceeded { what, found, limit: MOST_IDS as u64 }.into());
+                return Err(Error::above_limit(None, what, found, MOST_IDS as u64));
             }
         }
         Ok(())

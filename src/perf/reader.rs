@@ -171,7 +171,7 @@ impl Reader<'_> {
             let offset = source.position;
             if source.position > self.limits.stream_bytes && end.is_none() {
                 let (what, limit) = ("size of the recording", self.limits.stream_bytes);
-                return Err(ErrorKind::LimitExceeded { what, found: source.position, limit }.into());
+                return Err(Error::above_limit(Some("stream-bytes"), what, source.position, limit));
             }
             let Some(start) = source.take(HEADER_BYTES)? else {
                 let is_whole = end.is_none_or(|end| end == offset) && source.take(1)?.is_none();

@@ -118,7 +118,7 @@ impl Sections {
             let error = || Error::truncated("header", have.saturating_add(len), have).at("header", have);
             if len > MOST_BYTES {
                 let what = "size of the header of a recording";
-                return Err(ErrorKind::LimitExceeded { what, found: len, limit: MOST_BYTES }.into());
+                return Err(Error::above_limit(None, what, len, MOST_BYTES));
             }
             let len = usize::try_from(len).map_err(|_| error())?;
             before.extend_from_slice(source.take(len)?.ok_or_else(error)?);

@@ -6,7 +6,7 @@
 
 use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Endian};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::sampleprof::MAX_INLINE_DEPTH;
 use foldhash::fast::RandomState;
@@ -128,8 +128,12 @@ impl Probes {
             let checksum = cursor.u64("checksum")?;
             let len = read_uleb128(&mut cursor, "length of a name")?;
             if len > limits.name_bytes {
-                let kind = ErrorKind::LimitExceeded { what: "length of a name", found: len, limit: limits.name_bytes };
-                return Err(cursor.place(kind.into()));
+                return Err(cursor.place(Error::above_limit(
+                    Some("name-bytes"),
+                    "length of a name",
+                    len,
+                    limits.name_bytes,
+                )));
             }
             let name = cursor.take("name", len)?;
             self.descriptions.entry(guid).or_insert_with(|| Description { name: name.into(), checksum });
@@ -222,9 +226,7 @@ impl Reader<'_, '_> {
             open.push(next);
             if open.len() > self.depth {
                 let (found, limit) = (open.len() as u64, self.depth as u64);
-                return Err(self
-                    .cursor
-                    .place(ErrorKind::LimitExceeded { what: "depth of inlined calls", found, limit }.into()));
+                return Err(self.cursor.place(Error::above_limit(None, "depth of inlined calls", found, limit)));
             }
         }
         Ok(())
@@ -316,6 +318,7 @@ fn read_sleb128(cursor: &mut Cursor<'_>, field: &'static str) -> Result<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     const MAIN: u64 = 0xDB95_6436_E78D_D5FA;
 

@@ -8,7 +8,7 @@ use super::profile::RawProfile;
 use crate::bytes::leb128::read_uleb128;
 use crate::bytes::names::{Chunk, Chunks, split_names, try_with_capacity};
 use crate::bytes::{Cursor, Endian};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::memory::{self, HOLD_NAMES};
 use crate::model::SymbolTable;
@@ -240,8 +240,7 @@ fn spans(text: &[u8], limits: &Limits) -> Result<Vec<Range<usize>>> {
         let name = name?;
         let found = name.len() as u64;
         if found > limits.name_bytes {
-            let kind = ErrorKind::LimitExceeded { what: "length of a name", found, limit: limits.name_bytes };
-            return Err(kind.into());
+            return Err(Error::above_limit(Some("name-bytes"), "length of a name", found, limits.name_bytes));
         }
         spans.push(start..start + name.len());
         start += name.len() + 1;

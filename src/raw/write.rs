@@ -10,7 +10,7 @@ use super::layout::{self, DataRecord, RecordLayout, Word};
 use super::plan::{Item, Plan};
 use crate::bytes::names::{Compression, write_chunk};
 use crate::bytes::{Encoding, Endian, PointerWidth, Sink};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::memory::{self, HOLD_OUTPUT};
 use crate::model::symbols::NameRefMap;
 use crate::model::{Loss, NameRef, Profile, RecordView, ValueCount, ValueKind, ValueSites};
@@ -179,7 +179,7 @@ impl<'a> Writer<'a> {
             let largest = item.record.counters.len().max(item.record.bitmap.len()).max(item.name.len()) as u64;
             if largest > limit {
                 let what = "counters, bitmap bytes or length of the name of one function";
-                return Err(ErrorKind::LimitExceeded { what, found: largest, limit }.into());
+                return Err(Error::above_limit(None, what, largest, limit));
             }
         }
         Ok(())
@@ -196,7 +196,7 @@ impl<'a> Writer<'a> {
         let found = found.iter().fold(0u64, |sum, part| sum.saturating_add(part.len() as u64));
         if found > limit {
             let what = "size of the sections in bytes";
-            return Err(ErrorKind::LimitExceeded { what, found, limit }.into());
+            return Err(Error::above_limit(None, what, found, limit));
         }
         Ok(())
     }

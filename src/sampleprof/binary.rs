@@ -203,7 +203,7 @@ pub(super) fn read_string<'data>(cursor: &mut Cursor<'data>, limits: &Limits) ->
     };
     if len as u64 > limits.name_bytes {
         let (found, limit) = (len as u64, limits.name_bytes);
-        return Err(cursor.place(ErrorKind::LimitExceeded { what: "length of a name", found, limit }.into()));
+        return Err(cursor.place(Error::above_limit(Some("name-bytes"), "length of a name", found, limit)));
     }
     let text = cursor.take("name", len as u64)?;
     cursor.take("NUL after a name", 1)?;
@@ -307,7 +307,7 @@ pub(super) fn check_depth(cursor: &Cursor<'_>, depth: usize) -> Result<()> {
         return Ok(());
     }
     let (found, limit) = (depth as u64, MAX_INLINE_DEPTH as u64);
-    Err(cursor.place(ErrorKind::LimitExceeded { what: "depth of inlined callees", found, limit }.into()))
+    Err(cursor.place(Error::above_limit(None, "depth of inlined callees", found, limit)))
 }
 
 impl BodyReader<'_> {

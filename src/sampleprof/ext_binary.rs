@@ -197,8 +197,12 @@ impl Tables {
                 return Err(cursor.place(Error::truncated("frames", frames.saturating_mul(3), cursor.left())));
             }
             if frames > limit {
-                let kind = ErrorKind::LimitExceeded { what: "number of frames of a context", found: frames, limit };
-                return Err(cursor.place(kind.into()));
+                return Err(cursor.place(Error::above_limit(
+                    Some("context-depth"),
+                    "number of frames of a context",
+                    frames,
+                    limit,
+                )));
             }
             self.contexts.push((0..frames).map(|_| self.frame(cursor, options)).collect::<Result<_>>()?);
         }

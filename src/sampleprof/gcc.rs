@@ -45,7 +45,7 @@ pub(super) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfi
         let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
         if text.len() as u64 > options.limits.name_bytes {
             let (found, limit) = (text.len() as u64, options.limits.name_bytes);
-            return Err(cursor.place(ErrorKind::LimitExceeded { what: "length of a name", found, limit }.into()));
+            return Err(cursor.place(Error::above_limit(Some("name-bytes"), "length of a name", found, limit)));
         }
         names.push(profile.names.insert(FunctionName::Text(text)));
     }

@@ -147,10 +147,9 @@ impl InputReports {
 
     /// Ends a merge: applies the failure mode, and finishes the profile.
     pub(super) fn finish(self, merger: Merger, options: &FileMergeOptions) -> Result<MergeReport, FailedMerge> {
-        let failures = self.reports.iter().filter(|report| matches!(report.outcome, InputOutcome::Failed(_))).count();
         // LLVM fails at the first unreadable input, or not at all.
         if !options.compat.is_llvm()
-            && let Err(error) = options.failure_mode.verdict(failures, self.reports.len())
+            && let Err(error) = options.failure_mode.verdict(&self.reports)
         {
             return Err(FailedMerge { error, inputs: self });
         }

@@ -8,7 +8,7 @@ use super::record::{
     BodyEntry, CallSite, CallTarget, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, NameId,
     Names, VtableEntry,
 };
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::model::Release;
 use crate::partial::{Decoder, Encoder, PartialInput};
 use foldhash::HashMap;
@@ -193,7 +193,7 @@ impl PartialSamples {
     pub fn decode(state: &[u8], front: Option<&SampleProfile>) -> Result<Self> {
         let (found, limit) = (state.len() as u64, u64::from(u32::MAX));
         if found > limit {
-            return Err(ErrorKind::LimitExceeded { what: "state of a partial merge", found, limit }.into());
+            return Err(Error::above_limit(None, "state of a partial merge", found, limit));
         }
         let none = SampleProfile::default();
         let front = front.unwrap_or(&none);
@@ -256,7 +256,7 @@ fn name(names: &[NameId], from: &mut Decoder<'_>) -> Result<NameId> {
 }
 
 fn location(from: &mut Decoder<'_>) -> Result<LineLocation> {
-    let mut part = |field| Ok::<_, crate::Error>(from.place(field, 1 << 32)? as u32);
+    let mut part = |field| Ok::<_, Error>(from.place(field, 1 << 32)? as u32);
     Ok(LineLocation::new(part("line")?, part("discriminator")?))
 }
 
@@ -300,7 +300,7 @@ impl Sum {
 fn decode_record(names: &[NameId], depth: usize, from: &mut Decoder<'_>) -> Result<FunctionRecord> {
     if depth == 0 {
         let (found, limit) = (MAX_INLINE_DEPTH as u64 + 1, MAX_INLINE_DEPTH as u64);
-        return Err(ErrorKind::LimitExceeded { what: "depth of inlining", found, limit }.into());
+        return Err(Error::above_limit(None, "depth of inlining", found, limit));
     }
     let mut record = FunctionRecord::new(name(names, from)?);
     (record.total, record.head) = (from.number("total")?, from.number("head")?);
@@ -353,7 +353,7 @@ impl Contribution {
 
 fn decode_stated(from: &mut Decoder<'_>) -> Result<StatedKind> {
     let mut flag = |field| {
-        Ok::<_, crate::Error>(match from.place(field, 3)? {
+        Ok::<_, Error>(match from.place(field, 3)? {
             0 => None,
             word => Some(word == 2),
         })

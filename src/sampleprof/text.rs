@@ -218,7 +218,7 @@ impl Reader<'_> {
     fn check_name(&self, name: &[u8]) -> Result<()> {
         let limit = self.options.limits.name_bytes;
         if name.len() as u64 > limit {
-            return Err(ErrorKind::LimitExceeded { what: "length of a name", found: name.len() as u64, limit }.into());
+            return Err(Error::above_limit(Some("name-bytes"), "length of a name", name.len() as u64, limit));
         }
         Ok(())
     }
@@ -243,7 +243,7 @@ impl Reader<'_> {
         let most = self.options.limits.context_depth;
         if frames.len() as u64 > u64::from(most) {
             let (found, limit) = (frames.len() as u64, u64::from(most));
-            return Err(ErrorKind::LimitExceeded { what: "number of frames of a context", found, limit }.into());
+            return Err(Error::above_limit(Some("context-depth"), "number of frames of a context", found, limit));
         }
         FunctionRecord::in_context(frames.into())
             .ok_or_else(|| Error::malformed(format!("a context without frames: {}", name.escape_ascii())))
@@ -313,7 +313,7 @@ impl Reader<'_> {
     fn open_callee(&mut self, location: LineLocation, name: &[u8], total: u64) -> Result<()> {
         if self.open.len() > MAX_INLINE_DEPTH {
             let (found, limit) = (self.open.len() as u64, MAX_INLINE_DEPTH as u64);
-            return Err(ErrorKind::LimitExceeded { what: "depth of inlined callees", found, limit }.into());
+            return Err(Error::above_limit(None, "depth of inlined callees", found, limit));
         }
         let name = self.profile.names.insert(FunctionName::Text(name));
         let Some(parent) = self.open.last_mut() else { return Ok(()) };

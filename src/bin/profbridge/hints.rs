@@ -71,7 +71,7 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
             let Some(id) = build_ids.first() else { return Cow::Borrowed("pass it with --profiled-binary") };
             return Cow::Owned(format!("pass it with --profiled-binary; its build id is probably {id}"));
         }
-        Hint::AllowDepth => "use --limit context-depth=N to allow deeper stacks",
+        Hint::RaiseLimit { name } => return Cow::Owned(format!("use --limit {name}=N to raise the limit")),
         Hint::AllowFrames => "use --limit inflated-bytes=N to allow N / 4 frames",
         Hint::GiveImage { part, build_id } => {
             let image = Hint::image(build_id.as_deref());

@@ -3,7 +3,7 @@
 use super::documents::{DocumentMerge, PartsMerger, State, Sum};
 use crate::bridge::{self, ToIprofOptions};
 use crate::driver::{self, Facts, FactsRequest, FailedMerge, InputOutcome, InputReport, MergeJob, OnProgress};
-use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::error::{Error, Result, Warning};
 use crate::families::partial;
 use crate::input::Input;
 use crate::iprof::{self, BranchClash, Document, Finding, SectionKind, Weight};
@@ -134,11 +134,8 @@ fn finish(state: State, inputs: &[InputReport], options: &IprofMergeOptions) -> 
     options.failure_mode.judge(inputs)?;
     let is_added = |report: &InputReport| matches!(report.outcome, InputOutcome::Used) || report.records > 0;
     if !inputs.iter().any(is_added) {
-        let failed = inputs.iter().filter(|report| matches!(report.outcome, InputOutcome::Failed(_))).count();
-        return Err(match failed {
-            0 => Error::nothing_found("there is nothing to merge: every input is empty or not an iprof"),
-            _ => ErrorKind::InputsFailed { failed: failed as u64, inputs: inputs.len() as u64 }.into(),
-        });
+        let nothing = || Error::nothing_found("there is nothing to merge: every input is empty or not an iprof");
+        return Err(driver::inputs_failed(inputs).unwrap_or_else(nothing));
     }
     let bridged = matches!(state.sum, Sum::Parts(_));
     let (document, merged, losses) = match state.sum {

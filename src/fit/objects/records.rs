@@ -313,8 +313,12 @@ fn read_section(bytes: &[u8], endian: Endian, limits: &Limits, found: &mut Vec<P
         let checksum = cursor.u64("checksum")?;
         let len = read_uleb128(&mut cursor, "length of a name")?;
         if len > limits.name_bytes {
-            let kind = ErrorKind::LimitExceeded { what: "length of a name", found: len, limit: limits.name_bytes };
-            return Err(cursor.place(kind.into()));
+            return Err(cursor.place(Error::above_limit(
+                Some("name-bytes"),
+                "length of a name",
+                len,
+                limits.name_bytes,
+            )));
         }
         found.push(ProbeDescriptor { name: cursor.take("name", len)?.to_vec(), checksum });
     }

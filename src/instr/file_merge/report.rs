@@ -115,7 +115,7 @@ impl MergeReport {
     pub fn verdict(&self, options: &MergeOptions) -> Result<()> {
         match kind_conflict(&self.inputs).filter(|_| options.reports_kind_conflict()) {
             Some(conflict) => Err(conflict),
-            None => options.failure_mode.verdict(self.failures().count(), self.inputs.len()),
+            None => options.failure_mode.verdict(&self.inputs),
         }
     }
 

@@ -4,7 +4,7 @@
 //! long as its bytes plus the list of sums. Many sequences over many sums can still be far longer than the state that
 //! contains them; [`Reader`] limits their total.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::model::{FunctionRecord, RecordView, ValueCount, ValueKind};
 use crate::partial::{Decoder, Encoder};
@@ -64,7 +64,7 @@ impl Reader {
             self.taken += (len * size_of::<u32>()) as u64;
             if self.taken > self.limit {
                 let what = "size of the sequences of records";
-                return Err(ErrorKind::LimitExceeded { what, found: self.taken, limit: self.limit }.into());
+                return Err(Error::above_limit(Some("inflated-bytes"), what, self.taken, self.limit));
             }
             run.fill(true);
             visits.extend((start..start + len).map(|at| at as u32));

@@ -1,6 +1,6 @@
 //! The encoding of a partial merge.
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::instr::partial::runs;
 use crate::instr::partial::runs::SiteLog;
 use crate::instr::partial::sums::{Contribution, Extra, Group, MemoryInput, PartialMerge, Pool, Shape, Summed, Whole};
@@ -130,7 +130,7 @@ impl PartialMerge {
         // Positions and lengths have 32 bits, and every counted item takes at least one byte.
         let (found, limit) = (state.len() as u64, u64::from(u32::MAX));
         if found > limit {
-            return Err(ErrorKind::LimitExceeded { what: "state of a partial merge", found, limit }.into());
+            return Err(Error::above_limit(None, "state of a partial merge", found, limit));
         }
         let mut from = Decoder::new(state);
         let mut sequences = runs::Reader::new(limits);
@@ -170,7 +170,12 @@ impl PartialMerge {
         let found = places.fold(0u64, |all, place| all.saturating_add(sizes[place as usize]));
         let limit = self.limits.inflated_bytes;
         if found > limit {
-            return Err(ErrorKind::LimitExceeded { what: "size of the binary ids of all inputs", found, limit }.into());
+            return Err(Error::above_limit(
+                Some("inflated-bytes"),
+                "size of the binary ids of all inputs",
+                found,
+                limit,
+            ));
         }
         Ok(())
     }
@@ -274,10 +279,10 @@ impl Summed {
         let extra = self.extra.as_deref().unwrap_or(&none);
         let wholes = if self.shape.is_whole { visits } else { 0 };
         if extra.whole.len() as u64 != wholes {
-            return Err(crate::Error::malformed("a function has more visits than records"));
+            return Err(Error::malformed("a function has more visits than records"));
         }
         if extra.whole.iter().any(|whole| Shape::of(whole.record.view(), self.shape.is_left_out) != self.shape) {
-            return Err(crate::Error::malformed("a record does not have the shape of its sum"));
+            return Err(Error::malformed("a record does not have the shape of its sum"));
         }
         let logged = self.shape.has_sites() && !self.shape.is_whole && !self.shape.is_left_out;
         runs::check(&extra.sites, self.shape.sites, if logged { visits } else { 0 })

@@ -518,7 +518,7 @@ impl MemoryBudget {
         let Some(left) = self.left.checked_sub(bytes) else {
             let what = "memory in bytes for call stacks with their inlined calls";
             let found = (self.most - self.left).saturating_add(bytes) as u64;
-            return Err(ErrorKind::LimitExceeded { what, found, limit: self.most as u64 }.into());
+            return Err(Error::above_limit(None, what, found, self.most as u64));
         };
         self.left = left;
         Ok(())

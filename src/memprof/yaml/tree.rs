@@ -3,7 +3,7 @@
 //! This module handles all syntax and all syntax errors of a document, because LLVM checks the whole syntax before the
 //! meaning.
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::memprof::yaml::scalars;
 use crate::memprof::yaml::scanner::{Fault, NOWHERE, Result};
 use crate::memprof::yaml::scanner::{Scanner, Token, TokenKind};
@@ -207,12 +207,10 @@ impl<'a> Documents<'a> {
                 (mark, Content::Null)
             }
             Head::List(..) | Head::Map(..) if depth == DEEPEST => {
-                let kind = ErrorKind::LimitExceeded {
-                    what: "nesting of YAML",
-                    found: u64::from(depth) + 1,
-                    limit: DEEPEST.into(),
-                };
-                self.scanner.refuse(Error::new(kind).at("yaml", self.scanner.at as u64));
+                self.scanner.refuse(
+                    Error::above_limit(None, "nesting of YAML", u64::from(depth) + 1, DEEPEST.into())
+                        .at("yaml", self.scanner.at as u64),
+                );
                 (NOWHERE, Content::Null)
             }
             Head::List(kind, mark) => (mark, self.list(kind, depth + 1)),

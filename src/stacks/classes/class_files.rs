@@ -296,10 +296,9 @@ impl Entry<'_> {
     }
 
     fn inflate(&self, stored: &[u8], limits: &Limits) -> Result<Vec<u8>> {
-        let most = self.stored_len.saturating_mul(limits.inflate_ratio).min(limits.inflated_bytes);
+        let (most, name) = limits.of_section(self.stored_len);
         if self.len > most {
-            let kind = ErrorKind::LimitExceeded { what: "size of an inflated entry", found: self.len, limit: most };
-            return Err(Error::new(kind));
+            return Err(Error::above_limit(Some(name), "size of an inflated entry", self.len, most));
         }
         let mut bytes = try_with_capacity(usize::try_from(self.len).unwrap_or(0))?;
         let status = Decompress::new(false).decompress_vec(stored, &mut bytes, FlushDecompress::Finish);

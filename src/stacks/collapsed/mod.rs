@@ -302,12 +302,12 @@ impl<'a> TextReader<'a> {
     /// Fails if a stack of `depth` frames may not get another one.
     fn check_depth(&self, depth: usize) -> Result<()> {
         if depth as u64 >= u64::from(self.limits.context_depth) {
-            let kind = ErrorKind::LimitExceeded {
-                what: "number of frames of a stack",
-                found: depth as u64 + 1,
-                limit: self.limits.context_depth.into(),
-            };
-            return Err(Error::new(kind));
+            return Err(Error::above_limit(
+                Some("context-depth"),
+                "number of frames of a stack",
+                depth as u64 + 1,
+                self.limits.context_depth.into(),
+            ));
         }
         Ok(())
     }
@@ -363,12 +363,12 @@ impl<'a> TextReader<'a> {
 
     fn check_length(&self, text: &str) -> Result<()> {
         if text.len() as u64 > self.limits.name_bytes {
-            let kind = ErrorKind::LimitExceeded {
-                what: "length of a name",
-                found: text.len() as u64,
-                limit: self.limits.name_bytes,
-            };
-            return Err(Error::new(kind));
+            return Err(Error::above_limit(
+                Some("name-bytes"),
+                "length of a name",
+                text.len() as u64,
+                self.limits.name_bytes,
+            ));
         }
         Ok(())
     }

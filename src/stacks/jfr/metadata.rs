@@ -12,7 +12,7 @@
 //! └── region
 //! ```
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::stacks::jfr::chunk::Chunk;
 use crate::stacks::jfr::chunk::{Reader, Text};
 use foldhash::HashMap;
@@ -222,12 +222,12 @@ impl Types {
             return Err(reader.place(Error::malformed(detail)));
         }
         if event.size > MAX_METADATA_BYTES {
-            let kind = ErrorKind::LimitExceeded {
-                what: "size of the metadata event",
-                found: event.size,
-                limit: MAX_METADATA_BYTES,
-            };
-            return Err(reader.place(Error::new(kind)));
+            return Err(reader.place(Error::above_limit(
+                None,
+                "size of the metadata event",
+                event.size,
+                MAX_METADATA_BYTES,
+            )));
         }
         reader.long("start of metadata")?;
         reader.long("duration of metadata")?;

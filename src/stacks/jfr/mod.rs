@@ -27,7 +27,7 @@ mod resolve;
 pub use events::{RecordingOptions, TimeBound};
 
 use crate::call_chains::{SampleSource, StackTable, Unit};
-use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::error::{Error, Result, Warning};
 use crate::limits::Limits;
 use chunk::{Chunk, Next};
 use events::Counts;
@@ -87,8 +87,12 @@ pub(crate) fn read_recording_from(
         read_chunk_bytes(&mut stream, &mut chunk).map_err(|error| reading.place(error.at("chunk", base)))?;
         if stream.limit() == 0 {
             let found = limits.stream_bytes.saturating_add(1);
-            let kind = ErrorKind::LimitExceeded { what: "size of the recording", found, limit: limits.stream_bytes };
-            return Err(reading.place(Error::new(kind)));
+            return Err(reading.place(Error::above_limit(
+                Some("stream-bytes"),
+                "size of the recording",
+                found,
+                limits.stream_bytes,
+            )));
         }
         if chunk.is_empty() && reading.base > 0 {
             return Ok(reading.finish());

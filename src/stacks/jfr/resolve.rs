@@ -3,7 +3,7 @@
 use crate::call_chains::{
     Frame, FrameId, FrameKind, FunctionId, SampleKey, SampleSource, StackId, StackTable, ThreadId,
 };
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::java;
 use crate::limits::Limits;
 use crate::stacks::jfr::chunk::Chunk;
@@ -185,12 +185,12 @@ impl<'a, 'data> Resolver<'a, 'data> {
         self.types.prepare(class)?;
         let count = reader.count("number of frames")?;
         if count > self.limits.context_depth {
-            let kind = ErrorKind::LimitExceeded {
-                what: "number of frames of a stack",
-                found: count.into(),
-                limit: self.limits.context_depth.into(),
-            };
-            return Err(reader.place(Error::new(kind)));
+            return Err(reader.place(Error::above_limit(
+                Some("context-depth"),
+                "number of frames of a stack",
+                count.into(),
+                self.limits.context_depth.into(),
+            )));
         }
         let mut frames = Vec::new();
         for _ in 0..count {
@@ -352,12 +352,12 @@ impl<'a, 'data> Resolver<'a, 'data> {
         if let Some(text) = &text
             && text.len() as u64 > self.limits.name_bytes
         {
-            let kind = ErrorKind::LimitExceeded {
-                what: "length of a name",
-                found: text.len() as u64,
-                limit: self.limits.name_bytes,
-            };
-            return Err(self.reader(at).place(Error::new(kind)));
+            return Err(self.reader(at).place(Error::above_limit(
+                Some("name-bytes"),
+                "length of a name",
+                text.len() as u64,
+                self.limits.name_bytes,
+            )));
         }
         Ok(text)
     }

@@ -1,6 +1,6 @@
 //! Samples as stacks of places, before anything is looked up in programs.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::perf::event::{ChainFrame, CpuMode, Event, Sample};
 use crate::perf::processes::{Place, Processes};
@@ -90,7 +90,7 @@ impl Collected {
         }
         if frames.len() as u64 > u64::from(limits.context_depth) {
             let (what, found) = ("number of frames of a stack", frames.len() as u64);
-            return Err(ErrorKind::LimitExceeded { what, found, limit: limits.context_depth.into() }.into());
+            return Err(Error::above_limit(Some("context-depth"), what, found, limits.context_depth.into()));
         }
         let mut stack = None;
         for frame in frames.iter().rev() {
@@ -158,7 +158,7 @@ impl Collected {
 fn number(at: usize) -> Result<u32> {
     u32::try_from(at).map_err(|_| {
         let what = "number of distinct stacks";
-        Error::new(ErrorKind::LimitExceeded { what, found: at as u64, limit: u32::MAX.into() })
+        Error::above_limit(None, what, at as u64, u32::MAX.into())
     })
 }
 

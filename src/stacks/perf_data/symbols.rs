@@ -6,7 +6,7 @@ use super::program::{Program, ResolvedFrame};
 use super::samples::{CodePlace, Collected};
 use crate::call_chains::{Frame, FrameId, FrameKind, StackId, StackTable};
 use crate::digits::number_of;
-use crate::error::{ErrorKind, Result, Warning};
+use crate::error::{Error, Result, Warning};
 use crate::limits::Limits;
 use crate::model::description::hex;
 use crate::perf::Recording;
@@ -58,7 +58,7 @@ pub(super) fn resolve(
         let depth = resolver.table.depth(stack);
         if depth > limits.context_depth {
             let (what, limit) = ("number of frames of a stack", limits.context_depth.into());
-            return Err(ErrorKind::LimitExceeded { what, found: depth.into(), limit }.into());
+            return Err(Error::above_limit(Some("context-depth"), what, depth.into(), limit));
         }
         stacks.push(stack);
     }

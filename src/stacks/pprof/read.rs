@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         let length = text.len() as u64;
         if length > self.limits.name_bytes {
             let limit = self.limits.name_bytes;
-            return Err(ErrorKind::LimitExceeded { what: "length of a string", found: length, limit }.into());
+            return Err(Error::above_limit(Some("name-bytes"), "length of a string", length, limit));
         }
         self.texts += 1;
         if self.texts == 1 {
@@ -332,8 +332,9 @@ impl<'a> Reader<'a> {
         }
         let (depth, limit) = (scratch.locations.len() as u64, u64::from(self.limits.context_depth));
         if depth > limit {
-            let kind = ErrorKind::LimitExceeded { what: "depth of a stack", found: depth, limit };
-            return Err(Error::new(kind).at(SECTION, field.offset));
+            return Err(
+                Error::above_limit(Some("context-depth"), "depth of a stack", depth, limit).at(SECTION, field.offset)
+            );
         }
         self.profile.samples.push(&scratch.locations, &scratch.values, &scratch.labels);
         Ok(())
