@@ -2,10 +2,10 @@
 
 use crate::error::Error;
 use crate::hint::Hint;
-use serde::Serialize;
 
 /// The content of an [`Error`].
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ErrorReport {
     /// The class of the error, see [`ErrorKind::name`](crate::ErrorKind::name).
@@ -61,7 +61,7 @@ impl From<&Error> for ErrorReport {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "serde"))]
 mod tests {
     use super::*;
 

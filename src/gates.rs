@@ -1,13 +1,13 @@
 //! Thresholds for a result, and their outcomes.
 
 use crate::error::{Error, ErrorKind, Result};
-use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
 
 /// A number that a threshold compares.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(untagged))]
 pub enum Amount {
     /// A number of items.
     Count(u64),
@@ -35,8 +35,9 @@ impl fmt::Display for Amount {
 }
 
 /// The direction of a threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Bound {
     /// A minimum.
     AtLeast,
@@ -45,13 +46,14 @@ pub enum Bound {
 }
 
 /// The outcome of one threshold.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct GateOutcome {
     /// The name of the threshold on the command line.
     pub gate: Cow<'static, str>,
     /// A description for messages, if the name is not clear.
-    #[serde(skip)]
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub words: Option<String>,
     /// Whether `wanted` is a minimum or a maximum.
     pub bound: Bound,

@@ -229,6 +229,7 @@ impl fmt::Display for Hint {
 }
 
 /// Serializes the displayed text.
+#[cfg(feature = "serde")]
 impl serde::Serialize for Hint {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -51,13 +51,18 @@
 //! | feature | default | effect |
 //! |---|---|---|
 //! | `cli` | on | the program `profbridge` |
-//! | `correlate` | on | names and records from debug info or the unstripped binary; symbolizing addresses of memory profiles |
+//! | `families` | with `cli` | operations on files of any family: the modules `families`, `bridge`, `generate`, `render`, and all reports |
+//! | `correlate` | with `cli` | names and records from debug info or the unstripped binary; implies `families` |
+//! | `regex` | with `families` | regular expressions in filters; without it they are an error |
+//! | `demangle` | with `families` | demangled names of C++ and Rust; without it names stay mangled |
+//! | `serde` | with `families` | `Serialize` and `Deserialize` for the models of all families |
 //! | `zstd` | on | zstd streams, read and written |
 //! | `xz` | on | xz streams, read |
 //! | `zlib-exact` | on | the bytes of zlib itself where LLVM compresses |
-//! | `serde` | off | `Serialize` and `Deserialize` for the models of all families |
+//! | `tracing-counters` | off | threads of a merge measure their work, for those who work on it |
 //!
-//! A library that only reads and writes profiles needs none of them: `default-features = false`.
+//! A library that reads, merges in memory and writes profiles needs none of them: `default-features = false` has 20
+//! crates.
 //!
 //! # Promises
 //!
@@ -65,6 +70,13 @@
 //! ([`Limits`]). Errors contain path, format, section, offset and a hint ([`Error`]). Equal inputs give equal bytes,
 //! whatever the number of threads. Names are bytes. [`Compat`] defines the differences to llvm-profdata.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(feature = "correlate"),
+    allow(dead_code, unused_imports, rustdoc::broken_intra_doc_links, reason = "other features use and document them")
+)]
+
+#[cfg(feature = "families")]
 pub mod bridge;
 pub mod bytes;
 mod cancel;
@@ -76,10 +88,13 @@ mod digits;
 pub mod driver;
 pub mod error;
 mod error_report;
+mod expressions;
+#[cfg(feature = "families")]
 pub mod families;
 #[cfg(feature = "correlate")]
 pub mod fit;
 pub mod gates;
+#[cfg(feature = "families")]
 pub mod generate;
 mod hint;
 pub mod identify;
@@ -97,11 +112,11 @@ pub mod number_format;
 #[cfg(feature = "correlate")]
 mod objects;
 pub mod partial;
-#[cfg_attr(not(feature = "correlate"), allow(dead_code, reason = "only programs with debug info are looked up"))]
 mod perf;
 #[cfg(feature = "correlate")]
 pub mod profgen;
 pub mod raw;
+#[cfg(feature = "families")]
 pub mod render;
 pub mod sampleprof;
 pub mod stacks;
@@ -113,9 +128,9 @@ pub use cancel::Cancel;
 pub use compat::Compat;
 pub use error::{Error, ErrorKind, Result, Warning, WithWarnings};
 pub use error_report::ErrorReport;
-pub use families::OutputFormat;
 pub use hint::{Hint, ImagePart};
 pub use instr::Profile;
+pub use instr::encode::OutputFormat;
 pub use limits::Limits;
 
 /// The examples of the README and of the pages in `docs` compile and run.

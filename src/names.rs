@@ -1,19 +1,26 @@
 //! Names of functions: demangling, and the one rule by which options select functions.
 
 use crate::error::{Error, Result};
-use regex::bytes::Regex;
+use crate::expressions::{self, Regex};
 
-/// Demangles the name of a Rust or C++ function; `None` for other symbols.
+/// Demangles the name of a Rust or C++ function; `None` for other symbols, and without the feature `demangle`.
 ///
 /// ```
 /// assert_eq!(profbridge::names::demangled("_Z3addii").as_deref(), Some("add(int, int)"));
 /// assert_eq!(profbridge::names::demangled("main"), None);
 /// ```
+#[cfg(feature = "demangle")]
 pub fn demangled(symbol: &str) -> Option<String> {
     if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
         return Some(format!("{rust:#}"));
     }
     symbol.starts_with("_Z").then(|| cpp_demangle::Symbol::new(symbol).ok()?.demangle().ok()).flatten()
+}
+
+/// Returns `None`: the feature `demangle` is off.
+#[cfg(not(feature = "demangle"))]
+pub fn demangled(_symbol: &str) -> Option<String> {
+    None
 }
 
 /// Demangles every symbol in a text. `escape` rewrites a demangled name.
@@ -68,8 +75,7 @@ impl NamePattern {
     pub fn parse(text: &str) -> Result<Self> {
         if let Some(inner) = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|it| !it.is_empty())
         {
-            let invalid = |error| Error::usage(format!("{text} is not a regular expression: {error}"));
-            return Ok(Self(Pattern::Regex(inner.to_string(), Regex::new(inner).map_err(invalid)?)));
+            return Ok(Self(Pattern::Regex(inner.to_string(), expressions::compile(inner, text)?)));
         }
         Ok(Self(match text.strip_prefix('=').filter(|name| !name.is_empty()) {
             Some(name) => Pattern::Exact(name.to_string()),
@@ -130,7 +136,7 @@ fn contains(name: &[u8], part: &[u8]) -> bool {
     part.is_empty() || name.windows(part.len()).any(|window| window == part)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "regex", feature = "demangle"))]
 mod tests {
     use super::*;
 

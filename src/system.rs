@@ -18,7 +18,7 @@
 
 use memmap2::MmapMut;
 use std::ffi::OsString;
-use std::fs::{self, File, Metadata, Permissions};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -155,12 +155,19 @@ pub(crate) fn prefer_large_pages(memory: &MmapMut) {
     let _ = memory;
 }
 
-/// Returns the permissions of new files if they must be set explicitly. The system applies the creation mask.
-pub(crate) fn permissions_of_new_files() -> Option<Permissions> {
+/// Creates a file that did not exist, which all users or only this one can read, as far as the creation mask allows.
+///
+/// # Errors
+///
+/// The errors of the system; already exists if there is such a file.
+pub(crate) fn create_new(path: &Path, is_private: bool) -> io::Result<File> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).create_new(true);
     #[cfg(unix)]
-    return Some(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, if is_private { 0o600 } else { 0o666 });
     #[cfg(not(unix))]
-    return None;
+    let _ = is_private;
+    options.open(path)
 }
 
 /// Creates a file without a name in a directory (`O_TMPFILE`), so that nothing is left behind if the process is killed;

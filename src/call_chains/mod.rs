@@ -1,23 +1,29 @@
 //! Sampled stacks in memory, independent of file formats: the table that all families draw from, selections,
 //! statistics, and call chains, which iprof files also have.
 
+#[cfg(feature = "families")]
 mod chains;
 mod pattern;
 mod samples;
 mod select;
 #[cfg(feature = "serde")]
 mod serialize;
+#[cfg(feature = "families")]
 mod statistics;
 mod table;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "families")]
 pub(crate) use chains::ChainTree;
+#[cfg(feature = "families")]
 pub(crate) use chains::functions_meant;
+#[cfg(feature = "families")]
 pub use chains::{CallChain, ChainOptions, Direction, call_chains, samples_with_methods};
 pub use pattern::MethodPattern;
 pub use samples::{ReadStats, SampleSource, Unit, Weight};
 pub use select::{NotSelected, Selection};
+#[cfg(feature = "families")]
 pub use statistics::{HotMethod, SampleStatistics, ThreadHits, percent, statistics, write_chains, write_statistics};
 pub(crate) use table::MAX_HITS;
 pub use table::{

@@ -1,7 +1,7 @@
 //! Which methods are meant.
 
 use crate::error::{Error, Result};
-use regex::Regex;
+use crate::expressions::{self, Regex};
 
 /// Which methods are meant: a package, a class, a method, or a regular expression.
 #[derive(Debug, Clone)]
@@ -27,8 +27,7 @@ impl MethodPattern {
     pub fn parse(text: &str) -> Result<Self> {
         let inner = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|inner| !inner.is_empty());
         if let Some(inner) = inner {
-            let no_regex = |error| Error::usage(format!("{text} is not a regular expression: {error}"));
-            return Ok(Self(Pattern::Regex(Regex::new(inner).map_err(no_regex)?)));
+            return Ok(Self(Pattern::Regex(expressions::compile(inner, text)?)));
         }
         let name = text.strip_suffix(".**").or_else(|| text.strip_suffix(".*")).unwrap_or(text);
         // C++ has stars in parameters and operators.
@@ -46,7 +45,7 @@ impl MethodPattern {
             Pattern::Name(wanted) => method
                 .strip_prefix(wanted.as_str())
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '$', '('])),
-            Pattern::Regex(expression) => expression.is_match(method),
+            Pattern::Regex(expression) => expression.is_match(method.as_bytes()),
         }
     }
 
@@ -64,7 +63,7 @@ impl MethodPattern {
     fn is_symbol(&self, symbol: &str) -> bool {
         match &self.0 {
             Pattern::Name(wanted) => wanted == symbol,
-            Pattern::Regex(expression) => expression.is_match(symbol),
+            Pattern::Regex(expression) => expression.is_match(symbol.as_bytes()),
         }
     }
 
@@ -102,7 +101,7 @@ impl MethodPattern {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "regex"))]
 mod tests {
     use super::*;
 

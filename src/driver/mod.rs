@@ -4,23 +4,30 @@
 //! merger runs in the order of the inputs, and its work after it passed its turn runs in parallel again. So the result
 //! and all messages are those of one thread.
 
+#[cfg(feature = "families")]
 pub mod check;
+#[cfg(feature = "families")]
 pub mod diff;
+#[cfg(feature = "families")]
 pub mod diff_gates;
 pub(crate) mod distribution;
 mod facts;
 pub mod info;
 mod merge;
+#[cfg(feature = "families")]
 mod outliers;
 pub mod output_form;
 mod overwrite;
 pub(crate) mod report;
+#[cfg(feature = "families")]
 mod sections;
 pub(crate) mod trace;
 mod turn;
 
 pub use facts::{Facts, FactsRequest, Minimums};
+#[cfg(feature = "families")]
 pub(crate) use outliers::FEWEST_FILES;
+#[cfg(feature = "families")]
 pub use outliers::find_outliers;
 pub use overwrite::require_earlier_output;
 pub use report::{FailedMerge, FailureMode, InputOutcome, InputReport, InputVersion};

@@ -1,17 +1,17 @@
 //! The causes of errors.
 
 use crate::gates::GateOutcome;
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
 /// The fault of an input, an output or a request.
 ///
 /// The names follow the error classes of LLVM's profile library (`instrprof_error` in `InstrProf.h`) where one exists.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The operating system reported an error.
-    #[error("{action}: {source}")]
     Io {
         /// The failed action, for example `cannot open`.
         action: &'static str,
@@ -19,31 +19,25 @@ pub enum ErrorKind {
         source: Arc<io::Error>,
     },
     /// The file has no bytes (LLVM: `empty_raw_profile`).
-    #[error("the file is empty")]
     EmptyProfile,
     /// The first bytes belong to no known format (LLVM: `unrecognized_format`).
-    #[error("not a profile: unrecognized format")]
     UnrecognizedFormat,
     /// A file of a known format that is not a profile.
-    #[error("not a profile: {what}")]
     NotAProfile {
         /// The format.
         what: &'static str,
     },
     /// The magic number is wrong (LLVM: `bad_magic`).
-    #[error("bad magic: {detail}")]
     BadMagic {
         /// Found and expected bytes.
         detail: String,
     },
     /// The header contradicts the file (LLVM: `bad_header`).
-    #[error("bad header: {detail}")]
     BadHeader {
         /// The field, with the found and the expected value.
         detail: String,
     },
     /// The version is unknown (LLVM: `unsupported_version`).
-    #[error("version {found} is not supported: {detail}")]
     UnsupportedVersion {
         /// The version in the file.
         found: u64,
@@ -51,7 +45,6 @@ pub enum ErrorKind {
         detail: String,
     },
     /// A raw version that llvm-profdata 22 does not read, in llvm-profdata mode (LLVM: `raw_profile_version_mismatch`).
-    #[error("raw profile version {found}, expected {expected}")]
     RawVersionMismatch {
         /// The version in the file.
         found: u64,
@@ -59,13 +52,11 @@ pub enum ErrorKind {
         expected: u64,
     },
     /// The hash type is not MD5 (LLVM: `unsupported_hash_type`).
-    #[error("unsupported hash type {found}, expected 0 (MD5)")]
     UnsupportedHashType {
         /// The hash type in the file.
         found: u64,
     },
     /// The file ends inside a field (LLVM: `truncated`).
-    #[error("truncated: {field} needs {need} bytes, {have} left")]
     Truncated {
         /// The field or section that does not fit.
         field: &'static str,
@@ -75,7 +66,6 @@ pub enum ErrorKind {
         have: u64,
     },
     /// A size in the file exceeds the available space (LLVM: `too_large`).
-    #[error("too large: {field} is {found} bytes, {limit} left")]
     TooLarge {
         /// The field.
         field: &'static str,
@@ -85,13 +75,11 @@ pub enum ErrorKind {
         limit: u64,
     },
     /// The content breaks a rule of the format (LLVM: `malformed`).
-    #[error("malformed: {detail}")]
     Malformed {
         /// The rule, with the found and the expected value.
         detail: String,
     },
     /// An iprof with errors. This is the first one.
-    #[error("malformed: {code}: {detail}")]
     IprofFinding {
         /// The name of a [`Code`](crate::iprof::Code); see [`Code::of`](crate::iprof::Code::of).
         code: &'static str,
@@ -99,70 +87,57 @@ pub enum ErrorKind {
         detail: String,
     },
     /// A compressed section cannot be decompressed (LLVM: `uncompress_failed`).
-    #[error("cannot decompress: {detail}")]
     UncompressFailed {
         /// Found and expected.
         detail: String,
     },
     /// Text ends where a trace should follow (LLVM: `eof`).
-    #[error("unexpected end of file")]
     EndOfFile,
     /// A counter is above 2^56 (LLVM: `counter_value_too_large`).
-    #[error("counter value {value} is above 2^56; the counter has probably wrapped")]
     CounterValueTooLarge {
         /// The counter.
         value: u64,
     },
     /// The raw profile contains no names and records; they are in the binary.
-    #[error("the profile has no function records of its own: it must be correlated with the binary that wrote it")]
     MissingCorrelation,
     /// The raw profile is complete, but a binary was given.
-    #[error("the profile is complete; correlation with a binary is not necessary")]
     UnexpectedCorrelation,
     /// A file that should be a program or a library is not one.
-    #[error("not an object file: {detail}")]
     NotAnObject {
         /// The reason.
         detail: String,
     },
     /// The binary has no such section or entries.
-    #[error("unable to correlate profile: could not find {what} in correlated file")]
     NotInBinary {
         /// The missing section or entries.
         what: &'static str,
     },
     /// The binary does not contain the data that the raw profile lacks.
-    #[error("unable to correlate profile: {detail}")]
     UnableToCorrelate {
         /// The missing data and the file.
         detail: String,
     },
     /// A raw memory profile contains only addresses, which the program that ran can resolve.
-    #[error("the profile contains only addresses; the program that wrote it is required")]
     MissingProgram {
         /// Build ids of the images that ran, in hexadecimal. That of the program is one of them.
         build_ids: Vec<String>,
     },
     /// The program does not contain symbols for the addresses of a memory profile.
-    #[error("unable to look up addresses: {detail}")]
     UnableToSymbolize {
         /// The missing data.
         detail: String,
     },
     /// A profile contains nothing to compare.
-    #[error("nothing to compare: {detail}")]
     UnableToCompare {
         /// The missing data.
         detail: String,
     },
     /// The kinds of profiles cannot be merged.
-    #[error("{detail}")]
     KindConflict {
         /// The two kinds.
         detail: String,
     },
     /// A limit was exceeded.
-    #[error("{what} is {found}, the limit is {limit}")]
     LimitExceeded {
         /// The name of the limit for [`Limits::set`](crate::Limits::set); `None` if the limit is fixed.
         name: Option<&'static str>,
@@ -174,31 +149,26 @@ pub enum ErrorKind {
         limit: u64,
     },
     /// Known, but not supported by this program.
-    #[error("{what} is not supported")]
     Unsupported {
         /// The format or operation.
         what: String,
     },
     /// The request is invalid.
-    #[error("{detail}")]
     Usage {
         /// The reason.
         detail: String,
     },
     /// The requested data does not exist.
-    #[error("{detail}")]
     NothingFound {
         /// The missing data.
         detail: String,
     },
     /// An input failed of which a partial merge stored only the message.
-    #[error("{message}")]
     InputFailed {
         /// The message.
         message: String,
     },
     /// More inputs could not be read than allowed.
-    #[error("{}", failed_inputs(*failed, *inputs))]
     InputsFailed {
         /// The number of inputs that could not be read.
         failed: u64,
@@ -206,16 +176,13 @@ pub enum ErrorKind {
         inputs: u64,
     },
     /// A result does not reach its thresholds.
-    #[error("{}", failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     GateFailed {
         /// The thresholds that failed.
         failures: Vec<GateOutcome>,
     },
     /// The caller cancelled the run.
-    #[error("cancelled")]
     Cancelled,
     /// Data would be dropped although this is forbidden (`--strict`).
-    #[error("{detail}")]
     WouldLose {
         /// The data that cannot be stored, by kind and count.
         detail: String,
@@ -289,6 +256,63 @@ impl ErrorKind {
         }
     }
 }
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { action, source } => write!(f, "{action}: {source}"),
+            Self::EmptyProfile => f.write_str("the file is empty"),
+            Self::UnrecognizedFormat => f.write_str("not a profile: unrecognized format"),
+            Self::NotAProfile { what } => write!(f, "not a profile: {what}"),
+            Self::BadMagic { detail } => write!(f, "bad magic: {detail}"),
+            Self::BadHeader { detail } => write!(f, "bad header: {detail}"),
+            Self::UnsupportedVersion { found, detail } => write!(f, "version {found} is not supported: {detail}"),
+            Self::RawVersionMismatch { found, expected } => {
+                write!(f, "raw profile version {found}, expected {expected}")
+            }
+            Self::UnsupportedHashType { found } => write!(f, "unsupported hash type {found}, expected 0 (MD5)"),
+            Self::Truncated { field, need, have } => write!(f, "truncated: {field} needs {need} bytes, {have} left"),
+            Self::TooLarge { field, found, limit } => write!(f, "too large: {field} is {found} bytes, {limit} left"),
+            Self::Malformed { detail } => write!(f, "malformed: {detail}"),
+            Self::IprofFinding { code, detail } => write!(f, "malformed: {code}: {detail}"),
+            Self::UncompressFailed { detail } => write!(f, "cannot decompress: {detail}"),
+            Self::EndOfFile => f.write_str("unexpected end of file"),
+            Self::CounterValueTooLarge { value } => {
+                write!(f, "counter value {value} is above 2^56; the counter has probably wrapped")
+            }
+            Self::MissingCorrelation => f.write_str(
+                "the profile has no function records of its own: it must be correlated with the binary that wrote it",
+            ),
+            Self::UnexpectedCorrelation => {
+                f.write_str("the profile is complete; correlation with a binary is not necessary")
+            }
+            Self::NotAnObject { detail } => write!(f, "not an object file: {detail}"),
+            Self::NotInBinary { what } => {
+                write!(f, "unable to correlate profile: could not find {what} in correlated file")
+            }
+            Self::UnableToCorrelate { detail } => write!(f, "unable to correlate profile: {detail}"),
+            Self::MissingProgram { .. } => {
+                f.write_str("the profile contains only addresses; the program that wrote it is required")
+            }
+            Self::UnableToSymbolize { detail } => write!(f, "unable to look up addresses: {detail}"),
+            Self::UnableToCompare { detail } => write!(f, "nothing to compare: {detail}"),
+            Self::KindConflict { detail } => f.write_str(detail),
+            Self::LimitExceeded { what, found, limit, .. } => write!(f, "{what} is {found}, the limit is {limit}"),
+            Self::Unsupported { what } => write!(f, "{what} is not supported"),
+            Self::Usage { detail } => f.write_str(detail),
+            Self::NothingFound { detail } => f.write_str(detail),
+            Self::InputFailed { message } => f.write_str(message),
+            Self::InputsFailed { failed, inputs, .. } => f.write_str(&failed_inputs(*failed, *inputs)),
+            Self::GateFailed { failures } => {
+                f.write_str(&failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+            }
+            Self::Cancelled => f.write_str("cancelled"),
+            Self::WouldLose { detail } => f.write_str(detail),
+        }
+    }
+}
+
+impl std::error::Error for ErrorKind {}
 
 fn failed_inputs(failed: u64, inputs: u64) -> String {
     match (failed, inputs) {

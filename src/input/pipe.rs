@@ -2,6 +2,7 @@
 //! the rest in a file without a name.
 
 use crate::error::{Error, Result};
+use crate::input::temporary::scratch_file;
 use crate::partial::document_len;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -60,7 +61,7 @@ impl StoredBytes {
     fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.file.is_none() && self.memory.len() + bytes.len() > self.most_in_memory {
             // Falls back to memory if no file can be created, for example without a writable directory.
-            self.file = tempfile::tempfile().ok();
+            self.file = scratch_file().ok();
         }
         let Some(file) = &mut self.file else {
             self.memory.extend_from_slice(bytes);

@@ -10,11 +10,12 @@
 
 use super::system_calls::{Step, step};
 use crate::system::{self, HAS_LOCKS, is_at, lock};
+use std::collections::hash_map::RandomState;
 use std::fs::{self, File};
+use std::hash::BuildHasher;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use tempfile::{Builder, NamedTempFile, TempPath};
 
 /// The prefix of temporary names in the directory of the output.
 pub(super) const PREFIX: &str = ".profbridge-";
@@ -27,7 +28,7 @@ pub(super) static ON_REMOVED: OnceLock<fn(&Path)> = OnceLock::new();
 pub(super) struct Temporary {
     pub(super) file: File,
     /// `None` if it has no name.
-    name: Option<TempPath>,
+    name: Option<Name>,
 }
 
 impl Temporary {
@@ -43,10 +44,10 @@ impl Temporary {
 
     fn with_name(folder: &Path) -> io::Result<Self> {
         loop {
-            let (file, name) = builder().tempfile_in(folder)?.into_parts();
+            let (file, name) = Name::unused(folder, |path| system::create_new(path, false))?;
             lock(&file);
             // Another run may have removed it as a leftover between its creation and the lock.
-            if !HAS_LOCKS || is_at(&file, &name) {
+            if !HAS_LOCKS || is_at(&file, &name.0) {
                 return Ok(Self { file, name: Some(name) });
             }
         }
@@ -67,25 +68,55 @@ impl Temporary {
             },
             None => in_directory_of(&self.file, folder)?,
         };
-        step(Step::Rename, || name.persist(target).map_err(|error| error.error))
+        step(Step::Rename, || name.rename(target))
     }
 }
 
 /// Gives the file an unused name.
-fn in_directory_of(file: &File, folder: &Path) -> io::Result<TempPath> {
+fn in_directory_of(file: &File, folder: &Path) -> io::Result<Name> {
     lock(file);
-    let named: NamedTempFile<()> =
-        step(Step::Link, || builder().make_in(folder, |path| system::name_file(file, path)))?;
-    Ok(named.into_temp_path())
+    step(Step::Link, || Name::unused(folder, |path| system::name_file(file, path))).map(|((), name)| name)
 }
 
-fn builder() -> Builder<'static, 'static> {
-    let mut builder = Builder::new();
-    builder.prefix(PREFIX);
-    if let Some(permissions) = system::permissions_of_new_files() {
-        builder.permissions(permissions);
+/// Creates a file that only this process can open, and that is deleted with it.
+pub(super) fn scratch_file() -> io::Result<File> {
+    let folder = std::env::temp_dir();
+    match system::unnamed_file(&folder) {
+        Some(file) => Ok(file),
+        None => Name::unused(&folder, |path| system::create_new(path, true)).map(|(file, _)| file),
     }
-    builder
+}
+
+/// A temporary name of a file, which is removed when this is dropped.
+#[derive(Debug)]
+struct Name(PathBuf);
+
+impl Name {
+    /// Creates a file with an unused name.
+    fn unused<T>(folder: &Path, create: impl Fn(&Path) -> io::Result<T>) -> io::Result<(T, Self)> {
+        loop {
+            let path = folder.join(format!("{PREFIX}{:016x}", RandomState::new().hash_one(PREFIX)));
+            match create(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => return Ok((made?, Self(path))),
+            }
+        }
+    }
+
+    /// Moves the file, which loses its temporary name.
+    fn rename(mut self, target: &Path) -> io::Result<()> {
+        fs::rename(&self.0, target)?;
+        self.0.clear();
+        Ok(())
+    }
+}
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        if !self.0.as_os_str().is_empty() {
+            let _ = fs::remove_file(&self.0);
+        }
+    }
 }
 
 /// Removes files of this user that killed runs left in a directory. Files that cannot be removed stay; they do no harm.
@@ -166,7 +197,7 @@ mod tests {
     fn temporary_files_are_removed_only_if_their_run_was_killed() {
         let folder = tempfile::tempdir().unwrap();
         let living = Temporary::with_name(folder.path()).unwrap();
-        let name = living.name.as_ref().and_then(|name| name.file_name()).unwrap().to_str().unwrap().to_owned();
+        let name = living.name.as_ref().and_then(|name| name.0.file_name()).unwrap().to_str().unwrap().to_owned();
         fs::write(folder.path().join(".profbridge-left"), "half").unwrap();
         fs::write(folder.path().join(".profbridge"), "not ours").unwrap();
         fs::create_dir(folder.path().join(".profbridge-folder")).unwrap();

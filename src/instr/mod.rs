@@ -8,9 +8,12 @@
 //! `docs/internals/merge-laws.md` lists the laws and their exceptions.
 
 mod add_counters;
+#[cfg(feature = "families")]
 pub(crate) mod check;
 pub mod cross_release;
+#[cfg(feature = "families")]
 pub(crate) mod diff;
+#[cfg(feature = "families")]
 mod draw;
 pub mod encode;
 pub(crate) mod file_merge;
@@ -18,12 +21,15 @@ mod inputs;
 pub mod memory_profiles;
 mod merger;
 pub mod open;
+#[cfg(feature = "families")]
 pub mod order;
+#[cfg(feature = "families")]
 pub mod overlap;
 pub mod partial;
 mod records;
 pub mod resolved_target;
 mod rules;
+#[cfg(feature = "families")]
 pub mod show;
 pub(crate) mod sites;
 mod sort;
@@ -35,6 +41,7 @@ mod tests;
 #[doc(inline)]
 pub use crate::model::*;
 pub use crate::names::demangled;
+#[cfg(feature = "families")]
 pub use draw::InstrContent;
 pub use inputs::InputOptions;
 pub(crate) use merger::repeated_sizes;

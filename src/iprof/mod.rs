@@ -59,9 +59,11 @@ macro_rules! handle {
     };
 }
 
+#[cfg(feature = "families")]
 pub(crate) mod compare;
 pub(crate) mod context;
 pub(crate) mod document;
+#[cfg(feature = "families")]
 mod draw;
 pub(crate) mod findings;
 mod json;
@@ -71,16 +73,20 @@ mod reader;
 pub(crate) mod sections;
 #[cfg(feature = "serde")]
 mod serialize;
+#[cfg(feature = "families")]
 pub mod statistics;
 pub(crate) mod tables;
 mod transform;
 mod window;
 pub(crate) mod writer;
 
+#[cfg(feature = "families")]
 pub use compare::{Applicability, Fit, SectionFit};
 pub use context::{ContextHandle, ContextTree, Frame, bci};
 pub use document::{Document, InstanceofSpelling, Table, Version};
+#[cfg(feature = "families")]
 pub use draw::IprofContent;
+#[cfg(feature = "families")]
 pub(crate) use draw::report;
 pub use findings::{Code, Finding, Findings, Level, Repair, Verdict};
 pub use merge::{Added, BranchClash, MergeOptions, MergeReport, Merger, SectionTotals, SectionWeights, Weight, merge};

@@ -29,6 +29,7 @@
 //! # Ok::<(), profbridge::Error>(())
 //! ```
 
+#[cfg(feature = "families")]
 mod draw;
 mod fields;
 mod hotness;
@@ -41,7 +42,9 @@ pub mod report;
 mod serialize;
 pub mod yaml;
 
+#[cfg(feature = "families")]
 pub(crate) use draw::report as draw_report;
+#[cfg(feature = "families")]
 pub use draw::{AllocationUnit, MemoryContent};
 pub use fields::{Field, MemInfoBlock, Schema, Sum};
 pub use hotness::{Hotness, MemProfSummary, random_hotness};

@@ -5,7 +5,6 @@ use crate::memprof::hotness::Hotness;
 use crate::memprof::model::{AllocSite, MemoryProfile};
 use crate::memprof::model::{Frame, StackHandle};
 use foldhash::HashMap;
-use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
@@ -41,7 +40,8 @@ impl Default for ReportOptions {
 }
 
 /// Totals, and the first allocation sites.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct MemoryReport {
     /// Functions with a record.
@@ -67,7 +67,8 @@ pub struct MemoryReport {
 }
 
 /// An allocation site.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SiteReport {
     /// Bytes of all its allocations.
@@ -85,7 +86,8 @@ pub struct SiteReport {
 }
 
 /// A frame of a call stack.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct FrameReport {
     /// The function's name, or its id if the name is unknown.

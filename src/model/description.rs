@@ -2,41 +2,42 @@
 
 use crate::error_report::ErrorReport;
 use crate::hint::Hint;
-use serde::Serialize;
 
 /// The description of a file, as printed by `info`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Description {
     /// The description of the format.
-    #[serde(rename = "description")]
+    #[cfg_attr(feature = "serde", serde(rename = "description"))]
     pub format: String,
     /// Whether profbridge reads the format's content.
     pub supported: bool,
     /// Bytes of the file as stored.
     pub size: u64,
     /// The name of the compression, if the file is compressed: `gzip`, `zstd` or `xz`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub compression: Option<&'static str>,
     /// Bytes of the content, if the file is compressed.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub inflated_size: Option<u64>,
     /// The parts of the file: one, or one per image that wrote a raw file.
     pub parts: Vec<PartDescription>,
     /// The merge state, if the file is a partial merge.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub partial_merge: Option<PartialDescription>,
     /// Harmless deviations.
     pub warnings: Vec<String>,
     /// The error that stops reading; `None` for a valid file.
     pub error: Option<ErrorReport>,
     /// An instruction for the user, if there is one.
-    #[serde(skip)]
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub hint: Option<Hint>,
 }
 
 /// A partial merge: the data that continues the merge.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct PartialDescription {
     /// The name of the family, see [`Family::name`](crate::input::Family::name).
@@ -52,7 +53,8 @@ pub struct PartialDescription {
 }
 
 /// An input of a partial merge.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct PartialInputDescription {
     /// The path as given.
@@ -70,27 +72,28 @@ pub struct PartialInputDescription {
 }
 
 /// One profile of a file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct PartDescription {
     /// Position of the first byte in the decompressed file.
     pub offset: u64,
     /// The version, as written in the file.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub version: Option<String>,
     /// Names of the variant flags.
     pub variant: Vec<String>,
     /// `little-endian` or `big-endian`, if it depends on the machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub byte_order: Option<String>,
     /// Bits of a pointer, if it depends on the machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub pointer_bits: Option<u32>,
     /// Releases that write the version.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub written_by: Option<String>,
     /// Releases whose tools read the version.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub read_by: Option<String>,
     /// Sections in file order.
     pub sections: Vec<SectionDescription>,
@@ -101,7 +104,8 @@ pub struct PartDescription {
 }
 
 /// A label and a value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Fact {
     /// The label.
@@ -111,18 +115,19 @@ pub struct Fact {
 }
 
 /// One section of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SectionDescription {
     /// The section's name in the format.
     pub name: String,
     /// Position of the first byte in the decompressed file; `None` if sections have no fixed position.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub offset: Option<u64>,
     /// Size in bytes.
     pub size: u64,
     /// The number of entries, if the format counts them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub entries: Option<u64>,
 }
 

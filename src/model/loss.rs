@@ -3,13 +3,13 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::model::kind::ProfileKind;
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// A sort of information that some version of some format has no place for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum LossKind {
     /// Records beyond the first of a name (indexed version 1).

@@ -13,7 +13,7 @@
 //! never finds the end of a word (`[[:>:]]`) before `$`.
 
 use crate::error::{Error, Result};
-use regex::bytes::{Regex, RegexBuilder};
+use crate::expressions::{self, Regex};
 use std::fmt::Write;
 
 /// Highest number of repetitions.
@@ -55,8 +55,8 @@ pub(super) fn compile_literal(text: &[u8]) -> Result<Regex> {
 }
 
 fn build(syntax: &str) -> Result<Regex> {
-    let built = RegexBuilder::new(syntax).unicode(false).dot_matches_new_line(true).build();
-    built.map_err(|error| Error::usage(format!("regular expression cannot be used: {error}")))
+    // Bytes instead of characters, and dots that match line breaks.
+    expressions::compile(&format!("(?s-u){syntax}"), "the pattern")
 }
 
 fn push_byte(output: &mut String, byte: u8) {
@@ -387,7 +387,7 @@ const NAMED: [(&str, u8); 24] = [
     ("tilde", b'~'),
 ];
 
-#[cfg(test)]
+#[cfg(all(test, feature = "regex"))]
 mod tests {
     use super::*;
 

@@ -10,7 +10,7 @@
 use super::functions::FunctionView;
 use super::posix;
 use crate::error::{Error, Result};
-use regex::bytes::Regex;
+use crate::expressions::Regex;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;

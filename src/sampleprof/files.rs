@@ -1,7 +1,6 @@
 //! Reads, compares and writes files that are sample profiles.
 
 use super::options::{Encoding, ReadOptions, WriteOptions};
-use super::overlap::{self, Compared, OverlapOptions, OverlapReport};
 use super::profile::{SampleProfile, Summary};
 use super::reader::{SampleProfileView, detect, read, text_fault};
 use super::record::{FunctionName, FunctionRecord, Names};
@@ -94,33 +93,6 @@ fn functions_of(bytes: &[u8], pattern: &NamePattern, options: &ReadOptions) -> R
     let names = profile.names;
     profile.functions.retain(|record| is_meant(names.get(record.name)));
     Ok((names, profile.functions))
-}
-
-/// Compares two sample profiles.
-///
-/// # Errors
-///
-/// The errors of the files; a kind conflict if only one of them is probe-based, or has calling contexts.
-pub fn overlap_files(
-    base: impl Into<Input>,
-    test: impl Into<Input>,
-    read: &ReadOptions,
-    compat: Compat,
-    options: &OverlapOptions,
-) -> Result<OverlapReport> {
-    let (base, base_summary) = load_file(base, read, compat)?;
-    let (test, test_summary) = load_file(test, read, compat)?;
-    let (of_base, of_test) = (base.kind(), test.kind());
-    let detail = if of_base.probe_based != of_test.probe_based {
-        "cannot compare probe-based profile with non-probe-based profile"
-    } else if of_base.context_sensitive != of_test.context_sensitive {
-        "cannot compare CS profile with non-CS profile"
-    } else {
-        let base = Compared { profile: &base, summary: &base_summary };
-        let test = Compared { profile: &test, summary: &test_summary };
-        return overlap::compare(base, test, options);
-    };
-    Err(Error::new(ErrorKind::KindConflict { detail: detail.to_string() }).with_llvm_detail(detail))
 }
 
 /// Writes a profile to a file, compressed if the file extension requests it, and replaces the file as a whole. Returns the

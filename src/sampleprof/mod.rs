@@ -11,10 +11,13 @@
 //! Each encoding has one file with its reader. `reader` and `writer` choose among them.
 
 mod binary;
+#[cfg(feature = "families")]
 mod check;
 mod compact;
 mod density;
+#[cfg(feature = "families")]
 mod diff;
+#[cfg(feature = "families")]
 mod draw;
 mod ext_binary;
 mod ext_writer;
@@ -27,6 +30,7 @@ mod merge_report;
 mod merger;
 mod options;
 mod order;
+#[cfg(feature = "families")]
 pub mod overlap;
 pub mod partial;
 mod partial_files;
@@ -37,23 +41,26 @@ mod record;
 mod search_trees;
 #[cfg(feature = "serde")]
 mod serialize;
+#[cfg(feature = "families")]
 pub mod show;
 mod supplement;
 mod text;
 mod text_writer;
 mod writer;
 
+#[cfg(feature = "families")]
 pub(crate) use check::check;
 pub(crate) use density::density;
+#[cfg(feature = "families")]
 pub(crate) use diff::diff_files;
+#[cfg(feature = "families")]
 pub use draw::SampleContent;
+#[cfg(feature = "families")]
 pub(crate) use draw::{SampleSum, report};
 pub use ext_binary::describe_sections;
 pub use file_merge::merge_files;
 pub(crate) use files::check_format;
-pub use files::{
-    describe_file_sections, load_file, overlap_files, parse_symbols, read_file, read_functions, total_count, write_file,
-};
+pub use files::{describe_file_sections, load_file, parse_symbols, read_file, read_functions, total_count, write_file};
 pub use finish::Merged;
 pub use merge_record::RecordFault;
 pub use merge_report::{FailedMerge, FaultReport, FileMergeOptions, InputMessage, InputReports, MergeReport};
@@ -67,6 +74,8 @@ pub use partial_files::{encode_partial, finish_partial, merge_partially};
 
 #[cfg(feature = "correlate")]
 pub(crate) use order::Chain;
+#[cfg(feature = "families")]
+pub use overlap::overlap_files;
 pub use profile::{CUTOFFS, Kind, SampleProfile, StatedKind, Summary, SummaryRow};
 pub use reader::{SampleProfileView, detect, read, read_into};
 pub use record::{

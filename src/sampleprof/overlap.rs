@@ -4,12 +4,14 @@
 //! a function is that of its line locations, as shares of the function, times how close its shares of the two profiles
 //! are.
 
-use super::options::Threshold;
+use super::files::load_file;
+use super::options::{ReadOptions, Threshold};
 use super::order;
 use super::profile::{SampleProfile, Summary};
 use super::record::{BodyEntry, CallSite, FunctionName, FunctionRecord};
 use crate::compat::Compat;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+use crate::input::Input;
 use crate::names::NamePattern;
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
@@ -82,6 +84,33 @@ pub struct Compared<'a> {
     pub profile: &'a SampleProfile,
     /// The summary that the file stores, or the one computed from the records.
     pub summary: &'a Summary,
+}
+
+/// Compares two sample profiles.
+///
+/// # Errors
+///
+/// The errors of the files; a kind conflict if only one of them is probe-based, or has calling contexts.
+pub fn overlap_files(
+    base: impl Into<Input>,
+    test: impl Into<Input>,
+    read: &ReadOptions,
+    compat: Compat,
+    options: &OverlapOptions,
+) -> Result<OverlapReport> {
+    let (base, base_summary) = load_file(base, read, compat)?;
+    let (test, test_summary) = load_file(test, read, compat)?;
+    let (of_base, of_test) = (base.kind(), test.kind());
+    let detail = if of_base.probe_based != of_test.probe_based {
+        "cannot compare probe-based profile with non-probe-based profile"
+    } else if of_base.context_sensitive != of_test.context_sensitive {
+        "cannot compare CS profile with non-CS profile"
+    } else {
+        let base = Compared { profile: &base, summary: &base_summary };
+        let test = Compared { profile: &test, summary: &test_summary };
+        return compare(base, test, options);
+    };
+    Err(Error::new(ErrorKind::KindConflict { detail: detail.to_string() }).with_llvm_detail(detail))
 }
 
 /// Compares a profile with the base profile.

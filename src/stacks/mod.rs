@@ -22,13 +22,16 @@
 
 pub mod classes;
 pub mod collapsed;
+#[cfg(feature = "families")]
 mod draw;
 pub mod jfr;
 pub mod perf_data;
 mod perf_script;
 pub mod pprof;
 
+#[cfg(feature = "families")]
 pub use draw::graph_of_outline;
+#[cfg(feature = "families")]
 pub use draw::report;
 
 use crate::bytes::{Confidence, Head};

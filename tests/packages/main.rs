@@ -91,8 +91,16 @@ fn the_flake_is_valid() {
 fn scripts_pass_the_checker() {
     let mut scripts = files("packaging", ".sh");
     scripts.extend(
-        ["test.sh", ".ci/run", ".ci/targets", "python/test.sh", "testdata/make.sh", "packaging/debian/prerm"]
-            .map(|name| root().join(name)),
+        [
+            "test.sh",
+            ".ci/run",
+            ".ci/features",
+            ".ci/targets",
+            "python/test.sh",
+            "testdata/make.sh",
+            "packaging/debian/prerm",
+        ]
+        .map(|name| root().join(name)),
     );
     check("scripts_are_sound", "shellcheck", &["--severity=warning"], &scripts);
 }

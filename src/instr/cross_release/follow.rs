@@ -16,13 +16,13 @@ use crate::model::{
     BinaryId, FunctionRecord, MemProfSection, NameRef, Profile, ProfileKind, ProfileReader, RecordRef, Release,
     SymbolTable, TemporalProfile, name_ref,
 };
-use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
 
 /// The difference between the releases that wrote two profiles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum FollowedKind {
     /// Names of local functions: `file:function` up to LLVM 17, `file;function` since LLVM 18.
@@ -32,7 +32,8 @@ pub enum FollowedKind {
 }
 
 /// Functions that were compared although their names or hashes differ.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Followed {
     /// The difference.

@@ -10,9 +10,9 @@ pub(crate) mod report;
 mod single_file;
 mod staged;
 mod state;
-#[cfg(test)]
+#[cfg(all(test, feature = "families"))]
 mod tests;
-#[cfg(test)]
+#[cfg(all(test, feature = "families"))]
 mod thread_tests;
 
 pub use files::merge_files;

@@ -9,12 +9,12 @@ use crate::call_chains::{
     Unit, Weight,
 };
 use crate::digits::number_of;
-use crate::error::{Error, Result, Warning};
+use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::expressions::{self, Regex};
 use crate::stacks::collapsed::frames;
 use crate::stacks::pprof::profile::StringInterner;
 use crate::stacks::pprof::{FORMAT, Function, Label, Line, Location, Profile, Samples, StringId, ValueType};
 use foldhash::{HashMap, HashMapExt};
-use regex::Regex;
 
 /// Which value of a profile counts as hits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -162,17 +162,18 @@ impl DropFrames {
                 return Ok(None);
             }
             let text = profile.text(id);
-            let whole = Regex::new(&format!("^(?:{text})$"));
-            whole
-                .map(Some)
-                .map_err(|_| Error::malformed(format!("{what} is not a regular expression: {text}")).in_format(FORMAT))
+            let invalid = |error: Error| match error.kind() {
+                ErrorKind::Unsupported { .. } => error.in_format(FORMAT),
+                _ => Error::malformed(format!("{what} is not a regular expression: {text}")).in_format(FORMAT),
+            };
+            expressions::compile(&format!("^(?:{text})$"), &text).map(Some).map_err(invalid)
         };
         Ok(Self { drop: regex(profile.drop_frames, "drop_frames")?, keep: regex(profile.keep_frames, "keep_frames")? })
     }
 
     fn drops(&self, name: &str) -> bool {
-        self.drop.as_ref().is_some_and(|drop| drop.is_match(name))
-            && !self.keep.as_ref().is_some_and(|keep| keep.is_match(name))
+        self.drop.as_ref().is_some_and(|drop| drop.is_match(name.as_bytes()))
+            && !self.keep.as_ref().is_some_and(|keep| keep.is_match(name.as_bytes()))
     }
 }
 

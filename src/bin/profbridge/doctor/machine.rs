@@ -136,16 +136,16 @@ impl Tool {
 
 /// Returns the version of a tool, by the first command line that succeeds.
 pub(crate) fn version_of(found: &Found) -> Result<versions::Version, String> {
-    let mut last = String::new();
+    let mut last = probe::NoAnswer::Nothing;
     for question in found.kind.questions() {
         let answer = probe::ask(&found.path, question);
         match answer.map(|text| versions::parse(found.kind, &text)) {
             Ok(Some(version)) => return Ok(version),
-            Ok(None) => last = "prints no version".to_string(),
+            Ok(None) => last = probe::NoAnswer::Nothing,
             Err(error) => last = error,
         }
     }
-    Err(last)
+    Err(last.to_string())
 }
 
 /// Returns the llvm-profdata of rustup's component llvm-tools, in the directory of the first rustc.

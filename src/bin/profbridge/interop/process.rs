@@ -39,6 +39,19 @@ pub(super) struct Failure {
     pub(super) is_missing: bool,
 }
 
+/// The reason why a program was killed.
+#[derive(Debug, thiserror::Error)]
+enum Stopped {
+    #[error("cannot wait for it: {0}")]
+    Unknown(io::Error),
+    #[error("interrupted")]
+    Interrupted,
+    #[error("did not end within {} s", .0.as_secs_f64())]
+    TooLate(Duration),
+    #[error("prints more than {} MB", LONGEST_OUTPUT >> 20)]
+    TooLong,
+}
+
 impl Failure {
     pub(super) fn new(end: impl Into<String>) -> Self {
         Self { end: end.into(), messages: String::new(), is_missing: false }
@@ -91,26 +104,22 @@ impl Runner {
         match status {
             Ok(status) if status.success() => Ok(messages),
             Ok(status) => Err(Failure { messages, ..Failure::new(format!("fails ({status})")) }),
-            Err(end) => Err(Failure::new(end)),
+            Err(stopped) => Err(Failure::new(stopped.to_string())),
         }
     }
 
     /// Waits for the end of a program, and kills it at a limit.
-    fn wait(&self, child: &mut Child, outputs: &[&PathBuf]) -> std::result::Result<ExitStatus, String> {
+    fn wait(&self, child: &mut Child, outputs: &[&PathBuf]) -> std::result::Result<ExitStatus, Stopped> {
         let start = Instant::now();
         let mut pause = Duration::from_millis(1);
         let is_too_long = |path: &&PathBuf| path.metadata().is_ok_and(|found| found.len() > LONGEST_OUTPUT);
-        let end = loop {
+        let stopped = loop {
             match child.try_wait() {
                 Ok(Some(status)) => return Ok(status),
-                Err(error) => break format!("cannot wait for it: {error}"),
-                Ok(None) if self.interrupted.load(Ordering::Relaxed) => break "interrupted".to_string(),
-                Ok(None) if start.elapsed() >= self.timeout => {
-                    break format!("did not end within {} s", self.timeout.as_secs_f64());
-                }
-                Ok(None) if outputs.iter().any(is_too_long) => {
-                    break format!("prints more than {} MB", LONGEST_OUTPUT >> 20);
-                }
+                Err(error) => break Stopped::Unknown(error),
+                Ok(None) if self.interrupted.load(Ordering::Relaxed) => break Stopped::Interrupted,
+                Ok(None) if start.elapsed() >= self.timeout => break Stopped::TooLate(self.timeout),
+                Ok(None) if outputs.iter().any(is_too_long) => break Stopped::TooLong,
                 Ok(None) => std::thread::sleep(pause),
             }
             pause = (pause * 2).min(Duration::from_millis(20));
@@ -118,7 +127,7 @@ impl Runner {
         kill_group(child);
         // The process was killed, so this ends.
         let _ = child.wait();
-        Err(end)
+        Err(stopped)
     }
 }
 
