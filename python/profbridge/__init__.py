@@ -175,8 +175,9 @@ def read(
     name : str, optional
         The name of bytes in messages; if it ends in ``.iprof``, damaged bytes are read as an iprof.
     binary : path or list of paths, optional
-        The programs of a recording of perf. With one program, the text of ``perf script -F ip,brstack`` becomes a
-        :class:`SampleProfile`; ``perf.data`` is always read as :class:`Stacks`.
+        The program of a recording of perf, with which ``perf.data`` and the text of ``perf script -F ip,brstack`` become
+        a :class:`SampleProfile`. With several programs, the recording is read as :class:`Stacks`, as :func:`merge` does
+        with one, too.
     binary_files, debug_info : path or list of paths, optional
         The image that wrote a raw profile without names and records, or its debug info.
     profiled_binaries : path or list of paths, optional

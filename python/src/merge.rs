@@ -77,13 +77,13 @@ pub(crate) fn form_of(py: Python<'_>, path: AnyPath) -> PyResult<Option<&'static
     }))
 }
 
-/// Reads one file. Text with branches becomes a sample profile, if its program is given.
+/// Reads one file. A recording of perf becomes a sample profile, if its program is given.
 fn read_input(inputs: &[Input; 1], settings: &MergeSettings, watch: Watch) -> Result<Merged> {
     let [input] = inputs;
     let family = input.family()?;
     match settings.binary.as_slice() {
         [] => merge_family(family, inputs, settings, watch),
-        [program] if sample::may_have_branches(input)? => {
+        [program] if sample::may_be_recording(input)? => {
             sample::of_recordings(inputs, program, settings).map(Merged::Sample)
         }
         _ if family == Some(Family::Stacks) => merge_family(family, inputs, settings, watch),

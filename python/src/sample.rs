@@ -102,16 +102,17 @@ fn of_report(report: MergeReport, settings: &MergeSettings) -> Result<Merged> {
     Ok(Merged { profile: report.profile, release: release(settings)?, about })
 }
 
-/// Returns true for text, which can be a recording of branches.
+/// Returns true for a recording of perf, and for text, which can be one.
 ///
 /// # Errors
 ///
 /// The errors of the input.
-pub(crate) fn may_have_branches(input: &Input) -> Result<bool> {
-    Ok(matches!(input.format()?, Format::Unknown | Format::OtherText | Format::Text | Format::Collapsed))
+pub(crate) fn may_be_recording(input: &Input) -> Result<bool> {
+    let formats = [Format::PerfData, Format::Unknown, Format::OtherText, Format::Text, Format::Collapsed];
+    Ok(formats.contains(&input.format()?))
 }
 
-/// Makes the sample profile of a program of recordings of its branches.
+/// Makes the sample profile of a program from recordings of perf.
 ///
 /// # Errors
 ///

@@ -224,6 +224,26 @@ class Perf(TestCase):
         self.assertEqual(program("convert", text, "--binary", binary, "-o", out).returncode, 0)
         self.assertEqual(profile.to_bytes(), out.read_bytes())
 
+    def test_perf_data_without_branches_becomes_a_sample_profile(self) -> None:
+        source, binary, data = ROOT / "tests" / "profgen" / "busy.c", self.folder / "busy", self.folder / "perf.data"
+        for tool in ("cc", "perf"):
+            if shutil.which(tool) is None:
+                skip(f"{tool} is not installed: recordings of perf")
+        subprocess.run(["cc", "-O2", "-g", "-fno-omit-frame-pointer", "-o", binary, source], check=True)
+        record = ["perf", "record", "-q", "-F", "5000", "-e", "cpu-clock:u", "-g", "-o", data, binary, "2000"]
+        if subprocess.run(record, capture_output=True, cwd=self.folder).returncode != 0:
+            skip("perf cannot record here")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", profbridge.ProfileWarning)
+            profile = profbridge.read(data, binary=binary)
+        self.assertIsInstance(profile, profbridge.SampleProfile)
+        self.assertTrue(any("no sample has branch records" in str(warning.message) for warning in caught))
+        self.assertIn("small", profile.functions()["name"].to_pylist())
+        out = self.folder / "out.prof"
+        self.assertEqual(program("convert", data, "--binary", binary, "-o", out).returncode, 0)
+        self.assertEqual(profile.to_bytes(), out.read_bytes())
+        self.assertIsInstance(profbridge.merge(data, binary=binary), profbridge.Stacks)
+
     def test_a_program_of_another_file_is_a_usage_error(self) -> None:
         with self.assertRaises(profbridge.UsageError):
             profbridge.read(TESTDATA / "iprof" / "fibonacci.iprof", binary="a.out")
