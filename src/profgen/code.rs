@@ -146,6 +146,19 @@ impl Code {
         self.mark(address) >> 4 != 0
     }
 
+    /// The effect of the instruction that starts at an address.
+    pub(super) fn transfer(&self, address: u64) -> Option<Transfer> {
+        let mark = self.mark(address);
+        let of_mark = match mark >> 4 {
+            0 => Transfer::None,
+            1 => Transfer::Call,
+            2 => Transfer::Return,
+            3 => Transfer::Jump,
+            _ => Transfer::Branch,
+        };
+        (mark != 0).then_some(of_mark)
+    }
+
     /// Returns true if a call starts at an address.
     pub(super) fn is_call(&self, address: u64) -> bool {
         self.mark(address) >> 4 == Transfer::Call as u8

@@ -11,11 +11,15 @@
 //!                                Program    unsymbolized              Program
 //! ```
 //!
+//! If samples also have call chains, [`contexts`] divides the counters by calling context.
+//!
 //! [`Program`] has the code, which tells where instructions and branches are, the functions and the debug info.
 //! The results are those of LLVM 22, byte for byte when [`sampleprof::write`](crate::sampleprof::write) writes them.
 
 mod builder;
+mod call_chain;
 mod code;
+mod contexts;
 mod convert;
 mod counters;
 mod discriminator;
@@ -33,6 +37,10 @@ mod raw_text;
 mod recordings;
 mod script;
 
+pub use contexts::{
+    ChainSamples, ContextCounters, ContextFindings, ContextOptions, count_by_context, finish_context_profile,
+    make_context_profile,
+};
 pub use convert::{ConvertedSamples, SampleReport, convert};
 pub use counters::{Counters, RunFindings};
 pub use finish::FinishOptions;
@@ -74,13 +82,15 @@ impl RawBase {
 pub struct Samples {
     /// The samples.
     pub counters: Counters,
+    /// The samples with their call chains, if contexts were requested and the input has call chains.
+    pub chains: Option<ChainSamples>,
     /// Counts of the lines and samples that were read.
     pub read: ReadFindings,
     /// Counts of impossible runs of code; `None` if no sample has a run.
     pub runs: Option<RunFindings>,
 }
 
-/// Reads the text of `perf script -F ip,brstack --show-mmap-events`. Call chains are skipped.
+/// Reads the text of `perf script -F ip,brstack --show-mmap-events`.
 ///
 /// # Errors
 ///
@@ -92,9 +102,9 @@ pub fn read_script(
     options: &ScriptOptions,
     notify: &mut Notify<'_>,
 ) -> Result<Samples> {
-    let (gatherer, read) = script::read(text, program, options, notify)?;
+    let script::ScriptSamples { gatherer, chains, findings: read } = script::read(text, program, options, notify)?;
     let runs = gatherer.findings(program);
-    Ok(Samples { counters: gatherer.finish(program), read, runs })
+    Ok(Samples { counters: gatherer.finish(program), chains, read, runs })
 }
 
 /// Reads a recording of perf: `perf.data`.
@@ -113,10 +123,10 @@ pub fn read_recording(
     let runs = read.gatherer.findings(program);
     let mut counters = read.gatherer.finish(program);
     counters.add(&read.plain_counters, 1);
-    let samples = Samples { counters, read: read.findings, runs };
+    let samples = Samples { counters, chains: read.chains, read: read.findings, runs };
     let warnings = read.messages.into_iter().map(Warning::new).collect();
     let plain = options.allow_plain.then_some(read.plain);
-    Ok(RecordedSamples { samples, plain, has_call_chains: read.has_call_chains, warnings })
+    Ok(RecordedSamples { samples, plain, warnings })
 }
 
 /// Samples of a recording of perf.
@@ -127,20 +137,21 @@ pub struct RecordedSamples {
     pub samples: Samples,
     /// Counts of the samples without branch records; `None` if the options do not allow them.
     pub plain: Option<PlainFindings>,
-    /// Whether samples have call chains in addition to branch records.
-    pub has_call_chains: bool,
     /// Warnings about the recording.
     pub warnings: Vec<Warning>,
-}
-
-/// Returns true if the text of `perf script` has call chains in front of branch records.
-pub fn has_call_chains(text: &[u8]) -> bool {
-    script::kind_of(text) == Some(script::ScriptKind::BranchesAndChains)
 }
 
 /// Writes an unsymbolized profile: the counters as text.
 pub fn write_raw(counters: &Counters, program: &Program<'_>, base: RawBase) -> Vec<u8> {
     raw_text::write(counters, base.address(program))
+}
+
+/// Writes an unsymbolized profile with calling contexts.
+pub fn write_raw_contexts(counters: &ContextCounters, program: &Program<'_>, base: RawBase) -> Vec<u8> {
+    let base = base.address(program);
+    let mut blocks = counters.titled(base);
+    blocks.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    raw_text::write_contexts(&blocks, base)
 }
 
 /// Reads an unsymbolized profile that was written with the same base.

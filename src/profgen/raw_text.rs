@@ -9,15 +9,35 @@ use crate::error::{Error, Result};
 
 /// Writes counters; addresses are relative to `base`.
 pub(super) fn write(counters: &Counters, base: u64) -> Vec<u8> {
-    let mut text = String::new();
+    let mut text = Vec::new();
+    push_counters(&mut text, counters, base, "");
+    text
+}
+
+/// Writes counters by the text of their calling context.
+pub(super) fn write_contexts(blocks: &[(Vec<u8>, &Counters)], base: u64) -> Vec<u8> {
+    let mut text = Vec::new();
+    for (title, counters) in blocks {
+        text.push(b'[');
+        text.extend_from_slice(title);
+        text.extend_from_slice(b"]\n");
+        push_counters(&mut text, counters, base, "  ");
+    }
+    text
+}
+
+fn push_counters(text: &mut Vec<u8>, counters: &Counters, base: u64, indent: &str) {
+    let mut line = |line: String| {
+        text.extend_from_slice(indent.as_bytes());
+        text.extend_from_slice(line.as_bytes());
+    };
     for (counts, separator) in [(&counters.runs, "-"), (&counters.branches, "->")] {
-        text.push_str(&format!("{}\n", counts.len()));
+        line(format!("{}\n", counts.len()));
         for ((first, second), count) in counts {
             let (first, second) = (first.wrapping_sub(base), second.wrapping_sub(base));
-            text.push_str(&format!("{first:x}{separator}{second:x}:{count}\n"));
+            line(format!("{first:x}{separator}{second:x}:{count}\n"));
         }
     }
-    text.into_bytes()
 }
 
 /// Returns true for text that begins as counters do.

@@ -2,6 +2,8 @@
 //!
 //! Unlike in text, each sample names its process, so that processes with the program at different addresses count.
 
+use super::call_chain::CallChain;
+use super::contexts::ChainSamples;
 use super::counters::{Counters, EXTERNAL, Gatherer};
 use super::loading::{Loading, MappingFault};
 use super::plain::{PlainFindings, PlainGatherer};
@@ -18,12 +20,11 @@ use std::io::Read;
 /// The samples of a recording.
 pub(super) struct RecordingSamples {
     pub(super) gatherer: Gatherer,
+    pub(super) chains: Option<ChainSamples>,
     pub(super) findings: ReadFindings,
     /// The samples without branch records.
     pub(super) plain_counters: Counters,
     pub(super) plain: PlainFindings,
-    /// Whether samples have call chains and branch records.
-    pub(super) has_call_chains: bool,
     /// Warnings.
     pub(super) messages: Vec<String>,
 }
@@ -45,14 +46,20 @@ pub(super) fn read(
         options,
         loadings: HashMap::new(),
         gatherer: Gatherer::default(),
+        chains: ChainSamples::default(),
         findings: ReadFindings::default(),
         plain: PlainGatherer::default(),
         plain_events: BTreeSet::new(),
         has_call_chains: false,
         branches: Vec::new(),
+        chain: CallChain::default(),
     };
     let recording = visit(bytes, limits, &mut |event| reader.add(event))?;
-    let Reader { gatherer, findings, plain, plain_events, has_call_chains, .. } = reader;
+    let Reader { gatherer, chains, mut findings, plain, plain_events, has_call_chains, chain, .. } = reader;
+    findings.external_leaves = chain.external_leaves;
+    findings.invalid_return_addresses = chain.invalid_returns.len() as u64;
+    findings.distinct_chains = chains.len() as u64;
+    let chains = (options.contexts && has_call_chains).then_some(chains);
     if !options.allow_plain && !recording.attributes.list().iter().any(|event| event.has_branches()) {
         return Err(Error::nothing_found("the recording has no branch records")
             .with_llvm_message("Invalid perf script input!")
@@ -75,7 +82,7 @@ pub(super) fn read(
     }
     let plain_findings = plain.findings;
     let plain_counters = plain.finish();
-    Ok(RecordingSamples { gatherer, findings, plain_counters, plain: plain_findings, has_call_chains, messages })
+    Ok(RecordingSamples { gatherer, chains, findings, plain_counters, plain: plain_findings, messages })
 }
 
 fn visit(bytes: &[u8], limits: &Limits, each: &mut dyn FnMut(Event<'_>) -> Result<()>) -> Result<Recording> {
@@ -117,6 +124,7 @@ struct Reader<'r, 'p> {
     /// Where each process has the program.
     loadings: HashMap<u32, Loading>,
     gatherer: Gatherer,
+    chains: ChainSamples,
     findings: ReadFindings,
     plain: PlainGatherer,
     /// The events of samples without branch records in the program.
@@ -124,6 +132,8 @@ struct Reader<'r, 'p> {
     has_call_chains: bool,
     /// The branches of one sample.
     branches: Vec<(u64, u64)>,
+    /// The call chain of one sample.
+    chain: CallChain,
 }
 
 impl Reader<'_, '_> {
@@ -199,8 +209,39 @@ impl Reader<'_, '_> {
             self.findings.without_branches += 1;
             return;
         }
+        if self.options.contexts && !self.follow_chain(sample) {
+            self.findings.incomplete_chains = self.findings.incomplete_chains.saturating_add(1);
+            if !sample.call_chain.is_empty() {
+                return;
+            }
+        }
         self.findings.samples = self.findings.samples.saturating_add(1);
         self.findings.branches = self.findings.branches.saturating_add(self.branches.len() as u64);
         self.gatherer.add(self.program, &self.branches, 1);
+    }
+
+    /// Keeps the call chain of a sample; returns false if it is incomplete. Frames of the kernel do not count, because the
+    /// branch records of a process begin where it was interrupted.
+    fn follow_chain(&mut self, sample: &Sample<'_>) -> bool {
+        let (mode, process) = match self.options.is_kernel {
+            true => (CpuMode::Kernel, Some(KERNEL)),
+            false => (CpuMode::User, sample.pid),
+        };
+        let loading = process.and_then(|pid| self.loadings.get(&pid));
+        self.chain.frames.clear();
+        for frame in sample.frames().filter(|frame| frame.mode == mode) {
+            let address = loading.map_or(EXTERNAL, |loading| loading.link_time(frame.address));
+            if !self.chain.push(self.program, address) {
+                break;
+            }
+        }
+        if self.chain.is_incomplete(self.program) {
+            return false;
+        }
+        if let (Some(leaf), Some((_, target))) = (self.chain.frames.first_mut(), self.branches.first()) {
+            *leaf = *target;
+        }
+        self.chains.add(&self.chain.frames, &self.branches, 1, self.options.most_frames);
+        true
     }
 }

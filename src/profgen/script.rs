@@ -3,11 +3,14 @@
 //! Lines are mappings, counts, frames of a call chain, and branch records. The kind of text is determined once, from
 //! the first branch records: with or without call chains.
 
+use super::call_chain::CallChain;
+use super::contexts::ChainSamples;
 use super::counters::{EXTERNAL, Gatherer};
 use super::loading::{Loading, MappingFault};
 use super::program::Program;
 use crate::digits::{parse_decimal, parse_hex};
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 use regex::bytes::Regex;
@@ -87,13 +90,13 @@ impl ReadFindings {
 
 /// The kinds of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ScriptKind {
+enum ScriptKind {
     Branches,
     BranchesAndChains,
 }
 
 /// Options of reading.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct ScriptOptions {
     /// The process whose mappings count; `None` for all.
@@ -104,6 +107,24 @@ pub struct ScriptOptions {
     pub any_build: bool,
     /// Whether samples without branch records count if no sample has them. Only for binary recordings.
     pub allow_plain: bool,
+    /// Whether to keep call chains, for calling contexts.
+    pub contexts: bool,
+    /// The number of frames and branches of a sample with a call chain. Samples with more are left out.
+    pub most_frames: u32,
+}
+
+impl Default for ScriptOptions {
+    fn default() -> Self {
+        let most_frames = Limits::default().context_depth;
+        Self { process: None, is_kernel: false, any_build: false, allow_plain: false, contexts: false, most_frames }
+    }
+}
+
+/// What was read of a text.
+pub(super) struct ScriptSamples {
+    pub(super) gatherer: Gatherer,
+    pub(super) chains: Option<ChainSamples>,
+    pub(super) findings: ReadFindings,
 }
 
 /// Lines end with a line feed, which the last one can lack.
@@ -121,7 +142,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Determines the kind of text, if it has branch records.
-pub(super) fn kind_of(text: &[u8]) -> Option<ScriptKind> {
+fn kind_of(text: &[u8]) -> Option<ScriptKind> {
     let mut lines = lines(text);
     while let Some(mut line) = lines.next() {
         if parse_decimal(line).is_some() {
@@ -152,13 +173,13 @@ fn trim_start(line: &[u8]) -> &[u8] {
     &line[start..]
 }
 
-/// Reads samples without the call chains that they may have.
+/// Reads samples, with their call chains only for contexts.
 pub(super) fn read(
     text: &[u8],
     program: &Program<'_>,
     options: &ScriptOptions,
     notify: &mut Notify<'_>,
-) -> Result<(Gatherer, ReadFindings)> {
+) -> Result<ScriptSamples> {
     let Some(kind) = kind_of(text) else {
         return Err(Error::nothing_found("the text has no branch records")
             .with_llvm_message("Invalid perf script input!")
@@ -172,11 +193,12 @@ pub(super) fn read(
         patterns: Patterns::new()?,
         loading: Loading::new(program, options.process, options.is_kernel),
         gatherer: Gatherer::default(),
+        chains: (options.contexts && kind == ScriptKind::BranchesAndChains).then(ChainSamples::default),
+        most_frames: options.most_frames,
         findings: ReadFindings::default(),
         branches: Vec::new(),
-        chain: Vec::new(),
+        chain: CallChain::default(),
         distinct: HashSet::default(),
-        invalid_returns: HashSet::default(),
         has_warned: false,
         notify,
     };
@@ -194,7 +216,7 @@ pub(super) fn read(
         let mut next = next;
         if kind == ScriptKind::BranchesAndChains {
             next = reader.chain(next, &mut lines)?;
-            if next.is_some() && reader.is_incomplete() {
+            if next.is_some() && reader.chain.is_incomplete(program) {
                 reader.findings.incomplete_chains += 1;
                 next = None;
             }
@@ -203,11 +225,14 @@ pub(super) fn read(
             reader.sample(line, number, times);
         }
     }
-    reader.findings.invalid_return_addresses = reader.invalid_returns.len() as u64;
-    reader.findings.distinct_chains = reader.distinct.len() as u64;
+    reader.findings.invalid_return_addresses = reader.chain.invalid_returns.len() as u64;
+    reader.findings.external_leaves = reader.chain.external_leaves;
+    let distinct = reader.chains.as_ref().map_or(reader.distinct.len(), ChainSamples::len);
+    reader.findings.distinct_chains = distinct as u64;
     reader.findings.is_mapped = reader.loading.is_mapped;
     reader.loading.require_kernel()?;
-    Ok((reader.gatherer, reader.findings))
+    let Reader { gatherer, chains, findings, .. } = reader;
+    Ok(ScriptSamples { gatherer, chains, findings })
 }
 
 fn is_mapping(line: &[u8]) -> bool {
@@ -285,15 +310,15 @@ struct Reader<'r, 'p, 'n> {
     patterns: Patterns,
     loading: Loading,
     gatherer: Gatherer,
+    chains: Option<ChainSamples>,
+    most_frames: u32,
     findings: ReadFindings,
     /// The branches of one sample.
     branches: Vec<(u64, u64)>,
-    /// The call chain of one sample, innermost first.
-    chain: Vec<u64>,
+    /// The call chain of one sample.
+    chain: CallChain,
     /// Hashes of the samples with call chains.
     distinct: HashSet<u64, RandomState>,
-    /// Addresses in call chains that do not follow a call.
-    invalid_returns: HashSet<u64, RandomState>,
     has_warned: bool,
     notify: &'r mut Notify<'n>,
 }
@@ -317,7 +342,7 @@ impl Reader<'_, '_, '_> {
     ) -> Result<Option<(&'t [u8], u64)>> {
         let is_end = |line: &[u8]| line.starts_with(b" 0x");
         let (mut next, mut is_cut) = (first, false);
-        self.chain.clear();
+        self.chain.frames.clear();
         while let Some((line, _)) = next.filter(|(line, _)| !is_end(line)) {
             if is_cut {
                 next = lines.next();
@@ -329,44 +354,13 @@ impl Reader<'_, '_, '_> {
                 return Ok(None);
             };
             next = lines.next();
-            is_cut = !self.push_frame(self.loading.link_time(frame));
-        }
-        if self.chain.len() > 1 {
-            self.chain.pop_if(|outermost| *outermost == EXTERNAL);
+            is_cut = !self.chain.push(self.program, self.loading.link_time(frame));
         }
         match next {
             Some(_) => Ok(next),
             None => Err(Error::malformed("the last sample has a call chain and no branch records")
                 .with_llvm_message("'Hybrid perf sample is corrupted, No LBR sample line")),
         }
-    }
-
-    /// Adds a frame to the call chain; returns false if the address does not follow a call.
-    fn push_frame(&mut self, address: u64) -> bool {
-        if !self.program.code.is_instruction(address) {
-            self.findings.external_leaves += u64::from(self.chain.is_empty());
-            if self.chain.last() != Some(&EXTERNAL) {
-                self.chain.push(EXTERNAL);
-            }
-            return true;
-        }
-        if self.chain.is_empty() {
-            self.chain.push(address);
-            return true;
-        }
-        match self.program.call_before(address) {
-            Some(call) => self.chain.push(call),
-            None => {
-                self.invalid_returns.insert(address);
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Returns true if the call chain probably lacks frames.
-    fn is_incomplete(&self) -> bool {
-        self.chain.first().is_none_or(|leaf| self.program.is_in_prolog_or_epilog(*leaf))
     }
 
     fn sample(&mut self, line: &[u8], number: u64, times: u64) {
@@ -382,8 +376,16 @@ impl Reader<'_, '_, '_> {
             self.has_warned = true;
             (self.notify)(LineNotice::NoMapping);
         }
-        if !self.chain.is_empty() {
-            self.distinct.insert(self.distinct.hasher().hash_one(&self.branches));
+        if let Some(leaf) = self.chain.frames.first_mut() {
+            match &mut self.chains {
+                Some(chains) => {
+                    *leaf = self.branches.first().map_or(*leaf, |(_, target)| *target);
+                    chains.add(&self.chain.frames, &self.branches, times, self.most_frames);
+                }
+                None => {
+                    self.distinct.insert(self.distinct.hasher().hash_one(&self.branches));
+                }
+            }
         }
         self.findings.samples = self.findings.samples.wrapping_add(times);
         self.findings.branches = self.findings.branches.wrapping_add((self.branches.len() as u64).wrapping_mul(times));

@@ -264,6 +264,19 @@ impl Merger {
         Ok(())
     }
 
+    /// Removes the functions without callers whose total is below a threshold.
+    pub(crate) fn remove_cold_functions(&mut self, threshold: u64) {
+        for at in self.records.order() {
+            let has_no_callers = |frames: &[Frame]| frames.len() == 1;
+            let is_cold = |record: &FunctionRecord| {
+                record.total < threshold && record.context.as_deref().is_some_and(has_no_callers)
+            };
+            if self.records.get(at).is_some_and(is_cold) {
+                self.records.remove(at);
+            }
+        }
+    }
+
     /// Merges a record into that of the last frames of its context.
     fn fold(&mut self, record: FunctionRecord, frames: usize, folded: &mut Records) {
         let frames = if self.rules().folds_to_one_frame() { frames.min(1) } else { frames };

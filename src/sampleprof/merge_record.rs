@@ -53,7 +53,7 @@ impl Faults {
 }
 
 /// Adds `from` with a weight. Returns the first fault.
-pub(super) fn merge_record(into: &mut FunctionRecord, from: FunctionRecord, weight: u64) -> Option<RecordFault> {
+pub(crate) fn merge_record(into: &mut FunctionRecord, from: FunctionRecord, weight: u64) -> Option<RecordFault> {
     let mut faults = Faults::default();
     merge(into, from, weight, &mut faults);
     faults.0

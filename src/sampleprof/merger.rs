@@ -18,8 +18,7 @@ use std::collections::HashSet;
 pub struct Merger {
     pub(super) options: MergeOptions,
     pub(super) names: Names,
-    /// Hashes of the names that were needed so far, by [`NameId`].
-    hashes: Vec<Option<u64>>,
+    hashes: NameHashes,
     pub(super) records: Records,
     kind: Kind,
     /// The kind of the first input, which the others must have.
@@ -309,27 +308,42 @@ impl Merger {
         if self.rules().hashes_contexts_with_xxh3() { hash_range_xxh3(&bytes) } else { hash_range(&bytes) }
     }
 
-    /// Returns the key of a frame, which is also its key among the children of a node of contexts.
+    /// Returns the key of a frame; see [`NameHashes::frame_key`].
     pub(super) fn frame_key(&mut self, function: NameId, location: LineLocation) -> u64 {
-        let (name, place) = if !self.rules().keys_by_md5() {
-            let name = std_hash(&self.names.get(function).to_bytes());
+        self.hashes.frame_key(self.options.rules, &self.names, function, location)
+    }
+
+    fn hash_of(&mut self, name: NameId) -> u64 {
+        self.hashes.of(&self.names, name)
+    }
+}
+
+/// Hashes of the names that were needed so far, by [`NameId`].
+#[derive(Debug, Default)]
+pub(crate) struct NameHashes(Vec<Option<u64>>);
+
+impl NameHashes {
+    /// The MD5 of a name.
+    pub(crate) fn of(&mut self, names: &Names, name: NameId) -> u64 {
+        if self.0.len() <= name.index() {
+            self.0.resize(names.len(), None);
+        }
+        *self.0[name.index()].get_or_insert_with(|| names.get(name).hash())
+    }
+
+    /// The key of a frame, which is also its key among the children of a node of contexts.
+    pub(crate) fn frame_key(&mut self, rules: Rules, names: &Names, function: NameId, location: LineLocation) -> u64 {
+        let (name, place) = if !rules.keys_by_md5() {
+            let name = std_hash(&names.get(function).to_bytes());
             (name, u64::from(location.line) << 32 | u64::from(location.discriminator))
         } else {
-            let name = match self.names.get(function) {
-                FunctionName::Text(text) if self.rules().hashes_contexts_with_xxh3() => std_hash(text),
-                _ => self.hash_of(function),
+            let name = match names.get(function) {
+                FunctionName::Text(text) if rules.hashes_contexts_with_xxh3() => std_hash(text),
+                _ => self.of(names, function),
             };
             (name, u64::from(location.discriminator) << 32 | u64::from(location.line))
         };
         name.wrapping_add(place.wrapping_mul(33))
-    }
-
-    fn hash_of(&mut self, name: NameId) -> u64 {
-        if self.hashes.len() <= name.index() {
-            self.hashes.resize(self.names.len(), None);
-        }
-        let names = &self.names;
-        *self.hashes[name.index()].get_or_insert_with(|| names.get(name).hash())
     }
 }
 
@@ -345,11 +359,16 @@ impl SampleProfile {
     /// Orders the functions like LLVM's reader: in the order of its container. Records of one function are merged.
     #[must_use]
     pub fn in_container_order(self, rules: Rules) -> Self {
-        let mut merger = Merger::of_names(&MergeOptions::of(rules), self.names);
+        self.into_merger(&MergeOptions::of(rules)).into_profile()
+    }
+
+    /// Puts the functions into a merger in their order.
+    pub(crate) fn into_merger(self, options: &MergeOptions) -> Merger {
+        let mut merger = Merger::of_names(options, self.names);
         merger.kind = Kind::of(self.stated);
         merger.symbols = self.symbols.unwrap_or_default();
         self.functions.into_iter().for_each(|record| merger.merge_record(record));
-        merger.into_profile()
+        merger
     }
 
     /// Computes the summary of a profile in [container order](Self::in_container_order).

@@ -73,10 +73,16 @@ pub(crate) use partial_files::decode;
 pub use partial_files::{encode_partial, finish_partial, merge_partially};
 
 #[cfg(feature = "correlate")]
+pub(crate) use merge_record::merge_record;
+#[cfg(feature = "correlate")]
+pub(crate) use merger::NameHashes;
+#[cfg(feature = "correlate")]
 pub(crate) use order::Chain;
 #[cfg(feature = "families")]
 pub use overlap::overlap_files;
 pub use profile::{CUTOFFS, Kind, SampleProfile, StatedKind, Summary, SummaryRow};
+#[cfg(feature = "correlate")]
+pub(crate) use profile::{push_context, summarize};
 pub use reader::{SampleProfileView, detect, read, read_into};
 pub use record::{
     BodyEntry, CallSite, CallTarget, CallTargets, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH,

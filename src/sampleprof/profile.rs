@@ -115,7 +115,7 @@ pub(super) fn push_title(text: &mut Vec<u8>, names: &Names, record: &FunctionRec
 }
 
 /// Appends frames; the location of the last one is not shown.
-fn push_context(text: &mut Vec<u8>, names: &Names, frames: &[Frame]) {
+pub(crate) fn push_context(text: &mut Vec<u8>, names: &Names, frames: &[Frame]) {
     for (at, frame) in frames.iter().enumerate() {
         names.get(frame.function).push_to(text);
         if at + 1 < frames.len() {
@@ -228,7 +228,7 @@ fn rows(counts: &[u64], total: u64, cutoffs: &[u32]) -> Vec<SummaryRow> {
 }
 
 /// Computes the summary of records in LLVM's order. The contexts of a function are merged first.
-pub(super) fn summarize<'a>(
+pub(crate) fn summarize<'a>(
     records: impl IntoIterator<Item = &'a FunctionRecord>,
     names: &Names,
     kind: Kind,

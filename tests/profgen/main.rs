@@ -8,6 +8,7 @@ mod schema;
 mod support;
 
 mod commands;
+mod contexts;
 mod genuine;
 mod plain;
 mod probes;

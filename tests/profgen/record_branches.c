@@ -5,7 +5,10 @@
  *
  * Usage: record_branches INTERVAL WINDOW STEPS PROGRAM [ARGUMENT...]
  * Prints a window of the last WINDOW branches after every INTERVAL branches, and ends the program after STEPS steps.
+ * With a negative WINDOW, prints the call chain before each window, as frame pointers have it, and begins at the entry
+ * point of the program, after the loader.
  */
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
@@ -19,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST = 64 };
+enum { MOST = 64, MOST_FRAMES = 127 };
 
 static void print_mappings(pid_t pid) {
     char path[64], line[4096];
@@ -64,9 +67,46 @@ static int length(long word) {
     return 0;
 }
 
+/* Prints a call chain, innermost address first. */
+static void print_chain(pid_t pid, unsigned long long address, unsigned long long frame) {
+    printf("\n");
+    for (int depth = 0; depth < MOST_FRAMES; depth++) {
+        printf("\t%16llx\n", address);
+        errno = 0;
+        unsigned long long next = ptrace(PTRACE_PEEKDATA, pid, (void *)frame, 0);
+        address = ptrace(PTRACE_PEEKDATA, pid, (void *)(frame + 8), 0);
+        if (errno || frame % 8 || next <= frame) break;
+        frame = next;
+    }
+}
+
+/* Runs to the entry point of the program. */
+static void skip_loader(pid_t pid) {
+    char path[64];
+    unsigned long long pair[2], entry = 0;
+    snprintf(path, sizeof path, "/proc/%d/auxv", (int)pid);
+    FILE *values = fopen(path, "r");
+    if (!values) exit(1);
+    while (fread(pair, sizeof pair, 1, values) == 1)
+        if (pair[0] == AT_ENTRY) entry = pair[1];
+    fclose(values);
+    long word = ptrace(PTRACE_PEEKTEXT, pid, (void *)entry, 0);
+    ptrace(PTRACE_POKETEXT, pid, (void *)entry, (word & ~0xFFL) | 0xCC);
+    ptrace(PTRACE_CONT, pid, 0, 0);
+    int status;
+    waitpid(pid, &status, 0);
+    ptrace(PTRACE_POKETEXT, pid, (void *)entry, word);
+    struct user_regs_struct registers;
+    if (ptrace(PTRACE_GETREGS, pid, 0, &registers)) exit(1);
+    registers.rip = entry;
+    ptrace(PTRACE_SETREGS, pid, 0, &registers);
+}
+
 int main(int argc, char **argv) {
     if (argc < 5) return 2;
     long interval = atol(argv[1]), window = atol(argv[2]), steps = atol(argv[3]);
+    int has_chains = window < 0;
+    if (has_chains) window = -window;
     if (window < 1 || window > MOST || interval < 1) return 2;
     pid_t pid = fork();
     if (pid == 0) {
@@ -79,6 +119,7 @@ int main(int argc, char **argv) {
     int status;
     waitpid(pid, &status, 0);
     if (!WIFSTOPPED(status)) return 1;
+    if (has_chains) skip_loader(pid);
     uint64_t from[MOST], to[MOST];
     long branches = 0;
     unsigned long long before = 0;
@@ -97,7 +138,8 @@ int main(int argc, char **argv) {
                 if (branches >= window && branches % interval == 0) {
                     if (!is_mapped) print_mappings(pid);
                     is_mapped = 1;
-                    printf("%16llx", now);
+                    if (has_chains) print_chain(pid, now, registers.rbp);
+                    else printf("%16llx", now);
                     for (long at = 1; at <= window; at++) {
                         long entry = (branches - at) % window;
                         printf(" 0x%llx/0x%llx/P/-/-/1 ", (unsigned long long)from[entry], (unsigned long long)to[entry]);

@@ -39,9 +39,21 @@ pub fn record_every(folder: &Folder, program: &str, interval: u64) -> PathBuf {
     folder.write(&format!("{program}.txt"), recorded.stdout)
 }
 
+/// Records a sample with its call chain after each `interval` branches.
+pub fn record_chains(folder: &Folder, program: &str, interval: u64, window: u64) -> String {
+    let recorded = folder.run(&format!("./recorder {interval} -{window} 60000 ./{program}"));
+    let name = format!("{program}.{interval}.txt");
+    folder.write(&name, recorded.stdout);
+    name
+}
+
 /// Writes the samples of a text into a recording of perf. Each process has the given number.
 pub fn perf_data(text: &str, process: u32) -> Vec<u8> {
     const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 11;
+    const CALL_CHAINS: u64 = 1 << 5;
+    const USER: u64 = 512u64.wrapping_neg();
+    let has_chains = text.contains("\n\t");
+    let mut chain = vec![USER];
     let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).expect("a number");
     let mut records = Vec::new();
     let mut push = |kind: u32, misc: u16, body: Vec<u8>| records.extend(record_of(kind, misc, &body));
@@ -59,12 +71,21 @@ pub fn perf_data(text: &str, process: u32) -> Vec<u8> {
             push(10, 2, body);
             continue;
         }
+        if has_chains && !line.starts_with(" 0x") {
+            chain.extend(line.split_whitespace().map(number));
+            continue;
+        }
         let mut words = line.split_whitespace();
-        let ip = number(words.next().expect("an address"));
+        let ip = if has_chains { chain[1] } else { number(words.next().expect("an address")) };
         let branches: Vec<&str> = words.collect();
         let mut body = ip.to_le_bytes().to_vec();
         body.extend(ids);
         body.extend(1u64.to_le_bytes());
+        if has_chains {
+            body.extend((chain.len() as u64).to_le_bytes());
+            chain.drain(..).for_each(|address| body.extend(address.to_le_bytes()));
+            chain.push(USER);
+        }
         body.extend((branches.len() as u64).to_le_bytes());
         for branch in branches {
             let mut ends = branch.split('/').map(number);
@@ -75,7 +96,7 @@ pub fn perf_data(text: &str, process: u32) -> Vec<u8> {
         }
         push(9, 2, body);
     }
-    file_of(SAMPLE_TYPE, 1 << 3, &records)
+    file_of(if has_chains { SAMPLE_TYPE | CALL_CHAINS } else { SAMPLE_TYPE }, 1 << 3, &records)
 }
 
 fn record_of(kind: u32, misc: u16, body: &[u8]) -> Vec<u8> {

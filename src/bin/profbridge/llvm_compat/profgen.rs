@@ -8,7 +8,8 @@ use super::{messages, profgen_warnings as warnings};
 use profbridge::input::{self, Access, InputBytes};
 use profbridge::instr::Release;
 use profbridge::profgen::{
-    self, Counters, FinishOptions, ProfileOptions, Program, ProgramFiles, RawBase, Samples, ScriptOptions,
+    self, ChainSamples, ContextOptions, FinishOptions, ProfileOptions, Program, ProgramFiles, RawBase, Samples,
+    ScriptOptions,
 };
 use profbridge::sampleprof::{self, Encoding, ReadOptions, Rules, SampleProfile, WriteOptions};
 use profbridge::{Compat, Error, ErrorKind, Limits};
@@ -58,25 +59,83 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
     let files = program_files(parsed);
     let program = Program::load(&files, &limits).map_err(|error| loading_failure(&error))?;
     warnings::loading(&program.findings());
-    let counters = match kind {
-        "perfscript" => script(parsed, &path, &program)?,
-        "unsymbolized-profile" => {
-            let text = read(&path)?;
-            profgen::read_raw(&text, &program, raw_base(parsed)).map_err(without_path)?
-        }
-        "llvm-sample-profile" => return finish(parsed, release, &program, sample_profile(&path)?),
-        _ => recording(parsed, &path, &program, &limits)?,
-    };
-    if parsed.is_on("skip-symbolization") && kind != "unsymbolized-profile" {
-        let text = profgen::write_raw(&counters, &program, raw_base(parsed));
-        return write(&output(parsed), &text);
-    }
     let mut options = ProfileOptions::default();
     options.fill_zero = parsed.is_on("fill-zero-for-all-funcs");
     options.update_totals = parsed.is_on("update-total-samples");
     options.release = release;
+    let (counters, chains) = match kind {
+        "perfscript" => script(parsed, &path, &program)?,
+        "unsymbolized-profile" => {
+            let text = read(&path)?;
+            (profgen::read_raw(&text, &program, raw_base(parsed)).map_err(without_path)?, None)
+        }
+        "llvm-sample-profile" => {
+            let profile = sample_profile(&path)?;
+            if !profile.kind().context_sensitive {
+                return finish(parsed, release, &program, profile, parsed.is_on("trim-cold-profile"));
+            }
+            let contexts = context_options(parsed, release);
+            let made = profgen::finish_context_profile(&program, profile, &contexts, &limits);
+            return finish(parsed, release, &program, made.map_err(without_path)?, false);
+        }
+        _ => recording(parsed, &path, &program, &limits)?,
+    };
+    if let Some(chains) = chains {
+        return contexts(parsed, &program, &chains, &options, &limits);
+    }
+    if parsed.is_on("skip-symbolization") && kind != "unsymbolized-profile" {
+        let text = profgen::write_raw(&counters, &program, raw_base(parsed));
+        return write(&output(parsed), &text);
+    }
     let (profile, _) = profgen::make_profile(&program, &counters, &options, &limits).map_err(without_path)?;
-    finish(parsed, release, &program, profile)
+    finish(parsed, release, &program, profile, parsed.is_on("trim-cold-profile"))
+}
+
+/// Makes a profile with calling contexts.
+fn contexts(
+    parsed: &Parsed,
+    program: &Program<'_>,
+    chains: &ChainSamples,
+    options: &ProfileOptions,
+    limits: &Limits,
+) -> Result<(), Failure> {
+    if program.has_probes() {
+        return Err(refused("a profile with calling contexts of pseudo-probes (without --ignore-stack-samples)"));
+    }
+    let contexts = context_options(parsed, options.release);
+    let counters = profgen::count_by_context(program, chains, &contexts, limits).map_err(without_path)?;
+    warnings::contexts(counters.findings());
+    if parsed.is_on("skip-symbolization") {
+        let text = profgen::write_raw_contexts(&counters, program, raw_base(parsed));
+        return write(&output(parsed), &text);
+    }
+    let made = profgen::make_context_profile(program, counters, options, &contexts, limits);
+    finish(parsed, options.release, program, made.map_err(without_path)?, false)
+}
+
+fn context_options(parsed: &Parsed, release: Release) -> ContextOptions {
+    let is_on = |name| parsed.value(name).and_then(boolean) != Some(false);
+    // Negative numbers stand for no limit.
+    let most = |name| {
+        let number = parsed.value(name).and_then(signed).and_then(|number| usize::try_from(number).ok());
+        number.unwrap_or(usize::MAX)
+    };
+    let mut options = ContextOptions::default();
+    options.release = release;
+    options.most_frames = most("csprof-max-context-depth");
+    options.most_address_frames = most("csprof-max-unsymbolized-context-depth");
+    options.longest_repetition = most("compress-recursion");
+    options.preinline = is_on("csspgo-preinliner");
+    options.by_code_size = is_on("use-context-cost-for-preinliner");
+    options.replay_inlining = parsed.is_on("csspgo-replay-preinline");
+    let merge = parsed.value("csprof-merge-cold-context").and_then(boolean);
+    options.merge_cold = merge.unwrap_or(!options.preinline);
+    options.cold_frames = parsed.number("csprof-max-cold-context-depth").map_or(1, |frames| frames as usize);
+    options.trim_cold = parsed.is_on("trim-cold-profile");
+    options.hot_count = parsed.number("profile-summary-hot-count");
+    options.cold_count = parsed.number("profile-summary-cold-count");
+    options.nest = is_on("gen-cs-nested-profile");
+    options
 }
 
 /// The one input: its option and its path.
@@ -129,38 +188,41 @@ fn read(path: &Path) -> Result<InputBytes, Failure> {
     Ok(input::open(path, Access::Read, &Limits::default())?)
 }
 
-fn script(parsed: &Parsed, path: &Path, program: &Program<'_>) -> Result<Counters, Failure> {
+fn script(parsed: &Parsed, path: &Path, program: &Program<'_>) -> Result<Gathered, Failure> {
     let text = read(path)?;
-    if profgen::has_call_chains(&text) && !parsed.is_on("ignore-stack-samples") {
-        return Err(refused("a profile with calling contexts (without --ignore-stack-samples)"));
-    }
-    let mut options = ScriptOptions::default();
-    options.process = parsed.value("pid").and_then(signed);
-    options.is_kernel = parsed.is_on("kernel");
+    let options = script_options(parsed);
     let shows = parsed.is_on("show-mmap-events");
     let mut notify = |notice: profgen::LineNotice<'_>| warnings::line(notice, program.name(), program.base(), shows);
-    let Samples { counters, read, runs, .. } =
-        profgen::read_script(&text, program, &options, &mut notify).map_err(without_path)?;
-    warnings::samples(&read, runs.as_ref());
-    Ok(counters)
+    let samples = profgen::read_script(&text, program, &options, &mut notify).map_err(without_path)?;
+    Ok(gathered(samples))
 }
 
-fn recording(parsed: &Parsed, path: &Path, program: &Program<'_>, limits: &Limits) -> Result<Counters, Failure> {
+fn recording(parsed: &Parsed, path: &Path, program: &Program<'_>, limits: &Limits) -> Result<Gathered, Failure> {
     const UNMAPPED: &str = "No relevant mmap event is found in perf data.";
+    let mut options = script_options(parsed);
+    options.any_build = true;
+    let recorded = profgen::read_recording(&read(path)?, program, &options, limits).map_err(without_path)?;
+    if !recorded.samples.read.is_mapped {
+        return Err(Failure::text(UNMAPPED));
+    }
+    Ok(gathered(recorded.samples))
+}
+
+/// The counters of samples, and the samples with call chains if there are any.
+type Gathered = (profgen::Counters, Option<ChainSamples>);
+
+fn script_options(parsed: &Parsed) -> ScriptOptions {
     let mut options = ScriptOptions::default();
     options.process = parsed.value("pid").and_then(signed);
     options.is_kernel = parsed.is_on("kernel");
-    options.any_build = true;
-    let recorded = profgen::read_recording(&read(path)?, program, &options, limits).map_err(without_path)?;
-    if recorded.has_call_chains && !parsed.is_on("ignore-stack-samples") {
-        return Err(refused("a profile with calling contexts (without --ignore-stack-samples)"));
-    }
-    let Samples { counters, read, runs, .. } = recorded.samples;
-    if !read.is_mapped {
-        return Err(Failure::text(UNMAPPED));
-    }
+    options.contexts = !parsed.is_on("ignore-stack-samples");
+    options
+}
+
+fn gathered(samples: Samples) -> Gathered {
+    let Samples { counters, chains, read, runs, .. } = samples;
     warnings::samples(&read, runs.as_ref());
-    Ok(counters)
+    (counters, chains)
 }
 
 fn raw_base(parsed: &Parsed) -> RawBase {
@@ -175,16 +237,18 @@ fn raw_base(parsed: &Parsed) -> RawBase {
 
 fn sample_profile(path: &Path) -> Result<SampleProfile, Failure> {
     let read = sampleprof::read_file(path, &ReadOptions::default(), Compat::Llvm22);
-    let profile = read.map_err(|error| sample::failure(&error))?;
-    if profile.kind().context_sensitive {
-        return Err(refused("a profile with calling contexts"));
-    }
-    Ok(profile)
+    read.map_err(|error| sample::failure(&error))
 }
 
-fn finish(parsed: &Parsed, release: Release, program: &Program<'_>, mut profile: SampleProfile) -> Result<(), Failure> {
+fn finish(
+    parsed: &Parsed,
+    release: Release,
+    program: &Program<'_>,
+    mut profile: SampleProfile,
+    trim_cold: bool,
+) -> Result<(), Failure> {
     let mut options = FinishOptions::default();
-    options.trim_cold = parsed.is_on("trim-cold-profile");
+    options.trim_cold = trim_cold;
     options.mark_preinlined = parsed.is_on("mark-all-context-preinlined");
     if let Some(cutoff) = parsed.value("profile-density-cutoff-hot").and_then(signed) {
         options.density_cutoff = u32::try_from(cutoff).unwrap_or(0);

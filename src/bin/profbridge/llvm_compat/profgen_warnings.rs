@@ -1,7 +1,7 @@
 //! The warnings of llvm-profgen.
 
 use super::messages;
-use profbridge::profgen::{LineNotice, LoadFindings, ReadFindings, RunFindings};
+use profbridge::profgen::{ContextFindings, LineNotice, LoadFindings, ReadFindings, RunFindings};
 use std::io::Write;
 
 /// Prints `P%(N/M) TEXT` if there is anything to print.
@@ -77,6 +77,20 @@ pub(super) fn samples(read: &ReadFindings, runs: Option<&RunFindings>) {
     summary(runs.crossing_functions, runs.all, &format!("{of_ranges} do cross function boundaries."));
     let impossible = "have range start after or too far from range end acrossing the unconditinal jmp.";
     summary(runs.impossible, runs.all, &format!("{of_ranges} {impossible}"));
+}
+
+/// Prints what following call chains found.
+pub(super) fn contexts(found: &ContextFindings) {
+    let truncated = "of profiled contexts are truncated due to missing probe for call instruction.";
+    summary(found.cut, found.contexts, truncated);
+    let unmatched = "of branches'source is a call instruction but doesn't match call frame stack, likely due to";
+    summary(found.unknown_external_calls, found.branches, &format!("{unmatched} unwinding error of external frame."));
+    let paired = "of branches containing paired external address.";
+    summary(found.external_pairs * 2, found.branches, paired);
+    let unpaired = "of branches containing external address but doesn't have another external address to pair, likely \
+                    due to interrupt jmp or broken perf script.";
+    summary(found.unpaired_external, found.branches, unpaired);
+    summary(found.unknown_calls, found.branches, &format!("{unmatched} frame in prolog/epilog."));
 }
 
 /// Prints the density, if wanted, and a warning if it is low.

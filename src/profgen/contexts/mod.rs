@@ -1,0 +1,112 @@
+//! Sample profiles with calling contexts, from samples that have a call chain in addition to branch records.
+//!
+//! ```text
+//! ChainSamples ─▶ unwinder ─▶ ContextCounters ─▶ lines, probes ─▶ Tree ─▶ finishing ─▶ SampleProfile
+//!                    ▲             ▲ ▼
+//!                 Places       raw_text
+//! ```
+
+mod call_graph;
+mod chain_samples;
+mod counting;
+mod finishing;
+mod lines;
+mod options;
+mod paths;
+mod places;
+mod preinliner;
+mod sizes;
+mod tree;
+mod unwinder;
+
+pub use chain_samples::ChainSamples;
+pub use counting::ContextCounters;
+pub use options::ContextOptions;
+pub use unwinder::ContextFindings;
+
+use super::functions::Function;
+use super::line_profile::ProfileOptions;
+use super::program::Program;
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::sampleprof::{FunctionName, Rules, SampleProfile, StatedKind};
+use counting::{Contexts, WITHOUT_CONTEXT};
+use places::Places;
+use sizes::Sizes;
+use tree::{ROOT, Tree};
+
+/// Finds the calling context of each run of code and each branch.
+///
+/// # Errors
+///
+/// Unable to correlate for damaged debug info; limit exceeded for too many inlined functions.
+pub fn count_by_context(
+    program: &Program<'_>,
+    samples: &ChainSamples,
+    options: &ContextOptions,
+    limits: &Limits,
+) -> Result<ContextCounters> {
+    counting::count(program, samples, options, limits)
+}
+
+/// Makes the profile of a program with calling contexts. It still lacks the steps of [`finish`](super::finish).
+///
+/// # Errors
+///
+/// Usage, if cold contexts must keep no frames.
+pub fn make_context_profile(
+    program: &Program<'_>,
+    counters: ContextCounters,
+    options: &ProfileOptions,
+    contexts: &ContextOptions,
+    _limits: &Limits,
+) -> Result<SampleProfile> {
+    let functions = counting::functions_at(program, counters.addresses().into_iter());
+    let ContextCounters { contexts: by_context, names, places, .. } = counters;
+    let mut tree = Tree::new(names, Rules::of(contexts.release));
+    let mut sizes = (contexts.preinline && contexts.by_code_size).then(Sizes::new);
+    match by_context {
+        Contexts::Lines(lines) => {
+            for (path, counts) in &lines.counts {
+                let at = match *path {
+                    WITHOUT_CONTEXT => ROOT,
+                    path => tree.path(&lines.paths.elements(path)),
+                };
+                lines::add_context(&mut tree, program, &places, at, counts.is_inlined, &counts.counters);
+            }
+            lines::complete(&mut tree, options.update_totals);
+            if let Some(sizes) = &mut sizes {
+                sizes.add_functions(&mut tree, program, &functions, &places);
+            }
+        }
+        Contexts::Probes(_) => {}
+    }
+    let mut stated = StatedKind::default();
+    stated.flow_sensitive = program.discriminators.flow_sensitive.then_some(true);
+    finishing::finish(tree, stated, contexts, sizes.as_ref())
+}
+
+/// Repeats the last steps for a profile with calling contexts that was written before them.
+///
+/// # Errors
+///
+/// Unable to correlate for damaged debug info; limit exceeded for too many inlined functions; usage, if cold contexts must
+/// keep no frames.
+pub fn finish_context_profile(
+    program: &Program<'_>,
+    profile: SampleProfile,
+    contexts: &ContextOptions,
+    limits: &Limits,
+) -> Result<SampleProfile> {
+    let stated = profile.stated;
+    let mut tree = Tree::of_profile(profile, Rules::of(contexts.release));
+    let mut sizes = (contexts.preinline && contexts.by_code_size).then(Sizes::new);
+    if let Some(sizes) = &mut sizes {
+        let is_sampled = |function: &&Function| tree.names.find(FunctionName::Text(&function.name)).is_some();
+        let functions: Vec<&Function> = program.functions.iter().filter(is_sampled).collect();
+        let addresses = counting::code_of(program, &functions);
+        let places = Places::look_up(program, addresses, &mut tree.names, limits)?;
+        sizes.add_functions(&mut tree, program, &functions, &places);
+    }
+    finishing::finish(tree, stated, contexts, sizes.as_ref())
+}

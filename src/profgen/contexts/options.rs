@@ -1,0 +1,55 @@
+//! Options of profiles with calling contexts.
+
+use crate::model::Release;
+
+/// Options of profiles with calling contexts.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ContextOptions {
+    /// The number of frames that contexts keep, without the function itself.
+    pub most_frames: usize,
+    /// The number of calls that contexts of a program with pseudo-probes keep, before inlined functions count.
+    pub most_address_frames: usize,
+    /// The longest sequence of frames of which repetitions are left out.
+    pub longest_repetition: usize,
+    /// Whether to decide about inlining. The contexts of functions that are not inlined are merged.
+    pub preinline: bool,
+    /// Whether the size of a function for this decision is that of its code, not its number of places.
+    pub by_code_size: bool,
+    /// Whether functions are inlined where the program has inlined them.
+    pub replay_inlining: bool,
+    /// Whether to merge contexts that are not hot into shorter ones.
+    pub merge_cold: bool,
+    /// The number of frames that merged contexts keep, with the function itself.
+    pub cold_frames: usize,
+    /// Whether to remove contexts that are not hot; functions, if the pre-inliner has merged contexts.
+    pub trim_cold: bool,
+    /// The total from which a context is hot. `None` for the threshold of the summary.
+    pub hot_count: Option<u64>,
+    /// The samples of calls that are too few for inlining. `None` for the threshold of the summary.
+    pub cold_count: Option<u64>,
+    /// Whether contexts become inlined callees of their callers.
+    pub nest: bool,
+    /// The release whose `llvm-profgen` is followed.
+    pub release: Release,
+}
+
+impl Default for ContextOptions {
+    fn default() -> Self {
+        Self {
+            most_frames: usize::MAX,
+            most_address_frames: usize::MAX,
+            longest_repetition: usize::MAX,
+            preinline: true,
+            by_code_size: true,
+            replay_inlining: false,
+            merge_cold: false,
+            cold_frames: 1,
+            trim_cold: false,
+            hot_count: None,
+            cold_count: None,
+            nest: true,
+            release: Release::default(),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Profiles with calling contexts, from samples with call chains.
+
+use crate::genuine::{GENUINE, assert_same, run};
+use crate::recording::{RECORDER, can_record, compile, perf_data, record_chains};
+use crate::support::{Folder, available};
+
+/// Compilers, sources and programs: inlining, recursion, tail calls, function pointers.
+const PROGRAMS: [(&str, &str, &str); 5] = [
+    ("clang-22 -O2 -g -fdebug-info-for-profiling", "calls.c", "calls"),
+    ("clang-22 -O3 -g -no-pie -funique-internal-linkage-names", "calls.c", "fixed"),
+    ("clang-22 -O1 -gdwarf-4 -gsplit-dwarf", "work.c", "split"),
+    ("gcc -O2 -g", "calls.c", "gcc"),
+    ("clang-22 --driver-mode=g++ -O2 -g -fbasic-block-sections=all", "work.cpp", "sections"),
+];
+
+/// Numbers of branches between samples, and of those that a sample has.
+const INTERVALS: [(u64, u64); 3] = [(61, 16), (17, 32), (5, 8)];
+
+/// The options that keep contexts as they are.
+const RAW: &str = "--csspgo-preinliner=0 --gen-cs-nested-profile=0 --csprof-merge-cold-context=0";
+
+const OPTIONS: [&str; 7] = [
+    "--skip-symbolization",
+    "--csspgo-preinliner=0 --gen-cs-nested-profile=0 --csprof-max-context-depth=2",
+    "--format=text --csspgo-preinliner=0 --compress-recursion=0 --show-density",
+    "--format=text --csspgo-preinliner=0 --gen-cs-nested-profile=0 --trim-cold-profile --csprof-max-cold-context-depth=2",
+    "--format=text",
+    "--trim-cold-profile --update-total-samples",
+    "--format=text --use-context-cost-for-preinliner=0 --gen-cs-nested-profile=0",
+];
+
+const FRAMES: &str = "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer";
+
+fn folder(test: &str, tools: &[&str]) -> Option<Folder> {
+    let folder = available(test, &[&RECORDER[..], tools].concat()).then(Folder::new)?;
+    can_record(&folder).then_some(folder)
+}
+
+#[test]
+fn contexts_are_those_of_llvm_profgen() {
+    let Some(folder) = folder("calling contexts", &["clang-22", "gcc", GENUINE]) else { return };
+    for (compiler, source, program) in PROGRAMS {
+        compile(&folder, &format!("{compiler} {FRAMES}"), source, program);
+        for (interval, window) in INTERVALS {
+            let recorded = record_chains(&folder, program, interval, window);
+            for options in OPTIONS.iter().chain([&RAW]) {
+                assert_same(&folder, &format!("--perfscript={recorded} --binary={program} {options}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_written_profile_can_be_finished_later() {
+    let Some(folder) = folder("finished contexts", &["clang-22", GENUINE]) else { return };
+    compile(&folder, &format!("clang-22 -O2 -g {FRAMES}"), "calls.c", "prog");
+    let recorded = record_chains(&folder, "prog", 17, 16);
+    let (_, whole) = run(&folder, &[GENUINE], &format!("--perfscript={recorded} --binary=prog {RAW}"));
+    folder.write("whole.prof", whole.expect("it is written"));
+    for options in &OPTIONS[3..] {
+        assert_same(&folder, &format!("--llvm-sample-profile=whole.prof --binary=prog {options}"));
+    }
+}
+
+#[test]
+fn recordings_have_the_contexts_of_their_text() {
+    let Some(folder) = folder("contexts of recordings", &["clang-22"]) else { return };
+    compile(&folder, &format!("clang-22 -O2 -g {FRAMES}"), "calls.c", "prog");
+    let recorded = record_chains(&folder, "prog", 17, 16);
+    let text = std::fs::read_to_string(folder.path(&recorded)).expect("it is text");
+    folder.write("prog.data", perf_data(&text, 5));
+    let link = folder.path("llvm-profgen");
+    let _ = std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_profbridge"), &link);
+    let link = [link.to_str().expect("the path of the folder is text")];
+    let options = format!("--binary=prog --format=text {RAW}");
+    let (_, from_text) = run(&folder, &link, &format!("--perfscript={recorded} {options}"));
+    let (_, from_data) = run(&folder, &link, &format!("--perfdata=prog.data {options}"));
+    let text = String::from_utf8(from_text.clone().expect("it is written")).expect("it is text");
+    assert!(text.contains("[main:") && text.contains(" @ twice:"), "{text}");
+    assert!(from_text == from_data);
+}
+
+#[test]
+fn clang_uses_contexts_without_a_warning() {
+    let Some(folder) = folder("clang uses contexts", &["clang-22"]) else { return };
+    let compiler = format!("clang-22 -O2 -g -fdebug-info-for-profiling {FRAMES}");
+    compile(&folder, &compiler, "calls.c", "prog");
+    let recorded = record_chains(&folder, "prog", 17, 16);
+    let link = folder.path("llvm-profgen");
+    let _ = std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_profbridge"), &link);
+    let link = [link.to_str().expect("the path of the folder is text")];
+    for options in ["", "--gen-cs-nested-profile=0"] {
+        let (_, profile) = run(&folder, &link, &format!("--perfscript={recorded} --binary=prog {options}"));
+        folder.write("app.prof", profile.expect("it is written"));
+        let uses = format!("-fprofile-sample-use={} -Werror", folder.path("app.prof").display());
+        compile(&folder, &format!("{compiler} {uses}"), "calls.c", "again");
+        folder.run("./again");
+    }
+}
