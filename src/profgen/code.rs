@@ -14,8 +14,10 @@ pub(super) enum Transfer {
     Return = 2,
     /// An unconditional jump to an address in the instruction.
     Jump = 3,
-    /// A conditional jump, or one to a computed address.
+    /// A conditional jump.
     Branch = 4,
+    /// A jump to a computed address.
+    IndirectJump = 5,
 }
 
 /// The code of a program, by link-time address.
@@ -154,7 +156,8 @@ impl Code {
             1 => Transfer::Call,
             2 => Transfer::Return,
             3 => Transfer::Jump,
-            _ => Transfer::Branch,
+            4 => Transfer::Branch,
+            _ => Transfer::IndirectJump,
         };
         (mark != 0).then_some(of_mark)
     }
@@ -247,7 +250,8 @@ fn x86_transfer(instruction: &Instruction) -> Transfer {
         FlowControl::Call | FlowControl::IndirectCall if mnemonic == Mnemonic::Call => Transfer::Call,
         FlowControl::Return if is_x86_return(mnemonic) => Transfer::Return,
         FlowControl::UnconditionalBranch => Transfer::Jump,
-        FlowControl::IndirectBranch | FlowControl::ConditionalBranch => Transfer::Branch,
+        FlowControl::IndirectBranch => Transfer::IndirectJump,
+        FlowControl::ConditionalBranch => Transfer::Branch,
         FlowControl::XbeginXabortXend if matches!(instruction.code(), Opcode::Xbegin_rel16 | Opcode::Xbegin_rel32) => {
             Transfer::Branch
         }
@@ -270,10 +274,10 @@ fn aarch64(bytes: &[u8]) -> Step {
         _ if word & 0xFFFF_FC1F == 0xD65F_0000 => Transfer::Return,
         0xD69F_03E0 => Transfer::Return,
         _ if word & 0xFC00_0000 == 0x1400_0000 => Transfer::Jump,
-        // b.cond; cbz, cbnz, tbz and tbnz; br
+        // b.cond; cbz, cbnz, tbz and tbnz
         _ if word & 0xFF00_0010 == 0x5400_0000 => Transfer::Branch,
         _ if word & 0x7C00_0000 == 0x3400_0000 => Transfer::Branch,
-        _ if word & 0xFFFF_FC1F == 0xD61F_0000 => Transfer::Branch,
+        _ if word & 0xFFFF_FC1F == 0xD61F_0000 => Transfer::IndirectJump,
         _ => Transfer::None,
     };
     Step { len: 4, transfer: Some(transfer) }

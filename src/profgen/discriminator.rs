@@ -38,7 +38,12 @@ fn is_of_probe(raw: u32) -> bool {
 const HAS_BASE: u32 = 1 << 28;
 
 fn base_of_probe(raw: u32) -> u32 {
-    if raw & HAS_BASE != 0 { (raw >> 16) & 7 } else { (raw >> 3) & 0xFFFF }
+    if raw & HAS_BASE != 0 { (raw >> 16) & 7 } else { probe_of(raw) }
+}
+
+/// The number of the probe of a call.
+pub(super) fn probe_of(raw: u32) -> u32 {
+    (raw >> 3) & if raw & HAS_BASE != 0 { 0x1FFF } else { 0xFFFF }
 }
 
 /// Decodes a part. Bit 0 means that the part is missing, bit 6 that it is long.

@@ -134,6 +134,16 @@ impl Functions {
         after.checked_sub(1).is_some_and(|at| from.is_none_or(|from| self.ranges[at].start > from))
     }
 
+    /// The number of the function that contains an address.
+    pub(super) fn number_at(&self, address: u64) -> Option<usize> {
+        self.range_at(address).map(|range| range.function)
+    }
+
+    /// The start of the part of a function that contains an address.
+    pub(super) fn start_at(&self, address: u64) -> Option<u64> {
+        self.range_at(address).map(|range| range.start)
+    }
+
     /// The function that contains an address.
     pub(super) fn function_at(&self, address: u64) -> Option<&Function> {
         self.range_at(address).map(|range| &self.functions[range.function])

@@ -50,15 +50,39 @@ fn contexts_are_those_of_llvm_profgen() {
     }
 }
 
+/// Programs with pseudo-probes: without debug info, copies of code, tail calls.
+const PROBED: [(&str, &str, &str); 4] = [
+    ("clang-22 -O2 -g", "calls.c", "probed"),
+    ("clang-22 -O3 -g -no-pie -funique-internal-linkage-names -mllvm -unroll-count=4", "work.c", "copies"),
+    ("clang-22 -O2", "calls.c", "bare"),
+    ("clang-22 -O2 -g", "tails.c", "tails"),
+];
+
+#[test]
+fn contexts_of_probes_are_those_of_llvm_profgen() {
+    let Some(folder) = folder("calling contexts of probes", &["clang-22", GENUINE]) else { return };
+    for (compiler, source, program) in PROBED {
+        compile(&folder, &format!("{compiler} -fpseudo-probe-for-profiling {FRAMES}"), source, program);
+        let recorded = record_chains(&folder, program, 17, 32);
+        let of_probes =
+            [RAW, "--csprof-max-unsymbolized-context-depth=1", "--infer-missing-frames=0", "--use-dwarf-correlation"];
+        for options in OPTIONS.iter().chain(&of_probes) {
+            assert_same(&folder, &format!("--perfscript={recorded} --binary={program} {options}"));
+        }
+    }
+}
+
 #[test]
 fn a_written_profile_can_be_finished_later() {
     let Some(folder) = folder("finished contexts", &["clang-22", GENUINE]) else { return };
-    compile(&folder, &format!("clang-22 -O2 -g {FRAMES}"), "calls.c", "prog");
-    let recorded = record_chains(&folder, "prog", 17, 16);
-    let (_, whole) = run(&folder, &[GENUINE], &format!("--perfscript={recorded} --binary=prog {RAW}"));
-    folder.write("whole.prof", whole.expect("it is written"));
-    for options in &OPTIONS[3..] {
-        assert_same(&folder, &format!("--llvm-sample-profile=whole.prof --binary=prog {options}"));
+    for (program, probes) in [("lines", ""), ("probes", "-fpseudo-probe-for-profiling")] {
+        compile(&folder, &format!("clang-22 -O2 -g {probes} {FRAMES}"), "calls.c", program);
+        let recorded = record_chains(&folder, program, 17, 16);
+        let (_, whole) = run(&folder, &[GENUINE], &format!("--perfscript={recorded} --binary={program} {RAW}"));
+        folder.write("whole.prof", whole.expect("it is written"));
+        for options in &OPTIONS[3..] {
+            assert_same(&folder, &format!("--llvm-sample-profile=whole.prof --binary={program} {options}"));
+        }
     }
 }
 
@@ -83,13 +107,18 @@ fn recordings_have_the_contexts_of_their_text() {
 #[test]
 fn clang_uses_contexts_without_a_warning() {
     let Some(folder) = folder("clang uses contexts", &["clang-22"]) else { return };
-    let compiler = format!("clang-22 -O2 -g -fdebug-info-for-profiling {FRAMES}");
-    compile(&folder, &compiler, "calls.c", "prog");
-    let recorded = record_chains(&folder, "prog", 17, 16);
     let link = folder.path("llvm-profgen");
     let _ = std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_profbridge"), &link);
     let link = [link.to_str().expect("the path of the folder is text")];
-    for options in ["", "--gen-cs-nested-profile=0"] {
+    for (kind, options) in [
+        ("-fdebug-info-for-profiling", ""),
+        ("-fdebug-info-for-profiling", "--gen-cs-nested-profile=0"),
+        ("-fpseudo-probe-for-profiling", ""),
+        ("-fpseudo-probe-for-profiling", "--gen-cs-nested-profile=0"),
+    ] {
+        let compiler = format!("clang-22 -O2 -g {kind} {FRAMES}");
+        compile(&folder, &compiler, "calls.c", "prog");
+        let recorded = record_chains(&folder, "prog", 17, 16);
         let (_, profile) = run(&folder, &link, &format!("--perfscript={recorded} --binary=prog {options}"));
         folder.write("app.prof", profile.expect("it is written"));
         let uses = format!("-fprofile-sample-use={} -Werror", folder.path("app.prof").display());

@@ -11,10 +11,12 @@ mod chain_samples;
 mod counting;
 mod finishing;
 mod lines;
+mod missing_frames;
 mod options;
 mod paths;
 mod places;
 mod preinliner;
+mod probes;
 mod sizes;
 mod tree;
 mod unwinder;
@@ -24,14 +26,18 @@ pub use counting::ContextCounters;
 pub use options::ContextOptions;
 pub use unwinder::ContextFindings;
 
+use super::counters::Counters;
 use super::functions::Function;
 use super::line_profile::ProfileOptions;
+use super::probe_profile::ProbeFindings;
 use super::program::Program;
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::sampleprof::{FunctionName, Rules, SampleProfile, StatedKind};
 use counting::{Contexts, WITHOUT_CONTEXT};
+use missing_frames::MissingFrames;
 use places::Places;
+use probes::ProbeContexts;
 use sizes::Sizes;
 use tree::{ROOT, Tree};
 
@@ -53,17 +59,21 @@ pub fn count_by_context(
 ///
 /// # Errors
 ///
-/// Usage, if cold contexts must keep no frames.
+/// Usage, if cold contexts must keep no frames; for a program with probes truncated or malformed for damaged probes, and the
+/// errors of [`count_by_context`].
 pub fn make_context_profile(
     program: &Program<'_>,
     counters: ContextCounters,
     options: &ProfileOptions,
     contexts: &ContextOptions,
-    _limits: &Limits,
-) -> Result<SampleProfile> {
-    let functions = counting::functions_at(program, counters.addresses().into_iter());
+    limits: &Limits,
+) -> Result<(SampleProfile, ProbeFindings)> {
+    let addresses = counters.addresses();
+    let functions = counting::functions_at(program, addresses.iter().copied());
     let ContextCounters { contexts: by_context, names, places, .. } = counters;
     let mut tree = Tree::new(names, Rules::of(contexts.release));
+    let mut findings = ProbeFindings::default();
+    let mut stated = StatedKind::default();
     let mut sizes = (contexts.preinline && contexts.by_code_size).then(Sizes::new);
     match by_context {
         Contexts::Lines(lines) => {
@@ -79,11 +89,26 @@ pub fn make_context_profile(
                 sizes.add_functions(&mut tree, program, &functions, &places);
             }
         }
-        Contexts::Probes(_) => {}
+        Contexts::Probes(by_calls) => {
+            let decoded = program.decode_probes(&mut addresses.into_iter(), limits)?;
+            let all: Vec<&Counters> = by_calls.counts.values().map(|counts| &counts.counters).collect();
+            let most = contexts.most_inferred.min(limits.context_depth as usize);
+            let missing = (most > 0).then(|| MissingFrames::new(program, &all, most));
+            let mut by_probes = ProbeContexts::new(program, &decoded, contexts, missing);
+            for (path, counts) in &by_calls.counts {
+                by_probes.add(&mut tree, &by_calls.paths.elements(*path), &counts.counters);
+            }
+            findings = by_probes.findings;
+            stated.probe_based = Some(true);
+            if let Some(sizes) = &mut sizes {
+                let code = counting::code_of(program, &functions);
+                let places = Places::look_up(program, code, &mut tree.names, limits)?;
+                probes::add_sizes(sizes, &mut tree, program, &functions, &places, &decoded);
+            }
+        }
     }
-    let mut stated = StatedKind::default();
     stated.flow_sensitive = program.discriminators.flow_sensitive.then_some(true);
-    finishing::finish(tree, stated, contexts, sizes.as_ref())
+    Ok((finishing::finish(tree, stated, contexts, sizes.as_ref())?, findings))
 }
 
 /// Repeats the last steps for a profile with calling contexts that was written before them.
@@ -106,7 +131,13 @@ pub fn finish_context_profile(
         let functions: Vec<&Function> = program.functions.iter().filter(is_sampled).collect();
         let addresses = counting::code_of(program, &functions);
         let places = Places::look_up(program, addresses, &mut tree.names, limits)?;
-        sizes.add_functions(&mut tree, program, &functions, &places);
+        if program.has_probes() {
+            let mut starts = functions.iter().flat_map(|function| &function.ranges).map(|(start, _)| *start);
+            let decoded = program.decode_probes(&mut starts, limits)?;
+            probes::add_sizes(sizes, &mut tree, program, &functions, &places, &decoded);
+        } else {
+            sizes.add_functions(&mut tree, program, &functions, &places);
+        }
     }
     finishing::finish(tree, stated, contexts, sizes.as_ref())
 }

@@ -12,6 +12,9 @@ pub struct ContextOptions {
     pub most_address_frames: usize,
     /// The longest sequence of frames of which repetitions are left out.
     pub longest_repetition: usize,
+    /// The number of frames that are inferred in a row, where tail calls removed them. Only programs with pseudo-probes need
+    /// them. 0 for none.
+    pub most_inferred: usize,
     /// Whether to decide about inlining. The contexts of functions that are not inlined are merged.
     pub preinline: bool,
     /// Whether the size of a function for this decision is that of its code, not its number of places.
@@ -40,6 +43,7 @@ impl Default for ContextOptions {
             most_frames: usize::MAX,
             most_address_frames: usize::MAX,
             longest_repetition: usize::MAX,
+            most_inferred: usize::MAX,
             preinline: true,
             by_code_size: true,
             replay_inlining: false,

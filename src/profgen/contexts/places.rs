@@ -1,5 +1,6 @@
 //! The inlined functions at the addresses of samples.
 
+use super::super::discriminator::probe_of;
 use super::super::program::Program;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -52,6 +53,17 @@ impl Places {
         let changes = (1..places.addresses.len()).filter(|at| !places.have_same_callers(*at - 1, *at));
         places.changes = changes.collect();
         Ok(places)
+    }
+
+    /// The same functions, with the numbers of probes as lines.
+    pub(super) fn with_probes(&self) -> Self {
+        let probe = |frame: &Frame| {
+            let location = LineLocation::new(probe_of(frame.location.discriminator), 0);
+            Frame { location, ..*frame }
+        };
+        let chains = self.chains.iter().map(|chain| chain.iter().map(probe).collect()).collect();
+        let (addresses, of_address) = (self.addresses.clone(), self.of_address.clone());
+        Self { addresses, of_address, chains, changes: Vec::new() }
     }
 
     fn have_same_callers(&self, a: usize, b: usize) -> bool {

@@ -99,9 +99,6 @@ fn contexts(
     options: &ProfileOptions,
     limits: &Limits,
 ) -> Result<(), Failure> {
-    if program.has_probes() {
-        return Err(refused("a profile with calling contexts of pseudo-probes (without --ignore-stack-samples)"));
-    }
     let contexts = context_options(parsed, options.release);
     let counters = profgen::count_by_context(program, chains, &contexts, limits).map_err(without_path)?;
     warnings::contexts(counters.findings());
@@ -110,7 +107,8 @@ fn contexts(
         return write(&output(parsed), &text);
     }
     let made = profgen::make_context_profile(program, counters, options, &contexts, limits);
-    finish(parsed, options.release, program, made.map_err(without_path)?, false)
+    let (profile, _) = made.map_err(without_path)?;
+    finish(parsed, options.release, program, profile, false)
 }
 
 fn context_options(parsed: &Parsed, release: Release) -> ContextOptions {
@@ -125,6 +123,8 @@ fn context_options(parsed: &Parsed, release: Release) -> ContextOptions {
     options.most_frames = most("csprof-max-context-depth");
     options.most_address_frames = most("csprof-max-unsymbolized-context-depth");
     options.longest_repetition = most("compress-recursion");
+    let most_inferred = parsed.number("max-search-depth").and_then(|depth| usize::try_from(depth).ok());
+    options.most_inferred = if is_on("infer-missing-frames") { most_inferred.unwrap_or(usize::MAX) } else { 0 };
     options.preinline = is_on("csspgo-preinliner");
     options.by_code_size = is_on("use-context-cost-for-preinliner");
     options.replay_inlining = parsed.is_on("csspgo-replay-preinline");
