@@ -358,6 +358,10 @@ impl Reader<'_, '_, '_> {
         }
         match next {
             Some(_) => Ok(next),
+            None if self.chain.is_incomplete(self.program) => {
+                self.findings.incomplete_chains += 1;
+                Ok(None)
+            }
             None => Err(Error::malformed("the last sample has a call chain and no branch records")
                 .with_llvm_message("'Hybrid perf sample is corrupted, No LBR sample line")),
         }

@@ -50,6 +50,19 @@ fn contexts_are_those_of_llvm_profgen() {
     }
 }
 
+#[test]
+fn truncated_text_is_an_error_only_within_a_usable_sample() {
+    let Some(folder) = folder("truncated chains", &["clang-22", GENUINE]) else { return };
+    compile(&folder, &format!("clang-22 -O2 -g {FRAMES}"), "calls.c", "prog");
+    let recorded = record_chains(&folder, "prog", 17, 16);
+    let text = std::fs::read_to_string(folder.path(&recorded)).expect("it is text");
+    let ends: Vec<usize> = text.match_indices("\n 0x").map(|(at, _)| at).collect();
+    for end in &ends[ends.len() - 20..] {
+        folder.write("cut.txt", &text[..=*end]);
+        assert_same(&folder, "--perfscript=cut.txt --binary=prog --format=text");
+    }
+}
+
 /// Programs with pseudo-probes: without debug info, copies of code, tail calls.
 const PROBED: [(&str, &str, &str); 4] = [
     ("clang-22 -O2 -g", "calls.c", "probed"),

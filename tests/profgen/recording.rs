@@ -33,15 +33,15 @@ pub fn record(folder: &Folder, program: &str) -> PathBuf {
     record_every(folder, program, 61)
 }
 
-/// Records a sample after each `interval` branches.
+/// Records a sample after each `interval` branches. The search path of cargo would make the loader run longer.
 pub fn record_every(folder: &Folder, program: &str, interval: u64) -> PathBuf {
-    let recorded = folder.run(&format!("./recorder {interval} 16 200000 ./{program}"));
+    let recorded = folder.run(&format!("env -u LD_LIBRARY_PATH ./recorder {interval} 16 200000 ./{program}"));
     folder.write(&format!("{program}.txt"), recorded.stdout)
 }
 
 /// Records a sample with its call chain after each `interval` branches.
 pub fn record_chains(folder: &Folder, program: &str, interval: u64, window: u64) -> String {
-    let recorded = folder.run(&format!("./recorder {interval} -{window} 60000 ./{program}"));
+    let recorded = folder.run(&format!("env -u LD_LIBRARY_PATH ./recorder {interval} -{window} 60000 ./{program}"));
     let name = format!("{program}.{interval}.txt");
     folder.write(&name, recorded.stdout);
     name
