@@ -120,7 +120,7 @@ impl Default for ScriptOptions {
     }
 }
 
-/// What was read of a text.
+/// The samples of a text.
 pub(super) struct ScriptSamples {
     pub(super) gatherer: Gatherer,
     pub(super) chains: Option<ChainSamples>,

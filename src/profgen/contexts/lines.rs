@@ -4,7 +4,7 @@ use super::super::builder::{raise_to_calls, update_total};
 use super::super::counters::Counters;
 use super::super::program::Program;
 use super::super::ranges::pieces;
-use super::places::Places;
+use super::inlined::Places;
 use super::tree::{ROOT, Tree};
 use crate::sampleprof::{FunctionRecord, LineLocation, add_saturating, add_target, attributes};
 

@@ -1,4 +1,4 @@
-//! Decides which functions are to be inlined, and merges the contexts of all others into the functions.
+//! Decides about the inlining of functions, and merges the contexts of all others into the functions.
 //!
 //! The compiler that reads the profile then needs only the contexts that it inlines.
 

@@ -2,7 +2,7 @@
 
 use super::super::functions::Function;
 use super::super::program::Program;
-use super::places::Places;
+use super::inlined::Places;
 use super::tree::{ROOT, Tree};
 use crate::sampleprof::{Frame, LineLocation};
 use std::collections::BTreeMap;

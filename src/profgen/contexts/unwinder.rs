@@ -8,7 +8,7 @@ use super::super::code::Transfer;
 use super::super::counters::EXTERNAL;
 use super::super::program::Program;
 use super::chain_samples::ChainSample;
-use super::places::Places;
+use super::inlined::Places;
 use crate::sampleprof::Chain;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
@@ -54,7 +54,7 @@ impl Frame {
     }
 }
 
-/// What was counted in one calling context of a sample.
+/// The counts of one calling context of a sample.
 pub(super) struct Counted<'u> {
     /// Calls and the place of the innermost function, outermost first.
     pub(super) chain: &'u [u64],
