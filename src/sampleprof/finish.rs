@@ -265,6 +265,7 @@ impl Merger {
     }
 
     /// Removes the functions without callers whose total is below a threshold.
+    #[cfg(feature = "correlate")]
     pub(crate) fn remove_cold_functions(&mut self, threshold: u64) {
         for at in self.records.order() {
             let has_no_callers = |frames: &[Frame]| frames.len() == 1;
