@@ -255,6 +255,39 @@ fn rename_targets(targets: &mut [CallTarget], numbers: &[NameId], same_order: bo
     }
 }
 
+/// Replaces every name by its number in another profile, and joins what has the same name then.
+pub(super) fn rename_and_join(record: &mut FunctionRecord, numbers: &[NameId]) {
+    rename(record, numbers, false);
+    join(record);
+}
+
+fn join(record: &mut FunctionRecord) {
+    for entry in record.body.iter_mut().filter(|entry| !entry.targets.is_empty()) {
+        join_targets(entry.targets.list_mut());
+    }
+    record.vtables.iter_mut().for_each(|entry| join_targets(&mut entry.tables));
+    record.call_sites.dedup_by(|site, kept| {
+        let is_same = (site.location, site.callee.name) == (kept.location, kept.callee.name);
+        if is_same {
+            let callee = std::mem::replace(&mut site.callee, FunctionRecord::new(kept.callee.name));
+            // Sums of two inputs saturate without a message here.
+            merge_record(&mut kept.callee, callee, 1);
+        }
+        is_same
+    });
+    record.call_sites.iter_mut().for_each(|site| join(&mut site.callee));
+}
+
+fn join_targets(targets: &mut Vec<CallTarget>) {
+    targets.dedup_by(|target, kept| {
+        let is_same = target.callee == kept.callee;
+        if is_same {
+            add_saturating(&mut kept.samples, target.samples);
+        }
+        is_same
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

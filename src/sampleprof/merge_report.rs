@@ -156,7 +156,11 @@ impl InputReports {
         let records = || self.reports.iter().map(|report| report.records).filter(|records| *records > 0);
         let shares_nothing = records().count() > 1 && records().sum::<u64>() == merger.len() as u64;
         match merger.finish() {
-            Ok(Merged { profile, filtered }) => Ok(MergeReport { profile, filtered, inputs: self, shares_nothing }),
+            Ok(Merged { profile, filtered }) => {
+                let keeps_hashes = options.compat.is_llvm();
+                let profile = if keeps_hashes { profile } else { profile.with_known_names(options.read.rules) };
+                Ok(MergeReport { profile, filtered, inputs: self, shares_nothing })
+            }
             Err(error) => Err(FailedMerge { error, inputs: self }),
         }
     }

@@ -3,7 +3,7 @@
 //! [`Merger`] takes profiles one after another and follows the rules of one release of LLVM. The result depends on the
 //! inputs and their order only. Memory grows with the functions of the result, not with the inputs.
 
-use super::merge_record::{RecordFault, merge_record, remap, rename};
+use super::merge_record::{RecordFault, merge_record, remap, rename, rename_and_join};
 use super::options::{MergeOptions, Rules, SymbolList};
 use super::order::{Chain, hash_range, hash_range_xxh3, std_hash};
 use super::profile::{Kind, SampleProfile, StatedKind, Summary, push_title, summarize};
@@ -369,6 +369,31 @@ impl SampleProfile {
         merger.symbols = self.symbols.unwrap_or_default();
         self.functions.into_iter().for_each(|record| merger.merge_record(record));
         merger
+    }
+
+    /// Replaces hashes of names by the names, where another input has them.
+    #[must_use]
+    pub(super) fn with_known_names(mut self, rules: Rules) -> Self {
+        let names = &self.names;
+        let is_hash = |name: FunctionName<'_>| matches!(name, FunctionName::Hash(_));
+        if !names.iter().any(is_hash) || names.iter().all(is_hash) {
+            return self;
+        }
+        let texts = names.numbered().filter(|(_, name)| !is_hash(*name));
+        let known: HashMap<u64, NameId, RandomState> = texts.map(|(id, name)| (name.hash(), id)).collect();
+        let mut new_names = Names::default();
+        let new_id = |name: FunctionName<'_>| match name {
+            FunctionName::Hash(hash) => new_names.insert(known.get(&hash).map_or(name, |id| names.get(*id))),
+            FunctionName::Text(_) => new_names.insert(name),
+        };
+        let numbers: Vec<NameId> = names.iter().map(new_id).collect();
+        if numbers.len() == new_names.len() {
+            return self;
+        }
+        self.stated.hashed = new_names.iter().any(is_hash);
+        self.names = new_names;
+        self.functions.iter_mut().for_each(|record| rename_and_join(record, &numbers));
+        self.in_container_order(rules)
     }
 
     /// Computes the summary of a profile in [container order](Self::in_container_order).
