@@ -9,11 +9,13 @@
 
 use super::functions::FunctionView;
 use super::posix;
+use crate::digits::number_of;
 use crate::error::{Error, Result};
 use crate::expressions::Regex;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A test of a function's name.
 pub type NameTest<'a> = &'a (dyn Fn(&[u8]) -> bool + Sync);
@@ -130,10 +132,19 @@ fn compile(pattern: &str) -> Result<Regex> {
     }
 }
 
-/// Old name → new name.
+/// Old name → new name. Clones share the record of the rules that were used.
 #[derive(Debug, Clone, Default)]
 pub struct Remapping {
-    names: hashbrown::HashMap<Vec<u8>, Vec<u8>, foldhash::fast::RandomState>,
+    names: Arc<hashbrown::HashMap<Vec<u8>, Rule, foldhash::fast::RandomState>>,
+}
+
+/// The rule for a name.
+#[derive(Debug, Default)]
+struct Rule {
+    /// The new name; `None` for a name that only is the new name of others.
+    new: Option<Vec<u8>>,
+    /// Whether an input had the name.
+    is_used: AtomicBool,
 }
 
 impl Remapping {
@@ -145,7 +156,7 @@ impl Remapping {
     /// Usage with the line's number as its section, and a hint with the form
     /// that is expected.
     pub fn parse(text: &[u8]) -> Result<Self> {
-        let mut remapping = Self::default();
+        let mut names = hashbrown::HashMap::<Vec<u8>, Rule, _>::default();
         for (index, line) in text.split(|b| *b == b'\n').enumerate() {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             if line.is_empty() || line[0] == b'#' {
@@ -154,7 +165,8 @@ impl Remapping {
             let mut words = line.split(|b| *b == b' ');
             match (words.next(), words.next(), words.next()) {
                 (Some(old), Some(new), None) if !old.is_empty() && !new.is_empty() => {
-                    remapping.names.entry(old.to_vec()).or_insert_with(|| new.to_vec());
+                    let rule = || Rule { new: Some(new.to_vec()), ..Rule::default() };
+                    names.entry(old.to_vec()).or_insert_with(rule);
                 }
                 _ => {
                     let error = Error::usage("unexpected line in remapping file");
@@ -162,12 +174,45 @@ impl Remapping {
                 }
             }
         }
-        Ok(remapping)
+        let targets: Vec<Vec<u8>> = names.values().filter_map(|rule| rule.new.clone()).collect();
+        for target in targets {
+            names.entry(target).or_default();
+        }
+        Ok(Self { names: Arc::new(names) })
     }
 
     /// The name that `name` gets; itself when it is not mentioned.
     pub fn apply<'a>(&'a self, name: &'a [u8]) -> &'a [u8] {
-        self.names.get(name).map_or(name, Vec::as_slice)
+        let Some(rule) = self.names.get(name) else { return name };
+        rule.is_used.store(true, Ordering::Relaxed);
+        rule.new.as_deref().unwrap_or(name)
+    }
+
+    /// Returns notes about rules without effect and about functions that got the same name, after all inputs were read.
+    pub fn notes(&self) -> Vec<String> {
+        let rules = || self.names.iter().filter_map(|(old, rule)| Some((old, rule.new.as_ref()?, rule)));
+        let is_used = |rule: &Rule| rule.is_used.load(Ordering::Relaxed);
+        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let mut notes = Vec::new();
+        if let Some(first) = rules().filter(|(.., rule)| !is_used(rule)).map(|(old, ..)| old).min() {
+            let unused = rules().filter(|(.., rule)| !is_used(rule)).count();
+            let all = number_of(rules().count(), "rule");
+            notes.push(format!("{unused} of {all} match no name of the inputs, such as {}", text(first)));
+        }
+        let mut sources: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
+        for (name, rule) in self.names.iter().filter(|(_, rule)| is_used(rule)) {
+            sources.entry(rule.new.as_ref().unwrap_or(name)).or_default().push(name);
+        }
+        sources.retain(|_, names| names.len() > 1);
+        if let Some((new, names)) =
+            sources.first_entry().map(|mut entry| (*entry.key(), std::mem::take(entry.get_mut())))
+        {
+            let joined = number_of(sources.len(), "name");
+            let mut names: Vec<String> = names.into_iter().map(text).collect();
+            names.sort();
+            notes.push(format!("{joined} joined several functions: {} was {}", text(new), names.join(" and ")));
+        }
+        notes
     }
 
     /// Whether no name is mentioned.
@@ -225,6 +270,20 @@ mod remap_tests {
         assert_eq!(remapping.apply(b"a.c;f"), b"b.c;f");
         assert_eq!(remapping.apply(b"other"), b"other");
         assert!(!remapping.is_empty());
+    }
+
+    #[test]
+    fn unused_rules_and_joined_names_are_noted() {
+        let remapping = Remapping::parse(b"gone x\nlost y\nmain apply\nold new\n").unwrap();
+        for name in ["main", "apply", "old", "other"] {
+            remapping.clone().apply(name.as_bytes());
+        }
+        let notes = remapping.notes();
+        assert_eq!(notes[0], "2 of 4 rules match no name of the inputs, such as gone");
+        assert_eq!(notes[1..], ["1 name joined several functions: apply was apply and main"]);
+        let remapping = Remapping::parse(b"old new\n").unwrap();
+        remapping.apply(b"old");
+        assert!(remapping.notes().is_empty());
     }
 
     #[test]

@@ -115,6 +115,10 @@ fn merge(arguments: &MergeArgs, plan: MergePlan, work: &MergeWork<'_>, document:
     let merged = families::merge(work.inputs, plan, &settings, &mut |done, total| progress.update(done, total));
     progress.finish();
     let merged = report_inputs(merged, plan, arguments.salvage, messages, document)?;
+    if let Some(path) = &arguments.remapping_file {
+        let notes = settings.options.instr.remapping.notes();
+        notes.iter().for_each(|note| console::note(&format!("{}: {note}", path.display())));
+    }
     arguments.refuse_filters_of_memory(&merged)?;
     let mut gates = arguments.gates.clone();
     // An empty partial merge is valid: later inputs may have content.

@@ -8,6 +8,7 @@ use crate::validate::refuse;
 use profbridge::families::plan::{MergePlan, StackOutput};
 use profbridge::families::{MergeSettings, Merged, MergedProfile, OutputForm};
 use profbridge::input::Family;
+use profbridge::instr::Remapping;
 use profbridge::instr::resolved_target::ResolvedTarget;
 use profbridge::sampleprof::{Encoding, FileMergeOptions, Filter};
 use profbridge::{Error, Result};
@@ -32,7 +33,7 @@ impl MergeArgs {
         options.instr = self.merge_options(form)?;
         options.instr.keep_vtable_names |= plan == MergePlan::Bridge(Family::Iprof);
         if plan.family() == Some(Family::SampleProf) {
-            options.sample = self.sample_options()?;
+            options.sample = self.sample_options(&options.instr.remapping)?;
         }
         options.iprof.read = crate::limits::iprof_options();
         options.iprof.read.threads = NonZeroUsize::new(self.num_threads);
@@ -62,11 +63,11 @@ impl MergeArgs {
     }
 
     /// Returns the options for reading and merging sample profiles.
-    pub(super) fn sample_options(&self) -> Result<FileMergeOptions> {
+    pub(super) fn sample_options(&self, remapping: &Remapping) -> Result<FileMergeOptions> {
         let mut options = self.sample.merge_options()?;
         (options.failure_mode, options.salvage) = (self.failure_mode.into(), self.salvage);
         options.allow_duplicates = self.allow_duplicates;
-        options.merge.remapping = self.remapping()?;
+        options.merge.remapping = remapping.clone();
         options.merge.filter = Filter::new(self.function.as_deref(), self.no_function.as_deref())?;
         options.threads = NonZeroUsize::new(self.num_threads);
         Ok(options)

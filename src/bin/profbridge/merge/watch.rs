@@ -152,7 +152,7 @@ impl MergeArgs {
         };
         options.merge.instr = self.merge_options(form)?;
         options.merge.instr.release = release;
-        options.merge.sample = self.sample_options()?;
+        options.merge.sample = self.sample_options(&options.merge.instr.remapping)?;
         options.merge.sample.read.rules = Rules::of(target::of_samples(self.consumer.as_deref())?.release);
         options.merge.iprof.read = crate::limits::iprof_options();
         options.merge.iprof.llvm.allow_duplicates = self.allow_duplicates;
