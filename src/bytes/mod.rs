@@ -75,15 +75,9 @@ impl<'a> Head<'a> {
         self.bytes.windows(word.len()).any(|part| part == word)
     }
 
-    /// LLVM's test for text: the first eight bytes are printable ASCII or white
-    /// space, whatever follows.
-    pub fn begins_as_text(&self) -> bool {
-        begins_as_text(self.bytes)
-    }
-
     /// Returns the complete lines without their ends. The last line may lack a line feed if it ends the input.
     pub fn lines(&self) -> impl Iterator<Item = &'a [u8]> + Clone {
-        let bytes = self.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(self.bytes);
+        let bytes = without_byte_order_mark(self.bytes);
         let end = match bytes.iter().rposition(|byte| *byte == b'\n') {
             _ if self.is_whole => bytes.len(),
             Some(last) => last,
@@ -93,7 +87,15 @@ impl<'a> Head<'a> {
     }
 }
 
-/// LLVM's test for text: see [`Head::begins_as_text`].
+/// The byte order mark of UTF-8, with which editors on Windows begin text files.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Returns a text without its byte order mark.
+pub(crate) fn without_byte_order_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
+}
+
+/// LLVM's test for text: the first eight bytes are printable ASCII or white space, whatever follows.
 pub(crate) fn begins_as_text(data: &[u8]) -> bool {
     data.iter().take(8).all(|byte| matches!(byte, 0x20..=0x7e | 9..=13))
 }

@@ -4,6 +4,7 @@
 //! of the list. A file can occur several times and counts each time.
 
 use super::source::Input;
+use crate::bytes::without_byte_order_mark;
 use crate::compat::Compat;
 use crate::error::{Error, Result};
 use crate::system::{Identity, home_of, identity, os_string};
@@ -200,7 +201,7 @@ impl InputList {
             }
             return Ok(());
         }
-        for (number, line) in (1u64..).zip(list.split(|byte| *byte == b'\n')) {
+        for (number, line) in (1u64..).zip(without_byte_order_mark(list).split(|byte| *byte == b'\n')) {
             self.push_line(line).map_err(|error| match error.path() {
                 Some(_) => error.with_hint(format!("line {number} of the list names it")),
                 None => Error::usage(format!("line {number}, {:?}: {error}", String::from_utf8_lossy(line))),

@@ -1,6 +1,6 @@
 //! Reads whole files: into a [`Document`], for a check, for a copy, or only far enough to detect the format.
 
-use crate::bytes::{Confidence, Head};
+use crate::bytes::{Confidence, Head, without_byte_order_mark};
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
 use crate::iprof::document::{Document, Table, TopMember};
@@ -248,16 +248,12 @@ pub(crate) fn evidence(head: &Head<'_>) -> Option<Confidence> {
 
 /// Returns true if a text is a JSON object or array.
 pub(crate) fn is_json(head: &Head<'_>) -> bool {
-    let bytes = without_mark(head.bytes()).trim_ascii_start();
+    let bytes = without_byte_order_mark(head.bytes()).trim_ascii_start();
     let follows = |open: u8, next: &[u8]| {
         let inside = bytes.strip_prefix(&[open])?.trim_ascii_start();
         Some(inside.first().is_none_or(|byte| next.contains(byte)))
     };
     follows(b'{', b"\"}").or_else(|| follows(b'[', b"{[\"]")).unwrap_or(false)
-}
-
-fn without_mark(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
 /// Iterates over the names of an object's members, as far as the text goes. It skips values by their brackets and
@@ -270,7 +266,7 @@ impl<'a> Keys<'a> {
     /// Creates the iterator. Returns `None` if the text is not an object; a name in braces is a function of an LLVM
     /// text profile.
     fn new(bytes: &'a [u8]) -> Option<Self> {
-        let inside = without_mark(bytes).trim_ascii_start().strip_prefix(b"{")?.trim_ascii_start();
+        let inside = without_byte_order_mark(bytes).trim_ascii_start().strip_prefix(b"{")?.trim_ascii_start();
         inside.first().is_none_or(|byte| matches!(byte, b'"' | b'}')).then_some(Self { rest: inside })
     }
 

@@ -4,6 +4,7 @@
 //! their digits. So a compact file comes back byte for byte, except for context numbers with leading zeros and needless
 //! string escapes. Any range of entries is written by itself, so that threads can write large sections.
 
+use crate::bytes::without_byte_order_mark;
 use crate::digits::push_decimal;
 use crate::error::{Error, Result};
 use crate::iprof::context::ContextHandle;
@@ -75,7 +76,7 @@ impl Writer {
 ///
 /// Malformed if the text is not JSON.
 pub fn reformat(data: &[u8], options: &WriteOptions, limits: &Limits) -> Result<Vec<u8>> {
-    let data = data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data);
+    let data = without_byte_order_mark(data);
     let mut scan = Scan::new(data, 0, limits.json_depth);
     let value = scan.skip().map_err(|stop| match stop {
         Stop::End => Error::malformed("the text ends inside the document").at("document", data.len() as u64),

@@ -4,6 +4,7 @@ use super::options::{Encoding, ReadOptions};
 use super::profile::{Kind, SampleProfile, Summary};
 use super::record::{FunctionName, FunctionRecord, NameId, Names};
 use super::{binary, compact, ext_binary, gcc, text};
+use crate::bytes::without_byte_order_mark;
 use crate::error::{Error, ErrorKind, Result};
 use crate::identify::Format;
 use crate::identify::sample_profiles::{GccVersion, binary_format};
@@ -49,8 +50,8 @@ pub fn read_into(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile
     let done = match encoding {
         Encoding::Text => {
             // llvm-profdata reads the mark of UTF-8 as part of the first name.
-            let mark: &[u8] = if options.every_release { b"\xef\xbb\xbf" } else { b"" };
-            text::read(file.strip_prefix(mark).unwrap_or(file), options, profile)
+            let text = if options.every_release { without_byte_order_mark(file) } else { file };
+            text::read(text, options, profile)
         }
         Encoding::Binary => binary::read(file, options, profile),
         Encoding::ExtBinary => ext_binary::read(file, options, profile),

@@ -3,7 +3,7 @@
 
 use super::lines::{Line, LineKind, Lines, Piece, unescape_name};
 use super::{EXTERNAL, directive, parse_any_radix, parse_decimal};
-use crate::bytes::{Confidence, Head};
+use crate::bytes::{Confidence, Head, begins_as_text, without_byte_order_mark};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{self, HOLD_COUNTERS};
@@ -445,7 +445,7 @@ impl Batch {
 /// counters. Other text instead of a number means that it is not a profile: lines of a sample profile, a source file,
 /// prose.
 pub(crate) fn evidence(head: &Head<'_>) -> Option<Confidence> {
-    if !head.begins_as_text() {
+    if !begins_as_text(without_byte_order_mark(head.bytes())) {
         return None;
     }
     let mut lines = head.lines().filter(|line| !line.is_empty());

@@ -4,8 +4,9 @@ use super::head_has_colon_names;
 use super::lines::{Piece, line_ends};
 use super::parser::{Batch, Header, Item, Parser};
 use crate::bytes::window::Window;
+use crate::bytes::{BYTE_ORDER_MARK, without_byte_order_mark};
 use crate::compat::Compat;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::model::{BinaryId, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile};
 use crate::threads;
 use crate::threads::batch_channel::{User, batch_channel};
@@ -76,13 +77,20 @@ impl<'data> TextReader<'data> {
     ///
     /// # Errors
     ///
-    /// Bad header for an unknown keyword; malformed or end of file in traces.
+    /// Bad header for an unknown keyword; malformed or end of file in traces; in LLVM's mode, unrecognized format for a
+    /// text with a byte order mark.
     pub fn new(file: &'data [u8], compat: Compat) -> Result<Self> {
         Self::through(Window::over(file, 0), compat)
     }
 
     /// Like [`new`](Self::new), for a window of a text.
-    pub(crate) fn through(window: Window<'data>, compat: Compat) -> Result<Self> {
+    pub(crate) fn through(mut window: Window<'data>, compat: Compat) -> Result<Self> {
+        if window.bytes().starts_with(BYTE_ORDER_MARK) {
+            if compat.is_llvm() {
+                return Err(ErrorKind::UnrecognizedFormat.into());
+            }
+            window.pass(BYTE_ORDER_MARK.len());
+        }
         let mut pieces = Pieces::new(window, compat);
         let has_colon_names = pieces.has_colon_names()?;
         let header = pieces.read_header()?;
@@ -283,7 +291,7 @@ impl<'data> Pieces<'data> {
             let header = parser.read_header();
             if !parser.needs_more() {
                 let position = parser.position();
-                self.window.pass(position);
+                self.window.pass(position - self.window.passed());
                 return header;
             }
             self.more()?;
@@ -311,7 +319,7 @@ impl<'data> Pieces<'data> {
     pub(super) fn has_colon_names(&mut self) -> Result<bool> {
         loop {
             let piece = self.piece();
-            match head_has_colon_names(piece.data) {
+            match head_has_colon_names(without_byte_order_mark(piece.data)) {
                 None if !piece.is_last => self.more()?,
                 has => return Ok(has.unwrap_or(false)),
             }

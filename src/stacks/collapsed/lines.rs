@@ -8,11 +8,6 @@ use std::collections::BTreeMap;
 /// Lines that are read to detect the dialect.
 const SAMPLE_LINES: usize = 2000;
 
-/// The text after its byte order mark.
-pub(crate) fn without_mark(data: &[u8]) -> &[u8] {
-    data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data)
-}
-
 /// One line of a text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line<'a> {

@@ -20,7 +20,7 @@ mod outline;
 pub use lines::{ClassStyle, CollapsedOptions, write_collapsed};
 pub use outline::{Outline, OutlineNode, outline};
 
-use crate::bytes::{Confidence, Head};
+use crate::bytes::{Confidence, Head, without_byte_order_mark};
 use crate::call_chains::{
     Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, SampleKey, SampleSource, StackId, StackTable, ThreadId,
     Unit,
@@ -32,7 +32,7 @@ use crate::limits::Limits;
 use crate::stacks::perf_script as script;
 use foldhash::{HashMap, HashMapExt};
 use frames::{Named, TextFrame};
-use lines::{class_leaves, has_fractions, is_comment, is_folded, split_count, split_thread, stack_lines, without_mark};
+use lines::{class_leaves, has_fractions, is_comment, is_folded, split_count, split_thread, stack_lines};
 use std::borrow::Cow;
 
 /// Which of the two forms a text has.
@@ -105,7 +105,7 @@ pub fn read_stacks(
     limits: &Limits,
     table: &mut StackTable,
 ) -> Result<Vec<Warning>> {
-    let data = without_mark(data);
+    let data = without_byte_order_mark(data);
     if !script::is_script(data) && script::has_branch_records(data) {
         let what = "branch records as stacks".to_string();
         let hint = "make a sample profile of them with the program that ran, or record call chains";

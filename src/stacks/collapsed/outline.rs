@@ -4,11 +4,12 @@
 //! lines are grouped by their first frame, each group by its second frame, and so on, until a group is too small to be
 //! visible. Most frames are never read, and memory contains only the text, a few words per line, and the visible boxes.
 
+use crate::bytes::without_byte_order_mark;
 use crate::call_chains::{FrameKind, FunctionId, MAX_HITS, StackTable};
 use crate::java;
 use crate::limits::Limits;
 use crate::stacks::collapsed::frames::{self, Named, TextFrame};
-use crate::stacks::collapsed::lines::{class_leaves, is_comment, is_folded, split_count, split_thread, without_mark};
+use crate::stacks::collapsed::lines::{class_leaves, is_comment, is_folded, split_count, split_thread};
 use crate::stacks::collapsed::{Dialect, TextOptions};
 use foldhash::HashMap;
 use std::io::BufRead;
@@ -51,7 +52,7 @@ pub fn outline(
     limits: &Limits,
     least: impl FnOnce(u128) -> u128,
 ) -> Option<Outline> {
-    let text = std::str::from_utf8(without_mark(data)).ok()?;
+    let text = std::str::from_utf8(without_byte_order_mark(data)).ok()?;
     let is_plain = match options.dialect {
         Dialect::Collapsed => true,
         Dialect::Folded => false,

@@ -160,7 +160,7 @@ pub(super) enum FailureModeArg {
     Any,
     /// If all inputs are unreadable
     All,
-    /// Never
+    /// Never, except for missing files
     Warn,
 }
 
@@ -209,7 +209,11 @@ impl MergeArgs {
     /// Returns the requested renamings.
     pub(super) fn remapping(&self) -> Result<Remapping> {
         match &self.remapping_file {
-            Some(path) => Remapping::parse(&read_small(path)?).map_err(|error| error.in_file(path)),
+            Some(path) => {
+                let text = read_small(path)?;
+                let without_byte_order_mark = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
+                Remapping::parse(without_byte_order_mark).map_err(|error| error.in_file(path))
+            }
             None => Ok(Remapping::default()),
         }
     }
