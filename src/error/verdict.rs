@@ -41,6 +41,8 @@ pub enum Verdict {
     Empty,
     /// No data can be recovered.
     Unusable,
+    /// An error that another recording would not fix: a limit, or a version that is not supported.
+    Rejected,
     /// Not a file of a format that is read.
     NotAProfile,
     /// The file cannot be opened.
@@ -56,6 +58,7 @@ impl Verdict {
             Self::TablesOnly => "tables only: record again",
             Self::Empty => "empty",
             Self::Unusable => "unusable: record again",
+            Self::Rejected => "unusable",
             Self::NotAProfile => "not a profile",
             Self::Unreadable => "unreadable",
         }

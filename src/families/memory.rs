@@ -9,6 +9,7 @@ use crate::limits::Limits;
 pub use crate::memprof::AllocationUnit;
 #[cfg(feature = "correlate")]
 use crate::memprof::raw::Programs;
+use crate::model::ProfileKind;
 #[cfg(feature = "correlate")]
 use std::sync::Arc;
 
@@ -31,6 +32,23 @@ pub struct MemoryOptions {
 pub(crate) fn draws_memory(input: &Input, options: &MemoryOptions, limits: &Limits) -> Result<bool> {
     if options.asked_for || input.format()? != Format::Indexed {
         return Ok(options.asked_for);
+    }
+    Ok(is_only_memory(&input.bytes(Access::Read, limits)?, limits))
+}
+
+/// Returns true for an indexed profile that has a memory profile and no functions.
+///
+/// # Errors
+///
+/// I/O errors with the path.
+pub fn has_only_memory(input: &Input, limits: &Limits) -> Result<bool> {
+    if input.format()? != Format::Indexed {
+        return Ok(false);
+    }
+    // The word after the magic number has the version and the kind.
+    let word = input.look()?.start().get(8..16).and_then(|word| word.try_into().ok()).map_or(0, u64::from_le_bytes);
+    if !ProfileKind::from_bits(word).contains(ProfileKind::MEMPROF) {
+        return Ok(false);
     }
     Ok(is_only_memory(&input.bytes(Access::Read, limits)?, limits))
 }

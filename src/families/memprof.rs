@@ -21,6 +21,7 @@ use crate::iprof;
 use crate::limits::Limits;
 use crate::memprof;
 use crate::memprof::MemoryContent;
+use crate::memprof::report::warning_about_names;
 use crate::memprof::yaml::Comments;
 use crate::memprof::{MemoryProfile, yaml};
 use crate::model::description::Description;
@@ -55,13 +56,15 @@ impl Commands for MemProf {
     fn draw(&self, inputs: &[Input], options: &StackOptions, _: &Selection) -> Result<Drawn> {
         let (memory, limits) = (&options.memory, &options.limits);
         let mut content = MemoryContent { unit: memory.unit, ..MemoryContent::default() };
+        let mut warnings = Vec::new();
         for input in inputs {
             let data = input.bytes(Access::Read, limits)?;
             let profile =
                 load_bytes(&data, &memory.read_options(limits)).map_err(|error| error.in_file(&input.path))?;
+            warnings.extend(warning_about_names(&profile).map(|warning| warning.in_file(&input.path)));
             content.add(&profile);
         }
-        Ok((Content::Memory(content), Vec::new()))
+        Ok((Content::Memory(content), warnings))
     }
 }
 

@@ -1,13 +1,16 @@
 //! Programs, libraries, object files and archives: which profiles they write, and which they can use.
 
 use crate::digits::number_of;
+use crate::error::Error;
 use crate::fit::{ProgramFacts, fat_architectures, readers};
 use crate::limits::Limits;
 use crate::model::description::{Description, PartDescription, hex};
 use crate::objects;
+use object::elf::{FileHeader32, FileHeader64};
 use object::read::archive::ArchiveFile;
+use object::read::elf::FileHeader;
 use object::read::macho::{MachOFatFile32, MachOFatFile64};
-use object::{FileKind, Object, ObjectKind};
+use object::{Endianness, FileKind, Object, ObjectKind};
 use serde::Serialize;
 
 /// The description of a program, with recommendations.
@@ -32,7 +35,7 @@ pub(crate) fn describe(data: &[u8], limits: &Limits) -> Option<Description> {
 pub fn report_program(data: &[u8], limits: &Limits) -> ProgramReport {
     let Some((description, facts)) = read(data, limits) else {
         let mut description = Description::new("not a program", data.len() as u64);
-        let error = crate::error::Error::usage("the file is not a program, a library, an object file or an archive");
+        let error = Error::usage("the file is not a program, a library, an object file or an archive");
         description.set_error(&error);
         return ProgramReport { description, raw_version: None, advice: Vec::new() };
     };
@@ -71,17 +74,22 @@ fn read(data: &[u8], limits: &Limits) -> Option<(Description, Vec<ProgramFacts>)
         | FileKind::MachO32
         | FileKind::MachO64
         | FileKind::Pe32
-        | FileKind::Pe64 => Some(of_object(data, limits)),
+        | FileKind::Pe64 => Some(of_object(data, kind, limits)),
         _ => None,
     }
 }
 
-fn of_object(data: &[u8], limits: &Limits) -> (Description, Vec<ProgramFacts>) {
+fn of_object(data: &[u8], kind: FileKind, limits: &Limits) -> (Description, Vec<ProgramFacts>) {
     let mut description = Description::new("program", data.len() as u64);
     let file = match objects::parse(data) {
         Ok(file) => file,
         Err(error) => {
-            description.set_error(&error);
+            let missing = match kind {
+                FileKind::Elf64 => missing_end::<FileHeader64<Endianness>>(data),
+                FileKind::Elf32 => missing_end::<FileHeader32<Endianness>>(data),
+                _ => None,
+            };
+            description.set_error(&missing.unwrap_or(error));
             return (description, Vec::new());
         }
     };
@@ -91,6 +99,20 @@ fn of_object(data: &[u8], limits: &Limits) -> (Description, Vec<ProgramFacts>) {
     facts.add(&file, limits);
     push_part(&mut description, Some(&file), &facts, 0);
     (description, vec![facts])
+}
+
+/// Returns the error for a truncated ELF file. Its table of sections is its end.
+fn missing_end<H: FileHeader<Endian = Endianness>>(data: &[u8]) -> Option<Error> {
+    let (size, len) = (size_of::<H>() as u64, data.len() as u64);
+    if len < size {
+        return Some(Error::truncated("the header", size, len).at("header", 0));
+    }
+    let header = H::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let start: u64 = header.e_shoff(endian).into();
+    let need = u64::from(header.e_shentsize(endian)) * u64::from(header.e_shnum(endian));
+    let have = len.saturating_sub(start);
+    (have < need).then(|| Error::truncated("the table of sections", need, have).at("sections", start))
 }
 
 /// All object files of an archive together; other members, such as the metadata of rustc, have no part in it.
@@ -145,7 +167,7 @@ fn of_fat_file(data: &[u8], kind: FileKind, limits: &Limits) -> (Description, Ve
                 let end = start.saturating_add(usize::try_from(size).unwrap_or(usize::MAX));
                 let Some(bytes) = data.get(start..end) else {
                     let left = (data.len() as u64).saturating_sub(offset);
-                    description.set_error(&crate::error::Error::truncated("an architecture", size, left));
+                    description.set_error(&Error::truncated("an architecture", size, left));
                     break;
                 };
                 match objects::parse(bytes) {
@@ -167,8 +189,8 @@ fn of_fat_file(data: &[u8], kind: FileKind, limits: &Limits) -> (Description, Ve
     (description, all)
 }
 
-fn damaged(error: object::Error) -> crate::error::Error {
-    crate::error::Error::malformed(error.to_string())
+fn damaged(error: object::Error) -> Error {
+    Error::malformed(error.to_string())
 }
 
 /// Returns the words for a file: `ELF executable, X86_64`.

@@ -1,8 +1,8 @@
 //! Reports about files: opens them and hands their readers to the reports.
 
-use crate::error::{Error, Result, WithWarnings};
+use crate::error::{Error, ErrorKind, Result, WithWarnings};
 use crate::families::merge::{MergeOptions, RecordError, merge_files};
-use crate::input::Input;
+use crate::input::{Family, Input};
 use crate::instr::cross_release::apply::following;
 use crate::instr::cross_release::{Followed, Following};
 use crate::instr::open::{ReadOptions, with_reader};
@@ -61,9 +61,19 @@ pub fn iprof_statistics(input: impl Into<Input>, options: &StatisticsOptions) ->
 ///
 /// # Errors
 ///
-/// The errors of the file's reader, with its path; usage if too many traces are held out.
+/// The errors of the file's reader, with its path; unsupported for other families; usage if too many traces are held
+/// out.
 pub fn order_file(input: impl Into<Input>, read: &ReadOptions, options: &OrderOptions) -> Result<WithWarnings<Order>> {
-    report_with(&input.into(), read, |reader| {
+    let input = input.into();
+    if !read.compat.is_llvm()
+        && let Some(family) = input.family()?.filter(|family| *family != Family::Instr)
+    {
+        let what = format!("ordering functions by {}", family.words());
+        return Err(Error::new(ErrorKind::Unsupported { what })
+            .in_file(&input.path)
+            .with_hint("pass an LLVM instrumentation profile with temporal traces"));
+    }
+    report_with(&input, read, |reader| {
         if read.compat.ignores_faults_when_comparing() {
             while let Ok(Some(_)) = reader.next_record() {}
             return order::order_traces(reader, options);

@@ -173,7 +173,7 @@ pub(crate) fn no_stacks(format: Format) -> Error {
         Format::Empty => Error::new(ErrorKind::EmptyProfile),
         Format::Other(_) => format.not_a_profile().unwrap_or_else(|| ErrorKind::UnrecognizedFormat.into()),
         unread if unread.is_unread() => Error::new(ErrorKind::UnrecognizedFormat).with_hint(hint),
-        known => Error::new(ErrorKind::Unsupported { what: format!("{known} as a source of stacks") }).with_hint(hint),
+        known => Error::new(ErrorKind::Unsupported { what: format!("reading stacks from {known}") }).with_hint(hint),
     }
 }
 

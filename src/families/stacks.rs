@@ -5,7 +5,7 @@ use crate::digits::number_of;
 use crate::driver::check::{CheckFinding, FileCheck};
 use crate::driver::diff::{DiffOptions, Facts, Names, diff};
 use crate::driver::distribution::Distribution;
-use crate::error::{Error, Level, Result, Verdict, Warning, WithWarnings};
+use crate::error::{Error, ErrorKind, Level, Result, Verdict, Warning, WithWarnings};
 use crate::families::any_profile::AnyProfile;
 use crate::families::commands::{Commands, FileDiff};
 use crate::families::content::{Content, Drawn};
@@ -115,11 +115,14 @@ fn unreadable(format: &'static str, error: &Error) -> FileCheck {
     let message = error.kind().to_string();
     let place = error.place();
     let found = finding(Level::Error, format!("{format}.malformed"), message);
-    check(
-        format,
-        vec![CheckFinding { path: place, offset: error.offset(), hint: error.hint().cloned(), ..found }],
-        None,
-    )
+    let found = CheckFinding { path: place, offset: error.offset(), hint: error.hint().cloned(), ..found };
+    let check = check(format, vec![found], None);
+    match error.kind() {
+        ErrorKind::LimitExceeded { .. } | ErrorKind::Unsupported { .. } | ErrorKind::UnsupportedVersion { .. } => {
+            FileCheck { verdict: Verdict::Rejected.name(), ..check }
+        }
+        _ => check,
+    }
 }
 
 fn check_table(input: &Input, format: &'static str, limits: Limits) -> FileCheck {

@@ -174,9 +174,10 @@ fn unreadable(format: Format, compat: Compat) -> Error {
     if let Some(error) = format.not_a_profile() {
         return error;
     }
-    let error = Error::new(ErrorKind::Unsupported { what: format!("{format} as an LLVM instrumentation profile") });
+    let error =
+        Error::new(ErrorKind::Unsupported { what: format!("reading {format} as an LLVM instrumentation profile") });
     match format {
-        sample if sample.is_sample_profile() => error.with_hint("pass a sample profile first, and no other profiles"),
+        sample if sample.is_sample_profile() => error.with_hint("pass only profiles of one family"),
         Format::RawMemProf | Format::YamlMemProf => error.with_hint(Hint::ShowOrMergeMemory),
         Format::Iprof => error.with_hint(Hint::ConvertToLlvm),
         Format::Jfr => error.with_hint(Hint::ConvertToIprof),

@@ -1,10 +1,12 @@
 //! Report of a memory profile: totals, and allocation sites by size.
 
+use crate::digits::number_of;
+use crate::error::Warning;
 use crate::memprof::fields::Field;
 use crate::memprof::hotness::Hotness;
 use crate::memprof::model::{AllocSite, MemoryProfile};
 use crate::memprof::model::{Frame, StackHandle};
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
@@ -98,6 +100,19 @@ pub struct FrameReport {
     pub column: u32,
     /// Whether the function is inlined into the next frame.
     pub inlined: bool,
+}
+
+/// Returns a warning if names of functions are not known.
+pub fn warning_about_names(profile: &MemoryProfile) -> Option<Warning> {
+    let functions = profile.stacks.frames().iter().map(|frame| frame.function);
+    let unnamed: HashSet<u64> = functions.filter(|function| !profile.names.contains_key(function)).collect();
+    (!unnamed.is_empty()).then(|| {
+        Warning::new(format!(
+            "the names of {} are unknown: indexed profiles and YAML store hashes; a raw memory profile with its \
+             program has the names",
+            number_of(unnamed.len(), "function")
+        ))
+    })
 }
 
 /// Returns the bytes of all allocations.

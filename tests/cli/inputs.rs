@@ -448,7 +448,7 @@ fn nothing_to_compare_or_draw_is_an_error() {
         ("diff a.proftext a.proftext --fail-below 0.1", "nothing to compare"),
         ("overlap a.proftext a.proftext", "nothing to compare"),
         ("report c --include nowhere -o x.html", "no stacks to draw"),
-        ("report c --thread missing -o x.html", "no stacks to draw"),
+        ("report c --thread missing -o x.html", "no samples match the options"),
         ("report f.iprof --include nowhere -o x.html", "no stacks to draw"),
         ("flamegraph c --include nowhere -o x.svg", "no stacks to draw"),
     ] {

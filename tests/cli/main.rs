@@ -1,5 +1,6 @@
 //! Tests of the program's command line: exit codes, messages, and files that must stay unchanged.
 
+mod advice;
 mod answers;
 mod bad_input;
 #[cfg(unix)]

@@ -1,11 +1,12 @@
 //! Random inputs, splits and merge trees.
 
-use crate::generate::{Knows, Random, profile};
+use crate::generate::{Knows, profile};
 use crate::gpu;
 use profbridge::Limits;
 use profbridge::families::{
     self, FailureMode, InputOutcome, MergeOptions, MergeReport, OutputFormat, ReadOptions, WriteOptions,
 };
+use profbridge::generate::Random;
 use profbridge::input::{Input, WeightedInput};
 use profbridge::instr::Release;
 use profbridge::instr::partial::PartialMerge;
@@ -45,7 +46,7 @@ fn in_one(inputs: &[WeightedInput], options: &MergeOptions) -> (Vec<u8>, Vec<Str
 
 /// Merges in parts that are written to files, along a random tree.
 fn in_parts(inputs: &[WeightedInput], options: &MergeOptions, random: &mut Random, folder: &Path) -> PathBuf {
-    let name = folder.join(format!("part-{}", random.next()));
+    let name = folder.join(format!("part-{}", random.next_number()));
     let mut parts = Vec::new();
     let mut rest = inputs;
     while !rest.is_empty() {
@@ -128,7 +129,7 @@ fn random_texts_give_the_same_in_any_parts() {
                 let text = match random.below(12) {
                     0 => String::new(),
                     1 => "main\n1\nx\n".to_string(),
-                    _ => profile(random.next(), seed, knows),
+                    _ => profile(random.next_number(), seed, knows),
                 };
                 std::fs::write(&path, text).expect("the folder takes files");
                 weighted(path, 1 + random.below(3))
@@ -178,12 +179,12 @@ fn random_profiles_of_all_kinds_give_the_same_in_any_parts() {
             .map(|number| {
                 let (bytes, extension) = match random.below(8) {
                     0..=2 => {
-                        let text = profile(random.next(), seed, knows);
+                        let text = profile(random.next_number(), seed, knows);
                         let mark = if has_marks { [":fe\n", "", ":ir\n"][random.below(3) as usize] } else { ":ir\n" };
                         (text.replacen(":ir\n", mark, 1).into_bytes(), "proftext")
                     }
                     3 => (memory_document(&mut random).into_bytes(), "memprofyaml"),
-                    _ => gpu::file(random.next(), seed),
+                    _ => gpu::file(random.next_number(), seed),
                 };
                 let weight = NonZeroU64::new(1 + random.below(3)).expect("a weight is 1 at least");
                 let mut input = WeightedInput::from_bytes(format!("{number}.{extension}"), bytes);

@@ -3,12 +3,13 @@
 use crate::console;
 use crate::memprof::DrawMemoryArgs;
 use crate::outputs::{refuse_replacing, refuse_terminal};
-use crate::stacks::StackArgs;
+use crate::stacks::{StackArgs, no_samples};
 use clap::Args;
 use profbridge::call_chains::{MethodPattern, samples_with_methods};
 use profbridge::compression::{Compression, uncompressed_name};
 use profbridge::families::OutputForm;
 use profbridge::families::draw::{Content, View, outlined_graph, overlap_table, read_content};
+use profbridge::families::stack_files::read_stacks;
 use profbridge::input::{Input, output};
 use profbridge::render::{FlameGraph, Report, SvgOptions, Table};
 use profbridge::{Error, Result};
@@ -136,6 +137,11 @@ impl PictureArgs {
             }
             Some(false) if is_chosen => {}
             _ => return Ok(()),
+        }
+        let inputs: Vec<Input> = self.inputs.iter().map(Input::new).collect();
+        if self.include.is_empty() && self.exclude.is_empty() && !inputs.iter().any(Input::is_pipe) {
+            let (table, _) = read_stacks(&inputs, &self.stacks.read_options())?;
+            return Err(no_samples(&table).in_file(&self.inputs[0]));
         }
         let hint = "no stack of the input matches --include, --exclude and the options for stacks";
         Err(Error::nothing_found("there are no stacks to draw").with_hint(hint).in_file(&self.inputs[0]))

@@ -2,6 +2,7 @@
 
 use crate::console;
 use crate::documents::Call;
+use crate::hints::with_path_advice;
 use crate::standard_output::{self, StandardOutput};
 use profbridge::{Error, ErrorKind, Result};
 use std::io::{self, Write};
@@ -14,7 +15,10 @@ pub(crate) fn finish(result: Result<ExitCode>, call: &Call) -> ExitCode {
     }
     match result.or_else(|failure| ignore_closed_pipe(failure).map(|()| ExitCode::SUCCESS)) {
         Ok(code) => with_standard_output(code),
-        Err(failure) => fail(&failure, exit_code(failure.kind()), call),
+        Err(failure) => {
+            let failure = with_path_advice(failure);
+            fail(&failure, exit_code(failure.kind()), call)
+        }
     }
 }
 

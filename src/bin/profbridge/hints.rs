@@ -2,7 +2,7 @@
 
 use profbridge::families::FileCheck;
 use profbridge::instr::Description;
-use profbridge::{Error, Hint, ImagePart};
+use profbridge::{Error, ErrorKind, Hint, ImagePart};
 use std::borrow::Cow;
 
 /// Returns the text of a hint.
@@ -25,7 +25,7 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         Hint::CompareAsIprof => "convert it to an iprof with `profbridge convert`, and compare that",
         Hint::ShowStacks => "use `profbridge show`, `report` or `flamegraph` to show its stacks",
         Hint::AllowFailures => {
-            "use --failure-mode=all to merge the other inputs; add --salvage to keep the valid records of these"
+            "use --failure-mode=all to merge the other inputs, with --salvage also the valid records of these"
         }
         Hint::AllowEmpty => "use --allow-empty to write an empty profile",
         Hint::MergeOneKind => {
@@ -89,6 +89,19 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         }
         other => return Cow::Owned(other.to_string()),
     })
+}
+
+/// Adds a hint to the error of a path that cannot be read, if the path itself shows the reason.
+pub(crate) fn with_path_advice(error: Error) -> Error {
+    let (ErrorKind::Io { .. }, Some(path)) = (error.kind(), error.path()) else { return error };
+    let is_pattern = path.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[".contains(byte));
+    if path.is_dir() {
+        error.with_hint("pass a file; `profbridge merge` merges the files of a directory into one")
+    } else if is_pattern && !path.exists() {
+        error.with_hint("remove the quotes of the pattern, so that the shell expands it to file names")
+    } else {
+        error
+    }
 }
 
 fn option_for(part: ImagePart) -> &'static str {

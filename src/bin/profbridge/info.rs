@@ -3,7 +3,7 @@
 use crate::console;
 use crate::documents::{self, FileJson};
 use crate::finish::verdict;
-use crate::hints::word_description;
+use crate::hints::{with_path_advice, word_description};
 use clap::Args;
 use profbridge::driver::info;
 use profbridge::families;
@@ -73,7 +73,7 @@ fn describe(path: &Path) -> Description {
         Ok(description) => description,
         Err(error) => {
             let mut description = Description::new("not opened", 0);
-            description.set_error(&error);
+            description.set_error(&with_path_advice(error));
             description
         }
     };

@@ -1,6 +1,6 @@
 //! Options for merging and showing memory profiles.
 
-use crate::console::write_output;
+use crate::console::{self, write_output};
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, Described, FileJson};
 use clap::{Args, ValueEnum};
@@ -9,7 +9,7 @@ use profbridge::input::Input;
 use profbridge::instr::memory_profiles::{self, MemProfOptions};
 use profbridge::memprof::Hotness;
 use profbridge::memprof::raw::Programs;
-use profbridge::memprof::report::{MemoryReport, ReportOptions, SortBy};
+use profbridge::memprof::report::{MemoryReport, ReportOptions, SortBy, warning_about_names};
 use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -161,7 +161,10 @@ impl ShowMemoryArgs {
             write_output(output, |out| out.write_all(&text))?;
             return Ok(ExitCode::SUCCESS);
         }
-        let report = MemoryReport::new(&memory_profiles::load(file, &read)?, &self.options(topn));
+        let profile = memory_profiles::load(file, &read)?;
+        let warning = warning_about_names(&profile);
+        warning.iter().for_each(|warning| console::warning(&warning.clone().in_file(&file.path)));
+        let report = MemoryReport::new(&profile, &self.options(topn));
         if json {
             let file = FileJson::of(file);
             documents::write_named(output, "profbridge.show-memprof/2", &Described { file, report: &report }, names)?;

@@ -104,7 +104,12 @@ pub(crate) fn report_inputs(
     if inputs.repeats_memory_size {
         console::warning(&Warning::new("a value site lists a memory size twice; an input is damaged"));
     }
-    Ok(merged?)
+    merged.map_err(|failed| match failed.error.kind() {
+        ErrorKind::InputsFailed { .. } if salvage => failed
+            .error
+            .with_hint("add --failure-mode=warn: --salvage keeps the valid records only if the merge continues"),
+        _ => failed.error,
+    })
 }
 
 /// Records the outcome of the input at this position.

@@ -13,7 +13,7 @@ use crate::standard_output::StandardOutput;
 use crate::validate::refuse;
 use clap::Args;
 use profbridge::WithWarnings;
-use profbridge::families;
+use profbridge::families::{self, memory::has_only_memory};
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input};
 use profbridge::instr::show::ShowOptions;
@@ -186,6 +186,10 @@ impl ShowArgs {
         self.iprof.refuse_for_llvm()?;
         self.stacks.refuse_for_others()?;
         let (read, options) = (crate::limits::read_options(), self.options());
+        if has_only_memory(file, &read.limits)? {
+            let path = self.file.display();
+            console::note(&format!("{path}: the file has only a memory profile; use --memory to show it"));
+        }
         if self.json {
             let WithWarnings { value: report, warnings, .. } = families::collect_file(file, &read, &options)?;
             warnings.iter().for_each(console::warning);

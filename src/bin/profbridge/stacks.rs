@@ -5,7 +5,7 @@ use crate::plural::number_of;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use profbridge::bridge::stacks::IprofHits;
-use profbridge::call_chains::{SampleSource, Selection, StackTable, Weight};
+use profbridge::call_chains::{SampleSource, Selection, StackTable, Unit, Weight};
 use profbridge::families::stack_files::StackOptions;
 use profbridge::input::{Family, Input};
 use profbridge::stacks::collapsed::Dialect;
@@ -253,23 +253,26 @@ const THREADS: usize = 8;
 
 /// Describes what the inputs contain instead.
 fn describe_inputs(table: &StackTable) -> String {
-    let count = |event_types: &mut dyn Iterator<Item = (u128, &str)>| -> Vec<String> {
-        event_types.map(|(count, word)| format!("{count} {word}")).collect()
-    };
     let hits = table.hits_by_source();
-    let event_types = count(&mut hits.iter().map(|(source, hits)| (*hits, source.word())));
+    let unit = table.unit().filter(|unit| *unit != Unit::Hits).map(|unit| format!("{} of ", unit.word()));
+    let unit = unit.unwrap_or_default();
+    let event_types: Vec<String> =
+        hits.iter().map(|(source, hits)| format!("{hits} {unit}{}", source.word())).collect();
     let skipped = &table.observed.skipped_events;
     if table.observed.samples_out_of_time > 0 && event_types.is_empty() {
         format!("outside the range of --time: {}", number_of(table.observed.samples_out_of_time, "sample"))
     } else if event_types.is_empty() && !skipped.is_empty() {
-        let event_types = count(&mut skipped.iter().map(|(source, events)| (u128::from(*events), source.word())));
-        format!("the inputs have no samples, but other events: {}; select them with --events", event_types.join(", "))
+        let events: Vec<String> =
+            skipped.iter().map(|(source, events)| format!("{events} {}", source.word())).collect();
+        format!("the inputs have no samples, but other events: {}; select them with --events", events.join(", "))
     } else if event_types.is_empty() {
         "the inputs have no samples; use --call-counts for an iprof that has only call counts".to_string()
     } else {
         let mut words = format!("the inputs have {}; check --events and --thread", event_types.join(", "));
         let threads: Vec<&str> = table.threads().map(|id| table.thread(id)).collect();
-        if !threads.is_empty() {
+        if threads.is_empty() {
+            words.push_str(" (no sample has a thread)");
+        } else {
             let listed = &threads[..threads.len().min(THREADS)];
             let more = threads.len() - listed.len();
             let rest = if more > 0 { format!(" and {more} more") } else { String::new() };

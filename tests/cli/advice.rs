@@ -1,0 +1,218 @@
+//! Tests that errors, notes and hints tell the user what to do next.
+
+use crate::program::{Finished, Folder, testdata};
+use std::fs;
+use std::path::Path;
+
+fn text(path: impl AsRef<Path>) -> String {
+    path.as_ref().display().to_string()
+}
+
+fn check(finished: &Finished, code: i32, words: &[&str]) {
+    assert_eq!(finished.code, Some(code), "{}", finished.stderr);
+    let printed = format!("{}{}", String::from_utf8_lossy(&finished.stdout), finished.stderr);
+    for word in words {
+        assert!(printed.contains(word), "no {word:?} in:\n{printed}");
+    }
+}
+
+const INSTR: &str = ":ir\nmain\n2\n1\n7\n\nwork\n3\n1\n9\n";
+const SAMPLES: &str = "main:10:1\n 1: 5 work:3\nwork:4:1\n 1: 2\n";
+const STACKS: &str = "[main tid=1];a;b 1\n[worker tid=2];c;d 2\n";
+
+#[test]
+fn order_names_the_family_that_it_cannot_order() {
+    let folder = Folder::new();
+    fs::write(folder.path("s.prof"), SAMPLES).unwrap();
+    fs::write(folder.path("c.folded"), STACKS).unwrap();
+    for (file, family) in [
+        ("s.prof".to_string(), "LLVM sample profiles"),
+        ("c.folded".to_string(), "sampled stacks"),
+        (text(testdata("iprof/fibonacci.iprof")), "iprof files"),
+        (text(testdata("memprof/clang-22-plain.yaml")), "LLVM memory profiles"),
+    ] {
+        let words = format!("ordering functions by {family} is not supported");
+        check(&folder.run(&["order", &file]), 1, &[&words, "hint: pass an LLVM instrumentation profile"]);
+    }
+    fs::write(folder.path("i.proftext"), INSTR).unwrap();
+    let words = "reading collapsed stacks as an LLVM instrumentation profile is not supported";
+    check(&folder.run(&["overlap", "i.proftext", "c.folded"]), 1, &[words]);
+}
+
+#[test]
+fn directories_and_patterns_in_quotes_have_a_hint() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("d")).unwrap();
+    fs::write(folder.path("d/a.proftext"), INSTR).unwrap();
+    for line in [&["show", "d"][..], &["diff", "d", "d"], &["info", "d"], &["report", "d", "-o", "x.html"]] {
+        check(&folder.run(line), 1, &["d: cannot", "`profbridge merge` merges the files of a directory into one"]);
+    }
+    for line in [&["show", "d/*.proftext"][..], &["info", "d/*.proftext"], &["fit", "d/*", "--against", "d/a.proftext"]]
+    {
+        check(&folder.run(line), 1, &["remove the quotes of the pattern"]);
+    }
+    check(&folder.run(&["merge", "d", "-o", "x.proftext"]), 0, &[]);
+}
+
+#[test]
+fn text_files_with_byte_order_marks_are_read() {
+    let folder = Folder::new();
+    let write = |name: &str, content: &str| fs::write(folder.path(name), format!("\u{feff}{content}")).unwrap();
+    write("a.proftext", INSTR);
+    write("comment.proftext", &format!("# written by an editor\r\n{}", INSTR.replace('\n', "\r\n")));
+    write("s.prof", SAMPLES);
+    write("c.folded", STACKS);
+    for name in ["a.proftext", "comment.proftext", "s.prof", "c.folded"] {
+        check(&folder.run(&["check", name]), 0, &["usable"]);
+        check(&folder.run(&["show", name]), 0, &[]);
+    }
+    write("list", "a.proftext\r\ncomment.proftext\r\n");
+    write("names", "main start\r\n");
+    let line = ["merge", "-f", "list", "--remapping-file", "names", "-o", "x.proftext"];
+    check(&folder.run(&line), 0, &["2 functions from 2 inputs"]);
+    let merged = fs::read_to_string(folder.path("x.proftext")).unwrap();
+    assert!(merged.contains("start\n") && !merged.contains("main\n") && merged.contains("\n14\n"), "{merged}");
+    // A large text is read in parts.
+    let many: String = (0..60_000).map(|at| format!("f{at}\n{at}\n1\n{at}\n\n")).collect();
+    write("large.proftext", &format!(":ir\n{many}"));
+    check(&folder.run(&["show", "large.proftext"]), 0, &["IR", "Total functions: 60000"]);
+    check(&folder.run(&["merge", "large.proftext", "-o", "x.profdata"]), 0, &["60000 functions"]);
+    check(&folder.run(&["llvm-profdata", "show", "a.proftext"]), 1, &["unrecognized instrumentation profile encoding"]);
+}
+
+#[test]
+fn names_that_memory_profiles_lack_are_reported() {
+    let folder = Folder::new();
+    let file = text(testdata("memprof/clang-22-plain.v4.profdata"));
+    let words = "the names of 6 functions are unknown: indexed profiles and YAML store hashes";
+    for line in [
+        &["show", "--memory", &file][..],
+        &["flamegraph", &file, "-o", "x.svg"],
+        &["report", &file, "-o", "x.html"],
+        &["show", &text(testdata("memprof/clang-22-plain.yaml"))],
+    ] {
+        check(&folder.run(line), 0, &[words]);
+    }
+    let program = text(testdata("memprof/clang-22-plain.binary"));
+    let dump = text(testdata("memprof/clang-22-plain.memprofraw"));
+    let named = folder.run(&["show", &dump, "--profiled-binary", &program]);
+    assert!(named.code == Some(0) && named.stderr.is_empty(), "{}", named.stderr);
+    check(&folder.run(&["show", &file]), 0, &["has only a memory profile; use --memory to show it"]);
+    fs::write(folder.path("i.proftext"), INSTR).unwrap();
+    check(&folder.run(&["merge", "i.proftext", &file, "-o", "both.profdata"]), 0, &[]);
+    let both = folder.run(&["show", "both.profdata"]);
+    assert!(both.code == Some(0) && both.stderr.is_empty(), "{}", both.stderr);
+}
+
+#[test]
+fn remapping_files_report_rules_without_effect() {
+    let folder = Folder::new();
+    fs::write(folder.path("i.proftext"), INSTR.replace("main\n2", "main\n3")).unwrap();
+    fs::write(folder.path("s.prof"), SAMPLES).unwrap();
+    fs::write(folder.path("names"), "gone other\nmain work\n").unwrap();
+    for (input, output) in [("i.proftext", "x.proftext"), ("s.prof", "y.proftext")] {
+        let finished = folder.run(&["merge", input, "--remapping-file", "names", "-o", output]);
+        let unused = "note: names: 1 of 2 rules match no name of the inputs, such as gone";
+        check(&finished, 0, &[unused, "note: names: 1 name joined several functions: work was main and work"]);
+    }
+    fs::write(folder.path("names"), "main start\n").unwrap();
+    let finished = folder.run(&["merge", "i.proftext", "-r", "names", "-o", "z.proftext"]);
+    assert!(!finished.stderr.contains("names: "), "{}", finished.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn remapping_of_sample_profiles_can_come_from_a_pipe() {
+    let folder = Folder::new();
+    fs::write(folder.path("s.prof"), SAMPLES).unwrap();
+    let line = ["merge", "s.prof", "--remapping-file", "-", "-o", "x.proftext"];
+    let program = env!("CARGO_BIN_EXE_profbridge");
+    let mut run = std::process::Command::new(program);
+    run.args(line).current_dir(folder.path("")).stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
+    let mut child = run.spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"main start\n").unwrap();
+    assert!(child.wait().unwrap().success());
+    assert!(fs::read_to_string(folder.path("x.proftext")).unwrap().contains("start:"));
+}
+
+#[test]
+fn salvaging_alone_names_the_missing_option() {
+    let folder = Folder::new();
+    fs::write(folder.path("cut.proftext"), format!("{INSTR}\nlast\n5\n")).unwrap();
+    fs::write(folder.path("ok.proftext"), INSTR).unwrap();
+    let alone = folder.run(&["merge", "--salvage", "cut.proftext", "-o", "x.proftext"]);
+    check(&alone, 1, &["hint: add --failure-mode=warn: --salvage keeps the valid records only if the merge continues"]);
+    let line = ["merge", "--salvage", "--failure-mode=warn", "cut.proftext", "-o", "x.proftext"];
+    check(&folder.run(&line), 0, &["kept 2 records of 1 damaged"]);
+    let one = folder.run(&["merge", "cut.proftext", "ok.proftext", "-o", "y.proftext"]);
+    check(
+        &one,
+        1,
+        &["use --failure-mode=all to merge the other inputs, with --salvage also the valid records of these"],
+    );
+    let missing = folder.run(&["merge", "ok.proftext", "nosuch", "--failure-mode=warn", "-o", "z.proftext"]);
+    check(&missing, 1, &["nosuch: cannot open"]);
+    check(&folder.run(&["merge", "--help"]), 0, &["warn: Never, except for missing files"]);
+}
+
+#[test]
+fn threads_that_exist_are_listed() {
+    let folder = Folder::new();
+    fs::write(folder.path("c.folded"), STACKS).unwrap();
+    for line in [
+        &["show", "c.folded", "--thread", "x"][..],
+        &["flamegraph", "c.folded", "--thread", "x", "-o", "x.svg"],
+        &["convert", "c.folded", "--thread", "x", "-o", "x.pprof"],
+    ] {
+        check(&folder.run(line), 1, &["(threads: main, worker)"]);
+    }
+    let heap = text(testdata("pprof/heap.pprof"));
+    let words = "the inputs have 262967 bytes of samples; check --events and --thread (no sample has a thread)";
+    check(&folder.run(&["show", &heap, "--thread", "x"]), 1, &[words]);
+}
+
+#[test]
+fn truncated_programs_are_called_truncated() {
+    let folder = Folder::new();
+    let program = fs::read(testdata("memprof/clang-22-plain.binary")).unwrap();
+    for (name, len, words) in [
+        ("half", program.len() / 2, "truncated: the table of sections needs"),
+        ("head", 40, "truncated: the header needs 64 bytes, 40 left"),
+    ] {
+        fs::write(folder.path(name), &program[..len]).unwrap();
+        check(&folder.run(&["info", name]), 1, &[words]);
+    }
+}
+
+#[test]
+fn recording_again_is_advice_for_damage_only() {
+    let folder = Folder::new();
+    fs::write(folder.path("cut.data"), b"PERFILE2\x68\0").unwrap();
+    check(&folder.run(&["check", "cut.data"]), 3, &["cut.data: perf-data: unusable: record again"]);
+    let deep = format!("{} 1\n", vec!["f"; 300].join(";"));
+    fs::write(folder.path("deep.folded"), deep).unwrap();
+    let finished = folder.run(&["check", "deep.folded", "--limit", "context-depth=100"]);
+    check(&finished, 3, &["deep.folded: collapsed: unusable\n"]);
+}
+
+#[test]
+fn hashes_get_the_names_that_another_input_has() {
+    let folder = Folder::new();
+    let (names, hashes) = (text(testdata("sampleprof/plain.prof")), text(testdata("sampleprof/plain-22.md5")));
+    let line = |first: &str, second: &str, output: &str| {
+        let finished = folder.run(&["merge", first, second, "-o", output]);
+        assert!(finished.code == Some(0) && !finished.stderr.contains("hash"), "{}", finished.stderr);
+        fs::read_to_string(folder.path(output)).unwrap()
+    };
+    let named = line(&names, &names, "a.proftext");
+    assert_eq!(line(&names, &hashes, "b.proftext"), named);
+    assert_eq!(line(&hashes, &names, "c.proftext"), named);
+    // In llvm-profdata mode, the first input decides.
+    let genuine = ["llvm-profdata", "merge", "--sample", "--text", &hashes, &names, "-o", "d.proftext"];
+    check(&folder.run(&genuine), 0, &[]);
+    assert!(!fs::read_to_string(folder.path("d.proftext")).unwrap().contains("main:"));
+    // Parts of the merge have the same result.
+    check(&folder.run(&["merge", "--partial", &hashes, "-o", "p1.part"]), 0, &[]);
+    check(&folder.run(&["merge", "--partial", &names, "-o", "p2.part"]), 0, &[]);
+    assert_eq!(line("p1.part", "p2.part", "e.proftext"), named);
+}
