@@ -120,7 +120,7 @@ pub(crate) fn may_be_recording(input: &Input) -> Result<bool> {
 pub(crate) fn of_recordings(inputs: &[Input], program: &Path, settings: &MergeSettings) -> Result<Merged> {
     let mut options = ProfileOptions::default();
     options.release = release(settings)?;
-    let made = profgen::convert(inputs, &ProgramFiles::new(program), &options, &settings.limits()?)?;
+    let made = profgen::convert(inputs, &ProgramFiles::new(program), &options, None, &settings.limits()?)?;
     let functions = made.profile.functions.len() as u64;
     let facts = settings.check(|_| {
         let mut facts = Facts::default();

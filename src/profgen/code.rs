@@ -135,7 +135,8 @@ impl Code {
 
     /// Returns true if a jump starts at an address: a control transfer that is not a call and not a return.
     pub(super) fn is_jump(&self, address: u64) -> bool {
-        [Transfer::Jump as u8, Transfer::Branch as u8].contains(&(self.mark(address) >> 4))
+        let transfer = self.transfer(address);
+        matches!(transfer, Some(Transfer::Jump | Transfer::Branch | Transfer::IndirectJump))
     }
 
     /// Returns true if an instruction starts at an address.

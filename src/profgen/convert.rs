@@ -1,5 +1,6 @@
 //! From recordings and a program to a finished profile, with a report.
 
+use super::contexts::{ChainSamples, ContextFindings, ContextOptions, count_by_context, make_context_profile};
 use super::counters::{Counters, RunFindings};
 use super::finish::{FinishOptions, finish};
 use super::line_profile::ProfileOptions;
@@ -7,7 +8,7 @@ use super::plain::PlainFindings;
 use super::probe_profile::ProbeFindings;
 use super::program::{LoadFindings, Program, ProgramFiles};
 use super::script::{LineNotice, ReadFindings, ScriptOptions, programs_with_samples};
-use super::{RawBase, make_profile, raw_text, read_raw, read_recording, read_script, recordings};
+use super::{RawBase, Samples, make_profile, raw_text, read_raw, read_recording, read_script, recordings};
 use crate::digits::number_of;
 use crate::error::{Error, Result, Warning};
 use crate::input::{Access, Input};
@@ -32,6 +33,8 @@ pub struct SampleReport {
     pub plain: PlainFindings,
     /// Counts of pseudo-probes, and of samples that were left out because of them.
     pub probes: ProbeFindings,
+    /// Counts of branches and call chains that did not fit to each other; `None` without calling contexts.
+    pub contexts: Option<ContextFindings>,
     /// Samples of each location in the functions that have most of the samples.
     pub density: f64,
     /// The number of samples that would be enough, if these are too few.
@@ -52,16 +55,18 @@ pub struct ConvertedSamples {
 
 /// Makes the profile of a program of recordings: `perf.data`, text of `perf script -F ip,brstack --show-mmap-events`, or
 /// unsymbolized profiles. The counts of all inputs add up, each as often as its weight says. Samples without branch records
-/// count if no input has branch records.
+/// count if no input has branch records. With options for calling contexts, only samples with call chains count.
 ///
 /// # Errors
 ///
-/// The errors of [`Program::load`] and of the inputs; nothing found for a program without debug info and for recordings
-/// without samples in the program; the errors of [`make_profile`].
+/// The errors of [`Program::load`] and of the inputs; nothing found for a program without debug info, for recordings
+/// without samples in the program, and for one without call chains if there must be contexts; the errors of
+/// [`make_profile`] and [`make_context_profile`].
 pub fn convert(
     inputs: &[Input],
     files: &ProgramFiles,
     options: &ProfileOptions,
+    contexts: Option<&ContextOptions>,
     limits: &Limits,
 ) -> Result<ConvertedSamples> {
     let program = Program::load(files, limits)?;
@@ -73,13 +78,17 @@ pub fn convert(
     }
     let mut report = SampleReport { program: found, ..SampleReport::default() };
     let mut counters = Counters::default();
+    let mut chains = ChainSamples::default();
     let mut warnings = Vec::new();
     for input in inputs {
         let mut messages = Vec::new();
-        let read = read_input(input, &program, limits, &mut report, &mut messages);
-        let read = read.map_err(|error| error.in_file(&input.path))?;
+        let read = read_input(input, &program, contexts.is_some(), limits, &mut report, &mut messages);
+        let (read, of_input) = read.map_err(|error| error.in_file(&input.path))?;
         warnings.extend(messages.into_iter().map(|warning| warning.in_file(&input.path)));
         counters.add(&read, input.weight.get());
+        if contexts.is_some() && !read.is_empty() {
+            chains.add_all(&of_input.ok_or_else(|| without_call_chains().in_file(&input.path))?, input.weight.get());
+        }
     }
     if counters.is_empty() && report.plain.without_function != 0 {
         let samples = number_of(report.plain.without_function, "sample");
@@ -90,7 +99,14 @@ pub fn convert(
     if counters.is_empty() {
         return Err(without_samples(inputs, &program, limits).in_file(&files.program));
     }
-    let (mut profile, probes) = make_profile(&program, &counters, options, limits)?;
+    let (mut profile, probes) = match contexts {
+        None => make_profile(&program, &counters, options, limits)?,
+        Some(contexts) => {
+            let by_context = count_by_context(&program, &chains, contexts, limits)?;
+            report.contexts = Some(*by_context.findings());
+            make_context_profile(&program, by_context, options, contexts, limits)?
+        }
+    };
     report.probes = probes;
     report.density = finish(&mut profile, &FinishOptions::default());
     if report.density < ENOUGH_DENSITY && report.density > 0.0 {
@@ -102,17 +118,19 @@ pub fn convert(
     Ok(ConvertedSamples { profile, report, warnings })
 }
 
+/// Returns the counters of an input, and its samples with call chains if these are needed and there are any.
 fn read_input(
     input: &Input,
     program: &Program<'_>,
+    contexts: bool,
     limits: &Limits,
     report: &mut SampleReport,
     warnings: &mut Vec<Warning>,
-) -> Result<Counters> {
+) -> Result<(Counters, Option<ChainSamples>)> {
     let text = input.bytes(Access::Read, limits)?;
-    let options = ScriptOptions { allow_plain: true, ..ScriptOptions::default() };
+    let options = ScriptOptions { allow_plain: !contexts, contexts, ..ScriptOptions::default() };
     if raw_text::is_raw(&text) {
-        return read_raw(&text, program, RawBase::default());
+        return Ok((read_raw(&text, program, RawBase::default())?, None));
     }
     let samples = if is_recording(&text) {
         let recorded = read_recording(&text, program, &options, limits)?;
@@ -122,9 +140,16 @@ fn read_input(
     } else {
         read_script(&text, program, &options, &mut |_: LineNotice<'_>| ())?
     };
-    report.read.add(&samples.read);
-    report.runs.add(&samples.runs.unwrap_or_default());
-    Ok(samples.counters)
+    let Samples { counters, chains, read, runs } = samples;
+    report.read.add(&read);
+    report.runs.add(&runs.unwrap_or_default());
+    Ok((counters, chains))
+}
+
+/// The error for recordings without call chains if calling contexts are wanted.
+fn without_call_chains() -> Error {
+    Error::nothing_found("no sample has branch records and a call chain")
+        .with_hint("record with `perf record -b -g`, or make a profile without contexts")
 }
 
 /// The error for recordings of other programs.
@@ -151,7 +176,7 @@ fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> 
 }
 
 fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>) -> Vec<String> {
-    let SampleReport { program, read, runs, plain, probes, .. } = report;
+    let SampleReport { program, read, runs, plain, probes, contexts, .. } = report;
     let mut warnings = if counters.is_plain() { plain.warnings(loaded.name()) } else { Vec::new() };
     let mut say = |count: u64, text: &dyn Fn(String) -> String, what: &str| {
         if count != 0 {
@@ -161,6 +186,12 @@ fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>)
     say(program.missing_units, &|units| format!("the split debug info of {units} was not found"), "unit");
     say(program.functions_without_entry, &|functions| format!("no symbol marks the entry of {functions}"), "function");
     say(read.bad_lines, &|lines| format!("{lines} of text could not be read as samples"), "line");
+    say(read.incomplete_chains, &|samples| format!("{samples} without a whole call chain are left out"), "sample");
+    say(
+        contexts.map_or(0, |contexts| contexts.too_deep),
+        &|samples| format!("{samples} with too many frames and branches are left out"),
+        "sample",
+    );
     say(
         probes.without_description,
         &|probes| format!("the program does not describe the function of {probes}"),

@@ -111,8 +111,8 @@ pub fn read_script(
 ///
 /// # Errors
 ///
-/// Nothing found for a recording without branch records, unless the options allow it; malformed for mappings that cannot be of this program; the
-/// errors of reading a damaged recording.
+/// Nothing found for a recording without branch records, unless the options allow it; malformed for mappings that cannot
+/// be of this program; the errors of reading a damaged recording.
 pub fn read_recording(
     bytes: &[u8],
     program: &Program<'_>,

@@ -33,8 +33,8 @@ pub(super) struct RecordingSamples {
 ///
 /// # Errors
 ///
-/// The errors of [`read_recording`]; nothing found for a recording without branch records, unless the options allow it; malformed for mappings that cannot
-/// be of this program.
+/// The errors of [`read_recording`]; nothing found for a recording without branch records, unless the options allow it;
+/// malformed for mappings that cannot be of this program.
 pub(super) fn read(
     bytes: &[u8],
     program: &Program<'_>,

@@ -1,8 +1,10 @@
 //! Profiles with calling contexts, from samples with call chains.
 
 use crate::genuine::{GENUINE, assert_same, run};
-use crate::recording::{RECORDER, can_record, compile, perf_data, record_chains};
+use crate::recording::{RECORDER, can_record, compile, perf_data, record, record_chains};
+use crate::schema::assert_has_schema;
 use crate::support::{Folder, available};
+use serde_json::Value;
 
 /// Compilers, sources and programs: inlining, recursion, tail calls, function pointers.
 const PROGRAMS: [(&str, &str, &str); 5] = [
@@ -138,4 +140,29 @@ fn clang_uses_contexts_without_a_warning() {
         compile(&folder, &format!("{compiler} {uses}"), "calls.c", "again");
         folder.run("./again");
     }
+}
+
+/// `convert` makes the profile of `llvm-profgen` without options, from text and from a recording.
+#[test]
+fn convert_makes_contexts_on_request() {
+    let Some(folder) = folder("contexts of convert", &["clang-22", GENUINE]) else { return };
+    for kind in ["-fdebug-info-for-profiling", "-fpseudo-probe-for-profiling"] {
+        compile(&folder, &format!("clang-22 -O2 -g {kind} {FRAMES}"), "calls.c", "prog");
+        let recorded = record_chains(&folder, "prog", 17, 16);
+        let (_, expected) = run(&folder, &[GENUINE], &format!("--perfscript={recorded} --binary=prog"));
+        let text = std::fs::read_to_string(folder.path(&recorded)).expect("it is text");
+        folder.write("prog.data", perf_data(&text, 5));
+        for input in [recorded.as_str(), "prog.data"] {
+            let line = format!("profbridge convert {input} --binary prog --contexts -o ours.prof --json");
+            let document: Value = serde_json::from_slice(&folder.run(&line).stdout).expect("it prints JSON");
+            assert_has_schema(&document, "convert-1.json");
+            assert!(document["samples"][0]["contexts"]["contexts"].as_u64() > Some(5), "{document}");
+            let ours = std::fs::read(folder.path("ours.prof")).expect("it is written");
+            assert!(ours == expected.clone().expect("it is written"), "{kind}, {input}");
+        }
+    }
+    let without = record(&folder, "prog");
+    let line = format!("profbridge convert {} --binary prog --contexts -o ours.prof", without.display());
+    let (_, message) = folder.failure(&line);
+    assert!(message.contains("no sample has branch records and a call chain"), "{message}");
 }

@@ -33,6 +33,7 @@ pub(crate) fn run(arguments: &ConvertArgs) -> Result<ExitCode> {
             written: &arguments.written,
             sample: &arguments.sample,
             consumer: arguments.consumer.as_deref(),
+            contexts: arguments.profgen.contexts,
             strict: arguments.strict,
             quiet: arguments.quiet,
             json: arguments.json,

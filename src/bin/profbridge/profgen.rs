@@ -11,7 +11,7 @@ use clap::Args;
 use profbridge::families::OutputForm;
 use profbridge::input::{Family, Input};
 use profbridge::instr::Release;
-use profbridge::profgen::{self, ProfileOptions, ProgramFiles};
+use profbridge::profgen::{self, ContextOptions, ProfileOptions, ProgramFiles};
 use profbridge::sampleprof::{self, MergeOptions, Merger, Rules, SampleProfile, WriteOptions};
 use profbridge::{Error, Result, Warning};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,9 @@ pub(crate) struct ProfgenArgs {
     /// The package of the program's split debug info; by default the file PROGRAM.dwp
     #[arg(long, value_name = "FILE", requires = "binary")]
     dwp: Option<PathBuf>,
+    /// Make a profile with calling contexts (CSSPGO), from samples with branch records and call chains
+    #[arg(long, requires = "binary")]
+    pub(crate) contexts: bool,
 }
 
 /// The conversion of recordings.
@@ -36,6 +39,7 @@ pub(crate) struct ProfgenRun<'a> {
     pub(crate) written: &'a OutputArgs,
     pub(crate) sample: &'a SampleArgs,
     pub(crate) consumer: Option<&'a str>,
+    pub(crate) contexts: bool,
     pub(crate) strict: bool,
     pub(crate) quiet: bool,
     pub(crate) json: bool,
@@ -95,9 +99,12 @@ impl ProfgenRun<'_> {
         let target = target::of_samples(self.consumer)?;
         let mut options = ProfileOptions::default();
         options.release = target.release;
+        let mut contexts = ContextOptions::default();
+        contexts.release = target.release;
+        let contexts = self.contexts.then_some(&contexts);
         let mut together = Vec::new();
         for (at, files) in programs.iter().enumerate() {
-            let made = profgen::convert(self.inputs, files, &options, &limits::chosen())?;
+            let made = profgen::convert(self.inputs, files, &options, contexts, &limits::chosen())?;
             document.count_samples(&files.program, made.report);
             document.warn(&made.warnings);
             if !self.quiet {

@@ -52,6 +52,14 @@ impl ChainSamples {
         self.index.insert_unique(hash, at, rehash);
     }
 
+    /// Adds other samples of the same program, multiplied by a weight.
+    pub(in crate::profgen) fn add_all(&mut self, other: &Self, weight: u64) {
+        for sample in &other.samples {
+            self.add(&sample.chain, &sample.branches, sample.times.saturating_mul(weight), u32::MAX);
+        }
+        self.too_deep = self.too_deep.saturating_add(other.too_deep.saturating_mul(weight));
+    }
+
     /// The number of distinct samples.
     pub(in crate::profgen) fn len(&self) -> usize {
         self.samples.len()
@@ -81,5 +89,10 @@ mod tests {
         samples.add(&[9, 4, 4, 4], &[(1, 9)], 7, 4);
         let found: Vec<(u64, u64)> = samples.iter().map(|sample| (sample.chain[1], sample.times)).collect();
         assert_eq!((found, samples.too_deep), (vec![(4, 5), (5, 1)], 7));
+
+        let once = samples.clone();
+        samples.add_all(&once, 3);
+        let found: Vec<u64> = samples.iter().map(|sample| sample.times).collect();
+        assert_eq!((found, samples.too_deep), (vec![20, 4], 28));
     }
 }
