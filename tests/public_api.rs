@@ -1,5 +1,7 @@
 //! Tests of the public interface: types that can be sent to other threads, parsed from text, and iterated.
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use profbridge::families::{self, MergeOptions, MergeReport, ReadOptions, open_reader};
 use profbridge::indexed::{IndexedProfile, IndexedReader};
 use profbridge::input::{Input, WeightedInput};
@@ -10,6 +12,7 @@ use profbridge::text::TextReader;
 use profbridge::{Error, OutputFormat, Profile, Warning};
 use profbridge::{call_chains, iprof, memprof, sampleprof};
 use std::error::Error as _;
+use std::io::Write;
 
 fn sent<T: Send>() {}
 fn shared<T: Send + Sync>() {}
@@ -73,11 +76,15 @@ fn displayed_values_parse_back() {
 #[test]
 fn an_exceeded_limit_has_a_name_that_can_be_set() {
     let mut options = ReadOptions::default();
-    options.limits.set("inflated-bytes", 10).unwrap();
-    let path = "testdata/merge/clang-22/llvm-22.profdata";
+    options.limits.set("stream-bytes", 10).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = &*folder.path().join("app.profdata.gz");
+    let mut packed = GzEncoder::new(std::fs::File::create(path).unwrap(), Compression::fast());
+    packed.write_all(&std::fs::read("testdata/merge/clang-22/llvm-22.profdata").unwrap()).unwrap();
+    packed.finish().unwrap();
     let error = Profile::open(path, &options).unwrap_err();
-    assert_eq!(error.limit_name(), Some("inflated-bytes"), "{error}");
-    assert_eq!(error.hint().unwrap().to_string(), "raise the limit inflated-bytes");
+    assert_eq!(error.limit_name(), Some("stream-bytes"), "{error}");
+    assert_eq!(error.hint().unwrap().to_string(), "raise the limit stream-bytes");
     options.limits.set(error.limit_name().unwrap(), 1 << 20).unwrap();
     assert!(Profile::open(path, &options).is_ok());
 }

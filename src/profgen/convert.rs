@@ -146,7 +146,7 @@ fn read_input(
     Ok((counters, chains))
 }
 
-/// The error for recordings without call chains if calling contexts are wanted.
+/// The error for recordings without call chains if there must be calling contexts.
 fn without_call_chains() -> Error {
     Error::nothing_found("no sample has branch records and a call chain")
         .with_hint("record with `perf record -b -g`, or make a profile without contexts")

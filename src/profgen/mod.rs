@@ -11,7 +11,7 @@
 //!                                Program    unsymbolized              Program
 //! ```
 //!
-//! If samples also have call chains, [`contexts`] divides the counters by calling context.
+//! If samples also have call chains, [`count_by_context`] divides the counters by calling context.
 //!
 //! [`Program`] has the code, which tells where instructions and branches are, the functions and the debug info.
 //! The results are those of LLVM 22, byte for byte when [`sampleprof::write`](crate::sampleprof::write) writes them.
