@@ -144,10 +144,8 @@ fn every_page_with_examples_in_rust_is_among_the_doctests() {
 fn example(name: &str, arguments: &[&str]) -> Option<String> {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_profbridge")).with_file_name("examples").join(name);
     if !program.exists() {
-        let _ = std::io::Write::write_all(
-            &mut std::io::stderr(),
-            format!("SKIPPED: the example {name} was not built\n").as_bytes(),
-        );
+        let _ =
+            Write::write_all(&mut std::io::stderr(), format!("SKIPPED: the example {name} was not built\n").as_bytes());
         return None;
     }
     let output = std::process::Command::new(program).args(arguments).output().expect("it starts");
