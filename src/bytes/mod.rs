@@ -91,7 +91,7 @@ impl<'a> Head<'a> {
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Returns a text without its byte order mark.
-pub(crate) fn without_byte_order_mark(text: &[u8]) -> &[u8] {
+pub fn without_byte_order_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
 }
 

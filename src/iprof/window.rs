@@ -1,7 +1,7 @@
 //! The part of the text that is in memory, how it moves, and a copy of the tokens that were parsed.
 
-use crate::bytes;
 use crate::bytes::window::ByteSource;
+use crate::bytes::{self, BYTE_ORDER_MARK, without_byte_order_mark};
 use crate::cancel::Cancel;
 use crate::compression::{Compression, Opened, open};
 use crate::error::{Error, ErrorKind, io_message};
@@ -14,7 +14,6 @@ use std::io::{self, Read, Write};
 const CHUNK_BYTES: usize = 1 << 17;
 /// Bytes decompressed at a time. Few, because those before a damaged place are lost.
 const DECOMPRESSED_BYTES: usize = 256;
-const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// Why reading had to stop before the end of the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,7 +165,7 @@ impl<'a> Window<'a> {
         if !window.more() {
             window.check_encoding();
         }
-        if window.data().starts_with(&BYTE_ORDER_MARK) {
+        if window.data().starts_with(BYTE_ORDER_MARK) {
             window.byte_order_mark = true;
             window.text.pass(BYTE_ORDER_MARK.len());
         }
@@ -213,7 +212,7 @@ impl<'a> Window<'a> {
 
     /// Whether nothing but white space and the byte order mark was read.
     pub(crate) fn is_blank(&self) -> bool {
-        let text = self.data().strip_prefix(&BYTE_ORDER_MARK).unwrap_or(self.data());
+        let text = without_byte_order_mark(self.data());
         // The mark may have moved out of view.
         let mark = if self.byte_order_mark { BYTE_ORDER_MARK.len() as u64 } else { 0 };
         self.text.base() <= mark && !self.bad_encoding && text.iter().all(u8::is_ascii_whitespace)

@@ -15,6 +15,7 @@ use crate::stacks::StackArgs;
 use crate::target;
 use crate::toolchains::ToolchainParser;
 use clap::Args;
+use profbridge::bytes::without_byte_order_mark;
 use profbridge::families::{FailureMode, MergeOptions, OutputForm, Target, TargetSource};
 use profbridge::input::{self, Access, InputList, WeightedInput};
 use profbridge::instr::resolved_target::ResolvedTarget;
@@ -211,8 +212,7 @@ impl MergeArgs {
         match &self.remapping_file {
             Some(path) => {
                 let text = read_small(path)?;
-                let without_byte_order_mark = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
-                Remapping::parse(without_byte_order_mark).map_err(|error| error.in_file(path))
+                Remapping::parse(without_byte_order_mark(&text)).map_err(|error| error.in_file(path))
             }
             None => Ok(Remapping::default()),
         }
