@@ -93,11 +93,18 @@ struct Name(PathBuf);
 
 impl Name {
     /// Creates a file with an unused name.
+    ///
+    /// # Errors
+    ///
+    /// Those of creating it; already exists, if a file system says so of every name.
     fn unused<T>(folder: &Path, create: impl Fn(&Path) -> io::Result<T>) -> io::Result<(T, Self)> {
+        const MOST_TRIES: u32 = 1000;
+        let mut tries = 0;
         loop {
             let path = folder.join(format!("{PREFIX}{:016x}", RandomState::new().hash_one(PREFIX)));
+            tries += 1;
             match create(&path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < MOST_TRIES => {}
                 made => return Ok((made?, Self(path))),
             }
         }
