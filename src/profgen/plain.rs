@@ -48,8 +48,8 @@ impl PlainFindings {
     pub(super) fn warnings(&self, program: &str) -> Vec<String> {
         let samples = |count: u64| number_of(count, "sample");
         let mut warnings = vec![format!(
-            "no sample has branch records: counts are estimated from {}; record branches with `perf record -b` where the \
-             processor supports it, otherwise more samples",
+            "no sample has branch records: counts are estimated from {}; record branches with `perf record -b` if the \
+             processor supports it, otherwise record more samples",
             samples(self.used)
         )];
         let reasons: Vec<String> = [

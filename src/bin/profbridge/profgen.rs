@@ -102,26 +102,27 @@ impl ProfgenRun<'_> {
         let mut contexts = ContextOptions::default();
         contexts.release = target.release;
         let contexts = self.contexts.then_some(&contexts);
-        let mut together = Vec::new();
-        for (at, files) in programs.iter().enumerate() {
+        let mut profiles = Vec::new();
+        for files in programs {
             let made = profgen::convert(self.inputs, files, &options, contexts, &limits::chosen())?;
             document.count_samples(&files.program, made.report);
             document.warn(&made.warnings);
             if !self.quiet {
                 made.warnings.iter().for_each(console::warning);
             }
-            if is_directory {
-                self.write(&made.profile, &outputs[at], form, target.release, document)?;
-            } else {
-                together.push(made.profile);
-            }
+            profiles.push(made.profile);
         }
         if is_directory {
-            document.wrote(self.output, Family::SampleProf.name());
-            return Ok(());
+            std::fs::create_dir_all(self.output)
+                .map_err(|source| Error::io("cannot create the directory", source).in_file(self.output))?;
+        } else {
+            profiles = vec![self.merge(profiles, target.release, document)?];
         }
-        let profile = self.merge(together, target.release, document)?;
-        self.write(&profile, self.output, form, target.release, document)
+        for (profile, output) in profiles.iter().zip(&outputs) {
+            self.write(profile, output, form, target.release, document)?;
+        }
+        document.wrote(self.output, Family::SampleProf.name());
+        Ok(())
     }
 
     /// Returns the profile of each program in the output directory.
@@ -138,8 +139,6 @@ impl ProfgenRun<'_> {
             }
             outputs.push(output);
         }
-        std::fs::create_dir_all(self.output)
-            .map_err(|source| Error::io("cannot create the directory", source).in_file(self.output))?;
         Ok(outputs)
     }
 
@@ -192,7 +191,6 @@ impl ProfgenRun<'_> {
         write.encoding = self.sample.encoding(text).unwrap_or_else(|| profile.default_encoding(rules));
         let losses = sampleprof::write_file(profile, &write, self.strict, output)?;
         document.lose(&losses);
-        document.wrote(output, Family::SampleProf.name());
         if !self.quiet {
             console::losses(&losses, &[], output);
         }
