@@ -61,9 +61,10 @@ pub(super) fn read(
     findings.distinct_chains = chains.len() as u64;
     let chains = (options.contexts && has_call_chains).then_some(chains);
     if !options.allow_plain && !recording.attributes.list().iter().any(|event| event.has_branches()) {
+        let hint = if options.contexts { "record with `perf record -b -g`" } else { "record with `perf record -b`" };
         return Err(Error::nothing_found("the recording has no branch records")
             .with_llvm_message("Invalid perf script input!")
-            .with_hint("record with `perf record -b`"));
+            .with_hint(hint));
     }
     let mut messages = recording.counts.messages();
     for event in recording.attributes.list().iter().filter(|event| event.has_branches() && !event.has_all_branches()) {

@@ -152,6 +152,8 @@ fn llvm_profgen_mode_still_refuses_such_recordings() {
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_profbridge"), folder.path("llvm-profgen")).expect("a link");
     let (code, message) = folder.failure("./llvm-profgen --perfdata=perf.data --binary=busy --output=out.prof");
     assert_eq!((code, &*message), (Some(1), "llvm-profgen: error: Invalid perf script input!\n"));
+    let (_, message) = folder.failure("profbridge convert perf.data --binary busy --contexts -o out.prof");
+    assert!(message.contains("no branch records") && message.contains("`perf record -b -g`"), "{message}");
 }
 
 /// Records a program with call chains, if perf works here.
