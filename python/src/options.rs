@@ -217,8 +217,7 @@ impl MergeSettings {
     /// The errors of the file.
     pub(crate) fn remapping(&self) -> Result<Remapping> {
         let Some(path) = &self.remapping_file else { return Ok(Remapping::default()) };
-        let mut text = Vec::new();
-        profbridge::input::read_into(path, &mut text, &self.limits()?)?;
+        let text = Input::new(path).stored_bytes(Access::Read, &self.limits()?)?;
         Remapping::parse(&text).map_err(|error| error.in_file(path))
     }
 

@@ -181,7 +181,7 @@ fn describe_compressed(data: &[u8], compression: Compression, limits: &Limits) -
 /// The errors of the readers, with the path; usage if both are standard input, and for families without common content.
 pub fn diff_files(first: impl Into<Input>, second: impl Into<Input>, options: &DiffOptions) -> Result<FileDiff> {
     let (first, second) = (&first.into(), &second.into());
-    if first.path == second.path && first.path.as_os_str() == "-" {
+    if first.is_stdin() && second.is_stdin() {
         return Err(Error::usage("`-` is given twice, but standard input can be read only once")
             .with_hint("pass a file for one of them"));
     }

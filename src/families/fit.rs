@@ -52,29 +52,28 @@ impl Content {
 ///
 /// I/O and the errors of either file, with its path; nothing to compare if they belong to different families or
 /// programs.
-pub fn fit_files(profile: &Path, against: &Path, options: &FitOptions) -> Result<Fit> {
-    // Reuse the input, because a pipe can be read only once.
-    let input = Input::from(profile);
-    let bytes = input.bytes(Access::Read, &options.limits)?;
+pub fn fit_files(profile: impl Into<Input>, against: impl Into<Input>, options: &FitOptions) -> Result<Fit> {
+    let (profile, against) = (&profile.into(), &against.into());
+    let bytes = profile.bytes(Access::Read, &options.limits)?;
     match detect(&bytes) {
-        Format::Indexed if is_only_memory(&bytes, &options.limits) => Err(memory_profile().in_file(profile)),
+        Format::Indexed if is_only_memory(&bytes, &options.limits) => Err(memory_profile().in_file(&profile.path)),
         Format::Raw { .. } | Format::Indexed | Format::Text => {
             drop(bytes);
-            let (fit, written, warnings) = instr::fit(&input, against, options)?;
+            let (fit, written, warnings) = instr::fit(profile, against, options)?;
             let report = fit.report(options.topn);
             Ok(Fit { report, warnings, content: Content::Instr(Box::new(fit), written) })
         }
         known if known.is_sample_profile() => {
-            let (fit, encoding) = samples::fit(profile, &bytes, against, options)?;
+            let (fit, encoding) = samples::fit(&profile.path, &bytes, against, options)?;
             let report = fit.report(options.topn);
             Ok(Fit { report, warnings: Vec::new(), content: Content::Samples(Box::new(fit), encoding) })
         }
         Format::Iprof => {
-            let (fit, warnings) = methods::fit(profile, &bytes, against, options)?;
+            let (fit, warnings) = methods::fit(&profile.path, &bytes, against, options)?;
             let report = fit.report(options.topn);
             Ok(Fit { report, warnings, content: Content::Methods(Box::new(fit)) })
         }
-        other => Err(unsupported(other).in_file(profile)),
+        other => Err(unsupported(other).in_file(&profile.path)),
     }
 }
 

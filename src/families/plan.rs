@@ -171,7 +171,7 @@ impl<'a> MergeRequest<'a> {
     }
 
     fn family(&self, input: &Input) -> Option<Family> {
-        if self.stdin_is_stacks && input.path.as_os_str() == "-" {
+        if self.stdin_is_stacks && input.is_stdin() {
             return Some(Family::Stacks);
         }
         // The reader reports files that cannot be opened.

@@ -130,7 +130,7 @@ pub fn overlap_files(
     }
     let (base_sums, base_warnings, test_sums) = (base_sums.value, base_sums.warnings, test_sums.value);
     // LLVM opens both again. If they are pipes, they are empty then.
-    let again = |input: &Input| if read.compat.is_llvm() { Input::new(&input.path) } else { input.clone() };
+    let again = |input: &Input| if read.compat.is_llvm() { input.reopened() } else { input.clone() };
     let (profile, soft_errors) = base_profile(&again(base), read)?;
     let functions = following.apply(profile).functions;
     let mut compared = report_with(&again(test), read, |reader| {

@@ -76,17 +76,14 @@ pub(super) fn read_file(path: &Path, access: Access, limits: &Limits) -> Result<
     Ok(bytes.into())
 }
 
-/// Reads `path`, or standard input for `-`, into `buffer` and replaces its content. The memory is reused, so one
+/// Reads a file into `buffer` and replaces its content. The memory is reused, so one
 /// buffer is enough for all files.
 ///
 /// # Errors
 ///
 /// I/O errors, and exceeded limits.
-pub fn read_into(path: &Path, buffer: &mut Vec<u8>, limits: &Limits) -> Result<()> {
+pub(crate) fn read_into(path: &Path, buffer: &mut Vec<u8>, limits: &Limits) -> Result<()> {
     buffer.clear();
-    if path.as_os_str() == "-" {
-        return read_stream(io::stdin().lock(), buffer, limits).map_err(|error| error.in_file(path));
-    }
     let file = open_file(path)?;
     let size = file.metadata().map_or(0, |metadata| metadata.len());
     let wanted = usize::try_from(size.min(limits.stream_bytes)).unwrap_or(usize::MAX);

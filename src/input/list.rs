@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Parses `WEIGHT,FILE`, as in list files and on command lines. The weight is a decimal integer above 0. A leading `~/`
-/// of FILE is the home directory.
+/// of FILE is the home directory, and FILE `-` is standard input. `Input::from` a string takes all of it as a path.
 ///
 /// ```
 /// use profbridge::input::WeightedInput;
@@ -76,7 +76,7 @@ impl InputList {
         self
     }
 
-    /// Adds a file with weight 1, or every file in a directory tree.
+    /// Adds a file with weight 1, or every file in a directory tree. As on a command line, `-` is standard input.
     ///
     /// # Errors
     ///
@@ -97,8 +97,8 @@ impl InputList {
     fn push_entry(&mut self, path: &Path, weight: NonZeroU64, is_listed: bool) -> Result<()> {
         if path.as_os_str() == "-" {
             // Standard input can be read only once; a second reader finds its end.
-            let is_first = !self.inputs.iter().any(|input| input.path == path);
-            let input = Input::with_weight(path, weight);
+            let is_first = !self.inputs.iter().any(Input::is_stdin);
+            let input = Input::stdin().weighted_by(weight);
             self.inputs.push(if is_first { input } else { input.drained() });
             return Ok(());
         }
@@ -221,7 +221,7 @@ impl InputList {
         }
         let before = entry.iter().position(|byte| *byte == b',').map(|comma| &entry[..comma]);
         let has_weight = before.is_some_and(|text| !text.is_empty() && text.iter().all(u8::is_ascii_digit));
-        let Input { path, weight, .. } = if has_weight { parse_weighted(entry)? } else { Input::new(os_string(entry)) };
+        let Input { path, weight, .. } = if has_weight { parse_weighted(entry)? } else { Input::argument(os_string(entry)) };
         self.push_entry(&path, weight, true)
     }
 
@@ -268,7 +268,7 @@ pub fn parse_list(list: &[u8], compat: Compat) -> impl Iterator<Item = Result<In
         Some(first) => *first != b'#',
         None => compat.is_llvm(),
     });
-    entries.map(|entry| if entry.contains(&b',') { parse_weighted(entry) } else { Ok(Input::new(os_string(entry))) })
+    entries.map(|entry| if entry.contains(&b',') { parse_weighted(entry) } else { Ok(Input::argument(os_string(entry))) })
 }
 
 /// Parses `WEIGHT,FILE` and expands `~`.
@@ -278,7 +278,7 @@ fn parse_weighted(text: &[u8]) -> Result<Input> {
         None => (text, &text[text.len()..]),
     };
     let weight = parse_weight(weight)?;
-    Ok(Input::with_weight(expand_home(&os_string(path)), weight))
+    Ok(Input::argument(expand_home(&os_string(path))).weighted_by(weight))
 }
 
 /// Parses a weight of decimal digits only: no sign, no blanks.

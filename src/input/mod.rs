@@ -1,4 +1,4 @@
-//! Inputs: a path, or `-` for standard input, is opened and its format is detected.
+//! Inputs: a file or standard input is opened and its format is detected.
 //!
 //! Formats are detected from the content, never from the name. Files are read into memory by default. Mapping is
 //! available for callers that need a few parts of a huge file, see [`bytes::Access`].
@@ -18,7 +18,7 @@ mod version;
 
 pub use crate::identify::{Family, Format, Identity, OtherFormat, detect};
 pub use buffer::ReadBuffer;
-pub use bytes::{Access, InputBytes, read_into};
+pub use bytes::{Access, InputBytes};
 pub use list::InputList;
 pub use source::{Input, InputProbe, WeightedInput, open};
 pub(crate) use stable_file::StableFile;

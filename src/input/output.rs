@@ -50,6 +50,11 @@ pub fn replace_with(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> 
     })
 }
 
+/// Returns a path with which [`replace`] writes to a file, also if it is `-`.
+pub(crate) fn as_path(path: &Path) -> PathBuf {
+    if path.as_os_str() == "-" { Path::new(".").join(path) } else { path.to_path_buf() }
+}
+
 /// Opens an output that [`replace`] writes directly; `None` for a file that it replaces.
 pub fn open_unreplaced(path: &Path) -> Option<io::Result<Box<dyn Write + Send>>> {
     match Place::of(path) {

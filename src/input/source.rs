@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 /// An input and its weight. Clones share the detected format and the bytes of a pipe.
 #[derive(Debug, Clone)]
 pub struct Input {
-    /// The path as given, or as found in a directory; `-` is standard input.
+    /// The path as given, or as found in a directory; `-` for standard input.
     pub path: PathBuf,
     /// The factor for every count of the input.
     pub weight: NonZeroU64,
@@ -39,6 +39,7 @@ pub type WeightedInput = Input;
 /// The state that clones of an input share.
 #[derive(Debug, Default)]
 struct Shared {
+    is_stdin: bool,
     is_pipe: OnceLock<bool>,
     probe: OnceLock<InputProbe>,
     footer: OnceLock<Option<Footer>>,
@@ -75,7 +76,8 @@ impl InputProbe {
 
 impl PartialEq for Input {
     fn eq(&self, other: &Self) -> bool {
-        (&self.path, self.weight) == (&other.path, other.weight)
+        let content = |input: &Self| (input.path.clone(), input.weight, input.is_stdin());
+        content(self) == content(other)
     }
 }
 
@@ -112,9 +114,22 @@ impl From<&str> for Input {
 }
 
 impl Input {
-    /// Creates an input with weight 1; `-` is standard input. For a pipe there must be only one input and its clones.
+    /// Creates an input with weight 1. The path is only a path: `-` is a file with this name. For a pipe there must be
+    /// only one input and its clones.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self::with_weight(path, NonZeroU64::MIN)
+    }
+
+    /// Creates an input that reads standard input. There must be only one and its clones.
+    pub fn stdin() -> Self {
+        let shared = Shared { is_stdin: true, ..Shared::default() };
+        Self { path: "-".into(), weight: NonZeroU64::MIN, shared: Arc::new(shared) }
+    }
+
+    /// Creates an input from an argument of a command line, where `-` is standard input.
+    pub fn argument(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        if path.as_os_str() == "-" { Self::stdin() } else { Self::new(path) }
     }
 
     /// Creates an input whose counts are multiplied by `weight`.
@@ -160,10 +175,20 @@ impl Input {
         self
     }
 
+    /// Returns true if the input reads standard input.
+    pub fn is_stdin(&self) -> bool {
+        self.shared.is_stdin
+    }
+
+    /// Returns an input that opens the same path again. A pipe has no content then.
+    pub(crate) fn reopened(&self) -> Self {
+        if self.is_stdin() { Self::stdin() } else { Self::new(&self.path) }
+    }
+
     /// Returns true if the bytes can be read only once: standard input, pipes, devices.
     pub fn is_pipe(&self) -> bool {
         let special = |metadata: &std::fs::Metadata| !metadata.is_file() && !metadata.is_dir();
-        let look = || self.path.as_os_str() == "-" || std::fs::metadata(&self.path).is_ok_and(|found| special(&found));
+        let look = || self.is_stdin() || std::fs::metadata(&self.path).is_ok_and(|found| special(&found));
         *self.shared.is_pipe.get_or_init(look)
     }
 
@@ -403,9 +428,8 @@ impl Input {
             });
         }
         if matches!(*pipe, Pipe::Closed) {
-            let is_stdin = self.path.as_os_str() == "-";
             let rest: Box<dyn Read + Send> =
-                if is_stdin { Box::new(io::stdin()) } else { Box::new(reading(open_file(&self.path)?)) };
+                if self.is_stdin() { Box::new(io::stdin()) } else { Box::new(reading(open_file(&self.path)?)) };
             *pipe = Pipe::Open { read: StoredBytes::default(), rest };
         }
         Ok(pipe)
@@ -424,7 +448,7 @@ impl From<PartFamily> for Family {
     }
 }
 
-/// Opens `path`, or standard input for `-`, and decompresses it.
+/// Opens a file and decompresses it.
 ///
 /// # Errors
 ///
@@ -604,7 +628,7 @@ mod tests {
             let content = b"{\"version\":\"1.0.0\"}";
             let (_pipe, path) = pipe(content);
             let input = Input::new(&path);
-            assert!(input.is_pipe() && Input::new("-").is_pipe() && !Input::new(".").is_pipe());
+            assert!(input.is_pipe() && Input::stdin().is_pipe() && !Input::new("-").is_pipe() && !Input::new(".").is_pipe());
             assert_eq!(input.format().unwrap(), Format::Iprof);
             let clone = input.clone();
             assert_eq!(all(input.stream().unwrap()), content);
@@ -636,7 +660,7 @@ mod tests {
 
         #[test]
         fn a_pipe_that_was_drained_is_empty() {
-            assert_eq!(Input::new("-").drained().format().unwrap(), Format::Empty);
+            assert_eq!(Input::stdin().drained().format().unwrap(), Format::Empty);
         }
     }
 }

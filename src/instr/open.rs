@@ -9,6 +9,7 @@ use crate::hint::Hint;
 use crate::identify::identify;
 use crate::indexed;
 use crate::indexed::{IndexedReader, Outline};
+use crate::input::output::as_path;
 use crate::input::{Access, Format, Input, InputBytes, StableFile, detect};
 use crate::instr::encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
 use crate::instr::{InputOptions, MergeOptions, Merger};
@@ -249,13 +250,13 @@ impl Profile {
     }
 
     /// Writes the profile to a file, which is replaced atomically. The result lists the data that the format cannot
-    /// store.
+    /// store. The path is only a path: `-` is a file with this name.
     ///
     /// # Errors
     ///
     /// The errors of [`to_bytes`](Self::to_bytes), and I/O.
     pub fn write_to_path(&self, path: impl AsRef<Path>, format: OutputFormat) -> Result<Saved> {
-        write_file(self, &WriteOptions { format, ..WriteOptions::default() }, path.as_ref())
+        write_file(self, &WriteOptions { format, ..WriteOptions::default() }, &as_path(path.as_ref()))
     }
 }
 

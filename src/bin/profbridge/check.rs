@@ -8,7 +8,7 @@ use crate::hints;
 use crate::plural::number_of;
 use clap::Args;
 use profbridge::families::{self, FileCheck};
-use profbridge::input::InputList;
+use profbridge::input::{Input, InputList};
 use profbridge::iprof::{Level, Version};
 use profbridge::{Compat, Error, Result};
 use serde::Serialize;
@@ -106,7 +106,7 @@ impl CheckArgs {
         if files.is_empty() {
             return Err(Error::nothing_found("there are no files in the directory"));
         }
-        let mut checks: Vec<FileCheck> = files.iter().map(|path| families::check_file(path, &options)).collect();
+        let mut checks: Vec<FileCheck> = files.iter().map(|path| families::check_file(Input::argument(path), &options)).collect();
         families::find_outliers(&mut checks);
         checks.iter_mut().for_each(hints::word_check);
         if let Some(least) = self.min_density {

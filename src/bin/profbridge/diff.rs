@@ -105,7 +105,7 @@ impl DiffArgs {
         (options.topn, options.function) = (self.topn, self.function.clone());
         options.exact_names = self.exact.is_given();
         let gates = self.gates()?;
-        let (first, second) = (Input::from(&self.first), Input::from(&self.second));
+        let (first, second) = (Input::argument(&self.first), Input::argument(&self.second));
         self.exact.refuse_for_others([&first, &second])?;
         let found = self.found(&first, &second, &options)?;
         print_followed(&found.followed);
@@ -152,7 +152,7 @@ impl DiffArgs {
 
     /// Compares the inputs; stacks are compared as such, so that samples can be selected.
     fn found(&self, first: &Input, second: &Input, options: &DiffOptions) -> Result<FileDiff> {
-        let is_twice = first == second && first.path.as_os_str() == "-";
+        let is_twice = first.is_stdin() && second.is_stdin();
         if is_twice || !are_stacks(first, second)? {
             self.stacks.refuse_for_others()?;
             return families::diff_files(first, second, options);

@@ -97,7 +97,7 @@ impl PictureArgs {
         if !self.baseline.is_empty() || self.is_turned() || is_filtered {
             return Ok(None);
         }
-        let Some((mut graph, warnings)) = outlined_graph(&Input::from(input), &self.stacks.read_options(), svg)? else {
+        let Some((mut graph, warnings)) = outlined_graph(&Input::argument(input), &self.stacks.read_options(), svg)? else {
             return Ok(None);
         };
         warnings.iter().for_each(console::warning);
@@ -200,7 +200,7 @@ impl PictureArgs {
     /// Returns the overlap of the input with the baseline; `None` if `diff` compares other data.
     pub(crate) fn overlap(&self) -> Result<Option<Table>> {
         let ([before], [now]) = (&self.baseline[..], &self.inputs[..]) else { return Ok(None) };
-        let (before, now) = (&Input::from(before), &Input::from(now));
+        let (before, now) = (&Input::argument(before), &Input::argument(now));
         let is_filtered = !self.include.is_empty() || !self.exclude.is_empty();
         if is_filtered || before.is_pipe() || now.is_pipe() {
             return Ok(None);

@@ -11,6 +11,7 @@ use crate::validate::refuse_both_standard_input;
 use clap::Args;
 use profbridge::families::fit::{Fit, FitOptions, fit_files};
 use profbridge::fit::{FitReport, Gate, write_text};
+use profbridge::input::Input;
 use profbridge::gates::{self, GateOutcome};
 use profbridge::instr::release;
 use profbridge::instr::target::{Target, TargetSource};
@@ -91,7 +92,7 @@ impl FitArgs {
         (options.limits, options.topn) = (crate::limits::chosen(), self.topn);
         let reader = self.reader.as_deref().map(release::parse).transpose()?;
         options.reader = reader.map(|row| Target::of_row(row, TargetSource::Option));
-        let fit = fit_files(&self.profile, &self.against, &options)?;
+        let fit = fit_files(Input::argument(&self.profile), Input::argument(&self.against), &options)?;
         fit.warnings.iter().for_each(console::warning);
         self.write(&fit).or_else(ignore_closed_pipe)?;
         let outcomes = self.fail_below.as_ref().map(|gate| gate.outcomes(&fit.report)).unwrap_or_default();

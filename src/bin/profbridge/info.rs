@@ -69,7 +69,7 @@ impl InfoArgs {
 /// Describes a file, or the error for a file that cannot be opened.
 fn describe(path: &Path) -> Description {
     let limits = crate::limits::chosen();
-    let mut description = match families::describe_input(&Input::new(path), &limits) {
+    let mut description = match families::describe_input(&Input::argument(path), &limits) {
         Ok(description) => description,
         Err(error) => {
             let mut description = Description::new("not opened", 0);

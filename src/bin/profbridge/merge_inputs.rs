@@ -44,7 +44,7 @@ impl Sizes {
 
 fn size(input: &Input) -> Option<u64> {
     let found = || std::fs::metadata(&input.path).ok().filter(std::fs::Metadata::is_file);
-    if input.path.as_os_str() == "-" { None } else { found().map(|file| file.len()) }
+    if input.is_stdin() { None } else { found().map(|file| file.len()) }
 }
 
 /// The requirements on the inputs of a merge.
@@ -82,7 +82,7 @@ fn require_inputs(
     skipped: Vec<PathBuf>,
     tolerance: ErrorPolicy,
 ) -> Result<(Vec<Input>, Vec<PathBuf>)> {
-    if inputs.iter().filter(|input| input.path.as_os_str() == "-").count() > 1 {
+    if inputs.iter().filter(|input| input.is_stdin()).count() > 1 {
         let error = Error::usage("`-` is given twice, but standard input can be read only once");
         return Err(error.with_hint("use --weighted-input=2,- to count it twice"));
     }

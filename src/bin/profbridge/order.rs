@@ -53,7 +53,7 @@ impl OrderArgs {
 
     /// Orders the functions.
     pub(crate) fn run(self) -> Result<ExitCode> {
-        let file = Input::from(&self.file);
+        let file = Input::argument(&self.file);
         refuse_replacing(std::slice::from_ref(&file), &self.output, "an order", false, |_| false)?;
         let mut options = OrderOptions::default();
         options.test_traces = self.num_test_traces;

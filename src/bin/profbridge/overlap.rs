@@ -152,7 +152,7 @@ impl OverlapArgs {
     /// Compares the files.
     pub(crate) fn run(self) -> Result<ExitCode> {
         refuse_both_standard_input(&self.base, &self.test)?;
-        let (base, test) = (Input::from(&self.base), Input::from(&self.test));
+        let (base, test) = (Input::argument(&self.base), Input::argument(&self.test));
         refuse_replacing(&[base.clone(), test.clone()], &self.output, "a report", false, |_| false)?;
         self.exact.refuse_for_others([&base, &test])?;
         let are_samples = are_samples(std::slice::from_ref(&base));

@@ -70,7 +70,7 @@ impl RepairArgs {
         if self.json {
             console::needs_file(&self.output)?;
         }
-        let input = Input::from(&self.input);
+        let input = Input::argument(&self.input);
         let format = input.format()?;
         if let (Format::Other(_), Some(error)) = (format, format.not_a_profile()) {
             return Err(error.in_file(&self.input));

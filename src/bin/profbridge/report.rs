@@ -85,7 +85,7 @@ impl ReportArgs {
         }
         let mut options = FitOptions::default();
         (options.limits, options.topn) = (crate::limits::chosen(), self.rows());
-        let fit = fit_files(profile, against, &options)?;
+        let fit = fit_files(Input::argument(profile), Input::argument(against), &options)?;
         fit.warnings.iter().for_each(console::warning);
         let title = self.pictures.title_against(against);
         self.pictures.write(&write_html(&draw_report(&title, &fit.report)))?;

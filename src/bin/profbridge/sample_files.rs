@@ -6,7 +6,7 @@ use crate::documents::{self, FileJson};
 use crate::validate::refuse;
 use clap::{Args, ValueEnum};
 use profbridge::families::OutputForm;
-use profbridge::input::{self, Input};
+use profbridge::input::{Access, Input};
 use profbridge::names::NamePattern;
 use profbridge::sampleprof::{
     self, ColdContexts, Encoding, FileMergeOptions, Layout, ReadOptions, SampleProfile, Summary, WriteOptions, show,
@@ -110,8 +110,7 @@ impl SampleArgs {
             LayoutArg::Flat => Layout::Flat,
         });
         if let Some(path) = &self.prof_sym_list {
-            let mut text = Vec::new();
-            input::read_into(path, &mut text, &options.read.limits)?;
+            let text = Input::argument(path).stored_bytes(Access::Read, &options.read.limits)?;
             options.merge.symbols = sampleprof::parse_symbols(&text).into_iter().collect();
         }
         Ok(options)

@@ -120,7 +120,7 @@ impl ShowArgs {
 
     /// Returns the file to show.
     pub(crate) fn file(&self) -> Result<Input> {
-        let file = Input::from(&self.file);
+        let file = Input::argument(&self.file);
         refuse_replacing(std::slice::from_ref(&file), &self.output, "a report", false, |_| false)?;
         Ok(file)
     }

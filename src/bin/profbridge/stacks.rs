@@ -195,7 +195,7 @@ impl StackArgs {
     /// Returns true if an input contains only stacks: a recording, text, or a pprof. Standard input counts as stacks
     /// also if the form of text is given.
     pub(crate) fn are_in(&self, input: &Input) -> Result<bool> {
-        let named = input.path.as_os_str() == "-" && self.names_form();
+        let named = input.is_stdin() && self.names_form();
         Ok(input.family()? == Some(Family::Stacks) || named)
     }
 

@@ -38,8 +38,8 @@ impl Written {
 }
 
 /// Reads both and compares them.
-pub(super) fn fit(profile: &Input, against: &Path, options: &FitOptions) -> Result<(InstrFit, Written, Vec<Warning>)> {
-    let program = read_against(&Input::from(against), options)?;
+pub(super) fn fit(profile: &Input, against: &Input, options: &FitOptions) -> Result<(InstrFit, Written, Vec<Warning>)> {
+    let program = read_against(against, options)?;
     let reader = reader(options, &program);
     let target = match reader {
         Some((release, _)) => Target::of_release(release, TargetSource::Option),

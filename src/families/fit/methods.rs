@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::families::fit::options::FitOptions;
 use crate::families::stack_files::read_iprof;
 use crate::fit::{JavaProgram, MethodsFit, compare_methods};
-use crate::input::{self, Access, Format, detect, output};
+use crate::input::{Access, Format, Input, detect, output};
 use crate::iprof;
 use crate::stacks::classes::Reference;
 use std::path::Path;
@@ -16,7 +16,7 @@ const MAX_FOLDERS: usize = 64;
 pub(super) fn fit(
     path: &Path,
     bytes: &[u8],
-    against: &Path,
+    against: &Input,
     options: &FitOptions,
 ) -> Result<(MethodsFit, Vec<Warning>)> {
     let (document, warnings) = read_iprof(bytes, &options.limits).map_err(|error| error.in_file(path))?;
@@ -25,7 +25,8 @@ pub(super) fn fit(
     Ok((fit, warnings.into_iter().map(|warning| warning.in_file(path)).collect()))
 }
 
-fn read_against(path: &Path, options: &FitOptions) -> Result<JavaProgram> {
+fn read_against(input: &Input, options: &FitOptions) -> Result<JavaProgram> {
+    let path = &input.path;
     let mut program = JavaProgram::of_classes();
     if path.is_dir() {
         add_folder(path, options, &mut program, MAX_FOLDERS)?;
@@ -35,7 +36,7 @@ fn read_against(path: &Path, options: &FitOptions) -> Result<JavaProgram> {
         }
         return Ok(program);
     }
-    let bytes = input::open(path, Access::Read, &options.limits)?;
+    let bytes = input.bytes(Access::Read, &options.limits)?;
     if Reference::takes(&bytes) {
         program.add_classes(&bytes, &options.limits).map_err(|error| error.in_file(path))?;
         return Ok(program);
@@ -70,7 +71,7 @@ fn add_folder(folder: &Path, options: &FitOptions, program: &mut JavaProgram, de
         if path.is_dir() {
             add_folder(&path, options, program, depth - 1)?;
         } else if matches!(extension, Some("class" | "jar" | "jmod")) {
-            let bytes = input::open(&path, Access::Read, &options.limits)?;
+            let bytes = Input::new(&path).bytes(Access::Read, &options.limits)?;
             program.add_classes(&bytes, &options.limits).map_err(|error| error.in_file(&path))?;
         }
     }

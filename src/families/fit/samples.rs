@@ -4,14 +4,14 @@ use crate::driver::output_form::OutputForm;
 use crate::error::{Error, ErrorKind, Result};
 use crate::families::fit::options::FitOptions;
 use crate::fit::{SampledProgram, SamplesFit, compare_samples, program_of_samples, read_sampled_program};
-use crate::input::{self, Access, Format, detect, output};
+use crate::input::{Access, Format, Input, detect, output};
 use crate::sampleprof::{self, Encoding, Kind, ReadOptions, SampleProfile, WriteOptions};
 use std::path::Path;
 
 /// Reads both and compares them.
-pub(super) fn fit(path: &Path, bytes: &[u8], against: &Path, options: &FitOptions) -> Result<(SamplesFit, Encoding)> {
+pub(super) fn fit(path: &Path, bytes: &[u8], against: &Input, options: &FitOptions) -> Result<(SamplesFit, Encoding)> {
     let (profile, encoding) = read(bytes, options).map_err(|error| error.in_file(path))?;
-    let program = read_against(against, options).map_err(|error| error.in_file(against))?;
+    let program = read_against(against, options).map_err(|error| error.in_file(&against.path))?;
     let description = describe(encoding, profile.kind());
     let fit = compare_samples(profile, description, program);
     Ok((fit.map_err(|error| error.in_file(path))?, encoding))
@@ -30,8 +30,8 @@ fn read(bytes: &[u8], options: &FitOptions) -> Result<(SampleProfile, Encoding)>
     Ok((sampleprof::read(bytes, &reading)?, encoding))
 }
 
-fn read_against(path: &Path, options: &FitOptions) -> Result<SampledProgram> {
-    let bytes = input::open(path, Access::Read, &options.limits)?;
+fn read_against(input: &Input, options: &FitOptions) -> Result<SampledProgram> {
+    let bytes = input.bytes(Access::Read, &options.limits)?;
     match detect(&bytes) {
         known if known.is_sample_profile() => read(&bytes, options).map(|(profile, _)| program_of_samples(&profile)),
         Format::Empty => Err(ErrorKind::EmptyProfile.into()),

@@ -9,7 +9,7 @@ use super::raw_memory::{programs, raw_memory_failure};
 use profbridge::families::{
     self, FailureMode, InputOutcome, MergeOptions, MergeReport, OutputFormat, RecordError, Target, WriteOptions,
 };
-use profbridge::input::{self, InputList, WeightedInput};
+use profbridge::input::{Access, Input, InputBytes, InputList, WeightedInput};
 use profbridge::instr::LossKind;
 use profbridge::instr::{FunctionFilter, KindConflict, MergeRules, Remapping, SoftError, conflict_of_contexts};
 use profbridge::system::os_string;
@@ -155,10 +155,8 @@ fn pattern(parsed: &Parsed, name: &str) -> Option<String> {
     parsed.value(name).map(|pattern| String::from_utf8_lossy(pattern).into_owned())
 }
 
-fn read_small(path: &Path) -> Result<Vec<u8>, Error> {
-    let mut bytes = Vec::new();
-    input::read_into(path, &mut bytes, &Limits::default())?;
-    Ok(bytes)
+fn read_small(path: &Path) -> Result<InputBytes, Error> {
+    Input::argument(path).stored_bytes(Access::Read, &Limits::default())
 }
 
 fn print_list(inputs: &[WeightedInput]) -> Result<(), Failure> {

@@ -7,12 +7,12 @@ use super::parsed::Parsed;
 use profbridge::families;
 use profbridge::instr::order::OrderOptions;
 use std::io::Write;
-use std::path::PathBuf;
+use profbridge::input::Input;
 use std::process::ExitCode;
 
 pub(super) fn run(parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Failure> {
     let mut out = create_output(parsed)?;
-    let file = PathBuf::from(parsed.positionals.first().cloned().unwrap_or_default());
+    let file = Input::argument(parsed.positionals.first().cloned().unwrap_or_default());
     let mut options = OrderOptions::default();
     options.test_traces = parsed.number("num-test-traces").and_then(|n| usize::try_from(n).ok()).unwrap_or_default();
     let order = families::order_file(&file, &conduct.read_options(), &options).map_err(|error| match error.kind() {

@@ -5,7 +5,7 @@ use super::parsed::Parsed;
 use super::sample;
 use super::values::{boolean, float, signed};
 use super::{messages, profgen_warnings as warnings};
-use profbridge::input::{self, Access, InputBytes};
+use profbridge::input::{self, Access, Input, InputBytes};
 use profbridge::instr::Release;
 use profbridge::profgen::{
     self, ChainSamples, ContextOptions, FinishOptions, ProfileOptions, Program, ProgramFiles, RawBase, Samples,
@@ -185,7 +185,7 @@ fn without_path(error: Error) -> Failure {
 }
 
 fn read(path: &Path) -> Result<InputBytes, Failure> {
-    Ok(input::open(path, Access::Read, &Limits::default())?)
+    Ok(Input::argument(path).bytes(Access::Read, &Limits::default())?)
 }
 
 fn script(parsed: &Parsed, path: &Path, program: &Program<'_>) -> Result<Gathered, Failure> {
@@ -236,7 +236,7 @@ fn raw_base(parsed: &Parsed) -> RawBase {
 }
 
 fn sample_profile(path: &Path) -> Result<SampleProfile, Failure> {
-    let read = sampleprof::read_file(path, &ReadOptions::default(), Compat::Llvm22);
+    let read = sampleprof::read_file(Input::argument(path), &ReadOptions::default(), Compat::Llvm22);
     read.map_err(|error| sample::failure(&error))
 }
 

@@ -7,7 +7,7 @@ use super::options::FORMATS;
 use super::parsed::Parsed;
 use super::values::{boolean, float, signed};
 use profbridge::families::MergeOptions;
-use profbridge::input::WeightedInput;
+use profbridge::input::{Access, Input, InputBytes, WeightedInput};
 use profbridge::instr::Profile;
 use profbridge::names::NamePattern;
 use profbridge::sampleprof::overlap::OverlapOptions;
@@ -97,10 +97,8 @@ pub(super) fn merge(
     Ok(ExitCode::SUCCESS)
 }
 
-fn read_small(path: &Path) -> Result<Vec<u8>, Error> {
-    let mut bytes = Vec::new();
-    profbridge::input::read_into(path, &mut bytes, &profbridge::Limits::default())?;
-    Ok(bytes)
+fn read_small(path: &Path) -> Result<InputBytes, Error> {
+    Input::argument(path).stored_bytes(Access::Read, &profbridge::Limits::default())
 }
 
 fn cold_contexts(parsed: &Parsed) -> ColdContexts {
@@ -247,7 +245,7 @@ pub(super) fn overlap(
     options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
     options.similarity_cutoff = parsed.number("similarity-cutoff").unwrap_or_default();
     options.hot = threshold(parsed, options.hot, ["profile-summary-cutoff-hot", "profile-summary-hot-count"]);
-    let (first, second, read) = (Path::new(base), Path::new(test), read_options(parsed, conduct));
+    let (first, second, read) = (Input::argument(base), Input::argument(test), read_options(parsed, conduct));
     let report = sampleprof::overlap_files(first, second, &read, conduct.compat, &options);
     let report = report.map_err(|error| failure(&error))?;
     Ok(report.write_text(base.as_encoded_bytes(), test.as_encoded_bytes(), conduct.compat, out)?)
@@ -297,7 +295,7 @@ pub(super) fn supplement(
         options.min_size_threshold = usize::try_from(least).unwrap_or(usize::MAX);
     }
     options.cold_threshold = parsed.number("instr-prof-cold-threshold").unwrap_or_default();
-    let loaded = sampleprof::load_file(Path::new(&path), &read_options(parsed, conduct), conduct.compat);
+    let loaded = sampleprof::load_file(Input::argument(&path), &read_options(parsed, conduct), conduct.compat);
     let (profile, summary) = loaded.map_err(|error| failure(&error))?;
     Ok(Some(Supplement { profile, summary, options }))
 }

@@ -12,6 +12,7 @@ use profbridge::families;
 use profbridge::instr::show::ShowOptions;
 use profbridge::names::NamePattern;
 use std::io::Write;
+use profbridge::input::Input;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -51,14 +52,14 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> R
     if parsed.last_of(&KINDS) == Some("memory") {
         let mut read = conduct.read_options();
         read.programs = programs(parsed);
-        let shown = profbridge::instr::memory_profiles::show_yaml(&file, &read, &mut out);
+        let shown = profbridge::instr::memory_profiles::show_yaml(Input::argument(&file), &read, &mut out);
         out.flush()?;
         return match shown {
             Err(error) if error.is_of_raw_memory_profile() => Err(raw_memory_failure(&error, &file, None)),
             shown => Ok(shown.map(|()| ExitCode::SUCCESS)?),
         };
     }
-    let shown = families::show_file(&file, &conduct.read_options(), &options, &mut out);
+    let shown = families::show_file(Input::argument(&file), &conduct.read_options(), &options, &mut out);
     out.flush()?;
     shown?;
     Ok(ExitCode::SUCCESS)

@@ -17,7 +17,7 @@ use crate::toolchains::ToolchainParser;
 use clap::Args;
 use profbridge::bytes::without_byte_order_mark;
 use profbridge::families::{FailureMode, MergeOptions, OutputForm, Target, TargetSource};
-use profbridge::input::{self, Access, InputList, WeightedInput};
+use profbridge::input::{Access, Input, InputList, WeightedInput};
 use profbridge::instr::resolved_target::ResolvedTarget;
 use profbridge::instr::{FunctionFilter, Remapping};
 use profbridge::instr::{Release, release};
@@ -282,5 +282,5 @@ const WRITES_PREVIOUS_VERSION: Release = Release(19);
 
 /// A list or remapping file; `-` is standard input.
 fn read_small(path: &Path) -> Result<Vec<u8>> {
-    Ok(input::open(path, Access::Read, &crate::limits::chosen())?.to_vec())
+    Ok(Input::argument(path).bytes(Access::Read, &crate::limits::chosen())?.to_vec())
 }
