@@ -91,6 +91,7 @@ mod error_report;
 mod expressions;
 #[cfg(feature = "families")]
 pub mod families;
+mod family;
 #[cfg(feature = "correlate")]
 pub mod fit;
 pub mod gates;
@@ -128,6 +129,7 @@ pub use cancel::Cancel;
 pub use compat::Compat;
 pub use error::{Error, ErrorKind, Result, Warning, WithWarnings};
 pub use error_report::ErrorReport;
+pub use family::Family;
 pub use hint::{Hint, ImagePart};
 pub use instr::Profile;
 pub use instr::encode::OutputFormat;

@@ -170,3 +170,56 @@ fn the_examples_work() {
         assert!(said.starts_with(&format!("{} functions, ", profile.functions.len())), "{said}");
     }
 }
+
+/// Weights mean the same in the mergers of all families: 0 counts as 1, and sums saturate.
+#[test]
+fn weights_have_one_rule() {
+    let read = |path: &str| Profile::open(path, &ReadOptions::default()).unwrap().value;
+    let count = |weights: &[u64]| {
+        let mut merger = Merger::new(Default::default());
+        for weight in weights {
+            merger.add_profile(&read("testdata/raw/clang-22-ir.profraw"), *weight).unwrap();
+        }
+        let profile = merger.finish();
+        profile.functions.find(b"main").unwrap().records().next().unwrap().counters.iter().max().unwrap()
+    };
+    assert!(count(&[1]) > 0);
+    assert_eq!((count(&[0]), count(&[0, 1])), (count(&[1]), count(&[2])));
+    assert_eq!(count(&[u64::MAX, u64::MAX]), count(&[u64::MAX]));
+
+    let samples = |weight| {
+        let mut merger = sampleprof::Merger::new(&sampleprof::MergeOptions::default());
+        let profile = sampleprof::read(b"f:20:10\n 1: 10\n", &sampleprof::ReadOptions::default()).unwrap();
+        merger.add(profile, weight, &mut |_, _| {}).unwrap();
+        merger.finish().unwrap().profile.functions[0].total
+    };
+    assert_eq!((samples(0), samples(1), samples(u64::MAX)), (20, 20, u64::MAX));
+
+    let text = std::fs::read("testdata/iprof/fibonacci.iprof").unwrap();
+    let document = iprof::Reader::new(&text[..], &iprof::ReadOptions::default()).read().unwrap().0;
+    let merged = |weight: u64| {
+        let mut merger = iprof::Merger::new(iprof::MergeOptions::default());
+        merger.add(&document, weight).unwrap();
+        iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(&merger.finish().unwrap().0)
+    };
+    assert_eq!(merged(0), merged(1));
+
+    let pprof = Input::new("testdata/pprof/circles.pprof").bytes(Default::default(), &Default::default()).unwrap();
+    let pprof = profbridge::stacks::pprof::read(&pprof, &Default::default()).unwrap().0;
+    let values = |weight| {
+        let mut merger = profbridge::stacks::pprof::Merger::new(Default::default());
+        merger.add(&pprof, weight).unwrap();
+        merger.finish().0.samples.get(0).values.iter().copied().max()
+    };
+    assert!(values(1) > Some(0));
+    assert_eq!((values(0), values(u64::MAX)), (values(1), Some(i64::MAX)));
+}
+
+/// A path is only a path. Standard input and the notation of command lines have constructors of their own.
+#[test]
+fn a_dash_is_a_file_name() {
+    assert!(!Input::new("-").is_stdin() && !Input::from("-").is_pipe());
+    assert!(Input::stdin().is_stdin() && Input::argument("-").is_stdin() && !Input::argument("./-").is_stdin());
+    assert!("2,-".parse::<Input>().unwrap().is_stdin());
+    assert_ne!(Input::new("-"), Input::stdin());
+}

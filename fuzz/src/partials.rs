@@ -1,11 +1,12 @@
 //! Partial merges: the reader of the frame and of the merge state must not panic, and a valid state must survive
 //! writing and reading.
 
+use profbridge::Family;
 use profbridge::Limits;
 use profbridge::families::partial::{Partial, PartialOptions};
 use profbridge::instr::MergeOptions;
 use profbridge::instr::partial::PartialMerge;
-use profbridge::partial::{Family, Frame, StoredInputs, append};
+use profbridge::partial::{Frame, StoredInputs, append};
 use profbridge::sampleprof::partial::PartialSamples;
 use profbridge::sampleprof::{FileMergeOptions, finish_partial};
 

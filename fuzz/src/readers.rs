@@ -125,7 +125,7 @@ pub fn compressed(data: &[u8]) {
     if let Ok(twice) = decompress(&data.repeat(2), &limits) {
         assert!(twice == content.repeat(2), "two streams in a row");
     }
-    for compression in Compression::ALL.into_iter().filter(|compression| compression.is_written()) {
+    for compression in Compression::ALL.iter().copied().filter(|compression| compression.is_written()) {
         let stream = compression.compress(&content).expect("there is memory");
         if Compression::of(&content).is_none() {
             // The encoder's window is larger than the limit for hostile input here.

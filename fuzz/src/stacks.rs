@@ -32,7 +32,7 @@ pub fn iprof(data: &[u8]) {
 pub fn recording(data: &[u8]) {
     let mut table = StackTable::new();
     let mut options = jfr::RecordingOptions::default();
-    options.events = SampleSource::ALL.into_iter().filter(|source| !source.is_timed()).collect();
+    options.events = SampleSource::ALL.iter().copied().filter(|source| !source.is_timed()).collect();
     let _ = jfr::read_recording(data, &options, &Limits::default(), &mut table);
     use_table(&table);
 }

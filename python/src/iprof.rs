@@ -346,7 +346,7 @@ fn entries(document: &Document) -> std::result::Result<Table, ArrowError> {
     let (mut sections, mut names) = (LargeStringBuilder::new(), LargeStringBuilder::new());
     let mut contexts = LargeStringBuilder::new();
     let (mut bcis, mut depths, mut events) = (Vec::new(), Vec::new(), Vec::new());
-    for kind in SectionKind::ALL {
+    for kind in SectionKind::ALL.iter().copied() {
         for at in 0..document.sections.entries_count(kind) {
             let (context, records) = document.sections.entry(kind, at);
             let Some(leaf) = document.contexts.leaf(context) else { continue };

@@ -13,7 +13,7 @@ use crate::stacks::{self, Stacks};
 use profbridge::bridge::{ToIprofOptions, ToLlvmOptions};
 use profbridge::families::merge::iprof::facts_of;
 use profbridge::families::merge::mixed::merge_mixed;
-use profbridge::families::partial::{StoredFamily, open_kept};
+use profbridge::families::partial::open_kept;
 use profbridge::families::plan::{MergePlan, MergeRequest};
 use profbridge::families::{FailedMerge, OutputForm};
 use profbridge::input::{Family, Input};
@@ -161,11 +161,7 @@ fn merge_both(family: Family, inputs: &[Input], settings: &MergeSettings, watch:
 }
 
 /// Replaces partial merges with their inputs. Returns `None` if there are no partial merges.
-fn opened(
-    inputs: &[Input],
-    family: StoredFamily,
-    settings: &MergeSettings,
-) -> Result<Option<(Vec<Input>, Vec<PathBuf>)>> {
+fn opened(inputs: &[Input], family: Family, settings: &MergeSettings) -> Result<Option<(Vec<Input>, Vec<PathBuf>)>> {
     open_kept(inputs, family, settings.allow_duplicates, &settings.limits()?)
 }
 
@@ -175,7 +171,7 @@ fn merge_family(family: Option<Family>, inputs: &[Input], settings: &MergeSettin
         Some(Family::SampleProf) => sample::merge(inputs, settings, &watch).map(Merged::Sample),
         Some(Family::Iprof) => iprof::merge(inputs, settings, &watch).map(Merged::Iprof),
         Some(Family::Stacks) => {
-            let opened = opened(inputs, StoredFamily::Stacks, settings)?;
+            let opened = opened(inputs, Family::Stacks, settings)?;
             stacks::merge(opened.as_ref().map_or(inputs, |(inputs, _)| inputs), settings, &watch).map(Merged::Stacks)
         }
         Some(Family::MemProf) => memory::merge(inputs, settings, &watch).map(Merged::Memory),

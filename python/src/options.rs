@@ -4,7 +4,7 @@ use crate::error::{OrRaise, usage};
 use profbridge::families::{
     Facts, FactsRequest, FailureMode, MergeOptions, Minimums, Target, TargetRequest, TargetSource,
 };
-use profbridge::input::{Family, Input};
+use profbridge::input::{Access, Family, Input};
 use profbridge::instr::release;
 use profbridge::instr::target::{ENVIRONMENT, Evidence};
 use profbridge::instr::{FunctionFilter, Release, Remapping};
@@ -139,9 +139,9 @@ impl MergeSettings {
     /// Usage for an unknown family.
     pub(crate) fn family(&self) -> Result<Option<Family>> {
         let Some(name) = self.family.as_deref() else { return Ok(None) };
-        let found = Family::ALL.into_iter().find(|family| family.name() == name);
+        let found = Family::ALL.iter().copied().find(|family| family.name() == name);
         found.map(Some).ok_or_else(|| {
-            let known = Family::ALL.map(Family::name).join(", ");
+            let known = Family::ALL.iter().map(|family| family.name()).collect::<Vec<_>>().join(", ");
             Error::usage(format!("unknown family {name:?}; known families are {known}"))
         })
     }

@@ -69,9 +69,9 @@ impl Part {
         // Empty files can belong to any family.
         if earlier.family() != later.family() {
             if is_nothing(earlier) {
-                *earlier = nothing_of(later.family().into(), earlier, &self.settings)?;
+                *earlier = nothing_of(later.family(), earlier, &self.settings)?;
             } else if is_nothing(&later) {
-                later = nothing_of(earlier.family().into(), &later, &self.settings)?;
+                later = nothing_of(earlier.family(), &later, &self.settings)?;
             }
         }
         let is_used = |part: &Partial| part.inputs().into_iter().any(|about| about.state == InputState::Used);
@@ -196,11 +196,11 @@ fn kept_settings<'py>(py: Python<'py>, part: &Partial) -> PyResult<Bound<'py, Py
 
 /// Returns the partial merge of one input. A file that is not a profile belongs to the `known` family. If the failure
 /// mode is `any`, a damaged input is an error.
-fn of_input(input: &Input, known: Option<partial::Family>, settings: &MergeSettings, watch: &Watch) -> Result<Partial> {
+fn of_input(input: &Input, known: Option<Family>, settings: &MergeSettings, watch: &Watch) -> Result<Partial> {
     // The readers of the family report files that cannot be opened.
     let family = match input.family().ok().flatten() {
         Some(family) => family,
-        None => known.map(Family::from).or(settings.family()?).unwrap_or(Family::Instr),
+        None => known.or(settings.family()?).unwrap_or(Family::Instr),
     };
     settings.refuse_for(Some(family))?;
     let is_stored = matches!(family, Family::Iprof | Family::Stacks) && !input.is_partial() && !settings.salvage;

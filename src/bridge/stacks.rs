@@ -114,7 +114,8 @@ pub fn iprof_from_stacks(table: &StackTable, options: &SampleOptions) -> (Docume
     let selected = selected.filter_samples(|sample| !sample.key.source.counts_calls());
     let mut of_calls = options.selection.clone();
     of_calls.sources = SampleSource::CALLS
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|source| options.selection.sources.is_empty() || options.selection.sources.contains(source))
         .collect();
     let calls = match of_calls.sources.is_empty() {

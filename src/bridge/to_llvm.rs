@@ -31,7 +31,7 @@ pub struct ToLlvmOptions {
 
 impl Default for ToLlvmOptions {
     fn default() -> Self {
-        Self { sections: SectionKind::ALL.to_vec(), trust: None, indexed_version: 12 }
+        Self { sections: SectionKind::EACH.to_vec(), trust: None, indexed_version: 12 }
     }
 }
 

@@ -48,7 +48,7 @@ pub enum SampleSource {
 
 impl SampleSource {
     /// All, in the order of reports.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: &'static [Self] = &[
         Self::Unknown,
         Self::Execution,
         Self::Native,
@@ -68,7 +68,7 @@ impl SampleSource {
     ];
 
     /// The sources of exact call counts.
-    pub const CALLS: [Self; 2] = [Self::MethodTrace, Self::MethodTiming];
+    pub const CALLS: &'static [Self] = &[Self::MethodTrace, Self::MethodTiming];
 
     /// One word for reports and options.
     pub fn word(self) -> &'static str {

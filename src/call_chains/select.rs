@@ -42,7 +42,7 @@ impl StackTable {
             SampleSource::Native,
         ];
         let there: BTreeSet<SampleSource> = self.samples().map(|sample| sample.key.source).collect();
-        timed.into_iter().chain(SampleSource::ALL).find(|source| there.contains(source))
+        timed.into_iter().chain(SampleSource::ALL.iter().copied()).find(|source| there.contains(source))
     }
 
     /// Returns the unit of the sample counts; `None` if the samples have different units.

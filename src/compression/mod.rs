@@ -49,7 +49,7 @@ const MAGIC_BYTES: usize = 6;
 
 impl Compression {
     /// All compressions.
-    pub const ALL: [Self; 5] = [Self::Gzip, Self::Zstd, Self::Xz, Self::Bzip2, Self::Lz4];
+    pub const ALL: &'static [Self] = &[Self::Gzip, Self::Zstd, Self::Xz, Self::Bzip2, Self::Lz4];
 
     /// Returns the compression of a stream with these first bytes.
     pub fn of(start: &[u8]) -> Option<Self> {

@@ -201,7 +201,7 @@ fn sum_of_counters(input: &Input, options: &ReadOptions) -> Result<u128> {
 /// The errors of the reader.
 pub fn iprof_total(input: &Input, options: &iprof::ReadOptions) -> Result<u128> {
     let totals = SectionTotals::read_from(input.stream()?, options)?;
-    Ok(SectionKind::ALL.into_iter().map(|kind| totals.of(kind)).sum())
+    Ok(SectionKind::EACH.into_iter().map(|kind| totals.of(kind)).sum())
 }
 
 /// The hits of a source of stacks.

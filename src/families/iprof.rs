@@ -165,7 +165,7 @@ fn iprof_facts(events: &Events, by: ChainsBy) -> Facts {
         (kind.name(), keyed.map(|(key, count)| ((u64::from(key.context.number()), key.detail), *count)).collect())
     };
     Facts {
-        sections: SectionKind::ALL.map(section).into(),
+        sections: SectionKind::EACH.map(section).into(),
         functions: events.methods(by).map(|(method, count)| (method.index() as u64, count)).collect(),
     }
 }
@@ -183,7 +183,7 @@ impl Names for IprofNames<'_> {
     }
 
     fn part(&self, section: &str, part: i64) -> String {
-        match SectionKind::ALL.into_iter().find(|kind| kind.name() == section) {
+        match SectionKind::EACH.into_iter().find(|kind| kind.name() == section) {
             Some(kind) => self.0.detail(kind, part),
             None => part.to_string(),
         }

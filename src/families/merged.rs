@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::families::merge::iprof::facts_of as iprof_facts;
 use crate::families::merge::mixed::is_document;
 use crate::families::merge::{MergeReport, RecordError};
-use crate::families::partial::{StoredFamily, encode_kept};
+use crate::families::partial::encode_kept;
 use crate::families::settings::MergeSettings;
 use crate::families::stack_output::EncodedStacks;
 use crate::families::{inputs, memprof, partial};
@@ -354,12 +354,12 @@ impl Merged {
                     None => Compression::gzip_quickly(&bytes),
                 };
                 let bytes = bytes.map_err(|source| Error::io("cannot compress", source))?;
-                output::replace(path, &encode_kept(part, StoredFamily::Iprof, bytes)?)?;
+                output::replace(path, &encode_kept(part, Family::Iprof, bytes)?)?;
             }
             MergedProfile::Stacks { encoded, part } => match part {
                 None => output::replace(path, &encoded.bytes)?,
                 Some(part) => {
-                    output::replace(path, &encode_kept(part, StoredFamily::Stacks, encoded.bytes.clone())?)?;
+                    output::replace(path, &encode_kept(part, Family::Stacks, encoded.bytes.clone())?)?;
                 }
             },
             MergedProfile::Empty(_) => output::replace(path, &[])?,

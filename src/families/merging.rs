@@ -10,7 +10,7 @@ use crate::families::merge::iprof::{IprofMergeOptions, IprofMergeReport, merge_i
 use crate::families::merge::mixed::{MixedSum, is_document, merge_mixed};
 use crate::families::merge::{MergeReport, RecordError, merge_for_output};
 use crate::families::merged::{MergeFailure, Merged, MergedInputs, MergedProfile};
-use crate::families::partial::{self, StoredFamily, keep_inputs, open_kept};
+use crate::families::partial::{self, keep_inputs, open_kept};
 use crate::families::plan::{MergePlan, StackOutput};
 use crate::families::settings::MergeSettings;
 use crate::families::stack_files::{StackSum, are_pprof, merge_pprof, merge_tables};
@@ -179,7 +179,7 @@ fn merge_iprof(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<
     let found = MergedInputs { findings, ..MergedInputs::new(reports) };
     let kept = settings.partial.is_some().then(|| {
         let (limits, allow_duplicates) = (&options.read.limits, options.llvm.allow_duplicates);
-        keep_inputs(inputs, StoredFamily::Iprof, &options.found, allow_duplicates, limits)
+        keep_inputs(inputs, Family::Iprof, &options.found, allow_duplicates, limits)
     });
     let part = match kept.transpose() {
         Ok(part) => part,
@@ -193,7 +193,7 @@ fn merge_iprof(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<
 fn merge_stacks(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
     let options = settings.stack_merge();
     let limits = &options.read.limits;
-    let opened = open_kept(inputs, StoredFamily::Stacks, options.allow_duplicates, limits)?;
+    let opened = open_kept(inputs, Family::Stacks, options.allow_duplicates, limits)?;
     let all = opened.as_ref().map_or(inputs, |(inputs, _)| inputs);
     let is_partial = settings.partial.is_some();
     let encoder = StackEncoder { options: &settings.write.stacks, output: &settings.output, is_partial };
@@ -207,7 +207,7 @@ fn merge_stacks(inputs: &[Input], settings: &MergeSettings, progress: OnProgress
     };
     let (encoded, reports, shares_nothing, warnings) = merged;
     // Duplicates were an error when the inputs were opened.
-    let kept = is_partial.then(|| keep_inputs(inputs, StoredFamily::Stacks, &BTreeSet::new(), true, limits));
+    let kept = is_partial.then(|| keep_inputs(inputs, Family::Stacks, &BTreeSet::new(), true, limits));
     let part = match kept.transpose() {
         Ok(part) => part,
         Err(error) => return Err(MergeFailure { error, inputs: MergedInputs::new(reports) }),

@@ -77,7 +77,7 @@ impl MergeSettings {
                 sample_encoding: None,
                 iprof: iprof::WriteOptions::default(),
                 canonical: false,
-                sections: SectionKind::ALL.to_vec(),
+                sections: SectionKind::EACH.to_vec(),
                 stacks: StackWriteOptions::new(StackOutput::of_form(form).unwrap_or(StackOutput::Collapsed)),
             },
         }

@@ -11,7 +11,6 @@ use crate::driver::{
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::families::memory::MemoryOptions;
 use crate::families::partial;
-use crate::families::partial::StoredFamily;
 use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Input, WeightedInput, detect};
 use crate::iprof::Document;
@@ -392,7 +391,7 @@ pub fn facts_of_pprof(profile: &pprof::Profile, value: &ValueChoice, wanted: Fac
 /// merge handles empty and damaged inputs.
 pub fn are_pprof(inputs: &[WeightedInput]) -> bool {
     // Faults of a partial merge are reported when it is opened.
-    let opened = partial::open_kept(inputs, StoredFamily::Stacks, true, &Limits::default()).ok().flatten();
+    let opened = partial::open_kept(inputs, Family::Stacks, true, &Limits::default()).ok().flatten();
     let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
     let mut formats =
         inputs.iter().filter_map(|input| input.format().ok()).filter(|format| holds_stacks(*format)).peekable();
@@ -409,7 +408,7 @@ pub fn merge_pprof(
     options: &StackMergeOptions,
     progress: OnProgress<'_>,
 ) -> Result<StackSum<(pprof::Profile, pprof::MergeReport)>, FailedMerge> {
-    let opened = partial::open_kept(inputs, StoredFamily::Stacks, options.allow_duplicates, &options.read.limits)?;
+    let opened = partial::open_kept(inputs, Family::Stacks, options.allow_duplicates, &options.read.limits)?;
     let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
     let start = |_: &MergeJob<'_>| PprofMerge(options);
     let Merged { output: (merger, names), inputs } = driver::merge(inputs, &options.run(), start, progress)?;
@@ -505,7 +504,7 @@ pub fn merge_tables(
     options: &StackMergeOptions,
     progress: OnProgress<'_>,
 ) -> Result<StackSum<StackTable>, FailedMerge> {
-    let opened = partial::open_kept(inputs, StoredFamily::Stacks, options.allow_duplicates, &options.read.limits)?;
+    let opened = partial::open_kept(inputs, Family::Stacks, options.allow_duplicates, &options.read.limits)?;
     let inputs = opened.as_ref().map_or(inputs, |(inputs, _)| &inputs[..]);
     let start = |_: &MergeJob<'_>| TableMerge(options);
     let Merged { output: (sum, functions), inputs } = driver::merge(inputs, &options.run(), start, progress)?;

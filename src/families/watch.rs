@@ -371,7 +371,7 @@ impl Watch {
     /// no longer in the list.
     fn read(&mut self, paths: &mut Vec<PathBuf>) -> Result<Option<Partial>> {
         let count = paths.len();
-        let mut family = self.partial.as_ref().map(|partial| Family::from(partial.family()));
+        let mut family = self.partial.as_ref().map(Partial::family);
         paths.retain(|path| match self.family_of(path, family) {
             Ok(found) => {
                 family = Some(found);

@@ -263,7 +263,7 @@ impl MethodsFit {
         let program = self.program_classes();
         let listed: Vec<_> = program.iter().map(|(class, name)| (*class, Some(name.as_slice()))).collect();
         let mut report = summarize(head, rows.collect(), &listed, topn);
-        report.sections = SectionKind::ALL.into_iter().filter_map(|kind| sections.remove(&kind)).collect();
+        report.sections = SectionKind::EACH.into_iter().filter_map(|kind| sections.remove(&kind)).collect();
         report.notes = self.notes();
         report
     }
@@ -318,7 +318,7 @@ impl MethodsFit {
         let mut document = self.document.clone();
         let mut pruned = Pruned::default();
         let misfits = self.misfits();
-        for kind in SectionKind::ALL.into_iter().filter(|kind| *kind != SectionKind::Monitor) {
+        for kind in SectionKind::EACH.into_iter().filter(|kind| *kind != SectionKind::Monitor) {
             document.retain_entries(kind, |_, _, context, _| {
                 let keeps = misfits[context.index()].is_none();
                 pruned.records += u64::from(!keeps);
@@ -567,7 +567,7 @@ impl JavaProgram {
 
 /// Passes on the entries of all sections except the monitors, which belong to no method: section, context, events.
 fn for_each_entry(document: &Document, mut each: impl FnMut(SectionKind, ContextHandle, u128)) {
-    for kind in SectionKind::ALL.into_iter().filter(|kind| *kind != SectionKind::Monitor) {
+    for kind in SectionKind::EACH.into_iter().filter(|kind| *kind != SectionKind::Monitor) {
         document.sections.entries(kind).for_each(|(context, records)| each(kind, context, records.events()));
     }
 }

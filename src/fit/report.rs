@@ -249,7 +249,7 @@ fn class_rows(rows: &[Row]) -> Vec<ClassRow> {
             count_share: share(count, total).unwrap_or(0.0),
         }
     };
-    Class::ALL.into_iter().map(of_class).collect()
+    Class::ALL.iter().copied().map(of_class).collect()
 }
 
 fn program_rows(program: &[(ProgramClass, Option<&[u8]>)]) -> Vec<ProgramRow> {
@@ -257,7 +257,7 @@ fn program_rows(program: &[(ProgramClass, Option<&[u8]>)]) -> Vec<ProgramRow> {
         let functions = program.iter().filter(|(class, _)| *class == wanted).count() as u64;
         ProgramRow { class: wanted, functions, share: share(functions.into(), program.len() as u128).unwrap_or(0.0) }
     };
-    ProgramClass::ALL.into_iter().map(of_class).collect()
+    ProgramClass::ALL.iter().copied().map(of_class).collect()
 }
 
 fn share(part: u128, whole: u128) -> Option<f64> {
@@ -286,7 +286,7 @@ pub enum GateShare {
 
 impl GateShare {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::UsedCounts, Self::UsedFunctions, Self::ProfiledFunctions];
+    pub const ALL: &'static [Self] = &[Self::UsedCounts, Self::UsedFunctions, Self::ProfiledFunctions];
 
     /// Its name in a gate.
     pub fn name(self) -> &'static str {
@@ -324,12 +324,12 @@ impl Gate {
     ///
     /// Usage for an unknown name, and for an invalid share.
     pub fn parse(text: &str) -> Result<Self> {
-        let known = || GateShare::ALL.map(GateShare::name).join(", ");
+        let known = || GateShare::ALL.iter().map(|share| share.name()).collect::<Vec<_>>().join(", ");
         let mut gate = Vec::new();
         for part in text.split(',') {
             // A plain share is that of the counts.
             let (name, value) = part.split_once('=').unwrap_or((GateShare::UsedCounts.name(), part));
-            let share = GateShare::ALL.into_iter().find(|share| share.name() == name.trim()).ok_or_else(|| {
+            let share = GateShare::ALL.iter().copied().find(|share| share.name() == name.trim()).ok_or_else(|| {
                 Error::usage(format!("unknown share {name:?}")).with_hint(format!("shares: {}", known()))
             })?;
             gate.push((share, parse_share(value)?));
@@ -378,7 +378,7 @@ pub enum Class {
 
 impl Class {
     /// All of them, in the order of reports.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: &'static [Self] = &[
         Self::Used,
         Self::OtherRelease,
         Self::Changed,
@@ -430,8 +430,8 @@ pub enum ProgramClass {
 
 impl ProgramClass {
     /// All of them, in the order of reports.
-    pub const ALL: [Self; 6] =
-        [Self::Used, Self::OtherRelease, Self::Changed, Self::Renamed, Self::Moved, Self::Unprofiled];
+    pub const ALL: &'static [Self] =
+        &[Self::Used, Self::OtherRelease, Self::Changed, Self::Renamed, Self::Moved, Self::Unprofiled];
 
     /// The class in words.
     pub fn words(self) -> &'static str {

@@ -38,7 +38,7 @@ impl Damage {
     ];
 
     /// The names of all kinds of damage.
-    pub const NAMES: [&'static str; 5] = ["truncate", "flip", "lengths", "checksums", "names"];
+    pub const NAMES: &'static [&'static str] = &["truncate", "flip", "lengths", "checksums", "names"];
 
     /// Returns the kind of damage of this name.
     ///

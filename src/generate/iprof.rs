@@ -158,7 +158,7 @@ fn totals(document: &Document) -> BTreeMap<&'static str, u64> {
     let mut totals = BTreeMap::new();
     totals.insert("types", document.tables.types_count() as u64);
     totals.insert("methods", document.tables.methods_count() as u64);
-    for kind in SectionKind::ALL {
+    for kind in SectionKind::EACH {
         totals.insert(kind.name(), document.sections.entries_count(kind) as u64);
         for (_, records) in document.sections.entries(kind) {
             add(&mut totals, "events", u64::try_from(records.events()).unwrap_or(u64::MAX));

@@ -51,7 +51,7 @@ impl Format {
     ];
 
     /// The names of all formats.
-    pub const NAMES: [&'static str; Self::ROWS.len()] = {
+    pub const NAMES: &'static [&'static str] = &{
         let mut names = [""; Self::ROWS.len()];
         let mut at = 0;
         while at < names.len() {
@@ -229,7 +229,7 @@ impl Kind {
     ];
 
     /// The names of all kinds.
-    pub const NAMES: [&'static str; Self::ROWS.len()] = {
+    pub const NAMES: &'static [&'static str] = &{
         let mut names = [""; Self::ROWS.len()];
         let mut at = 0;
         while at < names.len() {

@@ -8,7 +8,8 @@ mod format;
 mod other_formats;
 pub(crate) mod sample_profiles;
 
-pub use format::{Family, Format};
+pub use crate::family::Family;
+pub use format::Format;
 pub use other_formats::OtherFormat;
 
 use crate::bytes::{Confidence, Head};

@@ -117,7 +117,7 @@ impl Dialect {
 
     /// Cutoffs of the summary. Releases up to 6 list two of them twice.
     pub(super) fn cutoffs(self) -> &'static [u32] {
-        if self.release <= Release(6) { &EARLY_CUTOFFS } else { &CUTOFFS }
+        if self.release <= Release(6) { &EARLY_CUTOFFS } else { CUTOFFS }
     }
 
     /// Releases up to 3.9 never make the hash table smaller than it was at the

@@ -221,7 +221,8 @@ impl InputList {
         }
         let before = entry.iter().position(|byte| *byte == b',').map(|comma| &entry[..comma]);
         let has_weight = before.is_some_and(|text| !text.is_empty() && text.iter().all(u8::is_ascii_digit));
-        let Input { path, weight, .. } = if has_weight { parse_weighted(entry)? } else { Input::argument(os_string(entry)) };
+        let Input { path, weight, .. } =
+            if has_weight { parse_weighted(entry)? } else { Input::argument(os_string(entry)) };
         self.push_entry(&path, weight, true)
     }
 
@@ -268,7 +269,8 @@ pub fn parse_list(list: &[u8], compat: Compat) -> impl Iterator<Item = Result<In
         Some(first) => *first != b'#',
         None => compat.is_llvm(),
     });
-    entries.map(|entry| if entry.contains(&b',') { parse_weighted(entry) } else { Ok(Input::argument(os_string(entry))) })
+    entries
+        .map(|entry| if entry.contains(&b',') { parse_weighted(entry) } else { Ok(Input::argument(os_string(entry))) })
 }
 
 /// Parses `WEIGHT,FILE` and expands `~`.

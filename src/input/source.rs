@@ -16,7 +16,7 @@ use crate::compression::{Compression, Opened, decompress, open as open_stream, u
 use crate::error::{Error, ErrorKind, Result};
 use crate::identify::{Family, Format, Identity, identify, is_blank};
 use crate::limits::Limits;
-use crate::partial::{FOOTER_BYTES, Family as PartFamily, Frame, MAGIC, document_len};
+use crate::partial::{FOOTER_BYTES, Frame, MAGIC, document_len};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::num::NonZeroU64;
@@ -274,7 +274,7 @@ impl Input {
 
     /// Returns the family in the footer of a partial merge that does not begin with a profile.
     fn part_family(&self) -> Option<Family> {
-        Frame::family_of_footer(&self.footer().ok()??).map(Family::from)
+        Frame::family_of_footer(&self.footer().ok()??)
     }
 
     /// Returns the little-endian word at an offset of the content, which can be compressed.
@@ -433,18 +433,6 @@ impl Input {
             *pipe = Pipe::Open { read: StoredBytes::default(), rest };
         }
         Ok(pipe)
-    }
-}
-
-/// Maps the family of a partial merge to that of its inputs. Memory profiles belong to instrumentation.
-impl From<PartFamily> for Family {
-    fn from(part: PartFamily) -> Self {
-        match part {
-            PartFamily::Instr => Self::Instr,
-            PartFamily::SampleProf => Self::SampleProf,
-            PartFamily::Iprof => Self::Iprof,
-            PartFamily::Stacks => Self::Stacks,
-        }
     }
 }
 
@@ -628,7 +616,9 @@ mod tests {
             let content = b"{\"version\":\"1.0.0\"}";
             let (_pipe, path) = pipe(content);
             let input = Input::new(&path);
-            assert!(input.is_pipe() && Input::stdin().is_pipe() && !Input::new("-").is_pipe() && !Input::new(".").is_pipe());
+            assert!(
+                input.is_pipe() && Input::stdin().is_pipe() && !Input::new("-").is_pipe() && !Input::new(".").is_pipe()
+            );
             assert_eq!(input.format().unwrap(), Format::Iprof);
             let clone = input.clone();
             assert_eq!(all(input.stream().unwrap()), content);

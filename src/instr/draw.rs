@@ -43,7 +43,7 @@ fn report(title: &str, source: &str, profile: &Profile, symbols: &SymbolTable, b
     let functions = functions(profile);
     let mut builder = SummaryBuilder::new(SummaryRules::default());
     profile.functions.iter().flat_map(|function| function.records()).for_each(|record| builder.add_record(record));
-    let summary = builder.finish(&CUTOFFS);
+    let summary = builder.finish(CUTOFFS);
     let mut report = Report { title: title.to_string(), ..Report::default() };
     report.facts = facts(source, profile, &summary);
     if let Some(baseline) = baseline {

@@ -16,7 +16,7 @@ use std::path::Path;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct InputOptions<'a> {
-    /// The factor for every count, 1 and up. Default: 1.
+    /// The factor for every count; 0 counts as 1. Default: 1.
     pub weight: u64,
     /// Functions to rename. Default: none.
     pub remapping: Option<&'a Remapping>,
@@ -36,7 +36,7 @@ impl Default for InputOptions<'_> {
 }
 
 impl InputOptions<'_> {
-    /// Returns options that multiply counts by `weight`.
+    /// Returns options that multiply counts by `weight`; 0 counts as 1.
     pub fn weighted(weight: u64) -> Self {
         Self { weight, ..Self::default() }
     }
@@ -94,7 +94,7 @@ impl Merger {
         records: &mut u64,
         observe: &mut dyn FnMut(RecordRef<'_>, AddOutcome),
     ) -> Result<()> {
-        let (hashed, kind) = (reader.hashes_names(), reader.kind());
+        let (hashed, kind, weight) = (reader.hashes_names(), reader.kind(), options.weight.max(1));
         // llvm-profdata checks the kind before it reads the first record.
         let mut is_begun = self.rules.kinds != KindRule::OneKind;
         if is_begun {
@@ -112,13 +112,13 @@ impl Merger {
             }
             *records += 1;
             let prepared = options.prepare(incoming)?;
-            let outcome = match self.add_to_expected(&prepared, options.weight) {
+            let outcome = match self.add_to_expected(&prepared, weight) {
                 Some(outcome) => outcome,
                 None => {
                     self.try_reserve(prepared.record)?;
                     match hashed {
-                        true => self.add_hashed_record(prepared, options.weight),
-                        false => self.add_record(prepared, options.weight),
+                        true => self.add_hashed_record(prepared, weight),
+                        false => self.add_record(prepared, weight),
                     }
                 }
             };
@@ -154,7 +154,7 @@ impl Merger {
         if reader.kind().contains(ProfileKind::TEMPORAL) {
             let mut temporal = reader.temporal();
             if reader.traces_take_input_weight() {
-                temporal.traces.iter_mut().for_each(|trace| trace.weight = options.weight);
+                temporal.traces.iter_mut().for_each(|trace| trace.weight = options.weight.max(1));
             }
             self.add_traces(temporal);
         }
@@ -165,8 +165,8 @@ impl Merger {
         records
     }
 
-    /// Adds a profile in memory as one input, with every count multiplied by `weight`, from 1. Counts above 2^64-1
-    /// saturate. Returns warnings about records that were dropped or cut, such as those with another number of counters.
+    /// Adds a profile in memory as one input, with every count multiplied by `weight`; 0 counts as 1. Counts above
+    /// 2^64-1 saturate. Returns warnings about records that were dropped or cut, such as those with another number of counters.
     ///
     /// # Errors
     ///

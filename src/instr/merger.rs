@@ -225,10 +225,11 @@ impl Merger {
         self.is_out_of_memory || self.orders.is_out_of_memory() || self.sites.is_out_of_memory()
     }
 
-    /// Adds a record, with every count multiplied by `weight` (1 and up).
+    /// Adds a record, with every count multiplied by `weight`; 0 counts as 1. Counts above 2^64-1 saturate, which the
+    /// outcome reports.
     pub fn add_record(&mut self, incoming: RecordRef<'_>, weight: u64) -> AddOutcome {
         let function = self.function(&incoming);
-        self.add_to_function(function, incoming.record, weight)
+        self.add_to_function(function, incoming.record, weight.max(1))
     }
 
     /// Like [`add_record`](Self::add_record), for a record whose `name_ref`, if present, is certainly the hash of its
@@ -324,7 +325,7 @@ impl Merger {
         Ok(())
     }
 
-    /// Adds the memory profile of an indexed input, with the given weight.
+    /// Adds the memory profile of an indexed input, with every sum multiplied by `weight`; 0 counts as 1.
     ///
     /// # Errors
     ///
@@ -334,7 +335,8 @@ impl Merger {
         self.add_memory(stored.profile, memprof::Source::Indexed(section), weight)
     }
 
-    /// Adds the memory profile of an input.
+    /// Adds the memory profile of an input, with every sum multiplied by `weight`; 0 counts as 1. Sums saturate at the
+    /// maximum of their field.
     ///
     /// # Errors
     ///

@@ -46,8 +46,8 @@ pub struct CommonSpace {
 /// The events of one file.
 #[derive(Debug, Default)]
 pub struct Events {
-    sections: [Vec<(EventKey, u128)>; SectionKind::ALL.len()],
-    contexts: [Vec<ContextHandle>; SectionKind::ALL.len()],
+    sections: [Vec<(EventKey, u128)>; SectionKind::EACH.len()],
+    contexts: [Vec<ContextHandle>; SectionKind::EACH.len()],
     /// Whether the file's table has each method of the common table.
     declared: Vec<bool>,
     /// Calls by method, in the order of the common table.
@@ -256,7 +256,7 @@ enum Found {
 /// Computes how well `profile` fits the program of the profile `program`. Both must have been read into `space`.
 pub fn fit(space: &CommonSpace, profile: &Events, program: &Events) -> Fit {
     let relevant = relevant_contexts(space.contexts(), program);
-    let kinds = SectionKind::ALL.into_iter().filter(|kind| *kind != SectionKind::Monitor);
+    let kinds = SectionKind::EACH.into_iter().filter(|kind| *kind != SectionKind::Monitor);
     let sections: Vec<SectionFit> = kinds
         .map(|kind| section_fit(space.contexts(), &relevant, kind, profile, program))
         .filter(|section| section.entries + section.sites > 0)
@@ -440,7 +440,7 @@ mod tests {
         let other = r#"{"version":"1.0.0","types":[{"id":0,"name":"B"},{"id":1,"name":"A"}],"methods":[{"id":0,"name":"x","signature":[1,1]},{"id":1,"name":"m","signature":[1,1]}],"virtualInvokeProfiles":[{"ctx":"1:3","records":[0,2]}],"callCountProfiles":[{"ctx":"1:0","records":[9]}],"conditionalProfiles":[{"ctx":"1:1","records":[8,0,1,-1,2,5]}]}"#;
         let mut space = CommonSpace::default();
         let [a, b] = [one, other].map(|text| space.read_from(text.as_bytes(), &ReadOptions::default()).unwrap());
-        for kind in SectionKind::ALL {
+        for kind in SectionKind::EACH {
             let sorted = |events: &Events| {
                 let mut keys = events.section(kind).to_vec();
                 keys.sort_unstable();

@@ -29,7 +29,7 @@ impl Table {
 
     /// Returns the table with this name.
     pub(crate) fn of_name(name: &[u8]) -> Option<Self> {
-        let sections = SectionKind::ALL.map(Self::Section);
+        let sections = SectionKind::EACH.map(Self::Section);
         [Self::Types, Self::Methods].into_iter().chain(sections).find(|table| table.name().as_bytes() == name)
     }
 
@@ -178,7 +178,7 @@ impl Document {
 
     /// Returns true if the document has no entries and no unknown members.
     pub(crate) fn has_tables_only(&self) -> bool {
-        let has_entries = SectionKind::ALL.iter().any(|kind| self.sections.entries_count(*kind) > 0);
+        let has_entries = SectionKind::EACH.iter().any(|kind| self.sections.entries_count(*kind) > 0);
         !has_entries && self.members().next().is_none()
     }
 

@@ -70,7 +70,7 @@ fn facts(document: &Document) -> Vec<(String, String)> {
         ("Types".to_string(), group_digits(document.tables.types_count() as u128)),
         ("Methods declared".to_string(), group_digits(document.tables.methods_count() as u128)),
     ];
-    for kind in SectionKind::ALL {
+    for kind in SectionKind::EACH {
         let entries = document.sections.entries_count(kind);
         if entries > 0 {
             let events = events(document, kind);

@@ -172,7 +172,7 @@ pub(crate) fn has_tables_only(data: &[u8]) -> bool {
 /// Cancelled.
 pub(crate) fn replay(document: &Document, sink: &mut impl Sink, cancel: &Cancel) -> Result<()> {
     let mut frames = Vec::new();
-    for kind in SectionKind::ALL {
+    for kind in SectionKind::EACH {
         for (at, (context, records)) in document.sections.entries(kind).enumerate() {
             cancel.check()?;
             frames.clear();

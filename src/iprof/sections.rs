@@ -26,7 +26,9 @@ pub enum SectionKind {
 
 impl SectionKind {
     /// All kinds, in the order in which new files are written.
-    pub const ALL: [Self; 6] =
+    pub const ALL: &'static [Self] = &Self::EACH;
+
+    pub(crate) const EACH: [Self; 6] =
         [Self::CallCount, Self::Conditional, Self::VirtualInvoke, Self::Monitor, Self::Sampling, Self::Instanceof];
 
     /// The documented name of the top-level member.
@@ -271,7 +273,7 @@ impl Sections {
 
     /// Whether no section has an entry.
     pub fn is_empty(&self) -> bool {
-        SectionKind::ALL.iter().all(|kind| self.entries_count(*kind) == 0)
+        SectionKind::EACH.iter().all(|kind| self.entries_count(*kind) == 0)
     }
 
     /// Gives contexts and classes the handles they have in rebuilt tables.

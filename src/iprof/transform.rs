@@ -75,7 +75,7 @@ impl Document {
         for method in self.tables.methods().filter(|method| methods[method.index()]) {
             self.tables.signature(method).iter().for_each(|part| types[part.index()] = true);
         }
-        for kind in SectionKind::ALL {
+        for kind in SectionKind::EACH {
             if let Some(section) = self.sections.types(kind) {
                 section.rows().iter().for_each(|pair| types[pair.class.index()] = true);
             }
@@ -87,7 +87,7 @@ impl Document {
     /// Which contexts entries refer to, callers included.
     fn used_contexts(&self) -> Vec<bool> {
         let mut used = vec![false; self.contexts.len()];
-        for kind in SectionKind::ALL {
+        for kind in SectionKind::EACH {
             for (mut context, _) in self.sections.entries(kind) {
                 while !std::mem::replace(&mut used[context.index()], true) {
                     context = self.contexts.caller(context);
@@ -167,7 +167,7 @@ impl MethodFilter {
         let wanted: BTreeSet<MethodHandle> =
             document.tables.methods().filter(|method| self.matches(&document.tables.human_name(*method))).collect();
         let monitors_stay = self.only.is_empty();
-        for kind in SectionKind::ALL {
+        for kind in SectionKind::EACH {
             document.retain_entries(kind, |_, contexts, context, _| match contexts.leaf(context) {
                 Some(leaf) => wanted.contains(&leaf.method),
                 None => monitors_stay,
@@ -200,7 +200,7 @@ fn sorted(document: &Document) -> Document {
     let frames = |context: ContextHandle| {
         document.contexts.frames(context).map(|frame| (methods[frame.method.index()], frame.bci))
     };
-    for kind in SectionKind::ALL {
+    for kind in SectionKind::EACH {
         let mut entries: Vec<_> = document.sections.entries(kind).collect();
         // Stable: shapes kept apart stay in the order of their weight.
         entries.sort_by(|a, b| frames(a.0).cmp(frames(b.0)));
@@ -298,7 +298,7 @@ pub fn repair_from(stream: impl Read, options: &RepairOptions) -> Result<Repaire
 
 /// Drops entries that parse but are impossible or empty.
 fn drop_invalid_entries(document: &mut Document, findings: &mut Findings, options: &RepairOptions) {
-    for kind in SectionKind::ALL {
+    for kind in SectionKind::EACH {
         let entries = document.sections.entries_count(kind) as u64;
         if findings.iter().any(|finding| finding.code == Code::PackedCounts && finding.path == kind.name()) {
             document.retain_entries(kind, |_, _, _, _| false);
@@ -340,7 +340,7 @@ fn unify(document: &Document, findings: &mut Findings) -> Result<(Document, Vec<
     let method_code = if findings.has(Code::DuplicateMethod) { Code::DuplicateMethod } else { Code::RepeatedMethod };
     findings.repaired(type_code, "unified", "types", types);
     findings.repaired(method_code, "unified", "methods", methods);
-    for kind in SectionKind::ALL {
+    for kind in SectionKind::EACH {
         let (before, after) = (document.sections.entries_count(kind), sum.sections.entries_count(kind));
         let code = if kind == SectionKind::Monitor { Code::MonitorCount } else { Code::DuplicateContext };
         findings.repaired(code, "added", kind.name(), gone(before, after));

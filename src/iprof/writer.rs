@@ -144,7 +144,7 @@ impl<'a> DocumentWriter<'a> {
             }
             self.flush(FLUSH_BYTES)?;
         }
-        for kind in SectionKind::ALL {
+        for kind in SectionKind::EACH {
             let section = Table::Section(kind);
             let listed = self.document.layout.contains(&TopMember::Table(section));
             if !listed && self.document.sections.entries_count(kind) > 0 {

@@ -65,8 +65,9 @@ impl MemoryMerger {
         Self { compat, stored: Schema::EMPTY, ..Self::default() }
     }
 
-    /// Adds an input with a weight.
+    /// Adds an input with every sum multiplied by `weight`; 0 counts as 1. Sums saturate at the maximum of their field.
     pub fn add(&mut self, mut profile: MemoryProfile, source: Source, weight: u64) {
+        let weight = weight.max(1);
         if self.compat.is_llvm() {
             self.add_as_llvm(profile, &source);
             return;

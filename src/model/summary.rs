@@ -7,7 +7,7 @@ use crate::model::record::RecordView;
 use std::fmt;
 
 /// Cutoffs of the stored summary, in parts per million.
-pub const CUTOFFS: [u32; 16] = [
+pub const CUTOFFS: &[u32] = &[
     10_000, 100_000, 200_000, 300_000, 400_000, 500_000, 600_000, 700_000, 800_000, 900_000, 950_000, 990_000, 999_000,
     999_900, 999_990, 999_999,
 ];
@@ -264,7 +264,7 @@ mod tests {
         builder.add_counters(&[0, 900]);
         builder.add_counters(&[0]);
         builder.add_counters(&[u64::MAX, 5]);
-        let summary = builder.finish(&CUTOFFS);
+        let summary = builder.finish(CUTOFFS);
         assert_eq!((summary.num_functions, summary.num_counts, summary.total_count), (3, 6, 930));
         assert_eq!((summary.max_function_count, summary.max_internal_count, summary.max_count), (10, 900, 900));
         let row = |cutoff| summary.rows.iter().find(|r| r.cutoff == cutoff).map(|r| (r.min_count, r.num_counts));
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn an_empty_profile_has_rows_of_zeros() {
-        let summary = SummaryBuilder::new(SummaryRules::PseudoCounts).finish(&CUTOFFS);
+        let summary = SummaryBuilder::new(SummaryRules::PseudoCounts).finish(CUTOFFS);
         assert_eq!(summary.rows.len(), 16);
         assert!(summary.rows.iter().all(|r| r.min_count == 0 && r.num_counts == 0));
     }

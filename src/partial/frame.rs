@@ -3,12 +3,12 @@
 use crate::bytes::window::StableSource;
 use crate::bytes::{Cursor, Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
+use crate::family::Family;
 use crate::limits::Limits;
 use crate::memory::{self, Buffer, HOLD_INFLATED, HOLD_INPUT, HOLD_OUTPUT};
 use flate2::read::ZlibDecoder;
 use flate2::{Compression, write::ZlibEncoder};
 use std::borrow::Cow;
-use std::fmt;
 use std::io::{self, Read, Write};
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
@@ -28,39 +28,23 @@ const LEVEL: u32 = 3;
 /// The size of the footer in bytes.
 pub const FOOTER_BYTES: usize = 6 * 8 + 2 * 4 + MAGIC.len();
 
-/// The profile family of a partial merge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Family {
-    /// LLVM instrumentation profiles.
-    Instr = 1,
-    /// LLVM sample profiles.
-    SampleProf = 2,
-    /// GraalVM iprof.
-    Iprof = 3,
-    /// Sampled stacks.
-    Stacks = 4,
+/// The families with partial merges, and their numbers in the footer.
+const NUMBERS: [(u32, Family); 4] =
+    [(1, Family::Instr), (2, Family::SampleProf), (3, Family::Iprof), (4, Family::Stacks)];
+
+fn numbered(number: u32) -> Option<Family> {
+    NUMBERS.into_iter().find(|(known, _)| *known == number).map(|(_, family)| family)
 }
 
-impl Family {
-    const ALL: [Self; 4] = [Self::Instr, Self::SampleProf, Self::Iprof, Self::Stacks];
-
-    /// Returns true if readers of the family's files read them to their end, so that opening a partial merge returns
-    /// only the document at its start.
-    pub(crate) fn ends_at_a_document(self) -> bool {
-        matches!(self, Self::Iprof | Self::Stacks)
-    }
+/// Returns the number of a family. Memory profiles belong to instrumentation.
+fn number(family: Family) -> u32 {
+    NUMBERS.into_iter().find(|(_, known)| *known == family).map_or(1, |(number, _)| number)
 }
 
-impl fmt::Display for Family {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Instr => "instrumentation profiles",
-            Self::SampleProf => "sample profiles",
-            Self::Iprof => "iprof files",
-            Self::Stacks => "sampled stacks",
-        })
-    }
+/// Returns true if readers of the family's files read them to their end, so that opening a partial merge returns only
+/// the document at its start.
+fn ends_at_a_document(family: Family) -> bool {
+    matches!(family, Family::Iprof | Family::Stacks)
 }
 
 /// Returns the length of the document before the state of a partial merge, from the last bytes and the length of the
@@ -69,9 +53,9 @@ pub(crate) fn document_len(end: &[u8], file_len: u64) -> Option<u64> {
     let footer = end.last_chunk::<FOOTER_BYTES>().filter(|footer| footer.ends_with(&MAGIC))?;
     let word = |at: usize| Some(u64::from_le_bytes(footer[at..at + 8].try_into().ok()?));
     let (profile_len, stored_len) = (word(0)?, word(8)?);
-    let ends_at_a_document = Frame::family_of_footer(footer)?.ends_at_a_document();
+    let ends_early = ends_at_a_document(Frame::family_of_footer(footer)?);
     let adds_up = profile_len.checked_add(stored_len)?.checked_add(FOOTER_BYTES as u64)? == file_len;
-    (ends_at_a_document && adds_up).then_some(profile_len)
+    (ends_early && adds_up).then_some(profile_len)
 }
 
 /// The decoded parts of a partial merge.
@@ -150,7 +134,7 @@ fn end(
     let mut stored = Cow::Borrowed(state);
     // Compression would take longer than all other steps, so it has to make the file much smaller. Stored inputs are
     // compressed.
-    if state.len() as u64 > profile_len && !family.ends_at_a_document() {
+    if state.len() as u64 > profile_len && !ends_at_a_document(family) {
         let mut encoder = ZlibEncoder::new(Buffer::default(), Compression::new(LEVEL));
         let deflated = encoder.write_all(state).and_then(|()| encoder.finish());
         let deflated = deflated.map_err(|error| Error::io(HOLD_OUTPUT, error))?.0;
@@ -161,7 +145,7 @@ fn end(
     let mut footer = Sink::new(Endian::Little);
     footer.u64s(&[profile_len, stored.len() as u64, state.len() as u64]);
     footer.u64s(&[profile_hash ^ origins.rotate_left(32), xxh3_64(&stored), origins]);
-    footer.u32(family as u32);
+    footer.u32(number(family));
     footer.u32(VERSION);
     footer.bytes(&MAGIC);
     Ok((stored, footer.into_bytes()))
@@ -193,8 +177,8 @@ impl Footer {
             let detail = format!("supported versions are 1 to {VERSION}");
             return Err(cursor.place(Error::new(ErrorKind::UnsupportedVersion { found: version.into(), detail })));
         }
-        let known = Family::ALL.into_iter().find(|known| *known as u32 == family);
-        let family = known.ok_or_else(|| cursor.place(Error::bad_header(format!("unknown family {family}"))))?;
+        let family =
+            numbered(family).ok_or_else(|| cursor.place(Error::bad_header(format!("unknown family {family}"))))?;
         if profile_len.checked_add(stored_len) != Some(content_len) {
             let detail = format!(
                 "the profile has {profile_len} and the state {stored_len} bytes, but the file has {content_len} before \
@@ -234,6 +218,11 @@ fn damaged(section: &'static str, offset: u64) -> Error {
 }
 
 impl<'data> Frame<'data> {
+    /// Returns true if readers of the family's files read them to their end.
+    pub(crate) fn ends_at_a_document(&self) -> bool {
+        ends_at_a_document(self.family)
+    }
+
     /// Returns true if a file ends like a partial merge.
     pub(crate) fn is_at_end_of(data: &[u8]) -> bool {
         data.len() >= FOOTER_BYTES && data.ends_with(&MAGIC)
@@ -249,8 +238,7 @@ impl<'data> Frame<'data> {
     /// Returns the family in the footer of a partial merge; `None` for other bytes and for an unknown family.
     pub(crate) fn family_of_footer(end: &[u8]) -> Option<Family> {
         let footer = end.last_chunk::<FOOTER_BYTES>().filter(|footer| footer.ends_with(&MAGIC))?;
-        let number = u32::from_le_bytes(footer[48..52].try_into().ok()?);
-        Family::ALL.into_iter().find(|family| *family as u32 == number)
+        numbered(u32::from_le_bytes(footer[48..52].try_into().ok()?))
     }
 
     /// Returns true if bytes end like a partial merge without a profile at its start.

@@ -27,7 +27,7 @@ mod stored_inputs;
 mod wire;
 
 pub use duplicates::Duplicates;
-pub use frame::{FOOTER_BYTES, Family, Frame, MAGIC, append};
+pub use frame::{FOOTER_BYTES, Frame, MAGIC, append};
 pub(crate) use frame::{document_len, write};
 pub use inputs::{InputOrigin, InputState, PartialInput};
 pub use stored_inputs::{StoredInput, StoredInputs};

@@ -28,7 +28,7 @@ pub enum FrameColor {
 
 impl FrameColor {
     /// All, in the order of their numbers in pages.
-    pub const ALL: [Self; 4] = [Self::Program, Self::Jdk, Self::Native, Self::Kernel];
+    pub const ALL: &'static [Self] = &[Self::Program, Self::Jdk, Self::Native, Self::Kernel];
 
     /// Words for the legend.
     pub fn words(self) -> &'static str {

@@ -155,7 +155,7 @@ fn write_flame(out: &mut String, number: usize, graph: &FlameGraph) {
     if graph.base_total.is_some() {
         out.push_str("<span class=\"key less\">−10 points or more</span> <span class=\"key bit-less\">−2.5</span> <span class=\"key same\">no significant change</span> <span class=\"key bit-more\">+2.5</span> <span class=\"key more\">+10 points or more</span>");
     } else {
-        for family in FrameColor::ALL {
+        for family in FrameColor::ALL.iter().copied() {
             if graph.nodes.iter().any(|node| graph.names[node.name as usize].1 == family) {
                 let _ = write!(out, "<span class=\"key f{}\">{}</span> ", family.number(), family.words());
             }

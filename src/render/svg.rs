@@ -137,7 +137,7 @@ fn write_legend(out: &mut String, graph: &FlameGraph, boxes: &[(usize, f64, f64)
         let of_box = |(index, _, _): &(usize, f64, f64)| graph.names[graph.nodes[*index].name as usize].1;
         let is_there = |family: &FrameColor| boxes.iter().any(|drawn| of_box(drawn) == *family);
         let key = |family: FrameColor| (mix(of_family(family), [0xff; 3], 0.0), family.words().to_string());
-        FrameColor::ALL.into_iter().filter(is_there).map(key).collect()
+        FrameColor::ALL.iter().copied().filter(is_there).map(key).collect()
     };
     let mut x = f64::from(MARGIN);
     for (color, words) in keys {

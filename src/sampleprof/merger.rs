@@ -112,7 +112,8 @@ impl Merger {
         self.kind
     }
 
-    /// Adds the functions and the profile symbol list of a profile, the functions `weight` times. Calls `on_fault` with the name or context of each record that is
+    /// Adds the functions and the profile symbol list of a profile, the functions `weight` times; 0 counts as 1. Counts
+    /// above 2^64-1 saturate. Calls `on_fault` with the name or context of each record that is
     /// not added unchanged.
     ///
     /// # Errors
@@ -124,6 +125,7 @@ impl Merger {
         weight: u64,
         on_fault: &mut dyn FnMut(&[u8], RecordFault),
     ) -> Result<()> {
+        let weight = weight.max(1);
         self.begin(profile.stated)?;
         let numbers = profile.names.iter().map(|name| self.names.insert(name));
         let numbers: Vec<NameId> = numbers.collect();

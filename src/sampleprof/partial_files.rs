@@ -9,9 +9,10 @@ use super::{reader, writer};
 use crate::driver::report::{failed, no_weight, remembered, unknown_failure};
 use crate::driver::{self, InputOutcome, InputReport, InputTurn, Merge, OnProgress};
 use crate::error::{Error, ErrorKind, Result};
+use crate::family::Family;
 use crate::input::{Access, Input};
 use crate::limits::Limits;
-use crate::partial::{self, Duplicates, Family, Frame, InputState, PartialInput};
+use crate::partial::{self, Duplicates, Frame, InputState, PartialInput};
 use std::num::NonZeroU64;
 
 /// Merges sample profiles and partial merges of them into a partial merge. Unreadable inputs are noted in it.
@@ -169,7 +170,8 @@ fn open_partial(input: &Input, limits: &Limits) -> Result<Option<PartialSamples>
 /// Decodes the sums in the frame of a partial merge.
 pub(crate) fn decode(frame: &Frame<'_>, limits: &Limits) -> Result<PartialSamples> {
     if frame.family != Family::SampleProf {
-        return Err(Error::usage(format!("a partial merge of {}, not of {}", frame.family, Family::SampleProf)));
+        let (found, wanted) = (frame.family.words(), Family::SampleProf.words());
+        return Err(Error::usage(format!("a partial merge of {found}, not of {wanted}")));
     }
     let rules = PartialSamples::rules_of(&frame.state)?;
     let front = read_front(frame.profile, &ReadOptions { rules, limits: *limits, ..ReadOptions::default() })?;

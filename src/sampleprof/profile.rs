@@ -125,7 +125,7 @@ pub(crate) fn push_context(text: &mut Vec<u8>, names: &Names, frames: &[Frame]) 
 }
 
 /// The shares of the total for which a summary has rows, in millionths.
-pub const CUTOFFS: [u32; 16] = [
+pub const CUTOFFS: &[u32] = &[
     10_000, 100_000, 200_000, 300_000, 400_000, 500_000, 600_000, 700_000, 800_000, 900_000, 950_000, 990_000, 999_000,
     999_900, 999_990, 999_999,
 ];
@@ -177,7 +177,7 @@ impl Summary {
         summary.total = counts.iter().fold(0, |sum: u64, count| sum.wrapping_add(*count));
         summary.max = counts.first().copied().unwrap_or_default();
         summary.counts = counts.len() as u64;
-        summary.rows = rows(&counts, summary.total, &CUTOFFS);
+        summary.rows = rows(&counts, summary.total, CUTOFFS);
         summary
     }
 

@@ -67,7 +67,7 @@ pub fn supplement(
             add_static(&mut statics, function.name(), samples_are_unique);
         }
     }
-    let of_instr = builder.finish(&CUTOFFS);
+    let of_instr = builder.finish(CUTOFFS);
     let threshold = |cutoff| of_instr.rows.iter().find(|row| row.cutoff >= cutoff).map_or(0, |row| row.min_count);
     let (hot, mut cold) = (threshold(HOT_CUTOFF), threshold(COLD_CUTOFF));
     if options.cold_threshold > 0 {

@@ -67,13 +67,13 @@ proptest! {
 
     #[test]
     fn sections_can_cross_alone(document in any_document()) {
-        let counts: Vec<SectionKind> = SectionKind::ALL.into_iter().filter(|k| *k != SectionKind::Sampling).collect();
+        let counts: Vec<SectionKind> = SectionKind::ALL.iter().copied().filter(|k| *k != SectionKind::Sampling).collect();
         for sections in [counts, vec![SectionKind::Sampling]] {
             let mut options = ToLlvmOptions::default();
             options.sections.clone_from(&sections);
             let back = j(&to_llvm(&document, &options).unwrap().0);
             let full = iprof::canonical(&document);
-            for kind in SectionKind::ALL {
+            for kind in SectionKind::ALL.iter().copied() {
                 let expected = if sections.contains(&kind) { full.sections.entries_count(kind) } else { 0 };
                 prop_assert_eq!(back.sections.entries_count(kind), expected);
             }

@@ -1,9 +1,10 @@
 //! Mutants of partial merges: the frame is valid, its content may not be.
 
 use super::Dice;
+use profbridge::Family;
 use profbridge::Limits;
 use profbridge::instr::partial::PartialMerge;
-use profbridge::partial::{Family, Frame, append};
+use profbridge::partial::{Frame, append};
 
 fn limits() -> Limits {
     let mut limits = Limits::default();

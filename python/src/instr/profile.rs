@@ -258,7 +258,7 @@ impl Profile {
         let mut builder = SummaryBuilder::new(SummaryRules::PseudoCounts);
         let functions = self.merged.functions().iter();
         functions.flat_map(|function| function.records()).for_each(|record| builder.add_record(record));
-        let summary = builder.finish(&CUTOFFS);
+        let summary = builder.finish(CUTOFFS);
         let totals = [
             ("num_functions", summary.num_functions.into()),
             ("num_counts", summary.num_counts.into()),

@@ -106,7 +106,8 @@ impl CheckArgs {
         if files.is_empty() {
             return Err(Error::nothing_found("there are no files in the directory"));
         }
-        let mut checks: Vec<FileCheck> = files.iter().map(|path| families::check_file(Input::argument(path), &options)).collect();
+        let mut checks: Vec<FileCheck> =
+            files.iter().map(|path| families::check_file(Input::argument(path), &options)).collect();
         families::find_outliers(&mut checks);
         checks.iter_mut().for_each(hints::word_check);
         if let Some(least) = self.min_density {

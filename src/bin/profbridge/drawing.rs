@@ -97,7 +97,8 @@ impl PictureArgs {
         if !self.baseline.is_empty() || self.is_turned() || is_filtered {
             return Ok(None);
         }
-        let Some((mut graph, warnings)) = outlined_graph(&Input::argument(input), &self.stacks.read_options(), svg)? else {
+        let Some((mut graph, warnings)) = outlined_graph(&Input::argument(input), &self.stacks.read_options(), svg)?
+        else {
             return Ok(None);
         };
         warnings.iter().for_each(console::warning);

@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn every_family_has_its_row() {
-        for family in Family::ALL {
+        for family in Family::ALL.iter().copied() {
             assert_eq!(row(family).unwrap().family, family);
         }
     }

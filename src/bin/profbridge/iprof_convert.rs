@@ -182,13 +182,13 @@ impl IprofConvertArgs {
     /// Returns the sections to keep.
     pub(crate) fn section_kinds(&self) -> Vec<SectionKind> {
         let kept = |kind: &SectionKind| self.sections.is_empty() || self.sections.iter().any(|s| s.has(*kind));
-        SectionKind::ALL.into_iter().filter(kept).collect()
+        SectionKind::ALL.iter().copied().filter(kept).collect()
     }
 
     /// Drops unselected parts. Returns the members that were dropped with them.
     fn apply(&self, document: &mut Document) -> Result<Vec<String>> {
         let kept = self.section_kinds();
-        for kind in SectionKind::ALL.into_iter().filter(|kind| !kept.contains(kind)) {
+        for kind in SectionKind::ALL.iter().copied().filter(|kind| !kept.contains(kind)) {
             document.remove_section(kind);
         }
         self.filter(document)

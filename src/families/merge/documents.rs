@@ -222,7 +222,7 @@ fn is_skipped(error: &Error) -> bool {
 
 /// Returns the number of entries and of unknown members. A document without any does not count.
 fn records_of(document: &Document) -> u64 {
-    let entries = SectionKind::ALL.iter().map(|kind| document.sections.entries_count(*kind)).sum::<usize>();
+    let entries = SectionKind::EACH.iter().map(|kind| document.sections.entries_count(*kind)).sum::<usize>();
     (entries + document.members().count()) as u64
 }
 
@@ -324,7 +324,7 @@ impl PartsMerger {
 
     /// Adds a document that was split. Nothing is added of one whose kind differs from the inputs before it.
     fn add(&mut self, (parts, lost): (Parts, Vec<Loss>), input: &Input) -> Result<()> {
-        let has_entries = || SectionKind::ALL.iter().any(|kind| parts.rest.sections.entries_count(*kind) > 0);
+        let has_entries = || SectionKind::EACH.iter().any(|kind| parts.rest.sections.entries_count(*kind) > 0);
         if parts.profile.functions.records_len() == 0 && has_entries() {
             self.llvm.begin_counts(&input.path)?;
         }

@@ -5,6 +5,7 @@ use crate::bridge::{self, ToIprofOptions};
 use crate::driver::{self, Facts, FactsRequest, FailedMerge, InputOutcome, InputReport, MergeJob, OnProgress};
 use crate::error::{Error, Result, Warning};
 use crate::families::partial;
+use crate::family::Family;
 use crate::input::Input;
 use crate::iprof::{self, BranchClash, Document, Finding, SectionKind, Weight};
 use crate::model::Loss;
@@ -52,7 +53,7 @@ pub(super) fn used(inputs: &[InputReport]) -> usize {
 /// Returns the facts about a document. Its functions are the methods with an entry of their own, its total count is the
 /// sum of all sections.
 pub fn facts_of(document: &Document, wanted: FactsRequest) -> Facts {
-    let entries = SectionKind::ALL.map(|kind| (kind, document.sections.entries_count(kind) as u64));
+    let entries = SectionKind::EACH.map(|kind| (kind, document.sections.entries_count(kind) as u64));
     let mut facts = Facts::default();
     let named = entries.into_iter().filter(|(_, count)| *count > 0).map(|(kind, count)| (kind.name(), count));
     facts.entries = Some(named.collect());
@@ -65,7 +66,7 @@ pub fn facts_of(document: &Document, wanted: FactsRequest) -> Facts {
     }
     let mut methods = HashSet::new();
     let mut total = 0u128;
-    for kind in SectionKind::ALL {
+    for kind in SectionKind::EACH {
         for (context, records) in document.sections.entries(kind) {
             methods.extend(document.contexts.leaf(context).map(|frame| frame.method));
             total += records.events();
@@ -98,7 +99,7 @@ pub fn merge_iprof_files(
     options: &IprofMergeOptions,
     progress: OnProgress<'_>,
 ) -> Result<IprofMergeReport, FailedMerge> {
-    let (stored, allow_duplicates) = (partial::StoredFamily::Iprof, options.llvm.allow_duplicates);
+    let (stored, allow_duplicates) = (Family::Iprof, options.llvm.allow_duplicates);
     let Some((inputs, found)) = partial::open_kept(inputs, stored, allow_duplicates, &options.read.limits)? else {
         return merge_inputs(inputs, options, progress);
     };

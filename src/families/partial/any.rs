@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::families::merge::MergeReport;
 use crate::families::merge::iprof::{IprofMergeReport, merge_iprof_files};
 use crate::families::partial::options::PartialOptions;
-use crate::families::partial::stored_inputs::{StoredFamily, found_of, keep_inputs, kept_inputs};
+use crate::families::partial::stored_inputs::{found_of, keep_inputs, kept_inputs};
 use crate::families::stack_files;
 use crate::families::stack_files::StackSum;
 use crate::input::{Family, Input};
@@ -67,8 +67,8 @@ impl Partial {
             Family::SampleProf => {
                 sampleprof::merge_partially(inputs, &options.sample, &mut |_, _| {}).map(Self::SampleProf)
             }
-            Family::Iprof => keep(StoredFamily::Iprof, options.iprof.llvm.allow_duplicates).map(Self::Iprof),
-            Family::Stacks => keep(StoredFamily::Stacks, options.stacks.allow_duplicates).map(Self::Stacks),
+            Family::Iprof => keep(Family::Iprof, options.iprof.llvm.allow_duplicates).map(Self::Iprof),
+            Family::Stacks => keep(Family::Stacks, options.stacks.allow_duplicates).map(Self::Stacks),
             _ => merge_partially(inputs, &options.instr, &mut |_, _| {}).map(Self::Instr),
         }
     }
@@ -86,10 +86,10 @@ impl Partial {
 
     fn from_frame(frame: &Frame<'_>, limits: &Limits) -> Result<Self> {
         match frame.family {
-            partial::Family::Instr => PartialMerge::decode(&frame.state, limits).map(Self::Instr),
-            partial::Family::SampleProf => sampleprof::decode(frame, limits).map(Self::SampleProf),
-            partial::Family::Iprof => StoredInputs::decode(&frame.state).map(Self::Iprof),
-            partial::Family::Stacks => StoredInputs::decode(&frame.state).map(Self::Stacks),
+            Family::Instr | Family::MemProf => PartialMerge::decode(&frame.state, limits).map(Self::Instr),
+            Family::SampleProf => sampleprof::decode(frame, limits).map(Self::SampleProf),
+            Family::Iprof => StoredInputs::decode(&frame.state).map(Self::Iprof),
+            Family::Stacks => StoredInputs::decode(&frame.state).map(Self::Stacks),
         }
     }
 
@@ -109,12 +109,12 @@ impl Partial {
     }
 
     /// The family of the inputs.
-    pub fn family(&self) -> partial::Family {
+    pub fn family(&self) -> Family {
         match self {
-            Self::Instr(_) => partial::Family::Instr,
-            Self::SampleProf(_) => partial::Family::SampleProf,
-            Self::Iprof(_) => partial::Family::Iprof,
-            Self::Stacks(_) => partial::Family::Stacks,
+            Self::Instr(_) => Family::Instr,
+            Self::SampleProf(_) => Family::SampleProf,
+            Self::Iprof(_) => Family::Iprof,
+            Self::Stacks(_) => Family::Stacks,
         }
     }
 
@@ -135,7 +135,8 @@ impl Partial {
                 return Err(Error::usage("the partial merges of sample profiles have different targets"));
             }
             (this, later) => {
-                let detail = format!("a partial merge of {} after one of {}", later.family(), this.family());
+                let (one, other) = (later.family().words(), this.family().words());
+                let detail = format!("a partial merge of {one} after one of {other}");
                 return Err(Error::usage(detail));
             }
         }

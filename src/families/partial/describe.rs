@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::error::{Level, Verdict};
 use crate::families::partial::any::Partial;
 use crate::families::partial::options::PartialOptions;
-use crate::input::{self, Format};
+use crate::input::Format;
 use crate::limits::Limits;
 use crate::model::description::{Description, PartialDescription, PartialInputDescription};
 use crate::partial::{Frame, InputState, PartialInput};
@@ -33,7 +33,7 @@ fn of_sums(sums: &Partial) -> PartialDescription {
     let inputs: Vec<PartialInputDescription> =
         sums.inputs().into_iter().map(|input| of_input(input, sums.sums().is_some())).collect();
     let mut found = PartialDescription::default();
-    found.family = input::Family::from(sums.family()).name();
+    found.family = sums.family().name();
     found.used = inputs.iter().filter(|input| input.outcome == "used").count();
     found.sums = sums.sums();
     found.applied = sums.applied().to_vec();
@@ -60,7 +60,7 @@ pub(crate) fn describe_bare(data: &[u8], limits: &Limits) -> Option<Description>
     if !Frame::is_bare(data) {
         return None;
     }
-    let family = Frame::family_of_footer(data).map(|family| format!(" of {family}")).unwrap_or_default();
+    let family = Frame::family_of_footer(data).map(|family| format!(" of {}", family.words())).unwrap_or_default();
     let mut description = Description::new(format!("partial merge{family}"), data.len() as u64);
     description.supported = true;
     match open(data, limits) {

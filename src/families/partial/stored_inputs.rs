@@ -7,31 +7,13 @@
 
 use crate::driver::report::no_weight;
 use crate::error::{Error, ErrorKind, Result};
+use crate::family::Family;
 use crate::input::{Access, Input, WeightedInput};
 use crate::limits::Limits;
-use crate::partial::{Duplicates, Family, Frame, InputState, PartialInput, StoredInput, StoredInputs};
+use crate::partial::{Duplicates, Frame, InputState, PartialInput, StoredInput, StoredInputs};
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
-
-/// A family whose partial merges keep their inputs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum StoredFamily {
-    /// GraalVM iprof.
-    Iprof,
-    /// Sampled stacks.
-    Stacks,
-}
-
-impl StoredFamily {
-    pub(super) fn family(self) -> Family {
-        match self {
-            Self::Iprof => Family::Iprof,
-            Self::Stacks => Family::Stacks,
-        }
-    }
-}
 
 /// Stores inputs, with those of partial merges; `found` are the inputs that were found in directories.
 ///
@@ -41,7 +23,7 @@ impl StoredFamily {
 /// in another input, unless duplicates are allowed.
 pub fn keep_inputs(
     inputs: &[WeightedInput],
-    family: StoredFamily,
+    family: Family,
     found: &BTreeSet<PathBuf>,
     allow_duplicates: bool,
     limits: &Limits,
@@ -91,7 +73,7 @@ fn unreadable(input: &Input, error: &Error) -> StoredInput {
     StoredInput::unreadable(&input.path, input.weight.get(), words, error.hint().map(ToString::to_string))
 }
 
-fn part_of(input: &Input, family: StoredFamily, limits: &Limits) -> Result<Option<StoredInputs>> {
+fn part_of(input: &Input, family: Family, limits: &Limits) -> Result<Option<StoredInputs>> {
     if !input.ends_as_part()? {
         return Ok(None);
     }
@@ -100,9 +82,9 @@ fn part_of(input: &Input, family: StoredFamily, limits: &Limits) -> Result<Optio
     open_kept_frame(&frame, family).map(Some)
 }
 
-pub(super) fn open_kept_frame(frame: &Frame<'_>, family: StoredFamily) -> Result<StoredInputs> {
-    if frame.family != family.family() {
-        return Err(Error::usage(format!("a partial merge of {}, not of {}", frame.family, family.family())));
+pub(super) fn open_kept_frame(frame: &Frame<'_>, family: Family) -> Result<StoredInputs> {
+    if frame.family != family {
+        return Err(Error::usage(format!("a partial merge of {}, not of {}", frame.family.words(), family.words())));
     }
     StoredInputs::decode(&frame.state)
 }
@@ -133,7 +115,7 @@ fn open_one(kept: &StoredInput, limits: &Limits) -> Result<Input> {
 /// Like [`keep_inputs`] and [`kept_inputs`]; I/O for an existing input that cannot be read.
 pub fn open_kept(
     inputs: &[WeightedInput],
-    family: StoredFamily,
+    family: Family,
     allow_duplicates: bool,
     limits: &Limits,
 ) -> Result<Option<(Vec<Input>, Vec<PathBuf>)>> {
@@ -194,6 +176,6 @@ pub(super) fn found_of(all: &StoredInputs) -> impl Iterator<Item = PathBuf> {
 /// # Errors
 ///
 /// Out of memory, as an I/O error.
-pub fn encode_kept(all: &StoredInputs, family: StoredFamily, document: Vec<u8>) -> Result<Vec<u8>> {
-    crate::partial::append(document, family.family(), 0, &all.encode()?)
+pub fn encode_kept(all: &StoredInputs, family: Family, document: Vec<u8>) -> Result<Vec<u8>> {
+    crate::partial::append(document, family, 0, &all.encode()?)
 }

@@ -4,6 +4,7 @@ use crate::bytes::Head;
 use crate::driver::report::{failed, no_weight, remembered, unknown_failure};
 use crate::driver::{self, InputOutcome, InputReport, InputTurn, InputVersion, Merge, OnProgress};
 use crate::error::{Error, ErrorKind, Result};
+use crate::family::Family;
 use crate::input::{self, Access, Format, StableFile, WeightedInput};
 use crate::instr::encode::{OutputFormat, Saved, WriteOptions, write_with};
 use crate::instr::file_merge::{MergeOptions, MergeReport, RecordError};
@@ -14,7 +15,7 @@ use crate::instr::target::Evidence;
 use crate::instr::{InputOptions, MergeRules, SoftError, repeated_sizes};
 use crate::limits::Limits;
 use crate::model::{Profile, ProfileKind, ProfileReader};
-use crate::partial::{Duplicates, Family, Frame, InputOrigin, InputState, PartialInput};
+use crate::partial::{Duplicates, Frame, InputOrigin, InputState, PartialInput};
 use crate::raw::RawReader;
 use crate::text;
 use crate::threads;
@@ -200,7 +201,7 @@ fn read_input(
         && let Some(file) = StableFile::open(&input.path)?
     {
         // Only the state of a regular file is kept in memory.
-        let frame = Frame::of_file(&file, limits)?.filter(|frame| !frame.family.ends_at_a_document());
+        let frame = Frame::of_file(&file, limits)?.filter(|frame| !frame.ends_at_a_document());
         if let Some(frame) = frame {
             return decode(&frame, limits).map(Some);
         }
@@ -240,7 +241,8 @@ fn is_salvaged(last: &PartialInput, about: &PartialInput) -> bool {
 
 fn decode(frame: &Frame<'_>, limits: &Limits) -> Result<PartialMerge> {
     if frame.family != Family::Instr {
-        return Err(Error::kind_conflict(format!("a partial merge of {}, not of {}", frame.family, Family::Instr)));
+        let (found, wanted) = (frame.family.words(), Family::Instr.words());
+        return Err(Error::kind_conflict(format!("a partial merge of {found}, not of {wanted}")));
     }
     PartialMerge::decode(&frame.state, limits)
 }

@@ -47,7 +47,7 @@ impl MergeOptions {
 
 /// The weights of an input: one factor per section.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct SectionWeights([Weight; SectionKind::ALL.len()]);
+pub struct SectionWeights([Weight; SectionKind::EACH.len()]);
 
 impl From<Weight> for SectionWeights {
     fn from(weight: Weight) -> Self {
@@ -65,7 +65,7 @@ impl From<u64> for SectionWeights {
 impl SectionWeights {
     /// Returns the same weight for all sections.
     pub fn uniform(weight: Weight) -> Self {
-        Self([weight; SectionKind::ALL.len()])
+        Self([weight; SectionKind::EACH.len()])
     }
 
     /// Returns for each input its weight, multiplied by a factor that scales the total of each section to the largest
@@ -73,7 +73,7 @@ impl SectionWeights {
     pub(crate) fn normalized(inputs: &[(Weight, SectionTotals)]) -> Vec<Self> {
         let most = |kind: SectionKind| inputs.iter().map(|(_, totals)| totals.of(kind)).max().unwrap_or(0);
         let weights = |(weight, totals): &(Weight, SectionTotals)| {
-            Self(SectionKind::ALL.map(|kind| weight.scaled_to(totals.of(kind), most(kind))))
+            Self(SectionKind::EACH.map(|kind| weight.scaled_to(totals.of(kind), most(kind))))
         };
         inputs.iter().map(weights).collect()
     }
@@ -128,7 +128,8 @@ impl Merger {
         Self { options, ..Self::default() }
     }
 
-    /// Adds a document. Its weight is a number, a fraction, or one of these per section.
+    /// Adds a document. Its weight is a number, of which 0 counts as 1, a fraction, or one of these per section. Counts
+    /// above 2^63-1 saturate, which the report counts.
     ///
     /// # Errors
     ///
@@ -144,7 +145,7 @@ impl Merger {
         Ok(())
     }
 
-    /// Adds a file during the read.
+    /// Adds a file during the read, with a weight as in [`add`](Self::add).
     ///
     /// # Errors
     ///
@@ -275,7 +276,7 @@ impl Merger {
         let mut report = MergeReport { dropped_entry_members: self.dropped_entry_members, ..MergeReport::default() };
         let (contexts, tables) = (self.contexts, Arc::unwrap_or_clone(self.tables));
         report.shares_no_method = self.declaring > 1 && tables.methods().count() == self.declared;
-        let mut saturated = SectionKind::ALL.map(|kind| match kind {
+        let mut saturated = SectionKind::EACH.map(|kind| match kind {
             SectionKind::Conditional => self.branches.saturated,
             SectionKind::CallCount | SectionKind::Sampling => self.counts[count_slot(kind)].saturated,
             _ => self.types[type_slot(kind)].saturated,
@@ -300,7 +301,7 @@ impl Merger {
             let detail = format!("branch lists clash at {}, first {example}", number_of(report.clashed_sites, "site"));
             return Err(Error::new(crate::error::ErrorKind::KindConflict { detail }).with_hint(Hint::ResolveClashes));
         }
-        report.saturated = SectionKind::ALL.into_iter().zip(saturated).filter(|(_, count)| *count > 0).collect();
+        report.saturated = SectionKind::EACH.into_iter().zip(saturated).filter(|(_, count)| *count > 0).collect();
         let mut document = Document { version, tables, contexts, ..Document::default() };
         // A context has one count, so there is one list.
         let counts = |sites: Sites<_, Vec<_>>| sites.into_entries(|_, lists, push| push(&lists.concat()));

@@ -83,7 +83,7 @@ fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
 
 /// The sums of all counts, by section.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SectionTotals([u128; SectionKind::ALL.len()]);
+pub struct SectionTotals([u128; SectionKind::EACH.len()]);
 
 impl SectionTotals {
     /// Returns the sum of a section's counts.

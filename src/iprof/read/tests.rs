@@ -40,7 +40,7 @@ fn sections_may_come_before_their_tables() {
 #[test]
 fn compression_is_detected_from_content() {
     let text = whole(r#","samplingProfiles":[{"ctx":"2:4<1:3","records":[5]}]"#);
-    for compression in Compression::ALL.into_iter().filter(|compression| compression.is_written()) {
+    for compression in Compression::ALL.iter().copied().filter(|compression| compression.is_written()) {
         let packed = compression.compress(text.as_bytes()).unwrap();
         let (again, _) = Reader::from_bytes(&packed, &ReadOptions::default()).read().unwrap();
         assert_eq!(Writer::new(&WriteOptions::default()).to_bytes(&again), text.as_bytes());

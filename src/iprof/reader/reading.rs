@@ -88,7 +88,7 @@ impl Reading {
     }
 
     fn section_sizes(&self) -> impl Iterator<Item = &PartSize> {
-        SectionKind::ALL.iter().filter_map(|kind| self.parts.get(kind.name()))
+        SectionKind::EACH.iter().filter_map(|kind| self.parts.get(kind.name()))
     }
 
     /// Returns the usability of the file.

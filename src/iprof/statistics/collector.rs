@@ -62,7 +62,7 @@ pub(super) struct Collector {
     min_events: u128,
     /// Position of the current entry in the file, which decides between sites with equally many events.
     pub(super) position: u64,
-    sections: [SectionSums; SectionKind::ALL.len()],
+    sections: [SectionSums; SectionKind::EACH.len()],
     methods: Vec<MethodSums>,
     frames: FrameSums,
     stacks: u32,
@@ -330,7 +330,7 @@ fn section_statistics(sums: &[SectionSums]) -> Vec<SectionStatistics> {
         max_depth: sums.max_depth,
         bytes: 0,
     };
-    SectionKind::ALL.into_iter().zip(sums).filter(|(_, sums)| sums.sites > 0).map(statistics).collect()
+    SectionKind::EACH.into_iter().zip(sums).filter(|(_, sums)| sums.sites > 0).map(statistics).collect()
 }
 
 fn type_statistics(tables: &Tables, counts: impl Iterator<Item = (TypeHandle, u128)>) -> Vec<TypeStatistics> {

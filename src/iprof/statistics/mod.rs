@@ -79,7 +79,7 @@ pub(crate) fn read_statistics<R: Read>(
     reading.tables = Arc::default();
     let (joined, _) = merger.finish()?;
     let mut frames = Vec::new();
-    for kind in SectionKind::ALL {
+    for kind in SectionKind::EACH {
         for ((context, records), position) in joined.sections.entries(kind).zip(&first[kind.index()]) {
             frames.clear();
             frames.extend(joined.contexts.frames(context));
@@ -123,7 +123,7 @@ struct Joiner<'r, 'm> {
     joins_all: bool,
     position: u64,
     /// Where each merged context comes first, by section.
-    first: [Vec<u64>; SectionKind::ALL.len()],
+    first: [Vec<u64>; SectionKind::EACH.len()],
 }
 
 impl Sink for Joiner<'_, '_> {

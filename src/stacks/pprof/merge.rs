@@ -95,7 +95,8 @@ impl Merger {
         Self { options, ..Self::default() }
     }
 
-    /// Adds a profile, its values multiplied by `weight`.
+    /// Adds a profile, its values multiplied by `weight`; 0 counts as 1. Values beyond 2^63-1 saturate, which the
+    /// report counts.
     ///
     /// # Errors
     ///
@@ -115,7 +116,7 @@ impl Merger {
         let columns = self.columns(other, &mut places)?;
         self.add_head(other, &mut places);
         self.inputs += 1;
-        let weight = i64::try_from(weight).unwrap_or(i64::MAX);
+        let weight = i64::try_from(weight.max(1)).unwrap_or(i64::MAX);
         let (mut locations, mut labels) = (Vec::new(), Vec::new());
         for sample in other.samples.iter().enumerate().filter(|(at, _)| keep(*at)).map(|(_, sample)| sample) {
             locations.clear();

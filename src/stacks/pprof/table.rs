@@ -45,7 +45,7 @@ impl ValueChoice {
         }
         let sort = |name: &str| {
             let (kind, _) = name.split_once('/')?;
-            SampleSource::ALL.into_iter().find(|source| {
+            SampleSource::ALL.iter().copied().find(|source| {
                 let is_of_source = WEIGHTS.into_iter().any(|weight| source.unit(weight) == Some(unit(name)));
                 source.word() == kind && is_of_source
             })

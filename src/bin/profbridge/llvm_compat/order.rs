@@ -5,9 +5,9 @@ use super::failure::Failure;
 use super::output::create_output;
 use super::parsed::Parsed;
 use profbridge::families;
+use profbridge::input::Input;
 use profbridge::instr::order::OrderOptions;
 use std::io::Write;
-use profbridge::input::Input;
 use std::process::ExitCode;
 
 pub(super) fn run(parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Failure> {

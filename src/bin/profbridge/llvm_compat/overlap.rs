@@ -7,10 +7,10 @@ use super::options::KINDS;
 use super::output::create_output;
 use super::parsed::Parsed;
 use profbridge::families::{self, Comparison};
+use profbridge::input::Input;
 use profbridge::instr::overlap::OverlapOptions;
 use profbridge::names::NamePattern;
 use std::io::Write;
-use profbridge::input::Input;
 use std::process::ExitCode;
 
 pub(super) fn run(parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Failure> {
@@ -27,7 +27,8 @@ pub(super) fn run(parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Fai
     options.function = parsed.value("function").filter(|part| !part.is_empty()).map(NamePattern::stored);
     options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
     options.context_sensitive = parsed.is_on("cs");
-    let compared = families::overlap_files(Input::argument(base), Input::argument(test), &conduct.read_options(), &options);
+    let compared =
+        families::overlap_files(Input::argument(base), Input::argument(test), &conduct.read_options(), &options);
     // The original tool prints its current action instead of the file name.
     let whence = Some(b"error in getting profile count sums".to_vec());
     match compared.map_err(|error| Failure::of_whence(&error, whence))?.value {

@@ -9,10 +9,10 @@ use super::parsed::{Parsed, Program};
 use super::raw_memory::{programs, raw_memory_failure};
 use super::values::unsigned;
 use profbridge::families;
+use profbridge::input::Input;
 use profbridge::instr::show::ShowOptions;
 use profbridge::names::NamePattern;
 use std::io::Write;
-use profbridge::input::Input;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
