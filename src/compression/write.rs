@@ -25,16 +25,19 @@ impl Compression {
         Ok(compressed.0)
     }
 
-    /// Compresses bytes to gzip in a third of the time of [`compress`](Self::compress), for files that another merge
-    /// reads.
+    /// Writes the output of `write` as a gzip stream without compression, which is fast: readers of the stream end at
+    /// its end, whatever follows it.
     ///
     /// # Errors
     ///
-    /// Out of memory.
-    pub fn gzip_quickly(bytes: &[u8]) -> io::Result<Vec<u8>> {
-        let mut encoder = flate2::write::GzEncoder::new(Buffer::default(), flate2::Compression::fast());
-        encoder.write_all(bytes)?;
-        encoder.finish().map(|compressed| compressed.0)
+    /// The errors of `write` and `out`.
+    pub(crate) fn enclose_with(
+        out: &mut (dyn Write + Send),
+        write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::none());
+        write(&mut encoder)?;
+        encoder.finish().map(drop)
     }
 
     /// Compresses the output of `write`, and writes it to `out`.

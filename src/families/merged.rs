@@ -24,6 +24,7 @@ use crate::model::{Loss, refuse_losses};
 use crate::partial::StoredInputs;
 use crate::sampleprof::partial::PartialSamples;
 use crate::sampleprof::{self, FaultReport};
+use std::io::Write;
 
 /// A merged profile before it is written, and what is worth knowing about it.
 #[derive(Debug)]
@@ -348,13 +349,16 @@ impl Merged {
                 output::replace_by_name_with(path, |out| writer.write(document, out))?;
             }
             MergedProfile::Iprof { document, part: Some(part), .. } => {
-                let bytes = iprof::Writer::new(&settings.write.iprof).to_bytes(document);
-                let bytes = match Compression::of_output(path)? {
-                    Some(compression) => compression.compress(&bytes),
-                    None => Compression::gzip_quickly(&bytes),
-                };
-                let bytes = bytes.map_err(|source| Error::io("cannot compress", source))?;
-                output::replace(path, &encode_kept(part, Family::Iprof, bytes)?)?;
+                let writer = iprof::Writer::new(&settings.write.iprof);
+                let compression = Compression::of_output(path)?;
+                let state = part.encode()?;
+                let write_document = |out: &mut (dyn Write + Send)| writer.write(document, out);
+                output::replace_with(path, |out| {
+                    crate::partial::write(out, crate::partial::Family::Iprof, 0, &state, |out| match compression {
+                        Some(compression) => compression.write_with(out, write_document),
+                        None => Compression::enclose_with(out, write_document),
+                    })
+                })?;
             }
             MergedProfile::Stacks { encoded, part } => match part {
                 None => output::replace(path, &encoded.bytes)?,
