@@ -5,7 +5,8 @@
 //! data that an iprof cannot store.
 
 use crate::call_chains::{
-    Frame, FrameKind, Function, FunctionId, MAX_HITS, SampleKey, SampleSource, Selection, StackId, StackTable, Unit,
+    Frame, FrameId, FrameKind, Function, FunctionId, MAX_HITS, SampleKey, SampleSource, Selection, StackId, StackTable,
+    Unit,
 };
 use crate::digits::number_of;
 use crate::error::Result;
@@ -329,12 +330,23 @@ pub(crate) fn stacks_from_iprof(document: &Document, hits: IprofHits) -> Result<
     }
     let mut functions: Vec<Option<FunctionId>> = vec![None; document.tables.methods_count()];
     let mut stacks: Vec<Option<StackId>> = vec![None; document.contexts.len()];
-    for (context, caller, frame) in document.contexts.iter().filter(|(context, ..)| is_used[context.index()]) {
-        let function = *functions[frame.method.index()]
+    let used = || document.contexts.iter().filter(|(context, ..)| is_used[context.index()]);
+    for (.., frame) in used() {
+        functions[frame.method.index()]
             .get_or_insert_with(|| intern_method(document, frame.method, &mut table, &mut report));
+    }
+    // Contexts are distinct, so their stacks are, too, unless methods have the same name.
+    let are_distinct = functions.iter().flatten().count() == table.functions().len();
+    let mut frames: foldhash::HashMap<(FunctionId, i32), FrameId> = Default::default();
+    for (context, caller, frame) in used() {
+        let Some(function) = functions[frame.method.index()] else { continue };
         let bci = (frame.bci != bci::UNKNOWN).then_some(frame.bci);
-        let id = table.intern_frame(Frame { function, bci, line: None, kind: FrameKind::Unknown });
-        stacks[context.index()] = Some(table.push_frame(stacks[caller.index()], id));
+        let id = *frames
+            .entry((function, frame.bci))
+            .or_insert_with(|| table.add_new_frame(Frame { function, bci, line: None, kind: FrameKind::Unknown }));
+        let parent = stacks[caller.index()];
+        stacks[context.index()] =
+            Some(if are_distinct { table.add_new_stack(parent, id) } else { table.push_frame(parent, id) });
     }
     for entry in entries {
         let Some(stack) = stacks[entry.context.index()] else { continue };

@@ -283,6 +283,7 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
         Function::Symbol { name } => Some(table.name(name)),
         Function::Java { .. } => None,
     };
+    let is_java = table.has_java();
     let mut notes = Vec::new();
     let mut add = |count: u128, words: &str| {
         if count > 0 {
@@ -296,7 +297,7 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
         "were moved to the next safepoint, according to the source",
     );
     add(
-        hits(&|sample| symbol(sample).is_some_and(|name| is_error_frame(name, table.has_java()))),
+        hits(&|sample| symbol(sample).is_some_and(|name| is_error_frame(name, is_java))),
         "end in an error frame, because the sampler could not walk the stack",
     );
     add(hits(&|sample| symbol(sample) == Some("Interpreter")), "end in the interpreter, whose methods have no names");

@@ -273,6 +273,18 @@ impl StackTable {
         stack
     }
 
+    /// Adds a frame that the table does not have.
+    pub(crate) fn add_new_frame(&mut self, frame: Frame) -> FrameId {
+        FrameId(self.frames.append(frame))
+    }
+
+    /// Adds the stack that `frame` makes on top of `parent`, which the table does not have.
+    pub(crate) fn add_new_stack(&mut self, parent: Option<StackId>, frame: FrameId) -> StackId {
+        let below = parent.map_or(0, |parent| self.depths[parent.index()]);
+        self.depths.push(below.saturating_add(1));
+        StackId(self.nodes.append(Node { parent, frame }))
+    }
+
     /// The number of a thread name.
     pub(crate) fn intern_thread(&mut self, name: &str) -> ThreadId {
         ThreadId(self.threads.intern(name, |name| name.into()))
@@ -506,6 +518,7 @@ pub(crate) fn source_type(name: &str) -> String {
 #[derive(Debug, Clone)]
 pub(super) struct Interner<T> {
     values: Vec<T>,
+    /// The numbers of the first values. Values that are known to be new are added when they are searched.
     table: HashTable<u32>,
     state: RandomState,
 }
@@ -527,15 +540,30 @@ impl<T: Eq + Hash> Interner<T> {
         Q: Eq + Hash + ?Sized,
         T: std::borrow::Borrow<Q>,
     {
+        for index in self.table.len()..self.values.len() {
+            self.list(index as u32);
+        }
         let hash = self.state.hash_one(value);
         if let Some(found) = self.table.find(hash, |index| self.values[*index as usize].borrow() == value) {
             return *found;
         }
-        let index = u32::try_from(self.values.len()).expect("fewer than 2^32 distinct values fit into memory");
-        self.values.push(make(value));
-        let (values, state) = (&self.values, &self.state);
-        self.table.insert_unique(hash, index, |index| state.hash_one(values[*index as usize].borrow()));
+        let index = self.append(make(value));
+        self.list(index);
         index
+    }
+
+    /// Adds a new value, and returns its number. Panics as [`intern`](Self::intern).
+    fn append(&mut self, value: T) -> u32 {
+        let index = u32::try_from(self.values.len()).expect("fewer than 2^32 distinct values fit into memory");
+        self.values.push(value);
+        index
+    }
+
+    /// Adds a value to the hash table.
+    fn list(&mut self, index: u32) {
+        let Self { values, table, state } = self;
+        let hash = |index: &u32| state.hash_one(&values[*index as usize]);
+        table.insert_unique(hash(&index), index, hash);
     }
 
     /// The value of a number.
@@ -550,7 +578,9 @@ impl<T: Eq + Hash> Interner<T> {
         T: std::borrow::Borrow<Q>,
     {
         let hash = self.state.hash_one(value);
-        self.table.find(hash, |index| self.values[*index as usize].borrow() == value).copied()
+        let is_it = |index: u32| self.values[index as usize].borrow() == value;
+        let found = self.table.find(hash, |index| is_it(*index)).copied();
+        found.or_else(|| (self.table.len() as u32..self.values.len() as u32).find(|index| is_it(*index)))
     }
 
     /// All values in order of their numbers.

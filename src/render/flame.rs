@@ -3,11 +3,8 @@
 
 use crate::call_chains::{FrameKind, Function, FunctionId, StackTable, percent};
 use crate::names::demangle_text;
-use foldhash::fast::RandomState;
-use foldhash::{HashMap, HashMapExt};
-use hashbrown::HashTable;
+use foldhash::HashMap;
 use std::cmp::Reverse;
-use std::hash::BuildHasher;
 
 /// Nodes that a graph keeps; beyond them the smallest are left out.
 const MAX_NODES: usize = 1_000_000;
@@ -97,32 +94,27 @@ pub struct FlameGraph {
     pub left_out: usize,
 }
 
-struct Building {
-    names: Vec<(String, FrameColor)>,
-    by_name: HashMap<String, u32>,
-    nodes: Vec<Node>,
-    /// Nodes by name and caller.
-    children: HashTable<u32>,
-    hasher: RandomState,
+/// The names of frames, in order of first appearance.
+#[derive(Default)]
+struct Names {
+    all: Vec<(String, FrameColor)>,
+    by_text: HashMap<String, u32>,
 }
 
-/// A function called from one chain of callers.
-struct Node {
-    name: u32,
-    /// The node of the caller, or [`NONE`].
-    caller: u32,
-    /// Hits of the profile and of the one compared with. Graphs have no larger numbers.
-    hits: [u64; 2],
+/// The stacks of one profile.
+struct Side {
+    /// The name of the innermost frame of each stack.
+    names: Vec<u32>,
+    /// The hits of each stack with its callees. Graphs have no larger numbers.
+    hits: Vec<u64>,
+    /// The stacks of each stack's callees are in `callees`, from its place in `firsts` to the next place. Those without
+    /// a caller come last.
+    firsts: Vec<u32>,
+    callees: Vec<u32>,
 }
 
-/// No caller.
+/// No number.
 const NONE: u32 = u32::MAX;
-
-impl Node {
-    fn most_hits(&self) -> u64 {
-        self.hits[0].max(self.hits[1])
-    }
-}
 
 impl FlameGraph {
     /// Demangles the names of C++ and Rust functions.
@@ -132,18 +124,13 @@ impl FlameGraph {
 
     /// The tree of a table's stacks, perhaps compared with another table.
     pub fn new(title: &str, text: &str, unit: &'static str, table: &StackTable, baseline: Option<&StackTable>) -> Self {
-        let mut building = Building {
-            names: Vec::new(),
-            by_name: HashMap::new(),
-            nodes: Vec::new(),
-            children: HashTable::new(),
-            hasher: RandomState::default(),
-        };
-        building.add(table, 0);
-        if let Some(baseline) = baseline {
-            building.add(baseline, 1);
-        }
-        let mut graph = building.finish();
+        let mut names = Names::default();
+        let mut sides = vec![Side::new(table, &mut names)];
+        sides.extend(baseline.map(|baseline| Side::new(baseline, &mut names)));
+        let mut graph = Self { nodes: join(&sides, &names.ranks()), ..Self::default() };
+        drop(sides);
+        graph.drop_smallest();
+        graph.set_names(names.all);
         graph.title = title.to_string();
         graph.text = text.to_string();
         graph.unit = unit;
@@ -172,6 +159,18 @@ impl FlameGraph {
         }
     }
 
+    /// Leaves out the smallest frames if there are too many.
+    fn drop_smallest(&mut self) {
+        let all = self.nodes.len();
+        if all > MAX_NODES {
+            let mut sizes: Vec<u64> = self.nodes.iter().map(FlameNode::most_hits).collect();
+            let (_, nth, _) = sizes.select_nth_unstable_by(MAX_NODES, |a, b| b.cmp(a));
+            // A frame has at most as many hits as its caller.
+            self.nodes.retain(|node| node.most_hits() > *nth);
+            self.left_out = all - self.nodes.len();
+        }
+    }
+
     /// Keeps the names of the frames.
     fn set_names(&mut self, all: Vec<(String, FrameColor)>) {
         let mut numbers = vec![NONE; all.len()];
@@ -189,100 +188,106 @@ impl FlameGraph {
     }
 }
 
-impl Building {
-    fn name(&mut self, table: &StackTable, id: FunctionId, kind: FrameKind) -> u32 {
+impl FlameNode {
+    fn most_hits(&self) -> u64 {
+        self.value.max(self.base)
+    }
+}
+
+impl Names {
+    fn number(&mut self, table: &StackTable, id: FunctionId, kind: FrameKind) -> u32 {
         let text = table.display_function(id);
-        if let Some(known) = self.by_name.get(&text) {
+        if let Some(known) = self.by_text.get(&text) {
             return *known;
         }
-        let number = u32::try_from(self.names.len()).expect("names are fewer than the table's functions");
-        self.names.push((text.clone(), FrameColor::of(table, id, kind)));
-        self.by_name.insert(text, number);
+        let number = u32::try_from(self.all.len()).expect("names are fewer than the table's functions");
+        self.all.push((text.clone(), FrameColor::of(table, id, kind)));
+        self.by_text.insert(text, number);
         number
     }
 
-    fn add(&mut self, table: &StackTable, side: usize) {
-        let mut names: Vec<Option<u32>> = vec![None; table.functions().len()];
-        let mut nodes: Vec<u32> = Vec::with_capacity(table.stacks().len());
-        for stack in table.stacks() {
-            let frame = table.frame(table.leaf(stack));
-            let name = match names[frame.function.index()] {
-                Some(name) => name,
-                None => *names[frame.function.index()].insert(self.name(table, frame.function, frame.kind)),
-            };
-            let caller = table.parent(stack).map_or(NONE, |parent| nodes[parent.index()]);
-            nodes.push(self.node(name, caller));
-        }
-        for sample in table.samples() {
-            let hits = &mut self.nodes[nodes[sample.key.stack.index()] as usize].hits[side];
-            *hits = hits.saturating_add(sample.hits);
-        }
-    }
-
-    fn node(&mut self, name: u32, caller: u32) -> u32 {
-        let Self { nodes, children, hasher, .. } = self;
-        let hash = |node: &Node| hasher.hash_one((node.name, node.caller));
-        let new = Node { name, caller, hits: [0, 0] };
-        let is_it = |at: &u32| {
-            let node = &nodes[*at as usize];
-            (node.name, node.caller) == (name, caller)
-        };
-        if let Some(known) = children.find(hash(&new), is_it) {
-            return *known;
-        }
-        let at = u32::try_from(nodes.len()).expect("nodes are fewer than the stacks of the tables");
-        children.insert_unique(hash(&new), at, |at| hash(&nodes[*at as usize]));
-        nodes.push(new);
-        at
-    }
-
-    fn finish(mut self) -> FlameGraph {
-        self.children = HashTable::new();
-        // Callers come before their callees, so one backward pass computes all sums.
-        for index in (0..self.nodes.len()).rev() {
-            let Node { caller, hits, .. } = self.nodes[index];
-            if let Some(caller) = self.nodes.get_mut(caller as usize) {
-                caller.hits = [0, 1].map(|side| caller.hits[side].saturating_add(hits[side]));
-            }
-        }
-        let least = self.least();
-        let Self { nodes, names, .. } = self;
-        let mut sorted: Vec<u32> = (0..).zip(&names).map(|(name, _)| name).collect();
-        sorted.sort_unstable_by(|a, b| names[*a as usize].0.cmp(&names[*b as usize].0));
-        let mut ranks = vec![0; names.len()];
+    /// Returns the place of each name in their order.
+    fn ranks(&self) -> Vec<u32> {
+        let mut sorted: Vec<u32> = (0..).zip(&self.all).map(|(name, _)| name).collect();
+        sorted.sort_unstable_by(|a, b| self.all[*a as usize].0.cmp(&self.all[*b as usize].0));
+        let mut ranks = vec![0; sorted.len()];
         (0..).zip(sorted).for_each(|(rank, name): (u32, u32)| ranks[name as usize] = rank);
-        // By caller, and by name from the last to the first, as they are taken from the end.
-        let mut shown: Vec<(u32, Reverse<u32>, u32)> = (0..)
-            .zip(&nodes)
-            .filter(|(_, node)| node.most_hits() >= least)
-            .map(|(at, node)| (node.caller, Reverse(ranks[node.name as usize]), at))
-            .collect();
-        shown.sort_unstable();
-        let mut firsts = vec![0; nodes.len() + 1];
-        let roots = shown.partition_point(|(caller, ..)| *caller != NONE);
-        shown[..roots].iter().for_each(|(caller, ..)| firsts[*caller as usize + 1] += 1);
-        (1..firsts.len()).for_each(|at| firsts[at] += firsts[at - 1]);
-        let mut graph = FlameGraph::default();
-        let mut open: Vec<(u32, u32)> = shown[roots..].iter().map(|(.., at)| (*at, 0)).collect();
-        while let Some((at, depth)) = open.pop() {
-            let at = at as usize;
-            let Node { name, hits: [value, base], .. } = nodes[at];
-            graph.nodes.push(FlameNode { depth, name, value, base });
-            open.extend(shown[firsts[at]..firsts[at + 1]].iter().map(|(.., callee)| (*callee, depth + 1)));
+        ranks
+    }
+}
+
+impl Side {
+    fn new(table: &StackTable, names: &mut Names) -> Self {
+        let mut known: Vec<Option<u32>> = vec![None; table.functions().len()];
+        let name = |stack| {
+            let frame = table.frame(table.leaf(stack));
+            *known[frame.function.index()].get_or_insert_with(|| names.number(table, frame.function, frame.kind))
+        };
+        let stack_names: Vec<u32> = table.stacks().map(name).collect();
+        let count = stack_names.len();
+        let mut hits = vec![0u64; count];
+        for sample in table.samples() {
+            let sum = &mut hits[sample.key.stack.index()];
+            *sum = sum.saturating_add(sample.hits);
         }
-        graph.left_out = nodes.iter().filter(|node| node.most_hits() > 0).count() - shown.len();
-        graph.set_names(names);
-        graph
+        let mut firsts = vec![0u32; count + 2];
+        let caller_of = |stack| table.parent(stack).map_or(count, |caller| caller.index());
+        table.stacks().for_each(|stack| firsts[caller_of(stack) + 1] += 1);
+        (1..firsts.len()).for_each(|at| firsts[at] += firsts[at - 1]);
+        let (mut callees, mut next) = (vec![0; count], firsts.clone());
+        for (number, stack) in (0..).zip(table.stacks()) {
+            let place = &mut next[caller_of(stack)];
+            callees[*place as usize] = number;
+            *place += 1;
+        }
+        // Callers come before their callees, so one backward pass computes all sums.
+        for at in (0..count).rev() {
+            let callees = &callees[firsts[at] as usize..firsts[at + 1] as usize];
+            hits[at] = callees.iter().fold(hits[at], |sum, callee| sum.saturating_add(hits[*callee as usize]));
+        }
+        Self { names: stack_names, hits, firsts, callees }
     }
 
-    /// The smallest number of hits that a frame needs to be kept, 1 or more.
-    fn least(&self) -> u64 {
-        let mut sizes: Vec<u64> = self.nodes.iter().map(Node::most_hits).filter(|hits| *hits > 0).collect();
-        if sizes.len() <= MAX_NODES {
-            return 1;
+    /// The stacks without a caller, as callees of a stack after the last one.
+    fn root(&self) -> u32 {
+        self.names.len() as u32
+    }
+
+    fn callees(&self, stack: u32) -> &[u32] {
+        let [first, end] = [0, 1].map(|next| self.firsts[stack as usize + next] as usize);
+        &self.callees[first..end]
+    }
+}
+
+/// Joins stacks with the same names to a tree, each frame before what it calls, siblings by name.
+fn join(sides: &[Side], ranks: &[u32]) -> Vec<FlameNode> {
+    let mut nodes = Vec::new();
+    // Frames whose callers are in the tree, the next one last. Their stacks are at the end of `members`.
+    let mut open: Vec<(FlameNode, usize)> = Vec::new();
+    let mut members: Vec<(usize, u32)> = sides.iter().enumerate().map(|(side, stacks)| (side, stacks.root())).collect();
+    let (mut first, mut depth) = (0, 0);
+    let mut callees: Vec<(u32, usize, u32)> = Vec::new();
+    loop {
+        for (side, stack) in members.drain(first..) {
+            let stacks = &sides[side];
+            let with_hits = stacks.callees(stack).iter().filter(|callee| stacks.hits[**callee as usize] > 0);
+            callees.extend(with_hits.map(|callee| (ranks[stacks.names[*callee as usize] as usize], side, *callee)));
         }
-        let (_, nth, _) = sizes.select_nth_unstable_by(MAX_NODES, |a, b| b.cmp(a));
-        nth.saturating_add(1)
+        callees.sort_unstable_by(|a, b| b.cmp(a));
+        for siblings in callees.chunk_by(|a, b| a.0 == b.0) {
+            let mut hits = [0u64; 2];
+            for (_, side, stack) in siblings {
+                hits[*side] = hits[*side].saturating_add(sides[*side].hits[*stack as usize]);
+            }
+            let (_, side, stack) = siblings[0];
+            let name = sides[side].names[stack as usize];
+            open.push((FlameNode { depth, name, value: hits[0], base: hits[1] }, members.len()));
+            members.extend(siblings.iter().map(|(_, side, stack)| (*side, *stack)));
+        }
+        callees.clear();
+        let Some((node, own)) = open.pop() else { return nodes };
+        nodes.push(node);
+        (first, depth) = (own, node.depth + 1);
     }
 }
 
