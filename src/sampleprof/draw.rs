@@ -69,7 +69,7 @@ pub(crate) fn report(title: &str, now: &SampleContent, before: Option<&SampleCon
     if !hot.is_empty() {
         report.sections.push(Section::Table(now.thin(&hot)));
     }
-    let counts = places.values().copied();
+    let counts = places.iter().map(|(_, samples)| *samples);
     let text = "Number of line locations by samples.";
     report.sections.push(Section::Histogram(Histogram::by_powers_of_two("Distribution of samples", text, counts)));
     report
@@ -79,18 +79,50 @@ pub(crate) fn report(title: &str, now: &SampleContent, before: Option<&SampleCon
 type Place = (NameId, LineLocation);
 
 impl SampleContent {
-    /// The samples of all places.
-    fn places(&self) -> HashMap<Place, u64> {
-        let mut places = HashMap::default();
+    /// The samples of all places, each once.
+    fn places(&self) -> Vec<(Place, u64)> {
+        // Where the entries of each name are in `entries`: sorting them name by name is faster than all together.
+        let mut ends: Vec<usize> = Vec::new();
+        self.for_each_record(|record| {
+            let name = record.name.index();
+            ends.resize(ends.len().max(name + 1), 0);
+            ends[name] += record.body.len();
+        });
+        let mut count = 0;
+        for end in &mut ends {
+            (*end, count) = (count, count + *end);
+        }
+        let Some(first) = self.profile.functions.first() else { return Vec::new() };
+        let mut entries: Vec<(Place, u64)> = vec![((first.name, LineLocation::default()), 0); count];
+        self.for_each_record(|record| {
+            let end = &mut ends[record.name.index()];
+            for entry in &record.body {
+                entries[*end] = ((record.name, entry.location), entry.samples);
+                *end += 1;
+            }
+        });
+        let mut first = 0;
+        for end in ends {
+            entries[first..end].sort_unstable_by_key(|(place, _)| *place);
+            first = end;
+        }
+        entries.dedup_by(|later, first| {
+            let is_same = later.0 == first.0;
+            if is_same {
+                first.1 = first.1.saturating_add(later.1);
+            }
+            is_same
+        });
+        entries
+    }
+
+    /// Passes on all records, also those of inlined functions.
+    fn for_each_record(&self, mut each: impl FnMut(&FunctionRecord)) {
         let mut open: Vec<&FunctionRecord> = self.profile.functions.iter().collect();
         while let Some(record) = open.pop() {
-            for entry in &record.body {
-                let place: &mut u64 = places.entry((record.name, entry.location)).or_default();
-                *place = place.saturating_add(entry.samples);
-            }
+            each(record);
             open.extend(record.call_sites.iter().map(|site| &site.callee));
         }
-        places
     }
 
     /// The hot functions, thinnest first.
@@ -112,7 +144,7 @@ impl SampleContent {
     }
 
     /// The places with most samples first; equal ones by name.
-    fn hottest_places(&self, places: &HashMap<Place, u64>, all: u128) -> Table {
+    fn hottest_places(&self, places: &[(Place, u64)], all: u128) -> Table {
         let text = "A function, the line relative to its first line, and the discriminator. In profiles with \
                     pseudo-probes, the number of the probe instead of the line.";
         let columns = ["Line location", "Samples", "%"];
