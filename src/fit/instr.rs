@@ -358,7 +358,7 @@ impl<'a> Comparison<'a> {
             if let Some(found) = own.or_else(|| if is_ir { former() } else { None }) {
                 self.program_classes[at] = self.look_up(at, function, found, Class::Used);
                 // If both forms of a name exist, the compiler uses the first.
-                if let Some(second) = former().filter(|second| is_ir && *second != found) {
+                if is_ir && let Some(second) = former().filter(|second| *second != found) {
                     self.look_up(at, function, second, Class::OtherRelease);
                 }
             } else if let Some(later) = self.other_form.get(&function.name_ref).copied().filter(has_records) {
@@ -371,8 +371,7 @@ impl<'a> Comparison<'a> {
     fn look_up(&mut self, at: usize, own: &ProgramFunction, found: FunctionId, best: Class) -> ProgramClass {
         let function = self.profile.functions.function(found);
         let mut class = ProgramClass::Changed;
-        let records: Vec<(RecordId, RecordView<'_>)> = function.record_ids().zip(function.records()).collect();
-        for (id, record) in records {
+        for (id, record) in function.record_ids().zip(function.records()) {
             if self.is_of_other_pass(own, record) {
                 continue;
             }

@@ -20,7 +20,8 @@ pub struct MethodsFit {
     pub document: Document,
     /// The new build.
     pub program: JavaProgram,
-    verdicts: HashMap<MethodHandle, Verdict>,
+    /// By method; `None` for methods without entries.
+    verdicts: Vec<Option<Verdict>>,
 }
 
 /// The status of a method.
@@ -114,7 +115,7 @@ pub fn compare_methods(document: Document, program: JavaProgram) -> Result<Metho
     if seen.is_empty() {
         return unable("the profile has no entries".to_string(), Hint::Check);
     }
-    let mut verdicts = HashMap::default();
+    let mut verdicts = vec![None; document.tables.methods_count()];
     for (method, sites) in &seen {
         let key = MethodKey::of(&document.tables, *method);
         let verdict = match program.methods.get(&key) {
@@ -125,12 +126,12 @@ pub fn compare_methods(document: Document, program: JavaProgram) -> Result<Metho
             }
             None => Verdict { class: Class::Gone, now: None, misfits: BTreeSet::new() },
         };
-        verdicts.insert(*method, verdict);
+        verdicts[method.index()] = Some(verdict);
     }
-    if verdicts.values().all(|verdict| verdict.class == Class::Gone) {
+    if verdicts.iter().flatten().all(|verdict| verdict.class == Class::Gone) {
         let detail = format!(
             "none of the {} of the profile is among the {} of the new build",
-            number_of(verdicts.len(), "method"),
+            number_of(seen.len(), "method"),
             program.methods.len()
         );
         return unable(detail, "pass the profiled program, with all of its jars in one directory".into());
@@ -200,6 +201,11 @@ fn misfits(sites: &Sites, body: &MethodBody) -> BTreeSet<i32> {
 impl MethodsFit {
     /// Finds successors of missing methods: moved with their class, or renamed.
     fn find_successors(&mut self, seen: &BTreeMap<MethodHandle, Sites>) {
+        let is_gone = |method: &MethodHandle| self.verdict(*method).is_some_and(|verdict| verdict.class == Class::Gone);
+        let gone: Vec<(&MethodHandle, &Sites)> = seen.iter().filter(|(method, _)| is_gone(method)).collect();
+        if gone.is_empty() {
+            return;
+        }
         let tables = &self.document.tables;
         let used: HashSet<MethodKey> = seen.keys().map(|method| MethodKey::of(tables, *method)).collect();
         let mut free: BTreeMap<&[Vec<u8>], Vec<&MethodKey>> = BTreeMap::new();
@@ -207,7 +213,7 @@ impl MethodsFit {
             free.entry(&key.types).or_default().push(key);
         }
         let mut pairs = Vec::new();
-        for (method, sites) in seen.iter().filter(|(method, _)| self.verdicts[*method].class == Class::Gone) {
+        for (method, sites) in gone {
             let own = MethodKey::of(tables, *method);
             for new in free.get(&own.types[..]).into_iter().flatten().take(MOST_COMPARED) {
                 let fits = self.program.methods.get(*new).is_some_and(|body| misfits(sites, body).is_empty());
@@ -219,16 +225,27 @@ impl MethodsFit {
         pairs.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)).then_with(|| a.3.cmp(&b.3)));
         let mut taken = HashSet::default();
         for (_, _, method, new, class) in pairs {
-            if self.verdicts[&method].class == Class::Gone && taken.insert(new.clone()) {
-                self.verdicts.insert(method, Verdict { class, now: Some(new), misfits: BTreeSet::new() });
+            let verdict = &mut self.verdicts[method.index()];
+            if verdict.as_ref().is_some_and(|verdict| verdict.class == Class::Gone) && taken.insert(new.clone()) {
+                *verdict = Some(Verdict { class, now: Some(new), misfits: BTreeSet::new() });
             }
         }
+    }
+
+    fn verdict(&self, method: MethodHandle) -> Option<&Verdict> {
+        self.verdicts[method.index()].as_ref()
+    }
+
+    /// Returns the methods with entries, and their status.
+    fn judged(&self) -> impl Iterator<Item = (MethodHandle, &Verdict)> {
+        let methods = self.document.tables.methods().zip(&self.verdicts);
+        methods.filter_map(|(method, verdict)| Some((method, verdict.as_ref()?)))
     }
 
     /// Returns the comparison as a report. `topn` is the length of its lists.
     pub fn report(&self, topn: usize) -> FitReport {
         let tables = &self.document.tables;
-        let mut counts: HashMap<MethodHandle, u128> = self.verdicts.keys().map(|method| (*method, 0)).collect();
+        let mut counts: Vec<u128> = vec![0; self.verdicts.len()];
         let mut sections: BTreeMap<SectionKind, SectionRow> = BTreeMap::new();
         let misfits = self.misfits();
         for_each_entry(&self.document, |kind, context, events| {
@@ -240,24 +257,20 @@ impl MethodsFit {
                 (section.used_entries, section.used_events) = (section.used_entries + 1, section.used_events + events);
             }
             if let Some(method) = blamed.or_else(|| self.document.contexts.leaf(context).map(|leaf| leaf.method)) {
-                *counts.entry(method).or_default() += events;
+                counts[method.index()] += events;
             }
         });
-        let counts: BTreeMap<MethodHandle, u128> = counts.into_iter().collect();
-        let rows = counts.into_iter().map(|(method, count)| {
-            let verdict = &self.verdicts[&method];
-            Row {
-                name: tables.human_name(method).into_bytes(),
-                class: verdict.class,
-                count,
-                now: verdict.now.as_ref().map(MethodKey::human_name),
-                detail: detail(&verdict.misfits),
-            }
+        let rows = self.judged().map(|(method, verdict)| Row {
+            name: tables.human_name(method).into_bytes(),
+            class: verdict.class,
+            count: counts[method.index()],
+            now: verdict.now.as_ref().map(MethodKey::human_name),
+            detail: detail(&verdict.misfits),
         });
         let head = Head {
             family: "iprof",
             counted: "events",
-            profile_is: format!("iprof, {} in entries", number_of(self.verdicts.len(), "method")),
+            profile_is: format!("iprof, {} in entries", number_of(self.judged().count(), "method")),
             program_is: format!("{}, {}", self.program.source, number_of(self.program.methods.len(), "method")),
         };
         let program = self.program_classes();
@@ -274,7 +287,7 @@ impl MethodsFit {
         let mut misfits = vec![None; contexts.len()];
         // Contexts follow their callers.
         for (context, caller, frame) in contexts.iter() {
-            let fits = match self.verdicts.get(&frame.method) {
+            let fits = match self.verdict(frame.method) {
                 Some(verdict) if verdict.class == Class::Changed => !verdict.misfits.contains(&frame.bci),
                 Some(verdict) => verdict.class == Class::Used,
                 None => false,
@@ -287,7 +300,7 @@ impl MethodsFit {
     fn program_classes(&self) -> Vec<(ProgramClass, Vec<u8>)> {
         let tables = &self.document.tables;
         let mut classes: HashMap<MethodKey, ProgramClass> = HashMap::default();
-        for (method, verdict) in &self.verdicts {
+        for (method, verdict) in self.judged() {
             let class = match verdict.class {
                 Class::Changed => ProgramClass::Changed,
                 Class::Renamed => ProgramClass::Renamed,
@@ -295,7 +308,7 @@ impl MethodsFit {
                 Class::Gone => continue,
                 _ => ProgramClass::Used,
             };
-            classes.insert(verdict.now.clone().unwrap_or_else(|| MethodKey::of(tables, *method)), class);
+            classes.insert(verdict.now.clone().unwrap_or_else(|| MethodKey::of(tables, method)), class);
         }
         let class = |key: &MethodKey| classes.get(key).copied().unwrap_or(ProgramClass::Unprofiled);
         self.program.methods.keys().map(|key| (class(key), key.human_name())).collect()
