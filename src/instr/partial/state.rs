@@ -230,11 +230,8 @@ impl Group {
         let is_after_front_end = from.place("mark of a group", 2)? == 1;
         let mut group = Self { kind, is_after_front_end, ..Self::default() };
         group.records = from.list("records", |from| Summed::decode(functions, inputs, from))?;
-        for (place, record) in group.records.iter().enumerate() {
-            let key = (record.function, record.func_hash, record.shape);
-            if group.places.insert(key, place as u32).is_some() {
-                return Err(from.malformed("a record occurs twice"));
-            }
+        if !group.list_all() {
+            return Err(from.malformed("a record occurs twice"));
         }
         let limit = group.records.len();
         for (number, visits) in from.list("sequences", |from| sequences.decode(limit, from))?.into_iter().enumerate() {

@@ -11,9 +11,12 @@ use crate::model::{
     RecordView, Release, TemporalProfile, ValueKind, name_ref,
 };
 use crate::partial::PartialInput;
+use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashMapExt};
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use std::collections::HashSet;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
 /// The sums of inputs that one merge would accept or reject together: those of one kind. Unmarked front-end profiles
@@ -23,8 +26,9 @@ pub(super) struct Group {
     pub(super) kind: ProfileKind,
     pub(super) is_after_front_end: bool,
     pub(super) records: Vec<Summed>,
-    /// Maps function, FuncHash and shape to the position in `records`.
-    pub(super) places: HashMap<(FunctionId, u64, Shape), u32>,
+    /// Positions in `records`, by their keys.
+    places: HashTable<u32>,
+    hasher: RandomState,
     /// Positions of the records that inputs visit, in order.
     pub(super) sequences: Pool<Vec<u32>>,
 }
@@ -335,11 +339,29 @@ impl Group {
     /// Finds or creates the position of a sum.
     pub(super) fn place(&mut self, function: FunctionId, func_hash: u64, shape: Shape) -> u32 {
         let next = u32::try_from(self.records.len()).expect("fewer than 2^32 records fit in memory");
-        let place = *self.places.entry((function, func_hash, shape)).or_insert(next);
+        let place = self.list(next, (function, func_hash, shape));
         if place == next {
             self.records.push(Summed::new(function, func_hash, shape));
         }
         place
+    }
+
+    /// Returns the position of a listed sum, or lists the sum at `new`, which may be the next one.
+    fn list(&mut self, new: u32, key: (FunctionId, u64, Shape)) -> u32 {
+        let Self { records, places, hasher, .. } = self;
+        let hash_of = |at: &u32| hasher.hash_one(records[*at as usize].key());
+        match places.entry(hasher.hash_one(key), |at| records[*at as usize].key() == key, hash_of) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => *place.insert(new).get(),
+        }
+    }
+
+    /// Lists all sums after they were read. Returns false if one occurs twice.
+    pub(super) fn list_all(&mut self) -> bool {
+        (0..self.records.len()).all(|at| {
+            let key = self.records[at].key();
+            self.list(at as u32, key) == at as u32
+        })
     }
 }
 
@@ -463,6 +485,10 @@ impl Summed {
             bitmap: vec![0; bitmap].into(),
             extra: None,
         }
+    }
+
+    fn key(&self) -> (FunctionId, u64, Shape) {
+        (self.function, self.func_hash, self.shape)
     }
 
     pub(super) fn extra_mut(&mut self) -> &mut Extra {
