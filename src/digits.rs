@@ -53,6 +53,15 @@ pub(crate) fn push_decimal(out: &mut Vec<u8>, number: u64) {
     out.truncate(end);
 }
 
+/// Appends a number that may be negative.
+#[inline]
+pub(crate) fn push_signed(out: &mut Vec<u8>, number: i64) {
+    if number < 0 {
+        out.push(b'-');
+    }
+    push_decimal(out, number.unsigned_abs());
+}
+
 /// Appends a number with leading spaces, so that it takes at least `width` characters.
 pub(crate) fn push_padded(out: &mut Vec<u8>, number: u64, width: usize) {
     let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;

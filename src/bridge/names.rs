@@ -10,11 +10,11 @@
 //! create are not valid.
 
 use crate::bridge::shape::Shape;
+use crate::digits::push_signed;
 use crate::iprof::{MethodHandle, Tables, TypeHandle};
 use crate::java;
 use crate::model::name_ref;
 pub use crate::model::record::func_hash;
-use std::io::Write;
 
 /// The identity of a method across files.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -270,7 +270,8 @@ fn split_bci(frame: &[u8]) -> Option<NamedFrame<'_>> {
 /// Appends a frame.
 pub fn push_frame(out: &mut Vec<u8>, frame: NamedFrame<'_>) {
     out.extend_from_slice(frame.method);
-    write!(out, ":{}", frame.bci).expect("a Vec takes everything");
+    out.push(b':');
+    push_signed(out, frame.bci.into());
 }
 
 /// Appends a method with its chain of callers, the root first. [`chain_order`](super::chain_order) makes the same names.

@@ -8,6 +8,8 @@
 //! at BCI 9; an instanceof at 30. An index is written unless it is one more than the previous one (for the first row:
 //! unless it is 0). An empty record is `{}`, and a call count alone has no suffix.
 
+use crate::digits::push_signed;
+
 /// A branch of a conditional. Each has one counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Branch {
@@ -46,14 +48,29 @@ impl Shape {
         if self.calls && self.conditionals.is_empty() && self.sites_len() == 0 {
             return;
         }
-        let calls = self.calls.then(|| "calls".to_string());
-        let conditionals = self.conditionals.iter().map(|(bci, branches)| format!("{bci}?{}", branches_text(branches)));
-        let virtual_invokes = self.virtual_invokes.iter().map(|bci| format!("{bci}v"));
-        let instanceofs = self.instanceofs.iter().map(|bci| format!("{bci}i"));
-        let items: Vec<String> =
-            calls.into_iter().chain(conditionals).chain(virtual_invokes).chain(instanceofs).collect();
         out.extend_from_slice(b" {");
-        out.extend_from_slice(items.join(" ").as_bytes());
+        let first = out.len();
+        let separate = |out: &mut Vec<u8>| {
+            if out.len() > first {
+                out.push(b' ');
+            }
+        };
+        if self.calls {
+            out.extend_from_slice(b"calls");
+        }
+        for (bci, branches) in &self.conditionals {
+            separate(out);
+            push_signed(out, (*bci).into());
+            out.push(b'?');
+            push_branches(out, branches);
+        }
+        for (bcis, letter) in [(&self.virtual_invokes, b'v'), (&self.instanceofs, b'i')] {
+            for bci in bcis {
+                separate(out);
+                push_signed(out, (*bci).into());
+                out.push(letter);
+            }
+        }
         out.push(b'}');
     }
 
@@ -99,14 +116,19 @@ fn implied_index(last: Option<u32>) -> u64 {
     last.map_or(0, |index| u64::from(index) + 1)
 }
 
-fn branches_text(branches: &[Branch]) -> String {
+fn push_branches(out: &mut Vec<u8>, branches: &[Branch]) {
     let mut last = None;
-    let rows = branches.iter().map(|branch| {
-        let implied = u64::from(branch.index) == implied_index(last);
+    for branch in branches {
+        if last.is_some() {
+            out.push(b',');
+        }
+        push_signed(out, branch.bci.into());
+        if u64::from(branch.index) != implied_index(last) {
+            out.push(b'/');
+            push_signed(out, branch.index.into());
+        }
         last = Some(branch.index);
-        if implied { branch.bci.to_string() } else { format!("{}/{}", branch.bci, branch.index) }
-    });
-    rows.collect::<Vec<_>>().join(",")
+    }
 }
 
 fn parse_branches(text: &str) -> Option<Vec<Branch>> {
