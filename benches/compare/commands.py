@@ -43,7 +43,7 @@ def instr(folder, scale):
     text = made(folder, "one.proftext", "convert", indexed)
     iprof = made(folder, "llvm.iprof", "convert", indexed)
     part = made(folder, "part.profdata", "merge", "--partial", one)
-    big_endian = generated(folder, "big.profraw", "--format", "raw", "--raw-arch", "64be", "--functions", round(400_000 * scale))
+    big_endian = made(folder, "big-endian.profraw", "convert", indexed, "--to", "raw", "--raw-arch", "64be")
     traces = generated(folder, "traces.profdata", "--format", "indexed", "--kinds", "temporal", "--functions", round(60_000 * scale))
     return one, [
         ("merge", ["merge", one, "-o", "OUT.profdata"]),

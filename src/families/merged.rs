@@ -354,7 +354,7 @@ impl Merged {
                 let state = part.encode()?;
                 let write_document = |out: &mut (dyn Write + Send)| writer.write(document, out);
                 output::replace_with(path, |out| {
-                    crate::partial::write(out, crate::partial::Family::Iprof, 0, &state, |out| match compression {
+                    crate::partial::write(out, Family::Iprof, 0, &state, |out| match compression {
                         Some(compression) => compression.write_with(out, write_document),
                         None => Compression::enclose_with(out, write_document),
                     })

@@ -27,8 +27,8 @@ pub(super) struct Group {
     pub(super) is_after_front_end: bool,
     pub(super) records: Vec<Summed>,
     /// Positions in `records`, by their keys.
-    places: HashTable<u32>,
-    hasher: RandomState,
+    pub(super) places: HashTable<u32>,
+    pub(super) hasher: RandomState,
     /// Positions of the records that inputs visit, in order.
     pub(super) sequences: Pool<Vec<u32>>,
 }
