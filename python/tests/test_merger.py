@@ -196,7 +196,7 @@ class Parts(TestCase):
     def test_what_was_applied_is_recorded(self) -> None:
         merger = profbridge.Merger(no_function="^f$").add(b":ir\nmain\n1\n1\n5\n", weight=3)
         found = profbridge.describe(merger.to_bytes(), name="a.part")
-        self.assertEqual(found["description"], "partial merge of instrumentation profiles")
+        self.assertEqual(found["description"], "partial merge of LLVM instrumentation profiles")
         self.assertEqual(found["partial_merge"]["applied"], ["--no-function=^f$"])
         [one] = found["partial_merge"]["inputs"]
         self.assertEqual((one["path"], one["weight"], one["outcome"], one["records"]), ("<bytes>", 3, "used", 1))
