@@ -78,7 +78,7 @@ impl Compat {
     }
 
     /// Returns true if compressed inputs are decompressed.
-    pub fn decompresses(self) -> bool {
+    pub(crate) fn decompresses(self) -> bool {
         !self.is_llvm()
     }
 }

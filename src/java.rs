@@ -35,7 +35,7 @@ fn split_hidden(name: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns true if a binary name is that of a hidden class. Images never contain hidden classes.
-pub fn is_hidden(binary: &str) -> bool {
+pub(crate) fn is_hidden(binary: &str) -> bool {
     binary.contains('/')
 }
 

@@ -82,9 +82,10 @@ pub mod bytes;
 mod cancel;
 
 pub mod call_chains;
-pub mod compat;
+mod compat;
 pub mod compression;
 mod digits;
+#[doc(hidden)]
 pub mod driver;
 pub mod error;
 mod error_report;
@@ -94,8 +95,10 @@ pub mod families;
 mod family;
 #[cfg(feature = "correlate")]
 pub mod fit;
+#[doc(hidden)]
 pub mod gates;
 #[cfg(feature = "families")]
+#[doc(hidden)]
 pub mod generate;
 mod hint;
 pub mod identify;
@@ -103,15 +106,17 @@ pub mod indexed;
 pub mod input;
 pub mod instr;
 pub mod iprof;
+#[doc(hidden)]
 pub mod java;
-pub mod limits;
+mod limits;
 mod memory;
 pub mod memprof;
 mod model;
 pub mod names;
-pub mod number_format;
+mod number_format;
 #[cfg(feature = "correlate")]
 mod objects;
+#[doc(hidden)]
 pub mod partial;
 mod perf;
 #[cfg(feature = "correlate")]
@@ -121,6 +126,7 @@ pub mod raw;
 pub mod render;
 pub mod sampleprof;
 pub mod stacks;
+#[doc(hidden)]
 pub mod system;
 pub mod text;
 mod threads;

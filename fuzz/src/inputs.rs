@@ -1,7 +1,7 @@
 //! List files and remapping files.
 
 use profbridge::Compat;
-use profbridge::input::list::parse_list;
+use profbridge::input::parse_list;
 use profbridge::instr::Remapping;
 
 /// List files. Only names and weights are read; the file system is not accessed.

@@ -269,8 +269,8 @@ impl<'d> ByteSource<'d> {
                     ValueKind::MemOpSize => number as u64 * 3 + self.below(3) as u64,
                     ValueKind::IndirectCallTarget if self.chance(3) => 0,
                     ValueKind::IndirectCallTarget => name_ref(&names[self.below(names.len())]),
-                    ValueKind::VTableTarget if vtables.is_empty() || self.chance(3) => 0,
-                    ValueKind::VTableTarget => name_ref(&vtables[self.below(vtables.len())]),
+                    _ if vtables.is_empty() || self.chance(3) => 0,
+                    _ => name_ref(&vtables[self.below(vtables.len())]),
                 };
                 site.insert(value, self.count());
             }

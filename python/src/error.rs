@@ -43,7 +43,7 @@ fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>>
     fields.set_item("expected", error.kind().expected())?;
     fields.set_item("found", error.kind().found())?;
     fields.set_item("hint", error.hint().map(hint_text))?;
-    let exception = py.import(MODULE)?.getattr(class_of(error.kind()))?.call((error.to_string(),), Some(&fields))?;
+    let exception = py.import(MODULE)?.getattr(class_of(error))?.call((error.to_string(),), Some(&fields))?;
     if let ErrorKind::Io { source, .. } = error.kind() {
         exception.setattr("errno", source.raw_os_error())?;
         exception.setattr("strerror", io_message(source))?;
@@ -62,8 +62,9 @@ fn hint_text(hint: &Hint) -> String {
 }
 
 /// Returns the exception class for an error kind.
-fn class_of(kind: &ErrorKind) -> &'static str {
-    match kind {
+fn class_of(error: &Error) -> &'static str {
+    match error.kind() {
+        _ if error.limit_name().is_some() => "LimitError",
         ErrorKind::Io { source, .. } => match source.kind() {
             io::ErrorKind::NotFound => "MissingFileError",
             io::ErrorKind::PermissionDenied => "AccessError",

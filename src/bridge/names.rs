@@ -110,7 +110,7 @@ pub fn parse_type(text: &[u8]) -> Option<Vec<u8>> {
 
 impl MethodIdentity {
     /// Appends the method in the bridge's notation.
-    pub fn push_to(&self, out: &mut Vec<u8>) {
+    pub(crate) fn push_to(&self, out: &mut Vec<u8>) {
         push_type(out, &self.declaring);
         out.push(b'#');
         push_escaped(out, &self.name, Escapes::Notation);

@@ -44,7 +44,7 @@ impl Shape {
     }
 
     /// Appends a space and the suffix.
-    pub fn push_to(&self, out: &mut Vec<u8>) {
+    pub(crate) fn push_to(&self, out: &mut Vec<u8>) {
         if self.calls && self.conditionals.is_empty() && self.sites_len() == 0 {
             return;
         }

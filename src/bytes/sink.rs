@@ -30,7 +30,7 @@ impl Sink {
     }
 
     /// A sink that appends to `bytes`.
-    pub fn onto(bytes: Vec<u8>, endian: Endian) -> Self {
+    pub(crate) fn onto(bytes: Vec<u8>, endian: Endian) -> Self {
         Self { bytes, endian }
     }
 

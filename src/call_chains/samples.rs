@@ -203,7 +203,7 @@ pub struct ReadStats {
 
 impl ReadStats {
     /// Adds the data of another source.
-    pub fn absorb(&mut self, other: &ReadStats) {
+    pub(crate) fn absorb(&mut self, other: &ReadStats) {
         for source in &other.sources {
             self.add_source(source);
         }

@@ -107,7 +107,7 @@ impl fmt::Display for Compression {
 /// # Errors
 ///
 /// The errors of [`Compression::of_output`]; I/O.
-pub fn compress_for(bytes: Vec<u8>, output: &Path, default: Option<Compression>) -> Result<Vec<u8>> {
+pub(crate) fn compress_for(bytes: Vec<u8>, output: &Path, default: Option<Compression>) -> Result<Vec<u8>> {
     match Compression::of_output(output)?.or(default) {
         Some(compression) => compression.compress(&bytes).map_err(|source| Error::io("cannot compress", source)),
         None => Ok(bytes),

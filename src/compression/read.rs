@@ -253,11 +253,12 @@ impl Failure {
     /// Converts a failure to the error of the content, and other I/O errors to read errors.
     fn into_error(error: io::Error) -> Error {
         let Some(failure) = Self::of(&error) else { return Error::io("cannot read", error) };
-        Error::new(ErrorKind::UncompressFailed { detail: failure.to_string() }).with_hint(match failure.cause {
-            Cause::WindowTooLarge { .. } => "raise the limit window-bytes",
-            Cause::Unsupported => "decompress the file first",
-            _ => "the file is truncated or damaged; copy it again",
-        })
+        let error = Error::new(ErrorKind::UncompressFailed { detail: failure.to_string() });
+        match failure.cause {
+            Cause::WindowTooLarge { .. } => error.above_named_limit("window-bytes"),
+            Cause::Unsupported => error.with_hint("decompress the file first"),
+            _ => error.with_hint("the file is truncated or damaged; copy it again"),
+        }
     }
 }
 

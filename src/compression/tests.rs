@@ -197,6 +197,7 @@ fn zstd_windows_are_bounded() {
         let expected = "cannot decompress: zstd: the window is larger than the limit of 134217728 bytes";
         assert_eq!(error.to_string(), expected, "{log}");
         assert!(error.hint().unwrap().to_string().contains("window-bytes"));
+        assert_eq!(error.limit_name(), Some("window-bytes"));
     }
     let wide = Limits { window_bytes: 1 << 28, ..Limits::default() };
     assert_eq!(decompress(&zstd_with_window(28), &wide).unwrap(), b"a");

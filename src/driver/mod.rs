@@ -5,7 +5,7 @@
 //! and all messages are those of one thread.
 
 #[cfg(feature = "families")]
-pub mod check;
+pub(crate) mod check;
 #[cfg(feature = "families")]
 pub mod diff;
 #[cfg(feature = "families")]
@@ -16,7 +16,7 @@ pub mod info;
 mod merge;
 #[cfg(feature = "families")]
 mod outliers;
-pub mod output_form;
+pub(crate) mod output_form;
 mod overwrite;
 pub(crate) mod report;
 #[cfg(feature = "families")]

@@ -43,6 +43,8 @@ struct Inner {
     line: Option<u64>,
     offset: Option<u64>,
     hint: Option<Hint>,
+    /// The limit to raise, if another kind than `LimitExceeded` depends on one.
+    limit_name: Option<&'static str>,
     llvm_detail: Option<String>,
     llvm_message: Option<String>,
     llvm_diagnostic: Option<String>,
@@ -62,6 +64,7 @@ impl Error {
                 line: None,
                 offset: None,
                 hint: None,
+                limit_name: None,
                 llvm_detail: None,
                 llvm_message: None,
                 llvm_diagnostic: None,
@@ -182,6 +185,13 @@ impl Error {
         self
     }
 
+    /// Names the limit to raise, with a hint.
+    #[must_use]
+    pub(crate) fn above_named_limit(mut self, name: &'static str) -> Self {
+        self.inner.limit_name = Some(name);
+        self.with_hint(format!("raise the limit {name}"))
+    }
+
     /// Adds the detail that llvm-profdata 22 prints after its class text.
     #[must_use]
     pub(crate) fn with_llvm_detail(mut self, detail: impl Into<String>) -> Self {
@@ -264,7 +274,7 @@ impl Error {
     pub fn limit_name(&self) -> Option<&'static str> {
         match self.inner.kind {
             ErrorKind::LimitExceeded { name, .. } => name,
-            _ => None,
+            _ => self.inner.limit_name,
         }
     }
 

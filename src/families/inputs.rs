@@ -168,7 +168,7 @@ fn words(ids: &BinaryIds) -> String {
 /// # Errors
 ///
 /// The errors of the readers.
-pub fn instr_total(input: &Input, options: &ReadOptions) -> Result<u128> {
+pub(crate) fn instr_total(input: &Input, options: &ReadOptions) -> Result<u128> {
     let is_memory = input.family()? == Some(Family::MemProf);
     let total = if is_memory { 0 } else { sum_of_counters(input, options)? };
     if is_memory || (total == 0 && input.format()? == Format::Indexed) {
@@ -199,7 +199,7 @@ fn sum_of_counters(input: &Input, options: &ReadOptions) -> Result<u128> {
 /// # Errors
 ///
 /// The errors of the reader.
-pub fn iprof_total(input: &Input, options: &iprof::ReadOptions) -> Result<u128> {
+pub(crate) fn iprof_total(input: &Input, options: &iprof::ReadOptions) -> Result<u128> {
     let totals = SectionTotals::read_from(input.stream()?, options)?;
     Ok(SectionKind::EACH.into_iter().map(|kind| totals.of(kind)).sum())
 }
@@ -209,7 +209,7 @@ pub fn iprof_total(input: &Input, options: &iprof::ReadOptions) -> Result<u128> 
 /// # Errors
 ///
 /// The errors of the readers.
-pub fn stack_total(input: &Input, options: &StackOptions) -> Result<u128> {
+pub(crate) fn stack_total(input: &Input, options: &StackOptions) -> Result<u128> {
     Ok(read_stacks(std::slice::from_ref(input), options)?.0.total_hits())
 }
 

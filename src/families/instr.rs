@@ -1,6 +1,7 @@
 //! LLVM instrumentation profiles.
 
 use crate::call_chains::Selection;
+use crate::driver::InputOutcome;
 use crate::driver::check::FileCheck;
 use crate::driver::diff::DiffOptions;
 use crate::error::{Error, ErrorKind, Result, WithWarnings};
@@ -8,13 +9,13 @@ use crate::families::any_profile::AnyProfile;
 use crate::families::commands::{Commands, FileDiff};
 use crate::families::content::{Content, Drawn};
 use crate::families::memory::{MemoryOptions, draws_memory};
-use crate::families::merge::{InputOutcome, MergeOptions, merge_files};
 use crate::families::partial;
 use crate::families::stack_files::StackOptions;
 use crate::input::{Access, Family, Format, Input};
 use crate::instr::InstrContent;
 use crate::instr::check::check_llvm;
 use crate::instr::diff::diff_llvm;
+use crate::instr::file_merge::{MergeOptions, merge_files};
 use crate::instr::memory_profiles;
 use crate::instr::open::ReadOptions;
 use crate::limits::Limits;

@@ -1,6 +1,7 @@
 //! LLVM memory profiles that are files of their own.
 
 use crate::call_chains::Selection;
+use crate::driver::InputOutcome;
 use crate::driver::check::FileCheck;
 use crate::driver::diff::DiffOptions;
 use crate::driver::{Merged, OnProgress};
@@ -11,10 +12,10 @@ use crate::families::content::{Content, Drawn};
 use crate::families::describe;
 use crate::families::instr::Instr;
 use crate::families::memory::MemoryOptions;
-use crate::families::merge::{InputOutcome, MergeOptions, MergeReport};
 use crate::families::stack_files::StackOptions;
 use crate::input::{Access, Format, Input, WeightedInput, output};
 use crate::instr::file_merge::files::run_merge;
+use crate::instr::file_merge::{MergeOptions, MergeReport};
 use crate::instr::memory_profiles::{self, load_bytes};
 use crate::instr::open::ReadOptions;
 use crate::iprof;

@@ -6,11 +6,3 @@
 mod documents;
 pub mod iprof;
 pub mod mixed;
-
-pub use crate::driver::{Facts, FactsRequest, Minimums};
-pub use crate::instr::file_merge::MergeOptions;
-pub use crate::instr::file_merge::merge_files;
-pub use crate::instr::file_merge::merge_for_output;
-pub use crate::instr::file_merge::{MergeReport, RecordError};
-
-pub use crate::driver::{FailedMerge, FailureMode, InputOutcome, InputReport, InputVersion};

@@ -11,6 +11,7 @@ pub mod draw;
 mod files;
 #[cfg(feature = "correlate")]
 pub mod fit;
+#[doc(hidden)]
 pub mod inputs;
 mod instr;
 mod iprof;
@@ -22,34 +23,37 @@ mod merging;
 pub mod partial;
 pub mod plan;
 #[cfg(feature = "correlate")]
-pub mod probes;
+mod probes;
 #[cfg(feature = "correlate")]
 mod program;
-pub mod report;
+mod report;
 mod sampleprof;
 mod settings;
+#[doc(hidden)]
 pub mod stack_files;
 mod stack_output;
 pub mod stacks;
 mod table;
+#[doc(hidden)]
 pub mod watch;
 
 pub use crate::driver::check::{CheckFinding, FileCheck};
-pub use crate::driver::find_outliers;
+pub use crate::driver::diff::{Change, Changes, DiffOptions, DiffReport, FunctionList, Move, SectionDiff};
 pub use crate::driver::output_form::OutputForm;
-pub use crate::driver::require_earlier_output;
 #[cfg(feature = "tracing-counters")]
 pub use crate::driver::trace::{WorkerTrace, predicted, take_traces};
+pub use crate::driver::{Facts, FactsRequest, FailedMerge, FailureMode, InputOutcome, InputReport, InputVersion};
+#[doc(hidden)]
+pub use crate::driver::{Minimums, find_outliers, require_earlier_output};
 pub use crate::instr::encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
+#[doc(hidden)]
+pub use crate::instr::file_merge::merge_for_output;
+pub use crate::instr::file_merge::{MergeOptions, MergeReport, RecordError, merge_files};
 pub use crate::instr::open::{ReadOptions, open_reader};
 pub use crate::instr::target::{Evidence, Reason, Target, TargetRequest, TargetSource};
 pub use any_profile::AnyProfile;
 pub use commands::FileDiff;
 pub use files::{check_file, describe, describe_input, diff_files, notes_about_differences};
-pub use merge::{
-    Facts, FactsRequest, FailedMerge, FailureMode, InputOutcome, InputReport, InputVersion, MergeOptions, MergeReport,
-    Minimums, RecordError, merge_files, merge_for_output,
-};
 pub use merged::{MergeFailure, Merged, MergedInputs, MergedProfile};
 pub use merging::{finish_converted, merge};
 #[cfg(feature = "correlate")]
@@ -58,4 +62,5 @@ pub use probes::{ProbeOptions, list_probes};
 pub use program::{ProgramReport, report_program};
 pub use report::{Comparison, collect_file, iprof_statistics, order_file, overlap_files, show_file};
 pub use settings::{MergeSettings, WriteSettings};
+pub use stack_files::{StackOptions, read_stacks};
 pub use stack_output::{EncodedStacks, NoStacks, StackWriteOptions};

@@ -1,10 +1,10 @@
 //! Reports about files: opens them and hands their readers to the reports.
 
 use crate::error::{Error, ErrorKind, Result, WithWarnings};
-use crate::families::merge::{MergeOptions, RecordError, merge_files};
 use crate::input::{Family, Input};
 use crate::instr::cross_release::apply::following;
 use crate::instr::cross_release::{Followed, Following};
+use crate::instr::file_merge::{MergeOptions, RecordError, merge_files};
 use crate::instr::open::{ReadOptions, with_reader};
 use crate::instr::order::{self, Order, OrderOptions};
 use crate::instr::overlap::{self, OverlapOptions, OverlapReport, Sums};

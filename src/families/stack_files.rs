@@ -217,7 +217,7 @@ const MAX_FOLDERS: usize = 64;
 /// # Errors
 ///
 /// I/O errors; the errors of a file, with its path.
-pub fn read_reference(paths: &[PathBuf], limits: &Limits) -> Result<Reference> {
+pub(crate) fn read_reference(paths: &[PathBuf], limits: &Limits) -> Result<Reference> {
     let mut reference = Reference::new();
     for path in paths {
         add_to_reference(path, limits, &mut reference, MAX_FOLDERS)?;
@@ -379,7 +379,7 @@ pub fn facts_of(table: &StackTable, selection: &Selection, wanted: FactsRequest)
 /// # Errors
 ///
 /// Usage for a value that the profile does not have.
-pub fn facts_of_pprof(profile: &pprof::Profile, value: &ValueChoice, wanted: FactsRequest) -> Result<Facts> {
+pub(crate) fn facts_of_pprof(profile: &pprof::Profile, value: &ValueChoice, wanted: FactsRequest) -> Result<Facts> {
     let mut table = StackTable::new();
     if wanted != FactsRequest::default() {
         pprof::add_to_table(profile, value, &mut table)?;

@@ -109,7 +109,7 @@ const LEAST_SIMILARITY: f64 = 0.5;
 /// # Errors
 ///
 /// Nothing to compare if no entry has a method, or if the new build has none.
-pub fn compare_methods(document: Document, program: JavaProgram) -> Result<MethodsFit> {
+pub(crate) fn compare_methods(document: Document, program: JavaProgram) -> Result<MethodsFit> {
     let seen = sites_of(&document);
     let unable = |detail: String, hint: Hint| Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint(hint));
     if seen.is_empty() {

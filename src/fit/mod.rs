@@ -25,22 +25,22 @@ mod samples;
 mod text;
 
 pub use draw::draw_report;
-pub use hashes::{MissingTarget, TargetsFit};
+pub(crate) use hashes::TargetsFit;
 pub(crate) use instr::compare_instr;
-pub use instr::{InstrFit, InstrInput};
-pub use instr::{RecordFit, RecordsFit, compare as compare_records};
-pub use methods::CodeSites;
-pub use methods::{JavaProgram, MethodBody, MethodKey};
-pub use methods::{MethodsFit, compare_methods};
-pub use names::{RemappingFile, write_remapping};
+pub(crate) use instr::{InstrFit, InstrInput};
+#[doc(hidden)]
+pub use methods::{CodeSites, JavaProgram};
+pub(crate) use methods::{MethodsFit, compare_methods};
+pub(crate) use names::RemappingFile;
 pub(crate) use objects::{ProgramFacts, fat_architectures, readers};
+#[doc(hidden)]
 pub use objects::{read_program, read_sampled_program};
-pub use program::{Program, ProgramFunction, ProgramSource};
+pub(crate) use program::{Program, ProgramFunction, ProgramSource};
 pub use report::{Class, ProgramClass};
 pub use report::{ClassRow, FitReport, LostFunction, ProgramRow, Pruned, ReleaseFinding, Releases, SectionRow};
 pub use report::{Gate, GateShare};
-pub use samples::SamplesFit;
+pub(crate) use samples::SampledProgram;
+pub(crate) use samples::SamplesFit;
 pub(crate) use samples::compare_samples;
 pub(crate) use samples::program_of_samples;
-pub use samples::{SampledFunction, SampledProgram};
 pub use text::write_text;

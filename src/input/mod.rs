@@ -3,23 +3,25 @@
 //! Formats are detected from the content, never from the name. Files are read into memory by default. Mapping is
 //! available for callers that need a few parts of a huge file, see [`bytes::Access`].
 
-pub mod buffer;
-pub mod bytes;
+pub(crate) mod buffer;
+pub(crate) mod bytes;
 mod file;
-pub mod list;
+mod list;
 pub mod output;
 mod pages;
 mod pipe;
-pub mod source;
+pub(crate) mod source;
 mod stable_file;
 pub(crate) mod system_calls;
 mod temporary;
 mod version;
 
 pub use crate::identify::{Family, Format, Identity, OtherFormat, detect};
-pub use buffer::ReadBuffer;
+pub(crate) use buffer::ReadBuffer;
 pub use bytes::{Access, InputBytes};
 pub use list::InputList;
+#[doc(hidden)]
+pub use list::parse_list;
 pub use source::{Input, InputProbe, WeightedInput, open};
 pub(crate) use stable_file::StableFile;
 pub use version::FormatVersion;

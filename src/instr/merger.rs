@@ -347,7 +347,7 @@ impl Merger {
     }
 
     /// Returns true if there are several memory profiles that have no function in common.
-    pub fn memory_shares_nothing(&self) -> bool {
+    pub(crate) fn memory_shares_nothing(&self) -> bool {
         self.memory.shares_nothing()
     }
 

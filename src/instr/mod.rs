@@ -25,6 +25,7 @@ pub mod open;
 pub mod order;
 #[cfg(feature = "families")]
 pub mod overlap;
+#[doc(hidden)]
 pub mod partial;
 mod records;
 pub mod resolved_target;

@@ -94,7 +94,7 @@ impl CommonSpace {
     /// # Errors
     ///
     /// As [`Reader::read`](crate::iprof::Reader::read).
-    pub fn read_from(&mut self, stream: impl Read, options: &ReadOptions) -> Result<Events> {
+    pub(crate) fn read_from(&mut self, stream: impl Read, options: &ReadOptions) -> Result<Events> {
         let options = ReadOptions { drop_unknown: true, ..options.clone() };
         let mut collector = Collector { space: self, mapping: None, events: Events::default() };
         let reading = read_stream(stream, &options, &mut collector).accepted(&options)?;

@@ -2,7 +2,6 @@
 
 use crate::java;
 use hashbrown::HashTable;
-use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher};
 
 handle!(
@@ -318,15 +317,6 @@ impl Tables {
         self.next_method_id
     }
 
-    /// The order of identities: declaring type, name, return type, parameters.
-    pub fn compare_methods(&self, a: MethodHandle, b: MethodHandle) -> Ordering {
-        let part = |handle: MethodHandle, at: usize| self.signature(handle).get(at).map(|t| self.type_name(*t));
-        part(a, 0).cmp(&part(b, 0)).then_with(|| self.method_name(a).cmp(self.method_name(b))).then_with(|| {
-            let rest = |handle: MethodHandle| self.signature(handle).iter().skip(1).map(|t| self.type_name(*t));
-            rest(a).cmp(rest(b))
-        })
-    }
-
     /// A method as in Java source: `app.Main.loop(int)`.
     pub fn human_name(&self, handle: MethodHandle) -> String {
         let signature = self.signature(handle);
@@ -452,7 +442,6 @@ mod tests {
         assert_eq!(tables.add_method(b"loop", &[main, void, int]), first);
         let overload = tables.add_method(b"loop", &[main, void]);
         assert_ne!(overload, first);
-        assert_eq!(tables.compare_methods(overload, first), Ordering::Less);
         assert_eq!(tables.human_name(first), "app.Main.loop(int)");
         assert_eq!(tables.descriptor_name(first), b"Lapp/Main;.loop(I)V");
         assert_eq!((tables.method_id(first), tables.method_id(overload)), (0, 1));

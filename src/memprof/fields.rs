@@ -5,6 +5,7 @@ use std::fmt;
 /// A field of a [`MemInfoBlock`], with its id in the schema of indexed profiles (`MIBEntryDef.inc` in LLVM).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Field {
     /// The number of allocations.
     AllocCount = 1,

@@ -131,6 +131,7 @@ pub(crate) fn canonical_name(name: &[u8]) -> &[u8] {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
 pub enum DataSymbol {
     /// A variable, by name.
     Name(#[cfg_attr(feature = "serde", serde(with = "crate::model::serialize::name"))] Vec<u8>),

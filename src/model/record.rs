@@ -265,6 +265,7 @@ impl PartialEq for RecordView<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
 pub enum ValueKind {
     /// Kind 0: target of an indirect call; the value is its name's hash, 0 unknown.
     IndirectCallTarget = 0,

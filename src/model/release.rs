@@ -23,6 +23,19 @@ impl Release {
     /// The release that this program targets by default.
     pub const DEFAULT: Self = Self(22);
 
+    /// Returns a release that exists. `Release(major)` does not check this.
+    ///
+    /// # Errors
+    ///
+    /// A usage error for a release that is not in the table.
+    pub fn new(major: u32) -> Result<Self> {
+        let release = Self(major);
+        match release.last_row() {
+            Some(_) => Ok(release),
+            None => Err(Error::usage(format!("there is no LLVM {major}, or it is too new"))),
+        }
+    }
+
     /// The raw version that the release writes; `None` for a release that is
     /// not in the table. Releases 3.x count as the last of them.
     pub fn raw_version(self) -> Option<u32> {

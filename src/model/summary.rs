@@ -197,7 +197,7 @@ impl SummaryBuilder {
     }
 
     /// Adds what another builder of the same rules added up.
-    pub fn absorb(&mut self, other: Self) {
+    pub(crate) fn absorb(&mut self, other: Self) {
         let (ours, theirs) = (&mut self.summary, other.summary);
         ours.num_functions = ours.num_functions.wrapping_add(theirs.num_functions);
         ours.num_counts = ours.num_counts.wrapping_add(theirs.num_counts);

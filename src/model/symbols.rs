@@ -88,7 +88,7 @@ impl SymbolTable {
     }
 
     /// Adds all names of another table; names that are there already stay.
-    pub fn absorb(&mut self, other: &Self) {
+    pub(crate) fn absorb(&mut self, other: &Self) {
         for (symbol, entry) in (0..).map(Symbol).zip(&other.names) {
             self.insert_shared(entry.hash, other.resolve(symbol), other.text(symbol));
         }

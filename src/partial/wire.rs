@@ -18,7 +18,7 @@ impl Default for Encoder {
 
 impl Encoder {
     /// Creates an encoder that appends to `bytes`.
-    pub fn onto(bytes: Vec<u8>) -> Self {
+    pub(crate) fn onto(bytes: Vec<u8>) -> Self {
         Self(Sink::onto(bytes, Endian::Little))
     }
 
@@ -184,7 +184,7 @@ impl<'data> Decoder<'data> {
     }
 
     /// Adds this offset to an error that has none.
-    pub fn placed(&self, error: Error) -> Error {
+    pub(crate) fn placed(&self, error: Error) -> Error {
         self.0.place(error)
     }
 }

@@ -56,6 +56,7 @@ use crate::sampleprof::SampleProfile;
 
 /// The address in a program to which addresses of an unsymbolized profile are relative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum RawBase {
     /// 0: addresses are whole.
     Zero,

@@ -182,7 +182,7 @@ impl<'f> Program<'f> {
     }
 
     /// Returns true if the program has pseudo probes, so that its profile counts these instead of lines.
-    pub fn has_probes(&self) -> bool {
+    pub(crate) fn has_probes(&self) -> bool {
         self.probe_sections.is_some()
     }
 

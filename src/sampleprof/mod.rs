@@ -32,6 +32,7 @@ mod options;
 mod order;
 #[cfg(feature = "families")]
 pub mod overlap;
+#[doc(hidden)]
 pub mod partial;
 mod partial_files;
 mod partial_state;
@@ -70,7 +71,8 @@ pub use options::{
     Threshold, WriteOptions, is_text_fault, llvm_message,
 };
 pub(crate) use partial_files::decode;
-pub use partial_files::{encode_partial, finish_partial, merge_partially};
+pub(crate) use partial_files::encode_partial;
+pub use partial_files::{finish_partial, merge_partially};
 
 #[cfg(feature = "correlate")]
 pub(crate) use merge_record::merge_record;
@@ -83,7 +85,7 @@ pub use overlap::overlap_files;
 pub use profile::{CUTOFFS, Kind, SampleProfile, StatedKind, Summary, SummaryRow};
 #[cfg(feature = "correlate")]
 pub(crate) use profile::{push_context, summarize};
-pub use reader::{SampleProfileView, detect, read, read_into};
+pub use reader::{SampleProfileView, detect, read};
 pub use record::{
     BodyEntry, CallSite, CallTarget, CallTargets, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH,
     NameId, Names, VtableEntry, attributes,

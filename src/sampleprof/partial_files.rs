@@ -192,7 +192,11 @@ fn read_front(bytes: &[u8], options: &ReadOptions) -> Result<Option<SampleProfil
 /// # Errors
 ///
 /// Usage for other encodings; the errors of [`write`](super::write()).
-pub fn encode_partial(sums: &PartialSamples, profile: &SampleProfile, options: &WriteOptions) -> Result<Vec<u8>> {
+pub(crate) fn encode_partial(
+    sums: &PartialSamples,
+    profile: &SampleProfile,
+    options: &WriteOptions,
+) -> Result<Vec<u8>> {
     if options.encoding != Encoding::ExtBinary {
         let detail = format!("a partial merge is an extensible binary, not a {}", options.encoding);
         return Err(Error::usage(detail).with_hint("choose the encoding when you finish the merge"));

@@ -39,7 +39,7 @@ pub fn read(file: &[u8], options: &ReadOptions) -> Result<SampleProfile> {
 /// # Errors
 ///
 /// The errors of [`read`].
-pub fn read_into(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<()> {
+pub(crate) fn read_into(file: &[u8], options: &ReadOptions, profile: &mut SampleProfile) -> Result<()> {
     let encoding = detect(file).filter(|encoding| match encoding {
         _ if options.every_release => true,
         Encoding::CompactBinary => options.rules.has_compact_binary(),

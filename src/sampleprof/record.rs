@@ -29,7 +29,7 @@ impl FunctionName<'_> {
     }
 
     /// Appends the name as LLVM prints it: a hash as a decimal number.
-    pub fn push_to(self, text: &mut Vec<u8>) {
+    pub(crate) fn push_to(self, text: &mut Vec<u8>) {
         match self {
             Self::Hash(hash) => text.extend_from_slice(hash.to_string().as_bytes()),
             Self::Text(name) => text.extend_from_slice(name),
@@ -397,12 +397,12 @@ pub struct CallTargets(Option<Box<Vec<CallTarget>>>);
 
 impl CallTargets {
     /// The list, mutable.
-    pub fn list_mut(&mut self) -> &mut Vec<CallTarget> {
+    pub(crate) fn list_mut(&mut self) -> &mut Vec<CallTarget> {
         self.0.get_or_insert_default()
     }
 
     /// Converts into a plain list.
-    pub fn into_list(self) -> Vec<CallTarget> {
+    pub(crate) fn into_list(self) -> Vec<CallTarget> {
         self.0.map_or_else(Vec::new, |list| *list)
     }
 }

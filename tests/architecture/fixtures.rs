@@ -172,8 +172,10 @@ fn uses_of_hidden_or_unlisted_items_are_found() {
         ),
         ("inside.rs", "pub fn f() {}"),
     ]);
-    let faults =
-        |code: &str, listed: &[&str]| faults_of_program(&made_up(&[("lib.rs", code)]), &library, "library", listed);
+    let faults_with = |code: &str, listed: &[&str], support: &[&str]| {
+        faults_of_program(&made_up(&[("lib.rs", code)]), &library, "library", listed, support)
+    };
+    let faults = |code: &str, listed: &[&str]| faults_with(code, listed, &[]);
     assert_eq!(faults("use library::raw::Header;", &["raw"]), [""; 0]);
     assert_eq!(faults("use library::{Header, raw};", &["Header", "raw"]), [""; 0]);
     assert_eq!(faults("fn f(h: library::raw::Header) { h.new() }", &["raw"]), [""; 0]);
@@ -181,6 +183,7 @@ fn uses_of_hidden_or_unlisted_items_are_found() {
     assert_eq!(faults("use library::raw::Header;", &[]).len(), 1, "a name too few");
     assert_eq!(faults("use library::raw::Part;", &["raw"]).len(), 1, "a hidden item");
     assert_eq!(faults("fn f() { library::inside::f() }", &["inside"]).len(), 1, "a hidden module");
+    assert_eq!(faults_with("fn f() { library::inside::f() }", &["inside"], &["inside"]), [""; 0], "for the program");
     assert_eq!(faults("fn f(h: library::raw::Header) { h.parts() }", &["raw"]).len(), 1, "a hidden method");
 }
 

@@ -64,9 +64,11 @@ impl Crate {
         depth: usize,
     ) -> Option<Found<'_>> {
         let follow = |import: &Import, last: Option<&String>| {
-            let target = import.target.iter().chain(last).chain(rest).cloned().collect();
-            let found = self.find_within(&self.at_root(at, target), depth)?;
-            Some(Found { is_hidden: found.is_hidden | import.is_hidden, ..found })
+            let target: Segments = import.target.iter().chain(last).chain(rest).cloned().collect();
+            let found = self.find_within(&self.at_root(at, target.clone()), depth)?;
+            // A re-export shows an item of a hidden module, unless the item itself is hidden.
+            let own = target.last().and_then(|name| found.module.items.get(name)).filter(|_| !found.is_module);
+            Some(Found { is_hidden: own.copied().unwrap_or(found.is_hidden) | import.is_hidden, ..found })
         };
         match module.imports.get(segment) {
             Some(import) => follow(import, None),

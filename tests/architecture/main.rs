@@ -154,6 +154,21 @@ const PROGRAM_USES: &[&str] = &[
     "system",
 ];
 
+/// Hidden modules of the library that exist for the program: their items can change in every version.
+const FOR_THE_PROGRAM: &[&str] = &[
+    "driver",
+    "families::Minimums",
+    "families::find_outliers",
+    "families::inputs",
+    "families::merge_for_output",
+    "families::require_earlier_output",
+    "families::stack_files",
+    "families::watch",
+    "gates",
+    "generate",
+    "system",
+];
+
 fn source_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
@@ -202,7 +217,7 @@ fn files_of_the_program_do_not_use_each_other_in_circles() {
 
 #[test]
 fn the_program_takes_the_public_interface_only() {
-    assert_none(&rules::faults_of_program(&program(), &library(), "profbridge", PROGRAM_USES));
+    assert_none(&rules::faults_of_program(&program(), &library(), "profbridge", PROGRAM_USES, FOR_THE_PROGRAM));
 }
 
 /// The interface at the last review.
@@ -227,6 +242,60 @@ fn the_public_interface_is_the_one_that_is_listed() {
          PROFBRIDGE_RENEW=1 cargo test --test architecture public_interface",
         changes.join("\n")
     );
+}
+
+/// Public enums that have all their values by definition, or whose users must handle each value.
+const COMPLETE_ENUMS: &[&str] = &[
+    "ImagePart",
+    "bytes::Endian",
+    "bytes::PointerWidth",
+    "call_chains::Direction",
+    "call_chains::Function",
+    "families::Comparison",
+    "families::plan::StackOutput",
+    "input::Access",
+    "iprof::InstanceofSpelling",
+    "iprof::Records",
+    "iprof::Table",
+    "memprof::Sum",
+    "raw::Counters",
+    "sampleprof::FunctionName",
+    "sampleprof::InputMessage",
+];
+
+/// The rule is in `CONTRIBUTING.md`.
+#[test]
+fn what_can_grow_is_non_exhaustive() {
+    let listed = public_api::listing(&library());
+    let fields: BTreeSet<&str> = listed
+        .iter()
+        .filter_map(|line| line.strip_prefix("pub ")?.split_once(": "))
+        .map(|(path, _)| path.rsplit_once("::").map_or(path, |(owner, _)| owner))
+        .collect();
+    let mut complete = BTreeSet::new();
+    for line in listed.iter().filter(|line| !line.ends_with("(non-exhaustive)")) {
+        let name = |kind| line.strip_prefix(kind)?.split(['<', ' ']).next();
+        if let Some(path) = name("pub enum ") {
+            assert!(COMPLETE_ENUMS.contains(&path), "the enum {path} can grow: mark it as non_exhaustive");
+            complete.insert(path);
+        }
+        if let Some(path) = name("pub struct ").filter(|path| fields.contains(path)) {
+            let grows = ["Options", "Settings", "Request", "Report", "Findings", "Statistics", "Outcome"];
+            assert!(!grows.iter().any(|end| path.ends_with(end)), "{path} can grow: mark it as non_exhaustive");
+        }
+    }
+    assert_eq!(complete.len(), COMPLETE_ENUMS.len(), "the list has an enum that is not there");
+}
+
+/// A type of another crate would make its major versions those of this library.
+#[test]
+fn signatures_have_types_of_the_library_and_of_std_only() {
+    let foreign =
+        ["hashbrown", "flate2", "regex", "object", "gimli", "memmap2", "indexmap", "smallvec", "zstd", "tempfile"];
+    for line in public_api::listing(&library()) {
+        let found = foreign.iter().find(|name| line.contains(&format!("{name}::")));
+        assert!(found.is_none(), "the interface has a type of another crate: {line}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! An item has its shortest public path. Its other public paths are lines with `pub use`.
 
+use crate::graph::Found;
 use crate::sources::{Crate, Import, Module, Segments, is_hidden};
 use quote::ToTokens;
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,7 +155,8 @@ impl<'a> Public<'a> {
 
 /// Returns the path that defines the target. `None` for modules and other crates.
 fn defined(library: &Crate, target: &[String], name: &str) -> Option<String> {
-    let found = library.find(target).filter(|found| !found.is_module && !found.is_hidden)?;
+    let is_shown = |found: &Found| !found.is_module && found.module.items.get(name) != Some(&true);
+    let found = library.find(target).filter(is_shown)?;
     Some(joined(&found.module.path, name))
 }
 

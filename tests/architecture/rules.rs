@@ -51,8 +51,14 @@ pub fn faults_of_circles(found: &[BTreeSet<String>]) -> Vec<String> {
 }
 
 /// Returns faults of the program: a library item that is not listed or not documented, and a listed name that the
-/// program does not use.
-pub fn faults_of_program(program: &Crate, library: &Crate, name: &str, listed: &[&str]) -> Vec<String> {
+/// program does not use. The modules of `support` are hidden and exist for the program.
+pub fn faults_of_program(
+    program: &Crate,
+    library: &Crate,
+    name: &str,
+    listed: &[&str],
+    support: &[&str],
+) -> Vec<String> {
     let hidden = hidden_methods(library);
     let (mut faults, mut used) = (Vec::new(), BTreeSet::new());
     for module in program.modules.values() {
@@ -64,8 +70,10 @@ pub fn faults_of_program(program: &Crate, library: &Crate, name: &str, listed: &
             if !listed.contains(&first.as_str()) {
                 faults.push(format!("{} uses {first}, which is not on the program's list", module.file));
             }
-            if library.find(&path).is_some_and(|found| found.is_hidden) {
-                faults.push(format!("{} uses {}, which is hidden", module.file, path.join("::")));
+            let text = path.join("::");
+            let is_support = support.iter().any(|module| text == *module || text.starts_with(&format!("{module}::")));
+            if !is_support && library.find(&path).is_some_and(|found| found.is_hidden) {
+                faults.push(format!("{} uses {}, which is hidden", module.file, text));
             }
         }
         for call in module.calls.intersection(&hidden) {

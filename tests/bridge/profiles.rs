@@ -35,7 +35,7 @@ fn value(kind: ValueKind) -> BoxedStrategy<u64> {
     match kind {
         ValueKind::MemOpSize => (0..64u64).boxed(),
         ValueKind::IndirectCallTarget => prop_oneof![prop::sample::select(names), Just(0u64), Just(77u64)].boxed(),
-        ValueKind::VTableTarget => prop_oneof![prop::sample::select(vtables), Just(78u64)].boxed(),
+        _ => prop_oneof![prop::sample::select(vtables), Just(78u64)].boxed(),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::allocator::refuse;
 use super::{ONE, alone};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
-use profbridge::families::merge::{InputOutcome, MergeReport};
+use profbridge::families::{InputOutcome, MergeReport};
 use profbridge::families::{MergeOptions, OutputFormat, WriteOptions, encode, merge_files, write_file};
 use profbridge::input::WeightedInput;
 use profbridge::instr::{FunctionRecord, Profile, ProfileKind, Release};

@@ -324,5 +324,7 @@ fn damaged_parts_are_errors() {
     }
     let mut samples = Partial::of(&inputs, Family::SampleProf, &options).expect("inputs are added");
     let stacks = Partial::of(&inputs, Family::Stacks, &options).expect("inputs are added");
-    assert!(samples.append(stacks).unwrap_err().to_string().contains("sampled stacks after one of LLVM sample profiles"));
+    assert!(
+        samples.append(stacks).unwrap_err().to_string().contains("sampled stacks after one of LLVM sample profiles")
+    );
 }

@@ -209,7 +209,7 @@ pub(crate) fn value_sites(merged: &Merged) -> Result<Table, ArrowError> {
                     let target = match kind {
                         ValueKind::IndirectCallTarget => symbols.get(&pair.value),
                         ValueKind::VTableTarget => vtables.get(&pair.value),
-                        ValueKind::MemOpSize => None,
+                        _ => None,
                     };
                     targets.append_option(target.map(|name| printable(name)));
                 }
@@ -233,5 +233,6 @@ pub(super) fn kind_word(kind: ValueKind) -> &'static str {
         ValueKind::IndirectCallTarget => "indirect-call-target",
         ValueKind::MemOpSize => "memop-size",
         ValueKind::VTableTarget => "vtable-target",
+        _ => "other",
     }
 }

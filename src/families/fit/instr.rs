@@ -2,13 +2,14 @@
 
 use crate::digits::number_of;
 use crate::driver::output_form::OutputForm;
+use crate::driver::{InputOutcome, InputVersion};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::families::fit::options::FitOptions;
-use crate::families::merge::{InputOutcome, InputVersion, MergeReport, merge_files};
 use crate::fit::{InstrFit, InstrInput, Program, ProgramFunction, ProgramSource, compare_instr, read_program};
 use crate::input::{Access, Format, Input, detect};
 use crate::instr::cross_release::{CrossReleaseOptions, cross};
 use crate::instr::encode::{OutputFormat, WriteOptions, write_file};
+use crate::instr::file_merge::{MergeReport, merge_files};
 use crate::instr::target::{Evidence, Target, TargetSource};
 use crate::model::release::RELEASES;
 use crate::model::{Profile, ProfileKind, Release, SymbolTable};

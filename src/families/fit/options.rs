@@ -1,6 +1,6 @@
 //! Options of a comparison with a new build.
 
-use crate::families::merge::MergeOptions;
+use crate::families::MergeOptions;
 use crate::instr::target::Target;
 use crate::limits::Limits;
 

@@ -8,9 +8,9 @@ use super::iprof::used;
 use crate::bridge::{self, Parts, ToIprofOptions, ToLlvmOptions};
 use crate::driver::{self, FailedMerge, InputReport, MergeJob, OnProgress};
 use crate::error::{Error, Result, Warning};
-use crate::families::merge::{MergeOptions, MergeReport, merge_files};
 use crate::input::{Family, Format, Input};
 use crate::instr::Merger;
+use crate::instr::file_merge::{MergeOptions, MergeReport, merge_files};
 use crate::iprof::{BranchClash, Document, Finding};
 use crate::model::{Loss, Losses, Profile};
 use std::cell::Cell;
@@ -141,7 +141,7 @@ impl MixedMerge<'_> {
 
 impl MixedSum {
     /// Returns the number of used documents; documents that count nothing are left out.
-    pub fn documents_used(&self) -> usize {
+    pub(crate) fn documents_used(&self) -> usize {
         self.documents_used
     }
 

@@ -3,7 +3,7 @@
 use crate::call_chains::StackTable;
 use crate::driver::FailedMerge;
 use crate::error::{Error, Result};
-use crate::families::merge::MergeReport;
+use crate::families::MergeReport;
 use crate::families::merge::iprof::{IprofMergeReport, merge_iprof_files};
 use crate::families::partial::options::PartialOptions;
 use crate::families::partial::stored_inputs::{found_of, keep_inputs, kept_inputs};

@@ -30,6 +30,7 @@ mod stored_inputs;
 pub use crate::instr::partial::files::{finish, merge_partially, open, write_file};
 pub use any::{Finished, Partial};
 pub use options::PartialOptions;
-pub use stored_inputs::{encode_kept, keep_inputs, kept_inputs, open_kept};
+pub(crate) use stored_inputs::{encode_kept, keep_inputs};
+pub use stored_inputs::{kept_inputs, open_kept};
 
 pub(crate) use describe::{check, check_bare, describe_any, describe_bare};

@@ -1,6 +1,6 @@
 //! How partial merges are made and finished.
 
-use crate::families::merge::MergeOptions;
+use crate::families::MergeOptions;
 use crate::families::merge::iprof::IprofMergeOptions;
 use crate::families::stack_files::StackMergeOptions;
 use crate::limits::Limits;

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 ///
 /// Usage for a partial merge of another family, or with a weight, and for a profile that occurs in a partial merge and
 /// in another input, unless duplicates are allowed.
-pub fn keep_inputs(
+pub(crate) fn keep_inputs(
     inputs: &[WeightedInput],
     family: Family,
     found: &BTreeSet<PathBuf>,
@@ -112,7 +112,8 @@ fn open_one(kept: &StoredInput, limits: &Limits) -> Result<Input> {
 ///
 /// # Errors
 ///
-/// Like [`keep_inputs`] and [`kept_inputs`]; I/O for an existing input that cannot be read.
+/// The errors of partial merges of another family or with a weight, and of [`kept_inputs`]; I/O for an existing input
+/// that cannot be read.
 pub fn open_kept(
     inputs: &[WeightedInput],
     family: Family,
@@ -176,6 +177,6 @@ pub(super) fn found_of(all: &StoredInputs) -> impl Iterator<Item = PathBuf> {
 /// # Errors
 ///
 /// Out of memory, as an I/O error.
-pub fn encode_kept(all: &StoredInputs, family: Family, document: Vec<u8>) -> Result<Vec<u8>> {
+pub(crate) fn encode_kept(all: &StoredInputs, family: Family, document: Vec<u8>) -> Result<Vec<u8>> {
     crate::partial::append(document, family, 0, &all.encode()?)
 }

@@ -221,7 +221,7 @@ pub struct Origins {
 
 impl Origins {
     /// Adds a raw profile of the given version.
-    pub fn add_raw(&mut self, version: u64) {
+    pub(crate) fn add_raw(&mut self, version: u64) {
         self.before_18 |= version <= 8;
         self.may_be_before_18 |= version <= 8;
         self.may_be_from_18 |= version > 8;

@@ -2,10 +2,10 @@
 //! must be the old file or the new one, and if it is the old one there must be an error.
 
 use crate::bytes::{Encoding, Endian, PointerWidth};
+use crate::driver::{FailedMerge, FailureMode, InputOutcome};
 use crate::error::Result;
 use crate::families::memprof::{merge_memory_files, write_yaml_file};
 use crate::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
-use crate::families::merge::{FailedMerge, FailureMode, InputOutcome, MergeOptions, merge_files};
 use crate::families::partial;
 use crate::families::stack_files::{StackMergeOptions, merge_pprof, merge_tables};
 use crate::input::WeightedInput;
@@ -13,6 +13,7 @@ use crate::input::output;
 use crate::input::system_calls::Step;
 use crate::input::system_calls::faults::{self, Fault};
 use crate::instr::encode::{OutputFormat, WriteOptions, write_file};
+use crate::instr::file_merge::{MergeOptions, merge_files};
 use crate::iprof;
 use crate::limits::Limits;
 use crate::memprof::raw::Programs;

@@ -64,13 +64,13 @@ pub(crate) fn run_merge(
 
 // A merge whose result is only written. It can leave functions in the file that contains them.
 
-/// Like [`merge_files`](crate::families::merge::merge_files), for a result that is then
+/// Like [`merge_files`](crate::families::merge_files), for a result that is then
 /// [written](MergeReport::write_file) with the options `write`, after it got the names and hashes that the target in
 /// `crossing` computes. The functions of a single file can stay in it.
 ///
 /// # Errors
 ///
-/// The errors of [`merge_files`](crate::families::merge::merge_files).
+/// The errors of [`merge_files`](crate::families::merge_files).
 pub fn merge_for_output(
     inputs: &[WeightedInput],
     options: &MergeOptions,

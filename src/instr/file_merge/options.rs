@@ -51,7 +51,7 @@ impl MergeOptions {
     }
 
     /// Returns true if an input of a different kind is the error of the merge, instead of one of the failed inputs.
-    pub fn reports_kind_conflict(&self) -> bool {
+    pub(crate) fn reports_kind_conflict(&self) -> bool {
         !self.read.compat.is_llvm() && self.failure_mode == FailureMode::Any
     }
 

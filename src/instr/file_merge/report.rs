@@ -110,7 +110,7 @@ impl MergeReport {
     ///
     /// # Errors
     ///
-    /// The first kind conflict if [`MergeOptions::reports_kind_conflict`]; an error for failed inputs if
+    /// The first kind conflict if the options ask for it; an error for failed inputs if
     /// `options.failure_mode` does not allow them.
     pub fn verdict(&self, options: &MergeOptions) -> Result<()> {
         match kind_conflict(&self.inputs).filter(|_| options.reports_kind_conflict()) {

@@ -98,7 +98,7 @@ impl SingleFile {
         self.records
     }
 
-    /// See [`MergeReport::repeats_memory_size`](crate::families::merge::MergeReport::repeats_memory_size).
+    /// See [`MergeReport::repeats_memory_size`](crate::families::MergeReport::repeats_memory_size).
     pub(super) fn repeats_memory_size(&self) -> bool {
         self.seen.repeats_a_size
     }

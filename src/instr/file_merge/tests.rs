@@ -3,14 +3,15 @@
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::compat::Compat;
 use crate::driver::{self, Attempt, InputReport, InputTurn, Merge, MergeJob, Merged, run_once};
+use crate::driver::{FailureMode, InputOutcome, Minimums};
 use crate::error::{ErrorKind, Result};
-use crate::families::merge::{FailureMode, InputOutcome, MergeOptions, Minimums, merge_files};
 use crate::input::{Input, WeightedInput};
 use crate::instr::SoftError;
 use crate::instr::encode::{WriteOptions, encode, write_file};
 use crate::instr::file_merge::input_merge::MANY_RECORDS;
 use crate::instr::file_merge::state::{Sums, Worker};
 use crate::instr::file_merge::{FileMerge, MergedFiles, state};
+use crate::instr::file_merge::{MergeOptions, merge_files};
 use crate::limits::Limits;
 use crate::model::{FunctionRecord, Profile, ProfileKind, ValueCount, ValueKind};
 use crate::raw;

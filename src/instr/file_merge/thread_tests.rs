@@ -2,10 +2,10 @@
 //! ThreadSanitizer and Miri run this module too (see docs/internals/testing.md).
 
 use crate::families::merge::iprof::{IprofMergeOptions, merge_iprof_files};
-use crate::families::merge::{MergeOptions, merge_files};
 use crate::families::partial::{Finished, Partial, PartialOptions};
 use crate::input::{Family, Input, WeightedInput};
 use crate::instr::encode::{OutputFormat, WriteOptions, encode};
+use crate::instr::file_merge::{MergeOptions, merge_files};
 use crate::model::{FunctionRecord, Profile, ProfileKind, Release};
 use crate::{iprof, sampleprof, stacks, text};
 use std::num::NonZeroUsize;

@@ -96,7 +96,7 @@ impl SectionTotals {
     /// # Errors
     ///
     /// As [`Reader::read`](crate::iprof::Reader::read).
-    pub fn read_from(stream: impl Read, options: &ReadOptions) -> Result<Self> {
+    pub(crate) fn read_from(stream: impl Read, options: &ReadOptions) -> Result<Self> {
         let mut totals = Self::default();
         read_stream(stream, options, &mut totals).accepted(options)?;
         Ok(totals)

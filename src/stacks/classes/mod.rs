@@ -70,6 +70,7 @@ fn read_class(data: &[u8], each: &mut dyn FnMut(ClassMethod<'_>)) -> Result<()> 
 
 /// How a method with several overloads is resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Overload {
     /// Take the first one of the reference.
     #[default]

@@ -392,7 +392,7 @@ fn ranks(profile: &Profile) -> Result<Vec<usize>> {
 /// # Errors
 ///
 /// A usage error when not even a profile without stacks fits; those of `encode`.
-pub fn trim_to_bytes(
+pub(crate) fn trim_to_bytes(
     profile: &Profile,
     bytes: usize,
     encode: impl Fn(Vec<u8>) -> Result<Vec<u8>>,

@@ -28,8 +28,9 @@ mod tests;
 mod write;
 
 pub use golang::{GoFinding, GoVerdict, judge_for_go};
+pub use merge::heaviest;
+pub(crate) use merge::trim_to_bytes;
 pub use merge::{MergeOptions, MergeReport, Merger};
-pub use merge::{heaviest, trim_to_bytes};
 pub use profile::{Function, Label, Line, Location, Mapping, Profile, SampleRef, Samples, ValueType};
 pub use profile::{StringId, Strings};
 pub use read::is_pprof;
