@@ -97,6 +97,11 @@ pub enum MergedProfile {
         /// The inputs of a partial merge.
         part: Option<StoredInputs>,
     },
+    /// A partial merge of recordings of a program, encoded.
+    Recordings {
+        /// The bytes of the file.
+        bytes: Vec<u8>,
+    },
     /// A partial merge of inputs that are all empty. It belongs to any family, and later merges skip it.
     Empty(Family),
 }
@@ -184,7 +189,7 @@ impl Merged {
             MergedProfile::SampleProf { part, .. } => part.is_some(),
             MergedProfile::Iprof { part, .. } | MergedProfile::Stacks { part, .. } => part.is_some(),
             MergedProfile::MemProf { .. } => false,
-            MergedProfile::Empty(_) => true,
+            MergedProfile::Recordings { .. } | MergedProfile::Empty(_) => true,
         };
         Self {
             profile,
@@ -203,7 +208,7 @@ impl Merged {
         match &self.profile {
             MergedProfile::Instr { .. } => Family::Instr,
             MergedProfile::MemProf { .. } => Family::MemProf,
-            MergedProfile::SampleProf { .. } => Family::SampleProf,
+            MergedProfile::SampleProf { .. } | MergedProfile::Recordings { .. } => Family::SampleProf,
             MergedProfile::Iprof { .. } => Family::Iprof,
             MergedProfile::Stacks { encoded, .. } if encoded.is_iprof() => Family::Iprof,
             MergedProfile::Stacks { .. } => Family::Stacks,
@@ -218,7 +223,11 @@ impl Merged {
 
     /// Returns the number of used inputs.
     pub fn used(&self) -> usize {
-        self.inputs.used(matches!(self.profile, MergedProfile::SampleProf { .. } | MergedProfile::Stacks { .. }))
+        let counts_empty = match self.profile {
+            MergedProfile::SampleProf { .. } | MergedProfile::Stacks { .. } | MergedProfile::Recordings { .. } => true,
+            _ => false,
+        };
+        self.inputs.used(counts_empty)
     }
 
     /// Returns the figures of the result as it will be written.
@@ -233,7 +242,7 @@ impl Merged {
             MergedProfile::SampleProf { report, write, .. } => report.facts(write, wanted)?,
             MergedProfile::Iprof { document, .. } => iprof_facts(document, wanted),
             MergedProfile::Stacks { encoded, .. } => encoded.facts(wanted)?,
-            MergedProfile::Empty(_) => Facts::new(0, Some(0)),
+            MergedProfile::Recordings { .. } | MergedProfile::Empty(_) => Facts::new(0, Some(0)),
         };
         Ok(facts.of_inputs(self.used()))
     }
@@ -366,6 +375,7 @@ impl Merged {
                     output::replace(path, &encode_kept(part, Family::Stacks, encoded.bytes.clone())?)?;
                 }
             },
+            MergedProfile::Recordings { bytes } => output::replace(path, bytes)?,
             MergedProfile::Empty(_) => output::replace(path, &[])?,
         }
         Ok(Saved { losses, stopped: None })

@@ -26,6 +26,8 @@ pub mod plan;
 mod probes;
 #[cfg(feature = "correlate")]
 mod program;
+#[cfg(feature = "correlate")]
+mod recordings;
 mod report;
 mod sampleprof;
 mod settings;
@@ -60,6 +62,8 @@ pub use merging::{finish_converted, merge};
 pub use probes::{ProbeOptions, list_probes};
 #[cfg(feature = "correlate")]
 pub use program::{ProgramReport, report_program};
+#[cfg(feature = "correlate")]
+pub use recordings::merge_recordings;
 pub use report::{Comparison, collect_file, iprof_statistics, order_file, overlap_files, show_file};
 pub use settings::{MergeSettings, WriteSettings};
 pub use stack_files::{StackOptions, read_stacks};

@@ -1,18 +1,21 @@
 //! From recordings and a program to a finished profile, with a report.
 
-use super::contexts::{ChainSamples, ContextFindings, ContextOptions, count_by_context, make_context_profile};
+use super::contexts::{ContextFindings, ContextOptions, count_by_context, make_context_profile};
 use super::counters::{Counters, RunFindings};
 use super::finish::{FinishOptions, finish};
 use super::line_profile::ProfileOptions;
 use super::plain::PlainFindings;
 use super::probe_profile::ProbeFindings;
 use super::program::{LoadFindings, Program, ProgramFiles};
+use super::program_samples::{Occurrences, ProgramSamples, SampleFindings};
 use super::script::{LineNotice, ReadFindings, ScriptOptions, programs_with_samples};
-use super::{RawBase, Samples, make_profile, raw_text, read_raw, read_recording, read_script, recordings};
+use super::{RawBase, make_profile, raw_text, read_raw, read_recording, read_script, recordings};
 use crate::digits::number_of;
+use crate::driver::report::no_weight;
 use crate::error::{Error, Result, Warning};
 use crate::input::{Access, Input};
 use crate::limits::Limits;
+use crate::partial::PartialInput;
 use crate::perf::is_recording;
 use crate::sampleprof::SampleProfile;
 
@@ -41,6 +44,18 @@ pub struct SampleReport {
     pub enough_samples: Option<u64>,
 }
 
+impl SampleReport {
+    fn of(program: LoadFindings, samples: SampleFindings) -> Self {
+        let SampleFindings { read, runs, plain } = samples;
+        Self { program, read, runs, plain, ..Self::default() }
+    }
+
+    /// The number of samples from which the counters are. Unsymbolized profiles do not have it.
+    fn used(&self, counters: &Counters) -> u64 {
+        if counters.is_plain() { self.plain.used } else { self.read.samples }
+    }
+}
+
 /// A profile with its report and warnings.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -51,99 +66,154 @@ pub struct ConvertedSamples {
     pub report: SampleReport,
     /// The warnings for the user.
     pub warnings: Vec<Warning>,
+    /// The recordings; those of partial merges one by one.
+    pub inputs: Vec<PartialInput>,
 }
 
-/// Makes the profile of a program of recordings: `perf.data`, text of `perf script -F ip,brstack --show-mmap-events`, or
-/// unsymbolized profiles. The counts of all inputs add up, each as often as its weight says. Samples without branch records
-/// count if no input has branch records. With options for calling contexts, only samples with call chains count.
+/// Adds up the samples of a program: of perf recordings, of the output of `perf script`, of unsymbolized profiles, and
+/// of partial merges. The counts of each input are multiplied by its weight. Samples without branch records do not count
+/// next to samples with them.
+///
+/// `contexts` keeps call chains for calling contexts. A recording that a partial merge and another input have is an error
+/// unless `allow_duplicates`.
 ///
 /// # Errors
 ///
-/// The errors of [`Program::load`] and of the inputs; nothing found for a program without debug info, for recordings
-/// without samples in the program, and for one without call chains if there must be contexts; the errors of
-/// [`make_profile`] and [`make_context_profile`].
+/// The errors of opening inputs; malformed input; usage for a partial merge with a weight, of another build, or of other
+/// files; nothing found, if `contexts` and an input has no call chains.
+pub fn add_up(
+    inputs: &[Input],
+    program: &Program<'_>,
+    contexts: bool,
+    allow_duplicates: bool,
+    limits: &Limits,
+) -> Result<(ProgramSamples, Vec<Warning>)> {
+    let mut all = ProgramSamples::new(program);
+    let mut occurrences = Occurrences::new(allow_duplicates);
+    let mut warnings = Vec::new();
+    for input in inputs {
+        let mut messages = Vec::new();
+        let mut add = || {
+            let (found, is_partial) = read_input(input, program, contexts, limits, &mut messages)?;
+            if contexts && !found.is_empty() && found.chains.is_empty() {
+                return Err(without_call_chains());
+            }
+            occurrences.note(&input.path, is_partial, found.inputs())?;
+            all.append(found, input.weight.get())
+        };
+        add().map_err(|error| error.in_file(&input.path))?;
+        warnings.extend(messages.into_iter().map(|warning| warning.in_file(&input.path)));
+    }
+    Ok((all, warnings))
+}
+
+/// Makes the profile of a program from samples of it. `contexts` makes a profile with calling contexts.
+///
+/// # Errors
+///
+/// Nothing found: no debug info, no samples in the program, or for calling contexts no call chains; unable to correlate
+/// for damaged debug info; limit exceeded.
+pub fn make(
+    program: &Program<'_>,
+    samples: &ProgramSamples,
+    options: &ProfileOptions,
+    contexts: Option<&ContextOptions>,
+    limits: &Limits,
+) -> Result<ConvertedSamples> {
+    require_functions(program)?;
+    let (ProgramSamples { counters, chains, .. }, findings) = (samples, samples.findings);
+    if counters.is_empty() && findings.plain.without_function != 0 {
+        let samples = number_of(findings.plain.without_function, "sample");
+        return Err(Error::nothing_found(format!("{samples} in the program are in functions without debug info"))
+            .with_hint("compile the whole program with debug info, at least line tables"));
+    }
+    let mut report = SampleReport::of(program.findings(), findings);
+    let (mut profile, probes) = match contexts {
+        None => make_profile(program, counters, options, limits)?,
+        Some(contexts) => {
+            let by_context = count_by_context(program, chains, contexts, limits)?;
+            report.contexts = Some(*by_context.findings());
+            make_context_profile(program, by_context, options, contexts, limits)?
+        }
+    };
+    report.probes = probes;
+    report.density = finish(&mut profile, &FinishOptions::default());
+    let used = report.used(counters);
+    if report.density < ENOUGH_DENSITY && report.density > 0.0 && used != 0 {
+        report.enough_samples = Some((used as f64 * ENOUGH_DENSITY / report.density).ceil() as u64);
+    }
+    let warnings = warnings_of(&report, counters, program).into_iter().map(Warning::new).collect();
+    Ok(ConvertedSamples { profile, report, warnings, inputs: samples.inputs().to_vec() })
+}
+
+fn require_functions(program: &Program<'_>) -> Result<()> {
+    if !program.has_no_functions() {
+        return Ok(());
+    }
+    Err(Error::nothing_found("the program has no debug info")
+        .with_hint("compile it with debug info, at least line tables, and do not strip it"))
+}
+
+/// Makes the profile of a program from its recordings: [`add_up`] and [`make`].
+///
+/// # Errors
+///
+/// The errors of [`Program::load`], [`add_up`] and [`make`].
 pub fn convert(
     inputs: &[Input],
     files: &ProgramFiles,
     options: &ProfileOptions,
     contexts: Option<&ContextOptions>,
+    allow_duplicates: bool,
     limits: &Limits,
 ) -> Result<ConvertedSamples> {
     let program = Program::load(files, limits)?;
-    let found = program.findings();
-    if program.has_no_functions() {
-        return Err(Error::nothing_found("the program has no debug info")
-            .in_file(&files.program)
-            .with_hint("compile it with debug info, at least line tables, and do not strip it"));
+    let of_program = |error: Error| error.in_file(&files.program);
+    require_functions(&program).map_err(of_program)?;
+    let (samples, mut warnings) = add_up(inputs, &program, contexts.is_some(), allow_duplicates, limits)?;
+    if samples.is_empty() && samples.findings.plain.without_function == 0 {
+        return Err(of_program(without_samples(inputs, &program, limits)));
     }
-    let mut report = SampleReport { program: found, ..SampleReport::default() };
-    let mut counters = Counters::default();
-    let mut chains = ChainSamples::default();
-    let mut warnings = Vec::new();
-    for input in inputs {
-        let mut messages = Vec::new();
-        let read = read_input(input, &program, contexts.is_some(), limits, &mut report, &mut messages);
-        let (read, of_input) = read.map_err(|error| error.in_file(&input.path))?;
-        warnings.extend(messages.into_iter().map(|warning| warning.in_file(&input.path)));
-        counters.add(&read, input.weight.get());
-        if contexts.is_some() && !read.is_empty() {
-            chains.add_all(&of_input.ok_or_else(|| without_call_chains().in_file(&input.path))?, input.weight.get());
-        }
-    }
-    if counters.is_empty() && report.plain.without_function != 0 {
-        let samples = number_of(report.plain.without_function, "sample");
-        return Err(Error::nothing_found(format!("{samples} in the program are in functions without debug info"))
-            .in_file(&files.program)
-            .with_hint("compile the whole program with debug info, at least line tables"));
-    }
-    if counters.is_empty() {
-        return Err(without_samples(inputs, &program, limits).in_file(&files.program));
-    }
-    let (mut profile, probes) = match contexts {
-        None => make_profile(&program, &counters, options, limits)?,
-        Some(contexts) => {
-            let by_context = count_by_context(&program, &chains, contexts, limits)?;
-            report.contexts = Some(*by_context.findings());
-            make_context_profile(&program, by_context, options, contexts, limits)?
-        }
-    };
-    report.probes = probes;
-    report.density = finish(&mut profile, &FinishOptions::default());
-    if report.density < ENOUGH_DENSITY && report.density > 0.0 {
-        let used = if counters.is_plain() { report.plain.used } else { report.read.samples };
-        report.enough_samples = Some((used as f64 * ENOUGH_DENSITY / report.density).ceil() as u64);
-    }
-    let of_samples = warnings_of(&report, &counters, &program);
-    warnings.extend(of_samples.into_iter().map(|text| Warning::new(text).in_file(&files.program)));
-    Ok(ConvertedSamples { profile, report, warnings })
+    let mut made = make(&program, &samples, options, contexts, limits).map_err(of_program)?;
+    warnings.extend(made.warnings.into_iter().map(|warning| warning.in_file(&files.program)));
+    made.warnings = warnings;
+    Ok(made)
 }
 
-/// Returns the counters of an input, and its samples with call chains if these are needed and there are any.
+/// Reads one input. Returns its samples, and whether it is a partial merge.
 fn read_input(
     input: &Input,
     program: &Program<'_>,
     contexts: bool,
     limits: &Limits,
-    report: &mut SampleReport,
     warnings: &mut Vec<Warning>,
-) -> Result<(Counters, Option<ChainSamples>)> {
+) -> Result<(ProgramSamples, bool)> {
     let text = input.bytes(Access::Read, limits)?;
+    if let Some(part) = ProgramSamples::from_bytes(&text, limits)? {
+        return if input.weight.get() == 1 { Ok((part, true)) } else { Err(no_weight()) };
+    }
+    let mut found = ProgramSamples::new(program);
+    let mut about = PartialInput::new(&input.path, input.weight.get());
+    about.digest = Some(PartialInput::digest_of(&text));
+    found.inputs.push(about);
     let options = ScriptOptions { allow_plain: !contexts, contexts, ..ScriptOptions::default() };
     if raw_text::is_raw(&text) {
-        return Ok((read_raw(&text, program, RawBase::default())?, None));
+        found.counters = read_raw(&text, program, RawBase::default())?;
+        return Ok((found, false));
     }
     let samples = if is_recording(&text) {
         let recorded = read_recording(&text, program, &options, limits)?;
         warnings.extend(recorded.warnings);
-        report.plain.add(&recorded.plain.unwrap_or_default());
+        found.findings.plain = recorded.plain.unwrap_or_default();
         recorded.samples
     } else {
         read_script(&text, program, &options, &mut |_: LineNotice<'_>| ())?
     };
-    let Samples { counters, chains, read, runs } = samples;
-    report.read.add(&read);
-    report.runs.add(&runs.unwrap_or_default());
-    Ok((counters, chains))
+    found.counters = samples.counters;
+    found.chains = samples.chains.unwrap_or_default();
+    found.findings.read = samples.read;
+    found.findings.runs = samples.runs.unwrap_or_default();
+    Ok((found, false))
 }
 
 /// The error for recordings without call chains if there must be calling contexts.

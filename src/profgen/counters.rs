@@ -74,7 +74,8 @@ fn count(gathered: &mut Gathered, key: (u64, u64), times: u64) {
 }
 
 /// Counts of samples whose runs of code are impossible, by reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct RunFindings {
     /// All runs.

@@ -32,6 +32,7 @@ mod plain;
 mod probe_profile;
 mod probes;
 mod program;
+mod program_samples;
 mod ranges;
 mod raw_text;
 mod recordings;
@@ -41,13 +42,14 @@ pub use contexts::{
     ChainSamples, ContextCounters, ContextFindings, ContextOptions, count_by_context, finish_context_profile,
     make_context_profile,
 };
-pub use convert::{ConvertedSamples, SampleReport, convert};
+pub use convert::{ConvertedSamples, SampleReport, add_up, convert, make};
 pub use counters::{Counters, RunFindings};
 pub use finish::FinishOptions;
 pub use line_profile::ProfileOptions;
 pub use plain::PlainFindings;
 pub use probe_profile::ProbeFindings;
 pub use program::{LoadFindings, Program, ProgramFiles};
+pub use program_samples::ProgramSamples;
 pub use script::{LineNotice, Notify, ReadFindings, ScriptOptions};
 
 use crate::error::{Result, Warning};

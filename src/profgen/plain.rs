@@ -22,7 +22,8 @@ use std::collections::BTreeMap;
 const CUT_CHAINS: u64 = 10;
 
 /// Counts of samples without branch records, by outcome.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct PlainFindings {
     /// All samples without branch records.

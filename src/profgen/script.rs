@@ -41,7 +41,8 @@ pub enum LineNotice<'t> {
 pub type Notify<'n> = dyn FnMut(LineNotice<'_>) + 'n;
 
 /// Counts of what was read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct ReadFindings {
     /// Lines that are not mappings: samples, and other text.

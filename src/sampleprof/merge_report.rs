@@ -174,6 +174,11 @@ impl FaultReport {
 }
 
 impl MergeReport {
+    /// Returns the report of a profile that is not from a merge of files.
+    pub(crate) fn of(profile: SampleProfile) -> Self {
+        Self { profile, filtered: None, inputs: InputReports::default(), shares_nothing: false }
+    }
+
     /// Counts the functions or contexts in the output, and their samples.
     ///
     /// # Errors

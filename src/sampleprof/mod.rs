@@ -70,8 +70,8 @@ pub use options::{
     COLD_CUTOFF, ColdContexts, Encoding, Filter, HOT_CUTOFF, Layout, MergeOptions, ReadOptions, Rules, SymbolList,
     Threshold, WriteOptions, is_text_fault, llvm_message,
 };
-pub(crate) use partial_files::decode;
 pub(crate) use partial_files::encode_partial;
+pub(crate) use partial_files::{SAMPLES_OF_PROGRAM, decode};
 pub use partial_files::{finish_partial, merge_partially};
 
 #[cfg(feature = "correlate")]

@@ -167,8 +167,15 @@ fn open_partial(input: &Input, limits: &Limits) -> Result<Option<PartialSamples>
     decoded.map_err(|error| error.in_file(&input.path))
 }
 
+/// The word in the footer of a partial merge of recordings, whose samples become a profile with the program.
+pub(crate) const SAMPLES_OF_PROGRAM: u64 = 1;
+
 /// Decodes the sums in the frame of a partial merge.
 pub(crate) fn decode(frame: &Frame<'_>, limits: &Limits) -> Result<PartialSamples> {
+    if (frame.family, frame.origins) == (Family::SampleProf, SAMPLES_OF_PROGRAM) {
+        return Err(Error::usage("a partial merge of recordings needs the program that was sampled")
+            .with_hint("give it with --binary"));
+    }
     if frame.family != Family::SampleProf {
         let (found, wanted) = (frame.family.words(), Family::SampleProf.words());
         return Err(Error::usage(format!("a partial merge of {found}, not of {wanted}")));

@@ -1,6 +1,6 @@
 //! Tests of `convert` with recordings, and of compilers with its output.
 
-use crate::recording::{RECORDER, can_record, compile, record};
+use crate::recording::{RECORDER, can_record, compile, perf_data, record, record_chains};
 use crate::schema::assert_has_schema;
 use crate::support::{Folder, available, errors};
 use serde_json::Value;
@@ -104,4 +104,52 @@ fn rustc_uses_the_profile_without_a_warning() {
         "work.rs",
         "again",
     );
+}
+
+#[test]
+fn partial_merges_of_recordings_give_the_profile_of_one_merge() {
+    let Some(folder) = folder("partial merges of recordings", &["clang-22"]) else { return };
+    let frames = "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer";
+    compile(&folder, &format!("clang-22 -O2 -g -Wl,--build-id {frames}"), "calls.c", "app");
+    std::fs::create_dir(folder.path("other")).expect("a new directory");
+    compile(&folder, &format!("clang-22 -O1 -g -Wl,--build-id {frames}"), "calls.c", "other/app");
+    for (name, interval, window) in [("a", 61, 16), ("b", 17, 32), ("c", 5, 8)] {
+        let recorded = record_chains(&folder, "app", interval, window);
+        let text = std::fs::read_to_string(folder.path(&recorded)).expect("it is text");
+        folder.write(&format!("{name}.data"), perf_data(&text, 7));
+    }
+    for contexts in ["", "--contexts"] {
+        let make =
+            |arguments: &str| folder.run(&format!("profbridge {arguments} --binary app {contexts} --force --quiet"));
+        make("merge a.data b.data c.data -o once.prof");
+        make("merge --partial a.data -o 1.part");
+        make("merge --partial b.data c.data -o 2.part");
+        make("merge --partial 1.part 2.part -o all.part");
+        make("merge --partial a.data b.data c.data -o one.part");
+        let once = std::fs::read(folder.path("once.prof")).expect("it was written");
+        for inputs in ["1.part 2.part", "1.part b.data c.data", "all.part"] {
+            make(&format!("merge {inputs} -o parts.prof"));
+            assert_eq!(std::fs::read(folder.path("parts.prof")).expect("it was written"), once, "{inputs} {contexts}");
+        }
+        let [all, one] = ["all.part", "one.part"].map(|name| std::fs::read(folder.path(name)).expect("it was written"));
+        assert_eq!(all, one, "any split gives the same bytes");
+        make("convert 1.part 2.part -o parts.prof");
+        assert_eq!(std::fs::read(folder.path("parts.prof")).expect("it was written"), once, "convert {contexts}");
+    }
+    folder.run("profbridge merge --partial a.data --binary app -o flat.part --quiet");
+    for (arguments, message) in [
+        ("1.part a.data --binary app", "a.data and 1.part both contain a.data, which would be counted twice"),
+        ("1.part --binary other/app", "the partial merge has samples of app with the build id"),
+        ("1.part", "a partial merge of recordings needs the program that was sampled"),
+        ("--weighted-input=2,1.part --binary app", "a partial merge cannot have a weight"),
+        ("flat.part --binary app --contexts", "no sample has branch records and a call chain"),
+        ("a.data --binary app --max-input-share=50%", "--max-input-share is not for recordings"),
+        ("a.data --binary app --min-functions=1000", "below 1000"),
+    ] {
+        let (_, failed) = folder.failure(&format!("profbridge merge {arguments} -o failed.prof"));
+        assert!(failed.contains(message), "{arguments}: {failed}");
+        assert!(!folder.path("failed.prof").exists(), "{arguments}");
+    }
+    let checked = folder.run("profbridge check 1.part");
+    assert!(String::from_utf8_lossy(&checked.stdout).contains("1.part: partial: usable"), "{checked:?}");
 }

@@ -13,33 +13,16 @@ pub(crate) use arguments::{ConvertArgs, ConvertWork, RawArch};
 use crate::console;
 use crate::family_table;
 use crate::merge_document::MergeDocument;
-use crate::profgen::ProfgenRun;
+use crate::profgen::recorded_programs;
 use profbridge::Result;
 use profbridge::families::OutputForm;
 use profbridge::families::plan::{MergeRequest, stays};
 use profbridge::input::{Family, Input};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Converts the inputs and writes the output.
 pub(crate) fn run(arguments: &ConvertArgs) -> Result<ExitCode> {
-    let inputs: Vec<Input> = arguments.inputs.iter().map(Input::new).collect();
-    let programs = recorded_programs(arguments);
-    if !programs.is_empty() {
-        arguments.refuse_for_samples("--binary")?;
-        let run = ProfgenRun {
-            inputs: &inputs,
-            output: &arguments.output,
-            written: &arguments.written,
-            sample: &arguments.sample,
-            consumer: arguments.consumer.as_deref(),
-            contexts: arguments.profgen.contexts,
-            strict: arguments.strict,
-            quiet: arguments.quiet,
-            json: arguments.json,
-        };
-        return run.run(&arguments.profgen.files(programs)?, "profbridge.convert/1");
-    }
+    let inputs: Vec<Input> = arguments.inputs.iter().map(Input::argument).collect();
     if arguments.json {
         console::needs_file(&arguments.output)?;
     }
@@ -54,16 +37,13 @@ pub(crate) fn run(arguments: &ConvertArgs) -> Result<ExitCode> {
     result.map(|()| ExitCode::SUCCESS)
 }
 
-/// Returns the programs whose recordings become sample profiles. For other outputs, recordings are stacks.
-fn recorded_programs(arguments: &ConvertArgs) -> &[PathBuf] {
-    let form = arguments.written.form(&arguments.output, &arguments.sample.forms()).ok().flatten();
-    let has_stacks = matches!(form, Some(OutputForm::Collapsed | OutputForm::Pprof | OutputForm::Iprof));
-    if has_stacks { &[] } else { arguments.stacks.programs() }
-}
-
 /// Converts according to the inputs and the output, and records the outcome.
 fn convert(arguments: &ConvertArgs, inputs: &[Input], document: &mut MergeDocument) -> Result<()> {
     let said = arguments.written.form(&arguments.output, &arguments.sample.forms())?;
+    let programs = recorded_programs(&arguments.written, &arguments.output, &arguments.sample, &arguments.stacks);
+    if !programs.is_empty() {
+        return arguments.convert_recordings(inputs, programs, said.unwrap_or(OutputForm::SampleProf), document);
+    }
     // The reader reports inputs that cannot be opened.
     let first = inputs.first().and_then(|input| input.family().ok().flatten());
     let staying = match (first, said) {

@@ -18,6 +18,7 @@ use crate::merge_document::{MergeDocument, WatchJson};
 use crate::merge_inputs::{ErrorPolicy, Sizes, filter_inputs};
 use crate::merge_report::{Messages, report_inputs};
 use crate::plural::number_of;
+use crate::profgen::{RecordingsRun, recorded_programs};
 use crate::standard_output::StandardOutput;
 use profbridge::families::inputs::{earlier_merges, require_same_program};
 use profbridge::families::merge::mixed::is_document;
@@ -27,7 +28,7 @@ use profbridge::input::output::is_replaced;
 use profbridge::input::{Family, Format, Input};
 use profbridge::instr::show::ShowOptions;
 use profbridge::{Error, Result, Warning};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Merges the inputs, or watches a directory.
@@ -75,15 +76,21 @@ fn merge_inputs(arguments: &MergeArgs, watched: Option<WatchJson>) -> Result<Exi
         true => require_same_program(&inputs, &crate::limits::read_options()),
         false => Ok(()),
     };
-    let result = same.and_then(|()| request.plan(&inputs)).and_then(|plan| {
-        let work = MergeWork { inputs: &inputs, found, form: plan.form(request.form) };
-        let merged = merge(arguments, plan, &work, &mut document);
-        // The reader of instrumentation profiles detects this in time.
-        if plan != MergePlan::Family(Family::Instr) {
-            sizes.warn_of_changed(&inputs, &arguments.output, arguments.quiet, &mut document);
-        }
-        merged
-    });
+    let programs = recorded_programs(&arguments.written, &arguments.output, &arguments.sample, &arguments.stacks);
+    let result = if programs.is_empty() {
+        same.and_then(|()| request.plan(&inputs)).and_then(|plan| {
+            let work = MergeWork { inputs: &inputs, found, form: plan.form(request.form) };
+            let merged = merge(arguments, plan, &work, &mut document);
+            // The reader of instrumentation profiles detects this in time.
+            if plan != MergePlan::Family(Family::Instr) {
+                sizes.warn_of_changed(&inputs, &arguments.output, arguments.quiet, &mut document);
+            }
+            merged
+        })
+    } else {
+        let work = MergeWork { inputs: &inputs, found, form: form.unwrap_or(OutputForm::SampleProf) };
+        merge_recordings(arguments, programs, &work, &mut document)
+    };
     if arguments.json {
         document.print("profbridge.merge/2", result.as_ref().err())?;
     }
@@ -124,6 +131,28 @@ fn merge(arguments: &MergeArgs, plan: MergePlan, work: &MergeWork<'_>, document:
     // An empty partial merge is valid: later inputs may have content.
     gates.allow_empty |= arguments.partial;
     gates.write(merged, work.inputs, &settings, messages, document)
+}
+
+/// Makes the sample profile of recorded programs.
+fn merge_recordings(
+    arguments: &MergeArgs,
+    programs: &[PathBuf],
+    work: &MergeWork<'_>,
+    document: &mut MergeDocument,
+) -> Result<()> {
+    arguments.refuse_for_recordings()?;
+    let mut gates = arguments.gates.clone();
+    gates.allow_empty |= arguments.partial;
+    let run = RecordingsRun {
+        inputs: work.inputs,
+        programs,
+        arguments: &arguments.profgen,
+        written: &arguments.written,
+        gates: &gates,
+        messages: Messages::new(arguments.quiet, arguments.json),
+        quiet: arguments.quiet,
+    };
+    run.run(&arguments.settings(MergePlan::Family(Family::SampleProf), work)?, document)
 }
 
 /// Describes a conversion.

@@ -305,6 +305,7 @@ fn print_summary(merged: &Merged, facts: &Facts, settings: &MergeSettings) {
         MergedProfile::SampleProf { .. } => (functions(), String::new()),
         MergedProfile::Stacks { encoded, .. } => (number_of(encoded.stacks, "stack"), String::new()),
         MergedProfile::Iprof { .. } => (entries(facts), skipped_iprof(reports)),
+        MergedProfile::Recordings { .. } => ("samples".to_string(), String::new()),
         _ => ("no records".to_string(), String::new()),
     };
     let output = match names_standard_output && is_standard_output(&settings.output) {

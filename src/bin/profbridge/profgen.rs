@@ -1,21 +1,18 @@
-//! Sample profiles of programs, in profbridge mode: `convert` and `merge` with `--binary`.
+//! Sample profiles of programs, in profbridge mode: `convert` and `merge` of recordings with `--binary`.
 
 use crate::console;
-use crate::limits;
 use crate::merge_document::MergeDocument;
+use crate::merge_gates::MergeGateArgs;
+use crate::merge_report::Messages;
 use crate::outputs::OutputArgs;
-use crate::plural::{inputs_of, number_of};
 use crate::sample_files::SampleArgs;
-use crate::target;
+use crate::stacks::StackArgs;
 use clap::Args;
-use profbridge::families::OutputForm;
+use profbridge::families::{MergeSettings, Merged, OutputForm, merge_recordings};
 use profbridge::input::{Family, Input};
-use profbridge::instr::Release;
-use profbridge::profgen::{self, ContextOptions, ProfileOptions, ProgramFiles};
-use profbridge::sampleprof::{self, MergeOptions, Merger, Rules, SampleProfile, WriteOptions};
-use profbridge::{Error, Result, Warning};
+use profbridge::profgen::ProgramFiles;
+use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// Options for recordings of perf.
 #[derive(Debug, Args)]
@@ -29,20 +26,30 @@ pub(crate) struct ProfgenArgs {
     dwp: Option<PathBuf>,
     /// Make a profile with calling contexts (CSSPGO), from samples with branch records and call chains
     #[arg(long, requires = "binary")]
-    pub(crate) contexts: bool,
+    contexts: bool,
 }
 
-/// The conversion of recordings.
-pub(crate) struct ProfgenRun<'a> {
+/// Returns the programs whose recordings become sample profiles. For other outputs, recordings are stacks.
+pub(crate) fn recorded_programs<'a>(
+    written: &OutputArgs,
+    output: &Path,
+    sample: &SampleArgs,
+    stacks: &'a StackArgs,
+) -> &'a [PathBuf] {
+    let form = written.form(output, &sample.forms()).ok().flatten();
+    let has_stacks = matches!(form, Some(OutputForm::Collapsed | OutputForm::Pprof | OutputForm::Iprof));
+    if has_stacks { &[] } else { stacks.programs() }
+}
+
+/// A merge of recordings.
+pub(crate) struct RecordingsRun<'a> {
     pub(crate) inputs: &'a [Input],
-    pub(crate) output: &'a Path,
+    pub(crate) programs: &'a [PathBuf],
+    pub(crate) arguments: &'a ProfgenArgs,
     pub(crate) written: &'a OutputArgs,
-    pub(crate) sample: &'a SampleArgs,
-    pub(crate) consumer: Option<&'a str>,
-    pub(crate) contexts: bool,
-    pub(crate) strict: bool,
+    pub(crate) gates: &'a MergeGateArgs,
+    pub(crate) messages: Messages,
     pub(crate) quiet: bool,
-    pub(crate) json: bool,
 }
 
 impl ProfgenArgs {
@@ -51,7 +58,7 @@ impl ProfgenArgs {
     /// # Errors
     ///
     /// Usage for files of one program if there are several.
-    pub(crate) fn files(&self, programs: &[PathBuf]) -> Result<Vec<ProgramFiles>> {
+    fn files(&self, programs: &[PathBuf]) -> Result<Vec<ProgramFiles>> {
         if programs.len() > 1 && (self.debug_binary.is_some() || self.dwp.is_some()) {
             return Err(Error::usage("--debug-binary and --dwp are for one program, but there are several")
                 .with_hint("convert the recordings once per program"));
@@ -66,139 +73,80 @@ impl ProfgenArgs {
     }
 }
 
-impl ProfgenRun<'_> {
-    /// Makes the profiles and writes them; the document has the given schema.
-    pub(crate) fn run(&self, programs: &[ProgramFiles], schema: &str) -> Result<ExitCode> {
-        if self.json {
-            console::needs_file(self.output)?;
-        }
-        let inputs = if self.json { self.inputs } else { &[] };
-        let mut document = MergeDocument::of_conversion(inputs);
-        let result = self.convert(programs, &mut document);
-        if self.json {
-            if result.is_ok() {
-                document.note_rest_used();
-            }
-            document.print(schema, result.as_ref().err())?;
-        }
-        result.map(|()| ExitCode::SUCCESS)
-    }
-
-    /// A directory gets one profile for each program, a file one profile for all.
-    fn convert(&self, programs: &[ProgramFiles], document: &mut MergeDocument) -> Result<()> {
-        let form = self.written.form(self.output, &self.sample.forms())?;
-        if form.is_some_and(|form| !matches!(form, OutputForm::SampleProf | OutputForm::Indexed | OutputForm::Text)) {
-            let error = Error::usage("recordings of perf become a sample profile").in_file(self.output);
+impl RecordingsRun<'_> {
+    /// Makes the profiles and writes them. A directory gets one profile for each program, a file one profile for all.
+    pub(crate) fn run(&self, settings: &MergeSettings, document: &mut MergeDocument) -> Result<()> {
+        let (output, form) = (&settings.output, settings.form);
+        if !matches!(form, OutputForm::SampleProf | OutputForm::Indexed | OutputForm::Text) {
+            let error = Error::usage("recordings of perf become a sample profile").in_file(output);
             return Err(error.with_hint("name the output .prof or .proftext"));
         }
-        let is_directory = self.output.is_dir() || self.output.as_os_str().as_encoded_bytes().ends_with(b"/");
-        let outputs = if is_directory { self.outputs_in_directory(programs, form)? } else { vec![self.output.into()] };
+        let programs = self.arguments.files(self.programs)?;
+        let is_directory = output.is_dir() || output.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let outputs = match is_directory {
+            true => outputs_in_directory(output, &programs, settings)?,
+            false => vec![output.clone()],
+        };
         for output in &outputs {
             self.written.guard(self.inputs, output, OutputForm::SampleProf, Some(Family::SampleProf))?;
         }
-        let target = target::of_samples(self.consumer)?;
-        let mut options = ProfileOptions::default();
-        options.release = target.release;
-        let mut contexts = ContextOptions::default();
-        contexts.release = target.release;
-        let contexts = self.contexts.then_some(&contexts);
-        let mut profiles = Vec::new();
-        for files in programs {
-            let made = profgen::convert(self.inputs, files, &options, contexts, &limits::chosen())?;
-            document.count_samples(&files.program, made.report);
-            document.warn(&made.warnings);
-            if !self.quiet {
-                made.warnings.iter().for_each(console::warning);
-            }
-            profiles.push(made.profile);
+        // Nothing is written before all profiles are made.
+        let parts = if is_directory { programs.chunks(1) } else { programs.chunks(programs.len().max(1)) };
+        let mut made = Vec::new();
+        for (programs, output) in parts.zip(outputs) {
+            let mut settings = settings.clone();
+            settings.output = output;
+            made.push((self.merge(programs, &settings, document)?, settings));
         }
         if is_directory {
-            std::fs::create_dir_all(self.output)
-                .map_err(|source| Error::io("cannot create the directory", source).in_file(self.output))?;
-        } else {
-            profiles = vec![self.merge(profiles, target.release, document)?];
+            std::fs::create_dir_all(output)
+                .map_err(|source| Error::io("cannot create the directory", source).in_file(output))?;
         }
-        for (profile, output) in profiles.iter().zip(&outputs) {
-            self.write(profile, output, form, target.release, document)?;
+        for (merged, settings) in made {
+            self.gates.write(merged, self.inputs, &settings, self.messages, document)?;
         }
-        document.wrote(self.output, Family::SampleProf.name());
+        document.wrote(output, Family::SampleProf.name());
         Ok(())
     }
 
-    /// Returns the profile of each program in the output directory.
-    fn outputs_in_directory(&self, programs: &[ProgramFiles], form: Option<OutputForm>) -> Result<Vec<PathBuf>> {
-        let extension = if form == Some(OutputForm::Text) { ".proftext" } else { ".prof" };
-        let mut outputs: Vec<PathBuf> = Vec::new();
-        for ProgramFiles { program, .. } in programs {
-            let mut name = program.file_name().unwrap_or_default().to_os_string();
-            name.push(extension);
-            let output = self.output.join(name);
-            if outputs.contains(&output) {
-                let error = Error::usage("two programs have the same name").in_file(program);
-                return Err(error.with_hint("convert the recordings once per program"));
-            }
-            outputs.push(output);
-        }
-        Ok(outputs)
-    }
-
-    /// Merges the profiles of several programs.
     fn merge(
         &self,
-        profiles: Vec<SampleProfile>,
-        release: Release,
+        programs: &[ProgramFiles],
+        settings: &MergeSettings,
         document: &mut MergeDocument,
-    ) -> Result<SampleProfile> {
-        let mut all = 0;
-        let mut merger = Merger::new(&MergeOptions::of(Rules::of(release)));
-        let mut profiles = profiles.into_iter();
-        if profiles.len() == 1
-            && let Some(only) = profiles.next()
-        {
-            return Ok(only);
+    ) -> Result<Merged> {
+        let progress = console::Progress::new("merging", self.quiet);
+        let mut update = |done, total| progress.update(done, total);
+        let merged = merge_recordings(self.inputs, programs, self.arguments.contexts, settings, &mut update);
+        progress.finish();
+        let (merged, reports) = merged?;
+        for (files, report) in programs.iter().zip(reports) {
+            document.count_samples(&files.program, report);
         }
-        for profile in profiles {
-            all += profile.functions.len();
-            merger.add(profile, 1, &mut |_, _| ())?;
-        }
-        let shared = all - merger.len();
-        if shared != 0 {
-            let functions = number_of(shared as u64, "function");
-            let warning =
-                Warning::new(format!("several programs have {functions} of the same name: their counts add up"))
-                    .in_file(self.output);
-            document.warn([&warning]);
-            if !self.quiet {
-                console::warning(&warning);
-            }
-        }
-        Ok(merger.finish()?.profile)
+        let reports = &merged.inputs.reports;
+        document.name_inputs(reports.iter().map(|report| &report.input));
+        reports.iter().enumerate().for_each(|(at, report)| document.note_outcome(at, &report.outcome));
+        Ok(merged)
     }
+}
 
-    fn write(
-        &self,
-        profile: &SampleProfile,
-        output: &Path,
-        form: Option<OutputForm>,
-        release: Release,
-        document: &mut MergeDocument,
-    ) -> Result<()> {
-        let text = (form == Some(OutputForm::Text)).then_some(sampleprof::Encoding::Text);
-        let rules = Rules::of(release);
-        let mut write = WriteOptions::default();
-        self.sample.set_write_options(&mut write);
-        write.rules = rules;
-        write.encoding = self.sample.encoding(text).unwrap_or_else(|| profile.default_encoding(rules));
-        let losses = sampleprof::write_file(profile, &write, self.strict, output)?;
-        document.lose(&losses);
-        if !self.quiet {
-            console::losses(&losses, &[], output);
+/// Returns the profile of each program in the output directory.
+fn outputs_in_directory(directory: &Path, programs: &[ProgramFiles], settings: &MergeSettings) -> Result<Vec<PathBuf>> {
+    let extension = match settings.form {
+        _ if settings.partial.is_some() => ".part",
+        OutputForm::Text => ".proftext",
+        _ => ".prof",
+    };
+    let mut outputs: Vec<PathBuf> = Vec::new();
+    for ProgramFiles { program, .. } in programs {
+        let mut name = program.file_name().unwrap_or_default().to_os_string();
+        name.push(extension);
+        let output = directory.join(name);
+        if outputs.contains(&output) {
+            let error = Error::usage("two programs have the same name").in_file(program);
+            return Err(error.with_hint("convert the recordings once per program"));
         }
-        if !self.quiet && !self.json {
-            let functions = number_of(profile.functions.len() as u64, "function");
-            let inputs = inputs_of(self.inputs.len(), self.inputs.len());
-            console::status(&format!("{}: {functions} from {inputs}", output.display()));
-        }
-        Ok(())
+        outputs.push(output);
     }
+    Ok(outputs)
 }

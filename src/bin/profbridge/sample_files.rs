@@ -130,6 +130,18 @@ impl SampleArgs {
         ]
     }
 
+    /// Rejects options that merges of sample profiles have, and recordings do not.
+    pub(crate) fn refuse_for_recordings(&self) -> Result<()> {
+        let given = [
+            (self.convert_sample_profile_layout.is_some(), "--convert-sample-profile-layout"),
+            (self.sample_merge_cold_context, "--sample-merge-cold-context"),
+            (self.sample_trim_cold_context, "--sample-trim-cold-context"),
+            (self.prof_sym_list.is_some(), "--prof-sym-list"),
+            (self.drop_profile_symbol_list, "--drop-profile-symbol-list"),
+        ];
+        refuse(&given, "not for recordings", "use it in `profbridge merge` of the written profile")
+    }
+
     /// Rejects these options for other profiles, on which they have no effect.
     pub(crate) fn refuse_for_others(&self) -> Result<()> {
         let given = [

@@ -3,15 +3,18 @@
 use crate::driver::check::{CheckFinding, FileCheck};
 use crate::error::Result;
 use crate::error::{Level, Verdict};
+use crate::family::Family;
 use crate::families::partial::any::Partial;
 use crate::families::partial::options::PartialOptions;
 use crate::input::Format;
 use crate::limits::Limits;
 use crate::model::description::{Description, PartialDescription, PartialInputDescription};
 use crate::partial::{Frame, InputState, PartialInput};
+use crate::sampleprof::SAMPLES_OF_PROGRAM;
 
+/// Opens a partial merge; `None` for other files, and for recordings, which need their program.
 fn open(data: &[u8], limits: &Limits) -> Result<Option<Partial>> {
-    if Frame::find(data, limits)?.is_none() {
+    if Frame::find(data, limits)?.is_none() || is_of_recordings(data) {
         return Ok(None);
     }
     let mut options = PartialOptions::default();
@@ -27,6 +30,11 @@ pub(crate) fn describe_any(data: &[u8], limits: &Limits, description: &mut Descr
         Err(error) => return description.warnings.push(error.to_string()),
     };
     description.partial_merge = Some(of_sums(&sums));
+}
+
+fn is_of_recordings(data: &[u8]) -> bool {
+    Frame::origins_of_footer(data) == Some(SAMPLES_OF_PROGRAM)
+        && Frame::family_of_footer(data) == Some(Family::SampleProf)
 }
 
 fn of_sums(sums: &Partial) -> PartialDescription {
@@ -61,7 +69,8 @@ pub(crate) fn describe_bare(data: &[u8], limits: &Limits) -> Option<Description>
         return None;
     }
     let family = Frame::family_of_footer(data).map(|family| format!(" of {}", family.words())).unwrap_or_default();
-    let mut description = Description::new(format!("partial merge{family}"), data.len() as u64);
+    let content = if is_of_recordings(data) { " of recordings".to_string() } else { family };
+    let mut description = Description::new(format!("partial merge{content}"), data.len() as u64);
     description.supported = true;
     match open(data, limits) {
         Ok(sums) => description.partial_merge = sums.as_ref().map(of_sums),

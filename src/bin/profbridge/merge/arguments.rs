@@ -9,6 +9,7 @@ use crate::iprof_merge::IprofMergeArgs;
 use crate::memprof::MemProfArgs;
 use crate::merge_gates::MergeGateArgs;
 use crate::outputs::OutputArgs;
+use crate::profgen::ProfgenArgs;
 use crate::sample_files::SampleArgs;
 use crate::stack_write::WriteStackArgs;
 use crate::stacks::StackArgs;
@@ -36,6 +37,7 @@ use std::path::{Path, PathBuf};
   profbridge merge -o app.iprof --weighted-input=4,main.iprof rare.iprof
   profbridge merge -o default.pgo --drop-addresses --max-bytes=2000000 week/*.pprof
   find . -name '*.profraw' | profbridge merge --sparse -f - -o app.profdata
+  profbridge merge --binary app -o app.prof host-*/perf.data
   profbridge merge --watch runs --delete-merged --until idle:60 -o app.profdata
 
 Without --for, --format-version and PROFBRIDGE_FOR, the target is the compiler that wrote the
@@ -145,6 +147,8 @@ pub(crate) struct MergeArgs {
     pub(super) iprof_write: IprofWriteArgs,
     #[command(flatten)]
     pub(super) sample: SampleArgs,
+    #[command(flatten)]
+    pub(super) profgen: ProfgenArgs,
     #[command(flatten)]
     pub(super) stacks: StackArgs,
     #[command(flatten)]

@@ -91,6 +91,24 @@ impl MergeArgs {
         }
     }
 
+    /// Rejects options without effect on recordings.
+    pub(super) fn refuse_for_recordings(&self) -> Result<()> {
+        let meant = "not for recordings";
+        let options = [MergeOption::Function, MergeOption::NoFunction, MergeOption::RemappingFile];
+        let mut given: Vec<_> = options.iter().map(|option| (option.is_given(self), option.name())).collect();
+        given.extend([(self.salvage, "--salvage"), (self.gates.limits_shares(), "--max-input-share")]);
+        refuse(&given, meant, "use it in `profbridge merge` of the written profile")?;
+        family_table::refuse_merge_options(Family::SampleProf, self)?;
+        self.refuse_options_of(|family| !matches!(family, Family::SampleProf | Family::Stacks), meant)?;
+        let mut given = [self.stacks.given(), self.write_stacks.given()].concat();
+        given.retain(|(_, option)| *option != "--binary");
+        refuse(&given, meant, OPTIONS_OF_EACH)?;
+        if self.partial {
+            refuse(&self.sample.for_finished(), "not for partial merges", "use it when you finish the merge")?;
+        }
+        self.sample.refuse_for_recordings()
+    }
+
     /// Rejects the options for files of some families.
     fn refuse_options_of(&self, is_refused: impl Fn(Family) -> bool, meant: &str) -> Result<()> {
         for family in [Family::SampleProf, Family::MemProf, Family::Instr, Family::Stacks, Family::Iprof] {
