@@ -1,65 +1,37 @@
-//! Benchmarks of the steps of a merge, on a generated program of 20,000 functions or an iprof with 20,000 calls,
-//! branches and samples, with one thread.
+//! Benchmarks of the steps of a merge, on generated profiles of 20,000 functions or an iprof of 20,000 contexts, with one
+//! thread.
 //!
 //! Run with `cargo bench --bench parts`. `benches/compare.sh` compares whole runs with llvm-profdata.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use profbridge::bytes::{Encoding, Endian, PointerWidth};
 use profbridge::families::{self, OutputFormat, ReadOptions};
+use profbridge::generate::{Format, Generator, Request};
 use profbridge::input::WeightedInput;
-use profbridge::instr::{FunctionRecord, Profile, ProfileKind, ProfileReader, Release, ValueCount, ValueKind};
-use profbridge::instr::{MergeOptions, Merger};
+use profbridge::instr::{MergeOptions, Merger, Profile, ProfileReader, Release};
 use profbridge::iprof::statistics::{StatisticsOptions, statistics_from};
-use profbridge::iprof::{self, BranchRow, CountEntry, Document, Frame, MethodHandle, Reader};
+use profbridge::iprof::{self, Document, Reader};
 use profbridge::raw;
 use std::hint::black_box;
 use std::num::NonZeroUsize;
 
-const FUNCTIONS: u64 = 20_000;
-const COUNTERS: u64 = 12;
-/// The interval of functions that call through a pointer.
-const CALLERS: u64 = 8;
+const FUNCTIONS: u32 = 20_000;
 /// Raw files of one program in the benchmark of a whole merge.
-const FILES: u64 = 20;
+const FILES: u32 = 20;
 
-/// Random numbers that are equal in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        self.0 >> 33
-    }
-
-    /// A third of the counts are 0, and small counts are more frequent than large ones.
-    fn count(&mut self) -> u64 {
-        let number = self.next();
-        if number.is_multiple_of(3) { 0 } else { self.next() >> (number % 31) }
-    }
+/// Generates the profile of a run.
+fn generated(format: Format, run: u32) -> Vec<u8> {
+    let mut request = Request::new(format);
+    (request.functions, request.counters) = (FUNCTIONS, Some(12));
+    Generator::new(&request).and_then(|generator| generator.file(run)).expect("the request is possible").bytes
 }
 
-fn name(index: u64) -> Vec<u8> {
-    format!("_ZN7example6module{}8function{index}Ev", index % 997).into_bytes()
-}
-
-fn program(seed: u64) -> Profile {
-    let mut numbers = Numbers(seed);
-    let mut profile = Profile { kind: ProfileKind::IR, ..Profile::default() };
-    for index in 0..FUNCTIONS {
-        let counters = (0..COUNTERS).map(|_| numbers.count()).collect();
-        let mut record = FunctionRecord::new(index + 1, counters);
-        if index.is_multiple_of(CALLERS) {
-            let mut target = || {
-                let callee = profbridge::instr::name_ref(&name(numbers.next() % FUNCTIONS));
-                ValueCount { value: callee, count: numbers.next() }
-            };
-            let site: Vec<ValueCount> = (0..4).map(|_| target()).collect();
-            record.sites_mut(ValueKind::IndirectCallTarget).push_site(&site);
-        }
-        let function = profile.functions.intern(&name(index));
-        profile.functions.push_record(function, &record);
-    }
-    profile
+/// Reads the profile of a run.
+fn profile() -> Profile {
+    let mut merger = Merger::new(MergeOptions::default());
+    let bytes = generated(Format::Indexed, 1);
+    merge_into(&mut merger, families::open_reader(&bytes, &ReadOptions::default()).expect("the file is good").as_mut());
+    merger.finish()
 }
 
 fn raw_bytes(profile: &Profile) -> Vec<u8> {
@@ -98,18 +70,16 @@ fn formats() -> [(&'static str, OutputFormat); 2] {
 }
 
 fn reading_and_writing(criterion: &mut Criterion) {
-    let profile = program(1);
+    let profile = profile();
     let mut group = criterion.benchmark_group("read");
-    for (name, bytes) in [("raw", raw_bytes(&profile))]
-        .into_iter()
-        .chain(formats().map(|(name, format)| (name, encoded(&profile, format))))
-    {
+    for (name, format) in [("raw", Format::Raw), ("indexed", Format::Indexed), ("text", Format::Text)] {
+        let bytes = generated(format, 1);
         group.throughput(Throughput::Bytes(bytes.len() as u64));
         group.bench_function(name, |bencher| bencher.iter(|| read_all(black_box(&bytes))));
     }
     group.finish();
     let mut group = criterion.benchmark_group("write");
-    group.throughput(Throughput::Elements(FUNCTIONS));
+    group.throughput(Throughput::Elements(FUNCTIONS.into()));
     group.bench_function("raw", |bencher| bencher.iter(|| raw_bytes(black_box(&profile))));
     for (name, format) in formats() {
         group.bench_function(name, |bencher| bencher.iter(|| encoded(black_box(&profile), format)));
@@ -121,9 +91,9 @@ fn reading_and_writing(criterion: &mut Criterion) {
 fn one_file(criterion: &mut Criterion) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (input, output) = (folder.path().join("in.profdata"), folder.path().join("out.proftext"));
-    std::fs::write(&input, encoded(&program(1), formats()[0].1)).expect("file can be written");
+    std::fs::write(&input, generated(Format::Indexed, 1)).expect("file can be written");
     let mut group = criterion.benchmark_group("one file");
-    group.throughput(Throughput::Elements(FUNCTIONS));
+    group.throughput(Throughput::Elements(FUNCTIONS.into()));
     let mut show = profbridge::instr::show::ShowOptions::default();
     (show.all_functions, show.counts) = (true, true);
     group.bench_function("show counts", |bencher| {
@@ -145,11 +115,11 @@ fn one_file(criterion: &mut Criterion) {
 }
 
 fn merging(criterion: &mut Criterion) {
-    let (first, second) = (raw_bytes(&program(1)), raw_bytes(&program(2)));
+    let (first, second) = (generated(Format::Raw, 1), generated(Format::Raw, 2));
     let options = ReadOptions::default();
     let open = |data| families::open_reader(data, &options).expect("the file is good");
     let mut group = criterion.benchmark_group("merge");
-    group.throughput(Throughput::Elements(FUNCTIONS));
+    group.throughput(Throughput::Elements(FUNCTIONS.into()));
     group.bench_function("first input", |bencher| {
         bencher.iter(|| {
             let mut merger = Merger::new(MergeOptions::default());
@@ -174,15 +144,15 @@ fn merging(criterion: &mut Criterion) {
 
 fn whole_runs(criterion: &mut Criterion) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let write = |run: u64| {
+    let write = |run: u32| {
         let path = folder.path().join(format!("{run}.profraw"));
-        std::fs::write(&path, raw_bytes(&program(run))).expect("file can be written");
+        std::fs::write(&path, generated(Format::Raw, run)).expect("file can be written");
         WeightedInput::new(path)
     };
-    let inputs: Vec<WeightedInput> = (0..FILES).map(write).collect();
+    let inputs: Vec<WeightedInput> = (1..=FILES).map(write).collect();
     let mut group = criterion.benchmark_group("pipeline");
     group.sample_size(10);
-    group.throughput(Throughput::Elements(FILES));
+    group.throughput(Throughput::Elements(FILES.into()));
     group.bench_function("raw files of one program", |bencher| {
         let options = families::MergeOptions::default();
         bencher.iter(|| families::merge_files(black_box(&inputs), &options, &mut |_, _| {}).expect("good files"));
@@ -190,43 +160,12 @@ fn whole_runs(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Entries of each section of an iprof.
-const ENTRIES: usize = 20_000;
-/// The maximum number of frames of a call or branch, and of a sample.
-const DEPTHS: (u64, u64) = (6, 60);
-
-/// Returns an iprof whose sections have a different order for each `turn`.
-fn iprof_document(turn: usize) -> Document {
-    let mut numbers = Numbers(3);
-    let mut document = Document::new();
-    let types: Vec<_> = (0..500).map(|at| document.add_type(format!("org.example.Class{at}").as_bytes())).collect();
-    let method = |at: usize| (format!("method{at}").into_bytes(), [types[at % types.len()], types[at % 7]]);
-    let methods: Vec<MethodHandle> =
-        (0..4_000).map(method).map(|(name, signature)| document.add_method(&name, &signature)).collect();
-    let mut contexts = |deepest: u64, leaf: Option<i32>| -> Vec<_> {
-        let mut context = |_| {
-            let mut frame = |_| Frame {
-                method: methods[numbers.next() as usize % methods.len()],
-                bci: (numbers.next() % 400) as i32,
-            };
-            let mut frames: Vec<Frame> = (0..=frame(0).bci as u64 % deepest).map(&mut frame).collect();
-            frames[0].bci = leaf.unwrap_or(frames[0].bci);
-            document.add_context(&frames)
-        };
-        let mut contexts: Vec<_> = (0..ENTRIES).map(&mut context).collect();
-        contexts.rotate_left(turn);
-        contexts
-    };
-    let [calls, branches, samples] =
-        [(DEPTHS.0, Some(0)), (DEPTHS.0, None), (DEPTHS.1, None)].map(|(deepest, leaf)| contexts(deepest, leaf));
-    let entry = |(context, count)| CountEntry { context, count };
-    document.sections.call_counts = calls.into_iter().zip(1..).map(entry).collect();
-    document.sections.samples = samples.into_iter().zip(1..).map(entry).collect();
-    for (context, count) in branches.into_iter().zip(1..) {
-        let row = |index, bci| BranchRow { index, bci, count };
-        document.sections.conditionals.push(context, &[row(0, 7), row(1, 20)]);
-    }
-    document
+/// Returns an iprof of 20,000 calls, and fewer branches and samples.
+fn iprof_document() -> Document {
+    let mut request = Request::new(Format::Iprof);
+    (request.functions, request.contexts) = (4_000, Some(20_000));
+    let file = Generator::new(&request).and_then(|generator| generator.file(1)).expect("the request is possible");
+    Reader::from_bytes(&file.bytes, &iprof_read_options()).read().expect("a good file").0
 }
 
 fn iprof_write_options() -> iprof::WriteOptions {
@@ -243,7 +182,7 @@ fn iprof_read_options() -> iprof::ReadOptions {
 
 fn iprof_files(criterion: &mut Criterion) {
     let (read, write) = (iprof_read_options(), iprof_write_options());
-    let document = iprof_document(0);
+    let document = iprof_document();
     let bytes = iprof::Writer::new(&write).to_bytes(&document);
     let mut samples = document.clone();
     samples.remove_section(iprof::SectionKind::CallCount);
@@ -272,7 +211,14 @@ fn iprof_files(criterion: &mut Criterion) {
 
 fn iprof_merging(criterion: &mut Criterion) {
     let (read, write) = (iprof_read_options(), iprof_write_options());
-    let [bytes, turned] = [0, ENTRIES / 3].map(|turn| iprof::Writer::new(&write).to_bytes(&iprof_document(turn)));
+    let mut document = iprof_document();
+    let bytes = iprof::Writer::new(&write).to_bytes(&document);
+    let sections = &mut document.sections;
+    for entries in [&mut sections.call_counts, &mut sections.samples] {
+        let third = entries.len() / 3;
+        entries.rotate_left(third);
+    }
+    let turned = iprof::Writer::new(&write).to_bytes(&document);
     let merged = |inputs: &[&[u8]]| {
         let mut merger = iprof::Merger::new(iprof::MergeOptions::default());
         for input in inputs {

@@ -61,6 +61,8 @@ pub enum Hint {
     LinkWithBuildId,
     /// A profile that a partial merge holds occurs in another input, too: it may be counted twice.
     AllowDuplicates,
+    /// A partial merge of recordings becomes a profile only with the program that was sampled.
+    NameTheProgram,
     /// The output would replace a file that is not an earlier output.
     ReplaceFile,
     /// A flame graph was requested where a profile is written.
@@ -176,6 +178,7 @@ impl fmt::Display for Hint {
             Self::ChooseNoVersion => "the compiler ignores these records; choose no format version, or 12",
             Self::LinkWithBuildId => "link the program with a build id, or do not require one program",
             Self::AllowDuplicates => "remove one of them, or allow duplicates to count it twice",
+            Self::NameTheProgram => "name the program",
             Self::ReplaceFile => "choose another path, or force the replacement",
             Self::DrawIt => "draw a flame graph instead",
             Self::ReportIt => "write a report instead",

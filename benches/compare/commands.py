@@ -15,12 +15,9 @@ PROGRAM = str(Path(os.environ["PROGRAM"]).resolve())
 OUTPUTS = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else ROOT
 
 
-def generated(folder, name, *arguments):
+def generated(folder, *arguments):
     """A file of `profbridge generate`."""
-    path = folder / name
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        make.quiet([PROGRAM, "generate", *map(str, arguments), "-o", str(path)])
+    (path,) = make.generated(folder, PROGRAM, *arguments)
     return path
 
 
@@ -32,19 +29,14 @@ def made(folder, name, *arguments):
     return path
 
 
-def raw(folder, scale):
-    (path,) = make.one_huge_raw(folder / "raw", round(220_000 * scale), 20_000)
-    return path
-
-
 def instr(folder, scale):
-    one = raw(folder, scale)
+    (one,) = make.instr_profiles(folder, PROGRAM, "raw", round(220_000 * scale), 45, 20_000)
     indexed = made(folder, "one.profdata", "merge", one)
     text = made(folder, "one.proftext", "convert", indexed)
     iprof = made(folder, "llvm.iprof", "convert", indexed)
     part = made(folder, "part.profdata", "merge", "--partial", one)
-    big_endian = made(folder, "big-endian.profraw", "convert", indexed, "--to", "raw", "--raw-arch", "64be")
-    traces = generated(folder, "traces.profdata", "--format", "indexed", "--kinds", "temporal", "--functions", round(60_000 * scale))
+    big_endian = generated(folder, "--format", "raw", "--raw-arch", "64be", "--functions", round(400_000 * scale))
+    traces = generated(folder, "--format", "indexed", "--kinds", "temporal", "--functions", round(60_000 * scale))
     return one, [
         ("merge", ["merge", one, "-o", "OUT.profdata"]),
         ("merge, indexed", ["merge", indexed, indexed, "-o", "OUT.profdata"]),
@@ -71,7 +63,7 @@ def instr(folder, scale):
 
 
 def iprof(folder, scale):
-    (one,) = make.one_iprof(folder / "iprof", round(400_000 * scale))
+    one = make.iprof_profile(folder, PROGRAM, round(400_000 * scale))
     part = made(folder, "part.iprof", "merge", "--partial", one)
     return one, [
         ("merge", ["merge", one, "-o", "OUT.iprof"]),
@@ -95,7 +87,7 @@ def iprof(folder, scale):
 
 
 def sample(folder, scale):
-    (one,) = make.sample_profiles(folder / "sample", 1, round(74_000 * scale), "text")
+    (one,) = make.sample_profiles(folder, PROGRAM, "text", 1, round(74_000 * scale))
     binary = made(folder, "one.afdo", "merge", one)
     part = made(folder, "part.afdo", "merge", "--partial", one)
     return one, [
@@ -118,8 +110,8 @@ def sample(folder, scale):
 
 def memory(folder, scale):
     count = round(200_000 * scale)
-    one = generated(folder, "memory.profdata", "--format", "memory-indexed", "--functions", count)
-    yaml = generated(folder, "memory.memprofyaml", "--format", "memory-yaml", "--functions", count)
+    one = generated(folder, "--format", "memory-indexed", "--functions", count)
+    yaml = generated(folder, "--format", "memory-yaml", "--functions", count)
     return one, [
         ("merge", ["merge", one, "-o", "OUT.profdata"]),
         ("merge, YAML", ["merge", yaml, "-o", "OUT.profdata"]),
@@ -151,7 +143,7 @@ def stacks_of(one, name):
 
 
 def collapsed(folder, scale):
-    (one,) = make.collapsed_stacks(folder / "collapsed", round(400_000 * scale))
+    one = make.collapsed_stacks(folder, PROGRAM, round(400_000 * scale))
     source, commands = stacks_of(one, "collapsed")
     part = made(folder, "part.collapsed", "merge", "--partial", one)
     commands.insert(1, ("merge --partial", ["merge", "--partial", one, "-o", "OUT.collapsed"]))
@@ -160,7 +152,7 @@ def collapsed(folder, scale):
 
 
 def pprof(folder, scale):
-    (text,) = make.collapsed_stacks(folder / "collapsed", round(400_000 * scale))
+    text = make.collapsed_stacks(folder, PROGRAM, round(400_000 * scale))
     return stacks_of(made(folder, "one.pprof", "convert", text), "pprof")
 
 

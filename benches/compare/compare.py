@@ -25,7 +25,8 @@ ROOT = make.PACKAGE / "target" / "compare"
 OUTPUTS = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else ROOT
 PEER = [make.PROFDATA]
 # In llvm-profdata mode the program has the same arguments.
-OURS = {"llvm-profdata": [str(ROOT / "bin" / "llvm-profdata")], "profbridge": [str(ROOT / "bin" / "profbridge")]}
+PROGRAM = str(ROOT / "bin" / "profbridge")
+OURS = {"llvm-profdata": [str(ROOT / "bin" / "llvm-profdata")], "profbridge": [PROGRAM]}
 
 
 class Workload:
@@ -77,15 +78,17 @@ def workloads(scale):
     def functions(count):
         return some(count, 1000)
 
+    def instr(form, count, counters, distinct, files=1):
+        return make.instr_profiles(ROOT, PROGRAM, form, functions(count), counters, distinct, files)
+
     def huge(distinct):
-        return make.one_huge_raw(ROOT / f"huge-{functions(500000)}-{distinct}", functions(500000), distinct)
+        return instr("raw", 500_000, 45, distinct)
 
     def indexed(distinct):
-        return make.one_indexed_profile(ROOT / f"indexed-{functions(150000)}-{distinct}", functions(150000), distinct)
+        return instr("indexed", 150_000, 45, distinct)
 
     def text(distinct):
-        folder = ROOT / f"text-{functions(150000)}-{distinct}"
-        return make.one_text_profile(folder, indexed(distinct)[0])
+        return instr("text", 150_000, 45, distinct)
 
     def many_sites():
         return make.runs_with_many_sites(ROOT / f"many-sites-{some(100)}", ROOT, some(100))
@@ -95,21 +98,18 @@ def workloads(scale):
         return Workload("W7w", "W1a, weighted", files[1:], [f"--weighted-input=3,{files[0]}"])
 
     def sampled(name, what, encoding):
-        count = functions(20_000)
-        folder = ROOT / f"sampled-{100}-{count}-{encoding}"
-        inputs = make.sample_profiles(folder, 100, count, encoding)
+        inputs = make.sample_profiles(ROOT, PROGRAM, encoding, 100, functions(20_000))
         return Workload(name, what, inputs, ["--sample", f"--{encoding}"], own=(["--sample-format", encoding], inputs))
 
     def sampled_one(name, what, encoding, into=None):
-        count = functions(500_000)
-        inputs = make.sample_profiles(ROOT / f"sampled-1-{count}-{encoding}", 1, count, encoding)
+        inputs = make.sample_profiles(ROOT, PROGRAM, encoding, 1, functions(500_000))
         if into is None:
             return Workload(name, what, inputs, ["--sample"], "show", own=([], inputs))
         return Workload(name, what, inputs, ["--sample", f"--{into}"], own=(["--sample-format", into], inputs))
 
     def parts():
         files = raws()
-        made = make.parts_of(ROOT / f"parts-{some(1000)}", OURS["profbridge"], files, 4)
+        made = make.parts_of(ROOT / f"parts-{some(1000)}", [PROGRAM], files, 4)
         return Workload("P", "four parts of W1a against all of its raws", files, [], own=([], made), names=["profbridge"])
 
     def allocations(name, what, command="merge"):
@@ -138,8 +138,7 @@ def workloads(scale):
         "W4m": lambda: Workload("W4m", "C++ raws with 36,000 sites", many_sites(), []),
         "W4s": lambda: Workload("W4s", "show one of them", many_sites()[:1],
                                 ["--all-functions", "--counts", "--ic-targets"], "show"),
-        "W5": lambda: Workload("W5", "indexed profiles",
-                               make.indexed_profiles(ROOT / f"many-indexed-{functions(100000)}", 20, functions(100000)), []),
+        "W5": lambda: Workload("W5", "indexed profiles", instr("indexed", 100_000, 20, 20_000, files=20), []),
         "W6o": lambda: Workload("W6o", "text out, many distinct counts", indexed(many), ["--text"]),
         "W6ro": lambda: Workload("W6ro", "text out, few", indexed(few), ["--text"]),
         "W6i": lambda: Workload("W6i", "text in, many", text(many), []),
@@ -161,7 +160,7 @@ def workloads(scale):
         "W10s": lambda: allocations("W10s", "memory dump of 200,000 contexts, show", "show"),
         "W10i": stored_allocations,
         "P": parts,
-        "S": lambda: Workload("S", "one 1 MB raw: start-up", make.small_raw(ROOT / "small"), []),
+        "S": lambda: Workload("S", "one 1 MB raw: start-up", make.instr_profiles(ROOT, PROGRAM, "raw", 8000, 4, 500), []),
     }
 
 
@@ -173,8 +172,8 @@ IPROF_PEER = ["python3", "-c", "import json, sys\nfor name in sys.argv[1:]: json
 def iprof_rows(scale, runs):
     """The iprof commands against Python's json.load of the same files, a merge has two."""
     contexts = max(1000, round(800_000 * scale))
-    (profile,) = make.one_iprof(ROOT / f"iprof-{contexts}", contexts)
-    program, output = str(ROOT / "bin" / "profbridge"), OUTPUTS / f"profbridge-compare-{os.getpid()}.iprof"
+    profile = make.iprof_profile(ROOT, PROGRAM, contexts)
+    program, output = PROGRAM, OUTPUTS / f"profbridge-compare-{os.getpid()}.iprof"
     commands = {
         "check": [program, "check", str(profile)],
         "show": [program, "show", str(profile)],
@@ -195,11 +194,11 @@ def iprof_rows(scale, runs):
 
 def command_rows(scale, runs):
     """Commands that read a huge raw profile, or a file made from it, compared with `merge` of it."""
-    program, output = OURS["profbridge"][0], str(OUTPUTS / f"profbridge-compare-{os.getpid()}")
+    program, output = PROGRAM, str(OUTPUTS / f"profbridge-compare-{os.getpid()}")
     functions = max(1000, round(500_000 * scale))
-    (raw,) = make.one_huge_raw(ROOT / f"huge-{functions}-129000", functions, 129_000)
-    folder = ROOT / f"forms-{functions}"
-    make.forms_of(folder, program, raw)
+    raw, other = make.instr_profiles(ROOT, program, "raw", functions, 45, 129_000, files=2)
+    folder = ROOT / f"forms-of-generated-{functions}"
+    make.forms_of(folder, program, raw, other)
 
     def at(name):
         return str(folder / name)
@@ -234,9 +233,9 @@ def command_rows(scale, runs):
 
 def stack_rows(scale, runs):
     """Sampled stacks, compared with other tools, which are rarely installed."""
-    program, picture, sum_of_all = OURS["profbridge"][0], str(ROOT / "out.svg"), str(ROOT / "out.pprof")
-    (text,) = make.collapsed_stacks(ROOT / f"stacks-{scale}", max(10_000, round(1_700_000 * scale)))
-    pprofs = make.pprof_profiles(ROOT / f"pprof-{scale}", program, 9, max(2000, round(90_000 * scale)))
+    program, picture, sum_of_all = PROGRAM, str(ROOT / "out.svg"), str(ROOT / "out.pprof")
+    text = make.collapsed_stacks(ROOT, program, max(10_000, round(1_700_000 * scale)))
+    pprofs = make.pprof_profiles(ROOT, program, 9, max(2000, round(90_000 * scale)))
     (jfr,) = make.recording(ROOT / f"recording-{scale}", max(10, round(1000 * scale)))
     rows = [
         ("W11r", "samples of a recording", "jfr", ["jfr", "print", "--stack-depth", "64", "--events",
@@ -353,7 +352,7 @@ def growth(scale, runs):
         yield from rows_of(Workload("files", "coverage raws", files[: max(1, len(files) // part)], []), 1, runs)
     for functions in (10_000, 50_000, 250_000):
         count = max(1000, round(functions * scale))
-        inputs = make.synthetic_raws(ROOT / f"synthetic-{count}", 20, count)
+        inputs = make.instr_profiles(ROOT, PROGRAM, "raw", count, 3, 1400, files=20)
         yield from rows_of(Workload("functions", f"{count} functions", inputs, []), 1, runs)
     for threads in (1, 2, 4):
         yield from rows_of(Workload("threads", "coverage raws", files, []), threads, runs)

@@ -1,14 +1,8 @@
-"""Creates the inputs: profiles of real programs, and synthetic profiles
-with a given number of distinct counts."""
+"""Creates the inputs: profiles of real programs, and synthetic profiles."""
 
 import gzip
-import hashlib
 import os
-import random
-import struct
 import subprocess
-import zlib
-from array import array
 from pathlib import Path
 
 CLANG = "clang++-22"
@@ -23,7 +17,7 @@ def quiet(command, **options):
         raise SystemExit(f"{command}: {done.stderr.decode(errors='replace')[-2000:]}")
 
 
-SUFFIXES = (".memprofraw", ".profraw", ".profdata", ".proftext", ".iprof", ".prof", ".afdo", ".collapsed", ".pprof", ".jfr")
+SUFFIXES = (".memprofraw", ".memprofyaml", ".profraw", ".profdata", ".proftext", ".iprof", ".prof", ".afdo", ".collapsed", ".pprof", ".pb", ".jfr")
 
 
 def once(make):
@@ -229,128 +223,49 @@ def runs_with_many_sites(folder, root, count):
         quiet([str(program), str(run)], env=environment)
 
 
-# Synthetic profiles.
+# Synthetic profiles: files of `profbridge generate`.
 
 
-def name_of(index):
-    return b"_ZN7example6module%d8function%dEv" % (index % 997, index)
+def generated(root, program, *arguments, files=1, seed=1):
+    """Generates files once. The directory has the arguments in its name, so other arguments make other files."""
+    words = [str(word) for word in arguments] + ["--files", str(files), "--seed", str(seed)]
+    return generated_files(root / "-".join(word.lstrip("-") for word in words), [program, "generate", *words])
 
 
-def counts(generator, distinct, total):
-    """`total` counters out of about `distinct` values, small ones most often."""
-    values = [0, 0, 0, 1, 1, 2] + [int(generator.paretovariate(0.3)) % (1 << 40) for _ in range(distinct)]
-    return array("Q", generator.choices(values, k=total))
+@once
+def generated_files(folder, command):
+    # The slash makes the output a directory. An interrupted run may have left files in it.
+    quiet(command + ["--force", "-o", f"{folder}/"])
 
 
-def uleb128(number):
-    out = bytearray()
-    while True:
-        byte, number = number & 0x7F, number >> 7
-        out.append(byte | (0x80 if number else 0))
-        if not number:
-            return bytes(out)
+def instr_profiles(root, program, form, functions, counters, distinct, files=1):
+    """Instrumentation profiles without values."""
+    return generated(root, program, "--format", form, "--kinds", "binary-ids", "--functions", functions, "--counters", counters,
+                     "--distinct-counts", distinct, files=files)
 
 
-def write_raw(path, functions, per_function, distinct, seed):
-    """A raw profile of version 10, IR, without value data."""
-    counters = counts(random.Random(seed), distinct, functions * per_function)
-    # The distance from the data section to the counters.
-    counters_delta = 64 * functions
-    records = bytearray()
-    for index in range(functions):
-        name_ref = int.from_bytes(hashlib.md5(name_of(index)).digest()[:8], "little")
-        # The distance from the record to its counters.
-        pointer = (counters_delta - 64 * index + 8 * per_function * index) % (1 << 64)
-        records += struct.pack("<QQQQQQIHHHxxI", name_ref, 1000 + index, pointer, 0, 0, 0, per_function, 0, 0, 0, 0)
-    chunks = bytearray()
-    for start in range(0, functions, 2000):
-        plain = b"\x01".join(name_of(index) for index in range(start, min(start + 2000, functions)))
-        packed = zlib.compress(plain, 9)
-        chunks += uleb128(len(plain)) + uleb128(len(packed)) + packed
-    header = struct.pack("<16Q", 0xFF6C70726F667281, (1 << 56) | 10, 0, functions, 0, len(counters), 0, 0, 0, len(chunks),
-                         counters_delta, 0, 0, 0, 0, 2)
-    path.write_bytes(header + records + counters.tobytes() + chunks + bytes(-len(chunks) % 8))
+def sample_profiles(root, program, encoding, files, functions):
+    """Runs of a program whose functions have samples at other lines in each fifth run."""
+    runs = [generated(root, program, "--format", f"sample-{encoding}", "--functions", functions, "--counters", 30,
+                      files=max(1, files // 5), seed=seed) for seed in range(1, min(files, 5) + 1)]
+    return [path for run in runs for path in run]
+
+
+def collapsed_stacks(root, program, count):
+    """Sorted lines of 30 to 60 frames."""
+    (path,) = generated(root, program, "--format", "collapsed", "--methods", 10_000, "--contexts", count, "--depth", 60)
     return path
 
 
-@once
-def one_huge_raw(folder, functions, distinct):
-    write_raw(folder / "huge.profraw", functions, 45, distinct, 1)
+def pprof_profiles(root, program, files, count):
+    """Profiles whose stacks are distinct and have the same methods."""
+    return [generated(root, program, "--format", "pprof", "--methods", 10_000, "--contexts", count, "--depth", 60, seed=seed)[0]
+            for seed in range(1, files + 1)]
 
 
-@once
-def synthetic_raws(folder, files, functions):
-    for file in range(files):
-        write_raw(folder / f"{file:03}.profraw", functions, 3, 1400, file)
-
-
-@once
-def indexed_profiles(folder, files, functions):
-    for file in range(files):
-        raw = write_raw(folder / "one.raw", functions, 20, 20000, file)
-        quiet([PROFDATA, "merge", str(raw), "-o", str(folder / f"{file:03}.profdata")])
-        raw.unlink()
-
-
-@once
-def one_indexed_profile(folder, functions, distinct):
-    raw = write_raw(folder / "one.raw", functions, 45, distinct, 7)
-    quiet([PROFDATA, "merge", str(raw), "-o", str(folder / "one.profdata")])
-    raw.unlink()
-
-
-@once
-def one_text_profile(folder, indexed):
-    quiet([PROFDATA, "merge", "--text", str(indexed), "-o", str(folder / "one.proftext")])
-
-
-@once
-def small_raw(folder):
-    write_raw(folder / "small.profraw", 8000, 4, 500, 3)
-
-
-# Sample profiles: the functions of one program, with samples at other lines in each run.
-
-
-def text_name(index):
-    return name_of(index).decode()
-
-
-def sampled_lines(generator, callee_names, indent, depth):
-    """The lines of a function and of its inlined callees, and the total of their samples."""
-    lines, total = [], 0
-    for place in sorted(generator.sample(range(1, 60), generator.randrange(2, 12))):
-        samples = int(generator.paretovariate(0.8))
-        total += samples
-        calls = ""
-        if generator.random() < 0.15:
-            calls = "".join(f" {text_name(callee)}:{samples}" for callee in generator.sample(callee_names, 2))
-        mark = f".{generator.randrange(1, 8)}" if generator.random() < 0.2 else ""
-        lines.append(f"{indent}{place}{mark}: {samples}{calls}\n")
-    # Inlined callees follow the lines of their caller.
-    inlined = generator.randrange(4) if depth else 0
-    for place in sorted(generator.sample(range(1, 60), inlined)):
-        below, samples = sampled_lines(generator, callee_names, indent + " ", depth - 1)
-        total += samples
-        lines += [f"{indent}{place}: {text_name(generator.choice(callee_names))}:{samples}\n"] + below
-    return lines, total
-
-
-@once
-def sample_profiles(folder, files, functions, encoding):
-    for run in range(files):
-        text = folder / f"{run:04}.prof"
-        with text.open("w", encoding="ascii") as out:
-            for index in range(functions):
-                # The shape of a function depends on the program, its counts on the run.
-                generator = random.Random(index * 7 + run % 5)
-                callees = [(index * 31 + step) % functions for step in range(1, 12)]
-                lines, total = sampled_lines(generator, callees, " ", 3)
-                if generator.random() < 0.9:
-                    out.write(f"{text_name(index)}:{total}:{total // 9}\n" + "".join(lines))
-        if encoding != "text":
-            quiet([PROFDATA, "merge", "--sample", f"--{encoding}", str(text), "-o", str(text.with_suffix(".afdo"))])
-            text.unlink()
+def iprof_profile(root, program, contexts):
+    (path,) = generated(root, program, "--format", "iprof", "--methods", contexts // 2, "--contexts", contexts)
+    return path
 
 
 # Partial merges.
@@ -367,14 +282,12 @@ def parts_of(folder, program, files, count):
 
 
 @once
-def forms_of(folder, program, raw):
-    """A raw profile in all forms that single commands read, and another run of the program."""
+def forms_of(folder, program, raw, other):
+    """A raw profile, and another run of the program, in all forms that single commands read."""
     here = {name: str(folder / name) for name in
-            ("one.profdata", "two.profraw", "two.profdata", "part.profdata", "big-endian.profraw", "one.iprof")}
-    functions = struct.unpack_from("<Q", raw.read_bytes()[:32], 24)[0]
-    write_raw(Path(here["two.profraw"]), functions, 45, 129_000, 2)
+            ("one.profdata", "two.profdata", "part.profdata", "big-endian.profraw", "one.iprof")}
     quiet([program, "merge", str(raw), "-o", here["one.profdata"]])
-    quiet([program, "merge", here["two.profraw"], "-o", here["two.profdata"]])
+    quiet([program, "merge", str(other), "-o", here["two.profdata"]])
     quiet([program, "merge", "--partial", str(raw), "-o", here["part.profdata"]])
     quiet([program, "convert", str(raw), "--to", "raw", "--raw-arch", "64be", "-o", here["big-endian.profraw"]])
     quiet([program, "convert", here["one.profdata"], "-o", here["one.iprof"]])
@@ -382,25 +295,7 @@ def forms_of(folder, program, raw):
         packed.write(raw.read_bytes())
 
 
-# Sampled stacks.
-
-
-def stack_lines(count, seed):
-    """Lines of collapsed text, sorted, 30 to 60 frames deep."""
-    generator = random.Random(seed)
-    classes = [f"org.example.package{index % 31}.Class{index}" for index in range(900)]
-    lines = set()
-    while len(lines) < count:
-        # Many stacks share the frames near the root.
-        frames = [f"{classes[generator.randrange(1 + depth * 14)]}.method{generator.randrange(1 + depth // 2)}"
-                  for depth in range(generator.randrange(30, 61))]
-        lines.add(";".join(frames))
-    return [f"{line} {1 + generator.randrange(40)}\n" for line in sorted(lines)]
-
-
-@once
-def collapsed_stacks(folder, count):
-    (folder / "one.collapsed").write_text("".join(stack_lines(count, 5)))
+# Recordings.
 
 
 @once
@@ -411,83 +306,3 @@ def recording(folder, copies):
     with (folder / "one.jfr").open("wb") as out:
         for _ in range(copies):
             out.write(chunks)
-
-
-@once
-def pprof_profiles(folder, program, files, count):
-    for file in range(files):
-        text = folder / "one.txt"
-        text.write_text("".join(stack_lines(count, file)))
-        quiet([program, "convert", str(text), "-o", str(folder / f"{file}.pprof")])
-        text.unlink()
-
-
-# iprof: many types and methods, few of them in contexts, sampled stacks deep.
-
-
-class Contexts:
-    """Contexts; each occurs once in its section."""
-
-    def __init__(self, generator, methods):
-        self.generator, self.methods, self.seen = generator, methods, set()
-
-    def new(self, depth, leaf):
-        while True:
-            frames = [f"{self.generator.randrange(self.methods)}:{leaf}"]
-            frames += [f"{self.generator.randrange(self.methods)}:{self.generator.randrange(400)}" for _ in range(depth)]
-            ctx = "<".join(frames)
-            if ctx not in self.seen:
-                self.seen.add(ctx)
-                return ctx
-            depth += 1
-
-
-@once
-def one_iprof(folder, contexts):
-    generator = random.Random(11)
-    types, methods = contexts // 8, contexts // 2
-    executed = max(1, methods // 12)
-
-    def section(name, number, entry):
-        found = Contexts(generator, executed)
-        return f'"{name}":' + join(entry(found) for _ in range(number))
-
-    def join(entries):
-        return "[" + ",".join(entries) + "]"
-
-    def call_count(found):
-        return f'{{"ctx":"{found.new(generator.randrange(6), 0)}","records":[{generator.randrange(1 << 30)}]}}'
-
-    def branch(found):
-        leaf = generator.randrange(400)
-        records = f"{leaf + 3},0,{generator.randrange(99999)},{leaf + 9},1,{generator.randrange(99999)}"
-        return f'{{"ctx":"{found.new(generator.randrange(4), leaf)}","records":[{records}]}}'
-
-    def receivers(found):
-        chosen = generator.sample(range(10, types), 1 + generator.randrange(4))
-        records = ",".join(f"{index},{generator.randrange(9999)}" for index in chosen)
-        return f'{{"ctx":"{found.new(generator.randrange(4), generator.randrange(400))}","records":[{records}]}}'
-
-    def sample(found):
-        return (f'{{"ctx":"{found.new(generator.randrange(8, 60), generator.randrange(400))}",'
-                f'"records":[{1 + generator.randrange(40)}]}}')
-
-    def method(index):
-        # The declaring class, the return type (9 is Object), the parameters.
-        signature = [generator.randrange(10, types), generator.randrange(10)]
-        signature += [generator.randrange(9, types) for _ in range(generator.randrange(4))]
-        return f'{{"id":{index},"name":"method{index}","signature":[{",".join(map(str, signature))}]}}'
-
-    named = "boolean byte short char int float long double void java.lang.Object".split()
-    named += [f"org.example.package{index % 211}.Class{index}" for index in range(len(named), types)]
-    parts = [
-        '"version":"1.0.0"',
-        '"types":' + join(f'{{"id":{index},"name":"{name}"}}' for index, name in enumerate(named)),
-        '"methods":' + join(method(index) for index in range(methods)),
-        section("callCountProfiles", contexts, call_count),
-        section("conditionalProfiles", contexts, branch),
-        section("virtualInvokeProfiles", contexts // 4, receivers),
-        '"monitorProfiles":[{"ctx":"0:0","records":[9,100]}]',
-        section("samplingProfiles", contexts // 3, sample),
-    ]
-    (folder / "one.iprof").write_text("{" + ",".join(parts) + "}")

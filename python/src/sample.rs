@@ -120,7 +120,7 @@ pub(crate) fn may_be_recording(input: &Input) -> Result<bool> {
 pub(crate) fn of_recordings(inputs: &[Input], program: &Path, settings: &MergeSettings) -> Result<Merged> {
     let mut options = ProfileOptions::default();
     options.release = release(settings)?;
-    let made = profgen::convert(inputs, &ProgramFiles::new(program), &options, None, &settings.limits()?)?;
+    let made = profgen::convert(inputs, &ProgramFiles::new(program), &options, None, false, &settings.limits()?)?;
     let functions = made.profile.functions.len() as u64;
     let facts = settings.check(|_| {
         let mut facts = Facts::default();
@@ -128,7 +128,8 @@ pub(crate) fn of_recordings(inputs: &[Input], program: &Path, settings: &MergeSe
         facts.total_count = Some(Summary::of(&made.profile.functions, Rules::of(options.release)).total);
         Ok(facts.of_inputs(inputs.len()))
     })?;
-    let warnings = made.warnings.iter().map(ToString::to_string).collect();
+    let mut warnings: Vec<String> = made.warnings.iter().map(ToString::to_string).collect();
+    warnings.extend(made.losses.iter().map(|loss| format!("dropped {loss}")));
     let about = About::of_conversion(&facts, warnings);
     Ok(Merged { profile: made.profile, release: options.release, about })
 }

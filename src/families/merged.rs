@@ -223,10 +223,10 @@ impl Merged {
 
     /// Returns the number of used inputs.
     pub fn used(&self) -> usize {
-        let counts_empty = match self.profile {
-            MergedProfile::SampleProf { .. } | MergedProfile::Stacks { .. } | MergedProfile::Recordings { .. } => true,
-            _ => false,
-        };
+        let counts_empty = matches!(
+            self.profile,
+            MergedProfile::SampleProf { .. } | MergedProfile::Stacks { .. } | MergedProfile::Recordings { .. }
+        );
         self.inputs.used(counts_empty)
     }
 

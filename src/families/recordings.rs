@@ -42,15 +42,17 @@ pub fn merge_recordings(
     let mut reports = Vec::new();
     let mut warnings = Vec::new();
     let mut read = Vec::new();
+    let mut unconverted = Vec::new();
     for (at, files) in programs.iter().enumerate() {
         progress(at, programs.len());
         let contexts = contexts.then_some(&with_contexts);
         let allow_duplicates = settings.options.sample.allow_duplicates;
         let made = profgen::convert(inputs, files, &options, contexts, allow_duplicates, limits)?;
-        let ConvertedSamples { profile, report, warnings: found, inputs } = made;
+        let ConvertedSamples { profile, report, warnings: found, inputs, losses } = made;
         profiles.push(profile);
         reports.push(report);
         warnings.extend(found);
+        unconverted.extend(losses);
         read = inputs;
     }
     let rules = Rules::of(release);
@@ -65,7 +67,7 @@ pub fn merge_recordings(
     write.encoding = settings.write.sample_encoding.unwrap_or_else(|| profile.default_encoding(rules));
     let report = sampleprof::MergeReport::of(profile);
     let merged = Merged::new(MergedProfile::SampleProf { report, write, part: None }, found_inputs(&read));
-    Ok((Merged { target: Some(target), warnings, ..merged }, reports))
+    Ok((Merged { target: Some(target), warnings, unconverted, ..merged }, reports))
 }
 
 /// Adds up the samples of a program.

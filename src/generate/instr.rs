@@ -78,6 +78,15 @@ impl Generator {
         given.fold(ProfileKind::NONE, |kind, (_, bit)| kind | bit)
     }
 
+    /// Returns a count, small ones most often.
+    fn count(&self, random: &mut Random) -> u64 {
+        let Some(distinct) = self.request.distinct_counts else { return random.count() };
+        let limit = 1 + random.below(distinct.into());
+        let number = random.below(limit);
+        // Large counts need no table: each number has its own.
+        if number < 1000 { number } else { Random::new(number).next_number() >> 28 }
+    }
+
     /// Returns true if the format stores sizes of memory operations.
     fn stores_sizes(&self) -> bool {
         self.request.format != Format::Raw || self.encoding().version >= 4
@@ -117,13 +126,17 @@ fn record(generator: &Generator, number: u32, index: u32, all: &[String]) -> Fun
         0 => 13 + shape.below(200),
         _ => 1 + shape.below(12),
     };
-    let blocks = if generator.has(Kind::EntryCoverage) { 1 } else { blocks };
+    let blocks = match generator.request.counters {
+        Some(counters) => counters.into(),
+        None if generator.has(Kind::EntryCoverage) => 1,
+        None => blocks,
+    };
     let is_covered = !counts.chance(20);
     let is_byte = generator.has(Kind::ByteCoverage);
     let counters = (0..blocks).map(|_| match (is_covered, is_byte) {
         (false, _) => 0,
         (true, true) => counts.below(2),
-        (true, false) => counts.count(),
+        (true, false) => generator.count(&mut counts),
     });
     let mut record = FunctionRecord::new(func_hash, counters.collect());
     if generator.has(Kind::Values) {

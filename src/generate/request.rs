@@ -30,6 +30,13 @@ pub struct Request {
     pub functions: u32,
     /// The number of calling contexts of an iprof file, or of stacks. Default: four for each function.
     pub contexts: Option<u32>,
+    /// The number of counters of each function of an instrumentation profile, or of line locations of each function of
+    /// a sample profile. Default: a few, and in one of 50 instrumented functions up to 212.
+    pub counters: Option<u32>,
+    /// The greatest number of distinct counts in an instrumentation profile. Default: no limit.
+    pub distinct_counts: Option<u32>,
+    /// The greatest depth of stacks; each has at least half of it. Default: most stacks have 10 to 20 frames.
+    pub depth: Option<u32>,
     /// The kinds of content; `None` selects the usual ones of the format.
     pub kinds: Option<Vec<Kind>>,
     /// The start of all random numbers. Default: 0.
@@ -47,6 +54,9 @@ impl Request {
             iprof_version: None,
             functions: 100,
             contexts: None,
+            counters: None,
+            distinct_counts: None,
+            depth: None,
             kinds: None,
             seed: 0,
         }
@@ -55,6 +65,7 @@ impl Request {
     /// Rejects settings that have no effect on the format.
     fn check(&self) -> Result<()> {
         let family = self.format.family();
+        let is_instr = family == Family::Instr;
         let is_llvm = matches!(family, Family::Instr | Family::SampleProf | Family::MemProf);
         let has_version =
             matches!(self.format, Format::Raw | Format::Indexed | Format::MemoryIndexed | Format::SampleExtBinary);
@@ -64,9 +75,20 @@ impl Request {
             (self.architecture.is_some() && self.format != Format::Raw, "pointer width and byte order"),
             (self.iprof_version.is_some() && family != Family::Iprof, "an iprof version"),
             (self.contexts.is_some() && is_llvm, "a number of contexts"),
+            (self.counters.is_some() && !is_instr && family != Family::SampleProf, "a number of counters"),
+            (self.distinct_counts.is_some() && !is_instr, "a number of distinct counts"),
+            (self.depth.is_some() && family != Family::Stacks, "a depth"),
         ];
-        match useless.into_iter().find(|(given, _)| *given) {
-            Some((_, what)) => Err(Error::usage(format!("{what} has no effect on {} files", self.format.name()))),
+        let has = |kind: Kind| self.kinds.as_ref().is_some_and(|kinds| kinds.contains(&kind));
+        let useless_with_kind = [
+            (self.counters.is_some(), Kind::EntryCoverage, "a number of counters"),
+            (self.distinct_counts.is_some(), Kind::ByteCoverage, "a number of distinct counts"),
+        ];
+        if let Some((_, what)) = useless.into_iter().find(|(given, _)| *given) {
+            return Err(Error::usage(format!("{what} has no effect on {} files", self.format.name())));
+        }
+        match useless_with_kind.into_iter().find(|(given, kind, _)| *given && has(*kind)) {
+            Some((_, kind, what)) => Err(Error::usage(format!("{what} has no effect on {}", kind.name()))),
             None => Ok(()),
         }
     }

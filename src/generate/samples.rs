@@ -116,8 +116,11 @@ impl<'a> Builder<'a> {
             // The checksum is that of the function, wherever it was inlined.
             record.checksum = Random::of(&[generator.request.seed, 2, index.into()]).next_number() >> 8;
         }
+        let drawn = 1 + shape.below(7);
+        // Inlined callees stay small: their number grows with the number of locations.
+        let requested = generator.request.counters.filter(|_| depth == 0);
         let mut line = 0;
-        for _ in 0..1 + shape.below(7) {
+        for _ in 0..requested.map_or(drawn, u64::from) {
             line += 1 + shape.below(4) as u32;
             let discriminator = if !has_probes && shape.chance(20) { 1 + shape.below(6) as u32 } else { 0 };
             let location = LineLocation::new(line, discriminator);

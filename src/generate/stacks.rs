@@ -11,7 +11,7 @@ use crate::stacks::collapsed::{CollapsedOptions, write_collapsed};
 use crate::stacks::pprof;
 use std::collections::BTreeMap;
 
-/// The deepest stack.
+/// The deepest stack, if no depth is requested.
 const DEPTH: u32 = 24;
 
 /// The number of threads.
@@ -55,14 +55,34 @@ fn table(generator: &Generator, number: u32) -> StackTable {
     let mut stacks: Vec<StackId> = Vec::new();
     for index in 0..generator.contexts() {
         let mut shape = Random::of(&[generator.request.seed, 5, index.into()]);
-        let parent = match stacks.len() {
-            0 => None,
-            len => Some(stacks[shape.position(len)]).filter(|stack| table.depth(*stack) < DEPTH),
+        let add = |table: &mut StackTable, parent: Option<StackId>, method: u64, shape: &mut Random| {
+            let frame = frame(table, method as u32, has_positions, is_pprof, shape);
+            table.push_frame(parent, frame)
         };
-        let method = if parent.is_none() { 0 } else { shape.below(functions.into()) as u32 };
-        let frame = frame(&mut table, method, has_positions, is_pprof, &mut shape);
-        let stack = table.push_frame(parent, frame);
-        stacks.push(stack);
+        let stack = match generator.request.depth {
+            Some(depth) => {
+                // Many stacks share the frames near the root, because few methods occur there.
+                let depth = u64::from(depth);
+                let mut stack = add(&mut table, None, 0, &mut shape);
+                for level in 1..depth - shape.below(depth / 2 + 1) {
+                    let methods = 1 + level * level * u64::from(functions) / (depth * depth);
+                    let method = shape.below(methods);
+                    stack = add(&mut table, Some(stack), method, &mut shape);
+                }
+                stack
+            }
+            // A stack extends an earlier one by a frame.
+            None => {
+                let parent = match stacks.len() {
+                    0 => None,
+                    len => Some(stacks[shape.position(len)]).filter(|stack| table.depth(*stack) < DEPTH),
+                };
+                let method = if parent.is_none() { 0 } else { shape.below(functions.into()) };
+                let stack = add(&mut table, parent, method, &mut shape);
+                stacks.push(stack);
+                stack
+            }
+        };
         let thread = threads.get(shape.position(threads.len())).copied();
         let hits = 1 + generator.counts(number, index).below(1000);
         table.add(SampleKey { thread, ..SampleKey::of_stack(stack) }, hits);

@@ -52,11 +52,14 @@ fn requests() -> Vec<Request> {
         }),
         request(Collapsed, |stacks| stacks.kinds = kinds(Collapsed, "threads,positions")),
         request(Pprof, |_| {}),
+        request(Text, |text| (text.counters, text.distinct_counts) = (Some(30), Some(2000))),
+        request(SampleText, |sample| sample.counters = Some(20)),
+        request(Collapsed, |stacks| stacks.depth = Some(60)),
     ]
 }
 
 /// Format and MD5 of the second file of each request.
-const GOLDEN: [&str; 20] = [
+const GOLDEN: [&str; 23] = [
     "raw 0b609033205412a236976966f9ee02eb",
     "raw 7f47867b94292ca90da15efd98eae9e2",
     "raw b3c4bcdc6c7c6447c4e8cd2945068ae4",
@@ -77,6 +80,9 @@ const GOLDEN: [&str; 20] = [
     "iprof 23458e1df0d8d64ca6c7206b867c882b",
     "collapsed fb3b36a63a2eb39e28d57686b658ca18",
     "pprof 40116bad6fe17d9685b420b6b621ad0d",
+    "text ",
+    "sample-text ",
+    "collapsed ",
 ];
 
 #[test]
@@ -115,4 +121,32 @@ fn a_function_does_not_depend_on_the_number_of_functions() {
     };
     let (few, many) = (all(10), all(20));
     assert!(few.iter().filter(|record| record.contains("Func Hash")).all(|record| many.contains(record)));
+}
+
+#[test]
+fn sizes_are_those_of_the_request() {
+    let text = |format: Format, change: &dyn Fn(&mut Request)| {
+        String::from_utf8(Generator::new(&request(format, change)).unwrap().file(1).unwrap().bytes).unwrap()
+    };
+    let counters = |text: &mut Request| {
+        (text.counters, text.distinct_counts) = (Some(30), Some(7));
+        text.kinds = Some(Vec::new());
+    };
+    let profile = text(Format::Text, &counters);
+    let records: Vec<Vec<&str>> =
+        profile.split("# Func Hash:\n").skip(1).map(|record| record.lines().collect()).collect();
+    assert_eq!(records.len(), 20);
+    let counts = records.iter().flat_map(|record| {
+        assert_eq!(record[2], "30");
+        record[4..34].iter().map(|count| count.parse::<u64>().unwrap())
+    });
+    assert_eq!(counts.collect::<std::collections::BTreeSet<u64>>(), (0..7).collect());
+
+    let profile = text(Format::SampleText, &|sample| sample.counters = Some(20));
+    let functions = profile.split("\n").filter(|line| !line.is_empty() && !line.starts_with(' ')).count();
+    let locations = profile.lines().filter(|line| line.starts_with(' ') && !line.starts_with("  ")).count();
+    assert_eq!((functions, locations), (20, 20 * 20));
+
+    let stacks = text(Format::Collapsed, &|stacks| stacks.depth = Some(60));
+    assert!(stacks.lines().all(|line| (30..=60).contains(&line.split(';').count())), "{stacks}");
 }

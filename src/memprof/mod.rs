@@ -55,7 +55,7 @@ pub use model::{
     MemProfRecord, MemoryProfile, SourceLocation, StackHandle, guid,
 };
 
-use crate::bytes::{Confidence, Head};
+use crate::bytes::{Confidence, Head, without_byte_order_mark};
 
 /// The format of a memory profile file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,7 +73,8 @@ pub fn evidence(head: &Head<'_>) -> Option<(Form, Confidence)> {
         return Some((Form::Raw, Confidence::Certain));
     }
     let has_member = || head.has(b"HeapProfileRecords") || head.has(b"DataAccessProfiles");
-    (head.begins(b"---") && has_member()).then_some((Form::Yaml, Confidence::Certain))
+    let begins = without_byte_order_mark(head.bytes()).starts_with(b"---");
+    (begins && has_member()).then_some((Form::Yaml, Confidence::Certain))
 }
 
 #[cfg(test)]

@@ -86,6 +86,8 @@ pub enum LossKind {
     Names,
     /// Hashes of names, which become names made of digits (sample profiles).
     NameHashes,
+    /// Call chains of samples (recordings that become a sample profile without calling contexts).
+    CallChains,
     /// Other data; see the documentation of the format.
     Other,
 }
@@ -111,6 +113,7 @@ impl LossKind {
             Self::NameHashes => {
                 ("hash of a name, which is written as digits", "hashes of names, which are written as digits")
             }
+            Self::CallChains => ("call chain", "call chains"),
             Self::MemProfCallees => ("callee of a memory profile", "callees of a memory profile"),
             Self::MemProfDataRecords => {
                 ("record of static data of a memory profile", "records of static data of a memory profile")

@@ -15,6 +15,7 @@ use crate::driver::report::no_weight;
 use crate::error::{Error, Result, Warning};
 use crate::input::{Access, Input};
 use crate::limits::Limits;
+use crate::model::{Loss, LossKind, Losses};
 use crate::partial::PartialInput;
 use crate::perf::is_recording;
 use crate::sampleprof::SampleProfile;
@@ -68,6 +69,8 @@ pub struct ConvertedSamples {
     pub warnings: Vec<Warning>,
     /// The recordings; those of partial merges one by one.
     pub inputs: Vec<PartialInput>,
+    /// Call chains of the samples, if the profile has no calling contexts.
+    pub losses: Vec<Loss>,
 }
 
 /// Adds up the samples of a program: of perf recordings, of the output of `perf script`, of unsymbolized profiles, and
@@ -143,7 +146,12 @@ pub fn make(
         report.enough_samples = Some((used as f64 * ENOUGH_DENSITY / report.density).ceil() as u64);
     }
     let warnings = warnings_of(&report, counters, program).into_iter().map(Warning::new).collect();
-    Ok(ConvertedSamples { profile, report, warnings, inputs: samples.inputs().to_vec() })
+    let mut losses = Losses::new();
+    if contexts.is_none() {
+        losses.add(LossKind::CallChains, report.read.call_chains);
+    }
+    let inputs = samples.inputs().to_vec();
+    Ok(ConvertedSamples { profile, report, warnings, inputs, losses: losses.into_vec() })
 }
 
 fn require_functions(program: &Program<'_>) -> Result<()> {

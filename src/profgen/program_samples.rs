@@ -139,7 +139,7 @@ impl ProgramSamples {
         let Some(frame) = Frame::find(bytes, limits)? else { return Ok(None) };
         if (frame.family, frame.origins) != (Family::SampleProf, SAMPLES_OF_PROGRAM) {
             let detail = format!("a partial merge of {}, not of recordings", frame.family.words());
-            return Err(Error::usage(detail).with_hint("use --binary only for recordings"));
+            return Err(Error::usage(detail).with_hint("merge it without a program"));
         }
         Self::decode(&frame.state, limits).map(Some)
     }

@@ -218,6 +218,8 @@ impl Reader<'_, '_> {
         }
         self.findings.samples = self.findings.samples.saturating_add(1);
         self.findings.branches = self.findings.branches.saturating_add(self.branches.len() as u64);
+        let has_chain = sample.frames().any(|frame| frame.mode == CpuMode::User);
+        self.findings.call_chains = self.findings.call_chains.saturating_add(u64::from(has_chain));
         self.gatherer.add(self.program, &self.branches, 1);
     }
 

@@ -65,6 +65,8 @@ pub struct ReadFindings {
     pub invalid_return_addresses: u64,
     /// Samples with call chains, each set of branches counted once.
     pub distinct_chains: u64,
+    /// Used samples with branch records and a call chain.
+    pub call_chains: u64,
     /// Whether a mapping of the program was found.
     pub is_mapped: bool,
     /// Mappings of a program with the same name and another build id.
@@ -83,6 +85,7 @@ impl ReadFindings {
         self.incomplete_chains = self.incomplete_chains.saturating_add(other.incomplete_chains);
         self.invalid_return_addresses = self.invalid_return_addresses.saturating_add(other.invalid_return_addresses);
         self.distinct_chains = self.distinct_chains.saturating_add(other.distinct_chains);
+        self.call_chains = self.call_chains.saturating_add(other.call_chains);
         self.external_leaves = self.external_leaves.saturating_add(other.external_leaves);
         self.is_mapped |= other.is_mapped;
         self.other_builds = self.other_builds.saturating_add(other.other_builds);
@@ -382,6 +385,7 @@ impl Reader<'_, '_, '_> {
             (self.notify)(LineNotice::NoMapping);
         }
         if let Some(leaf) = self.chain.frames.first_mut() {
+            self.findings.call_chains = self.findings.call_chains.saturating_add(times);
             match &mut self.chains {
                 Some(chains) => {
                     *leaf = self.branches.first().map_or(*leaf, |(_, target)| *target);

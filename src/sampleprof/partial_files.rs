@@ -10,6 +10,7 @@ use crate::driver::report::{failed, no_weight, remembered, unknown_failure};
 use crate::driver::{self, InputOutcome, InputReport, InputTurn, Merge, OnProgress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::family::Family;
+use crate::hint::Hint;
 use crate::input::{Access, Input};
 use crate::limits::Limits;
 use crate::partial::{self, Duplicates, Frame, InputState, PartialInput};
@@ -174,7 +175,7 @@ pub(crate) const SAMPLES_OF_PROGRAM: u64 = 1;
 pub(crate) fn decode(frame: &Frame<'_>, limits: &Limits) -> Result<PartialSamples> {
     if (frame.family, frame.origins) == (Family::SampleProf, SAMPLES_OF_PROGRAM) {
         return Err(Error::usage("a partial merge of recordings needs the program that was sampled")
-            .with_hint("give it with --binary"));
+            .with_hint(Hint::NameTheProgram));
     }
     if frame.family != Family::SampleProf {
         let (found, wanted) = (frame.family.words(), Family::SampleProf.words());

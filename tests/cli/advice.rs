@@ -62,7 +62,8 @@ fn text_files_with_byte_order_marks_are_read() {
     write("comment.proftext", &format!("# written by an editor\r\n{}", INSTR.replace('\n', "\r\n")));
     write("s.prof", SAMPLES);
     write("c.folded", STACKS);
-    for name in ["a.proftext", "comment.proftext", "s.prof", "c.folded"] {
+    write("m.memprofyaml", &fs::read_to_string(testdata("memprof/clang-22-plain.yaml")).unwrap());
+    for name in ["a.proftext", "comment.proftext", "s.prof", "c.folded", "m.memprofyaml"] {
         check(&folder.run(&["check", name]), 0, &["usable"]);
         check(&folder.run(&["show", name]), 0, &[]);
     }
@@ -77,7 +78,67 @@ fn text_files_with_byte_order_marks_are_read() {
     write("large.proftext", &format!(":ir\n{many}"));
     check(&folder.run(&["show", "large.proftext"]), 0, &["IR", "Total functions: 60000"]);
     check(&folder.run(&["merge", "large.proftext", "-o", "x.profdata"]), 0, &["60000 functions"]);
-    check(&folder.run(&["llvm-profdata", "show", "a.proftext"]), 1, &["unrecognized instrumentation profile encoding"]);
+    for name in ["a.proftext", "m.memprofyaml"] {
+        let merge = folder.run(&["llvm-profdata", "merge", name, "-o", "x.profdata"]);
+        check(&merge, 1, &["unrecognized instrumentation profile encoding"]);
+    }
+}
+
+#[test]
+fn further_files_of_a_command_have_a_hint() {
+    let folder = Folder::new();
+    for name in ["a.proftext", "b.proftext", "c.proftext"] {
+        fs::write(folder.path(name), INSTR).unwrap();
+    }
+    let hint = "`profbridge merge A B -o OUT` makes one profile of several, `profbridge diff A B` compares two";
+    for line in [
+        &["show", "a.proftext", "b.proftext"][..],
+        &["diff", "a.proftext", "b.proftext", "c.proftext"],
+        &["overlap", "a.proftext", "b.proftext", "c.proftext"],
+        &["fit", "a.proftext", "b.proftext", "--against", "c.proftext"],
+    ] {
+        check(&folder.run(line), 2, &[hint]);
+    }
+    check(&folder.run(&["merge", "a.proftext", "b.proftext", "-o", "both.proftext"]), 0, &[]);
+    check(&folder.run(&["diff", "a.proftext", "b.proftext"]), 0, &[]);
+}
+
+#[test]
+fn help_lists_the_section_of_a_threshold() {
+    let folder = Folder::new();
+    check(&folder.run(&["diff", "--help"]), 0, &["--section <SECTION>", "counters, indirect-call-targets"]);
+    fs::write(folder.path("a.proftext"), INSTR).unwrap();
+    fs::write(folder.path("b.proftext"), INSTR.replace("7", "70")).unwrap();
+    let line = ["diff", "a.proftext", "b.proftext", "--fail-below", "99%", "--section", "counters"];
+    check(&folder.run(&line), 3, &["the overlap of counters"]);
+}
+
+#[test]
+fn exit_codes_are_those_of_the_documentation() {
+    let folder = Folder::new();
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/ci.md")).unwrap();
+    for row in [
+        "| 1 | failure: a file is missing, damaged or of another kind, or the result would be empty |",
+        "| 2 | usage error: change the command line |",
+        "| 3 | a threshold or check failed. `merge` writes no output; other commands print the full report |",
+    ] {
+        assert!(page.contains(row), "{row}");
+    }
+    // iprof files have no codes of their own.
+    let iprof = text(testdata("iprof/fibonacci.iprof"));
+    fs::write(folder.path("cut.iprof"), &fs::read(&iprof).unwrap()[..200]).unwrap();
+    fs::write(folder.path("notes.txt"), "no profile\n").unwrap();
+    for (line, code) in [
+        (&["show", &iprof][..], 0),
+        (&["show", "missing.iprof"], 1),
+        (&["show", "notes.txt"], 1),
+        (&["merge", "cut.iprof", "-o", "x.iprof"], 1),
+        (&["show", &iprof, "--no-such-option"], 2),
+        (&["check", "cut.iprof"], 3),
+        (&["merge", &iprof, "--min-inputs", "2", "-o", "x.iprof"], 3),
+    ] {
+        check(&folder.run(line), code, &[]);
+    }
 }
 
 #[test]

@@ -23,6 +23,9 @@ fn every_generated_file_is_valid() {
     let desk = Desk::new();
     let more = [
         "raw --kinds values,vtables,bitmaps,temporal,binary-ids",
+        "raw --counters 50 --distinct-counts 3",
+        "sample-extbinary --counters 40",
+        "pprof --depth 100",
         "raw --raw-arch 32be --format-version 1",
         "raw --format-version 4",
         "raw --for llvm-23 --kinds values,uniformity",
@@ -164,6 +167,10 @@ fn usage_errors_write_nothing() {
         ("--format iprof --for llvm-16", "no effect on iprof files"),
         ("--format text --raw-arch 32be", "no effect on text files"),
         ("--format raw --contexts 3", "no effect on raw files"),
+        ("--format iprof --counters 3", "a number of counters has no effect on iprof files"),
+        ("--format raw --kinds entry-coverage --counters 3", "no effect on entry-coverage"),
+        ("--format sample-text --distinct-counts 3", "no effect on sample-text files"),
+        ("--format iprof --depth 3", "a depth has no effect on iprof files"),
         ("--format raw --kinds front-end,temporal", "has no temporal"),
         ("--format sample-text --kinds contexts,inlined", "two ways"),
         ("--format sample-compact", "not supported"),

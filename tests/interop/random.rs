@@ -2,17 +2,8 @@
 //! by both tools.
 
 use crate::tools::{Workspace, available};
+use profbridge::generate::Random;
 use std::path::{Path, PathBuf};
-
-/// Numbers that look random and are the same in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from((self.0 >> 33) % limit as u64).expect("it is below a usize")
-    }
-}
 
 /// Raw profiles of compilers whose releases are `compilers`, sorted.
 fn raw_profiles(compilers: &[&str]) -> Vec<PathBuf> {
@@ -57,15 +48,16 @@ fn merge_alike(release: u32, compilers: &[&str], rounds: u64) {
     let calls = [format!("profbridge merge {version}"), format!("profbridge {tool} merge --num-threads=1")];
     let (mut merged, mut refused) = (0, 0);
     for round in 0..rounds {
-        let mut numbers = Numbers(round * 7919 + u64::from(release));
-        let inputs: Vec<String> = (0..1 + numbers.below(6))
+        let mut random = Random::of(&[round, release.into()]);
+        let mut below = |limit: usize| random.below(limit as u64) as usize;
+        let inputs: Vec<String> = (0..1 + below(6))
             .map(|_| {
-                let profile = profiles[numbers.below(profiles.len())].display().to_string();
-                let weight = [1, 1, 2, 1000, u64::MAX / 3][numbers.below(5)];
+                let profile = profiles[below(profiles.len())].display().to_string();
+                let weight = [1, 1, 2, 1000, u64::MAX / 3][below(5)];
                 format!("--weighted-input={weight},{profile}")
             })
             .collect();
-        let options = ["", "--sparse"][numbers.below(2)];
+        let options = ["", "--sparse"][below(2)];
         let line = format!("{options} {}", inputs.join(" "));
         let theirs = ws.attempt(&format!("{tool} merge --num-threads=1 {line} -o theirs.profdata"));
         merged += u64::from(theirs.status.success());

@@ -3,7 +3,7 @@
 use crate::genuine::{GENUINE, assert_same, run};
 use crate::recording::{RECORDER, can_record, compile, perf_data, record, record_chains};
 use crate::schema::assert_has_schema;
-use crate::support::{Folder, available};
+use crate::support::{Folder, available, errors};
 use serde_json::Value;
 
 /// Compilers, sources and programs: inlining, recursion, tail calls, function pointers.
@@ -160,6 +160,25 @@ fn convert_makes_contexts_on_request() {
             let ours = std::fs::read(folder.path("ours.prof")).expect("it is written");
             assert!(ours == expected.clone().expect("it is written"), "{kind}, {input}");
         }
+    }
+    // Without contexts, call chains are lost.
+    let recorded = record_chains(&folder, "prog", 17, 16);
+    let text = std::fs::read_to_string(folder.path(&recorded)).expect("it is text");
+    folder.write("prog.data", perf_data(&text, 5));
+    for input in [recorded.as_str(), "prog.data"] {
+        let line = format!("profbridge convert {input} --binary prog -o ours.prof");
+        let output = folder.run(&format!("{line} --json"));
+        let document: Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
+        assert_has_schema(&document, "convert-1.json");
+        let chains = document["samples"][0]["read"]["call_chains"].as_u64().expect("a number");
+        assert!(chains > 5, "{document}");
+        assert_eq!(document["losses"][0]["count"], chains, "{document}");
+        let note = format!("ours.prof: dropped {chains} call chains; --contexts makes a profile with calling contexts");
+        assert!(errors(&output).contains(&note), "{}", errors(&output));
+        let (_, message) = folder.failure(&format!("{line} --strict"));
+        assert!(message.contains(&format!("some data cannot be converted: {chains} call chains")), "{message}");
+        let output = folder.run(&format!("{line} --contexts"));
+        assert!(!errors(&output).contains("dropped"), "{}", errors(&output));
     }
     let without = record(&folder, "prog");
     let line = format!("profbridge convert {} --binary prog --contexts -o ours.prof", without.display());

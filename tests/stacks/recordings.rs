@@ -3,6 +3,7 @@
 use flate2::read::GzDecoder;
 use profbridge::Limits;
 use profbridge::call_chains::{FrameId, FrameKind, Function, Sample, SampleSource, StackTable};
+use profbridge::generate::Random;
 use profbridge::java;
 use profbridge::stacks::jfr;
 use std::collections::BTreeMap;
@@ -140,14 +141,8 @@ fn joined_recordings_are_the_sum_of_their_parts() {
 #[test]
 fn damaged_recordings_never_panic() {
     let bytes = unpack("shapes-jdk17.jfr.gz");
-    // A small generator with a fixed seed, so that the damage is the same on every machine.
-    let mut state = 0x2545_f491_4f6c_dd1du64;
-    let mut random = move |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % below as u64) as usize
-    };
+    let mut random = Random::new(1);
+    let mut random = |below: usize| random.below(below as u64) as usize;
     let mut faults = 0;
     for _ in 0..300 {
         let mut damaged = bytes.clone();

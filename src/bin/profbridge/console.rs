@@ -209,6 +209,8 @@ pub(crate) fn losses(losses: &[Loss], tolerated: &[LossKind], output: &Path) {
                 "{}: dropped {loss}, which this version cannot store and compilers do not use",
                 output.display()
             ));
+        } else if loss.kind == LossKind::CallChains {
+            note(&format!("{}: dropped {loss}; --contexts makes a profile with calling contexts", output.display()));
         } else {
             warning(&Warning::new(format!("dropped {loss}, which the format cannot store")).in_file(output));
         }

@@ -52,6 +52,15 @@ pub(crate) struct GenerateArgs {
     /// Number of calling contexts of an iprof, or of stacks [default: four for each method]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     contexts: Option<u32>,
+    /// Number of counters of each function, or of line locations in sample profiles [default: a few]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    counters: Option<u32>,
+    /// Greatest number of distinct counts in instrumentation profiles [default: no limit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    distinct_counts: Option<u32>,
+    /// Greatest depth of stacks; each has at least half of it [default: most have 10 to 20 frames]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    depth: Option<u32>,
     /// Kinds of content, separated by commas [default: the usual ones of the format]
     #[arg(long, value_name = "KIND,KIND,…", value_delimiter = ',', hide_possible_values = true)]
     #[arg(value_parser = PossibleValuesParser::new(Kind::NAMES))]
@@ -152,6 +161,9 @@ impl GenerateArgs {
         request.iprof_version = self.to_version;
         request.functions = self.functions;
         request.contexts = self.contexts;
+        request.counters = self.counters;
+        request.distinct_counts = self.distinct_counts;
+        request.depth = self.depth;
         let kinds = |kinds: &Vec<String>| kinds.iter().map(|kind| Kind::parse(kind, format)).collect();
         request.kinds = self.kinds.as_ref().map(kinds).transpose()?;
         request.seed = self.seed;

@@ -106,7 +106,7 @@ pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
             finish::finish(limits::choose(&cli.program.limits).and_then(|()| cli.run()), &call)
         }
         Err(error) => {
-            let error = option_suggestions::advise(error);
+            let error = option_suggestions::advise(error, &call.command);
             let printed = error.print();
             if !error.use_stderr() {
                 // Help or version output.

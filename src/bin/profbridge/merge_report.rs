@@ -237,7 +237,9 @@ pub(crate) fn report_result(
     if merged.shares_nothing {
         warn_of_nothing_shared(!messages.warnings);
     }
-    if messages.warnings {
+    if messages.warnings && matches!(merged.profile, MergedProfile::SampleProf { .. }) {
+        console::losses(&merged.unconverted, &[], output);
+    } else if messages.warnings {
         let lost = merged.unconverted.iter().map(|loss| Warning::new(format!("not converted: {loss}")).in_file(output));
         lost.for_each(|warning| console::warning(&warning));
     }

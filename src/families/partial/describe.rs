@@ -3,9 +3,9 @@
 use crate::driver::check::{CheckFinding, FileCheck};
 use crate::error::Result;
 use crate::error::{Level, Verdict};
-use crate::family::Family;
 use crate::families::partial::any::Partial;
 use crate::families::partial::options::PartialOptions;
+use crate::family::Family;
 use crate::input::Format;
 use crate::limits::Limits;
 use crate::model::description::{Description, PartialDescription, PartialInputDescription};
