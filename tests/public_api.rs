@@ -223,3 +223,57 @@ fn a_dash_is_a_file_name() {
     assert!("2,-".parse::<Input>().unwrap().is_stdin());
     assert_ne!(Input::new("-"), Input::stdin());
 }
+
+#[test]
+fn models_with_equal_content_are_equal() {
+    let read = |path: &str| Profile::open(path, &ReadOptions::default()).expect("a good file").value;
+    let profile = read("testdata/raw/clang-22-ir.profraw");
+    assert_eq!(profile, read("testdata/raw/clang-22-ir.profraw"));
+    let mut twice = Merger::new(profbridge::instr::MergeOptions::default());
+    twice.add_profile(&profile, 2).expect("it can be merged");
+    assert_ne!(profile, twice.finish());
+    assert!(format!("{profile:?}").contains("\"main\""));
+
+    // Names have other numbers.
+    let samples = |names: &[&str], head| {
+        let mut profile = sampleprof::SampleProfile::default();
+        for name in names {
+            profile.names.insert(sampleprof::FunctionName::Text(name.as_bytes()));
+        }
+        let main = profile.names.insert(sampleprof::FunctionName::Text(b"main"));
+        profile.functions.push(sampleprof::FunctionRecord { head, ..sampleprof::FunctionRecord::new(main) });
+        profile
+    };
+    assert_eq!(samples(&[], 3), samples(&["unused"], 3));
+    assert_ne!(samples(&[], 3), samples(&[], 4));
+
+    let bytes = std::fs::read("testdata/iprof/fibonacci.iprof").expect("it is in the tree");
+    let read = iprof::Reader::from_bytes(&bytes, &iprof::ReadOptions::default()).read();
+    let (document, _) = read.expect("a good file");
+    let mut changed = document.clone();
+    assert_eq!(document, changed);
+    changed.add_type(b"another.Type");
+    assert_ne!(document, changed);
+
+    let input = Input::from_bytes("a.collapsed", b"a;b;c 3\na;d 4\n".to_vec());
+    let (stacks, _) = families::read_stacks(&[input], &families::StackOptions::default()).expect("good stacks");
+    // Frames have other numbers.
+    assert_eq!(stacks, stacks.reversed().reversed());
+    assert_ne!(stacks, stacks.reversed());
+
+    let frame = |function| memprof::Frame { function, line_offset: 1, column: 2, is_inline: false };
+    let memory = |functions: &[u64]| {
+        let mut profile = memprof::MemoryProfile::default();
+        for function in functions {
+            let frame = profile.stacks.intern_frame(frame(*function));
+            let stack = profile.stacks.intern(&[frame]);
+            if *function == 7 {
+                let site = memprof::CallSite { frames: stack, callees: vec![1] };
+                profile.record_mut(7).call_sites.push(site);
+            }
+        }
+        profile
+    };
+    assert_eq!(memory(&[7]), memory(&[5, 7]));
+    assert_ne!(memory(&[7]), memory(&[5]));
+}

@@ -212,7 +212,47 @@ pub struct StackTable {
     pub observed: ReadStats,
 }
 
+/// Equal if both have the same samples in the same order, and the same properties of the sources. The numbers of names,
+/// functions and stacks may differ.
+impl PartialEq for StackTable {
+    fn eq(&self, other: &Self) -> bool {
+        let is_same = |(own, of_other): (Sample, Sample)| {
+            let [own_thread, other_thread] = [(self, own), (other, of_other)]
+                .map(|(table, sample)| sample.key.thread.map(|thread| table.thread(thread)));
+            let mut frames = other.frames(of_other.key.stack);
+            let mut own_frames = self.frames(own.key.stack);
+            own_thread == other_thread
+                && SampleKey { stack: own.key.stack, thread: own.key.thread, ..of_other.key } == own.key
+                && own.hits == of_other.hits
+                && own_frames
+                    .by_ref()
+                    .all(|frame| frames.next().is_some_and(|of_other| self.spelled(frame) == other.spelled(of_other)))
+                && frames.next().is_none()
+        };
+        self.saturated == other.saturated
+            && self.observed == other.observed
+            && self.samples().len() == other.samples().len()
+            && self.samples().zip(other.samples()).all(is_same)
+    }
+}
+
+/// A frame without numbers: the class and the name of its function, the types of its signature, the line where the function
+/// starts, and the position.
+type SpelledFrame<'a> =
+    (Option<&'a str>, &'a str, Option<Vec<&'a str>>, Option<u32>, (Option<i32>, Option<u32>, FrameKind));
+
 impl StackTable {
+    fn spelled(&self, frame: FrameId) -> SpelledFrame<'_> {
+        let Frame { function, bci, line, kind } = self.frame(frame);
+        let start = self.start_line(function);
+        let (class, name, types) = match self.function(function) {
+            Function::Symbol { name } => (None, name, None),
+            Function::Java { class, name, signature } => (Some(self.name(class)), name, signature),
+        };
+        let types = types.map(|types| self.signature(types).iter().map(|name| self.name(*name)).collect());
+        (class, self.name(name), types, start, (bci, line, kind))
+    }
+
     /// An empty table.
     pub fn new() -> Self {
         Self::default()

@@ -80,9 +80,9 @@ const GOLDEN: [&str; 23] = [
     "iprof 23458e1df0d8d64ca6c7206b867c882b",
     "collapsed fb3b36a63a2eb39e28d57686b658ca18",
     "pprof 40116bad6fe17d9685b420b6b621ad0d",
-    "text ",
-    "sample-text ",
-    "collapsed ",
+    "text af076b8fbca57d9b2972c09815006126",
+    "sample-text 6ff96b49d6a26ab4d79b8ccf7eef4b39",
+    "collapsed 5de63b76562a17d822e86ba0e39086ae",
 ];
 
 #[test]

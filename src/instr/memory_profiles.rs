@@ -1,5 +1,6 @@
 //! Memory profiles as inputs of a merge, and as files to show.
 
+use crate::bytes::BYTE_ORDER_MARK;
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed::{IndexedProfile, memory_section_version};
@@ -152,6 +153,9 @@ pub(crate) fn is_memory_profile(data: &[u8], compat: Compat) -> bool {
 pub(crate) fn read(data: &[u8], options: &ReadOptions, release: Release) -> Result<(MemoryProfile, Source)> {
     if detect(data) == Format::RawMemProf {
         return Ok((read_raw(data, options, release)?.1, Source::Raw));
+    }
+    if options.compat.is_llvm() && data.starts_with(BYTE_ORDER_MARK) {
+        return Err(ErrorKind::UnrecognizedFormat.into());
     }
     let profile = memprof::yaml::read(data, options.compat, &options.limits);
     if profile.as_ref().is_err_and(memory::is_refusal) {

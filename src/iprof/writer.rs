@@ -434,6 +434,14 @@ impl FrameTexts {
     }
 }
 
+/// Equal if both are written the same.
+impl PartialEq for Document {
+    fn eq(&self, other: &Self) -> bool {
+        let writer = Writer::new(&WriteOptions::default());
+        writer.to_bytes(self) == writer.to_bytes(other)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

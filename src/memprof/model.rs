@@ -55,6 +55,27 @@ pub struct MemoryProfile {
     pub names: BTreeMap<u64, Vec<u8>>,
 }
 
+/// Equal if both have the same records in the same order, and the same other content. The handles of call stacks may differ.
+impl PartialEq for MemoryProfile {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { schema, stacks, records, by_function: _, data_access, names } = self;
+        if (schema, data_access, names, records.len())
+            != (&other.schema, &other.data_access, &other.names, other.records.len())
+        {
+            return false;
+        }
+        let mut stacks = stacks.clone();
+        let handles = stacks.absorb(&other.stacks);
+        let renamed = |record: &MemProfRecord| {
+            let mut record = record.clone();
+            record.alloc_sites.iter_mut().for_each(|site| site.stack = handles[site.stack.index()]);
+            record.call_sites.iter_mut().for_each(|site| site.frames = handles[site.frames.index()]);
+            record
+        };
+        records.iter().zip(&other.records).all(|(own, other)| *own == renamed(other))
+    }
+}
+
 impl Default for Schema {
     fn default() -> Self {
         Self::FULL

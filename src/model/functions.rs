@@ -14,6 +14,7 @@ use crate::model::record::RecordView;
 use crate::model::record_store::{NONE, RecordStore};
 use crate::model::symbols::{NameRef, name_ref};
 use hashbrown::{HashMap, HashTable};
+use std::fmt;
 use std::iter::FusedIterator;
 use std::ops::Range;
 
@@ -49,7 +50,7 @@ struct Entry {
 }
 
 /// Records by name, one per FuncHash.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct FunctionTable {
     names: NameStore,
     entries: Vec<Entry>,
@@ -60,6 +61,24 @@ pub struct FunctionTable {
     many: HashMap<(u32, u64), u32, foldhash::fast::RandomState>,
     /// The function after the last one found: all files of one program have the same order.
     expected: u32,
+}
+
+/// Equal if the functions and their records are equal and in the same order.
+impl PartialEq for FunctionTable {
+    fn eq(&self, other: &Self) -> bool {
+        let is_same = |(own, other): (FunctionView<'_>, FunctionView<'_>)| {
+            own.name() == other.name() && own.name_ref() == other.name_ref() && own.records().eq(other.records())
+        };
+        self.len() == other.len() && self.iter().zip(other.iter()).all(is_same)
+    }
+}
+
+impl fmt::Debug for FunctionTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let records = |function: FunctionView<'_>| function.records().map(RecordView::to_record).collect::<Vec<_>>();
+        let functions = self.iter().map(|function| (String::from_utf8_lossy(function.name()), records(function)));
+        f.debug_map().entries(functions).finish()
+    }
 }
 
 /// A function with at most this many records is searched linearly.

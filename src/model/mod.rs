@@ -74,3 +74,17 @@ pub struct Profile {
     /// The memory profile of one input.
     pub memprof: Option<MemProfSection>,
 }
+
+/// Equal if both would be written the same: the same functions with the same records, in the same order, and the same
+/// properties.
+impl PartialEq for Profile {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { kind, functions, binary_ids, temporal, vtable_names, memprof } = self;
+        *kind == other.kind
+            && *functions == other.functions
+            && *binary_ids == other.binary_ids
+            && *temporal == other.temporal
+            && *vtable_names == other.vtable_names
+            && *memprof == other.memprof
+    }
+}

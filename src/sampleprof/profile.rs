@@ -1,6 +1,6 @@
 //! A sample profile in memory, and its summary.
 
-use super::merge_record::merge_record;
+use super::merge_record::{merge_record, rename};
 use super::options::{Encoding, Rules, SymbolList, Threshold};
 use super::record::{Frame, FunctionName, FunctionRecord, NameId, Names, attributes};
 use crate::error::{Error, Result};
@@ -78,6 +78,26 @@ pub struct SampleProfile {
     pub symbols: Option<SymbolList>,
     /// The summary that the file stores; text and GCC's files store none.
     pub summary: Option<Summary>,
+}
+
+/// Equal if both have the same records in the same order, and the same properties. The numbers of names may differ.
+impl PartialEq for SampleProfile {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { names, functions, stated, symbols, summary } = self;
+        if (stated, symbols, summary, functions.len())
+            != (&other.stated, &other.symbols, &other.summary, other.functions.len())
+        {
+            return false;
+        }
+        let mut names = names.clone();
+        let numbers: Vec<NameId> = other.names.iter().map(|name| names.insert(name)).collect();
+        let same_order = numbers.is_sorted();
+        functions.iter().zip(&other.functions).all(|(own, other)| {
+            let mut other = other.clone();
+            rename(&mut other, &numbers, same_order);
+            *own == other
+        })
+    }
 }
 
 impl SampleProfile {

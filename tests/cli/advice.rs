@@ -106,7 +106,7 @@ fn further_files_of_a_command_have_a_hint() {
 #[test]
 fn help_lists_the_section_of_a_threshold() {
     let folder = Folder::new();
-    check(&folder.run(&["diff", "--help"]), 0, &["--section <SECTION>", "counters, indirect-call-targets"]);
+    check(&folder.run(&["diff", "--help"]), 0, &["--section <NAME>", "counters, indirect-call-targets"]);
     fs::write(folder.path("a.proftext"), INSTR).unwrap();
     fs::write(folder.path("b.proftext"), INSTR.replace("7", "70")).unwrap();
     let line = ["diff", "a.proftext", "b.proftext", "--fail-below", "99%", "--section", "counters"];

@@ -62,7 +62,7 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "[NAME=]SHARE,…", value_parser = |text: &str| DiffGates::parse(text).map_err(hint_text))]
     fail_below: Option<DiffGates>,
     /// The section of a plain SHARE in --fail-below
-    #[arg(long, value_name = "NAME", requires = "fail_below", hide = true)]
+    #[arg(long, value_name = "NAME", requires = "fail_below")]
     section: Option<String>,
     /// Length of each list
     #[arg(long, value_name = "N", default_value_t = 10)]

@@ -111,7 +111,7 @@ impl PictureArgs {
 
     /// Rejects outputs with the file extension of a profile or of another image format, and outputs that are inputs.
     pub(crate) fn refuse_output(&self) -> Result<()> {
-        let inputs: Vec<Input> = self.inputs.iter().chain(&self.baseline).map(Input::new).collect();
+        let inputs: Vec<Input> = self.inputs.iter().chain(&self.baseline).map(Input::argument).collect();
         refuse_replacing(&inputs, &self.output, "a flame graph", false, |_| false)?;
         let name = self.output.to_string_lossy().to_ascii_lowercase();
         if let Some(extension) = OTHER_PICTURES.iter().find(|extension| name.ends_with(**extension)) {
@@ -139,7 +139,7 @@ impl PictureArgs {
             Some(false) if is_chosen => {}
             _ => return Ok(()),
         }
-        let inputs: Vec<Input> = self.inputs.iter().map(Input::new).collect();
+        let inputs: Vec<Input> = self.inputs.iter().map(Input::argument).collect();
         if self.include.is_empty() && self.exclude.is_empty() && !inputs.iter().any(Input::is_pipe) {
             let (table, _) = read_stacks(&inputs, &self.stacks.read_options())?;
             return Err(no_samples(&table).in_file(&self.inputs[0]));
@@ -151,7 +151,7 @@ impl PictureArgs {
     fn read(&self, paths: &[PathBuf]) -> Result<Content> {
         let mut options = self.stacks.read_options();
         options.memory = self.memory.options();
-        let inputs: Vec<Input> = paths.iter().map(Input::new).collect();
+        let inputs: Vec<Input> = paths.iter().map(Input::argument).collect();
         let (content, warnings) = read_content(&inputs, &options, &self.stacks.selection())?;
         warnings.iter().for_each(console::warning);
         let parse = |texts: &[String]| texts.iter().map(|text| MethodPattern::parse(text)).collect::<Result<Vec<_>>>();

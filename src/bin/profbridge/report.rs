@@ -53,7 +53,7 @@ impl ReportArgs {
             if let Some(overlap) = self.pictures.overlap()? {
                 report.sections.insert(0, Section::Table(overlap));
             }
-            let inputs: Vec<Input> = self.pictures.inputs().iter().map(Input::new).collect();
+            let inputs: Vec<Input> = self.pictures.inputs().iter().map(Input::argument).collect();
             report.notes.extend(notes_about_differences(&inputs, crate::limits::chosen()));
             self.shorten(&mut report);
             self.pictures.demangle(&mut report);
