@@ -216,7 +216,7 @@ def command_rows(scale, runs):
         ("W12b", "merge of the profile in big-endian", to(".profdata", "merge", at("big-endian.profraw"))),
         ("W12z", "merge of the profile in gzip", to(".profdata", "merge", at("one.profraw.gz"))),
         ("W12s", "merge of standard input", ["sh", "-c", f"{shlex.join(to('.profdata', 'merge', '-'))} < {shlex.quote(str(raw))}"]),
-        ("W12r", "convert to raw", to(".profraw", "convert", "--to", "raw", str(raw))),
+        ("W12r", "convert to raw", to(".profraw", "convert", "--force", "--to", "raw", str(raw))),
         ("W12i", "convert an indexed profile to iprof", to(".iprof", "convert", at("one.profdata"))),
         ("W12l", "convert that iprof to LLVM", to(".profdata", "convert", at("one.iprof"))),
     ]

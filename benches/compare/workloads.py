@@ -239,8 +239,8 @@ def generated_files(folder, command):
 
 
 def instr_profiles(root, program, form, functions, counters, distinct, files=1):
-    """Instrumentation profiles without values."""
-    return generated(root, program, "--format", form, "--kinds", "binary-ids", "--functions", functions, "--counters", counters,
+    """Instrumentation profiles without values, which would be the default kind of content."""
+    return generated(root, program, "--format", form, "--kinds", "entry-first", "--functions", functions, "--counters", counters,
                      "--distinct-counts", distinct, files=files)
 
 
@@ -264,7 +264,8 @@ def pprof_profiles(root, program, files, count):
 
 
 def iprof_profile(root, program, contexts):
-    (path,) = generated(root, program, "--format", "iprof", "--methods", contexts // 2, "--contexts", contexts)
+    """About as large as `contexts` entries each of calls and branches."""
+    (path,) = generated(root, program, "--format", "iprof", "--methods", contexts // 2, "--contexts", contexts * 3 // 2)
     return path
 
 
