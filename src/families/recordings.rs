@@ -9,7 +9,7 @@ use crate::input::Input;
 use crate::instr::resolved_target::ResolvedTarget;
 use crate::instr::target::{Target, TargetSource};
 use crate::limits::Limits;
-use crate::partial::PartialInput;
+use crate::partial::{InputState, PartialInput};
 use crate::profgen::{self, ContextOptions, ConvertedSamples, ProfileOptions, Program, ProgramFiles, SampleReport};
 use crate::sampleprof::{self, MergeOptions, Merger, Rules, SampleProfile};
 
@@ -85,18 +85,23 @@ fn partial_merge(
     let program = Program::load(files, limits)?;
     let allow_duplicates = settings.options.sample.allow_duplicates;
     let (samples, mut warnings) = profgen::add_up(inputs, &program, contexts, allow_duplicates, limits)?;
+    samples.require_this_build().map_err(|error| error.in_file(&files.program))?;
     if samples.is_empty() {
         warnings.push(Warning::new("no sample is in the program").in_file(&files.program));
     }
     let profile = MergedProfile::Recordings { bytes: samples.to_bytes()? };
     let merged = Merged::new(profile, found_inputs(samples.inputs()));
-    Ok(Merged { warnings, ..merged })
+    Ok(Merged { warnings, unconverted: samples.losses(contexts), ..merged })
 }
 
 fn found_inputs(inputs: &[PartialInput]) -> MergedInputs {
     let report = |input: &PartialInput| {
         let records = input.records;
-        InputReport { records, ..InputReport::new(&Input::new(&input.path), InputOutcome::Used) }
+        let outcome = match input.state {
+            InputState::Empty => InputOutcome::Empty,
+            _ => InputOutcome::Used,
+        };
+        InputReport { records, ..InputReport::new(&Input::new(&input.path), outcome) }
     };
     MergedInputs::new(inputs.iter().map(report).collect())
 }

@@ -4,7 +4,7 @@
 
 mod attributes;
 pub(crate) mod event;
-mod features;
+pub(crate) mod features;
 mod order;
 pub(crate) mod processes;
 mod reader;

@@ -13,10 +13,10 @@ use super::{RawBase, make_profile, raw_text, read_raw, read_recording, read_scri
 use crate::digits::number_of;
 use crate::driver::report::no_weight;
 use crate::error::{Error, Result, Warning};
-use crate::input::{Access, Input};
+use crate::input::{Access, Format, Input};
 use crate::limits::Limits;
-use crate::model::{Loss, LossKind, Losses};
-use crate::partial::PartialInput;
+use crate::model::Loss;
+use crate::partial::{InputState, PartialInput};
 use crate::perf::is_recording;
 use crate::sampleprof::SampleProfile;
 
@@ -146,12 +146,11 @@ pub fn make(
         report.enough_samples = Some((used as f64 * ENOUGH_DENSITY / report.density).ceil() as u64);
     }
     let warnings = warnings_of(&report, counters, program).into_iter().map(Warning::new).collect();
-    let mut losses = Losses::new();
-    if contexts.is_none() {
-        losses.add(LossKind::CallChains, report.read.call_chains);
+    if !counters.is_plain() {
+        report.plain.used = 0;
     }
     let inputs = samples.inputs().to_vec();
-    Ok(ConvertedSamples { profile, report, warnings, inputs, losses: losses.into_vec() })
+    Ok(ConvertedSamples { profile, report, warnings, inputs, losses: samples.losses(contexts.is_some()) })
 }
 
 fn require_functions(program: &Program<'_>) -> Result<()> {
@@ -180,6 +179,7 @@ pub fn convert(
     require_functions(&program).map_err(of_program)?;
     let (samples, mut warnings) = add_up(inputs, &program, contexts.is_some(), allow_duplicates, limits)?;
     if samples.is_empty() && samples.findings.plain.without_function == 0 {
+        samples.require_this_build().map_err(of_program)?;
         return Err(of_program(without_samples(inputs, &program, limits)));
     }
     let mut made = make(&program, &samples, options, contexts, limits).map_err(of_program)?;
@@ -205,6 +205,15 @@ fn read_input(
     about.digest = Some(PartialInput::digest_of(&text));
     found.inputs.push(about);
     let options = ScriptOptions { allow_plain: !contexts, contexts, ..ScriptOptions::default() };
+    if text.is_empty() {
+        found.inputs[0].state = InputState::Empty;
+        found.inputs[0].digest = None;
+        warnings.push(Warning::new("the file is empty; skipped"));
+        return Ok((found, false));
+    }
+    if let Some(format) = input.format().ok().filter(|format| !may_be_recording(*format)) {
+        return Err(Error::usage(format!("it is not a recording: {format}")).with_hint("merge it without a program"));
+    }
     if raw_text::is_raw(&text) {
         found.counters = read_raw(&text, program, RawBase::default())?;
         return Ok((found, false));
@@ -225,6 +234,16 @@ fn read_input(
 }
 
 /// The error for recordings without call chains if there must be calling contexts.
+/// Returns false for formats of profiles, which are no text of perf.
+fn may_be_recording(format: Format) -> bool {
+    !format.is_sample_profile()
+        && !matches!(
+            format,
+            Format::Raw { .. } | Format::Indexed | Format::RawMemProf | Format::YamlMemProf | Format::Iprof
+        )
+        && !matches!(format, Format::Jfr | Format::Pprof)
+}
+
 fn without_call_chains() -> Error {
     Error::nothing_found("no sample has branch records and a call chain")
         .with_hint("record with `perf record -b -g`, or make a profile without contexts")

@@ -68,7 +68,12 @@ impl Loading {
 
     /// Takes note of a mapping, of the program or of another file.
     pub(super) fn map(&mut self, process: i64, start: u64, offset: u64, path: &[u8]) -> Result<(), MappingFault> {
-        if !self.is_program(path) || self.process.is_some_and(|wanted| wanted != process) {
+        if self.is_program(path) { self.map_program(process, start, offset) } else { Ok(()) }
+    }
+
+    /// Takes note of a mapping of the program.
+    pub(super) fn map_program(&mut self, process: i64, start: u64, offset: u64) -> Result<(), MappingFault> {
+        if self.process.is_some_and(|wanted| wanted != process) {
             return Ok(());
         }
         let first = self.segments.first().map_or(0, |segment| segment.offset);

@@ -12,6 +12,7 @@ use super::script::ReadFindings;
 use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::limits::Limits;
+use crate::model::{Loss, LossKind, Losses};
 use crate::partial::{self, Decoder, Duplicates, Encoder, Frame, PartialInput};
 use crate::sampleprof::SAMPLES_OF_PROGRAM;
 use serde::{Deserialize, Serialize};
@@ -69,6 +70,29 @@ impl ProgramSamples {
     /// Returns true if there are no samples in the program.
     pub fn is_empty(&self) -> bool {
         self.counters.is_empty()
+    }
+
+    /// Returns the call chains of the samples as a loss, unless they are kept for calling contexts.
+    pub(crate) fn losses(&self, contexts: bool) -> Vec<Loss> {
+        let mut losses = Losses::new();
+        if !contexts {
+            losses.add(LossKind::CallChains, self.findings.read.call_chains);
+        }
+        losses.into_vec()
+    }
+
+    /// Fails if there are no samples, because recordings have another build of the program.
+    ///
+    /// # Errors
+    ///
+    /// Nothing found.
+    pub(crate) fn require_this_build(&self) -> Result<()> {
+        if !self.is_empty() || self.findings.read.other_builds == 0 {
+            return Ok(());
+        }
+        let name = String::from_utf8_lossy(&self.name);
+        Err(Error::nothing_found(format!("the samples are of another build of {name}"))
+            .with_hint("give the program with the build id of the recording"))
     }
 
     /// Adds the samples of the inputs that follow.

@@ -12,6 +12,7 @@ use super::script::{ReadFindings, ScriptOptions};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::perf::event::{Branch, CpuMode, Event, KERNEL, Mapping, Sample};
+use crate::perf::features::BuildId;
 use crate::perf::processes::Processes;
 use crate::perf::{Attribute, Recording, read_recording};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -41,20 +42,13 @@ pub(super) fn read(
     options: &ScriptOptions,
     limits: &Limits,
 ) -> Result<RecordingSamples> {
-    let mut reader = Reader {
-        program,
-        options,
-        loadings: HashMap::new(),
-        gatherer: Gatherer::default(),
-        chains: ChainSamples::default(),
-        findings: ReadFindings::default(),
-        plain: PlainGatherer::default(),
-        plain_events: BTreeSet::new(),
-        has_call_chains: false,
-        branches: Vec::new(),
-        chain: CallChain::default(),
-    };
-    let recording = visit(bytes, limits, &mut |event| reader.add(event))?;
+    let mut reader = Reader::new(program, options, Vec::new());
+    let mut recording = visit(bytes, limits, &mut |event| reader.add(event))?;
+    // The list of build ids is at the end. It seldom changes which files are the program.
+    if reader.finds_other_builds_in(&recording.features.build_ids) {
+        reader = Reader::new(program, options, recording.features.build_ids);
+        recording = visit(bytes, limits, &mut |event| reader.add(event))?;
+    }
     let Reader { gatherer, chains, mut findings, plain, plain_events, has_call_chains, chain, .. } = reader;
     findings.external_leaves = chain.external_leaves;
     findings.invalid_return_addresses = chain.invalid_returns.len() as u64;
@@ -119,9 +113,17 @@ pub(super) fn programs_with_samples(bytes: &[u8], limits: &Limits) -> BTreeMap<V
     files.into_iter().filter_map(|(file, count)| Some((path(file)?, count))).collect()
 }
 
+/// Compares build ids. Recordings keep at most 20 bytes, and fill shorter ids with zeros.
+fn is_same_build(recorded: &[u8], own: &[u8]) -> bool {
+    let (recorded, rest) = recorded.split_at(recorded.len().min(own.len()));
+    own.starts_with(recorded) && rest.iter().all(|byte| *byte == 0) && (recorded.len() == own.len() || own.len() > 20)
+}
+
 struct Reader<'r, 'p> {
     program: &'r Program<'p>,
     options: &'r ScriptOptions,
+    /// The build ids of recorded files, if mappings do not have them.
+    listed: Vec<BuildId>,
     /// Where each process has the program.
     loadings: HashMap<u32, Loading>,
     gatherer: Gatherer,
@@ -137,7 +139,31 @@ struct Reader<'r, 'p> {
     chain: CallChain,
 }
 
-impl Reader<'_, '_> {
+impl<'r, 'p> Reader<'r, 'p> {
+    fn new(program: &'r Program<'p>, options: &'r ScriptOptions, listed: Vec<BuildId>) -> Self {
+        Self {
+            program,
+            options,
+            listed,
+            loadings: HashMap::new(),
+            gatherer: Gatherer::default(),
+            chains: ChainSamples::default(),
+            findings: ReadFindings::default(),
+            plain: PlainGatherer::default(),
+            plain_events: BTreeSet::new(),
+            has_call_chains: false,
+            branches: Vec::new(),
+            chain: CallChain::default(),
+        }
+    }
+
+    /// Returns true if a file with the program's name is another build, or one with another name is this build.
+    fn finds_other_builds_in(&self, listed: &[BuildId]) -> bool {
+        let Some(own) = self.program.build_id.as_deref().filter(|_| !self.options.any_build) else { return false };
+        let loading = Loading::new(self.program, self.options.process, self.options.is_kernel);
+        listed.iter().any(|file| loading.is_program(&file.path) != is_same_build(&file.id, own))
+    }
+
     fn add(&mut self, event: Event<'_>) -> Result<()> {
         match event {
             Event::Mapping(mapping) => self.map(&mapping)?,
@@ -164,18 +190,18 @@ impl Reader<'_, '_> {
             Some(loading) => loading.clone(),
             None => Loading::new(self.program, self.options.process, self.options.is_kernel),
         };
-        if !loading.is_program(path) {
-            return Ok(());
-        }
-        if let (Some(recorded), Some(own)) = (build_id, &self.program.build_id)
-            && recorded != own
-            && !self.options.any_build
-        {
-            self.findings.other_builds += 1;
+        let has_name = loading.is_program(path);
+        let listed = || self.listed.iter().find(|file| file.path == *path).map(|file| &file.id[..]);
+        let is_program = match (build_id.as_deref().or_else(listed), &self.program.build_id) {
+            (Some(recorded), Some(own)) if !self.options.any_build => is_same_build(recorded, own),
+            _ => has_name,
+        };
+        self.findings.other_builds += u64::from(has_name && !is_program);
+        if !is_program {
             return Ok(());
         }
         let process = i64::from(*pid as i32);
-        loading.map(process, *start, *offset, path).map_err(MappingFault::into_error)?;
+        loading.map_program(process, *start, *offset).map_err(MappingFault::into_error)?;
         if loading.is_mapped {
             self.findings.is_mapped = true;
             self.loadings.insert(*pid, loading);

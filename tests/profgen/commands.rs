@@ -1,6 +1,6 @@
 //! Tests of `convert` with recordings, and of compilers with its output.
 
-use crate::recording::{RECORDER, can_record, compile, perf_data, record, record_chains};
+use crate::recording::{RECORDER, can_record, compile, perf_data, perf_record, record, record_chains};
 use crate::schema::assert_has_schema;
 use crate::support::{Folder, available, errors};
 use serde_json::Value;
@@ -144,12 +144,48 @@ fn partial_merges_of_recordings_give_the_profile_of_one_merge() {
         ("--weighted-input=2,1.part --binary app", "a partial merge cannot have a weight"),
         ("flat.part --binary app --contexts", "no sample has branch records and a call chain"),
         ("a.data --binary app --max-input-share=50%", "--max-input-share is not for recordings"),
+        ("once.prof --binary app", "it is not a recording"),
+        ("--watch . --until idle:1 --binary app", "--watch is not for recordings"),
         ("a.data --binary app --min-functions=1000", "below 1000"),
     ] {
         let (_, failed) = folder.failure(&format!("profbridge merge {arguments} -o failed.prof"));
         assert!(failed.contains(message), "{arguments}: {failed}");
         assert!(!folder.path("failed.prof").exists(), "{arguments}");
     }
+    // A shard without samples.
+    folder.write("empty.data", "");
+    folder.run("profbridge merge --partial empty.data --binary app -o empty.part --quiet");
+    let output = folder.run("profbridge merge empty.data empty.part a.data --binary app -o empty.prof");
+    assert!(errors(&output).contains("empty.data: the file is empty; skipped"), "{}", errors(&output));
+    assert!(errors(&output).contains("from 1 of 3 inputs"), "{}", errors(&output));
+    let output = folder.run("profbridge merge --partial a.data --binary app -o lost.part");
+    assert!(errors(&output).contains("call chains; --contexts makes a profile"), "{}", errors(&output));
     let checked = folder.run("profbridge check 1.part");
     assert!(String::from_utf8_lossy(&checked.stdout).contains("1.part: partial: usable"), "{checked:?}");
+}
+
+#[test]
+fn a_program_is_known_by_its_build_id() {
+    let Some(folder) = available("build ids of recordings", &["clang-22", "perf"]).then(Folder::new) else { return };
+    compile(&folder, "clang-22 -O1 -g -Wl,--build-id", "busy.c", "app");
+    if !perf_record(&folder, "-e cpu-clock:u -F 1999", "app", "monday.data") {
+        return;
+    }
+    std::fs::copy(folder.path("app"), folder.path("renamed")).expect("a copy");
+    compile(&folder, "clang-22 -O2 -g -Wl,--build-id", "busy.c", "app");
+    folder.run("profbridge convert monday.data --binary renamed -o renamed.prof --quiet");
+    for command in ["convert monday.data", "merge monday.data", "merge --partial monday.data"] {
+        let (code, message) = folder.failure(&format!("profbridge {command} --binary app -o other.prof"));
+        assert_eq!(code, Some(1), "{message}");
+        assert!(message.contains("app: the samples are of another build of app"), "{message}");
+    }
+    if !perf_record(&folder, "-e cpu-clock:u -F 1999", "app", "tuesday.data") {
+        return;
+    }
+    let output = folder.run("profbridge merge monday.data tuesday.data --binary app -o both.prof");
+    let alone = folder.run("profbridge merge tuesday.data --binary app -o alone.prof");
+    assert!(errors(&output).contains("a recorded app has another build id: its samples are left out"), "{output:?}");
+    assert!(!errors(&alone).contains("another build"), "{alone:?}");
+    let read = |name: &str| std::fs::read(folder.path(name)).expect("it was written");
+    assert_eq!(read("both.prof"), read("alone.prof"));
 }

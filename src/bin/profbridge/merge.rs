@@ -33,7 +33,13 @@ use std::process::ExitCode;
 
 /// Merges the inputs, or watches a directory.
 pub(crate) fn run(mut arguments: MergeArgs) -> Result<ExitCode> {
-    match arguments.watch.take() {
+    let programs = recorded_programs(&arguments.written, &arguments.output, &arguments.sample, &arguments.stacks);
+    let watch = arguments.watch.take();
+    if watch.is_some() && !programs.is_empty() {
+        return Err(Error::usage("--watch is not for recordings")
+            .with_hint("write a partial merge of each recording, and merge these"));
+    }
+    match watch {
         Some(settings) => watch::run(settings, arguments, merge_inputs),
         None => merge_inputs(&arguments, None),
     }

@@ -237,7 +237,8 @@ pub(crate) fn report_result(
     if merged.shares_nothing {
         warn_of_nothing_shared(!messages.warnings);
     }
-    if messages.warnings && matches!(merged.profile, MergedProfile::SampleProf { .. }) {
+    let is_of_samples = merged.family() == Family::SampleProf;
+    if messages.warnings && is_of_samples {
         console::losses(&merged.unconverted, &[], output);
     } else if messages.warnings {
         let lost = merged.unconverted.iter().map(|loss| Warning::new(format!("not converted: {loss}")).in_file(output));
