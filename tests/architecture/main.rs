@@ -73,7 +73,7 @@ const MODULES: &[Row] = &[
     ("memprof", &["model", "objects", "render"]),
     ("instr", &["driver", "identify", "indexed", "input", "memprof", "model", "partial", "raw", "render", "text"]),
     ("sampleprof", &["driver", "identify", "input", "model", "partial", "render"]),
-    ("profgen", &["driver", "input", "model", "objects", "partial", "perf", "sampleprof"]),
+    ("profgen", &["driver", "identify", "input", "model", "objects", "partial", "perf", "sampleprof"]),
     ("iprof", &["model", "partial", "render"]),
     ("stacks", &["model", "objects", "partial", "perf", "render"]),
     ("bridge", &["instr", "iprof", "model", "stacks"]),
