@@ -96,7 +96,7 @@ impl Name {
     ///
     /// # Errors
     ///
-    /// Those of creating it; already exists, if a file system says so of every name.
+    /// The errors of creating it; already exists if a file system says so of every name.
     fn unused<T>(folder: &Path, create: impl Fn(&Path) -> io::Result<T>) -> io::Result<(T, Self)> {
         const MOST_TRIES: u32 = 1000;
         let mut tries = 0;

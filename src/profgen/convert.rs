@@ -234,7 +234,7 @@ fn read_input(
 }
 
 /// The error for recordings without call chains if there must be calling contexts.
-/// Returns false for formats of profiles, which are no text of perf.
+/// Returns false for formats of profiles, which are not text of perf.
 fn may_be_recording(format: Format) -> bool {
     !format.is_sample_profile()
         && !matches!(

@@ -145,6 +145,7 @@ fn partial_merges_of_recordings_give_the_profile_of_one_merge() {
         ("flat.part --binary app --contexts", "no sample has branch records and a call chain"),
         ("a.data --binary app --max-input-share=50%", "--max-input-share is not for recordings"),
         ("once.prof --binary app", "it is not a recording"),
+        ("a.data --binary app --failure-mode=warn", "--failure-mode is not for recordings"),
         ("--watch . --until idle:1 --binary app", "--watch is not for recordings"),
         ("a.data --binary app --min-functions=1000", "below 1000"),
     ] {

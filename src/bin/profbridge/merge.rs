@@ -95,7 +95,7 @@ fn merge_inputs(arguments: &MergeArgs, watched: Option<WatchJson>) -> Result<Exi
         })
     } else {
         let work = MergeWork { inputs: &inputs, found, form: form.unwrap_or(OutputForm::SampleProf) };
-        merge_recordings(arguments, programs, &work, &mut document)
+        same.and_then(|()| merge_recordings(arguments, programs, &work, &mut document))
     };
     if arguments.json {
         document.print("profbridge.merge/2", result.as_ref().err())?;

@@ -1,6 +1,6 @@
 //! The settings of a merge, from the command line.
 
-use super::arguments::{MergeArgs, MergeWork, OPTIONS_OF_EACH};
+use super::arguments::{FailureModeArg, MergeArgs, MergeWork, OPTIONS_OF_EACH};
 use super::option::MergeOption;
 use crate::family_table;
 use crate::target;
@@ -98,6 +98,8 @@ impl MergeArgs {
         let mut given: Vec<_> = options.iter().map(|option| (option.is_given(self), option.name())).collect();
         given.extend([(self.salvage, "--salvage"), (self.gates.limits_shares(), "--max-input-share")]);
         refuse(&given, meant, "use it in `profbridge merge` of the written profile")?;
+        let skips_inputs = !matches!(self.failure_mode, FailureModeArg::Any);
+        refuse(&[(skips_inputs, "--failure-mode")], meant, "omit it: a recording that cannot be read is an error")?;
         family_table::refuse_merge_options(Family::SampleProf, self)?;
         self.refuse_options_of(|family| !matches!(family, Family::SampleProf | Family::Stacks), meant)?;
         let mut given = [self.stacks.given(), self.write_stacks.given()].concat();
