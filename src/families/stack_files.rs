@@ -3,7 +3,6 @@
 use crate::bridge::stacks::{IprofHits, add_reference, stacks_from_iprof};
 use crate::call_chains::{Frame, Function, Selection, StackTable, Unit};
 use crate::cancel::Cancel;
-use crate::compression::open;
 use crate::driver::{
     self, Facts, FactsRequest, FailedMerge, FailureMode, InputOutcome, InputReport, InputTurn, Merge, MergeJob, Merged,
     OnProgress, RunOptions,
@@ -99,8 +98,7 @@ pub fn unit_of(selected: &StackTable) -> Result<Unit> {
 /// Adds the stacks of one file to `table`; a recording chunk by chunk, so that
 /// it is never in memory as a whole.
 pub(crate) fn add_file(input: &Input, options: &StackOptions, table: &mut StackTable) -> Result<Vec<Warning>> {
-    let probe = input.look()?;
-    let format = probe.identity.format;
+    let format = input.look()?.identity.format;
     if format != Format::Jfr {
         if options.recording.from.is_some() || options.recording.to.is_some() {
             return Err(Error::usage("only recordings can be filtered by time"));
@@ -110,22 +108,12 @@ pub(crate) fn add_file(input: &Input, options: &StackOptions, table: &mut StackT
             return add_input(&data, options, table);
         }
     }
-    let mut limits = options.limits;
-    if probe.compression.is_some() {
-        // How long a pipe is shows at its end.
-        if let Some(size) = std::fs::metadata(&input.path).ok().filter(|found| found.is_file()).map(|found| found.len())
-        {
-            limits.stream_bytes = limits.stream_bytes.min(size.saturating_mul(limits.inflate_ratio));
-        }
-    }
-    let content = || -> Result<Box<dyn Read>> {
-        Ok(open(input.stream()?, &limits).map_err(|source| Error::io("cannot read", source))?.stream)
-    };
+    let limits = &options.limits;
     if format == Format::PerfData {
-        return add_perf_data(&content, options, &limits, table);
+        return add_perf_data(&|| input.content(limits), options, limits, table);
     }
-    let stream = BufReader::with_capacity(1 << 16, content()?);
-    jfr::read_recording_from(stream, &options.recording, &limits, table)
+    let stream = BufReader::with_capacity(1 << 16, input.content(limits)?);
+    jfr::read_recording_from(stream, &options.recording, limits, table)
 }
 
 /// Adds a recording of perf, which is never in memory as a whole.

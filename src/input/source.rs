@@ -390,6 +390,23 @@ impl Input {
         Ok(Box::new(PipeReader::new(SharedPipe(self.shared.clone())).take(end)))
     }
 
+    /// Returns a stream of the bytes, decompressed; for a partial merge of iprof files or stacks, only of the document at
+    /// its start.
+    ///
+    /// # Errors
+    ///
+    /// I/O errors with the path. The stream fails beyond [`Limits::stream_bytes`], and for a compressed file beyond
+    /// [`Limits::inflate_ratio`].
+    pub(crate) fn content(&self, limits: &Limits) -> Result<Box<dyn Read>> {
+        let mut limits = *limits;
+        // How long a pipe is shows at its end.
+        if self.look()?.compression.is_some() && !self.is_pipe() {
+            limits.stream_bytes = limits.stream_bytes.min(self.len()?.saturating_mul(limits.inflate_ratio));
+        }
+        let opened = open_stream(self.stream()?, &limits);
+        Ok(opened.map_err(|source| Error::io("cannot read", source).in_file(&self.path))?.stream)
+    }
+
     /// Like [`stream`](Self::stream), for the last reader: the bytes of a pipe are not kept, unless there are clones of
     /// the input.
     ///

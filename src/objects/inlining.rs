@@ -11,7 +11,7 @@ use super::debug_info::{LineTable, Place as SourcePlace, file_name};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use gimli::{AttributeValue, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, UnitOffset, constants};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -51,25 +51,56 @@ pub(crate) fn inline_chains(
     limits: &Limits,
     most: usize,
 ) -> Result<Vec<Vec<InlineFrame>>> {
-    let InlineChains { chains, of_address } =
-        DebugInfo::load(file, path, None, limits)?.inline_chains(addresses, most)?;
+    let found = DebugInfo::load(file, path, None, limits)?.inline_chains(addresses, most)?;
     let mut left = Bounds::new(limits, most);
-    let chains = of_address.into_iter().map(|chain| {
-        let chain = &chains[chain as usize];
+    let chains = found.of_address.iter().map(|chain| {
+        let chain: Vec<InlineFrame> = found.chain(*chain).cloned().collect();
         left.take(chain.len())?;
-        Ok(chain.clone())
+        Ok(chain)
     });
     chains.collect()
 }
 
-/// The chains at some addresses. Neighbours often have the same chain, which is
-/// stored once.
+/// The chains at some addresses. Each chain is known by its innermost function; callers are stored once.
 #[derive(Debug)]
 pub(crate) struct InlineChains {
-    /// Chains, innermost function first; the first chain is empty.
-    pub(crate) chains: Vec<Vec<InlineFrame>>,
-    /// The chain of each address.
+    functions: Vec<InlinedFunction>,
+    /// The innermost function at each address, 0 if there is none.
     pub(crate) of_address: Vec<u32>,
+}
+
+/// A function, and the function that it was inlined into, 0 if it was not.
+#[derive(Debug)]
+struct InlinedFunction {
+    frame: InlineFrame,
+    caller: u32,
+}
+
+impl InlineChains {
+    fn new(addresses: usize) -> Self {
+        Self { functions: Vec::new(), of_address: vec![0; addresses] }
+    }
+
+    /// The number of functions, and the highest number of a chain.
+    pub(crate) fn len(&self) -> usize {
+        self.functions.len()
+    }
+
+    fn get(&self, number: u32) -> Option<&InlinedFunction> {
+        self.functions.get((number as usize).checked_sub(1)?)
+    }
+
+    /// The functions of a chain, innermost first.
+    pub(crate) fn chain(&self, number: u32) -> impl Iterator<Item = &InlineFrame> {
+        std::iter::successors(self.get(number), |function| self.get(function.caller)).map(|function| &function.frame)
+    }
+
+    /// Adds a function and returns its number.
+    fn push(&mut self, frame: InlineFrame, caller: u32, bounds: &mut Bounds) -> Result<u32> {
+        bounds.take(1)?;
+        self.functions.push(InlinedFunction { frame, caller });
+        u32::try_from(self.functions.len()).map_err(|_| too_many_chains())
+    }
 }
 
 /// A function of a program, as debug info names it.
@@ -129,7 +160,7 @@ impl<'i> DebugInfo<'i> {
         let dwarf = self.dwarf();
         let units = units_of(&dwarf)?;
         let mut found = Subprograms::default();
-        let mut functions = Functions { dwarf: &dwarf, units: &units, names: HashMap::new() };
+        let mut functions = Functions::new(&dwarf, &units);
         for at in 0..units.len() {
             functions.list(at, &mut found.functions)?;
         }
@@ -140,7 +171,7 @@ impl<'i> DebugInfo<'i> {
             };
             match self.split.unit(&sections, &dwarf, unit)? {
                 Some((dwarf, unit)) => {
-                    let mut functions = Functions { dwarf: &dwarf, units: &[unit], names: HashMap::new() };
+                    let mut functions = Functions::new(&dwarf, std::slice::from_ref(&unit));
                     functions.list(0, &mut found.functions)?;
                 }
                 None => found.missing_units += 1,
@@ -158,8 +189,8 @@ impl<'i> DebugInfo<'i> {
         let dwarf = self.dwarf();
         let units = units_of(&dwarf)?;
         let mut bounds = Bounds::new(&self.limits, most);
-        let mut functions = Functions { dwarf: &dwarf, units: &units, names: HashMap::new() };
-        let mut found = InlineChains { chains: vec![Vec::new()], of_address: vec![0; addresses.len()] };
+        let mut functions = Functions::new(&dwarf, &units);
+        let mut found = InlineChains::new(addresses.len());
         for (at, unit) in units.iter().enumerate() {
             let inside = addresses_of(&dwarf, unit, addresses, &found.of_address)?;
             if inside.is_empty() {
@@ -170,7 +201,7 @@ impl<'i> DebugInfo<'i> {
             let rest = rest.as_ref().map(|sections| self.split.unit(sections, &dwarf, unit)).transpose()?.flatten();
             match rest {
                 Some((dwarf, unit)) => {
-                    let mut functions = Functions { dwarf: &dwarf, units: &[unit], names: HashMap::new() };
+                    let mut functions = Functions::new(&dwarf, std::slice::from_ref(&unit));
                     functions.look_up(0, addresses, &inside, &mut lines, &mut bounds, &mut found)?;
                 }
                 None => functions.look_up(at, addresses, &inside, &mut lines, &mut bounds, &mut found)?,
@@ -281,6 +312,8 @@ struct Subroutine {
     entry: Place,
     /// Where it was called, for an inlined call.
     call: SourcePlace,
+    /// The chain of its callers, once it is known.
+    callers: Option<u32>,
 }
 
 /// Name and line of a function.
@@ -294,10 +327,16 @@ struct Declaration {
 struct Functions<'u, 'a> {
     dwarf: &'u Dwarf<Slice<'a>>,
     units: &'u [Unit<Slice<'a>>],
-    names: HashMap<Place, Declaration>,
+    declarations: HashMap<Place, Declaration>,
+    /// The names of functions. Units repeat those of templates.
+    names: HashSet<Arc<[u8]>>,
 }
 
-impl<'a> Functions<'_, 'a> {
+impl<'u, 'a> Functions<'u, 'a> {
+    fn new(dwarf: &'u Dwarf<Slice<'a>>, units: &'u [Unit<Slice<'a>>]) -> Self {
+        Self { dwarf, units, declarations: HashMap::new(), names: HashSet::new() }
+    }
+
     /// Looks up the addresses at the positions `inside` in a unit.
     fn look_up(
         &mut self,
@@ -309,7 +348,7 @@ impl<'a> Functions<'_, 'a> {
         found: &mut InlineChains,
     ) -> Result<()> {
         let own: Vec<u64> = inside.iter().map(|index| addresses[*index]).collect();
-        let (subroutines, owners) = self.subroutines(at, &own, bounds)?;
+        let (mut subroutines, owners) = self.subroutines(at, &own, bounds)?;
         let mut known = HashMap::new();
         for ((index, address), owner) in inside.iter().zip(own).zip(owners) {
             let Some(owner) = owner else { continue };
@@ -317,10 +356,9 @@ impl<'a> Functions<'_, 'a> {
             found.of_address[*index] = match known.get(&(owner, place)) {
                 Some(chain) => *chain,
                 None => {
-                    let chain = self.chain(&subroutines, owner, place, lines.file(place.file));
-                    bounds.take(chain.len())?;
-                    let number = u32::try_from(found.chains.len()).map_err(|_| too_many_chains())?;
-                    found.chains.push(chain);
+                    let callers = self.callers(&mut subroutines, owner, bounds, found)?;
+                    let frame = self.frame(subroutines[owner].entry, place, lines.file(place.file));
+                    let number = found.push(frame, callers, bounds)?;
                     known.insert((owner, place), number);
                     number
                 }
@@ -329,25 +367,39 @@ impl<'a> Functions<'_, 'a> {
         Ok(())
     }
 
-    /// The chain of an address whose innermost subroutine is `owner`.
-    fn chain(
+    /// The chain of the callers of an inlined call, 0 for a function that is not inlined.
+    fn callers(
         &mut self,
-        subroutines: &[Subroutine],
-        owner: usize,
-        mut place: SourcePlace,
-        mut file: Option<Arc<[u8]>>,
-    ) -> Vec<InlineFrame> {
-        let mut chain = Vec::new();
-        let mut next = Some(owner);
-        while let Some(at) = next {
-            let subroutine = &subroutines[at];
-            let Declaration { name, line: start_line } = self.declaration(subroutine.entry);
-            let SourcePlace { line, column, discriminator, .. } = place;
-            chain.push(InlineFrame { function: name, line, column, discriminator, start_line, file: file.take() });
-            place = subroutine.call;
-            next = subroutine.parent;
+        subroutines: &mut [Subroutine],
+        of: usize,
+        bounds: &mut Bounds,
+        found: &mut InlineChains,
+    ) -> Result<u32> {
+        let parent = |subroutines: &[Subroutine], at: usize| match subroutines[at].callers {
+            None => subroutines[at].parent,
+            Some(_) => None,
+        };
+        let unknown: Vec<usize> = std::iter::successors(Some(of), |at| parent(subroutines, *at)).collect();
+        let mut callers = 0;
+        for at in unknown.into_iter().rev() {
+            let Subroutine { callers: known, parent, call, .. } = subroutines[at];
+            callers = match (known, parent) {
+                (Some(known), _) => known,
+                (None, None) => 0,
+                (None, Some(parent)) => {
+                    found.push(self.frame(subroutines[parent].entry, call, None), callers, bounds)?
+                }
+            };
+            subroutines[at].callers = Some(callers);
         }
-        chain
+        Ok(callers)
+    }
+
+    /// A function with a place in it.
+    fn frame(&mut self, entry: Place, place: SourcePlace, file: Option<Arc<[u8]>>) -> InlineFrame {
+        let Declaration { name: function, line: start_line } = self.declaration(entry);
+        let SourcePlace { line, column, discriminator, .. } = place;
+        InlineFrame { function, line, column, discriminator, start_line, file }
     }
 
     /// Appends the functions of a unit that have a name and code.
@@ -408,6 +460,7 @@ impl<'a> Functions<'_, 'a> {
                     column: number(constants::DW_AT_call_column),
                     discriminator: number(constants::DW_AT_GNU_discriminator),
                 },
+                callers: None,
             };
             found.push(subroutine);
             let this = found.len() - 1;
@@ -423,19 +476,24 @@ impl<'a> Functions<'_, 'a> {
     }
 
     fn declaration(&mut self, place: Place) -> Declaration {
-        if let Some(known) = self.names.get(&place) {
+        if let Some(known) = self.declarations.get(&place) {
             return known.clone();
         }
-        let text = |value: AttributeValue<Slice<'a>>, unit: usize| {
-            let text = self.dwarf.attr_string(&self.units[unit], value).ok()?;
-            Some(Arc::from(text.slice()))
-        };
         let find = |names: &[gimli::DwAt]| self.find(place, names);
         let linkage = find(&[constants::DW_AT_linkage_name, constants::DW_AT_MIPS_linkage_name]);
-        let name = linkage.or_else(|| find(&[constants::DW_AT_name])).and_then(|(value, unit)| text(value, unit));
+        let name = linkage
+            .or_else(|| find(&[constants::DW_AT_name]))
+            .and_then(|(value, unit)| self.dwarf.attr_string(&self.units[unit], value).ok());
         let line = find(&[constants::DW_AT_decl_line]).and_then(|(value, _)| value.udata_value()).unwrap_or(0) as u32;
+        let name = name.map(|name| {
+            self.names.get(name.slice()).cloned().unwrap_or_else(|| {
+                let name: Arc<[u8]> = name.slice().into();
+                self.names.insert(Arc::clone(&name));
+                name
+            })
+        });
         let declaration = Declaration { name, line };
-        self.names.insert(place, declaration.clone());
+        self.declarations.insert(place, declaration.clone());
         declaration
     }
 

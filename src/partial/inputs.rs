@@ -1,10 +1,11 @@
 //! The inputs of a partial merge.
 
 use super::wire::{Decoder, Encoder};
-use crate::error::{Result, Warning};
+use crate::error::{Error, Result, Warning};
 use crate::system::os_string;
+use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 /// The outcome of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +84,19 @@ impl PartialInput {
     /// Computes the digest of an input from its bytes.
     pub(crate) fn digest_of(bytes: &[u8]) -> u64 {
         xxh3_64(bytes)
+    }
+
+    /// Computes the digest of an input from a stream of its bytes.
+    pub(crate) fn digest_of_stream(mut stream: impl Read) -> Result<u64> {
+        let (mut digest, mut buffer) = (Xxh3Default::new(), vec![0; 1 << 16]);
+        loop {
+            match stream.read(&mut buffer) {
+                Ok(0) => return Ok(digest.digest()),
+                Ok(read) => digest.update(&buffer[..read]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(source) => return Err(Error::io("cannot read", source)),
+            }
+        }
     }
 
     /// Returns the warnings in the form of this run.

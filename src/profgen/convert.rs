@@ -19,6 +19,10 @@ use crate::model::Loss;
 use crate::partial::{InputState, PartialInput};
 use crate::perf::is_recording;
 use crate::sampleprof::SampleProfile;
+use std::io::Read;
+
+/// The first bytes of a file, which tell its format.
+const START_BYTES: u64 = 4096;
 
 /// The density below which more samples are recommended.
 pub(crate) const ENOUGH_DENSITY: f64 = 50.0;
@@ -196,35 +200,42 @@ fn read_input(
     limits: &Limits,
     warnings: &mut Vec<Warning>,
 ) -> Result<(ProgramSamples, bool)> {
-    let text = input.bytes(Access::Read, limits)?;
-    if let Some(part) = ProgramSamples::from_bytes(&text, limits)? {
+    if input.is_partial()
+        && let Some(part) = ProgramSamples::from_bytes(&input.bytes(Access::Read, limits)?, limits)?
+    {
         return if input.weight.get() == 1 { Ok((part, true)) } else { Err(no_weight()) };
     }
     let mut found = ProgramSamples::new(program);
     let mut about = PartialInput::new(&input.path, input.weight.get());
-    about.digest = Some(PartialInput::digest_of(&text));
-    found.inputs.push(about);
-    let options = ScriptOptions { allow_plain: !contexts, contexts, ..ScriptOptions::default() };
-    if text.is_empty() {
-        found.inputs[0].state = InputState::Empty;
-        found.inputs[0].digest = None;
+    let mut start = Vec::new();
+    input
+        .content(limits)?
+        .take(START_BYTES)
+        .read_to_end(&mut start)
+        .map_err(|source| Error::io("cannot read", source))?;
+    if start.is_empty() {
+        about.state = InputState::Empty;
+        found.inputs.push(about);
         warnings.push(Warning::new("the file is empty; skipped"));
         return Ok((found, false));
     }
+    about.digest = Some(PartialInput::digest_of_stream(input.content(limits)?)?);
+    found.inputs.push(about);
     if let Some(format) = input.format().ok().filter(|format| !may_be_recording(*format)) {
         return Err(Error::usage(format!("it is not a recording: {format}")).with_hint("merge it without a program"));
     }
-    if raw_text::is_raw(&text) {
-        found.counters = read_raw(&text, program, RawBase::default())?;
+    if raw_text::is_raw(&start) {
+        found.counters = read_raw(&input.bytes(Access::Read, limits)?, program, RawBase::default())?;
         return Ok((found, false));
     }
-    let samples = if is_recording(&text) {
-        let recorded = read_recording(&text, program, &options, limits)?;
+    let options = ScriptOptions { allow_plain: !contexts, contexts, ..ScriptOptions::default() };
+    let samples = if is_recording(&start) {
+        let recorded = read_recording(input, program, &options, limits)?;
         warnings.extend(recorded.warnings);
         found.findings.plain = recorded.plain.unwrap_or_default();
         recorded.samples
     } else {
-        read_script(&text, program, &options, &mut |_: LineNotice<'_>| ())?
+        read_script(input, program, &options, limits, &mut |_: LineNotice<'_>| ())?
     };
     found.counters = samples.counters;
     found.chains = samples.chains.unwrap_or_default();
@@ -233,7 +244,6 @@ fn read_input(
     Ok((found, false))
 }
 
-/// The error for recordings without call chains if there must be calling contexts.
 /// Returns false for formats of profiles, which are not text of perf.
 fn may_be_recording(format: Format) -> bool {
     !format.is_sample_profile()
@@ -244,6 +254,7 @@ fn may_be_recording(format: Format) -> bool {
         && !matches!(format, Format::Jfr | Format::Pprof)
 }
 
+/// The error for recordings without call chains if there must be calling contexts.
 fn without_call_chains() -> Error {
     Error::nothing_found("no sample has branch records and a call chain")
         .with_hint("record with `perf record -b -g`, or make a profile without contexts")
@@ -255,10 +266,9 @@ fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> 
     let mut others: Vec<(Vec<u8>, u64)> = Vec::new();
     for input in inputs {
         // The input was read before: it is not its fault that nothing was found.
-        let Ok(text) = input.bytes(Access::Read, limits) else { continue };
-        others.extend(match is_recording(&text) {
-            true => recordings::programs_with_samples(&text, limits),
-            false => programs_with_samples(&text),
+        others.extend(match input.format() {
+            Ok(Format::PerfData) => recordings::programs_with_samples(input, limits),
+            _ => programs_with_samples(input, limits).unwrap_or_default(),
         });
     }
     others.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

@@ -105,24 +105,25 @@ pub(super) fn weigh(
     chains: &InlineChains,
     multiple: fn(u8) -> u64,
 ) -> Vec<(u32, Weight)> {
-    let mut weights: Vec<Option<Weight>> = vec![None; chains.chains.len()];
-    let mut order = Vec::new();
+    const NONE: u32 = u32::MAX;
+    let (mut weights, mut positions): (Vec<(u32, Weight)>, _) = (Vec::new(), vec![NONE; chains.len() + 1]);
     for piece in pieces {
         let mut at = addresses.partition_point(|address| *address < piece.begin);
         for (address, size) in program.code.instructions(piece.begin, piece.end) {
             // Sources of branches that are not instructions are among the addresses, too.
             at += addresses[at..].iter().take_while(|known| **known < address).count();
             let Some(chain) = chains.of_address.get(at) else { break };
-            let weight = &mut weights[*chain as usize];
-            if weight.is_none() {
-                order.push(*chain);
+            let position = &mut positions[*chain as usize];
+            if *position == NONE {
+                *position = weights.len() as u32;
+                weights.push((*chain, Weight::default()));
             }
-            let weight = weight.get_or_insert_default();
+            let weight = &mut weights[*position as usize].1;
             add_saturating(&mut weight.total, piece.count.wrapping_mul(multiple(size)));
             weight.most = weight.most.max(piece.count);
         }
     }
-    order.into_iter().filter_map(|chain| Some((chain, weights[chain as usize]?))).collect()
+    weights
 }
 
 /// A place in a function.
@@ -150,7 +151,7 @@ impl<'b, 'p> Builder<'b, 'p> {
     /// Makes a chain the current one; returns false if it has no places.
     fn select(&mut self, chain: u32) -> bool {
         self.path.clear();
-        for frame in &self.chains.chains[chain as usize] {
+        for frame in self.chains.chain(chain) {
             let Some(name) = frame.function.as_deref().filter(|name| !name.is_empty()) else { break };
             let function = self.records.name(name);
             let InlineFrame { line, start_line, discriminator, .. } = *frame;

@@ -53,6 +53,7 @@ pub use program_samples::ProgramSamples;
 pub use script::{LineNotice, Notify, ReadFindings, ScriptOptions};
 
 use crate::error::{Result, Warning};
+use crate::input::Input;
 use crate::limits::Limits;
 use crate::sampleprof::SampleProfile;
 
@@ -93,36 +94,38 @@ pub struct Samples {
     pub runs: Option<RunFindings>,
 }
 
-/// Reads the text of `perf script -F ip,brstack --show-mmap-events`.
+/// Reads the text of `perf script -F ip,brstack --show-mmap-events`, of which one line is in memory.
 ///
 /// # Errors
 ///
-/// Nothing found for text without branch records; malformed for mappings that cannot be of this program, and for text
+/// The errors of the input; nothing found for text without branch records; malformed for mappings that cannot be of this program, and for text
 /// that ends within a sample.
 pub fn read_script(
-    text: &[u8],
+    input: &Input,
     program: &Program<'_>,
     options: &ScriptOptions,
+    limits: &Limits,
     notify: &mut Notify<'_>,
 ) -> Result<Samples> {
-    let script::ScriptSamples { gatherer, chains, findings: read } = script::read(text, program, options, notify)?;
+    let script::ScriptSamples { gatherer, chains, findings: read } =
+        script::read(input, program, options, limits, notify)?;
     let runs = gatherer.findings(program);
     Ok(Samples { counters: gatherer.finish(program), chains, read, runs })
 }
 
-/// Reads a recording of perf: `perf.data`.
+/// Reads a recording of perf: `perf.data`, of which a few records are in memory.
 ///
 /// # Errors
 ///
-/// Nothing found for a recording without branch records, unless the options allow it; malformed for mappings that cannot
+/// The errors of the input; nothing found for a recording without branch records, unless the options allow it; malformed for mappings that cannot
 /// be of this program; the errors of reading a damaged recording.
 pub fn read_recording(
-    bytes: &[u8],
+    input: &Input,
     program: &Program<'_>,
     options: &ScriptOptions,
     limits: &Limits,
 ) -> Result<RecordedSamples> {
-    let read = recordings::read(bytes, program, options, limits)?;
+    let read = recordings::read(input, program, options, limits)?;
     let runs = read.gatherer.findings(program);
     let mut counters = read.gatherer.finish(program);
     counters.add(&read.plain_counters, 1);

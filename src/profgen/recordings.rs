@@ -10,13 +10,13 @@ use super::plain::{PlainFindings, PlainGatherer};
 use super::program::Program;
 use super::script::{ReadFindings, ScriptOptions};
 use crate::error::{Error, Result};
+use crate::input::Input;
 use crate::limits::Limits;
 use crate::perf::event::{Branch, CpuMode, Event, KERNEL, Mapping, Sample};
 use crate::perf::features::BuildId;
 use crate::perf::processes::Processes;
 use crate::perf::{Attribute, Recording, read_recording};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::Read;
 
 /// The samples of a recording.
 pub(super) struct RecordingSamples {
@@ -37,17 +37,17 @@ pub(super) struct RecordingSamples {
 /// The errors of [`read_recording`]; nothing found for a recording without branch records, unless the options allow it;
 /// malformed for mappings that cannot be of this program.
 pub(super) fn read(
-    bytes: &[u8],
+    input: &Input,
     program: &Program<'_>,
     options: &ScriptOptions,
     limits: &Limits,
 ) -> Result<RecordingSamples> {
     let mut reader = Reader::new(program, options, Vec::new());
-    let mut recording = visit(bytes, limits, &mut |event| reader.add(event))?;
+    let mut recording = visit(input, limits, &mut |event| reader.add(event))?;
     // The list of build ids is at the end. It seldom changes which files are the program.
     if reader.finds_other_builds_in(&recording.features.build_ids) {
         reader = Reader::new(program, options, recording.features.build_ids);
-        recording = visit(bytes, limits, &mut |event| reader.add(event))?;
+        recording = visit(input, limits, &mut |event| reader.add(event))?;
     }
     let Reader { gatherer, chains, mut findings, plain, plain_events, has_call_chains, chain, .. } = reader;
     findings.external_leaves = chain.external_leaves;
@@ -80,16 +80,16 @@ pub(super) fn read(
     Ok(RecordingSamples { gatherer, chains, findings, plain_counters, plain: plain_findings, messages })
 }
 
-fn visit(bytes: &[u8], limits: &Limits, each: &mut dyn FnMut(Event<'_>) -> Result<()>) -> Result<Recording> {
-    let open = || Ok(Box::new(bytes) as Box<dyn Read + '_>);
+fn visit(input: &Input, limits: &Limits, each: &mut dyn FnMut(Event<'_>) -> Result<()>) -> Result<Recording> {
+    let open = || input.content(limits);
     read_recording(&open, limits, &mut |_, event| each(event))
 }
 
 /// The mapped files in which branches start, with the number of these branches; for samples without branch records, the
 /// files in which the samples are.
-pub(super) fn programs_with_samples(bytes: &[u8], limits: &Limits) -> BTreeMap<Vec<u8>, u64> {
+pub(super) fn programs_with_samples(input: &Input, limits: &Limits) -> BTreeMap<Vec<u8>, u64> {
     let (mut processes, mut files) = (Processes::default(), BTreeMap::<u32, u64>::new());
-    let read = visit(bytes, limits, &mut |event| {
+    let read = visit(input, limits, &mut |event| {
         match event {
             Event::Mapping(mapping) => processes.map(&mapping),
             Event::Command { pid, tid, name, is_exec } => processes.name(pid, tid, name, is_exec),

@@ -10,13 +10,14 @@ use super::loading::{Loading, MappingFault};
 use super::program::Program;
 use crate::digits::{parse_decimal, parse_hex};
 use crate::error::{Error, Result};
+use crate::input::Input;
 use crate::limits::Limits;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 use regex::bytes::Regex;
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
-use std::iter::Peekable;
+use std::io::{BufRead, BufReader, Read};
 
 /// A notice about one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,37 +132,54 @@ pub(super) struct ScriptSamples {
     pub(super) findings: ReadFindings,
 }
 
-/// Lines end with a line feed, which the last one can lack.
-fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
+/// The lines of a text, of which one is in memory. Lines end with a line feed, which the last one can lack.
+struct Lines {
+    text: BufReader<Box<dyn Read>>,
+    line: Vec<u8>,
+    /// The number of the line.
+    number: u64,
+    /// Whether the line is to be read once more.
+    is_unread: bool,
+}
+
+impl Lines {
+    fn new(text: Box<dyn Read>) -> Self {
+        Self { text: BufReader::with_capacity(1 << 16, text), line: Vec::new(), number: 0, is_unread: false }
+    }
+
+    /// Reads a line; returns false at the end.
+    fn next(&mut self) -> Result<bool> {
+        if std::mem::take(&mut self.is_unread) {
+            return Ok(true);
         }
-        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-        let line = &rest[..end];
-        rest = rest.get(end + 1..).unwrap_or_default();
-        Some(line)
-    })
+        self.line.clear();
+        let read = self.text.read_until(b'\n', &mut self.line).map_err(|source| Error::io("cannot read", source))?;
+        if self.line.last() == Some(&b'\n') {
+            self.line.pop();
+        }
+        self.number += 1;
+        Ok(read != 0)
+    }
 }
 
 /// Determines the kind of text, if it has branch records.
-fn kind_of(text: &[u8]) -> Option<ScriptKind> {
-    let mut lines = lines(text);
-    while let Some(mut line) = lines.next() {
-        if parse_decimal(line).is_some() {
-            line = lines.next()?;
+fn kind_of(mut lines: Lines) -> Result<Option<ScriptKind>> {
+    while lines.next()? {
+        if parse_decimal(&lines.line).is_some() && !lines.next()? {
+            return Ok(None);
         }
         let mut has_frames = false;
-        while parse_hex(trim_start(line)).is_some() {
+        while parse_hex(trim_start(&lines.line)).is_some() {
             has_frames = true;
-            line = lines.next()?;
+            if !lines.next()? {
+                return Ok(None);
+            }
         }
-        if has_branch_records(line) {
-            return Some(if has_frames { ScriptKind::BranchesAndChains } else { ScriptKind::Branches });
+        if has_branch_records(&lines.line) {
+            return Ok(Some(if has_frames { ScriptKind::BranchesAndChains } else { ScriptKind::Branches }));
         }
     }
-    None
+    Ok(None)
 }
 
 fn has_branch_records(line: &[u8]) -> bool {
@@ -179,12 +197,13 @@ fn trim_start(line: &[u8]) -> &[u8] {
 
 /// Reads samples, with their call chains only for contexts.
 pub(super) fn read(
-    text: &[u8],
+    input: &Input,
     program: &Program<'_>,
     options: &ScriptOptions,
+    limits: &Limits,
     notify: &mut Notify<'_>,
 ) -> Result<ScriptSamples> {
-    let Some(kind) = kind_of(text) else {
+    let Some(kind) = kind_of(Lines::new(input.content(limits)?))? else {
         return Err(Error::nothing_found("the text has no branch records")
             .with_llvm_message("Invalid perf script input!")
             .with_hint(
@@ -206,27 +225,26 @@ pub(super) fn read(
         has_warned: false,
         notify,
     };
-    let mut lines = lines(text).zip(1u64..).peekable();
-    while let Some((line, number)) = lines.next() {
-        if is_mapping(line) {
-            reader.mapping(line)?;
+    let mut lines = Lines::new(input.content(limits)?);
+    while lines.next()? {
+        if is_mapping(&lines.line) {
+            reader.mapping(&lines.line)?;
             continue;
         }
         reader.findings.lines += 1;
-        let (times, next) = match parse_decimal(line) {
-            Some(times) => (times, lines.next()),
-            None => (1, Some((line, number))),
-        };
-        let mut next = next;
+        let (mut times, mut has_line) = (1, true);
+        if let Some(number) = parse_decimal(&lines.line) {
+            (times, has_line) = (number, lines.next()?);
+        }
         if kind == ScriptKind::BranchesAndChains {
-            next = reader.chain(next, &mut lines)?;
-            if next.is_some() && reader.chain.is_incomplete(program) {
+            has_line = reader.chain(has_line, &mut lines)?;
+            if has_line && reader.chain.is_incomplete(program) {
                 reader.findings.incomplete_chains += 1;
-                next = None;
+                has_line = false;
             }
         }
-        if let Some((line, number)) = next {
-            reader.sample(line, number, times);
+        if has_line {
+            reader.sample(&lines.line, lines.number, times);
         }
     }
     reader.findings.invalid_return_addresses = reader.chain.invalid_returns.len() as u64;
@@ -288,25 +306,26 @@ impl Patterns {
 }
 
 /// The mapped files in which branches start, with the number of these branches.
-pub(super) fn programs_with_samples(text: &[u8]) -> BTreeMap<Vec<u8>, u64> {
+pub(super) fn programs_with_samples(input: &Input, limits: &Limits) -> Result<BTreeMap<Vec<u8>, u64>> {
     let mut found = BTreeMap::new();
-    let Ok(patterns) = Patterns::new() else { return found };
-    let mut mapped: BTreeMap<u64, (u64, &[u8])> = BTreeMap::new();
-    for line in lines(text) {
-        if is_mapping(line) {
-            if let Some(mapping) = patterns.mapping(line) {
-                mapped.insert(mapping.start, (mapping.len, mapping.path));
+    let patterns = Patterns::new()?;
+    let mut mapped: BTreeMap<u64, (u64, Vec<u8>)> = BTreeMap::new();
+    let mut lines = Lines::new(input.content(limits)?);
+    while lines.next()? {
+        if is_mapping(&lines.line) {
+            if let Some(mapping) = patterns.mapping(&lines.line) {
+                mapped.insert(mapping.start, (mapping.len, mapping.path.to_vec()));
             }
             continue;
         }
-        for (source, _) in line.split(|byte| *byte == b' ').filter_map(branch) {
+        for (source, _) in lines.line.split(|byte| *byte == b' ').filter_map(branch) {
             let Some((start, (len, path))) = mapped.range(..=source).next_back() else { continue };
             if source - start < *len {
-                *found.entry(path.to_vec()).or_default() += 1;
+                *found.entry(path.clone()).or_default() += 1;
             }
         }
     }
-    found
+    Ok(found)
 }
 
 struct Reader<'r, 'p, 'n> {
@@ -337,38 +356,29 @@ impl Reader<'_, '_, '_> {
         self.loading.map(process, start, offset, path).map_err(MappingFault::into_error)
     }
 
-    /// Reads a call chain; returns the line after it, which has branch records. The chain ends at the first frame that does
-    /// not follow a call.
-    fn chain<'t>(
-        &mut self,
-        first: Option<(&'t [u8], u64)>,
-        lines: &mut Peekable<impl Iterator<Item = (&'t [u8], u64)>>,
-    ) -> Result<Option<(&'t [u8], u64)>> {
+    /// Reads a call chain, from the current line if there is one. Returns true if the line after it has branch records. The
+    /// chain ends at the first frame that does not follow a call.
+    fn chain(&mut self, mut has_line: bool, lines: &mut Lines) -> Result<bool> {
         let is_end = |line: &[u8]| line.starts_with(b" 0x");
-        let (mut next, mut is_cut) = (first, false);
+        let mut is_cut = false;
         self.chain.frames.clear();
-        while let Some((line, _)) = next.filter(|(line, _)| !is_end(line)) {
-            if is_cut {
-                next = lines.next();
-                continue;
+        while has_line && !is_end(&lines.line) {
+            if !is_cut {
+                let Some(frame) = parse_hex(trim_start(&lines.line)) else {
+                    // Blank lines and comments.
+                    lines.is_unread = lines.next()? && !is_end(&lines.line);
+                    return Ok(false);
+                };
+                is_cut = !self.chain.push(self.program, self.loading.link_time(frame));
             }
-            let Some(frame) = parse_hex(trim_start(line)) else {
-                // Blank lines and comments.
-                lines.next_if(|(line, _)| is_end(line));
-                return Ok(None);
-            };
-            next = lines.next();
-            is_cut = !self.chain.push(self.program, self.loading.link_time(frame));
+            has_line = lines.next()?;
         }
-        match next {
-            Some(_) => Ok(next),
-            None if self.chain.is_incomplete(self.program) => {
-                self.findings.incomplete_chains += 1;
-                Ok(None)
-            }
-            None => Err(Error::malformed("the last sample has a call chain and no branch records")
-                .with_llvm_message("'Hybrid perf sample is corrupted, No LBR sample line")),
+        if !has_line && !self.chain.is_incomplete(self.program) {
+            return Err(Error::malformed("the last sample has a call chain and no branch records")
+                .with_llvm_message("'Hybrid perf sample is corrupted, No LBR sample line"));
         }
+        self.findings.incomplete_chains += u64::from(!has_line);
+        Ok(has_line)
     }
 
     fn sample(&mut self, line: &[u8], number: u64, times: u64) {

@@ -37,9 +37,12 @@ impl Places {
         let most = usize::try_from(limits.inflated_bytes / 64).unwrap_or(usize::MAX);
         let unreadable = |error: Error| error.in_file(program.debug_path);
         let found = program.debug.inline_chains(&addresses, most).map_err(unreadable)?;
-        let mut chains = Vec::with_capacity(found.chains.len());
-        for chain in &found.chains {
-            let named = chain.iter().map_while(|frame| {
+        let mut numbers = found.of_address.clone();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let mut chains = Vec::with_capacity(numbers.len());
+        for number in &numbers {
+            let named = found.chain(*number).map_while(|frame| {
                 let name = frame.function.as_deref().filter(|name| !name.is_empty())?;
                 let line = frame.line.wrapping_sub(frame.start_line) & 0xFFFF;
                 let location = LineLocation::new(line, frame.discriminator);
@@ -49,7 +52,9 @@ impl Places {
             frames.reverse();
             chains.push(frames);
         }
-        let mut places = Self { addresses, of_address: found.of_address, chains, changes: Vec::new() };
+        let position = |number: &u32| numbers.partition_point(|known| known < number) as u32;
+        let of_address = found.of_address.iter().map(position).collect();
+        let mut places = Self { addresses, of_address, chains, changes: Vec::new() };
         let changes = (1..places.addresses.len()).filter(|at| !places.have_same_callers(*at - 1, *at));
         places.changes = changes.collect();
         Ok(places)

@@ -189,11 +189,11 @@ fn read(path: &Path) -> Result<InputBytes, Failure> {
 }
 
 fn script(parsed: &Parsed, path: &Path, program: &Program<'_>) -> Result<Gathered, Failure> {
-    let text = read(path)?;
     let options = script_options(parsed);
     let shows = parsed.is_on("show-mmap-events");
     let mut notify = |notice: profgen::LineNotice<'_>| warnings::line(notice, program.name(), program.base(), shows);
-    let samples = profgen::read_script(&text, program, &options, &mut notify).map_err(without_path)?;
+    let samples = profgen::read_script(&Input::argument(path), program, &options, &Limits::default(), &mut notify)
+        .map_err(without_path)?;
     Ok(gathered(samples))
 }
 
@@ -201,7 +201,7 @@ fn recording(parsed: &Parsed, path: &Path, program: &Program<'_>, limits: &Limit
     const UNMAPPED: &str = "No relevant mmap event is found in perf data.";
     let mut options = script_options(parsed);
     options.any_build = true;
-    let recorded = profgen::read_recording(&read(path)?, program, &options, limits).map_err(without_path)?;
+    let recorded = profgen::read_recording(&Input::argument(path), program, &options, limits).map_err(without_path)?;
     if !recorded.samples.read.is_mapped {
         return Err(Failure::text(UNMAPPED));
     }
