@@ -1,6 +1,7 @@
 //! Programs and their branch recordings must not cause a panic.
 
 use profbridge::Limits;
+use profbridge::input::Input;
 use profbridge::profgen::{
     FinishOptions, ProfileOptions, Program, ProgramFiles, RawBase, ScriptOptions, finish, make_profile, read_raw,
     read_recording, read_script, write_raw,
@@ -24,6 +25,7 @@ pub fn branches(data: &[u8]) {
     options.allow_plain = true;
     let bytes = if program.is_empty() { PROGRAM } else { program };
     let Ok(program) = Program::of_bytes(&files, bytes, &limits) else { return };
+    let input = Input::from_bytes("recording", text.to_vec());
     let counters = match read_raw(text, &program, RawBase::Zero) {
         Ok(counters) => {
             let written = write_raw(&counters, &program, RawBase::Zero);
@@ -31,11 +33,11 @@ pub fn branches(data: &[u8]) {
             assert_eq!(again, counters);
             counters
         }
-        Err(_) if is_recording => match read_recording(text, &program, &options, &limits) {
+        Err(_) if is_recording => match read_recording(&input, &program, &options, &limits) {
             Ok(recorded) => recorded.samples.counters,
             Err(_) => return,
         },
-        Err(_) => match read_script(text, &program, &options, &mut |_| ()) {
+        Err(_) => match read_script(&input, &program, &options, &limits, &mut |_| ()) {
             Ok(samples) => samples.counters,
             Err(_) => return,
         },
