@@ -20,6 +20,7 @@ use crate::model::{FunctionView, Functions, Profile, ProfileReader};
 use crate::partial::Frame;
 use crate::raw::{Correlator, LargeCounters, RawOptions, RawReader};
 use crate::text::TextReader;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -84,23 +85,29 @@ pub fn open_reader<'data>(data: &'data [u8], options: &'data ReadOptions) -> Res
 /// The size in bytes that justifies a thread for parsing text.
 const PARSED_AHEAD: usize = 1 << 20;
 
-/// Opens a profile like [`open_reader`] and passes its reader to `read`. If there are several threads, one helps.
+/// Opens a profile like [`open_reader`] and passes its reader to `read`. If there are several threads, they help with
+/// texts and with the names of raw profiles.
 ///
 /// # Errors
 ///
 /// The errors of [`open_reader`] and of `read`.
-///
-/// The errors of [`open_reader`] and of `read`.
-pub(super) fn read_with<T>(
+pub(crate) fn read_with<T>(
     data: &[u8],
     options: &ReadOptions,
     threads: usize,
     read: impl FnOnce(&mut dyn ProfileReader) -> Result<T>,
 ) -> Result<T> {
-    if threads > 1 && data.len() >= PARSED_AHEAD && detect(data) == Format::Text {
-        return TextReader::parse_ahead(data, options.compat, |reader| read(reader));
+    match detect(data) {
+        Format::Text if threads > 1 && data.len() >= PARSED_AHEAD => {
+            TextReader::parse_ahead(data, options.compat, |reader| read(reader))
+        }
+        Format::Raw { .. } => {
+            let mut raw = options.raw();
+            raw.threads = NonZeroUsize::new(threads);
+            read(&mut RawReader::new(data, raw)?)
+        }
+        _ => read(open_reader(data, options)?.as_mut()),
     }
-    read(open_reader(data, options)?.as_mut())
 }
 
 /// Opens a file and passes its reader to `read`. Errors and warnings name the file.

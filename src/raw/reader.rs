@@ -415,6 +415,9 @@ impl<'data> RawReader<'data> {
     }
 
     fn note_large_counters(&mut self, data: &DataRecord) {
+        if self.options.large_counters == LargeCounters::Accept {
+            return;
+        }
         let large = self.counters().iter().copied().find(|counter| *counter > LARGEST_PLAUSIBLE_COUNTER);
         let Some(value) = large else { return };
         self.large.functions += 1;

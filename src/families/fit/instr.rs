@@ -7,13 +7,18 @@ use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::families::fit::options::FitOptions;
 use crate::fit::{InstrFit, InstrInput, Program, ProgramFunction, ProgramSource, compare_instr, read_program};
 use crate::input::{Access, Format, Input, detect};
-use crate::instr::cross_release::{CrossReleaseOptions, cross};
+use crate::instr::InputOptions;
+use crate::instr::cross_release::{self, CrossReleaseOptions, cross};
 use crate::instr::encode::{OutputFormat, WriteOptions, write_file};
 use crate::instr::file_merge::{MergeReport, merge_files};
+use crate::instr::open::read_with;
 use crate::instr::target::{Evidence, Target, TargetSource};
-use crate::model::release::RELEASES;
-use crate::model::{Profile, ProfileKind, Release, SymbolTable};
+use crate::limits::Limits;
+use crate::model::release::{RELEASES, ReleaseRow};
+use crate::model::{NameRef, Profile, ProfileKind, ProfileReader, RecordView, Release, SymbolTable, name_ref};
+use crate::raw::LargeCounters;
 use crate::stacks::classes::Reference;
+use crate::threads;
 use std::path::Path;
 
 /// The settings for writing a pruned profile.
@@ -79,9 +84,13 @@ fn read_against(file: &Input, options: &FitOptions) -> Result<Program> {
     let path = &file.path;
     let bytes = file.bytes(Access::Read, &options.limits)?;
     match detect(&bytes) {
-        Format::Raw { .. } | Format::Indexed | Format::Text => {
+        format @ (Format::Raw { .. } | Format::Indexed | Format::Text) => {
+            let listed = if file.is_partial() { None } else { Listed::read(&bytes, format, options) };
+            if let Some(listed) = listed {
+                return Ok(listed.map_err(|error| error.in_file(path))?.into_program());
+            }
             drop(bytes);
-            Ok(program_of_profile(merged(file, Release::DEFAULT, options)?))
+            Ok(Listed::of_merge(&merged(file, Release::DEFAULT, options)?).into_program())
         }
         Format::Empty => Err(Error::new(ErrorKind::EmptyProfile).in_file(path)),
         Format::Unknown | Format::Other(_) if !is_native(&bytes) => {
@@ -106,35 +115,81 @@ fn not_a_program(path: &Path, what: &str) -> Error {
     error.with_hint("pass an instrumented program or library, or a raw or indexed profile of it")
 }
 
-/// A profile of the new build as a list of its functions.
-fn program_of_profile(report: MergeReport) -> Program {
-    let profile = &report.profile;
-    let mut names = SymbolTable::new();
-    let mut functions = Vec::new();
-    for function in profile.functions.iter() {
-        names.insert_hashed(function.name_ref(), function.name());
-        functions.extend(function.records().map(|record| ProgramFunction {
-            name_ref: function.name_ref(),
-            func_hash: record.func_hash,
-            num_counters: u32::try_from(record.counters.len()).ok(),
-        }));
+/// The functions of a profile of the new build, without their counts.
+struct Listed {
+    functions: Vec<ProgramFunction>,
+    names: SymbolTable,
+    kind: ProfileKind,
+    vtable_names: Vec<Vec<u8>>,
+    /// The version of a raw profile.
+    raw_version: Option<u64>,
+}
+
+impl Listed {
+    /// Lists the functions of a merged profile.
+    fn of_merge(report: &MergeReport) -> Self {
+        let profile = &report.profile;
+        let (mut names, mut functions) = (SymbolTable::new(), Vec::new());
+        for function in profile.functions.iter() {
+            names.insert_hashed(function.name_ref(), function.name());
+            functions.extend(function.records().map(|record| listed(function.name_ref(), record)));
+        }
+        let raw_version = report.inputs.first().and_then(|input| match input.version? {
+            InputVersion::Raw(version) => Some(version),
+            InputVersion::Indexed(_) | InputVersion::Text { .. } => None,
+        });
+        Self { functions, names, kind: profile.kind, vtable_names: profile.vtable_names.clone(), raw_version }
     }
-    for name in &profile.vtable_names {
-        names.insert(name);
+
+    /// Lists the functions of a profile; `None` if it has a memory profile, which only a merge checks.
+    fn read(data: &[u8], format: Format, options: &FitOptions) -> Option<Result<Self>> {
+        let mut read = options.merge.read.clone();
+        (read.limits, read.large_counters) = (options.limits, LargeCounters::Accept);
+        let listed = read_with(data, &read, threads::wanted(options.merge.threads).get(), |reader| {
+            let has_memory = reader.kind().contains(ProfileKind::MEMPROF);
+            if has_memory { Ok(None) } else { Self::of_reader(reader, format, &options.limits).map(Some) }
+        });
+        listed.transpose()
     }
-    let mut program = Program::new(ProgramSource::Profile, functions, names);
-    program.kind = Some(profile.kind);
-    program.has_vtables = !profile.vtable_names.is_empty();
-    // The newest release that may have written it, so that nothing is rejected by mistake.
-    let newest = |writes: &dyn Fn(&crate::model::release::ReleaseRow) -> bool| {
-        RELEASES.iter().rev().find(|row| writes(row)).map(|row| row.release())
-    };
-    program.release = report.inputs.first().and_then(|input| match input.version? {
-        InputVersion::Raw(10) => None, // both algorithms of hashes were written so
-        InputVersion::Raw(version) => newest(&|row| u64::from(row.raw_version) == version),
-        InputVersion::Indexed(_) | InputVersion::Text { .. } => None,
-    });
-    program
+
+    fn of_reader(reader: &mut dyn ProfileReader, format: Format, limits: &Limits) -> Result<Self> {
+        let version = reader.version_word() & u64::from(u32::MAX); // flags are in the upper half
+        let raw_version = matches!(format, Format::Raw { .. }).then_some(version);
+        let (kind, is_hashed) = (reader.kind(), reader.hashes_names());
+        let mut checks = InputOptions::default();
+        checks.most_name_bytes = limits.name_bytes;
+        let (mut names, mut functions) = (SymbolTable::new(), Vec::new());
+        while let Some(read) = reader.next_record()? {
+            let read = checks.prepare(read)?;
+            let hash = read.name_ref.filter(|_| is_hashed).unwrap_or_else(|| name_ref(read.name));
+            names.insert_shared(hash, read.name, read.text);
+            functions.push(listed(hash, read.record));
+        }
+        let vtable_names = reader.vtable_names()?;
+        Ok(Self { functions, names, kind, vtable_names, raw_version })
+    }
+
+    fn into_program(self) -> Program {
+        let Self { functions, mut names, kind, vtable_names, raw_version } = self;
+        for name in &vtable_names {
+            names.insert(name);
+        }
+        let mut program = Program::new(ProgramSource::Profile, functions, names);
+        program.kind = Some(kind);
+        program.has_vtables = !vtable_names.is_empty();
+        // The newest release that may have written it, so that nothing is rejected by mistake. Both algorithms of
+        // hashes were written as version 10.
+        let version = raw_version.filter(|version| *version != 10);
+        program.release = version.and_then(|version| {
+            RELEASES.iter().rev().find(|row| u64::from(row.raw_version) == version).map(ReleaseRow::release)
+        });
+        program
+    }
+}
+
+fn listed(name_ref: NameRef, record: RecordView<'_>) -> ProgramFunction {
+    let num_counters = u32::try_from(record.counters.len()).ok();
+    ProgramFunction { name_ref, func_hash: record.func_hash, num_counters }
 }
 
 /// Who reads the profile, and who said so.
@@ -176,7 +231,7 @@ fn as_read(
         // The changes that a merge would have to make are the findings.
         let mut findings = Vec::new();
         if reader.is_some() || program.is_ir() == Some(true) {
-            findings = cross(report.profile.clone(), &options).findings;
+            findings = cross_release::findings(&report.profile, &options);
         }
         let writer = crate::indexed::WriteOptions::for_version(version.min(crate::indexed::NEWEST_VERSION)).release;
         let written = Written(OutputFormat::Indexed { release: writer, version });

@@ -166,7 +166,7 @@ impl Following {
     }
 
     /// Returns the profile with the names and hashes of the comparison.
-    pub(crate) fn apply(&self, profile: Profile) -> Profile {
+    pub(crate) fn apply(&self, mut profile: Profile) -> Profile {
         if self.is_empty() {
             return profile;
         }
@@ -179,7 +179,8 @@ impl Following {
             let hashes = records.filter_map(|(id, record)| Some((id, self.hash(function.name(), record.func_hash)?)));
             changes.hashes.extend(hashes);
         }
-        rebuild(profile, &changes, Release::DEFAULT, &mut Default::default())
+        rebuild(&profile, changes, Release::DEFAULT, &mut Default::default()).replace_in(&mut profile);
+        profile
     }
 
     /// Wraps a reader so that its records have the names and hashes of the comparison.

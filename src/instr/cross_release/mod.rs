@@ -51,16 +51,39 @@ pub struct AdaptedProfile {
 /// existing hashes.
 ///
 /// A profile is unchanged if the releases of its inputs use the same names and hashes as the target.
-pub fn cross(profile: Profile, options: &CrossReleaseOptions) -> AdaptedProfile {
-    let mut counted = Counted::default();
-    let (mut release, mut indexed_version) = (options.release, options.indexed_version);
-    let mut former_names = HashMap::new();
-    let profile = if profile.kind.is_ir() {
-        names::adapt_names(profile, options, &mut counted, &mut former_names)
-    } else {
-        let (profile, release_of_hashes, version_of_hashes) = names::adapt_hashes(profile, options, &mut counted);
-        (release, indexed_version) = (release_of_hashes, version_of_hashes);
-        profile
-    };
+pub fn cross(mut profile: Profile, options: &CrossReleaseOptions) -> AdaptedProfile {
+    let Changed { rebuilt, release, indexed_version, counted, former_names } = Changed::of(&profile, options);
+    if let Some(rebuilt) = rebuilt {
+        rebuilt.replace_in(&mut profile);
+    }
     AdaptedProfile { profile, release, indexed_version, findings: counted.into_findings(), former_names }
+}
+
+/// Returns the [findings](AdaptedProfile::findings) of [`cross`] without changing the profile.
+#[cfg(feature = "correlate")]
+pub(crate) fn findings(profile: &Profile, options: &CrossReleaseOptions) -> Vec<Finding> {
+    Changed::of(profile, options).counted.into_findings()
+}
+
+/// What [`cross`] changes.
+struct Changed {
+    /// `None` if the functions stay as they are.
+    rebuilt: Option<names::Rebuilt>,
+    release: Release,
+    indexed_version: u32,
+    counted: Counted,
+    former_names: HashMap<Vec<u8>, Vec<u8>>,
+}
+
+impl Changed {
+    fn of(profile: &Profile, options: &CrossReleaseOptions) -> Self {
+        let (mut counted, mut former_names) = (Counted::default(), HashMap::new());
+        let (rebuilt, release, indexed_version) = if profile.kind.is_ir() {
+            let rebuilt = names::adapt_names(profile, options, &mut counted, &mut former_names);
+            (rebuilt, options.release, options.indexed_version)
+        } else {
+            names::adapt_hashes(profile, options, &mut counted)
+        };
+        Self { rebuilt, release, indexed_version, counted, former_names }
+    }
 }

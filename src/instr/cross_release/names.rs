@@ -31,26 +31,26 @@ pub(super) fn names_may_change(options: &CrossReleaseOptions) -> bool {
     if reads_semicolons { options.origins.may_be_before_18 } else { options.origins.may_be_from_18 }
 }
 
-/// Gives local functions the names that the target computes.
+/// Gives local functions the names that the target computes. `None` if nothing changes.
 pub(super) fn adapt_names(
-    profile: Profile,
+    profile: &Profile,
     options: &CrossReleaseOptions,
     counted: &mut Counted,
     former_names: &mut HashMap<Vec<u8>, Vec<u8>>,
-) -> Profile {
+) -> Option<Rebuilt> {
     let reads_semicolons = options.release >= SEMICOLONS_SINCE;
     let separator = if reads_semicolons { b':' } else { b';' };
     // In most profiles no function is local, or all names already have the form of the target.
     if !names_may_change(options) || !profile.functions.iter().any(|function| function.name().contains(&separator)) {
-        return profile;
+        return None;
     }
     let forms = Forms::of(&profile.functions, options.origins);
-    let renaming = if reads_semicolons { forms.renaming_to_semicolons(&profile) } else { forms.renaming_to_colons() };
+    let renaming = if reads_semicolons { forms.renaming_to_semicolons(profile) } else { forms.renaming_to_colons() };
     for function in &renaming.ambiguous {
-        counted.add(FindingKind::AmbiguousName, &profile, *function);
+        counted.add(FindingKind::AmbiguousName, profile, *function);
     }
     if renaming.names.is_empty() {
-        return profile;
+        return None;
     }
     for (function, name) in renaming.in_order() {
         let kind = if profile.functions.find(name).is_some_and(|other| other.record_ids().next().is_some()) {
@@ -58,13 +58,13 @@ pub(super) fn adapt_names(
         } else {
             FindingKind::Renamed
         };
-        counted.add(kind, &profile, function);
+        counted.add(kind, profile, function);
         former_names.insert(name.to_vec(), profile.functions.name(function).to_vec());
     }
-    count_unknown_targets(&profile, counted);
-    let targets = renaming.in_order().map(|(function, name)| (name_hash(&profile, function), name_ref(name))).collect();
+    count_unknown_targets(profile, counted);
+    let targets = renaming.in_order().map(|(function, name)| (name_hash(profile, function), name_ref(name))).collect();
     let changes = Changes { names: renaming.names, targets, hashes: HashMap::new() };
-    rebuild(profile, &changes, options.release, counted)
+    Some(rebuild(profile, changes, options.release, counted))
 }
 
 fn name_hash(profile: &Profile, function: FunctionId) -> NameRef {
@@ -175,24 +175,24 @@ pub(super) const FOURTH_RELEASE: Release = Release(22);
 
 /// Chooses release and version by the hashes, or rewrites the hashes for the target.
 pub(super) fn adapt_hashes(
-    profile: Profile,
+    profile: &Profile,
     options: &CrossReleaseOptions,
     counted: &mut Counted,
-) -> (Profile, Release, u32) {
-    let found = Hashes::of(&profile, options);
+) -> (Option<Rebuilt>, Release, u32) {
+    let found = Hashes::of(profile, options);
     let (release, version) = found.choose(options);
-    found.note_first_algorithms(&profile, options, version, counted);
+    found.note_first_algorithms(profile, options, version, counted);
     if found.third.is_empty() && found.fourth.is_empty() {
-        return (profile, release, version);
+        return (None, release, version);
     }
     let reads_fourth = version >= FOURTH_VERSION;
     if options.hashes == HashPolicy::Keep {
-        found.note_kept(&profile, reads_fourth, counted);
-        return (profile, release, version);
+        found.note_kept(profile, reads_fourth, counted);
+        return (None, release, version);
     }
-    let hashes = if reads_fourth { found.cleared(&profile) } else { found.completed(&profile, counted) };
+    let hashes = if reads_fourth { found.cleared(profile) } else { found.completed(profile, counted) };
     if hashes.is_empty() {
-        return (profile, release, version);
+        return (None, release, version);
     }
     let functions: BTreeSet<_> = profile
         .functions
@@ -200,9 +200,9 @@ pub(super) fn adapt_hashes(
         .filter(|function| function.record_ids().any(|id| hashes.contains_key(&id)))
         .map(FunctionView::id)
         .collect();
-    functions.into_iter().for_each(|id| counted.add(FindingKind::Rehashed, &profile, id));
+    functions.into_iter().for_each(|id| counted.add(FindingKind::Rehashed, profile, id));
     let changes = Changes { hashes, ..Changes::default() };
-    (rebuild(profile, &changes, release, counted), release, version)
+    (Some(rebuild(profile, changes, release, counted)), release, version)
 }
 
 /// The large hashes of functions that clang compiled.
@@ -350,26 +350,39 @@ pub(super) struct Changes {
     pub(super) hashes: HashMap<RecordId, u64>,
 }
 
+/// The functions of a profile with other names, targets or hashes.
+pub(super) struct Rebuilt {
+    functions: FunctionTable,
+    /// Hashes of names in traces: old → new.
+    targets: HashMap<NameRef, NameRef>,
+}
+
+impl Rebuilt {
+    /// Replaces the functions of the profile.
+    pub(super) fn replace_in(self, profile: &mut Profile) {
+        // Traces, binary ids and the rest bypassed the merger: they were already sampled, cut and sorted.
+        for function in profile.temporal.traces.iter_mut().flat_map(|trace| &mut trace.functions) {
+            *function = self.targets.get(function).copied().unwrap_or(*function);
+        }
+        profile.functions = self.functions;
+    }
+}
+
 /// Applies the changes. Records that get the same name and FuncHash are merged by the rules of `release`.
-pub(super) fn rebuild(mut profile: Profile, changes: &Changes, release: Release, counted: &mut Counted) -> Profile {
+pub(super) fn rebuild(profile: &Profile, changes: Changes, release: Release, counted: &mut Counted) -> Rebuilt {
     let mut merger = Merger::new(MergeOptions { release, ..MergeOptions::default() });
     for function in profile.functions.iter() {
-        let target = intern(&mut merger, function, changes);
+        let target = intern(&mut merger, function, &changes);
         for (id, record) in function.record_ids().zip(function.records()) {
             let changed = changed(record, changes.hashes.get(&id).copied(), &changes.targets);
             let record = changed.as_ref().map_or(record, FunctionRecord::view);
             let outcome = merger.add_to_function(target, record, 1);
             if outcome.error.is_some_and(|error| error.is_mismatch()) {
-                counted.add(FindingKind::ShapeMismatch, &profile, function.id());
+                counted.add(FindingKind::ShapeMismatch, profile, function.id());
             }
         }
     }
-    // Traces, binary ids and the rest bypass the merger: they were already sampled, cut and sorted.
-    for function in profile.temporal.traces.iter_mut().flat_map(|trace| &mut trace.functions) {
-        *function = changes.targets.get(function).copied().unwrap_or(*function);
-    }
-    profile.functions = merger.finish().functions;
-    profile
+    Rebuilt { functions: merger.finish().functions, targets: changes.targets }
 }
 
 fn intern(merger: &mut Merger, function: FunctionView<'_>, changes: &Changes) -> FunctionId {
