@@ -11,7 +11,7 @@ use crate::bridge::shape::Shape;
 use crate::iprof::{
     BranchRow, ContextHandle, CountEntry, Document, Frame, MAX_COUNT, MethodHandle, TypeCount, TypeHandle,
 };
-use crate::model::record::MAX_VALUES_PER_SITE;
+use crate::model::record::{MAX_VALUES_PER_SITE, may_be_of_bridge};
 use crate::model::{LossKind, Losses, Profile, RecordId, RecordView, ValueKind, ValueSites, name_ref};
 use std::collections::HashMap;
 
@@ -33,6 +33,9 @@ impl<'p> BridgeRecord<'p> {
         record: RecordView<'p>,
         is_method: &mut dyn FnMut(&'p [u8]) -> bool,
     ) -> Option<Self> {
+        if !may_be_of_bridge(name, record.func_hash) {
+            return None;
+        }
         let parsed = RecordName::parse(name, is_method)?;
         let kinds = [ValueKind::VTableTarget, ValueKind::IndirectCallTarget];
         let context_sensitive = parsed.is_context_sensitive();

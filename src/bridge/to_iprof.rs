@@ -10,7 +10,7 @@ use crate::bridge::sections::{
     ForeignOptions, ForeignParts, LLVM_NAME, METHOD_TARGETS, MethodTargets, add_foreign, foreign, is_plain,
 };
 use crate::error::Result;
-use crate::iprof::{BranchClash, Document, MergeOptions, Merger, MethodHandle, Table, Tables, Writer, canonical_with};
+use crate::iprof::{BranchClash, Document, MergeOptions, Merger, MethodHandle, Table, Tables, Writer, sorted};
 use crate::model::{FunctionTable, Loss, LossKind, Losses, Profile, ProfileKind, RecordId, TemporalProfile, ValueKind};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -234,5 +234,5 @@ pub(super) fn resolve_branches(
     if branch_clash != BranchClash::Keep {
         losses.add(LossKind::BranchClashes, report.clashed_lists);
     }
-    Ok(canonical_with(&resolved, branch_clash))
+    Ok(sorted(&resolved))
 }

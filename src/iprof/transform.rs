@@ -193,8 +193,8 @@ pub fn canonical_with(document: &Document, branch_clash: BranchClash) -> Documen
     sorted(&sum)
 }
 
-/// Everything in order, numbered from 0.
-fn sorted(document: &Document) -> Document {
+/// Everything in order, numbered from 0. The contexts of each section must be distinct, unless shapes are kept apart.
+pub(crate) fn sorted(document: &Document) -> Document {
     let mut sorted = Document::new();
     let (types, methods) = sort_tables(&document.tables, &mut sorted.tables);
     let frames = |context: ContextHandle| {
@@ -203,7 +203,8 @@ fn sorted(document: &Document) -> Document {
     for kind in SectionKind::EACH {
         let mut entries: Vec<_> = document.sections.entries(kind).collect();
         // Stable: shapes kept apart stay in the order of their weight.
-        entries.sort_by(|a, b| frames(a.0).cmp(frames(b.0)));
+        let leaf = |context| document.contexts.leaf(context).map(|frame| (methods[frame.method.index()], frame.bci));
+        entries.sort_by(|a, b| leaf(a.0).cmp(&leaf(b.0)).then_with(|| frames(a.0).cmp(frames(b.0))));
         for (context, records) in entries {
             let frames: Vec<Frame> = frames(context).map(|(method, bci)| Frame { method, bci }).collect();
             let context = sorted.contexts.add(&frames);
@@ -220,14 +221,11 @@ fn sort_tables(tables: &Tables, sorted: &mut Tables) -> (Vec<TypeHandle>, Vec<Me
     order.sort_by(|a, b| tables.type_name(*a).cmp(tables.type_name(*b)));
     let types = sorted.adopt_types(tables, order, ImportMode::Renumbered);
     // Types are in order of name now: comparing their positions compares names.
-    let mut order: Vec<MethodHandle> = tables.methods().collect();
-    order.sort_by(|a, b| {
-        let [a, b] = [a, b].map(|handle| {
-            let mut parts = tables.signature(*handle).iter().map(|part| types[part.index()]);
-            (parts.next(), tables.method_name(*handle), parts)
-        });
-        (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| a.2.cmp(b.2))
-    });
+    let parts = |method| tables.signature(method).iter().map(|part| types[part.index()]);
+    let mut order: Vec<(Option<TypeHandle>, &[u8], MethodHandle)> =
+        tables.methods().map(|method| (parts(method).next(), tables.method_name(method), method)).collect();
+    order.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| parts(a.2).skip(1).cmp(parts(b.2).skip(1))));
+    let order = order.into_iter().map(|(_, _, method)| method);
     let methods = sorted.adopt_methods(tables, order, ImportMode::Renumbered, &types);
     (types, methods)
 }

@@ -649,8 +649,13 @@ pub fn func_hash(name: &[u8], receivers: ValueKind, context_sensitive: bool) -> 
 /// Whether the bridge made the record with that name and FuncHash.
 pub(crate) fn is_of_bridge(name: &[u8], hash: u64) -> bool {
     let context_sensitive = hash & FunctionRecord::CONTEXT_SENSITIVE_HASH != 0;
-    // Computing hashes takes time: records without the mark are of methods, which have a `#`.
-    let may_be = hash < FunctionRecord::CONTEXT_SENSITIVE_HASH * 2 && (context_sensitive || name.contains(&b'#'));
     let kinds = [ValueKind::VTableTarget, ValueKind::IndirectCallTarget];
-    may_be && kinds.into_iter().any(|kind| func_hash(name, kind, context_sensitive) == hash)
+    may_be_of_bridge(name, hash) && kinds.into_iter().any(|kind| func_hash(name, kind, context_sensitive) == hash)
+}
+
+/// Returns false for most records that the bridge did not make, without computing a hash.
+pub(crate) fn may_be_of_bridge(name: &[u8], hash: u64) -> bool {
+    let context_sensitive = hash & FunctionRecord::CONTEXT_SENSITIVE_HASH != 0;
+    // Records without the mark are of methods, which have a `#`.
+    hash < FunctionRecord::CONTEXT_SENSITIVE_HASH * 2 && (context_sensitive || memchr::memchr(b'#', name).is_some())
 }

@@ -157,7 +157,18 @@ impl<'data> Decoder<'data> {
     ///
     /// The errors of [`list`](Self::list).
     pub fn numbers(&mut self, field: &'static str) -> Result<Vec<u64>> {
-        self.list(field, |from| from.number(field))
+        let mut left = self.count(field)?;
+        let mut values = Vec::new();
+        while left > 0 {
+            // A number can be larger in memory than in the file.
+            let next = left.min(1 << 16);
+            memory::reserve(&mut values, next, HOLD_INPUT)?;
+            for _ in 0..next {
+                values.push(self.number(field)?);
+            }
+            left -= next;
+        }
+        Ok(values)
     }
 
     /// Returns the number of remaining bytes.

@@ -51,8 +51,9 @@ pub struct AdaptedProfile {
 /// existing hashes.
 ///
 /// A profile is unchanged if the releases of its inputs use the same names and hashes as the target.
-pub fn cross(mut profile: Profile, options: &CrossReleaseOptions) -> AdaptedProfile {
+pub fn cross(profile: Profile, options: &CrossReleaseOptions) -> AdaptedProfile {
     let Changed { rebuilt, release, indexed_version, counted, former_names } = Changed::of(&profile, options);
+    let mut profile = profile;
     if let Some(rebuilt) = rebuilt {
         rebuilt.replace_in(&mut profile);
     }

@@ -210,15 +210,19 @@ impl Replay<'_> {
     fn place(&mut self, sum: &Summed, function: FunctionId, progress: &mut Progress, weight: u64) -> Option<SoftError> {
         let max = self.merger.rules.max_count;
         let scratch = &mut self.scratch;
-        scratch.func_hash = sum.func_hash;
-        scratch.counters.clear();
-        scratch.counters.extend(sum.counters.iter().map(|count| (*count).min(max)));
-        scratch.bitmap.clear();
-        scratch.bitmap.extend_from_slice(&sum.bitmap);
         if !sum.shape.has_sites() {
             ValueKind::ALL.into_iter().for_each(|kind| scratch.sites_mut(kind).clear());
         }
-        let outcome = self.merger.add_summed(function, self.scratch.view(), weight);
+        scratch.counters.clear();
+        if sum.counters.iter().any(|count| *count > max) {
+            scratch.counters.extend(sum.counters.iter().map(|count| (*count).min(max)));
+        }
+        let mut record = scratch.view();
+        (record.func_hash, record.bitmap) = (sum.func_hash, &sum.bitmap);
+        if record.counters.is_empty() {
+            record.counters = (&*sum.counters).into();
+        }
+        let outcome = self.merger.add_summed(function, record, weight);
         progress.record = Some(outcome.record);
         progress.is_refused = outcome.error == Some(SoftError::CountMismatch);
         outcome.error

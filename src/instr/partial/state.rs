@@ -5,6 +5,7 @@ use crate::instr::partial::runs;
 use crate::instr::partial::runs::SiteLog;
 use crate::instr::partial::sums::{Contribution, Extra, Group, MemoryInput, PartialMerge, Pool, Shape, Summed, Whole};
 use crate::limits::Limits;
+use crate::model::symbols::name_refs;
 use crate::model::{
     BinaryId, FunctionId, FunctionRecord, FunctionTable, MemProfSection, ProfileKind, TemporalProfile, TemporalTrace,
     ValueCount, ValueKind,
@@ -201,7 +202,9 @@ impl PartialMerge {
 
 fn decode_names(from: &mut Decoder<'_>) -> Result<(FunctionTable, Vec<FunctionId>)> {
     let mut names = FunctionTable::new();
-    let functions = from.list("names", |from| Ok(names.intern(from.text("name")?)))?;
+    let texts = from.list("names", |from| from.text("name"))?;
+    let hashed = texts.iter().zip(name_refs(&texts));
+    let functions: Vec<FunctionId> = hashed.map(|(name, hash)| names.intern_hashed(name, hash)).collect();
     if names.len() != functions.len() {
         return Err(from.malformed("a name occurs twice"));
     }

@@ -200,6 +200,7 @@ impl PartialMerge {
         options: &InputOptions<'_>,
         filter: &FunctionFilter,
     ) -> Result<()> {
+        let is_hashed = reader.hashes_names();
         let mut visits = Vec::new();
         let mut read = Ok(());
         loop {
@@ -212,7 +213,8 @@ impl PartialMerge {
                 }
             };
             let incoming = options.prepare(incoming)?;
-            let function = self.names.intern_shared(incoming.name, name_ref(incoming.name), incoming.text);
+            let hash = incoming.name_ref.filter(|_| is_hashed).unwrap_or_else(|| name_ref(incoming.name));
+            let function = self.names.intern_shared(incoming.name, hash, incoming.text);
             let record = incoming.record;
             let shape = Shape::of(record, !filter.keeps(incoming.name));
             let place = group.place(function, record.func_hash, shape);
