@@ -7,8 +7,8 @@ use crate::bridge::extension::Approximations;
 use crate::bridge::names::MethodIdentity;
 use crate::iprof::{BranchRow, CountEntry, Document, Frame, MAX_COUNT, MethodHandle, SectionKind, TypeCount};
 use crate::model::{FunctionView, Profile, ProfileKind, RecordId, RecordView, ValueCount, ValueKind, name_ref};
-use std::collections::BTreeMap;
-use std::collections::{HashMap, HashSet};
+use foldhash::HashMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// The section of indirect-call targets. The published format does not have it.
 pub(super) const METHOD_TARGETS_NAME: &str = "virtualInvokeMethodProfiles";
@@ -31,7 +31,7 @@ pub(super) type MethodTargets = BTreeMap<(MethodIdentity, i32), BTreeMap<MethodI
 #[derive(Debug, Clone, Default)]
 pub(super) struct ForeignParts {
     /// The LLVM names of methods, if their own names do not show them.
-    pub(super) llvm_methods: BTreeMap<MethodIdentity, Vec<u8>>,
+    pub(super) llvm_methods: HashMap<MethodIdentity, Vec<u8>>,
     /// The LLVM names of types.
     pub(super) llvm_types: BTreeMap<Vec<u8>, Vec<u8>>,
     pub(super) method_targets: MethodTargets,

@@ -61,14 +61,19 @@ pub fn write_uleb128(sink: &mut Sink, mut value: u64) {
     if value < 0x80 {
         return sink.u8(value as u8);
     }
-    let (mut bytes, mut len) = ([0; 10], 0);
-    while value >= 0x80 {
-        bytes[len] = value as u8 | 0x80;
-        value >>= 7;
-        len += 1;
+    if value >> 56 == 0 {
+        let len = value.ilog2() as usize / 7 + 1;
+        let fours = (value & 0x0fff_ffff) | (value >> 28) << 32;
+        let pairs = (fours & 0x0000_3fff_0000_3fff) | (fours & 0x0fff_c000_0fff_c000) << 2;
+        let parts = (pairs & 0x007f_007f_007f_007f) | (pairs & 0x3f80_3f80_3f80_3f80) << 1;
+        let marks = 0x0080_8080_8080_8080 & ((1 << (8 * len - 8)) - 1);
+        return sink.start_of_word((parts | marks).to_le_bytes(), len);
     }
-    bytes[len] = value as u8;
-    sink.bytes(&bytes[..=len]);
+    while value >= 0x80 {
+        sink.u8(value as u8 | 0x80);
+        value >>= 7;
+    }
+    sink.u8(value as u8);
 }
 
 #[cfg(test)]
