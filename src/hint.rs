@@ -63,6 +63,8 @@ pub enum Hint {
     AllowDuplicates,
     /// A partial merge of recordings becomes a profile only with the program that was sampled.
     NameTheProgram,
+    /// Recordings can be written as stacks, or as a sample profile with the program that was sampled.
+    StacksOrProgram,
     /// The output would replace a file that is not an earlier output.
     ReplaceFile,
     /// A flame graph was requested where a profile is written.
@@ -178,7 +180,10 @@ impl fmt::Display for Hint {
             Self::ChooseNoVersion => "the compiler ignores these records; choose no format version, or 12",
             Self::LinkWithBuildId => "link the program with a build id, or do not require one program",
             Self::AllowDuplicates => "remove one of them, or allow duplicates to count it twice",
-            Self::NameTheProgram => "name the program",
+            Self::NameTheProgram => "give the program that was sampled",
+            Self::StacksOrProgram => {
+                "name the output .collapsed or .pprof, or give the program that was sampled for a sample profile"
+            }
             Self::ReplaceFile => "choose another path, or force the replacement",
             Self::DrawIt => "draw a flame graph instead",
             Self::ReportIt => "write a report instead",

@@ -129,7 +129,7 @@ impl OutputForm {
     }
 
     /// Returns the error for inputs that cannot be written in this form.
-    pub(crate) fn refuse_for(self, what: &str, output: &Path, hint: &'static str) -> Error {
+    pub(crate) fn refuse_for(self, what: &str, output: &Path, hint: impl Into<Hint>) -> Error {
         let detail = format!("{what} cannot be written as {}", self.words());
         Error::usage(detail).in_file(output).with_hint(hint)
     }

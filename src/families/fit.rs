@@ -11,7 +11,7 @@ use crate::families::memory::is_only_memory;
 use crate::fit::{FitReport, InstrFit, MethodsFit, Pruned, RemappingFile, SamplesFit};
 use crate::hint::Hint;
 use crate::input::{Access, Format, Input, detect};
-use crate::sampleprof::Encoding;
+use crate::sampleprof::{self, Encoding};
 use std::path::Path;
 
 pub use options::FitOptions;
@@ -54,6 +54,7 @@ impl Content {
 /// programs.
 pub fn fit_files(profile: impl Into<Input>, against: impl Into<Input>, options: &FitOptions) -> Result<Fit> {
     let (profile, against) = (&profile.into(), &against.into());
+    sampleprof::require_profile(profile)?;
     let bytes = profile.bytes(Access::Read, &options.limits)?;
     match detect(&bytes) {
         Format::Indexed if is_only_memory(&bytes, &options.limits) => Err(memory_profile().in_file(&profile.path)),

@@ -238,11 +238,14 @@ impl<'a> MergeRequest<'a> {
 }
 
 /// Returns the hint for outputs that stacks do not have. Only stacks of Java become an iprof.
-pub fn stack_outputs(inputs: &[Input]) -> &'static str {
-    let is_native = |input: &Input| matches!(input.format(), Ok(Format::Pprof | Format::PerfData));
-    match inputs.iter().all(is_native) {
-        true => "name the output .collapsed or .pprof",
-        false => "name the output .collapsed or .pprof, or .iprof for Java",
+pub fn stack_outputs(inputs: &[Input]) -> Hint {
+    let has = |format: Format| inputs.iter().any(|input| input.format().is_ok_and(|found| found == format));
+    if has(Format::PerfData) {
+        return Hint::StacksOrProgram;
+    }
+    match inputs.iter().all(|input| matches!(input.format(), Ok(Format::Pprof))) {
+        true => "name the output .collapsed or .pprof".into(),
+        false => "name the output .collapsed or .pprof, or .iprof for Java".into(),
     }
 }
 

@@ -48,6 +48,7 @@ impl Commands for SampleProf {
     fn draw(&self, inputs: &[Input], options: &StackOptions, _: &Selection) -> Result<Drawn> {
         let mut sum = SampleSum::default();
         for input in inputs {
+            sampleprof::require_profile(input)?;
             let data = input.bytes(Access::Read, &options.limits)?;
             read(&data, &options.limits)
                 .and_then(|profile| sum.add(profile))

@@ -5,6 +5,7 @@ use crate::bytes::{Endian, PointerWidth};
 use crate::compression::Compression;
 use crate::error::{Error, ErrorKind};
 use crate::family::Family;
+use crate::hint::Hint;
 use std::fmt;
 
 /// A known format. Not all of them can be read.
@@ -122,7 +123,10 @@ impl Format {
         let hint = match self {
             Self::Other(other) => {
                 let error = Error::new(ErrorKind::NotAProfile { what: other.words() });
-                return Some(error.with_hint(other.advice()));
+                return Some(match other {
+                    OtherFormat::BranchRecords | OtherFormat::Unsymbolized => error.with_hint(Hint::NameTheProgram),
+                    _ => error.with_hint(other.advice()),
+                });
             }
             Self::OtherText => {
                 "the file is text, but not a profile: expected a function hash on the line after a function name"

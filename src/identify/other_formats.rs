@@ -1,6 +1,7 @@
 //! Formats that are detected but not read, so that every command names them and gives a hint.
 
 use crate::bytes::Head;
+use crate::digits::{parse_decimal, parse_hex};
 
 /// A format that profbridge does not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +55,10 @@ pub enum OtherFormat {
     BoltText,
     /// BOLT's profile as YAML.
     BoltYaml,
+    /// Branch records as `perf script` prints them.
+    BranchRecords,
+    /// The counters of a program without names, as `llvm-profgen --skip-symbolization` writes them.
+    Unsymbolized,
     /// The output of `go tool preprofile`.
     GoPreprofile,
     /// Zero bytes only.
@@ -68,6 +73,7 @@ impl OtherFormat {
         const COVERAGE: &str =
             "a coverage report cannot become a profile again; give the profile that it was made from";
         const JAVA: &str = "it contains the types of methods; give it as a reference for stacks";
+        const SAMPLES: &str = "make a sample profile of it with the program that was sampled";
         const BROWSER: &str = "export it as collapsed stacks or pprof";
         match self {
             Self::Elf => ("elf", "ELF program or object file", PROGRAM),
@@ -94,6 +100,8 @@ impl OtherFormat {
             Self::Firefox => ("firefox", "Firefox profile", BROWSER),
             Self::BoltText => ("bolt-text", "BOLT profile", "use `merge-fdata` and `llvm-bolt`"),
             Self::BoltYaml => ("bolt-yaml", "BOLT profile in YAML", "use `llvm-bolt`"),
+            Self::BranchRecords => ("branch-records", "branch records of `perf script`", SAMPLES),
+            Self::Unsymbolized => ("unsymbolized-profile", "unsymbolized profile of llvm-profgen", SAMPLES),
             Self::GoPreprofile => {
                 ("go-preprofile", "output of `go tool preprofile`", "give the pprof profile that it was made from")
             }
@@ -192,8 +200,29 @@ pub(super) fn detect(head: &Head<'_>) -> Option<OtherFormat> {
     if [&b"<!doctype html"[..], b"<html"].iter().any(|tag| starts_with_ignoring_case(text, tag)) {
         return Some(OtherFormat::Html);
     }
+    if is_unsymbolized(head) {
+        return Some(OtherFormat::Unsymbolized);
+    }
     let first = head.lines().find(|line| !line.is_empty() && line[0] != b'#')?;
     is_bolt_line(first).then_some(OtherFormat::BoltText)
+}
+
+/// Returns true for a number of runs of code and the first run, `START-END:COUNT`, or the number of branches. A calling
+/// context in brackets can come first.
+fn is_unsymbolized(head: &Head<'_>) -> bool {
+    let mut lines = head.lines().map(<[u8]>::trim_ascii).peekable();
+    lines.next_if(|line| line.starts_with(b"[") && line.ends_with(b"]"));
+    let is_number = |line: &[u8]| parse_decimal(line).is_some();
+    let is_run = |line: &[u8]| {
+        let (Some(dash), Some(colon)) = (memchr::memchr(b'-', line), memchr::memchr(b':', line)) else { return false };
+        let end = line.get(dash + 1..colon);
+        parse_hex(&line[..dash]).is_some() && end.and_then(parse_hex).is_some() && is_number(&line[colon + 1..])
+    };
+    match (lines.next().and_then(parse_decimal), lines.next()) {
+        (Some(0), Some(branches)) => is_number(branches),
+        (Some(_), Some(run)) => is_run(run),
+        _ => false,
+    }
 }
 
 fn starts_with_ignoring_case(text: &[u8], tag: &[u8]) -> bool {
@@ -225,7 +254,11 @@ mod tests {
         tar[257..262].copy_from_slice(b"ustar");
         let mut program = b"MZ".to_vec();
         program.resize(100, 0);
-        let cases: [(&[u8], Option<OtherFormat>); 20] = [
+        let cases: [(&[u8], Option<OtherFormat>); 24] = [
+            (b"2\n90-a1:3\n100-100:1\n0\n", Some(OtherFormat::Unsymbolized)),
+            (b"[main:1 @ f]\n  1\n  90-a1:3\n  0\n", Some(OtherFormat::Unsymbolized)),
+            (b"0\n0\n", Some(OtherFormat::Unsymbolized)),
+            (b"5\n 401136 0x401136/0x401140/P/-/-/1\n", None),
             (b"1 main 3d 1 foo 0 0 17\n", Some(OtherFormat::BoltText)),
             (b"# comment\nno_lbr cycles\n1 main 3d 17\n", Some(OtherFormat::BoltText)),
             (b"---\nheader:\n  profile-version: 1\n", Some(OtherFormat::BoltYaml)),

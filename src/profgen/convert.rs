@@ -9,11 +9,11 @@ use super::probe_profile::ProbeFindings;
 use super::program::{LoadFindings, Program, ProgramFiles};
 use super::program_samples::{Occurrences, ProgramSamples, SampleFindings};
 use super::script::{LineNotice, ReadFindings, ScriptOptions, programs_with_samples};
-use super::{RawBase, make_profile, raw_text, read_raw, read_recording, read_script, recordings};
+use super::{RawBase, make_profile, read_raw, read_recording, read_script, recordings};
 use crate::digits::number_of;
 use crate::driver::report::no_weight;
 use crate::error::{Error, Result, Warning};
-use crate::input::{Access, Format, Input};
+use crate::input::{Access, Format, Input, OtherFormat};
 use crate::limits::Limits;
 use crate::model::Loss;
 use crate::partial::{InputState, PartialInput};
@@ -221,10 +221,13 @@ fn read_input(
     }
     about.digest = Some(PartialInput::digest_of_stream(input.content(limits)?)?);
     found.inputs.push(about);
-    if let Some(format) = input.format().ok().filter(|format| !may_be_recording(*format)) {
-        return Err(Error::usage(format!("it is not a recording: {format}")).with_hint("merge it without a program"));
+    let format = input.format()?;
+    if !may_be_recording(format) {
+        let profile =
+            || Error::usage(format!("it is not a recording: {format}")).with_hint("merge it without a program");
+        return Err(format.not_a_profile().unwrap_or_else(profile));
     }
-    if raw_text::is_raw(&start) {
+    if format == Format::Other(OtherFormat::Unsymbolized) {
         found.counters = read_raw(&input.bytes(Access::Read, limits)?, program, RawBase::default())?;
         return Ok((found, false));
     }
@@ -244,14 +247,16 @@ fn read_input(
     Ok((found, false))
 }
 
-/// Returns false for formats of profiles, which are not text of perf.
+/// Returns true for recordings, and for text that can be the output of perf.
 fn may_be_recording(format: Format) -> bool {
-    !format.is_sample_profile()
-        && !matches!(
-            format,
-            Format::Raw { .. } | Format::Indexed | Format::RawMemProf | Format::YamlMemProf | Format::Iprof
-        )
-        && !matches!(format, Format::Jfr | Format::Pprof)
+    matches!(
+        format,
+        Format::PerfData
+            | Format::Collapsed
+            | Format::Text
+            | Format::OtherText
+            | Format::Other(OtherFormat::BranchRecords | OtherFormat::Unsymbolized)
+    )
 }
 
 /// The error for recordings without call chains if there must be calling contexts.

@@ -159,7 +159,7 @@ impl ProgramSamples {
     /// # Errors
     ///
     /// Usage for a partial merge of other inputs; the errors of [`Frame::find`], and of a damaged state.
-    pub(super) fn from_bytes(bytes: &[u8], limits: &Limits) -> Result<Option<Self>> {
+    pub(crate) fn from_bytes(bytes: &[u8], limits: &Limits) -> Result<Option<Self>> {
         let Some(frame) = Frame::find(bytes, limits)? else { return Ok(None) };
         if (frame.family, frame.origins) != (Family::SampleProf, SAMPLES_OF_PROGRAM) {
             let detail = format!("a partial merge of {}, not of recordings", frame.family.words());

@@ -40,18 +40,6 @@ fn push_counters(text: &mut Vec<u8>, counters: &Counters, base: u64, indent: &st
     }
 }
 
-/// Returns true for text that begins as counters do.
-pub(super) fn is_raw(text: &[u8]) -> bool {
-    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-    let number = lines.next().and_then(digits::parse_decimal);
-    let next = lines.next().unwrap_or_default();
-    match number {
-        Some(0) => digits::parse_decimal(next).is_some(),
-        Some(_) => entry(next, b"-").is_some(),
-        None => false,
-    }
-}
-
 /// Reads counters that were written relative to `base`.
 ///
 /// # Errors
@@ -134,7 +122,6 @@ mod tests {
         let text = write(&counters(), 0x1000);
         let expected = "2\n90-a1:3\n100-100:1\n2\nfffffffffffff001->90:2\na1->100:4\n";
         assert_eq!(String::from_utf8_lossy(&text), expected);
-        assert!(is_raw(&text));
         assert_eq!(read(&text, 0x1000).unwrap(), counters());
     }
 
@@ -151,12 +138,5 @@ mod tests {
         }
         assert!(read(b"[main]\n", 0).is_err());
         assert!(read(b"0\n0\nrest\n", 0).is_err());
-    }
-
-    #[test]
-    fn other_text_is_not_an_unsymbolized_profile() {
-        assert!(is_raw(b"0\n0\n"));
-        assert!(!is_raw(b"5\n 401136 0x401136/0x401140/P/-/-/1\n"));
-        assert!(!is_raw(b""));
     }
 }

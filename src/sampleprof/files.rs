@@ -7,7 +7,8 @@ use super::record::{FunctionName, FunctionRecord, Names};
 use super::{ext_binary, writer};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
-use crate::input::{self, Access, Format, Input, InputBytes};
+use crate::hint::Hint;
+use crate::input::{self, Access, Family, Format, Input, InputBytes};
 use crate::model::{Loss, loss};
 use crate::names::NamePattern;
 use std::path::Path;
@@ -123,8 +124,25 @@ pub fn parse_symbols(text: &[u8]) -> Vec<Vec<u8>> {
     lines.filter(|line| !line.is_empty() && *line != b"\r").map(trim).collect()
 }
 
+/// The word in the footer of a partial merge of recordings, whose samples become a profile with the program.
+pub(crate) const SAMPLES_OF_PROGRAM: u64 = 1;
+
+/// Returns the error for a partial merge of recordings that is read without the program.
+pub(super) fn without_program() -> Error {
+    Error::usage("a partial merge of recordings needs the program that was sampled").with_hint(Hint::NameTheProgram)
+}
+
+/// Fails for a partial merge of recordings, which is not a profile yet.
+pub(crate) fn require_profile(input: &Input) -> Result<()> {
+    match (input.family(), input.part_origins()) {
+        (Ok(Some(Family::SampleProf)), Some(SAMPLES_OF_PROGRAM)) => Err(without_program().in_file(&input.path)),
+        _ => Ok(()),
+    }
+}
+
 /// Reads the bytes of an input that is a sample profile.
 pub(crate) fn open_input(input: &Input, options: &ReadOptions, compat: Compat) -> Result<InputBytes> {
+    require_profile(input)?;
     let open = if compat.decompresses() { Input::bytes } else { Input::stored_bytes };
     let bytes = open(input, Access::Read, &options.limits)?;
     check_format(&bytes, compat).map_err(|error| error.in_file(&input.path))?;

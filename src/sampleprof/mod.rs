@@ -60,7 +60,7 @@ pub use draw::SampleContent;
 pub(crate) use draw::{SampleSum, report};
 pub use ext_binary::describe_sections;
 pub use file_merge::merge_files;
-pub(crate) use files::check_format;
+pub(crate) use files::{SAMPLES_OF_PROGRAM, check_format, require_profile};
 pub use files::{describe_file_sections, load_file, parse_symbols, read_file, read_functions, total_count, write_file};
 pub use finish::Merged;
 pub use merge_record::RecordFault;
@@ -70,8 +70,8 @@ pub use options::{
     COLD_CUTOFF, ColdContexts, Encoding, Filter, HOT_CUTOFF, Layout, MergeOptions, ReadOptions, Rules, SymbolList,
     Threshold, WriteOptions, is_text_fault, llvm_message,
 };
+pub(crate) use partial_files::decode;
 pub(crate) use partial_files::encode_partial;
-pub(crate) use partial_files::{SAMPLES_OF_PROGRAM, decode};
 pub use partial_files::{finish_partial, merge_partially};
 
 #[cfg(feature = "correlate")]

@@ -1,6 +1,6 @@
 //! Partial merges of files that are sample profiles.
 
-use super::files::{check_format, open_input};
+use super::files::{SAMPLES_OF_PROGRAM, check_format, open_input, require_profile, without_program};
 use super::merge_report::{FailedMerge, FileMergeOptions, InputReports, MergeReport};
 use super::options::{Encoding, ReadOptions, WriteOptions};
 use super::partial::PartialSamples;
@@ -10,7 +10,6 @@ use crate::driver::report::{failed, no_weight, remembered, unknown_failure};
 use crate::driver::{self, InputOutcome, InputReport, InputTurn, Merge, OnProgress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::family::Family;
-use crate::hint::Hint;
 use crate::input::{Access, Input};
 use crate::limits::Limits;
 use crate::partial::{self, Duplicates, Frame, InputState, PartialInput};
@@ -102,6 +101,7 @@ impl Merge for PartialMerge<'_> {
 
 /// Returns the sums of one input.
 fn sum_of(input: &Input, options: &FileMergeOptions) -> Result<Summed> {
+    require_profile(input)?;
     let rules = options.read.rules;
     let mut about = PartialInput::new(&input.path, input.weight.get());
     let mut profile = SampleProfile::default();
@@ -168,14 +168,10 @@ fn open_partial(input: &Input, limits: &Limits) -> Result<Option<PartialSamples>
     decoded.map_err(|error| error.in_file(&input.path))
 }
 
-/// The word in the footer of a partial merge of recordings, whose samples become a profile with the program.
-pub(crate) const SAMPLES_OF_PROGRAM: u64 = 1;
-
 /// Decodes the sums in the frame of a partial merge.
 pub(crate) fn decode(frame: &Frame<'_>, limits: &Limits) -> Result<PartialSamples> {
     if (frame.family, frame.origins) == (Family::SampleProf, SAMPLES_OF_PROGRAM) {
-        return Err(Error::usage("a partial merge of recordings needs the program that was sampled")
-            .with_hint(Hint::NameTheProgram));
+        return Err(without_program());
     }
     if frame.family != Family::SampleProf {
         let (found, wanted) = (frame.family.words(), Family::SampleProf.words());

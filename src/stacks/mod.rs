@@ -33,6 +33,7 @@ pub mod pprof;
 pub use draw::graph_of_outline;
 #[cfg(feature = "families")]
 pub use draw::report;
+pub(crate) use perf_script::are_branch_records;
 
 use crate::bytes::{Confidence, Head};
 

@@ -61,7 +61,10 @@ const BRANCH_LINES: usize = 50;
 
 /// Whether a text has branch records without names, which are for sample profiles: an address, then
 /// `0xFROM/0xTO/P/-/-/1/`, or only the latter.
-pub(crate) fn has_branch_records(data: &[u8]) -> bool {
+pub(crate) fn are_branch_records(data: &[u8]) -> bool {
+    if is_script(data) {
+        return false;
+    }
     let lines = lines(data).take(BRANCH_LINES).filter(|line| !is_comment(line.bytes));
     lines.map(|line| String::from_utf8_lossy(line.bytes)).any(|text| {
         let mut words = text.split_ascii_whitespace();
@@ -390,10 +393,10 @@ mod tests {
     fn branch_records_are_distinguished_from_stacks() {
         let map = "PERF_RECORD_MMAP2 1/1: [0x555e2ccb2000(0x1000) @ 0x1000 fe:00 1 2]: r-xp /opt/prog\n";
         let branches = "     5618335e6360 0x5618335e638d/0x5618335e6360/P/-/-/1/  0x1/0x2/M/-/-/12//NON_SPEC\n";
-        assert!(has_branch_records(format!("{map}{branches}").as_bytes()));
-        assert!(has_branch_records(b" 0x5618335e638d/0x5618335e6360/-/-/-/0 \n"));
+        assert!(are_branch_records(format!("{map}{branches}").as_bytes()));
+        assert!(are_branch_records(b" 0x5618335e638d/0x5618335e6360/-/-/-/0 \n"));
         for text in [map, "a;b 1\n", "\t 118e text+0x10 (x)\n", "0x10/0x20 5\n"] {
-            assert!(!has_branch_records(text.as_bytes()), "{text}");
+            assert!(!are_branch_records(text.as_bytes()), "{text}");
         }
     }
 

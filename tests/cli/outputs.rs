@@ -115,7 +115,9 @@ fn unknown_extension_selects_the_family_default() {
     assert!(written(&folder, "merge a.proftext -o x.data --to text", "x.data").starts_with(b"# IR"));
     assert!(written(&folder, "merge f.iprof -o y", "y").starts_with(b"{"));
     assert!(written(&folder, "merge c.collapsed -o z", "z").starts_with(b"a;b 1"));
-    refused(&folder, "convert a.proftext -o new.data", &["unknown output format", "--to"]);
+    assert!(written(&folder, "convert a.proftext -o x.data", "x.data").starts_with(b"\xfflprofi\x81"));
+    assert!(written(&folder, "convert f.iprof -o y", "y").starts_with(b"{"));
+    assert!(written(&folder, "convert c.collapsed -o z", "z").starts_with(b"a;b 1"));
 }
 
 #[test]

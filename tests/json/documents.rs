@@ -96,7 +96,7 @@ const BAD: [(&str, i32); 14] = [
     ("merge a.pprof notes.txt -o out.pprof", 1),
     ("merge a.prof notes.txt -o out.prof", 1),
     ("convert cut.profraw -o out.proftext", 1),
-    ("convert a.profraw -o out.what", 2),
+    ("convert a.jfr -o out.what", 2),
     ("convert a.iprof -o out.iprof --only no.such.method", 1),
     ("show --jso absent", 2),
 ];

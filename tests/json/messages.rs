@@ -37,7 +37,7 @@ const MISTAKES: [(&str, &str); 46] = [
     ("one input that is nearly all", "merge one.proftext other.proftext -o out.profdata --max-input-share=0.5"),
     ("a toolchain that does not exist", "merge a.profraw -o out.profdata --for llvm-1999"),
     ("a toolchain mistyped", "merge a.profraw -o out.profdata --for lvm-16"),
-    ("an output that names no format", "convert a.profraw -o out"),
+    ("a recording with an output that names no format", "convert a.jfr -o out"),
     ("a version that cannot be written", "convert a.profraw -o out.profraw --raw-version 6"),
     ("several profiles converted", "convert a.profraw b.profraw -o out.proftext"),
     ("profiles of two kinds compared", "diff a.profraw a.collapsed"),

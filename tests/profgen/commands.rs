@@ -44,7 +44,7 @@ fn messages_name_the_missing_data() {
         ("prog.txt --binary other", "no sample is in other"),
         ("words.txt --binary prog", "`perf record -b`"),
         ("prog.txt --binary prog --sparse", "--sparse is not for sample profiles"),
-        ("prog.txt --binary prog --to iprof", "branch records as stacks is not supported"),
+        ("prog.txt --binary prog --to iprof", "not a profile: branch records of `perf script`"),
     ] {
         let (code, message) = folder.failure(&format!("profbridge convert {line} -o out.prof"));
         assert!(matches!(code, Some(1 | 2)), "{line}: {code:?}");
@@ -53,6 +53,43 @@ fn messages_name_the_missing_data() {
     let (_, message) = folder.failure("profbridge convert prog.txt --binary other -o out.prof");
     let sampled = folder.path("prog");
     assert!(message.contains(&*sampled.to_string_lossy()), "{message}");
+}
+
+#[test]
+fn what_needs_a_program_is_known_and_named() {
+    let Some(folder) = folder("what needs a program", &["clang-22", "llvm-profgen-22"]) else { return };
+    compile(&folder, "clang-22 -O2 -g", "work.c", "prog");
+    record(&folder, "prog");
+    folder.run("profbridge merge --partial prog.txt --binary prog -o part");
+    folder.run("llvm-profgen-22 --perfscript=prog.txt --binary=prog --skip-symbolization -o counters.txt");
+    let shown = folder.run("profbridge info part --json");
+    let shown: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+    assert_eq!(shown["files"][0]["partial_merge"]["inputs"][0]["path"], "prog.txt");
+    for (input, words) in [
+        ("part", "a partial merge of recordings needs the program"),
+        ("prog.txt", "not a profile: branch records of `perf script`"),
+        ("counters.txt", "not a profile: unsymbolized profile of llvm-profgen"),
+    ] {
+        for line in [
+            format!("show {input}"),
+            format!("diff {input} {input}"),
+            format!("report {input} -o out.html"),
+            format!("merge {input} -o out.afdo"),
+            format!("convert {input} -o out.afdo"),
+        ] {
+            let (_, message) = folder.failure(&format!("profbridge {line}"));
+            assert!(message.contains(words), "{line}: {message}");
+            assert!(
+                message.contains("hint: make a sample profile with `profbridge merge --binary"),
+                "{line}: {message}"
+            );
+        }
+        folder.run(&format!("profbridge merge {input} --binary prog -o out.prof"));
+    }
+    let whole = std::fs::read(folder.path("part")).expect("the partial merge");
+    folder.write("cut", &whole[..whole.len() / 2]);
+    let (_, message) = folder.failure("profbridge merge cut --binary prog -o out.prof");
+    assert!(message.contains("cut: not a profile: unrecognized format"), "{message}");
 }
 
 #[test]

@@ -118,8 +118,8 @@ fn branch_records_are_rejected_as_stacks() {
     folder.write("app.txt", format!("{map}{branches}"));
     for command in ["show app.txt", "merge app.txt -o x.collapsed", "flamegraph app.txt -o x.svg"] {
         let message = folder.fails(1, command);
-        assert!(message.contains("branch records as stacks is not supported"), "{command}: {message}");
-        assert!(message.contains("hint: make a sample profile of them"), "{command}: {message}");
+        assert!(message.contains("not a profile: branch records of `perf script`"), "{command}: {message}");
+        assert!(message.contains("hint: make a sample profile with"), "{command}: {message}");
     }
     assert!(!folder.0.join("x.collapsed").exists());
 }

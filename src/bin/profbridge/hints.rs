@@ -40,7 +40,10 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         Hint::ChooseNoVersion => "the compiler ignores these records; omit --format-version, or use 12",
         Hint::LinkWithBuildId => "link the program with -Wl,--build-id, or omit --same-program",
         Hint::AllowDuplicates => "remove one of them, or use --allow-duplicates to count it twice",
-        Hint::NameTheProgram => "name the program with --binary",
+        Hint::NameTheProgram => "make a sample profile with `profbridge merge --binary PROGRAM`",
+        Hint::StacksOrProgram => {
+            "name the output .collapsed or .pprof, or name the program with --binary for a sample profile"
+        }
         Hint::ReplaceFile => "choose another output with -o, or replace the file with --force",
         Hint::DrawIt => "use `profbridge flamegraph` to draw a flame graph",
         Hint::ReportIt => "use `profbridge report` to write a report",

@@ -38,15 +38,33 @@ fn is_of_recordings(data: &[u8]) -> bool {
 }
 
 fn of_sums(sums: &Partial) -> PartialDescription {
-    let inputs: Vec<PartialInputDescription> =
-        sums.inputs().into_iter().map(|input| of_input(input, sums.sums().is_some())).collect();
-    let mut found = PartialDescription::default();
-    found.family = sums.family().name();
-    found.used = inputs.iter().filter(|input| input.outcome == "used").count();
+    let inputs = sums.inputs().into_iter().map(|input| of_input(input, sums.sums().is_some()));
+    let mut found = of_inputs(sums.family(), inputs.collect());
     found.sums = sums.sums();
     found.applied = sums.applied().to_vec();
+    found
+}
+
+fn of_inputs(family: Family, inputs: Vec<PartialInputDescription>) -> PartialDescription {
+    let mut found = PartialDescription::default();
+    found.family = family.name();
+    found.used = inputs.iter().filter(|input| input.outcome == "used").count();
     found.inputs = inputs;
     found
+}
+
+#[cfg(feature = "correlate")]
+fn of_recordings(data: &[u8], limits: &Limits) -> Result<Option<PartialDescription>> {
+    let samples = crate::profgen::ProgramSamples::from_bytes(data, limits)?;
+    let inputs = |samples: crate::profgen::ProgramSamples| {
+        samples.inputs().iter().map(|input| of_input(input, false)).collect::<Vec<_>>()
+    };
+    Ok(samples.map(|samples| of_inputs(Family::SampleProf, inputs(samples))))
+}
+
+#[cfg(not(feature = "correlate"))]
+fn of_recordings(_: &[u8], _: &Limits) -> Result<Option<PartialDescription>> {
+    Ok(None)
 }
 
 fn of_input(input: &PartialInput, is_summed: bool) -> PartialInputDescription {
@@ -72,8 +90,12 @@ pub(crate) fn describe_bare(data: &[u8], limits: &Limits) -> Option<Description>
     let content = if is_of_recordings(data) { " of recordings".to_string() } else { family };
     let mut description = Description::new(format!("partial merge{content}"), data.len() as u64);
     description.supported = true;
-    match open(data, limits) {
-        Ok(sums) => description.partial_merge = sums.as_ref().map(of_sums),
+    let found = match is_of_recordings(data) {
+        true => of_recordings(data, limits),
+        false => open(data, limits).map(|sums| sums.as_ref().map(of_sums)),
+    };
+    match found {
+        Ok(found) => description.partial_merge = found,
         Err(error) => description.set_error(&error),
     }
     Some(description)

@@ -16,6 +16,7 @@ use crate::validate::refuse;
 use clap::{Args, ValueEnum};
 use profbridge::bytes::{Endian, PointerWidth};
 use profbridge::families::OutputForm;
+use profbridge::families::plan::MergeRequest;
 use profbridge::input::Input;
 use profbridge::{Error, Result};
 use std::path::PathBuf;
@@ -164,11 +165,7 @@ impl ConvertArgs {
             Some(form) => form.of_inputs(inputs, &self.output)?,
             None if only_iprof => OutputForm::Iprof,
             None if self.written.family().is_some() => OutputForm::Indexed,
-            None => {
-                let detail = format!("{}: unknown output format", self.output.display());
-                let hint = "choose one with --to raw, indexed, text, yaml, iprof, collapsed or pprof";
-                return Err(Error::usage(detail).with_hint(hint));
-            }
+            None => MergeRequest::new(&self.output).plan(inputs)?.form(None),
         };
         match form {
             OutputForm::SampleProf => {
