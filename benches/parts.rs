@@ -31,7 +31,7 @@ fn profile() -> Profile {
     let mut merger = Merger::new(MergeOptions::default());
     let bytes = generated(Format::Indexed, 1);
     merge_into(&mut merger, families::open_reader(&bytes, &ReadOptions::default()).expect("the file is good").as_mut());
-    merger.finish()
+    merger.into_profile()
 }
 
 fn raw_bytes(profile: &Profile) -> Vec<u8> {

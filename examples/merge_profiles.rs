@@ -29,7 +29,7 @@ fn main() -> Result<()> {
             .add_reader(reader.as_mut(), &InputOptions::weighted(weight.get()), &mut report)
             .map_err(|error| error.in_file(&path))?;
     }
-    let profile = merger.finish();
+    let profile = merger.finish()?.value;
     println!("{} functions, {} records", profile.functions.len(), profile.functions.records_len());
     let saved = profile.write_to_path(output, OutputFormat::default())?;
     saved.losses.iter().for_each(|loss| eprintln!("lost: {loss}"));

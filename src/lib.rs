@@ -35,10 +35,12 @@
 //! let mut merger = Merger::new(MergeOptions::default());
 //! for (path, weight) in [("testdata/raw/clang-14-ir.profraw", 1), ("testdata/raw/clang-16-ir.profraw", 3)] {
 //!     let read = Profile::open(path, &ReadOptions::default())?;
-//!     let warnings = merger.add_profile(&read.value, weight)?;
-//!     assert!(read.warnings.is_empty() && warnings.is_empty());
+//!     assert!(read.warnings.is_empty());
+//!     merger.add(&read.value, weight)?;
 //! }
-//! let profile = merger.finish();
+//! let merged = merger.finish()?;
+//! assert!(merged.warnings.is_empty());
+//! let profile = merged.value;
 //! let main = profile.functions.find(b"main").expect("every program has one");
 //! println!("{} records of main, {} functions", main.records().count(), profile.functions.len());
 //! let written = profile.to_bytes(OutputFormat::for_release(Release(16)))?;
@@ -94,6 +96,7 @@ mod expressions;
 pub mod families;
 mod family;
 #[cfg(feature = "correlate")]
+#[doc(hidden)]
 pub mod fit;
 #[doc(hidden)]
 pub mod gates;
@@ -120,6 +123,7 @@ mod objects;
 pub mod partial;
 mod perf;
 #[cfg(feature = "correlate")]
+#[doc(hidden)]
 pub mod profgen;
 pub mod raw;
 #[cfg(feature = "families")]

@@ -178,9 +178,9 @@ fn weights_have_one_rule() {
     let count = |weights: &[u64]| {
         let mut merger = Merger::new(Default::default());
         for weight in weights {
-            merger.add_profile(&read("testdata/raw/clang-22-ir.profraw"), *weight).unwrap();
+            merger.add(&read("testdata/raw/clang-22-ir.profraw"), *weight).unwrap();
         }
-        let profile = merger.finish();
+        let profile = merger.finish().unwrap().value;
         profile.functions.find(b"main").unwrap().records().next().unwrap().counters.iter().max().unwrap()
     };
     assert!(count(&[1]) > 0);
@@ -188,10 +188,10 @@ fn weights_have_one_rule() {
     assert_eq!(count(&[u64::MAX, u64::MAX]), count(&[u64::MAX]));
 
     let samples = |weight| {
-        let mut merger = sampleprof::Merger::new(&sampleprof::MergeOptions::default());
+        let mut merger = sampleprof::Merger::new(sampleprof::MergeOptions::default());
         let profile = sampleprof::read(b"f:20:10\n 1: 10\n", &sampleprof::ReadOptions::default()).unwrap();
-        merger.add(profile, weight, &mut |_, _| {}).unwrap();
-        merger.finish().unwrap().profile.functions[0].total
+        merger.add(&profile, weight).unwrap();
+        merger.finish().unwrap().value.functions[0].total
     };
     assert_eq!((samples(0), samples(1), samples(u64::MAX)), (20, 20, u64::MAX));
 
@@ -200,19 +200,101 @@ fn weights_have_one_rule() {
     let merged = |weight: u64| {
         let mut merger = iprof::Merger::new(iprof::MergeOptions::default());
         merger.add(&document, weight).unwrap();
-        iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(&merger.finish().unwrap().0)
+        iprof::Writer::new(&iprof::WriteOptions::default()).to_bytes(&merger.finish().unwrap().value)
     };
     assert_eq!(merged(0), merged(1));
+
+    let memory = memprof::MemoryProfile::open("testdata/memprof/clang-22-plain.yaml", &ReadOptions::default());
+    let memory = memory.expect("a good file").value;
+    let bytes = |weight| {
+        let mut merger = memprof::Merger::new(memprof::MergeOptions::default());
+        merger.add(&memory, weight).unwrap();
+        let merged = merger.finish().unwrap().value;
+        merged.alloc_sites().map(|site| site.info.value(memprof::Field::TotalSize)).max()
+    };
+    assert!(bytes(1) > Some(0) && bytes(1) < bytes(2));
+    assert_eq!((bytes(0), bytes(u64::MAX)), (bytes(1), Some(u64::MAX)));
 
     let pprof = Input::new("testdata/pprof/circles.pprof").bytes(Default::default(), &Default::default()).unwrap();
     let pprof = profbridge::stacks::pprof::read(&pprof, &Default::default()).unwrap().0;
     let values = |weight| {
         let mut merger = profbridge::stacks::pprof::Merger::new(Default::default());
         merger.add(&pprof, weight).unwrap();
-        merger.finish().0.samples.get(0).values.iter().copied().max()
+        merger.finish().unwrap().value.samples.get(0).values.iter().copied().max()
     };
     assert!(values(1) > Some(0));
     assert_eq!((values(0), values(u64::MAX)), (values(1), Some(i64::MAX)));
+}
+
+/// What a merger drops is a warning of its result.
+#[test]
+fn mergers_warn_of_dropped_records() {
+    let open = |text: &str| Input::from_bytes("f.proftext", text.into());
+    let mut merger = Merger::new(Default::default());
+    for text in [":ir\nf\n7\n2\n1\n2\n", ":ir\nf\n7\n3\n1\n2\n3\n"] {
+        merger.add(&Profile::open(open(text), &ReadOptions::default()).unwrap().value, 1).unwrap();
+    }
+    let merged = merger.finish().unwrap();
+    assert_eq!(merged.warnings.len(), 1, "{:?}", merged.warnings);
+    assert_eq!(merged.warnings[0].function.as_deref(), Some(&b"f"[..]));
+    assert_eq!(merged.value.functions.find(b"f").unwrap().records().next().unwrap().counters, [1, 2]);
+
+    let samples = |text: &str| {
+        sampleprof::SampleProfile::open(Input::from_bytes("a.prof", text.into()), &ReadOptions::default())
+            .unwrap()
+            .value
+    };
+    let mut merger = sampleprof::Merger::new(Default::default());
+    for checksum in [1, 2] {
+        merger.add(&samples(&format!("f:20:10\n 1: 10\n !CFGChecksum: {checksum}\n")), 1).unwrap();
+    }
+    let merged = merger.finish().unwrap();
+    assert_eq!(merged.warnings.len(), 1, "{:?}", merged.warnings);
+    assert_eq!(merged.value.functions[0].total, 20);
+}
+
+/// Each family refuses a file of another family and says how to read it.
+#[test]
+fn a_profile_of_another_family_is_an_error() {
+    let iprof = "testdata/iprof/fibonacci.iprof";
+    let error = sampleprof::SampleProfile::open(iprof, &ReadOptions::default()).unwrap_err();
+    assert!(matches!(error.kind(), profbridge::ErrorKind::Unsupported { .. }), "{error}");
+    assert_eq!(error.path(), Some(iprof.as_ref()));
+    assert!(memprof::MemoryProfile::open("testdata/raw/clang-22-ir.profraw", &ReadOptions::default()).is_err());
+    assert!(call_chains::StackTable::open(iprof, &ReadOptions::default()).is_err());
+    assert!(iprof::Document::open("testdata/pprof/circles.pprof", &ReadOptions::default()).is_err());
+    assert!(profbridge::stacks::pprof::Profile::open(iprof, &ReadOptions::default()).is_err());
+}
+
+/// A file that `write_to_path` wrote is the profile that `open` reads.
+#[test]
+fn written_profiles_are_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = ReadOptions::default();
+    let path = |name: &str| folder.path().join(name);
+
+    let samples = sampleprof::SampleProfile::open("testdata/sampleprof/plain.prof", &read).unwrap().value;
+    let mut options = sampleprof::WriteOptions::default();
+    options.encoding = sampleprof::Encoding::Text;
+    samples.write_to_path(path("a.prof"), &options).unwrap();
+    assert_eq!(sampleprof::SampleProfile::open(path("a.prof"), &read).unwrap().value.functions, samples.functions);
+
+    let memory = memprof::MemoryProfile::open("testdata/memprof/clang-22-plain.yaml", &read).unwrap().value;
+    memory.write_to_path(path("a.profdata"), OutputFormat::default()).unwrap();
+    let stored = memprof::MemoryProfile::open(path("a.profdata"), &read).unwrap().value;
+    assert_eq!(stored.alloc_sites().count(), memory.alloc_sites().count());
+    assert!(memory.write_to_path(path("b.profdata"), OutputFormat::for_release(Release(14))).is_err());
+    assert!(memory.write_to_path(path("b.proftext"), "text".parse().unwrap()).is_err());
+
+    let document = iprof::Document::open("testdata/iprof/fibonacci.iprof", &read).unwrap().value;
+    document.write_to_path(path("a.iprof"), &iprof::WriteOptions::default()).unwrap();
+    assert_eq!(iprof::Document::open(path("a.iprof"), &read).unwrap().value, document);
+
+    use profbridge::stacks::pprof;
+    let circles = pprof::Profile::open("testdata/pprof/circles.pprof", &read).unwrap().value;
+    circles.write_to_path(path("a.pprof")).unwrap();
+    assert_eq!(std::fs::read(path("a.pprof")).unwrap()[..2], [0x1f, 0x8b]);
+    assert_eq!(pprof::Profile::open(path("a.pprof"), &read).unwrap().value, circles);
 }
 
 /// A path is only a path. Standard input and the notation of command lines have constructors of their own.
@@ -230,8 +312,8 @@ fn models_with_equal_content_are_equal() {
     let profile = read("testdata/raw/clang-22-ir.profraw");
     assert_eq!(profile, read("testdata/raw/clang-22-ir.profraw"));
     let mut twice = Merger::new(profbridge::instr::MergeOptions::default());
-    twice.add_profile(&profile, 2).expect("it can be merged");
-    assert_ne!(profile, twice.finish());
+    twice.add(&profile, 2).expect("it can be merged");
+    assert_ne!(profile, twice.finish().unwrap().value);
     assert!(format!("{profile:?}").contains("\"main\""));
 
     // Names have other numbers.

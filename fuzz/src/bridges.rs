@@ -57,7 +57,7 @@ fn settled(profile: &Profile) -> Profile {
     merger.add_binary_ids(profile.binary_ids.iter().cloned());
     merger.add_traces(profile.temporal.clone());
     merger.add_vtable_names(profile.vtable_names.iter().cloned());
-    merger.finish()
+    merger.into_profile()
 }
 
 fn text_of(document: &iprof::Document) -> Vec<u8> {

@@ -7,7 +7,7 @@ use profbridge::memprof::indexed::{self, WriteOptions};
 use profbridge::memprof::raw::RawMemProf;
 use profbridge::memprof::report::{MemoryReport, ReportOptions};
 use profbridge::memprof::yaml::{self, Comments};
-use profbridge::memprof::{Field, MemoryMerger, MemoryProfile, Schema, Source};
+use profbridge::memprof::{Field, MemoryProfile, MergeOptions, Merger, Schema, Source};
 use profbridge::{Compat, Limits};
 
 /// All formats: raw, YAML, and the section of an indexed profile.
@@ -47,11 +47,11 @@ fn look_at(profile: &MemoryProfile, limits: &Limits) {
 /// Adding a profile twice gives the same result in any order.
 fn merging(profile: &MemoryProfile) {
     let sum = |profiles: [&MemoryProfile; 2]| {
-        let mut merger = MemoryMerger::new(Compat::Profbridge);
+        let mut merger = Merger::new(MergeOptions::default());
         profiles.into_iter().for_each(|profile| {
-            merger.add(profile.clone(), Source::Yaml, 1);
+            merger.add_owned(profile.clone(), Source::Yaml, 1);
         });
-        merger.finish().expect("there were inputs").profile
+        merger.into_merged().expect("there were inputs").profile
     };
     let nothing = MemoryProfile::default();
     let (one, other) = (sum([profile, &nothing]), sum([&nothing, profile]));

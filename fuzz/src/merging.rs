@@ -37,7 +37,11 @@ pub fn laws(data: &[u8]) {
     let (mut weighted, mut repeated) = (Merger::new(options(release)), Merger::new(options(release)));
     let all_fit = add(&mut weighted, first, 3) & (0..3).all(|_| add(&mut repeated, first, 1));
     if all_fit {
-        assert_eq!(without_traces(&weighted.finish()), without_traces(&repeated.finish()), "three times is not thrice");
+        assert_eq!(
+            without_traces(&weighted.into_profile()),
+            without_traces(&repeated.into_profile()),
+            "three times is not thrice"
+        );
     }
 }
 
@@ -92,7 +96,7 @@ fn sum(release: Release, profiles: [&Profile; 3]) -> Option<Profile> {
         merger.begin_input(profile.kind).ok()?;
         all_fit &= add(&mut merger, profile, 1);
     }
-    all_fit.then(|| merger.finish())
+    all_fit.then(|| merger.into_profile())
 }
 
 /// Adds a profile. Returns true if all of it is valid.

@@ -67,7 +67,7 @@ fn state(bytes: &[u8], limits: &Limits) {
     let mut options = MergeOptions::default();
     options.limits = *limits;
     if let Ok(replayed) = sums.replay(options, &mut |_, _, _| {}) {
-        replayed.merger.finish();
+        replayed.merger.into_profile();
     }
     // Continue from a state with itself as the next input.
     let mut twice = sums.clone();

@@ -45,7 +45,7 @@ pub fn merged(reader: &mut dyn ProfileReader, compat: Compat) -> Option<Profile>
     if let Some(section) = reader.memprof().ok()? {
         merger.add_memprof(section, 1).ok()?;
     }
-    Some(merger.finish())
+    Some(merger.into_profile())
 }
 
 /// Returns the records of a file unchanged.
@@ -91,7 +91,7 @@ pub fn all_encodings() -> impl Iterator<Item = Encoding> {
     })
 }
 
-type Sites = [Vec<Vec<ValueCount>>; ValueKind::COUNT];
+type Sites = Vec<Vec<Vec<ValueCount>>>;
 
 /// Counters, bitmap, uniformity and value sites of the record with a name and FuncHash.
 type Records = BTreeMap<(Vec<u8>, u64), (Vec<u64>, Vec<u8>, Uniformity, Sites)>;
@@ -111,15 +111,18 @@ pub fn content(profile: &Profile, targets: impl Fn(ValueKind, u64) -> u64) -> Co
     let mut records = BTreeMap::new();
     for function in profile.functions.iter() {
         for record in function.records() {
-            let sites = ValueKind::ALL.map(|kind| {
-                let site = |values: &[ValueCount]| {
-                    let map = |v: &ValueCount| ValueCount { value: targets(kind, v.value), count: v.count };
-                    let mut values: Vec<ValueCount> = values.iter().map(map).collect();
-                    values.sort_unstable();
-                    values
-                };
-                record.sites(kind).iter().map(site).collect::<Vec<_>>()
-            });
+            let sites: Vec<_> = ValueKind::ALL
+                .iter()
+                .map(|&kind| {
+                    let site = |values: &[ValueCount]| {
+                        let map = |v: &ValueCount| ValueCount { value: targets(kind, v.value), count: v.count };
+                        let mut values: Vec<ValueCount> = values.iter().map(map).collect();
+                        values.sort_unstable();
+                        values
+                    };
+                    record.sites(kind).iter().map(site).collect::<Vec<_>>()
+                })
+                .collect();
             let key = (function.name().to_vec(), record.func_hash);
             let (counters, bitmap) = (record.counters.to_vec(), record.bitmap.to_vec());
             records.insert(key, (counters, bitmap, record.uniformity.clone(), sites));
@@ -246,7 +249,7 @@ impl<'d> ByteSource<'d> {
         }
         if self.chance(3) {
             for kind in ValueKind::ALL {
-                self.sites(&mut record, kind, names, vtables);
+                self.sites(&mut record, *kind, names, vtables);
             }
         }
         record

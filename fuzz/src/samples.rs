@@ -69,9 +69,9 @@ fn use_profile(profile: SampleProfile, rules: Rules) {
     for layout in [Layout::Flat, Layout::Nest { merged_base: false }, Layout::Nest { merged_base: true }] {
         let mut options = MergeOptions::of(rules);
         options.layout = Some(layout);
-        let mut merger = Merger::new(&options);
-        merger.add(profile.clone(), 3, &mut |_, _| {}).expect("one input has one kind");
-        let merged = merger.finish().expect("layouts cannot fail");
+        let mut merger = Merger::new(options);
+        merger.add_owned(profile.clone(), 3, &mut |_, _| {}).expect("one input has one kind");
+        let merged = merger.into_merged().expect("layouts cannot fail");
         merged.profile.compute_summary(rules);
     }
 }

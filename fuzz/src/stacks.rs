@@ -69,7 +69,7 @@ pub fn pprof(data: &[u8]) {
     for weight in [1, 3] {
         merger.add(&profile, weight).expect("a profile goes with itself");
     }
-    let (sum, _) = merger.finish();
+    let (sum, _) = merger.finish_with_report();
     assert!(sum.samples.len() <= profile.samples.len(), "a sum has more stacks");
     let trimmed = pprof::heaviest(&sum, 2).expect("a profile goes with itself");
     assert!(trimmed.samples.len() == sum.samples.len().min(2));

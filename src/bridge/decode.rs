@@ -41,7 +41,7 @@ impl<'p> BridgeRecord<'p> {
         let context_sensitive = parsed.is_context_sensitive();
         let receivers = kinds.into_iter().find(|kind| func_hash(name, *kind, context_sensitive) == record.func_hash)?;
         let none = ValueSites::new();
-        let others_empty = ValueKind::ALL.iter().filter(|kind| **kind != receivers).all(|k| *record.sites(*k) == none);
+        let others_empty = ValueKind::EACH.iter().filter(|kind| **kind != receivers).all(|k| *record.sites(*k) == none);
         let (counters, sites) = (record.counters, record.sites(receivers).len());
         let fits = match &parsed {
             RecordName::Context { shape, .. } => {

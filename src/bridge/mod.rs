@@ -52,6 +52,7 @@ mod names;
 mod records;
 mod sections;
 mod shape;
+#[doc(hidden)]
 pub mod stacks;
 mod to_iprof;
 mod to_llvm;

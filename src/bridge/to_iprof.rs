@@ -229,7 +229,7 @@ pub(super) fn resolve_branches(
 ) -> Result<Document> {
     let mut merger = Merger::new(MergeOptions::resolving(branch_clash));
     merger.add(document, 1)?;
-    let (resolved, report) = merger.finish()?;
+    let (resolved, report) = merger.finish_with_report()?;
     losses.add(LossKind::SaturatedCounts, report.saturated.iter().map(|(_, count)| count).sum());
     if branch_clash != BranchClash::Keep {
         losses.add(LossKind::BranchClashes, report.clashed_lists);

@@ -12,7 +12,7 @@ use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Input};
 pub use crate::instr::InstrContent;
 pub use crate::iprof::IprofContent;
-use crate::render::{Cell, FlameGraph, Report, SvgOptions, Table, least_hits};
+use crate::render::{Cell, FlameGraph, FlameLabels, Report, SvgOptions, Table, least_hits};
 use crate::stacks::collapsed::{SIMPLE_NAMES, outline};
 use crate::stacks::graph_of_outline;
 use std::borrow::Cow;
@@ -88,7 +88,7 @@ impl Content {
         if table.is_empty() && old.as_ref().is_none_or(|old| old.is_empty()) {
             return Err(Error::nothing_found("no stack contains the method"));
         }
-        Ok(FlameGraph::new(view.title(), "", unit, &table, old.as_deref()))
+        Ok(FlameGraph::new(&table, old.as_deref(), FlameLabels::new(view.title(), "", unit)))
     }
 
     fn drawn_stacks(&self) -> Result<(&StackTable, &'static str)> {

@@ -84,7 +84,7 @@ pub fn merge_memory_files(
     let (Merged { output: mut merger, inputs: reports }, soft_errors) = run_merge(inputs, options, progress)?;
     let memory_shares_nothing = merger.memory_shares_nothing();
     let memory = merger.take_memory();
-    let mut report = MergeReport::of(merger.finish(), reports);
+    let mut report = MergeReport::of(merger.into_profile(), reports);
     (report.memory_shares_nothing, report.soft_errors) = (memory_shares_nothing, soft_errors);
     report.verdict(options)?;
     let are_empty = report.inputs.iter().all(|input| matches!(input.outcome, InputOutcome::Empty));

@@ -7,10 +7,13 @@ mod any_profile;
 mod commands;
 mod content;
 mod describe;
+#[doc(hidden)]
 pub mod draw;
 mod files;
 #[cfg(feature = "correlate")]
+#[doc(hidden)]
 pub mod fit;
+#[doc(hidden)]
 #[doc(hidden)]
 pub mod inputs;
 mod instr;
@@ -21,6 +24,7 @@ pub mod merge;
 mod merged;
 mod merging;
 pub mod partial;
+#[doc(hidden)]
 pub mod plan;
 #[cfg(feature = "correlate")]
 mod probes;
@@ -37,7 +41,9 @@ mod stack_output;
 pub mod stacks;
 mod table;
 #[doc(hidden)]
+#[doc(hidden)]
 pub mod watch;
+mod whole;
 
 pub use crate::driver::check::{CheckFinding, FileCheck};
 pub use crate::driver::diff::{Change, Changes, DiffOptions, DiffReport, FunctionList, Move, SectionDiff};

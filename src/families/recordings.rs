@@ -114,11 +114,11 @@ fn merge_profiles(mut profiles: Vec<SampleProfile>, rules: Rules) -> Result<(Sam
         return Ok((only, 0));
     }
     let mut all = 0;
-    let mut merger = Merger::new(&MergeOptions::of(rules));
+    let mut merger = Merger::new(MergeOptions::of(rules));
     for profile in profiles {
         all += profile.functions.len();
-        merger.add(profile, 1, &mut |_, _| ())?;
+        merger.add_owned(profile, 1, &mut |_, _| ())?;
     }
     let shared = all - merger.len();
-    Ok((merger.finish()?.profile, shared))
+    Ok((merger.into_merged()?.profile, shared))
 }

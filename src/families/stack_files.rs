@@ -401,7 +401,7 @@ pub fn merge_pprof(
     let start = |_: &MergeJob<'_>| PprofMerge(options);
     let Merged { output: (merger, names), inputs } = driver::merge(inputs, &options.run(), start, progress)?;
     let shares_nothing = names.inputs > 1 && !names.are_shared;
-    options.check(StackSum { sum: merger.finish(), inputs, shares_nothing })
+    options.check(StackSum { sum: merger.finish_with_report(), inputs, shares_nothing })
 }
 
 /// The merge of pprof profiles in the merge loop.

@@ -183,7 +183,7 @@ pub fn compare(profile: &Profile, symbols: &SymbolTable, program: &Program, topn
 /// Kinds of values that can be looked up in the program.
 fn kinds(program: &Program) -> impl Iterator<Item = ValueKind> {
     let has_vtables = program.has_vtables;
-    ValueKind::ALL.into_iter().filter(move |kind| kind.is_name() && (has_vtables || *kind != ValueKind::VTableTarget))
+    ValueKind::EACH.into_iter().filter(move |kind| kind.is_name() && (has_vtables || *kind != ValueKind::VTableTarget))
 }
 
 /// Returns the hashes of the names in a program, with both forms of local names.

@@ -242,7 +242,7 @@ impl InstrFit {
                 }
                 let id = *id.get_or_insert_with(|| copy.functions.intern_hashed(function.name(), function.name_ref()));
                 let mut record = record.to_record();
-                for kind in ValueKind::ALL.into_iter().filter(|kind| kind.is_name()) {
+                for kind in ValueKind::EACH.into_iter().filter(|kind| kind.is_name()) {
                     let (sites, dropped) = without(record.sites(kind), &gone);
                     if dropped > 0 {
                         *record.sites_mut(kind) = sites;

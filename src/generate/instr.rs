@@ -230,7 +230,7 @@ fn totals(profile: &Profile) -> BTreeMap<&'static str, u64> {
             record.counters.iter().for_each(|count| add(&mut totals, "count_sum", count));
             let max = totals.entry("max_count").or_default();
             *max = (*max).max(record.max_counter());
-            for kind in ValueKind::ALL {
+            for kind in ValueKind::EACH {
                 add(&mut totals, "value_sites", record.sites(kind).len() as u64);
                 add(&mut totals, "values", record.sites(kind).values_len() as u64);
             }

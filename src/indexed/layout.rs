@@ -94,9 +94,9 @@ impl Dialect {
         if !self.has(since::VALUE_SITES) {
             &[]
         } else if self.release >= Release(19) {
-            &ValueKind::ALL
+            &ValueKind::EACH
         } else {
-            &ValueKind::ALL[..2]
+            &ValueKind::EACH[..2]
         }
     }
 

@@ -580,7 +580,7 @@ fn count_unknown_parts(losses: &mut Losses, profile: &Profile, options: &WriteOp
             if !dialect.has(since::BITMAPS) {
                 losses.add(LossKind::BitmapBytes, record.bitmap.len() as u64);
             }
-            for kind in ValueKind::ALL.into_iter().filter(|kind| !dialect.value_kinds().contains(kind)) {
+            for kind in ValueKind::EACH.into_iter().filter(|kind| !dialect.value_kinds().contains(kind)) {
                 let lost = if kind == ValueKind::VTableTarget { LossKind::VTableSites } else { LossKind::ValueSites };
                 losses.add(lost, record.sites(kind).len() as u64);
             }

@@ -178,7 +178,7 @@ impl LlvmSpace {
             let events = read.record.counters.iter().map(u128::from).sum();
             facts.functions.push((function.index() as u64, events));
         }
-        for kind in ValueKind::ALL {
+        for kind in ValueKind::EACH {
             for (at, values) in read.record.sites(kind).iter().enumerate() {
                 // The sites of all value kinds interleave, so that each has its own number.
                 let site = self.site(function, record, at * ValueKind::COUNT + kind as usize);
@@ -191,7 +191,7 @@ impl LlvmSpace {
 
 /// Returns true if the values of a section are hashes of names.
 fn is_named(section: &str) -> bool {
-    ValueKind::ALL.iter().any(|kind| kind.is_name() && kind.label() == section)
+    ValueKind::EACH.iter().any(|kind| kind.is_name() && kind.label() == section)
 }
 
 impl Names for LlvmSpace {

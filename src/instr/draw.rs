@@ -56,7 +56,7 @@ fn report(title: &str, source: &str, profile: &Profile, symbols: &SymbolTable, b
     let text = "Number of counters by value.";
     report.sections.push(Section::Histogram(Histogram::by_powers_of_two("Distribution of counts", text, counts)));
     report.sections.push(Section::Table(cutoffs(&summary)));
-    for kind in ValueKind::ALL {
+    for kind in ValueKind::EACH {
         report.sections.extend(value_table(profile, symbols, kind));
     }
     report

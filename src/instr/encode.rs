@@ -37,8 +37,8 @@ impl fmt::Display for OutputFormat {
     }
 }
 
-/// Parses `indexed`, `text` or `raw`, or the displayed form of a format. Missing parts are those of
-/// [`Release::DEFAULT`] on a 64-bit little-endian machine.
+/// Parses `indexed`, `text` or `raw`, the displayed form of a format, or a release alone, which means its indexed format.
+/// Missing parts are those of [`Release::DEFAULT`] on a 64-bit little-endian machine.
 ///
 /// ```
 /// use profbridge::OutputFormat;
@@ -46,6 +46,7 @@ impl fmt::Display for OutputFormat {
 ///
 /// assert_eq!("indexed".parse::<OutputFormat>()?, OutputFormat::default());
 /// assert_eq!("indexed for llvm-16".parse::<OutputFormat>()?, OutputFormat::for_release(Release(16)));
+/// assert_eq!("llvm-16".parse::<OutputFormat>()?, OutputFormat::for_release(Release(16)));
 /// assert_eq!("text for rustc-1.75".parse::<OutputFormat>()?.to_string(), "text for LLVM 17");
 /// # Ok::<(), profbridge::Error>(())
 /// ```
@@ -53,9 +54,10 @@ impl FromStr for OutputFormat {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let (format, release) = match text.split_once(" for ") {
-            Some((format, toolchain)) => (format, toolchain.parse()?),
-            None => (text, Release::DEFAULT),
+        let (format, release) = match (text.split_once(" for "), text.parse()) {
+            (Some((format, toolchain)), _) => (format, toolchain.parse()?),
+            (None, Ok(release)) => ("indexed", release),
+            (None, Err(_)) => (text, Release::DEFAULT),
         };
         let mut words = format.split_whitespace();
         let name = words.next().unwrap_or_default();

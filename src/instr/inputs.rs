@@ -166,17 +166,20 @@ impl Merger {
     }
 
     /// Adds a profile in memory as one input, with every count multiplied by `weight`; 0 counts as 1. Counts above
-    /// 2^64-1 saturate. Returns warnings about records that were dropped or cut, such as those with another number of counters.
+    /// 2^64-1 saturate. [`finish`](Self::finish) returns warnings about records that were dropped or cut, such as those with
+    /// another number of counters.
     ///
     /// # Errors
     ///
     /// The errors of [`begin_input`](Self::begin_input), after which nothing was added; the errors of a damaged memory
     /// profile.
-    pub fn add_profile(&mut self, profile: &Profile, weight: u64) -> Result<Vec<Warning>> {
-        self.add_named_profile(profile, weight, None)
+    pub fn add(&mut self, profile: &Profile, weight: u64) -> Result<()> {
+        let warnings = self.add_named_profile(profile, weight, None)?;
+        self.warnings.extend(warnings);
+        Ok(())
     }
 
-    /// Like [`add_profile`](Self::add_profile); errors of later inputs name this one.
+    /// Like [`add`](Self::add), but returns the warnings; errors of later inputs name this one.
     pub(crate) fn add_named_profile(
         &mut self,
         profile: &Profile,

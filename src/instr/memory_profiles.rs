@@ -38,7 +38,7 @@ impl MemProfOptions {
     /// The errors of [`encode`](Self::encode).
     pub(crate) fn finish(&self, mut merger: Merger, release: Release, compat: Compat) -> Result<(Profile, Vec<Loss>)> {
         let memory = merger.take_memory();
-        let mut profile = merger.finish();
+        let mut profile = merger.into_profile();
         let Some(memory) = memory else {
             // LLVM writes an empty section instead of one that it drops.
             if compat.is_llvm() && profile.kind.contains(ProfileKind::MEMPROF) {

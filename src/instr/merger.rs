@@ -1,7 +1,7 @@
 //! The merger: its state, inputs and records.
 
 use crate::compat::Compat;
-use crate::error::Result;
+use crate::error::{Result, Warning, WithWarnings};
 use crate::instr::add_counters;
 use crate::instr::rules::{AddOutcome, SoftError};
 use crate::instr::rules::{CounterKind, KindConflict, SharedKind, combine_kinds};
@@ -9,7 +9,7 @@ use crate::instr::rules::{KindRule, MergeRules, TraceRule};
 use crate::instr::sites::{SiteMerger, SiteOrders, sort_sites};
 use crate::limits::Limits;
 use crate::memory::{HOLD_NAMES, SharedBytes};
-use crate::memprof::{MemoryMerger, MemoryProfile, MergedMemory};
+use crate::memprof::{MemoryProfile, MergedMemory};
 use crate::model::hash_order::Mersenne;
 use crate::model::hash_order::string_map_order;
 use crate::model::{
@@ -67,7 +67,7 @@ impl Default for MergeOptions {
 ///     let outcome = merger.add_record(RecordRef { name: b"main", name_ref: None, text: None, record: record.view() }, weight);
 ///     assert_eq!(outcome.error, None);
 /// }
-/// let profile = merger.finish();
+/// let profile = merger.finish()?.value;
 /// let main = profile.functions.find(b"main").unwrap();
 /// assert_eq!(main.records().next().unwrap().counters, [9, 3]);
 /// # Ok::<(), profbridge::Error>(())
@@ -86,7 +86,9 @@ pub struct Merger {
     shared_kind: SharedKind,
     /// All property bits of the inputs without records, in profbridge mode.
     without_records: ProfileKind,
-    pub(super) memory: MemoryMerger,
+    pub(super) memory: memprof::Merger,
+    /// The warnings about added profiles.
+    pub(super) warnings: Vec<Warning>,
     /// Whether memory for the counters of a record was refused.
     pub(super) is_out_of_memory: bool,
 }
@@ -103,7 +105,8 @@ impl Merger {
             reservoir: Reservoir::new(rules.traces, options.trace_reservoir_size, options.max_trace_length),
             sites: SiteMerger::new(rules.stable_value_sort),
             rules,
-            memory: MemoryMerger::new(options.compat),
+            memory: memprof::Merger::for_mode(options.compat),
+            warnings: Vec::new(),
             options,
             profile: Profile::default(),
             orders: SiteOrders::default(),
@@ -342,7 +345,7 @@ impl Merger {
     ///
     /// Out of memory, as an I/O error. The merger cannot be used any more.
     pub fn add_memory(&mut self, profile: MemoryProfile, source: memprof::Source, weight: u64) -> Result<()> {
-        self.memory.add(profile, source, weight);
+        self.memory.add_owned(profile, source, weight);
         Ok(())
     }
 
@@ -354,15 +357,30 @@ impl Merger {
     /// Removes and returns the merged memory profile. `None` if there is none. If it is not removed and only one input
     /// had a section, [`finish`](Self::finish) leaves that section in the profile.
     pub(crate) fn take_memory(&mut self) -> Option<MergedMemory> {
-        std::mem::replace(&mut self.memory, MemoryMerger::new(self.options.compat)).finish()
+        std::mem::replace(&mut self.memory, memprof::Merger::for_mode(self.options.compat)).into_merged()
     }
 
-    /// Returns the merged profile, with value sites in the order of files.
-    pub fn finish(mut self) -> Profile {
+    /// Returns the merged profile, with value sites in the order of files, and the warnings about the profiles that
+    /// [`add`](Self::add) added.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an I/O error.
+    pub fn finish(mut self) -> Result<WithWarnings<Profile>> {
+        if self.is_out_of_memory() {
+            return Err(memory::refused(HOLD_NAMES));
+        }
+        let warnings = std::mem::take(&mut self.warnings);
+        Ok(WithWarnings::new(self.into_profile(), warnings))
+    }
+
+    /// Returns the merged profile without warnings, for callers who have reported lack of memory.
+    #[doc(hidden)]
+    pub fn into_profile(mut self) -> Profile {
         self.profile.kind = self.kind();
         self.profile.functions.all_sites_mut().for_each(sort_sites);
         self.profile.temporal = self.reservoir.into_kept();
-        self.profile.memprof = self.memory.finish().and_then(|memory| memory.carried);
+        self.profile.memprof = self.memory.into_merged().and_then(|memory| memory.carried);
         self.profile
     }
 }
@@ -395,7 +413,7 @@ pub(crate) fn repeats_size(record: RecordView<'_>, rules: &MergeRules) -> bool {
 /// Sorts the value sites of a record into the order of files, as a merge does with a record that is the only one of its
 /// name and FuncHash.
 pub(crate) fn sort_record_sites(record: &mut FunctionRecord) {
-    for kind in ValueKind::ALL {
+    for kind in ValueKind::EACH {
         if !record.sites(kind).is_empty() {
             sort_sites(record.sites_mut(kind));
         }

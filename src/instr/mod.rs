@@ -10,6 +10,7 @@
 mod add_counters;
 #[cfg(feature = "families")]
 pub(crate) mod check;
+#[doc(hidden)]
 pub mod cross_release;
 #[cfg(feature = "families")]
 pub(crate) mod diff;
@@ -28,6 +29,7 @@ pub mod overlap;
 #[doc(hidden)]
 pub mod partial;
 mod records;
+#[doc(hidden)]
 pub mod resolved_target;
 mod rules;
 #[cfg(feature = "families")]

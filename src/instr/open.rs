@@ -229,7 +229,7 @@ impl Profile {
                 warnings.extend(outcome.warning(record.name));
             })?;
             warnings.extend(reader.take_warnings());
-            Ok((merger.finish(), warnings))
+            Ok((merger.into_profile(), warnings))
         };
         let (profile, warnings) = opened().map_err(|error: Error| error.in_file(&input.path))?;
         let in_file = |warning: Warning| warning.in_file(&input.path);

@@ -39,7 +39,7 @@ impl Merger {
         if !record.uniformity.is_empty() {
             saturated |= self.take_over_uniformity(id, weight);
         }
-        for kind in ValueKind::ALL.into_iter().filter(|kind| !record.sites(*kind).is_empty()) {
+        for kind in ValueKind::EACH.into_iter().filter(|kind| !record.sites(*kind).is_empty()) {
             saturated |= self.take_over_sites(id, kind, weight);
         }
         let error = saturated.then_some(SoftError::CounterOverflow);
@@ -108,7 +108,7 @@ impl Merger {
         }
         functions.bitmap_mut(target).iter_mut().zip(source.bitmap).for_each(|(a, b)| *a |= b);
         if has_sites || source.has_value_sites() {
-            for kind in ValueKind::ALL {
+            for kind in ValueKind::EACH {
                 error = error.or(self.merge_sites(target, kind, source.sites(kind), value_weight));
             }
         }

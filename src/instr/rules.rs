@@ -443,16 +443,16 @@ mod tests {
             let mut merger = Merger::new(MergeOptions::default());
             for at in order {
                 match at {
-                    0 => drop(merger.add_profile(&counted, 1).unwrap()),
-                    1 => drop(merger.add_profile(&empty, 1).unwrap()),
+                    0 => merger.add(&counted, 1).unwrap(),
+                    1 => merger.add(&empty, 1).unwrap(),
                     _ => merger.begin_without_records(memory).unwrap(),
                 }
             }
-            assert_eq!(merger.finish().kind, ir | memory, "{order:?}");
+            assert_eq!(merger.into_profile().kind, ir | memory, "{order:?}");
         }
         let mut merger = Merger::new(MergeOptions::default());
-        merger.add_profile(&empty, 1).unwrap();
-        assert_eq!(merger.finish().kind, first, "alone it keeps what it says");
+        merger.add(&empty, 1).unwrap();
+        assert_eq!(merger.into_profile().kind, first, "alone it keeps what it says");
     }
 
     #[test]

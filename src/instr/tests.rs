@@ -43,7 +43,7 @@ fn records_of_one_name_meet_by_hash() {
     assert!(add(&mut merger, "f", &FunctionRecord::new(2, vec![9]), 1).is_new);
     let again = add(&mut merger, "f", &FunctionRecord::new(1, vec![10, 20]), 3);
     assert_eq!((again.is_new, again.record.index(), again.error), (false, 0, None));
-    assert_eq!(counters(&merger.finish(), "f"), [31, 62]);
+    assert_eq!(counters(&merger.into_profile(), "f"), [31, 62]);
 }
 
 proptest! {
@@ -76,7 +76,7 @@ proptest! {
         }
         let pseudo = adds.iter().any(|(.., count, _)| *count > u64::MAX - 2);
         prop_assert!(!is_ordered || pseudo || adds.len() < 8 || met > 0, "files of one program take the quick way");
-        let [quick, slow] = mergers.map(Merger::finish);
+        let [quick, slow] = mergers.map(Merger::into_profile);
         let all = |profile: &Profile| -> Vec<_> {
             profile.functions.iter().map(|function| {
                 (function.name().to_vec(), function.records().map(|record| record.to_record()).collect::<Vec<_>>())
@@ -92,7 +92,7 @@ fn another_number_of_counters_leaves_the_first_record_alone() {
     add(&mut merger, "f", &FunctionRecord::new(1, vec![1, 2]), 1);
     let outcome = add(&mut merger, "f", &FunctionRecord::new(1, vec![1]), 1);
     assert_eq!(outcome.error, Some(SoftError::CountMismatch));
-    assert_eq!(counters(&merger.finish(), "f"), [1, 2]);
+    assert_eq!(counters(&merger.into_profile(), "f"), [1, 2]);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn counters_stop_two_below_the_top_since_release_16() {
         add(&mut merger, "f", &FunctionRecord::new(1, vec![5, u64::MAX - 5]), 1);
         let outcome = add(&mut merger, "f", &FunctionRecord::new(1, vec![5, 50]), 1);
         assert_eq!(outcome.error, Some(SoftError::CounterOverflow));
-        assert_eq!(counters(&merger.finish(), "f"), [10, top], "release {release}");
+        assert_eq!(counters(&merger.into_profile(), "f"), [10, top], "release {release}");
     }
 }
 
@@ -116,7 +116,7 @@ fn pseudo_counts_combine_among_themselves_only() {
     assert_eq!(add(&mut merger, "f", &FunctionRecord::new(1, vec![hot, 5]), 1).error, None);
     let outcome = add(&mut merger, "f", &FunctionRecord::new(1, vec![3, 5]), 1);
     assert_eq!(outcome.error, Some(SoftError::CountMismatch));
-    assert_eq!(counters(&merger.finish(), "f"), [hot, 4]);
+    assert_eq!(counters(&merger.into_profile(), "f"), [hot, 4]);
 }
 
 /// Returns the current content of a merger as a profile.
@@ -136,7 +136,7 @@ fn bitmaps_are_united_and_must_have_one_size() {
     add(&mut merger, "f", &bitmap(&[4, 2]), 1);
     let outcome = add(&mut merger, "f", &bitmap(&[8]), 1);
     assert_eq!(outcome.error, Some(SoftError::BitmapMismatch));
-    let profile = merger.finish();
+    let profile = merger.into_profile();
     let record = profile.functions.iter().next().unwrap().records().next().unwrap();
     // The third input's counter was added, its values were not.
     assert_eq!((record.bitmap, record.counters.first()), ([5, 2].as_slice(), Some(3)));
@@ -147,7 +147,7 @@ fn bitmaps_are_united_and_must_have_one_size() {
 fn a_record_that_came_once_keeps_its_order_on_ties() {
     let mut merger = merger(22);
     add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(9, 5), (3, 5), (4, 7)]]), 1);
-    assert_eq!(only_site(&merger.finish(), ValueKind::MemOpSize), [(4, 7), (9, 5), (3, 5)]);
+    assert_eq!(only_site(&merger.into_profile(), ValueKind::MemOpSize), [(4, 7), (9, 5), (3, 5)]);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_merged_site_has_ties_in_order_of_value() {
     let mut merger = merger(22);
     add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(9, 5), (3, 5), (4, 7)]]), 1);
     add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(8, 5), (4, 1)]]), 1);
-    assert_eq!(only_site(&merger.finish(), ValueKind::MemOpSize), [(4, 8), (3, 5), (8, 5), (9, 5)]);
+    assert_eq!(only_site(&merger.into_profile(), ValueKind::MemOpSize), [(4, 8), (3, 5), (8, 5), (9, 5)]);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn the_weight_skips_values_new_to_a_site() {
     let mut merger = merger(22);
     add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(1, 5)]]), 2);
     add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(1, 1), (2, 3)]]), 10);
-    assert_eq!(only_site(&merger.finish(), ValueKind::MemOpSize), [(1, 20), (2, 3)]);
+    assert_eq!(only_site(&merger.into_profile(), ValueKind::MemOpSize), [(1, 20), (2, 3)]);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn equal_values_of_a_site_meet_one_to_one() {
     let mut merger = merger(22);
     add(&mut merger, "f", &with_sites(ValueKind::IndirectCallTarget, &[&[(0, 5), (0, 9)]]), 1);
     add(&mut merger, "f", &with_sites(ValueKind::IndirectCallTarget, &[&[(0, 1), (0, 2), (0, 4)]]), 1);
-    assert_eq!(only_site(&merger.finish(), ValueKind::IndirectCallTarget), [(0, 10), (0, 7), (0, 4)]);
+    assert_eq!(only_site(&merger.into_profile(), ValueKind::IndirectCallTarget), [(0, 10), (0, 7), (0, 4)]);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn sites_are_cut_to_255_values_after_every_record() {
     add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&many]), 1);
     // The first record cut value 299, so its count starts again.
     add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(299, 2000)]]), 1);
-    let kept = only_site(&merger.finish(), ValueKind::MemOpSize);
+    let kept = only_site(&merger.into_profile(), ValueKind::MemOpSize);
     assert_eq!((kept.len(), kept[0], kept[254]), (255, (299, 2000), (253, 747)));
 }
 
@@ -191,7 +191,7 @@ fn another_number_of_sites_leaves_that_kind_alone() {
     add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(1, 1)], &[]]), 1);
     let outcome = add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(1, 1)]]), 1);
     assert_eq!(outcome.error, Some(SoftError::ValueSiteCountMismatch));
-    let profile = merger.finish();
+    let profile = merger.into_profile();
     assert_eq!(only_site(&profile, ValueKind::MemOpSize), [(1, 1)]);
     assert_eq!(counters(&profile, "f"), [2]);
 }
@@ -207,7 +207,7 @@ fn traces_are_cut_and_kept_in_order_while_they_fit() {
     let mut merger = Merger::new(MergeOptions { max_trace_length: 2, ..MergeOptions::default() });
     merger.add_traces(traces(0..3));
     merger.add_traces(traces(7..8));
-    let kept = merger.finish().temporal;
+    let kept = merger.into_profile().temporal;
     assert_eq!(kept.stream_size, 4);
     assert!(kept.traces.iter().map(|t| t.functions.clone()).eq([[0, 1], [1, 2], [2, 3], [7, 8]]));
 }
@@ -218,7 +218,7 @@ fn an_input_without_traces_is_skipped() {
         let mut merger = merger(release);
         merger.add_traces(traces(0..3));
         merger.add_traces(TemporalProfile { stream_size: 1000, traces: Vec::new() });
-        let kept = merger.finish().temporal;
+        let kept = merger.into_profile().temporal;
         assert_eq!((kept.traces.len(), kept.stream_size), (3, 3), "release {release}");
     }
 }
@@ -231,7 +231,7 @@ fn an_unlimited_stream_size_still_ends() {
         let mut merger = Merger::new(options);
         merger.add_traces(traces(0..1));
         merger.add_traces(TemporalProfile { stream_size: u64::MAX, ..traces(5..9) });
-        assert_eq!(merger.finish().temporal.traces.len(), kept, "release {release}");
+        assert_eq!(merger.into_profile().temporal.traces.len(), kept, "release {release}");
     }
 }
 
@@ -242,7 +242,7 @@ fn a_long_first_stream_stays_uncut_up_to_release_18() {
         options.trace_reservoir_size = 2;
         let mut merger = Merger::new(options);
         merger.add_traces(TemporalProfile { stream_size: 3, ..traces(0..2) });
-        assert_eq!(merger.finish().temporal.traces[0].functions.len(), kept, "release {release}");
+        assert_eq!(merger.into_profile().temporal.traces[0].functions.len(), kept, "release {release}");
     }
 }
 
@@ -256,7 +256,7 @@ fn short_streams_are_cut_in_every_release() {
             stream_size: 1,
             traces: vec![TemporalTrace { weight: 1, functions: Vec::new() }],
         });
-        let kept = merger.finish().temporal;
+        let kept = merger.into_profile().temporal;
         assert_eq!((kept.stream_size, kept.traces[0].functions.as_slice()), (2, &[0, 1][..]), "release {release}");
     }
 }
@@ -265,7 +265,7 @@ fn short_streams_are_cut_in_every_release() {
 fn repeated_sizes_are_found() {
     let mut merger = merger(22);
     add(&mut merger, "f", &with_sites(ValueKind::MemOpSize, &[&[(1, 1)], &[(4, 1), (2, 1), (4, 2)]]), 1);
-    let profile = merger.finish();
+    let profile = merger.into_profile();
     let found = |release| repeated_sizes(&profile, &MergeRules::of(Release(release)), |_| true).count();
     assert_eq!((found(22), found(14)), (1, 0));
 }
@@ -279,7 +279,7 @@ fn the_section_of_one_input_alone_is_kept_as_it_is() {
     for (inputs, kept) in [(1, Some(section.clone())), (2, None)] {
         let mut merger = merger(22);
         (0..inputs).for_each(|_| add(&mut merger));
-        assert_eq!(merger.finish().memprof, kept, "{inputs} inputs");
+        assert_eq!(merger.into_profile().memprof, kept, "{inputs} inputs");
     }
 }
 
@@ -295,8 +295,8 @@ fn grouped(inputs: [(&FunctionRecord, u64); 3]) -> [Profile; 2] {
         merger
     };
     let mut first = run(&inputs[..1]);
-    first.add_profile(&run(&inputs[1..]).finish(), 1).unwrap();
-    [run(&inputs).finish(), first.finish()]
+    first.add(&run(&inputs[1..]).into_profile(), 1).unwrap();
+    [run(&inputs).into_profile(), first.into_profile()]
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn traces_beyond_the_reservoir_depend_on_order() {
         merger
     };
     let functions =
-        |merger: Merger| -> Vec<u64> { merger.finish().temporal.traces.iter().map(|t| t.functions[0]).collect() };
+        |merger: Merger| -> Vec<u64> { merger.into_profile().temporal.traces.iter().map(|t| t.functions[0]).collect() };
     assert_ne!(functions(run([0..3, 10..13])), functions(run([10..13, 0..3])));
 }
 
@@ -356,7 +356,7 @@ fn counts_do_not_depend_on_the_order_of_inputs() {
         for at in order {
             add(&mut merger, "f", &records[at], 1);
         }
-        merger.finish().functions.iter().next().unwrap().records().next().unwrap().to_record()
+        merger.into_profile().functions.iter().next().unwrap().records().next().unwrap().to_record()
     };
     let first = merged([0, 1, 2]);
     assert_eq!(first.counters, [3]);

@@ -74,6 +74,7 @@ pub(crate) mod sections;
 #[cfg(feature = "serde")]
 mod serialize;
 #[cfg(feature = "families")]
+#[doc(hidden)]
 pub mod statistics;
 pub(crate) mod tables;
 mod transform;

@@ -188,7 +188,7 @@ pub fn canonical_with(document: &Document, branch_clash: BranchClash) -> Documen
     options.branch_clash = if branch_clash == BranchClash::Error { BranchClash::Heavier } else { branch_clash };
     let mut merger = Merger::new(options);
     let added = merger.add(document, 1);
-    let sum = added.and_then(|()| merger.finish());
+    let sum = added.and_then(|()| merger.finish_with_report());
     let (sum, _) = sum.expect("one document merges, no clash is an error, and nothing cancels it");
     sorted(&sum)
 }
@@ -330,7 +330,7 @@ fn unify(document: &Document, findings: &mut Findings) -> Result<(Document, Vec<
     options.branch_clash = BranchClash::Keep;
     let mut merger = Merger::new(options);
     merger.add(document, 1)?;
-    let (sum, report) = merger.finish()?;
+    let (sum, report) = merger.finish_with_report()?;
     let gone = |before: usize, after: usize| before.saturating_sub(after) as u64;
     let types = gone(document.tables.types_count(), sum.tables.types_count());
     let methods = gone(document.tables.methods_count(), sum.tables.methods_count());

@@ -6,7 +6,7 @@ use crate::call_chains::{
 use crate::memprof::model::MemoryProfile;
 use crate::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
 use crate::render::sections::{compare_shares, functions, own_shares};
-use crate::render::{Cell, FlameGraph, Histogram, MAX_ROWS, Report, Section, Table, group_digits};
+use crate::render::{Cell, FlameGraph, FlameLabels, Histogram, MAX_ROWS, Report, Section, Table, group_digits};
 
 /// The unit of allocations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -107,7 +107,7 @@ fn flame(table: &StackTable, baseline: Option<&StackTable>, unit: &'static str) 
         text.push_str(" Orange boxes have a larger share than in the baseline, blue ones a smaller share.");
     }
     let title = if baseline.is_some() { "Differential flame graph" } else { "Flame graph" };
-    Section::Flame(FlameGraph::new(title, &text, unit, table, baseline))
+    Section::Flame(FlameGraph::new(table, baseline, FlameLabels::new(title, text, unit)))
 }
 
 /// Returns the table of contexts, ordered by bytes or allocations.

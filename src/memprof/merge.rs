@@ -5,6 +5,7 @@
 //! module also implements LLVM's merge, which keeps the first input of a writer, for the same bytes.
 
 use crate::compat::Compat;
+use crate::error::{Result, WithWarnings};
 use crate::memprof::fields::Schema;
 use crate::memprof::model::StackHandle;
 use crate::memprof::model::{AllocSite, CallSite, MemProfRecord, MemoryProfile};
@@ -24,9 +25,17 @@ pub enum Source {
     Indexed(MemProfSection),
 }
 
+/// Options of a merge of memory profiles.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct MergeOptions {
+    /// The mode that determines how several profiles are combined.
+    pub compat: Compat,
+}
+
 /// Merges memory profiles.
 #[derive(Debug, Default)]
-pub struct MemoryMerger {
+pub struct Merger {
     compat: Compat,
     sum: MemoryProfile,
     inputs: usize,
@@ -49,6 +58,7 @@ struct Places {
 
 /// A merged memory profile.
 #[derive(Debug)]
+#[doc(hidden)]
 #[non_exhaustive]
 pub struct MergedMemory {
     /// The merged profile.
@@ -59,14 +69,28 @@ pub struct MergedMemory {
     pub stored: Schema,
 }
 
-impl MemoryMerger {
+impl Merger {
     /// Creates a merger without inputs.
-    pub fn new(compat: Compat) -> Self {
+    pub fn new(options: MergeOptions) -> Self {
+        Self::for_mode(options.compat)
+    }
+
+    pub(crate) fn for_mode(compat: Compat) -> Self {
         Self { compat, stored: Schema::EMPTY, ..Self::default() }
     }
 
-    /// Adds an input with every sum multiplied by `weight`; 0 counts as 1. Sums saturate at the maximum of their field.
-    pub fn add(&mut self, mut profile: MemoryProfile, source: Source, weight: u64) {
+    /// Adds a profile with every sum multiplied by `weight`; 0 counts as 1. Sums saturate at the maximum of their field.
+    ///
+    /// # Errors
+    ///
+    /// None so far; the mergers of all families have the same signature.
+    pub fn add(&mut self, profile: &MemoryProfile, weight: u64) -> Result<()> {
+        self.add_owned(profile.clone(), Source::Yaml, weight);
+        Ok(())
+    }
+
+    /// Like [`add`](Self::add), without a copy of the profile, and with its source.
+    pub fn add_owned(&mut self, mut profile: MemoryProfile, source: Source, weight: u64) {
         let weight = weight.max(1);
         if self.compat.is_llvm() {
             self.add_as_llvm(profile, &source);
@@ -200,13 +224,23 @@ impl MemoryMerger {
 
     /// Returns true if several inputs have functions, and no function is in two of them. Not computed in llvm-profdata
     /// mode.
-    pub fn shares_nothing(&self) -> bool {
+    pub(crate) fn shares_nothing(&self) -> bool {
         let (inputs, functions) = self.counted;
         inputs > 1 && functions == self.sum.records().len()
     }
 
-    /// Returns the merged profile, or `None` without inputs.
-    pub fn finish(self) -> Option<MergedMemory> {
+    /// Returns the merged profile. It is empty if there were no profiles.
+    ///
+    /// # Errors
+    ///
+    /// None so far; the mergers of all families have the same signature.
+    pub fn finish(self) -> Result<WithWarnings<MemoryProfile>> {
+        Ok(WithWarnings::new(self.into_merged().map(|merged| merged.profile).unwrap_or_default(), Vec::new()))
+    }
+
+    /// Returns the merged profile with its section, or `None` without inputs.
+    #[doc(hidden)]
+    pub fn into_merged(self) -> Option<MergedMemory> {
         (self.inputs != 0).then_some(MergedMemory { profile: self.sum, carried: self.carried, stored: self.stored })
     }
 }

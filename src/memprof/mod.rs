@@ -48,7 +48,7 @@ pub(crate) use draw::report as draw_report;
 pub use draw::{AllocationUnit, MemoryContent};
 pub use fields::{Field, MemInfoBlock, Schema, Sum};
 pub use hotness::{Hotness, MemProfSummary, random_hotness};
-pub use merge::{MemoryMerger, MergedMemory, Source};
+pub use merge::{MergeOptions, MergedMemory, Merger, Source};
 pub(crate) use model::canonical_name;
 pub use model::{
     AllocSite, CallSite, CallStacks, DataAccessProfile, DataAccessRecord, DataSymbol, Frame, FrameHandle,

@@ -46,14 +46,14 @@ impl SitesByKind {
 
     /// A copy without spare memory.
     pub(super) fn to_compact(&self) -> Self {
-        Self(ValueKind::ALL.map(|kind| self.0[kind as usize].as_ref().filter(|sites| !sites.is_empty()).cloned()))
+        Self(ValueKind::EACH.map(|kind| self.0[kind as usize].as_ref().filter(|sites| !sites.is_empty()).cloned()))
     }
 }
 
 /// A kind with an empty list equals a kind without a list.
 impl PartialEq for SitesByKind {
     fn eq(&self, other: &Self) -> bool {
-        ValueKind::ALL.into_iter().all(|kind| self.of(kind) == other.of(kind))
+        ValueKind::EACH.into_iter().all(|kind| self.of(kind) == other.of(kind))
     }
 }
 
@@ -145,7 +145,7 @@ impl FunctionRecord {
         if !record.uniformity.is_empty() {
             self.uniformity.clone_from(record.uniformity);
         }
-        for kind in ValueKind::ALL.into_iter().filter(|kind| !record.sites(*kind).is_empty()) {
+        for kind in ValueKind::EACH.into_iter().filter(|kind| !record.sites(*kind).is_empty()) {
             self.sites_mut(kind).clone_from(record.sites(kind));
         }
     }
@@ -279,7 +279,9 @@ impl ValueKind {
     /// Number of kinds.
     pub const COUNT: usize = 3;
     /// All kinds, ascending.
-    pub const ALL: [Self; Self::COUNT] = [Self::IndirectCallTarget, Self::MemOpSize, Self::VTableTarget];
+    pub const ALL: &'static [Self] = &Self::EACH;
+
+    pub(crate) const EACH: [Self; Self::COUNT] = [Self::IndirectCallTarget, Self::MemOpSize, Self::VTableTarget];
 
     /// The kind of that number.
     pub fn from_number(number: u32) -> Option<Self> {

@@ -381,6 +381,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_releases_of_the_table_are_created() {
+        assert_eq!(Release::new(14).ok(), Some(Release(14)));
+        for unknown in [0, 2, 99] {
+            assert!(Release::new(unknown).is_err(), "{unknown}");
+        }
+        for row in RELEASES {
+            assert_eq!(Release::new(row.major).ok(), Some(row.release()));
+        }
+    }
+
+    #[test]
     fn versions_never_fall_from_one_release_to_the_next() {
         for pair in RELEASES.windows(2) {
             assert!(pair[0].raw_version <= pair[1].raw_version, "{}", pair[1].llvm);

@@ -129,7 +129,7 @@ impl<'de> Deserialize<'de> for ValueSites {
 impl Serialize for FunctionRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let sites: BTreeMap<ValueKind, &ValueSites> =
-            ValueKind::ALL.map(|kind| (kind, self.sites(kind))).into_iter().filter(|(_, s)| !s.is_empty()).collect();
+            ValueKind::EACH.map(|kind| (kind, self.sites(kind))).into_iter().filter(|(_, s)| !s.is_empty()).collect();
         // Formats that do not name fields need all of them.
         let all = !serializer.is_human_readable();
         let mut record = serializer.serialize_struct("FunctionRecord", 5)?;

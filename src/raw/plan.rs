@@ -150,7 +150,7 @@ impl<'p> Plan<'p> {
         if self.encoding.version < 9 {
             self.losses.add(LossKind::BitmapBytes, record.bitmap.len() as u64);
         }
-        for kind in ValueKind::ALL {
+        for kind in ValueKind::EACH {
             let sites = record.sites(kind);
             let lost = if self.holds(kind) { sites.len().saturating_sub(usize::from(u16::MAX)) } else { sites.len() };
             let sort = if kind == ValueKind::VTableTarget { LossKind::VTableSites } else { LossKind::ValueSites };
@@ -246,7 +246,7 @@ impl<'p> Plan<'p> {
     /// The kinds of an item with sites that the version has a place for.
     pub(super) fn value_sites<'a>(&self, item: &Item<'a>) -> impl Iterator<Item = (ValueKind, &'a ValueSites)> {
         let record = item.record;
-        ValueKind::ALL
+        ValueKind::EACH
             .into_iter()
             .filter(|kind| self.holds(*kind))
             .map(move |kind| (kind, record.sites(kind)))

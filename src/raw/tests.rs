@@ -22,7 +22,7 @@ fn dump(file: &[u8], compat: Compat) -> crate::Result<String> {
         if !record.bitmap.is_empty() {
             write!(text, " bitmap {:02x?}", record.bitmap).unwrap();
         }
-        for kind in ValueKind::ALL.iter().filter(|kind| !record.sites(**kind).is_empty()) {
+        for kind in ValueKind::EACH.iter().filter(|kind| !record.sites(**kind).is_empty()) {
             let sites: Vec<Vec<(u64, u64)>> =
                 record.sites(*kind).iter().map(|site| site.iter().map(|v| (v.value, v.count)).collect()).collect();
             write!(text, " {} {sites:x?}", kind.label()).unwrap();

@@ -247,7 +247,7 @@ fn append_mapped(
 
 /// Gives `record` the sites that `data_record` announces, without values.
 pub(super) fn append_empty_sites(data_record: &DataRecord, record: &mut FunctionRecord) {
-    for (kind, &count) in ValueKind::ALL.iter().zip(&data_record.num_value_sites) {
+    for (kind, &count) in ValueKind::EACH.iter().zip(&data_record.num_value_sites) {
         if count != 0 {
             let sites = record.sites_mut(*kind);
             sites.reserve(count.into(), 0);

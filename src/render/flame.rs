@@ -81,7 +81,7 @@ pub struct FlameGraph {
     /// The meaning of the widths.
     pub text: String,
     /// The unit: `hits`, `calls`.
-    pub unit: &'static str,
+    pub unit: String,
     /// Every name once, with its family.
     pub names: Vec<(String, FrameColor)>,
     /// The frames in depth-first order.
@@ -92,6 +92,25 @@ pub struct FlameGraph {
     pub base_total: Option<Totals>,
     /// Frames that were left out since there are too many.
     pub left_out: usize,
+}
+
+/// The words of a flame graph.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct FlameLabels {
+    /// The heading.
+    pub title: String,
+    /// The text above the graph, such as the meaning of the widths.
+    pub text: String,
+    /// The plural of what is counted: `hits`, `calls`, `bytes`.
+    pub unit: String,
+}
+
+impl FlameLabels {
+    /// Creates labels with a unit.
+    pub fn new(title: impl Into<String>, text: impl Into<String>, unit: impl Into<String>) -> Self {
+        Self { title: title.into(), text: text.into(), unit: unit.into() }
+    }
 }
 
 /// The names of frames, in order of first appearance.
@@ -122,8 +141,8 @@ impl FlameGraph {
         self.names.iter_mut().for_each(|(name, _)| *name = demangle_text(name, |name| name));
     }
 
-    /// The tree of a table's stacks, perhaps compared with another table.
-    pub fn new(title: &str, text: &str, unit: &'static str, table: &StackTable, baseline: Option<&StackTable>) -> Self {
+    /// Returns the tree of a table's stacks, compared with the baseline if there is one.
+    pub fn new(table: &StackTable, baseline: Option<&StackTable>, labels: FlameLabels) -> Self {
         let mut names = Names::default();
         let mut sides = vec![Side::new(table, &mut names)];
         sides.extend(baseline.map(|baseline| Side::new(baseline, &mut names)));
@@ -131,11 +150,9 @@ impl FlameGraph {
         drop(sides);
         graph.drop_smallest();
         graph.set_names(names.all);
-        graph.title = title.to_string();
-        graph.text = text.to_string();
-        graph.unit = unit;
-        graph.total = total_of(table, unit);
-        graph.base_total = baseline.map(|table| total_of(table, unit));
+        graph.total = total_of(table, &labels.unit);
+        graph.base_total = baseline.map(|table| total_of(table, &labels.unit));
+        (graph.title, graph.text, graph.unit) = (labels.title, labels.text, labels.unit);
         graph
     }
 
@@ -292,7 +309,7 @@ fn join(sides: &[Side], ranks: &[u32]) -> Vec<FlameNode> {
 }
 
 /// All hits of a table.
-fn total_of(table: &StackTable, unit: &'static str) -> Totals {
+fn total_of(table: &StackTable, unit: &str) -> Totals {
     Totals::new(table.samples().map(|sample| sample.hits), unit)
 }
 

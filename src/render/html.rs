@@ -144,7 +144,7 @@ fn write_histogram(out: &mut String, number: usize, histogram: &Histogram) {
 
 fn write_flame(out: &mut String, number: usize, graph: &FlameGraph) {
     open_section(out, number, &graph.title, &graph.text);
-    let unit = markup(graph.unit);
+    let unit = markup(&graph.unit);
     let _ = writeln!(out, "<div class=\"flame\" data-source=\"d{number}\" data-unit=\"{unit}\">");
     out.push_str("<p class=\"tools\"><label>Search <input type=\"search\" class=\"query\"></label> <output class=\"found\" role=\"status\"></output> ");
     out.push_str("<button type=\"button\" class=\"reset\">Show all</button>");

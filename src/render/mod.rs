@@ -21,7 +21,7 @@ mod svg;
 
 use crate::names::demangle_text;
 
-pub use flame::{FlameGraph, FlameNode, FrameColor, Totals};
+pub use flame::{FlameGraph, FlameLabels, FlameNode, FrameColor, Totals};
 pub use html::write_html;
 pub use svg::{SvgOptions, least_hits, write_svg};
 

@@ -1,6 +1,6 @@
 //! Sections that reports of several families have.
 
-use super::{Cell, FlameGraph, Section, Table};
+use super::{Cell, FlameGraph, FlameLabels, Section, Table};
 use crate::call_chains::{SampleStatistics, StackTable, percent};
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(crate) fn flame(table: &StackTable, baseline: Option<&StackTable>, unit: &'s
             ),
         ),
     };
-    Section::Flame(FlameGraph::new(title, &text, unit, table, baseline))
+    Section::Flame(FlameGraph::new(table, baseline, FlameLabels::new(title, text, unit)))
 }
 
 /// The exclusive share of each function, in percent.

@@ -60,7 +60,7 @@ pub fn write_svg(graph: &FlameGraph, options: &SvgOptions) -> String {
          <text class=\"ink\" id=\"details\" x=\"{MARGIN}\" y=\"{}\" aria-live=\"polite\">{} {} in all</text>\n\
          <text class=\"ink\" id=\"found\" x=\"{}\" y=\"38\" text-anchor=\"middle\" aria-live=\"polite\"></text>\n",
         graph.total.sum,
-        markup(graph.unit),
+        markup(&graph.unit),
         u8::from(options.full_names),
         u8::from(options.upright),
         markup(&options.title),
@@ -69,7 +69,7 @@ pub fn write_svg(graph: &FlameGraph, options: &SvgOptions) -> String {
         width - MARGIN,
         height - 10,
         group_digits(graph.total.sum.into()),
-        markup(graph.unit),
+        markup(&graph.unit),
         width / 2,
     );
     write_legend(&mut out, graph, &boxes, height - 28);

@@ -28,10 +28,24 @@ fn nodes(graph: &FlameGraph) -> Vec<(u32, &str, u64, u64)> {
         .collect()
 }
 
+fn graph_of(table: &StackTable, baseline: Option<&StackTable>) -> FlameGraph {
+    FlameGraph::new(table, baseline, FlameLabels::new("", "", "hits"))
+}
+
+/// The unit can be known at run time only.
+#[test]
+fn labels_are_strings_of_the_caller() {
+    let unit = format!("{}s", ["cycle", "miss"][1]).replace("misss", "misses");
+    let graph = FlameGraph::new(&stacks(&[("main;f", 3)]), None, FlameLabels::new("A title", "A text", unit));
+    let svg = write_svg(&graph, &SvgOptions::default());
+    assert_eq!((graph.title.as_str(), graph.text.as_str(), graph.unit.as_str()), ("A title", "A text", "misses"));
+    assert!(svg.contains("misses"), "{svg}");
+}
+
 #[test]
 fn a_flame_graph_adds_children_and_sorts_siblings() {
     let table = stacks(&[("main;z", 3), ("main;a;x", 2), ("main", 1), ("other", 4)]);
-    let graph = FlameGraph::new("", "", "hits", &table, None);
+    let graph = graph_of(&table, None);
     assert_eq!(
         nodes(&graph),
         [
@@ -47,13 +61,7 @@ fn a_flame_graph_adds_children_and_sorts_siblings() {
 
 #[test]
 fn a_differential_graph_has_the_frames_of_both() {
-    let graph = FlameGraph::new(
-        "",
-        "",
-        "hits",
-        &stacks(&[("main;new", 3)]),
-        Some(&stacks(&[("main;old", 5), ("main;new", 1)])),
-    );
+    let graph = graph_of(&stacks(&[("main;new", 3)]), Some(&stacks(&[("main;old", 5), ("main;new", 1)])));
     assert_eq!(nodes(&graph), [(0, "app.Main.main", 3, 6), (1, "app.Main.new", 3, 1), (1, "app.Main.old", 0, 5)]);
     assert_eq!(graph.base_total.map(|totals| totals.sum), Some(6));
 }
@@ -66,7 +74,7 @@ fn names_cannot_leave_their_place() {
     let html = write_html(&report);
     assert_eq!(html.matches("<script").count(), 2, "one block of data, one script");
     assert!(!html.contains("alert(1)</script>\"") && !html.contains('\0'));
-    let svg = write_svg(&FlameGraph::new("", "", "hits", &table, None), &SvgOptions::default());
+    let svg = write_svg(&graph_of(&table, None), &SvgOptions::default());
     assert_eq!(svg.matches("<script").count(), 1);
     assert!(!svg.contains('\0'));
 }
@@ -83,22 +91,22 @@ fn the_page_asks_for_nothing_outside_of_itself() {
 #[test]
 fn a_svg_has_one_box_for_each_frame_that_can_be_seen() {
     let table = stacks(&[("main;big", 999_999), ("main;tiny", 1)]);
-    let svg = write_svg(&FlameGraph::new("", "", "hits", &table, None), &SvgOptions::default());
+    let svg = write_svg(&graph_of(&table, None), &SvgOptions::default());
     assert_eq!(svg.matches("<g ").count(), 2, "the tiny one is 0.001 pixels wide");
     assert!(svg.contains("<title>app.Main.main: 1,000,000 hits, 100.000 %</title>"));
     assert!(svg.contains("<title>app.Main.big: 999,999 hits, 100.000 %</title>"));
-    let empty = write_svg(&FlameGraph::new("", "", "hits", &StackTable::new(), None), &SvgOptions::default());
+    let empty = write_svg(&graph_of(&StackTable::new(), None), &SvgOptions::default());
     assert!(empty.contains("0 hits in all"));
 }
 
 #[test]
 fn the_hottest_path_follows_the_widest_frame_until_one_runs_by_itself() {
     let table = stacks(&[("main;a", 3), ("main;b", 9)]);
-    let graph = FlameGraph::new("", "", "hits", &table, None);
+    let graph = graph_of(&table, None);
     let path: Vec<&str> =
         graph.hottest_path().iter().map(|at| graph.names[graph.nodes[*at].name as usize].0.as_str()).collect();
     assert_eq!(path, ["app.Main.main", "app.Main.b"]);
-    let empty = FlameGraph::new("", "", "hits", &StackTable::new(), None);
+    let empty = graph_of(&StackTable::new(), None);
     assert!(empty.hottest_path().is_empty());
     let svg = write_svg(&graph, &SvgOptions::default());
     assert_eq!(svg.matches("<g class=\"hot\" ").count(), 2);

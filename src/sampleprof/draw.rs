@@ -34,12 +34,12 @@ impl SampleSum {
     ///
     /// Kind conflict with the profiles before.
     pub(crate) fn add(&mut self, profile: SampleProfile) -> Result<()> {
-        self.merger.add(profile, 1, &mut |_, _| {})
+        self.merger.add_owned(profile, 1, &mut |_, _| {})
     }
 
     /// The stacks of the sum.
     pub(crate) fn finish(self) -> Result<SampleContent> {
-        let profile = self.merger.finish()?.profile;
+        let profile = self.merger.into_merged()?.profile;
         let mut walk = Walk::new(&profile);
         profile.functions.iter().for_each(|record| walk.top(record));
         Ok(SampleContent { table: walk.table, profile })

@@ -72,7 +72,7 @@ impl Merge for FileMerge<'_> {
     const INPUTS_PER_THREAD: usize = 1;
 
     fn merger(&self) -> State {
-        State { merger: Merger::new(&self.options.merge_options()), faults: InputReports::default(), fatal: None }
+        State { merger: Merger::new(self.options.merge_options()), faults: InputReports::default(), fatal: None }
     }
 
     fn add_input(
@@ -108,7 +108,7 @@ impl Merge for FileMerge<'_> {
             let faults = &mut state.faults;
             let on_fault = &mut |title: &[u8], fault| faults.push_fault(place, title, fault);
             if (read.is_ok() || report.records > 0)
-                && let Err(error) = state.merger.add(profile, input.weight.get(), on_fault)
+                && let Err(error) = state.merger.add_owned(profile, input.weight.get(), on_fault)
             {
                 let error = if compat.is_llvm() { error } else { error.in_file(&input.path) };
                 return self.end(state, place, Err(error));

@@ -5,7 +5,7 @@ use super::merger::{Merger, Records};
 use super::options::{ColdContexts, Layout};
 use super::profile::SampleProfile;
 use super::record::{BodyEntry, Frame, FunctionRecord, LineLocation, NameId, add_saturating, add_target, attributes};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, WithWarnings};
 use std::collections::BTreeMap;
 
 /// A frame of the tree of contexts.
@@ -20,6 +20,7 @@ struct Node {
 
 /// A merged profile.
 #[derive(Debug)]
+#[doc(hidden)]
 #[non_exhaustive]
 pub struct Merged {
     /// The profile.
@@ -36,7 +37,18 @@ impl Merger {
     ///
     /// Usage, if a cold record without context must be merged, or the number of frames is 0. LLVM crashes or reads invalid
     /// memory.
-    pub fn finish(mut self) -> Result<Merged> {
+    pub fn finish(mut self) -> Result<WithWarnings<SampleProfile>> {
+        let warnings = std::mem::take(&mut self.warnings);
+        Ok(WithWarnings::new(self.into_merged()?.profile, warnings))
+    }
+
+    /// Like [`finish`](Self::finish), with the counts of the filter instead of the warnings.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`finish`](Self::finish).
+    #[doc(hidden)]
+    pub fn into_merged(mut self) -> Result<Merged> {
         self.treat_cold_contexts(self.options.cold)?;
         if let Some(layout) = self.options.layout {
             self.convert(layout);

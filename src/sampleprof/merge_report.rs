@@ -155,7 +155,7 @@ impl InputReports {
         }
         let records = || self.reports.iter().map(|report| report.records).filter(|records| *records > 0);
         let shares_nothing = records().count() > 1 && records().sum::<u64>() == merger.len() as u64;
-        match merger.finish() {
+        match merger.into_merged() {
             Ok(Merged { profile, filtered }) => {
                 let keeps_hashes = options.compat.is_llvm();
                 let profile = if keeps_hashes { profile } else { profile.with_known_names(options.read.rules) };

@@ -8,7 +8,7 @@ use super::options::{MergeOptions, Rules, SymbolList};
 use super::order::{Chain, hash_range, hash_range_xxh3, std_hash};
 use super::profile::{Kind, SampleProfile, StatedKind, Summary, push_title, summarize};
 use super::record::{Frame, FunctionName, FunctionRecord, LineLocation, NameId, Names};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Warning};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::collections::HashSet;
@@ -26,6 +26,8 @@ pub struct Merger {
     pub(super) symbols: SymbolList,
     /// Titles of functions that the filters of partial merges dropped. Empty records of them still keep their places.
     pub(super) left_out: HashSet<Vec<u8>>,
+    /// The warnings about added profiles.
+    pub(super) warnings: Vec<Warning>,
 }
 
 /// The context of a record that was added to another, and the fault.
@@ -92,8 +94,8 @@ impl Records {
 
 impl Merger {
     /// Starts a merge.
-    pub fn new(options: &MergeOptions) -> Self {
-        Self { options: options.clone(), ..Self::default() }
+    pub fn new(options: MergeOptions) -> Self {
+        Self { options, ..Self::default() }
     }
 
     pub(super) fn rules(&self) -> Rules {
@@ -113,13 +115,27 @@ impl Merger {
     }
 
     /// Adds the functions and the profile symbol list of a profile, the functions `weight` times; 0 counts as 1. Counts
-    /// above 2^64-1 saturate. Calls `on_fault` with the name or context of each record that is
-    /// not added unchanged.
+    /// above 2^64-1 saturate. [`finish`](Self::finish) returns a warning about each record that is not added unchanged.
     ///
     /// # Errors
     ///
     /// A kind conflict, if only some inputs are probe-based or have calling contexts.
-    pub fn add(
+    pub fn add(&mut self, profile: &SampleProfile, weight: u64) -> Result<()> {
+        let mut warnings = Vec::new();
+        self.add_owned(profile.clone(), weight, &mut |title, fault| {
+            warnings.push(Warning::new(fault.to_string()).in_function(title));
+        })?;
+        self.warnings.append(&mut warnings);
+        Ok(())
+    }
+
+    /// Like [`add`](Self::add), without a copy of the profile. Calls `on_fault` with the name or context of each record
+    /// that is not added unchanged.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`add`](Self::add).
+    pub fn add_owned(
         &mut self,
         mut profile: SampleProfile,
         weight: u64,
@@ -174,7 +190,7 @@ impl Merger {
 
     /// Starts a merge of records that refer to the given names.
     pub(super) fn of_names(options: &MergeOptions, names: Names) -> Self {
-        Self { names, ..Self::new(options) }
+        Self { names, ..Self::new(options.clone()) }
     }
 
     /// Adds a record. Returns whether it was added to another one, and the fault.

@@ -43,6 +43,7 @@ mod search_trees;
 #[cfg(feature = "serde")]
 mod serialize;
 #[cfg(feature = "families")]
+#[doc(hidden)]
 pub mod show;
 mod supplement;
 mod text;

@@ -187,7 +187,7 @@ fn adjust(instr: &mut Profile, id: RecordId, cold: u64, target: (u64, u64), opti
     }
     let scale = |count: u64| count.saturating_mul(wanted) / max;
     counters.iter_mut().for_each(|counter| *counter = scale(*counter).min(MOST));
-    for kind in ValueKind::ALL {
+    for kind in ValueKind::EACH {
         for value in instr.functions.sites_mut(id, kind).values_mut() {
             value.count = scale(value.count);
         }

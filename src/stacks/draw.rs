@@ -109,7 +109,7 @@ pub fn graph_of_outline(outline: &Outline, unit: &'static str) -> FlameGraph {
     let name =
         |(name, id, kind): &(String, FunctionId, FrameKind)| (name.clone(), FrameColor::of(&outline.table, *id, *kind));
     FlameGraph {
-        unit,
+        unit: unit.to_string(),
         names: outline.names.iter().map(name).collect(),
         nodes: outline.nodes.iter().map(node).collect(),
         total: Totals { sum: clamp(outline.total), samples: outline.total as f64 },

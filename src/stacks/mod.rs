@@ -20,6 +20,7 @@
 //!
 //! Samples measure time. They do not count calls or branches, so profbridge never derives such counts from them.
 
+#[doc(hidden)]
 pub mod classes;
 pub mod collapsed;
 #[cfg(feature = "families")]

@@ -280,7 +280,7 @@ impl<'a> TextOptions<'a> {
     }
 
     pub(super) fn value_kinds(&self) -> &'static [ValueKind] {
-        if self.release >= Release(19) { &ValueKind::ALL } else { &ValueKind::ALL[..2] }
+        if self.release >= Release(19) { &ValueKind::EACH } else { &ValueKind::EACH[..2] }
     }
 
     /// Returns the kinds with a header line, with their two lines.
@@ -383,7 +383,7 @@ fn symbols_of(profile: &Profile, functions: &Selected<'_>, compat: Compat) -> Sy
 /// Returns true if the text must name an item of which the profile stores the hash only.
 fn needs_symbols(profile: &Profile) -> bool {
     let named = |record: RecordView<'_>| {
-        ValueKind::ALL.iter().any(|kind| kind.is_name() && record.sites(*kind).values_len() != 0)
+        ValueKind::EACH.iter().any(|kind| kind.is_name() && record.sites(*kind).values_len() != 0)
     };
     !profile.temporal.traces.is_empty() || profile.functions.iter().any(|function| function.records().any(named))
 }

@@ -157,16 +157,27 @@ const PROGRAM_USES: &[&str] = &[
 
 /// Hidden modules of the library that exist for the program: their items can change in every version.
 const FOR_THE_PROGRAM: &[&str] = &[
+    "bridge::stacks",
     "driver",
     "families::Minimums",
+    "families::draw",
     "families::find_outliers",
+    "families::fit",
     "families::inputs",
     "families::merge_for_output",
+    "families::plan",
     "families::require_earlier_output",
     "families::stack_files",
     "families::watch",
+    "fit",
     "gates",
     "generate",
+    "instr::cross_release",
+    "instr::resolved_target",
+    "iprof::statistics",
+    "profgen",
+    "sampleprof::show",
+    "stacks::classes",
     "system",
 ];
 
@@ -253,7 +264,6 @@ const COMPLETE_ENUMS: &[&str] = &[
     "call_chains::Direction",
     "call_chains::Function",
     "families::Comparison",
-    "families::plan::StackOutput",
     "input::Access",
     "iprof::InstanceofSpelling",
     "iprof::Records",

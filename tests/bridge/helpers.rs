@@ -52,9 +52,9 @@ pub fn merge_profiles<'a>(profiles: impl IntoIterator<Item = &'a Profile>) -> Pr
     options.keep_vtable_names = true;
     let mut merger = Merger::new(options);
     for profile in profiles {
-        merger.add_profile(profile, 1).expect("kinds that can be combined");
+        merger.add(profile, 1).expect("kinds that can be combined");
     }
-    merger.finish()
+    merger.into_profile()
 }
 
 /// Gives the profiles counters of one kind, so that they can be merged: the kind of the first profile with records.
@@ -77,7 +77,7 @@ pub fn merge_documents<'a>(documents: impl IntoIterator<Item = &'a Document>) ->
     for document in documents {
         merger.add(document, 1).expect("nothing cancels it");
     }
-    merger.finish().expect("documents that can be merged").0
+    merger.finish().expect("documents that can be merged").value
 }
 
 /// Returns the indexed file of a profile.
@@ -120,5 +120,5 @@ pub fn try_read_profile(bytes: &[u8]) -> profbridge::Result<Profile> {
     if let Some(section) = reader.memprof()? {
         merger.add_memprof(section, 1)?;
     }
-    Ok(merger.finish())
+    Ok(merger.into_profile())
 }

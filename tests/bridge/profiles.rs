@@ -54,7 +54,7 @@ fn record() -> impl Strategy<Value = FunctionRecord> {
     (hash, counters, bitmap, values).prop_map(|(hash, counters, bitmap, values)| {
         let mut record = FunctionRecord::new(hash, counters);
         record.bitmap = bitmap;
-        for (kind, sites) in ValueKind::ALL.into_iter().zip([values.0, values.1, values.2]) {
+        for (kind, sites) in ValueKind::ALL.iter().copied().zip([values.0, values.1, values.2]) {
             for site in sites {
                 record.sites_mut(kind).push_site(&site);
             }

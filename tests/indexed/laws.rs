@@ -25,7 +25,7 @@ fn merge(files: &[impl AsRef<[u8]>], release: Release) -> Option<Profile> {
             }
         }
     }
-    Some(merger.finish())
+    Some(merger.into_profile())
 }
 
 fn bytes(profile: &Profile, release: Release) -> Vec<u8> {
@@ -35,7 +35,7 @@ fn bytes(profile: &Profile, release: Release) -> Vec<u8> {
 /// Returns true if a site has a value twice or is full: the result of adding values then depends on their order.
 fn has_order_of_values(profile: &Profile) -> bool {
     let records = profile.functions.iter().flat_map(|function| function.records().collect::<Vec<_>>());
-    records.flat_map(|record| ValueKind::ALL.map(|kind| record.sites(kind))).any(|sites| {
+    records.flat_map(|record| ValueKind::ALL.iter().map(move |kind| record.sites(*kind))).any(|sites| {
         sites.iter().any(|site| {
             let distinct: HashSet<u64> = site.iter().map(|v| v.value).collect();
             distinct.len() < site.len() || site.len() == MAX_VALUES_PER_SITE

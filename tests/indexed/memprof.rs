@@ -60,7 +60,7 @@ fn merged(files: &[Vec<u8>]) -> Profile {
         let mut reader = oracle::open(bytes, Compat::Profbridge).unwrap();
         merger.add_reader(reader.as_mut(), &InputOptions::default(), &mut |_, _| {}).unwrap();
     }
-    merger.finish()
+    merger.into_profile()
 }
 
 #[test]

@@ -141,7 +141,7 @@ pub fn merge(inputs: &[Input], release: u32, job: &Job) -> Merged {
             merged.complaints.push(format!("warning: {}: {}", input.path.display(), error.llvm_message()));
         }
     }
-    merged.profile = merger.finish();
+    merged.profile = merger.into_profile();
     merged
 }
 

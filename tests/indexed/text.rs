@@ -22,7 +22,7 @@ fn load(bytes: &[u8], compat: Compat) -> profbridge::Result<Profile> {
     }
     merger.add_traces(reader.temporal());
     merger.add_vtable_names(reader.vtable_names()?);
-    Ok(merger.finish())
+    Ok(merger.into_profile())
 }
 
 fn write(profile: &Profile, compat: Compat) -> Vec<u8> {
@@ -40,7 +40,7 @@ fn with_names(names: &[&[u8]]) -> Profile {
         let record = FunctionRecord::new(9, vec![counter]);
         merger.add_record(RecordRef { name, name_ref: None, text: None, record: record.view() }, 1);
     }
-    merger.finish()
+    merger.into_profile()
 }
 
 fn names(profile: &Profile) -> Vec<Vec<u8>> {
@@ -121,7 +121,7 @@ fn with_targets() -> Profile {
     merger.add_record(RecordRef { name: b"f", name_ref: None, text: None, record: record.view() }, 1);
     let other = FunctionRecord::new(1, vec![0]);
     merger.add_record(RecordRef { name: b"known", name_ref: None, text: None, record: other.view() }, 1);
-    merger.finish()
+    merger.into_profile()
 }
 
 #[test]

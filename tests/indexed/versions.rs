@@ -26,7 +26,7 @@ fn load(bytes: &[u8], release: Release) -> profbridge::Result<Profile> {
     if let Some(section) = reader.memprof().unwrap() {
         merger.add_memprof(section, 1)?;
     }
-    Ok(merger.finish())
+    Ok(merger.into_profile())
 }
 
 /// Returns the data of a profile that a version can store.

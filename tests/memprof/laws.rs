@@ -1,7 +1,7 @@
 //! Laws of merging: every input counts, in any order and grouping.
 
 use crate::files::{facts, file, folder, merged, options, stems, stored};
-use profbridge::memprof::{Field, Hotness, MemoryMerger, MemoryProfile, Source, guid, yaml};
+use profbridge::memprof::{Field, Hotness, MemoryProfile, MergeOptions, Merger, Source, guid, yaml};
 use profbridge::{Compat, Limits};
 use proptest::prelude::*;
 use std::path::PathBuf;
@@ -41,14 +41,14 @@ fn read(text: &str) -> MemoryProfile {
     yaml::read(text.as_bytes(), Compat::Profbridge, &Limits::default()).unwrap()
 }
 
-fn merger(texts: &[String]) -> MemoryMerger {
-    let mut merger = MemoryMerger::new(Compat::Profbridge);
-    texts.iter().for_each(|text| merger.add(read(text), Source::Yaml, 1));
+fn merger(texts: &[String]) -> Merger {
+    let mut merger = Merger::new(MergeOptions::default());
+    texts.iter().for_each(|text| merger.add_owned(read(text), Source::Yaml, 1));
     merger
 }
 
-fn sum(merger: MemoryMerger) -> Vec<String> {
-    facts(&merger.finish().unwrap().profile)
+fn sum(merger: Merger) -> Vec<String> {
+    facts(&merger.into_merged().unwrap().profile)
 }
 
 fn total(profile: &MemoryProfile, field: Field) -> u64 {
@@ -65,17 +65,17 @@ proptest! {
         reversed.reverse();
         prop_assert_eq!(&sum(merger(&reversed)), &whole);
         let (first, second) = texts.split_at(at.min(texts.len()));
-        let mut grouped = MemoryMerger::new(Compat::Profbridge);
+        let mut grouped = Merger::new(MergeOptions::default());
         for part in [first, second] {
-            let part = merger(part).finish().map(|sum| sum.profile).unwrap_or_default();
-            grouped.add(part, Source::Yaml, 1);
+            let part = merger(part).into_merged().map(|sum| sum.profile).unwrap_or_default();
+            grouped.add_owned(part, Source::Yaml, 1);
         }
         prop_assert_eq!(&sum(grouped), &whole);
     }
 
     #[test]
     fn nothing_is_lost(texts in prop::collection::vec(document(), 2..4)) {
-        let sum = merger(&texts).finish().unwrap().profile;
+        let sum = merger(&texts).into_merged().unwrap().profile;
         for field in [Field::AllocCount, Field::TotalSize] {
             let inputs: u64 = texts.iter().map(|text| total(&read(text), field)).sum();
             prop_assert_eq!(total(&sum, field), inputs);
@@ -92,10 +92,10 @@ proptest! {
     #[test]
     fn a_weight_equals_that_number_of_runs(text in document(), weight in 2..5u64) {
         let texts = vec![text; weight as usize];
-        let mut weighted = MemoryMerger::new(Compat::Profbridge);
-        weighted.add(read(&texts[0]), Source::Yaml, weight);
+        let mut weighted = Merger::new(MergeOptions::default());
+        weighted.add_owned(read(&texts[0]), Source::Yaml, weight);
         // A second input, so that sites with the same stack are merged.
-        weighted.add(MemoryProfile::default(), Source::Yaml, 1);
+        weighted.add_owned(MemoryProfile::default(), Source::Yaml, 1);
         prop_assert_eq!(sum(weighted), sum(merger(&texts)));
     }
 }
@@ -169,7 +169,7 @@ fn classes_follow_the_sum() {
         )
     };
     let class = |texts: &[String]| {
-        let sum = merger(texts).finish().unwrap().profile;
+        let sum = merger(texts).into_merged().unwrap().profile;
         Hotness::of(&sum.alloc_sites().next().unwrap().info)
     };
     assert_eq!(class(&[text(300_000), text(300_000)]), Hotness::Cold);

@@ -144,7 +144,7 @@ fn after_two_pseudo_counts_the_first_record_stays() {
             let record = FunctionRecord::new(1, vec![mark, after]);
             merger.add_record(RecordRef { name: b"f", name_ref: None, text: None, record: record.view() }, 1);
         }
-        let merged = merger.finish();
+        let merged = merger.into_profile();
         let record = merged.functions.find(b"f").and_then(|function| function.records().next());
         assert_eq!(record.map(|record| record.counters.to_vec()), Some(vec![hot, rest]));
     }

@@ -24,9 +24,9 @@ fn options(release: u32) -> ReadOptions {
 /// Returns the profile after a merge without other inputs.
 fn merged(name: &str, release: u32) -> SampleProfile {
     let profile = read(&bytes(name), &options(release)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let mut merger = Merger::new(&MergeOptions::of(Rules::of(Release(release))));
-    merger.add(profile, 1, &mut |title, fault| panic!("{}: {fault}", title.escape_ascii())).unwrap();
-    merger.finish().unwrap().profile
+    let mut merger = Merger::new(MergeOptions::of(Rules::of(Release(release))));
+    merger.add_owned(profile, 1, &mut |title, fault| panic!("{}: {fault}", title.escape_ascii())).unwrap();
+    merger.into_merged().unwrap().profile
 }
 
 fn encoding(release: u32, encoding: Encoding) -> WriteOptions {
@@ -84,9 +84,9 @@ fn hashes_stay_hashes_and_lead_to_the_same_functions() {
     for name in ["plain-22.md5", "plain-14.md5", "plain-16.compact"] {
         let (text, hashed) = (merged("plain.prof", 22), merged(name, 22));
         assert_eq!(hashed.functions.len(), text.functions.len());
-        let mut merger = Merger::new(&MergeOptions::default());
-        merger.add(text, 1, &mut |_, fault| panic!("{fault}")).unwrap();
-        merger.add(hashed, 1, &mut |_, fault| panic!("{fault}")).unwrap();
+        let mut merger = Merger::new(MergeOptions::default());
+        merger.add_owned(text, 1, &mut |_, fault| panic!("{fault}")).unwrap();
+        merger.add_owned(hashed, 1, &mut |_, fault| panic!("{fault}")).unwrap();
         assert_eq!(merger.len(), 4, "{name}: the names and their hashes are the same functions");
     }
 }
@@ -110,9 +110,9 @@ fn contexts_are_nested_and_flattened() {
         let profile = read(&bytes("contexts.prof"), &options(22)).unwrap();
         let mut options = MergeOptions::default();
         options.layout = Some(layout);
-        let mut merger = Merger::new(&options);
-        merger.add(profile, 1, &mut |_, fault| panic!("{fault}")).unwrap();
-        assert_written(&merger.finish().unwrap().profile, &encoding(22, Encoding::Text), name);
+        let mut merger = Merger::new(options);
+        merger.add_owned(profile, 1, &mut |_, fault| panic!("{fault}")).unwrap();
+        assert_written(&merger.into_merged().unwrap().profile, &encoding(22, Encoding::Text), name);
     }
 }
 

@@ -19,11 +19,11 @@ fn parsed(bytes: &[u8]) -> SampleProfile {
 }
 
 fn merged(texts: &[&str], weight: u64) -> String {
-    let mut merger = Merger::new(&MergeOptions::of(Rules::of(Release(22))));
+    let mut merger = Merger::new(MergeOptions::of(Rules::of(Release(22))));
     for text in texts {
-        merger.add(parsed(text.as_bytes()), weight, &mut |_, _| {}).unwrap();
+        merger.add_owned(parsed(text.as_bytes()), weight, &mut |_, _| {}).unwrap();
     }
-    String::from_utf8(encode(&merger.finish().unwrap().profile, Encoding::Text)).unwrap()
+    String::from_utf8(encode(&merger.into_merged().unwrap().profile, Encoding::Text)).unwrap()
 }
 
 const PLAIN: Shape = Shape { contexts: false, checksums: false, attributes: false };
@@ -111,9 +111,9 @@ fn deep_inlining_is_read_up_to_a_bound_and_never_further() {
         let again = parsed(&encode(&profile, encoding));
         assert_eq!(encode(&again, Encoding::Text), deep.as_bytes());
     }
-    let mut merger = Merger::new(&MergeOptions::default());
-    merger.add(profile.clone(), 2, &mut |_, _| {}).unwrap();
-    merger.add(profile, 3, &mut |_, _| {}).unwrap();
+    let mut merger = Merger::new(MergeOptions::default());
+    merger.add_owned(profile.clone(), 2, &mut |_, _| {}).unwrap();
+    merger.add_owned(profile, 3, &mut |_, _| {}).unwrap();
     assert_eq!(merger.summary().max, 5);
     let error = read(nested(MAX_INLINE_DEPTH + 2).as_bytes(), &ReadOptions::default()).unwrap_err();
     assert!(error.to_string().contains("depth of inlined callees is 1001, the limit is 1000"), "{error}");

@@ -3,7 +3,7 @@
 use crate::webdriver::Browser;
 use profbridge::Limits;
 use profbridge::call_chains::StackTable;
-use profbridge::render::{FlameGraph, SvgOptions, write_html, write_svg};
+use profbridge::render::{FlameGraph, FlameLabels, SvgOptions, write_html, write_svg};
 use profbridge::stacks::collapsed::{TextOptions, read_stacks};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -119,7 +119,7 @@ fn a_comparison_shows_both_widths() {
 #[test]
 fn a_svg_can_be_searched_and_zoomed() {
     let Some(browser) = Browser::start() else { return };
-    let graph = FlameGraph::new("", "", "hits", &table(NOW), None);
+    let graph = FlameGraph::new(&table(NOW), None, FlameLabels::new("", "", "hits"));
     browser.open(&save("flame.svg", &write_svg(&graph, &SvgOptions::default())));
     let width = |name: &str| {
         let script = format!(
@@ -146,7 +146,7 @@ fn a_svg_can_be_searched_and_zoomed() {
 #[test]
 fn unchanged_frames_are_dim_in_dark_mode() {
     let Some(browser) = Browser::start() else { return };
-    let graph = FlameGraph::new("", "", "hits", &table(NOW), Some(&table(BEFORE)));
+    let graph = FlameGraph::new(&table(NOW), Some(&table(BEFORE)), FlameLabels::new("", "", "hits"));
     browser.open(&save("changes.svg", &write_svg(&graph, &SvgOptions::default())));
     let fill = || browser.evaluate("getComputedStyle(document.querySelector('g rect[fill=\"#f4f4f4\"]')).fill");
     browser.prefer("light");
@@ -159,7 +159,11 @@ fn unchanged_frames_are_dim_in_dark_mode() {
 /// A hundred stacks of a web service: the size of their flame graph, and the number of boxes with a visible label.
 #[test]
 fn a_picture_is_small_and_names_its_methods() {
-    let graph = FlameGraph::new("", "", "hits", &table(include_str!("../../testdata/stacks/web.collapsed")), None);
+    let graph = FlameGraph::new(
+        &table(include_str!("../../testdata/stacks/web.collapsed")),
+        None,
+        FlameLabels::new("", "", "hits"),
+    );
     let svg = write_svg(&graph, &SvgOptions::default());
     let labels = svg.split("<text x=").skip(1).filter_map(|text| text.split_once('>')?.1.split_once("</text>"));
     let readable = labels.filter(|(label, _)| !label.is_empty() && !label.starts_with('…')).count();

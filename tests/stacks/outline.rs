@@ -3,7 +3,7 @@
 use profbridge::Limits;
 use profbridge::call_chains::StackTable;
 use profbridge::families::stack_files::without_addresses;
-use profbridge::render::{FlameGraph, SvgOptions, least_hits, write_svg};
+use profbridge::render::{FlameGraph, FlameLabels, SvgOptions, least_hits, write_svg};
 use profbridge::stacks::collapsed::{TextOptions, outline, read_stacks};
 use profbridge::stacks::graph_of_outline;
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ fn options(min_width: f64) -> SvgOptions {
 fn drawn_whole(text: &str, svg: &SvgOptions) -> String {
     let mut table = StackTable::new();
     read_stacks(text.as_bytes(), &TextOptions::default(), &Limits::default(), &mut table).unwrap();
-    write_svg(&FlameGraph::new("", "", "hits", &without_addresses(table), None), svg)
+    write_svg(&FlameGraph::new(&without_addresses(table), None, FlameLabels::new("", "", "hits")), svg)
 }
 
 fn drawn_outline(text: &str, svg: &SvgOptions) -> String {

@@ -144,7 +144,7 @@ impl Columns {
             total = total.saturating_add(count);
             covered += usize::from(count != 0);
         }
-        let sites: usize = ValueKind::ALL.into_iter().map(|kind| record.sites(kind).len()).sum();
+        let sites: usize = ValueKind::ALL.iter().map(|kind| record.sites(*kind).len()).sum();
         self.names.append_value(printable(name));
         self.name_refs.push(name_ref);
         self.func_hashes.push(record.func_hash);
@@ -197,7 +197,9 @@ pub(crate) fn value_sites(merged: &Merged) -> Result<Table, ArrowError> {
         merged.profile.vtable_names.iter().map(|name| (name_ref(name), name.as_slice())).collect();
     for function in table {
         let name = printable(function.name());
-        for (record, kind) in function.records().flat_map(|record| ValueKind::ALL.map(|kind| (record, kind))) {
+        for (record, kind) in
+            function.records().flat_map(|record| ValueKind::ALL.iter().map(move |kind| (record, *kind)))
+        {
             for (site, pairs) in record.sites(kind).iter().enumerate() {
                 for pair in pairs {
                     names.append_value(&name);

@@ -100,8 +100,8 @@ impl Record {
     /// references to names), `"memop-size"` or `"vtable-target"`.
     #[pyo3(signature = (kind="indirect-call-target"))]
     fn value_sites(&self, py: Python<'_>, kind: &str) -> PyResult<Vec<Vec<(u64, u64)>>> {
-        let Some(kind) = ValueKind::ALL.into_iter().find(|known| kind_word(*known) == kind) else {
-            let known = ValueKind::ALL.map(kind_word).join(", ");
+        let Some(kind) = ValueKind::ALL.iter().copied().find(|known| kind_word(*known) == kind) else {
+            let known = ValueKind::ALL.iter().copied().map(kind_word).collect::<Vec<_>>().join(", ");
             return Err(usage(py, format!("unknown value kind {kind:?}; known kinds are {known}")));
         };
         let sites = self.view().sites(kind).iter();

@@ -164,7 +164,7 @@ struct Values<'a>(RecordView<'a>);
 
 impl Serialize for Values<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let kinds = ValueKind::ALL.into_iter().filter(|kind| !self.0.sites(*kind).is_empty());
+        let kinds = ValueKind::EACH.into_iter().filter(|kind| !self.0.sites(*kind).is_empty());
         serializer.collect_seq(kinds.map(|kind| SitesOfKind(kind, self.0.sites(kind))))
     }
 }

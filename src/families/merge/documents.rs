@@ -334,7 +334,7 @@ impl PartsMerger {
     }
 
     pub(super) fn finish(self) -> Result<(Parts, iprof::MergeReport, Losses)> {
-        let (rest, merged) = self.rests.finish()?;
+        let (rest, merged) = self.rests.finish_with_report()?;
         Ok((Parts { rest, profile: finish_llvm(self.llvm, &self.llvm_options)? }, merged, self.losses))
     }
 }

@@ -141,7 +141,7 @@ fn finish(state: State, inputs: &[InputReport], options: &IprofMergeOptions) -> 
     let bridged = matches!(state.sum, Sum::Parts(_));
     let (document, merged, losses) = match state.sum {
         Sum::Documents(merger) => {
-            let (document, merged) = merger.finish()?;
+            let (document, merged) = merger.finish_with_report()?;
             (document, merged, Vec::new())
         }
         Sum::Parts(parts) => join(*parts, &options.to_iprof)?,

@@ -129,7 +129,7 @@ impl MixedMerge<'_> {
         let profile = std::mem::take(&mut report.profile);
         if report.used() > 0 {
             merger.set_shared_kind(report.shared_kind.clone());
-            merger.add_profile(&profile, 1)?;
+            merger.add(&profile, 1)?;
         } else {
             // The kind of inputs without records does not count, but their names do.
             merger.add_vtable_names(profile.vtable_names);
@@ -178,9 +178,9 @@ impl MixedSum {
             rest.kind = profile.kind;
         }
         let mut merger = Merger::new(self.options.merger_options());
-        merger.add_profile(&profile, 1)?;
+        merger.add(&profile, 1)?;
         if rest.functions.records_len() > 0 {
-            merger.add_profile(&rest, 1)?;
+            merger.add(&rest, 1)?;
         }
         Ok((finish_llvm(merger, &self.options)?, losses.into_vec()))
     }

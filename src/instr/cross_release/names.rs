@@ -382,7 +382,7 @@ pub(super) fn rebuild(profile: &Profile, changes: Changes, release: Release, cou
             }
         }
     }
-    Rebuilt { functions: merger.finish().functions, targets: changes.targets }
+    Rebuilt { functions: merger.into_profile().functions, targets: changes.targets }
 }
 
 fn intern(merger: &mut Merger, function: FunctionView<'_>, changes: &Changes) -> FunctionId {
@@ -401,7 +401,7 @@ pub(super) fn changed(
 ) -> Option<FunctionRecord> {
     let is_old = |value: &ValueCount| targets.contains_key(&value.value);
     let holds_old = |kind: &ValueKind| kind.is_name() && record.sites(*kind).values().iter().any(is_old);
-    let kinds: Vec<ValueKind> = ValueKind::ALL.into_iter().filter(holds_old).collect();
+    let kinds: Vec<ValueKind> = ValueKind::EACH.into_iter().filter(holds_old).collect();
     if hash.is_none() && kinds.is_empty() {
         return None;
     }

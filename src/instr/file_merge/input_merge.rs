@@ -390,6 +390,6 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
 
 /// Returns the size of counters and values in bytes.
 fn bytes_of(record: RecordView<'_>) -> usize {
-    let values = ValueKind::ALL.map(|kind| record.sites(kind).values_len() * size_of::<ValueCount>());
+    let values = ValueKind::EACH.map(|kind| record.sites(kind).values_len() * size_of::<ValueCount>());
     record.counters.len() * size_of::<u64>() + values.iter().sum::<usize>()
 }

@@ -173,7 +173,7 @@ impl Seen {
         for record in &records {
             self.repeats_a_size |= repeats_size(record.view(), rules);
             self.names_something |=
-                ValueKind::ALL.iter().any(|kind| kind.is_name() && record.sites(*kind).values_len() != 0);
+                ValueKind::EACH.iter().any(|kind| kind.is_name() && record.sites(*kind).values_len() != 0);
         }
         // Records with the same FuncHash must be merged.
         records.is_sorted_by(|one, other| one.func_hash < other.func_hash).then_some(())

@@ -398,7 +398,7 @@ impl Values {
     pub(super) fn take_out(&self, merger: &mut Merger) {
         for (shard, records) in self.shards.iter().zip(&self.targets) {
             let mut state = shard.state();
-            let take = |record: &RecordId| ValueKind::ALL.map(|kind| merger.take_sites(*record, kind));
+            let take = |record: &RecordId| ValueKind::EACH.map(|kind| merger.take_sites(*record, kind));
             state.taken = records.iter().map(take).collect();
             state.merger.get_or_insert_with(|| merger.site_merger());
         }
@@ -412,7 +412,7 @@ impl Values {
                 merger.lack_memory();
             }
             for (record, sites) in records.iter().zip(std::mem::take(&mut state.taken)) {
-                for (kind, sites) in ValueKind::ALL.into_iter().zip(sites) {
+                for (kind, sites) in ValueKind::EACH.into_iter().zip(sites) {
                     merger.put_back_sites(*record, kind, sites);
                 }
             }
@@ -447,7 +447,7 @@ impl<'v> Ticket<'v> {
                 let slot = values.slots[place];
                 let (Some(sites), Some(merger)) = (taken.get_mut(slot), merger.as_mut()) else { return };
                 let add = |kind: ValueKind| merger.add(&mut sites[kind as usize], found.sites(kind), file.weight);
-                let error = ValueKind::ALL.map(add).into_iter().flatten().next();
+                let error = ValueKind::EACH.map(add).into_iter().flatten().next();
                 trace::shared(|| sites.iter().map(TakenSites::bytes).sum());
                 errors.extend(error.map(|error| (values.targets[at][slot], error)));
             });

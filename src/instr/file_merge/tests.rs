@@ -114,7 +114,7 @@ fn outcome(run: Merged<MergedFiles>) -> (Vec<u8>, Vec<String>) {
             InputOutcome::Failed(error) => format!("failed {} {error}", report.records),
         })
         .collect();
-    (encode(&run.output.merger.finish(), &WriteOptions::default()).unwrap().bytes, reports)
+    (encode(&run.output.merger.into_profile(), &WriteOptions::default()).unwrap().bytes, reports)
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl Sums {
     /// Adds one record. Sums inside a record wrap, as in LLVM; sums over records are floating-point numbers.
     fn add_record(&mut self, record: RecordView<'_>) {
         self.edges += record.counters.iter().fold(0u64, |sum, count| sum.wrapping_add(count)) as f64;
-        for (sum, kind) in self.values.iter_mut().zip(ValueKind::ALL) {
+        for (sum, kind) in self.values.iter_mut().zip(ValueKind::EACH) {
             *sum += record.sites(kind).values().iter().fold(0u64, |sum, v| sum.wrapping_add(v.count)) as f64;
         }
     }
@@ -193,7 +193,7 @@ fn compare(
     }
     let same_shape = function.records().find(|other| other.func_hash == record.func_hash).filter(|other| {
         let same_sites = |kind| other.sites(kind).len() == record.sites(kind).len();
-        other.counters.len() == record.counters.len() && ValueKind::ALL.into_iter().all(same_sites)
+        other.counters.len() == record.counters.len() && ValueKind::EACH.into_iter().all(same_sites)
     });
     let Some(other) = same_shape else {
         program.mismatch.add_share(&own.test, &program.test);
@@ -229,7 +229,7 @@ fn common_share(base: u64, test: u64, base_sum: f64, test_sum: f64) -> f64 {
 /// Adds the shares of values that occur at the same site of both records, to the program's totals and to those of the
 /// function.
 fn add_common_values(program: &mut Overlap, own: &mut Overlap, base: RecordView<'_>, test: RecordView<'_>) {
-    for kind in ValueKind::ALL {
+    for kind in ValueKind::EACH {
         let at = kind as usize;
         for (base_site, test_site) in base.sites(kind).iter().zip(test.sites(kind).iter()) {
             let (mut in_program, mut in_function) = (0.0, 0.0);
@@ -296,7 +296,7 @@ impl Overlap {
             writeln!(out, "  # of {entries} only in test_profile: {}", self.unique.entries)?;
         }
         self.write_shares("Edge", |sums| sums.edges, out)?;
-        for (kind, label) in ValueKind::ALL.into_iter().zip(["IndirectCall", "MemOP", "VTable"]) {
+        for (kind, label) in ValueKind::EACH.into_iter().zip(["IndirectCall", "MemOP", "VTable"]) {
             let at = kind as usize;
             if self.base.values[at] >= 1.0 || self.test.values[at] >= 1.0 {
                 self.write_shares(label, |sums| sums.values[at], out)?;

@@ -152,7 +152,7 @@ impl Replay<'_> {
         let Some(record) = progress.record else { return true };
         let record = self.merger.profile.functions.record(record);
         record.bitmap.len() == shape.bitmap as usize
-            && ValueKind::ALL.into_iter().all(|kind| record.sites(kind).len() == shape.sites[kind as usize] as usize)
+            && ValueKind::EACH.into_iter().all(|kind| record.sites(kind).len() == shape.sites[kind as usize] as usize)
     }
 
     /// Adds one record of an input. Returns its fault.
@@ -195,7 +195,7 @@ impl Replay<'_> {
             return Ok(());
         }
         if sum.shape.is_left_out {
-            for kind in ValueKind::ALL {
+            for kind in ValueKind::EACH {
                 let sites = self.scratch.sites_mut(kind);
                 sites.clear();
                 (0..sum.shape.sites[kind as usize]).for_each(|_| sites.end_site());
@@ -211,7 +211,7 @@ impl Replay<'_> {
         let max = self.merger.rules.max_count;
         let scratch = &mut self.scratch;
         if !sum.shape.has_sites() {
-            ValueKind::ALL.into_iter().for_each(|kind| scratch.sites_mut(kind).clear());
+            ValueKind::EACH.into_iter().for_each(|kind| scratch.sites_mut(kind).clear());
         }
         scratch.counters.clear();
         if sum.counters.iter().any(|count| *count > max) {
@@ -242,7 +242,7 @@ impl Replay<'_> {
             return None;
         }
         let mut error = None;
-        for kind in ValueKind::ALL {
+        for kind in ValueKind::EACH {
             if !sum.shape.has_sites() {
                 self.scratch.sites_mut(kind).clear();
             }

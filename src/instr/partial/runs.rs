@@ -94,13 +94,13 @@ impl SiteLog {
 
     /// Adds the sites of a visit.
     pub(super) fn push(&mut self, record: RecordView<'_>) {
-        if ValueKind::ALL.into_iter().all(|kind| record.sites(kind).values_len() == 0) {
+        if ValueKind::EACH.into_iter().all(|kind| record.sites(kind).values_len() == 0) {
             self.0.push(0);
             return;
         }
         let mut out = Encoder::onto(std::mem::take(&mut self.0));
         out.number(1);
-        for kind in ValueKind::ALL {
+        for kind in ValueKind::EACH {
             for site in record.sites(kind).iter() {
                 out.list(site.iter(), |out, seen| {
                     match kind.is_name() {
@@ -140,7 +140,7 @@ impl SiteReader {
         let rest = log.0.get(self.position..).unwrap_or_default();
         let mut from = Decoder::of_sites(rest, self.position as u64);
         let has_values = from.place("mark of a visit", 2)? == 1;
-        for kind in ValueKind::ALL {
+        for kind in ValueKind::EACH {
             let (sites, count) = (record.sites_mut(kind), counts[kind as usize]);
             // A visit without values takes one byte, whatever the number of sites.
             if !has_values && sites.values_len() == 0 && sites.len() == count as usize {

@@ -86,7 +86,7 @@ fn encode_record(record: &FunctionRecord, out: &mut Encoder) {
     out.text(&record.bitmap);
     out.numbers(&record.uniformity.counts);
     out.text(&record.uniformity.bits);
-    for kind in ValueKind::ALL {
+    for kind in ValueKind::EACH {
         out.list(record.sites(kind).iter(), |out, site| {
             out.list(site.iter(), |out, seen| {
                 out.number(seen.value);
@@ -313,7 +313,7 @@ fn decode_record(func_hash: u64, from: &mut Decoder<'_>) -> Result<FunctionRecor
     record.bitmap = from.text("bitmap")?.to_vec();
     record.uniformity.counts = from.numbers("uniform counts")?;
     record.uniformity.bits = from.text("uniformity bits")?.to_vec();
-    for kind in ValueKind::ALL {
+    for kind in ValueKind::EACH {
         for _ in 0..from.count("sites")? {
             for _ in 0..from.count("values of a site")? {
                 let value = from.number("value")?;

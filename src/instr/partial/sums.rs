@@ -432,7 +432,7 @@ impl Shape {
         Self {
             counters: length(record.counters.len()),
             bitmap: length(record.bitmap.len()),
-            sites: ValueKind::ALL.map(|kind| length(record.sites(kind).len())),
+            sites: ValueKind::EACH.map(|kind| length(record.sites(kind).len())),
             is_whole: beyond || !record.uniformity.is_empty(),
             is_left_out,
         }

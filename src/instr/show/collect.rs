@@ -292,7 +292,7 @@ fn member_of(kind: ValueKind) -> &'static str {
 
 fn details(name: &[u8], record: RecordView<'_>, symbols: &SymbolTable, options: &ShowOptions) -> FunctionDetails {
     let pseudo = record.pseudo_count();
-    let kinds = ValueKind::ALL.into_iter().filter(|kind| options.shows(*kind) && pseudo.is_none());
+    let kinds = ValueKind::EACH.into_iter().filter(|kind| options.shows(*kind) && pseudo.is_none());
     FunctionDetails {
         name: text_of(name),
         func_hash: format!("{:#018x}", record.func_hash),
@@ -332,7 +332,7 @@ fn hot_functions(totals: &Totals, options: &ShowOptions) -> Result<HotFunctions>
 }
 
 fn site_statistics(totals: &Totals, options: &ShowOptions) -> BTreeMap<&'static str, SiteStatistics> {
-    let shown = ValueKind::ALL.into_iter().filter(|kind| options.shows(*kind) && totals.shown > 0);
+    let shown = ValueKind::EACH.into_iter().filter(|kind| options.shows(*kind) && totals.shown > 0);
     let statistics = shown.map(|kind| {
         let counts = &totals.sites[kind as usize];
         let statistics = SiteStatistics {

@@ -200,7 +200,7 @@ impl Totals {
             return Plan::Skip;
         }
         self.shown += 1;
-        for kind in ValueKind::ALL.into_iter().filter(|kind| options.shows(*kind)) {
+        for kind in ValueKind::EACH.into_iter().filter(|kind| options.shows(*kind)) {
             self.sites[kind as usize].add(record, kind);
         }
         Plan::Details

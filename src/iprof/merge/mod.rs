@@ -9,7 +9,7 @@
 
 use crate::cancel::Cancel;
 use crate::digits::number_of;
-use crate::error::{Error, Result, Warning};
+use crate::error::{Error, Result, Warning, WithWarnings};
 use crate::hint::Hint;
 use crate::iprof::context::{ContextHandle, ContextTree, Frame, describe};
 use crate::iprof::document::{Document, EntryMember, InstanceofSpelling, Table, TopMember, Version};
@@ -265,12 +265,24 @@ impl Merger {
         self.foreign.contains_key(name)
     }
 
-    /// Returns the merged document.
+    /// Returns the merged document, and warnings about content that could not be merged.
     ///
     /// # Errors
     ///
     /// Clashing branch lists with the policy [`BranchClash::Error`]; no inputs; cancelled.
-    pub fn finish(self) -> Result<(Document, MergeReport)> {
+    pub fn finish(self) -> Result<WithWarnings<Document>> {
+        let policy = self.options.branch_clash;
+        let (document, report) = self.finish_with_report()?;
+        Ok(WithWarnings::new(document, report.warnings(policy)))
+    }
+
+    /// Like [`finish`](Self::finish), with numbers instead of warnings.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`finish`](Self::finish).
+    #[doc(hidden)]
+    pub fn finish_with_report(self) -> Result<(Document, MergeReport)> {
         let Some(version) = self.version else { return Err(Error::nothing_found("there are no profiles to merge")) };
         let (policy, cancel) = (self.options.branch_clash, self.options.cancel);
         let mut report = MergeReport { dropped_entry_members: self.dropped_entry_members, ..MergeReport::default() };
@@ -419,7 +431,7 @@ pub fn merge<'d>(
     for (document, weight) in documents {
         merger.add(document, weight)?;
     }
-    merger.finish()
+    merger.finish_with_report()
 }
 
 #[cfg(test)]

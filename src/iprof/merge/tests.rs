@@ -84,7 +84,7 @@ fn normalizing_lets_a_short_run_count_as_much_as_a_long_one() {
     for (input, weights) in inputs.iter().zip(SectionWeights::normalized(&totals)) {
         merger.add_from(Reader::new(input.as_bytes(), &ReadOptions::default()), weights).unwrap();
     }
-    assert_eq!(merger.finish().unwrap().0.sections.call_counts[0].count, 2000);
+    assert_eq!(merger.finish_with_report().unwrap().0.sections.call_counts[0].count, 2000);
 }
 
 /// A text that cancels the merge once its beginning was read.
@@ -238,7 +238,7 @@ fn tables_in_common_are_read_like_any() {
             }
         }
         if documents.len() == 2 {
-            let streamed = merger.finish().unwrap().0;
+            let streamed = merger.finish_with_report().unwrap().0;
             let expected = merged(&documents.iter().collect::<Vec<_>>(), BranchClash::Heavier);
             assert_eq!(text(&streamed), text(&expected), "{first} and {second}");
         }
@@ -295,7 +295,7 @@ proptest! {
             let options = ReadOptions::default();
             merger.add_from(Reader::new(text(document).as_bytes(), &options), 1).unwrap();
         }
-        let streamed = merger.finish().unwrap().0;
+        let streamed = merger.finish_with_report().unwrap().0;
         prop_assert_eq!(text(&canonical(&streamed)), text(&canonical(&merged(&[&a, &b], BranchClash::Heavier))));
     }
 

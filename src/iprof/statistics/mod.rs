@@ -77,7 +77,7 @@ pub(crate) fn read_statistics<R: Read>(
     adding.finish(&mut reading);
     // The merger does not copy tables that only it uses.
     reading.tables = Arc::default();
-    let (joined, _) = merger.finish()?;
+    let (joined, _) = merger.finish_with_report()?;
     let mut frames = Vec::new();
     for kind in SectionKind::EACH {
         for ((context, records), position) in joined.sections.entries(kind).zip(&first[kind.index()]) {
@@ -157,7 +157,7 @@ impl Sink for Joiner<'_, '_> {
 pub fn statistics(document: &Document, options: &StatisticsOptions) -> Result<Statistics> {
     let mut merger = Merger::new(MergeOptions::resolving(BranchClash::Union));
     merger.add(document, 1)?;
-    let (joined, _) = merger.finish()?;
+    let (joined, _) = merger.finish_with_report()?;
     let mut collector = Collector::new(options)?;
     replay(&joined, &mut collector, &options.read.cancel)?;
     let mut statistics = collector.finish(&joined.tables)?;

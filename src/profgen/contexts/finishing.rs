@@ -46,5 +46,5 @@ pub(super) fn finish(
     if only_functions {
         merger.remove_cold_functions(threshold);
     }
-    Ok(merger.finish()?.profile)
+    Ok(merger.into_merged()?.profile)
 }

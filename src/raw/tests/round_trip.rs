@@ -44,7 +44,7 @@ type Comparable = (Vec<u8>, u64, Vec<u64>, Vec<u8>, [Vec<Vec<ValueCount>>; Value
 /// Converts all records to values that can be compared; an empty kind counts as missing.
 fn records(profile: &Profile) -> Vec<Comparable> {
     let of_record = |name: &[u8], record: RecordView<'_>| {
-        let sites = ValueKind::ALL.map(|kind| record.sites(kind).iter().map(<[_]>::to_vec).collect::<Vec<_>>());
+        let sites = ValueKind::EACH.map(|kind| record.sites(kind).iter().map(<[_]>::to_vec).collect::<Vec<_>>());
         (name.to_vec(), record.func_hash, record.counters.to_vec(), record.bitmap.to_vec(), sites)
     };
     let functions = profile.functions.iter();
@@ -58,14 +58,14 @@ fn as_far_as_known(profile: &Profile, version: u32) -> Profile {
         2 => &[ValueKind::IndirectCallTarget],
         1 | 3 => &[],
         4..=9 => &[ValueKind::IndirectCallTarget, ValueKind::MemOpSize],
-        _ => &ValueKind::ALL,
+        _ => &ValueKind::EACH,
     };
     known.functions = Default::default();
     for function in profile.functions.iter() {
         let id = known.functions.intern(function.name());
         for record in function.records() {
             let mut record = record.to_record();
-            for kind in ValueKind::ALL.iter().filter(|kind| !kinds.contains(kind)) {
+            for kind in ValueKind::EACH.iter().filter(|kind| !kinds.contains(kind)) {
                 record.sites_mut(*kind).clear();
             }
             if version < 9 {
@@ -277,7 +277,7 @@ fn arbitrary_profile() -> impl Strategy<Value = Profile> {
                 }
                 let mut record = FunctionRecord::new(hash, counters);
                 record.bitmap = bitmap;
-                for (kind, sites) in ValueKind::ALL.into_iter().zip([calls, sizes, tables]) {
+                for (kind, sites) in ValueKind::EACH.into_iter().zip([calls, sizes, tables]) {
                     for site in sites {
                         let map = |at| if kind == ValueKind::IndirectCallTarget { target(at) } else { at };
                         let values: Vec<ValueCount> = site.into_iter().map(|(at, n)| value(map(at), n)).collect();

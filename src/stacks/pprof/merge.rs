@@ -5,7 +5,7 @@
 //! programs are loaded at different addresses.
 
 use crate::digits::number_of;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Warning, WithWarnings};
 use crate::stacks::pprof::profile::StringInterner;
 use crate::stacks::pprof::{
     Function, Label, Line, Location, Mapping, Profile, SampleRef, Samples, StringId, ValueType, write,
@@ -136,8 +136,19 @@ impl Merger {
         Ok(())
     }
 
-    /// The sum and what it could not keep.
-    pub fn finish(mut self) -> (Profile, MergeReport) {
+    /// Returns the merged profile, and warnings about data that it could not keep.
+    ///
+    /// # Errors
+    ///
+    /// None so far; the mergers of all families have the same signature.
+    pub fn finish(self) -> Result<WithWarnings<Profile>> {
+        let (profile, report) = self.finish_with_report();
+        Ok(WithWarnings::new(profile, report.warnings().into_iter().map(Warning::new).collect()))
+    }
+
+    /// Like [`finish`](Self::finish), with numbers instead of warnings.
+    #[doc(hidden)]
+    pub fn finish_with_report(mut self) -> (Profile, MergeReport) {
         self.profile.strings = self.strings.strings;
         self.report.dropped_types.sort();
         self.report.dropped_types.dedup();
@@ -369,7 +380,7 @@ pub fn heaviest(profile: &Profile, stacks: usize) -> Result<Profile> {
     let ranks = ranks(profile)?;
     let mut merger = Merger::new(MergeOptions::default());
     merger.add_some(profile, 1, |at| ranks[at] < stacks)?;
-    Ok(merger.finish().0)
+    Ok(merger.finish_with_report().0)
 }
 
 /// The place of each sample, heaviest first.

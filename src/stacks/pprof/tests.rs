@@ -83,7 +83,7 @@ fn with(at: usize, part: Part) -> Vec<u8> {
 fn merged(profiles: &[(&Profile, u64)], options: MergeOptions) -> (Profile, MergeReport) {
     let mut merger = Merger::new(options);
     profiles.iter().for_each(|(profile, weight)| merger.add(profile, *weight).unwrap());
-    merger.finish()
+    merger.finish_with_report()
 }
 
 fn table(profile: &Profile) -> StackTable {
