@@ -164,6 +164,10 @@ fn is_call_count(source: SampleSource) -> bool {
     matches!(source, SampleSource::MethodTrace | SampleSource::MethodTiming)
 }
 
+fn is_sampled(source: SampleSource) -> bool {
+    matches!(source, SampleSource::Execution | SampleSource::Native | SampleSource::CpuTime | SampleSource::WallClock)
+}
+
 /// Share of one-frame stacks, in percent, from which broken stacks are suspected.
 const BROKEN_STACKS: f64 = 20.0;
 
@@ -173,7 +177,7 @@ pub fn notes(table: &StackTable) -> Vec<String> {
     let total = table.total_hits();
     let has = |source: &str| table.observed.sources.iter().any(|known| known.starts_with(source));
     let is_java = table.has_java();
-    if has("Flight Recorder") && table.samples().any(|sample| !is_call_count(sample.key.source)) {
+    if has("Flight Recorder") && table.samples().any(|sample| is_sampled(sample.key.source)) {
         notes.push(
             "Flight Recorder samples a limited number of running threads per interval; positions in compiled code are \
              exact only with -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints"
@@ -287,7 +291,10 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
     let mut notes = Vec::new();
     let mut add = |count: u128, words: &str| {
         if count > 0 {
-            let hits = number_of(total, "hit");
+            let hits = match table.unit() {
+                Some(Unit::Hits) => number_of(total, "hit"),
+                unit => format!("{total} {}", unit.map_or("of mixed units", Unit::word)),
+            };
             notes.push(format!("{count} of {hits} ({:.3} %) {words}", percent(count, total)));
         }
     };
@@ -308,10 +315,11 @@ fn measured(table: &StackTable, total: u128) -> Vec<String> {
         }),
         "have no bytecode index at the leaf",
     );
+    // Flight Recorder does not walk stacks by frame pointers.
     let single = hits(&|sample| {
         table.depth(sample.key.stack) == 1
             && leaf(sample).kind != FrameKind::Kernel
-            && !is_call_count(sample.key.source)
+            && sample.key.source == SampleSource::Unknown
     });
     if percent(single, total) >= BROKEN_STACKS {
         add(

@@ -11,7 +11,7 @@ use crate::instr::target::{Target, TargetSource};
 use crate::limits::Limits;
 use crate::partial::{InputState, PartialInput};
 use crate::profgen::{self, ContextOptions, ConvertedSamples, ProfileOptions, Program, ProgramFiles, SampleReport};
-use crate::sampleprof::{self, MergeOptions, Merger, Rules, SampleProfile};
+use crate::sampleprof::{self, Encoding, MergeOptions, Merger, Rules, SampleProfile};
 
 /// Makes the sample profile of programs from their recordings, or a partial merge of the recordings of one program. Only
 /// `contexts.is_some()` counts for a partial merge. Returns it with the numbers of samples of each program.
@@ -64,7 +64,8 @@ pub fn merge_recordings(
     }
     let mut write = settings.write.sample;
     write.rules = rules;
-    write.encoding = settings.write.sample_encoding.unwrap_or_else(|| profile.default_encoding(rules));
+    // The default of llvm-profgen of all releases.
+    write.encoding = settings.write.sample_encoding.unwrap_or(Encoding::ExtBinary);
     let report = sampleprof::MergeReport::of(profile);
     let merged = Merged::new(MergedProfile::SampleProf { report, write, part: None }, found_inputs(&read));
     Ok((Merged { target: Some(target), warnings, unconverted, ..merged }, reports))

@@ -44,7 +44,7 @@ fn messages_name_the_missing_data() {
         ("prog.txt --binary other", "no sample is in other"),
         ("words.txt --binary prog", "`perf record -b`"),
         ("prog.txt --binary prog --sparse", "--sparse is not for sample profiles"),
-        ("prog.txt --binary prog --to iprof", "not a profile: branch records of `perf script`"),
+        ("prog.txt --binary prog --to iprof", "--binary is not for this conversion"),
     ] {
         let (code, message) = folder.failure(&format!("profbridge convert {line} -o out.prof"));
         assert!(matches!(code, Some(1 | 2)), "{line}: {code:?}");
@@ -53,6 +53,25 @@ fn messages_name_the_missing_data() {
     let (_, message) = folder.failure("profbridge convert prog.txt --binary other -o out.prof");
     let sampled = folder.path("prog");
     assert!(message.contains(&*sampled.to_string_lossy()), "{message}");
+}
+
+#[test]
+fn convert_writes_the_bytes_of_llvm_profgen() {
+    for release in [16, 19, 22] {
+        let genuine = format!("llvm-profgen-{release}");
+        let Some(folder) = folder("the bytes of llvm-profgen", &["clang-22", &genuine]) else { continue };
+        compile(&folder, "clang-22 -O2 -g", "work.c", "prog");
+        record(&folder, "prog");
+        for format in ["extbinary", "text"] {
+            folder.run(&format!("{genuine} --perfscript=prog.txt --binary=prog --format={format} -o expected"));
+            let chosen = if format == "text" { "--sample-format text" } else { "" };
+            folder
+                .run(&format!("profbridge convert prog.txt --binary prog --for llvm-{release} {chosen} -o found.prof"));
+            let [expected, found] =
+                ["expected", "found.prof"].map(|name| std::fs::read(folder.path(name)).expect(name));
+            assert!(expected == found, "{release} {format}");
+        }
+    }
 }
 
 #[test]

@@ -107,6 +107,8 @@ fn events_are_selected_by_name_and_name_their_unit() {
         let shown = String::from_utf8(output.stdout).unwrap();
         assert!(shown.contains(text), "{arguments}: {shown}");
     }
+    let shown = String::from_utf8(folder.run("show a.jfr --events lock").stdout).unwrap();
+    assert!(!shown.contains("samples a limited number") && !shown.contains("frame pointers"), "{shown}");
     for (code, arguments, text) in [
         (1, "show a.jfr", "the inputs have no samples, but other events: "),
         (2, "show a.jfr --events lock,tlab", "the selected events count different things"),

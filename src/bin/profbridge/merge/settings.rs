@@ -96,8 +96,10 @@ impl MergeArgs {
         let meant = "not for recordings";
         let options = [MergeOption::Function, MergeOption::NoFunction, MergeOption::RemappingFile];
         let mut given: Vec<_> = options.iter().map(|option| (option.is_given(self), option.name())).collect();
-        given.extend([(self.salvage, "--salvage"), (self.gates.limits_shares(), "--max-input-share")]);
+        given.push((self.salvage, "--salvage"));
         refuse(&given, meant, "use it in `profbridge merge` of the written profile")?;
+        let share = [(self.gates.limits_shares(), "--max-input-share")];
+        refuse(&share, meant, "make a profile of each recording, and use it in `profbridge merge` of these")?;
         let skips_inputs = !matches!(self.failure_mode, FailureModeArg::Any);
         refuse(&[(skips_inputs, "--failure-mode")], meant, "omit it: a recording that cannot be read is an error")?;
         family_table::refuse_merge_options(Family::SampleProf, self)?;
