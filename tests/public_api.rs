@@ -226,6 +226,20 @@ fn weights_have_one_rule() {
     assert_eq!((values(0), values(u64::MAX)), (values(1), Some(i64::MAX)));
 }
 
+/// The reader of iprof files has limits of its own.
+#[test]
+fn limits_of_iprof_files_have_names() {
+    let of = |text: &str, set: fn(&mut iprof::ReadOptions)| {
+        let mut options = iprof::ReadOptions::default();
+        set(&mut options);
+        iprof::Reader::from_bytes(text.as_bytes(), &options).read().unwrap_err().limit_name()
+    };
+    let nested = r#"{"version":"1.0.0","types":[],"methods":[],"more":[[[[1]]]]}"#;
+    let named = r#"{"version":"1.0.0","types":[{"id":1,"name":"app.Main"}],"methods":[]}"#;
+    assert_eq!(of(nested, |options| options.limits.json_depth = 2), Some("json-depth"));
+    assert_eq!(of(named, |options| options.limits.name_bytes = 3), Some("name-bytes"));
+}
+
 /// What a merger drops is a warning of its result.
 #[test]
 fn mergers_warn_of_dropped_records() {

@@ -51,7 +51,20 @@ from ._settings import (
     Unpack,
     settings as _settings,
 )
-from ._tools import check, convert, describe, diff, fit, flamegraph, generate, order, overlap, repair, report
+from ._tools import (
+    check,
+    convert,
+    describe,
+    diff,
+    fit,
+    flamegraph,
+    generate,
+    interop,
+    order,
+    overlap,
+    repair,
+    report,
+)
 from ._types import (
     AllocationRow,
     AllocatorRow,
@@ -142,6 +155,7 @@ __all__ = [
     "fit",
     "flamegraph",
     "generate",
+    "interop",
     "merge",
     "order",
     "overlap",

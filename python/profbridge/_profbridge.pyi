@@ -882,7 +882,14 @@ def diff(first: Source, second: Source, topn: int, exact_names: bool, limits: Ma
     """Compare two files. Returns a dictionary."""
 def overlap(base: Source, test: Source, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Measure how similar the counts of two files are. Returns a dictionary."""
-def fit(profile: Path, against: Path, target: Optional[str], topn: int, limits: Mapping[str, int]) -> Fit:
+def fit(
+    profile: Path,
+    against: Path,
+    target: Optional[str],
+    topn: int,
+    fail_below: Optional[str],
+    limits: Mapping[str, int],
+) -> Fit:
     """Report how much of a profile a new build can still use. Returns a dictionary."""
 def order(source: Source, test_traces: int, limits: Mapping[str, int]) -> Order:
     """Order the functions of temporal traces. Returns a dictionary."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import tempfile
-from typing import Any, Iterable, Literal, Optional, Sequence, Union, cast
+from typing import Any, Iterable, Literal, Mapping, Optional, Sequence, Union, cast
 
 from . import _profbridge
+from ._errors import Error, GateError, UsageError
 from ._profbridge import Iprof, Profile, Stacks
 from ._settings import (
     Limits,
@@ -164,7 +168,13 @@ def overlap(
 
 
 def fit(
-    profile: Source, against: Source, *, target: Optional[str] = None, topn: int = 10, limits: Optional[Limits] = None
+    profile: Source,
+    against: Source,
+    *,
+    target: Optional[str] = None,
+    topn: int = 10,
+    fail_below: Optional[Mapping[str, float]] = None,
+    limits: Optional[Limits] = None,
 ) -> Fit:
     """Report how much of a profile a new build can still use, like ``profbridge fit --json``.
 
@@ -178,6 +188,9 @@ def fit(
         The toolchain that uses the profile [default: the compiler of the new build, if it is known].
     topn : int, optional
         The length of each list.
+    fail_below : dict, optional
+        The least values of ``"used-counts"``, ``"used-functions"`` and ``"profiled-functions"``, from 0 to 1. If a
+        share is smaller or unknown, a :class:`GateError` is raised.
     limits : dict, optional
         See :class:`MergeSettings`.
 
@@ -195,7 +208,16 @@ def fit(
     """
     with tempfile.TemporaryDirectory(prefix="profbridge-") as folder:
         one, other = _file(profile, folder, "profile"), _file(against, folder, "against")
-        return _profbridge.fit(one, other, target, _number("topn", topn, 0), _limits(limits))
+        return _profbridge.fit(one, other, target, _number("topn", topn, 0), _shares(fail_below), _limits(limits))
+
+
+def _shares(given: Optional[Mapping[str, float]]) -> Optional[str]:
+    """Return thresholds in the notation of the program."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise UsageError(f"fail_below must be a dictionary of shares, not {given!r}")
+    return ",".join(f"{name}={share}" for name, share in given.items()) or None
 
 
 def _file(source: Source, folder: str, name: str) -> str:
@@ -207,6 +229,71 @@ def _file(source: Source, folder: str, name: str) -> str:
     with open(path, "wb") as file:
         file.write(content[1])
     return path
+
+
+def interop(
+    toolchains: Union[str, Iterable[str]] = (),
+    *,
+    kinds: Union[str, Iterable[str]] = (),
+    fail_below: Optional[float] = None,
+    keep: Optional[Path] = None,
+    timeout: int = 60,
+    jobs: Optional[int] = None,
+) -> dict[str, Any]:
+    """Report which compiler uses the profiles of which, like ``profbridge interop --json``.
+
+    This compiles and runs small programs. It takes seconds to minutes; an interrupt ends it.
+
+    Parameters
+    ----------
+    toolchains : str or list of str, optional
+        Names such as ``clang-16``, or paths of compilers [default: all that are found].
+    kinds : str or list of str, optional
+        Kinds of profiles [default: all].
+    fail_below : float, optional
+        The smallest share of cells that must hold, from 0 to 1. Otherwise a :class:`GateError` is raised.
+    keep : path, optional
+        A new or empty directory for programs, profiles and messages.
+    timeout : int, optional
+        The longest time of each compiler, tool or program in seconds.
+    jobs : int, optional
+        The number of programs that run at once [default: the number of processors].
+
+    Returns
+    -------
+    dict
+        The document of ``docs/json-schema/interop-1.json``.
+
+    Examples
+    --------
+    >>> import profbridge
+    >>> profbridge.interop("/nosuch/clang")
+    Traceback (most recent call last):
+    ...
+    profbridge.UsageError: ...
+    """
+    arguments = ["interop", "--json", f"--timeout={_number('timeout', timeout, 1)}"]
+    arguments += [f"--toolchain={toolchain}" for toolchain in _texts("toolchains", toolchains)]
+    chosen = _texts("kinds", kinds)
+    if chosen:
+        arguments.append("--kind=" + ",".join(chosen))
+    if fail_below is not None:
+        arguments.append(f"--fail-below={fail_below}")
+    if keep is not None:
+        arguments.append(f"--keep={os.fsdecode(keep)}")
+    if jobs is not None:
+        arguments.append(f"--jobs={_number('jobs', jobs, 1)}")
+    # The program ends its children when it is interrupted, so it is a process of its own.
+    ran = subprocess.run([sys.executable, "-m", "profbridge", *arguments], capture_output=True, text=True)
+    if ran.returncode == 0:
+        return cast("dict[str, Any]", json.loads(ran.stdout))
+    message, _, hint = ran.stderr.strip().partition("\n")
+    classes: dict[int, type[Error]] = {2: UsageError, 3: GateError}
+    raise classes.get(ran.returncode, Error)(
+        message.partition("error: ")[2] or message or "interop failed",
+        kind={2: "usage", 3: "gate-failed"}.get(ran.returncode, "interop-failed"),
+        hint=hint.partition("hint: ")[2] or None,
+    )
 
 
 def order(

@@ -9,6 +9,8 @@ use profbridge::driver::diff::{DiffOptions, SectionDiff};
 use profbridge::families::fit::{FitOptions, fit_files};
 use profbridge::families::stacks::{are_stacks, diff_stacks};
 use profbridge::families::{self, Comparison, FileDiff, ReadOptions, Target, TargetSource};
+use profbridge::fit::Gate;
+use profbridge::gates;
 use profbridge::input::{Family, Input};
 use profbridge::instr::overlap::OverlapOptions;
 use profbridge::instr::release;
@@ -146,14 +148,19 @@ pub(crate) fn fit<'py>(
     against: AnyPath,
     target: Option<&str>,
     topn: usize,
+    fail_below: Option<&str>,
     limits: HashMap<String, u64>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let gate = fail_below.map(Gate::parse).transpose().or_raise(py)?;
     let mut options = FitOptions::default();
     (options.topn, options.limits) = (topn, self::limits(&limits).or_raise(py)?);
     let reader = target.map(release::parse).transpose().or_raise(py)?;
     options.reader = reader.map(|row| Target::of_row(row, TargetSource::Option));
-    let fit = detached::run(py, None, move |_| {
-        fit_files(&profile.0, &against.0, &options).map(|fit| (as_value(&fit.report), fit.warnings))
+    let fit = detached::run(py, None, move |watch| {
+        options.merge.cancel = watch.cancel();
+        let fit = fit_files(&profile.0, &against.0, &options)?;
+        gates::require(&gate.map(|gate| gate.outcomes(&fit.report)).unwrap_or_default())?;
+        Ok::<_, Error>((as_value(&fit.report), fit.warnings))
     })?;
     let (report, warnings) = fit.or_raise(py)?;
     warn(py, &warnings.iter().map(ToString::to_string).collect::<Vec<_>>())?;

@@ -71,6 +71,36 @@ class SameAsTheProgram(TestCase):
         with self.assertRaises(profbridge.UsageError):
             profbridge.fit(old, new, target="llvm-99")
 
+    def test_fit_has_thresholds(self) -> None:
+        old, new = RAW / "clang-14-ir.profraw", RAW / "clang-22-ir.profraw"
+        profbridge.fit(new, new, fail_below={"used-counts": 1.0, "used-functions": 1.0})
+        with self.assertRaises(profbridge.GateError):
+            changed = b":ir\nmain\n1\n1\n5\n\nf\n2\n1\n5\n", b":ir\nmain\n1\n1\n7\n\nf\n3\n1\n9\n"
+            profbridge.fit(*changed, fail_below={"used-counts": 0.9})
+        for wrong in ({"used": 0.5}, {"used-counts": 2}, 0.9):
+            with self.assertRaises(profbridge.UsageError):
+                profbridge.fit(old, new, fail_below=wrong)  # type: ignore[arg-type]
+
+    def test_interop(self) -> None:
+        with self.assertRaises(profbridge.UsageError):
+            profbridge.interop("/nosuch/clang")
+        with self.assertRaises(profbridge.UsageError):
+            profbridge.interop(kinds="nosuch")
+        if shutil.which("clang-16") is None or shutil.which("clang-19") is None:
+            skip("clang-16 and clang-19 are not installed")
+            return
+        found = profbridge.interop(["clang-16", "clang-19"], kinds="ir")
+        self.assertEqual(found["schema"], printed("interop", "--json", "--toolchain=clang-16", "--kind=ir")["schema"])
+        self.assertIn("cells", json.dumps(found))
+
+    def test_limits_of_iprof_files_are_limit_errors(self) -> None:
+        whole = profbridge.generate("iprof", functions=20, contexts=20, seed=1).content
+        nested = b'{"version":"1.0.0","types":[],"methods":[],"more":[[[[1]]]]}'
+        for limit, content in (("name-bytes", whole), ("context-depth", whole), ("json-depth", nested)):
+            with self.assertRaises(profbridge.LimitError) as raised:
+                profbridge.read(content, limits={limit: 1})
+            self.assertIn(limit, str(raised.exception.hint))
+
     def test_order(self) -> None:
         file = self.folder / "traces.profdata"
         file.write_bytes(profbridge.generate("indexed", functions=40, kinds=["temporal"], seed=3).content)

@@ -3,6 +3,7 @@
 use crate::error::{Error, ErrorKind};
 pub use crate::error::{Level, Verdict};
 use crate::hint::Hint;
+use crate::limits::Limits;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -347,7 +348,17 @@ pub(crate) fn refusal(finding: Option<&Finding>, version: Option<&str>) -> Error
         Some(offset) => error.at(section_of(&finding.path), offset),
         None => error,
     };
-    error.with_hint(finding.remedy().unwrap_or(Hint::Repair))
+    match exceeded_limit(finding) {
+        Some(name) => error.above_named_limit(name),
+        None => error.with_hint(finding.remedy().unwrap_or(Hint::Repair)),
+    }
+}
+
+/// Returns the limit that the message of a finding names, if the file exceeds one.
+fn exceeded_limit(finding: &Finding) -> Option<&'static str> {
+    let (_, named) = finding.message.rsplit_once(" the limit ")?;
+    let named = named.split(';').next()?;
+    Limits::NAMES.iter().copied().find(|name| *name == named)
 }
 
 fn section_of(path: &str) -> &str {

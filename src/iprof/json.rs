@@ -250,7 +250,10 @@ impl<'a> Scan<'a> {
             match self.peek()? {
                 bracket @ (b'{' | b'[') => {
                     if open.len() >= self.max_depth as usize {
-                        return Err(Stop::Syntax(self.pos, "less deeply nested values"));
+                        return Err(Stop::Syntax(
+                            self.pos,
+                            "values that are nested no deeper than the limit json-depth",
+                        ));
                     }
                     self.pos += 1;
                     if !self.take(bracket + 2)? {

@@ -366,7 +366,12 @@ impl Parsed {
                     respelled |= escapes && !json::is_written(raw);
                     *name_at = at;
                     if text.len() as u64 > name_limit {
-                        return Ok(Some(Defect::new(Code::BadName, at, ".name", "the name is longer than the limit")));
+                        return Ok(Some(Defect::new(
+                            Code::BadName,
+                            at,
+                            ".name",
+                            "the name is longer than the limit name-bytes",
+                        )));
                     }
                     name.extend_from_slice(&text);
                 }

@@ -232,7 +232,10 @@ impl Rules<'_> {
         }
         let frames = batch.frames.len() - mark.frames;
         if frames as u64 > u64::from(self.options.limits.context_depth) {
-            return Err(Some(defect(Code::BadContext, format!("{frames} frames are more than the limit"))));
+            return Err(Some(defect(
+                Code::BadContext,
+                format!("{frames} frames are more than the limit context-depth"),
+            )));
         }
         if let Some(odd) = context.odd {
             batch.finding(defect(Code::OddBci, odd_bci(odd)));
