@@ -12,7 +12,6 @@ use crate::memprof::{self, MemoryProfile};
 use crate::model::{Counters, FunctionId, FunctionTable, NameRef, ProfileReader, RecordRef, ValueKind, name_ref};
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
-use std::ops::Range;
 
 /// Names of LLVM functions and sites, numbered across both files.
 #[derive(Debug, Default)]
@@ -40,60 +39,60 @@ const ALLOCATIONS: &str = "allocations";
 /// each would need several times the memory of the file.
 #[derive(Debug, Default)]
 struct RecordCounters {
-    /// Positions in `counts`.
-    places: Vec<Range<usize>>,
-    /// Counts that are [`LARGE`] or more are in `large`.
-    counts: Vec<u32>,
-    /// Large counts, by their position in `counts`.
-    large: HashMap<usize, u128, RandomState>,
+    places: Vec<Place>,
+    /// Counters of records that all fit.
+    narrow: Vec<u32>,
+    /// Counters of the other records. Sums of several records can exceed 64 bits.
+    wide: Vec<u128>,
     total: u128,
 }
 
-/// Counts from here on do not fit.
-const LARGE: u32 = u32::MAX;
+/// The positions of the counters of a record.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    is_wide: bool,
+    start: usize,
+    len: usize,
+}
 
 impl RecordCounters {
     /// Adds the counters of a record.
     fn add(&mut self, record: usize, counters: Counters<'_>) {
         if self.places.len() <= record {
-            self.places.resize(record + 1, 0..0);
+            self.places.resize(record + 1, Place::default());
         }
-        let known = self.places[record].clone();
-        if known.is_empty() {
-            let start = self.counts.len();
-            self.counts.reserve(counters.len());
-            counters.iter().for_each(|count| self.push(count.into()));
-            self.places[record] = start..self.counts.len();
+        self.places[record] = if self.places[record].len == 0 {
+            let is_wide = counters.iter().any(|count| u32::try_from(count).is_err());
+            self.push(is_wide, counters.iter().map(u128::from))
         } else {
             // The file has several records with one name and hash.
-            let earlier: Vec<u128> = known.map(|at| self.at(at)).collect();
-            let mut later = counters.iter();
-            let start = self.counts.len();
-            earlier.into_iter().for_each(|count| self.push(count + u128::from(later.next().unwrap_or(0))));
-            later.for_each(|count| self.push(count.into()));
-            self.places[record] = start..self.counts.len();
-        }
+            let mut sums: Vec<u128> = self.of(record).collect();
+            sums.resize(sums.len().max(counters.len()), 0);
+            sums.iter_mut().zip(counters.iter()).for_each(|(sum, count)| *sum += u128::from(count));
+            let is_wide = sums.iter().any(|sum| u32::try_from(*sum).is_err());
+            self.push(is_wide, sums.into_iter())
+        };
         self.total += counters.iter().map(u128::from).sum::<u128>();
     }
 
-    fn push(&mut self, count: u128) {
-        let small = u32::try_from(count).unwrap_or(LARGE);
-        if small == LARGE {
-            self.large.insert(self.counts.len(), count);
+    fn push(&mut self, is_wide: bool, counts: impl Iterator<Item = u128>) -> Place {
+        let (start, end);
+        if is_wide {
+            start = self.wide.len();
+            self.wide.extend(counts);
+            end = self.wide.len();
+        } else {
+            start = self.narrow.len();
+            self.narrow.extend(counts.map(|count| count as u32));
+            end = self.narrow.len();
         }
-        self.counts.push(small);
-    }
-
-    fn at(&self, at: usize) -> u128 {
-        match self.counts[at] {
-            LARGE => self.large.get(&at).copied().unwrap_or_default(),
-            count => count.into(),
-        }
+        Place { is_wide, start, len: end - start }
     }
 
     /// Returns the counters of a record; none for a record that the profile does not have.
     fn of(&self, record: usize) -> impl Iterator<Item = u128> + '_ {
-        self.places.get(record).cloned().unwrap_or_default().map(|at| self.at(at))
+        let Place { is_wide, start, len } = self.places.get(record).copied().unwrap_or_default();
+        (start..start + len).map(move |at| if is_wide { self.wide[at] } else { self.narrow[at].into() })
     }
 
     /// Compares the counters of two profiles.
