@@ -261,7 +261,7 @@ mod tests {
             records.iter().for_each(|(record, counters)| all.add(*record, (*counters).into()));
             all
         };
-        let large = u64::from(LARGE);
+        let large = u64::from(u32::MAX) + 1;
         let a = counters(&[(0, &[1, 0, large - 1]), (2, &[u64::MAX, large]), (0, &[2, 5, 1, 9]), (2, &[u64::MAX, 0])]);
         let of = |record: usize| a.of(record).collect::<Vec<u128>>();
         assert_eq!(of(0), [3, 5, u128::from(large), 9]);
