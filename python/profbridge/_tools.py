@@ -267,10 +267,11 @@ def interop(
     Examples
     --------
     >>> import profbridge
-    >>> profbridge.interop("/nosuch/clang")
-    Traceback (most recent call last):
-    ...
-    profbridge.UsageError: ...
+    >>> try:
+    ...     profbridge.interop("/nosuch/clang")
+    ... except profbridge.UsageError as error:
+    ...     print(error.kind)
+    usage
     """
     arguments = ["interop", "--json", f"--timeout={_number('timeout', timeout, 1)}"]
     arguments += [f"--toolchain={toolchain}" for toolchain in _texts("toolchains", toolchains)]
