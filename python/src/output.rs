@@ -2,9 +2,9 @@
 
 use crate::detached;
 use crate::error::OrRaise;
-use profbridge::families::{OutputForm, require_earlier_output};
+use profbridge::families::{OutputForm, Written, require_earlier_output};
 use profbridge::input::Family;
-use profbridge::{Error, Result};
+use profbridge::{Error, Hint, Result};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ pub(crate) fn form(
 pub(crate) fn replace(py: Python<'_>, path: PathBuf, bytes: Vec<u8>, family: Family, force: bool) -> PyResult<()> {
     let written = detached::run(py, None, move |_| {
         if !force {
-            require_earlier_output(&path, family)?;
+            require_earlier_output(&path, Written::Profile(family), Hint::ReplaceFile)?;
         }
         profbridge::input::output::replace_by_name(&path, &bytes)
     })?;

@@ -14,7 +14,7 @@ use arrow_schema::ArrowError;
 use profbridge::families::{Facts, InputOutcome, OutputForm};
 use profbridge::input::{Family, Format, Input};
 use profbridge::instr::{Release, refuse_losses};
-use profbridge::profgen::{self, ProfileOptions, ProgramFiles};
+use profbridge::profgen::{self, ProfileOptions, ProgramFiles, SumOptions};
 use profbridge::sampleprof::partial::PartialSamples;
 use profbridge::sampleprof::{
     self, Encoding, FailedMerge, FileMergeOptions, Filter, FunctionRecord, InputMessage, MergeReport, Names, Rules,
@@ -120,7 +120,14 @@ pub(crate) fn may_be_recording(input: &Input) -> Result<bool> {
 pub(crate) fn of_recordings(inputs: &[Input], program: &Path, settings: &MergeSettings) -> Result<Merged> {
     let mut options = ProfileOptions::default();
     options.release = release(settings)?;
-    let made = profgen::convert(inputs, &ProgramFiles::new(program), &options, None, false, &settings.limits()?)?;
+    let made = profgen::convert(
+        inputs,
+        &ProgramFiles::new(program),
+        &options,
+        None,
+        &SumOptions::default(),
+        &settings.limits()?,
+    )?;
     let functions = made.profile.functions.len() as u64;
     let facts = settings.check(|_| {
         let mut facts = Facts::default();

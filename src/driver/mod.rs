@@ -29,7 +29,7 @@ pub use facts::{Facts, FactsRequest, Minimums};
 pub(crate) use outliers::FEWEST_FILES;
 #[cfg(feature = "families")]
 pub use outliers::find_outliers;
-pub use overwrite::require_earlier_output;
+pub use overwrite::{Written, require_earlier_output};
 pub use report::{FailedMerge, FailureMode, InputOutcome, InputReport, InputVersion};
 
 #[cfg(test)]

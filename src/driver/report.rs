@@ -20,7 +20,8 @@ pub enum InputOutcome {
     NotAProfile,
     /// Could not be read to its end; records before the fault may be in the result.
     Failed(Error),
-    /// Not merged, because an error ended the merge before.
+    /// Not merged: an error ended the merge before, or it is a recording without branch records next to others that have
+    /// them.
     NotReached,
 }
 

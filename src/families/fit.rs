@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::families::memory::is_only_memory;
 use crate::fit::{FitReport, InstrFit, MethodsFit, Pruned, RemappingFile, SamplesFit};
 use crate::hint::Hint;
-use crate::input::{Access, Format, Input, detect};
+use crate::input::{Access, Family, Format, Input, detect};
 use crate::sampleprof::{self, Encoding};
 use std::path::Path;
 
@@ -106,6 +106,15 @@ fn unsupported(format: Format) -> Error {
 }
 
 impl Fit {
+    /// The family of the profile.
+    pub fn family(&self) -> Family {
+        match &self.content {
+            Content::Instr(..) => Family::Instr,
+            Content::Samples(..) => Family::SampleProf,
+            Content::Methods(_) => Family::Iprof,
+        }
+    }
+
     /// A remapping file for `merge -r` that gives functions the names they have
     /// in the new build.
     ///

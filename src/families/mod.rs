@@ -52,7 +52,7 @@ pub use crate::driver::output_form::OutputForm;
 pub use crate::driver::trace::{WorkerTrace, predicted, take_traces};
 pub use crate::driver::{Facts, FactsRequest, FailedMerge, FailureMode, InputOutcome, InputReport, InputVersion};
 #[doc(hidden)]
-pub use crate::driver::{Minimums, find_outliers, require_earlier_output};
+pub use crate::driver::{Minimums, Written, find_outliers, require_earlier_output};
 pub use crate::instr::encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
 #[doc(hidden)]
 pub use crate::instr::file_merge::merge_for_output;
@@ -69,7 +69,7 @@ pub use probes::{ProbeOptions, list_probes};
 #[cfg(feature = "correlate")]
 pub use program::{ProgramReport, report_program};
 #[cfg(feature = "correlate")]
-pub use recordings::merge_recordings;
+pub use recordings::{MergedRecordings, merge_recordings};
 pub use report::{Comparison, collect_file, iprof_statistics, order_file, overlap_files, show_file};
 pub use settings::{MergeSettings, WriteSettings};
 pub use stack_files::{StackOptions, read_stacks};

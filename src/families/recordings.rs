@@ -9,102 +9,173 @@ use crate::input::Input;
 use crate::instr::resolved_target::ResolvedTarget;
 use crate::instr::target::{Target, TargetSource};
 use crate::limits::Limits;
-use crate::partial::{InputState, PartialInput};
-use crate::profgen::{self, ContextOptions, ConvertedSamples, ProfileOptions, Program, ProgramFiles, SampleReport};
+use crate::profgen::{self, ContextOptions, ProfileOptions, Program, ProgramFiles, SampleReport, Sum, SumOptions};
 use crate::sampleprof::{self, Encoding, MergeOptions, Merger, Rules, SampleProfile};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
-/// Makes the sample profile of programs from their recordings, or a partial merge of the recordings of one program. Only
-/// `contexts.is_some()` counts for a partial merge. Returns it with the numbers of samples of each program.
+/// Sample profiles from recordings.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct MergedRecordings {
+    /// One profile of all programs, or one of each.
+    pub profiles: Vec<Merged>,
+    /// The numbers of samples of each program; nothing for partial merges.
+    pub samples: Vec<SampleReport>,
+    /// The recordings, each once.
+    pub inputs: Vec<InputReport>,
+}
+
+/// Makes a sample profile of programs from their recordings, or a partial merge of the recordings of one program. With
+/// `is_split`, each program has a profile of its own. A partial merge among the inputs belongs to one of the programs.
 ///
 /// # Errors
 ///
-/// The errors of [`profgen::add_up`] and [`profgen::make`]; usage for a partial merge of several programs.
+/// The errors of [`profgen::add_up`] and [`profgen::make`]; usage for a partial merge of several programs, and for an
+/// input of none of them.
 pub fn merge_recordings(
     inputs: &[Input],
     programs: &[ProgramFiles],
     contexts: bool,
+    is_split: bool,
     settings: &MergeSettings,
     progress: OnProgress<'_>,
-) -> Result<(Merged, Vec<SampleReport>)> {
-    let default = || ResolvedTarget::requested(Target::default_release(TargetSource::Inputs), false);
-    let target = settings.target.clone().unwrap_or_else(default);
-    let release = target.target.release;
-    let limits = &settings.options.sample.read.limits;
-    if settings.partial.is_some() {
-        let merged = partial_merge(inputs, programs, contexts, settings, limits)?;
-        return Ok((Merged { target: Some(target), ..merged }, Vec::new()));
-    }
-    let mut options = ProfileOptions::default();
-    options.release = release;
-    let mut with_contexts = ContextOptions::default();
-    with_contexts.release = release;
+) -> Result<MergedRecordings> {
+    let mut sum = SumOptions::default();
+    sum.contexts = contexts;
+    sum.allow_duplicates = settings.options.sample.allow_duplicates;
+    sum.skip_other_programs = programs.len() > 1;
+    let unused = (0..inputs.len()).collect();
+    let mut merge = Merge { inputs, sum, settings, unused, samples: Vec::new(), outcomes: Outcomes::default() };
     let mut profiles = Vec::new();
-    let mut reports = Vec::new();
-    let mut warnings = Vec::new();
-    let mut read = Vec::new();
-    let mut unconverted = Vec::new();
-    for (at, files) in programs.iter().enumerate() {
-        progress(at, programs.len());
-        let contexts = contexts.then_some(&with_contexts);
-        let allow_duplicates = settings.options.sample.allow_duplicates;
-        let made = profgen::convert(inputs, files, &options, contexts, allow_duplicates, limits)?;
-        let ConvertedSamples { profile, report, warnings: found, inputs, losses } = made;
-        profiles.push(profile);
-        reports.push(report);
-        warnings.extend(found);
-        unconverted.extend(losses);
-        read = inputs;
+    for programs in programs.chunks(if is_split { 1 } else { programs.len().max(1) }) {
+        profiles.push(match settings.partial {
+            Some(_) => merge.partial(programs)?,
+            None => merge.profile(programs, progress)?,
+        });
     }
-    let rules = Rules::of(release);
-    let (profile, shared) = merge_profiles(profiles, rules)?;
-    if shared != 0 {
-        let functions = number_of(shared as u64, "function");
-        let words = format!("several programs have {functions} of the same name: their counts add up");
-        warnings.push(Warning::new(words).in_file(&settings.output));
+    if let Some(input) = merge.unused.first().and_then(|at| inputs.get(*at)) {
+        let error = Error::usage("the partial merge has samples of none of these programs").in_file(&input.path);
+        return Err(error.with_hint("give the program that was sampled"));
     }
-    let mut write = settings.write.sample;
-    write.rules = rules;
-    // The default of llvm-profgen of all releases.
-    write.encoding = settings.write.sample_encoding.unwrap_or(Encoding::ExtBinary);
-    let report = sampleprof::MergeReport::of(profile);
-    let merged = Merged::new(MergedProfile::SampleProf { report, write, part: None }, found_inputs(&read));
-    Ok((Merged { target: Some(target), warnings, unconverted, ..merged }, reports))
+    Ok(MergedRecordings { profiles, samples: merge.samples, inputs: merge.outcomes.reports })
 }
 
-/// Adds up the samples of a program.
-fn partial_merge(
-    inputs: &[Input],
-    programs: &[ProgramFiles],
-    contexts: bool,
-    settings: &MergeSettings,
-    limits: &Limits,
-) -> Result<Merged> {
-    let [files] = programs else {
-        return Err(Error::usage("a partial merge has the samples of one program, but there are several")
-            .with_hint("write one partial merge per program"));
-    };
-    let program = Program::load(files, limits)?;
-    let allow_duplicates = settings.options.sample.allow_duplicates;
-    let (samples, mut warnings) = profgen::add_up(inputs, &program, contexts, allow_duplicates, limits)?;
-    samples.require_this_build().map_err(|error| error.in_file(&files.program))?;
-    if samples.is_empty() {
-        warnings.push(Warning::new("no sample is in the program").in_file(&files.program));
-    }
-    let profile = MergedProfile::Recordings { bytes: samples.to_bytes()? };
-    let merged = Merged::new(profile, found_inputs(samples.inputs()));
-    Ok(Merged { warnings, unconverted: samples.losses(contexts), ..merged })
+/// A merge of recordings.
+struct Merge<'m> {
+    inputs: &'m [Input],
+    sum: SumOptions,
+    settings: &'m MergeSettings,
+    /// The positions of the inputs that no program has used yet.
+    unused: Vec<usize>,
+    samples: Vec<SampleReport>,
+    outcomes: Outcomes,
 }
 
-fn found_inputs(inputs: &[PartialInput]) -> MergedInputs {
-    let report = |input: &PartialInput| {
-        let records = input.records;
-        let outcome = match input.state {
-            InputState::Empty => InputOutcome::Empty,
-            _ => InputOutcome::Used,
+impl Merge<'_> {
+    /// Makes the profile of programs.
+    fn profile(&mut self, programs: &[ProgramFiles], progress: OnProgress<'_>) -> Result<Merged> {
+        let settings = self.settings;
+        let target = self.target();
+        let release = target.target.release;
+        let mut options = ProfileOptions::default();
+        options.release = release;
+        let mut with_contexts = ContextOptions::default();
+        with_contexts.release = release;
+        let contexts = self.sum.contexts.then_some(&with_contexts);
+        let mut profiles = Vec::new();
+        let mut warnings = Vec::new();
+        let mut outcomes = Outcomes::default();
+        let mut unconverted = Vec::new();
+        for (at, files) in programs.iter().enumerate() {
+            progress(at, programs.len());
+            let made = profgen::convert(self.inputs, files, &options, contexts, &self.sum, self.limits())?;
+            self.unused.retain(|at| made.other_programs.contains(at));
+            profiles.push(made.profile);
+            self.samples.push(made.report);
+            warnings.extend(made.warnings);
+            unconverted.extend(made.losses);
+            outcomes.add(&made.inputs);
+        }
+        let rules = Rules::of(release);
+        let (profile, shared) = merge_profiles(profiles, rules)?;
+        if shared != 0 {
+            let functions = number_of(shared as u64, "function");
+            let words = format!("several programs have {functions} of the same name: their counts add up");
+            warnings.push(Warning::new(words).in_file(&settings.output));
+        }
+        let mut write = settings.write.sample;
+        write.rules = rules;
+        // The default of llvm-profgen of all releases.
+        write.encoding = settings.write.sample_encoding.unwrap_or(Encoding::ExtBinary);
+        let profile = MergedProfile::SampleProf { report: sampleprof::MergeReport::of(profile), write, part: None };
+        self.outcomes.add(&outcomes.reports);
+        let merged = Merged::new(profile, MergedInputs::new(outcomes.reports));
+        Ok(Merged { target: Some(target), warnings, unconverted, ..merged })
+    }
+
+    /// Adds up the samples of a program.
+    fn partial(&mut self, programs: &[ProgramFiles]) -> Result<Merged> {
+        let [files] = programs else {
+            return Err(Error::usage("a partial merge has the samples of one program, but there are several")
+                .with_hint("write one partial merge per program"));
         };
-        InputReport { records, ..InputReport::new(&Input::new(&input.path), outcome) }
-    };
-    MergedInputs::new(inputs.iter().map(report).collect())
+        files.require_package()?;
+        let program = Program::load(files, self.limits())?;
+        let Sum { samples, mut warnings, other_programs, .. } =
+            profgen::add_up(self.inputs, &program, &self.sum, self.limits())?;
+        self.unused.retain(|at| other_programs.contains(at));
+        samples.require_this_build().map_err(|error| error.in_file(&files.program))?;
+        if samples.is_empty() {
+            warnings.push(Warning::new("no sample is in the program").in_file(&files.program));
+        }
+        let profile = MergedProfile::Recordings { bytes: samples.to_bytes()? };
+        let reports = samples.reports();
+        self.outcomes.add(&reports);
+        let merged = Merged::new(profile, MergedInputs::new(reports));
+        let unconverted = samples.losses(self.sum.contexts);
+        Ok(Merged { target: Some(self.target()), warnings, unconverted, ..merged })
+    }
+
+    fn target(&self) -> ResolvedTarget {
+        let default = || ResolvedTarget::requested(Target::default_release(TargetSource::Inputs), false);
+        self.settings.target.clone().unwrap_or_else(default)
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.settings.options.sample.read.limits
+    }
+}
+
+/// The recordings of several programs, each once.
+#[derive(Default)]
+struct Outcomes {
+    reports: Vec<InputReport>,
+    /// The positions of the reports by path, and by how many of the same path come before.
+    positions: HashMap<(PathBuf, usize), usize>,
+}
+
+impl Outcomes {
+    /// Adds the recordings of a program. A recording that one program uses is used.
+    fn add(&mut self, reports: &[InputReport]) {
+        let mut seen: HashMap<&Path, usize> = HashMap::new();
+        for report in reports {
+            let path = &report.input.path;
+            let before = seen.entry(path).or_default();
+            let at = *self.positions.entry((path.clone(), *before)).or_insert(self.reports.len());
+            *before += 1;
+            let outcome = match report.outcome {
+                InputOutcome::Used => InputOutcome::Used,
+                InputOutcome::Empty => InputOutcome::Empty,
+                _ => InputOutcome::NotReached,
+            };
+            match self.reports.get_mut(at) {
+                None => self.reports.push(InputReport::new(&report.input, outcome)),
+                Some(known) if matches!(outcome, InputOutcome::Used) => known.outcome = outcome,
+                Some(_) => {}
+            }
+        }
+    }
 }
 
 /// Merges the profiles of several programs. Returns the number of functions that several of them have.

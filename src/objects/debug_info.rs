@@ -318,6 +318,13 @@ fn section_of(file: &object::File<'_>, id: SectionId, limits: &Limits) -> Result
     id.dwo_name().map_or(Ok(Vec::new()), |name| section_bytes(file, name, limits))
 }
 
+/// Returns true for an object file with an index of split units.
+pub(crate) fn is_package(file: std::fs::File) -> bool {
+    let cache = object::ReadCache::new(file);
+    let index = SectionId::DebugCuIndex.dwo_name().unwrap_or_default();
+    object::File::parse(&cache).is_ok_and(|file| file.section_by_name(index).is_some())
+}
+
 fn load_package(file: &object::File<'_>, limits: &Limits) -> Result<DwarfPackageSections<Vec<u8>>> {
     /// An error of ours where gimli wants one that its own can become.
     struct Failed(Error);

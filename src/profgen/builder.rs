@@ -31,32 +31,51 @@ impl ProfileBuilder {
     /// the counts of locations.
     pub(super) fn finish(self, update_totals: bool) -> SampleProfile {
         let mut profile = self.profile;
-        profile.functions.iter_mut().for_each(raise_to_calls);
-        if update_totals {
-            profile.functions.iter_mut().for_each(|record| update_total(record, false));
+        for record in &mut profile.functions {
+            raise_to_calls(record);
+            if update_totals {
+                update_total(record);
+            }
         }
         profile
     }
-}
 
-/// A location is executed at least as often as the calls from there.
-pub(super) fn raise_to_calls(record: &mut FunctionRecord) {
-    for entry in &mut record.body {
-        let calls = entry.targets.iter().fold(0, |sum: u64, target| sum.wrapping_add(target.samples));
-        entry.samples = entry.samples.max(calls);
+    /// Returns the profile without calls in the counts of locations.
+    pub(super) fn into_profile(self) -> SampleProfile {
+        self.profile
     }
 }
 
-/// Makes the total the sum of the counts of locations, with those of inlined functions. With `only_raise`, a larger total
-/// stays.
-pub(super) fn update_total(record: &mut FunctionRecord, only_raise: bool) {
+/// A location is executed at least as often as the calls from there. Returns how much the counts grew.
+pub(super) fn raise_to_calls(record: &mut FunctionRecord) -> u64 {
+    let mut raised = 0;
+    for entry in &mut record.body {
+        let calls = entry.targets.iter().fold(0, |sum: u64, target| sum.wrapping_add(target.samples));
+        add_saturating(&mut raised, calls.saturating_sub(entry.samples));
+        entry.samples = entry.samples.max(calls);
+    }
+    raised
+}
+
+/// Like [`raise_to_calls`], also for inlined functions, and totals grow with the counts.
+pub(super) fn raise_with_totals(record: &mut FunctionRecord) -> u64 {
+    let mut raised = raise_to_calls(record);
+    for site in &mut record.call_sites {
+        add_saturating(&mut raised, raise_with_totals(&mut site.callee));
+    }
+    add_saturating(&mut record.total, raised);
+    raised
+}
+
+/// Makes the total the sum of the counts of locations, with those of inlined functions.
+pub(super) fn update_total(record: &mut FunctionRecord) {
     let mut sum = 0;
     for entry in &record.body {
         add_saturating(&mut sum, entry.samples);
     }
     for site in &mut record.call_sites {
-        update_total(&mut site.callee, only_raise);
+        update_total(&mut site.callee);
         add_saturating(&mut sum, site.callee.total);
     }
-    record.total = if only_raise { record.total.max(sum) } else { sum };
+    record.total = sum;
 }

@@ -7,10 +7,11 @@ use super::line_profile::ProfileOptions;
 use super::plain::PlainFindings;
 use super::probe_profile::ProbeFindings;
 use super::program::{LoadFindings, Program, ProgramFiles};
-use super::program_samples::{Occurrences, ProgramSamples, SampleFindings};
+use super::program_samples::{Occurrences, PLAIN, ProgramSamples, SampleFindings};
 use super::script::{LineNotice, ReadFindings, ScriptOptions, programs_with_samples};
 use super::{RawBase, make_profile, read_raw, read_recording, read_script, recordings};
 use crate::digits::number_of;
+use crate::driver::InputReport;
 use crate::driver::report::no_weight;
 use crate::error::{Error, Result, Warning};
 use crate::input::{Access, Format, Input, OtherFormat};
@@ -71,47 +72,70 @@ pub struct ConvertedSamples {
     pub report: SampleReport,
     /// The warnings for the user.
     pub warnings: Vec<Warning>,
-    /// The recordings; those of partial merges one by one.
-    pub inputs: Vec<PartialInput>,
+    /// The recordings with their outcomes; those of partial merges one by one.
+    pub inputs: Vec<InputReport>,
+    /// The positions of the partial merges of other programs.
+    pub other_programs: Vec<usize>,
     /// Call chains of the samples, if the profile has no calling contexts.
     pub losses: Vec<Loss>,
+}
+
+/// How inputs are added up.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct SumOptions {
+    /// Whether samples keep their call chains for calling contexts.
+    pub contexts: bool,
+    /// Whether a recording may be in a partial merge and in another input.
+    pub allow_duplicates: bool,
+    /// Whether partial merges of other programs are skipped.
+    pub skip_other_programs: bool,
+}
+
+/// The sum of inputs.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Sum {
+    /// The samples of the program.
+    pub samples: ProgramSamples,
+    /// The warnings about the inputs.
+    pub warnings: Vec<Warning>,
+    /// The positions of the partial merges of other programs.
+    pub other_programs: Vec<usize>,
 }
 
 /// Adds up the samples of a program: of perf recordings, of the output of `perf script`, of unsymbolized profiles, and
 /// of partial merges. The counts of each input are multiplied by its weight. Samples without branch records do not count
 /// next to samples with them.
 ///
-/// `contexts` keeps call chains for calling contexts. A recording that a partial merge and another input have is an error
-/// unless `allow_duplicates`.
-///
 /// # Errors
 ///
 /// The errors of opening inputs; malformed input; usage for a partial merge with a weight, of another build, or of other
-/// files; nothing found, if `contexts` and an input has no call chains.
-pub fn add_up(
-    inputs: &[Input],
-    program: &Program<'_>,
-    contexts: bool,
-    allow_duplicates: bool,
-    limits: &Limits,
-) -> Result<(ProgramSamples, Vec<Warning>)> {
+/// files, and for duplicates; nothing found, if there must be call chains and an input has none.
+pub fn add_up(inputs: &[Input], program: &Program<'_>, options: &SumOptions, limits: &Limits) -> Result<Sum> {
+    let contexts = options.contexts;
     let mut all = ProgramSamples::new(program);
-    let mut occurrences = Occurrences::new(allow_duplicates);
-    let mut warnings = Vec::new();
-    for input in inputs {
+    let mut occurrences = Occurrences::new(options.allow_duplicates);
+    let (mut warnings, mut other_programs) = (Vec::new(), Vec::new());
+    for (at, input) in inputs.iter().enumerate() {
         let mut messages = Vec::new();
         let mut add = || {
             let (found, is_partial) = read_input(input, program, contexts, limits, &mut messages)?;
+            if options.skip_other_programs && !all.is_same_program(&found) {
+                other_programs.push(at);
+                return Ok(());
+            }
             if contexts && !found.is_empty() && found.chains.is_empty() {
                 return Err(without_call_chains());
             }
-            occurrences.note(&input.path, is_partial, found.inputs())?;
-            all.append(found, input.weight.get())
+            let before = all.inputs.len();
+            all.append(found, input.weight.get())?;
+            occurrences.note(&input.path, is_partial, &all.inputs[before..])
         };
         add().map_err(|error| error.in_file(&input.path))?;
         warnings.extend(messages.into_iter().map(|warning| warning.in_file(&input.path)));
     }
-    Ok((all, warnings))
+    Ok(Sum { samples: all, warnings, other_programs })
 }
 
 /// Makes the profile of a program from samples of it. `contexts` makes a profile with calling contexts.
@@ -144,7 +168,12 @@ pub fn make(
         }
     };
     report.probes = probes;
-    report.density = finish(&mut profile, &FinishOptions::default());
+    // Weights do not make more samples.
+    report.density = finish(&mut profile, &FinishOptions::default()) / samples.weight();
+    if counters.is_plain() {
+        // Every location has a sample or a call.
+        report.density = report.density.max(1.0);
+    }
     let used = report.used(counters);
     if report.density < ENOUGH_DENSITY && report.density > 0.0 && used != 0 {
         report.enough_samples = Some((used as f64 * ENOUGH_DENSITY / report.density).ceil() as u64);
@@ -153,8 +182,8 @@ pub fn make(
     if !counters.is_plain() {
         report.plain.used = 0;
     }
-    let inputs = samples.inputs().to_vec();
-    Ok(ConvertedSamples { profile, report, warnings, inputs, losses: samples.losses(contexts.is_some()) })
+    let (inputs, losses) = (samples.reports(), samples.losses(contexts.is_some()));
+    Ok(ConvertedSamples { profile, report, warnings, inputs, other_programs: Vec::new(), losses })
 }
 
 fn require_functions(program: &Program<'_>) -> Result<()> {
@@ -169,26 +198,28 @@ fn require_functions(program: &Program<'_>) -> Result<()> {
 ///
 /// # Errors
 ///
-/// The errors of [`Program::load`], [`add_up`] and [`make`].
+/// The errors of [`ProgramFiles::require_package`], [`Program::load`], [`add_up`] and [`make`].
 pub fn convert(
     inputs: &[Input],
     files: &ProgramFiles,
     options: &ProfileOptions,
     contexts: Option<&ContextOptions>,
-    allow_duplicates: bool,
+    sum: &SumOptions,
     limits: &Limits,
 ) -> Result<ConvertedSamples> {
+    files.require_package()?;
     let program = Program::load(files, limits)?;
     let of_program = |error: Error| error.in_file(&files.program);
     require_functions(&program).map_err(of_program)?;
-    let (samples, mut warnings) = add_up(inputs, &program, contexts.is_some(), allow_duplicates, limits)?;
+    let sum = SumOptions { contexts: contexts.is_some(), ..*sum };
+    let Sum { samples, mut warnings, other_programs } = add_up(inputs, &program, &sum, limits)?;
     if samples.is_empty() && samples.findings.plain.without_function == 0 {
         samples.require_this_build().map_err(of_program)?;
         return Err(of_program(without_samples(inputs, &program, limits)));
     }
     let mut made = make(&program, &samples, options, contexts, limits).map_err(of_program)?;
     warnings.extend(made.warnings.into_iter().map(|warning| warning.in_file(&files.program)));
-    made.warnings = warnings;
+    (made.warnings, made.other_programs) = (warnings, other_programs);
     Ok(made)
 }
 
@@ -220,7 +251,6 @@ fn read_input(
         return Ok((found, false));
     }
     about.digest = Some(PartialInput::digest_of_stream(input.content(limits)?)?);
-    found.inputs.push(about);
     let format = input.format()?;
     if !may_be_recording(format) {
         let profile =
@@ -229,6 +259,7 @@ fn read_input(
     }
     if format == Format::Other(OtherFormat::Unsymbolized) {
         found.counters = read_raw(&input.bytes(Access::Read, limits)?, program, RawBase::default())?;
+        found.inputs.push(about);
         return Ok((found, false));
     }
     let options = ScriptOptions { allow_plain: !contexts, contexts, ..ScriptOptions::default() };
@@ -244,6 +275,11 @@ fn read_input(
     found.chains = samples.chains.unwrap_or_default();
     found.findings.read = samples.read;
     found.findings.runs = samples.runs.unwrap_or_default();
+    about.records = found.findings.read.samples;
+    if found.counters.is_plain() {
+        (about.records, about.kind) = (found.findings.plain.used, Some(PLAIN));
+    }
+    found.inputs.push(about);
     Ok((found, false))
 }
 

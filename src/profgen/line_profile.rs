@@ -194,6 +194,13 @@ impl<'b, 'p> Builder<'b, 'p> {
         }
     }
 
+    /// Like [`add_body`](Self::add_body), but the total counts duplicated code like the locations do.
+    pub(super) fn add_samples(&mut self, chain: u32, weight: Weight) {
+        let innermost = self.chains.chain(chain).next();
+        let factor = innermost.map_or(1, |frame| self.program.discriminators.factor(frame.discriminator));
+        self.add_body(chain, Weight { total: weight.total.saturating_mul(factor), ..weight });
+    }
+
     /// Counts the calls of a function at the end of a chain.
     pub(super) fn add_call(&mut self, chain: u32, callee: &[u8], count: u64) {
         let callee = self.records.name(callee);
@@ -212,9 +219,17 @@ impl<'b, 'p> Builder<'b, 'p> {
         add_saturating(&mut self.records.top_level(function).head, count);
     }
 
-    /// Returns the profile.
+    /// Returns the profile; see [`ProfileBuilder::finish`].
     pub(super) fn finish(self, update_totals: bool) -> SampleProfile {
+        let flow_sensitive = self.program.discriminators.flow_sensitive.then_some(true);
         let mut profile = self.records.finish(update_totals);
+        profile.stated.flow_sensitive = flow_sensitive;
+        profile
+    }
+
+    /// Returns the profile without calls in the counts of locations.
+    pub(super) fn into_profile(self) -> SampleProfile {
+        let mut profile = self.records.into_profile();
         profile.stated.flow_sensitive = self.program.discriminators.flow_sensitive.then_some(true);
         profile
     }

@@ -42,7 +42,7 @@ pub use contexts::{
     ChainSamples, ContextCounters, ContextFindings, ContextOptions, count_by_context, finish_context_profile,
     make_context_profile,
 };
-pub use convert::{ConvertedSamples, SampleReport, add_up, convert, make};
+pub use convert::{ConvertedSamples, SampleReport, Sum, SumOptions, add_up, convert, make};
 pub use counters::{Counters, RunFindings};
 pub use finish::FinishOptions;
 pub use line_profile::ProfileOptions;

@@ -1,11 +1,13 @@
 //! Samples without branch records: the sampled instructions, and the calls of call chains.
 //!
-//! As in AutoFDO, a line has the largest number of samples of its instructions, and a function the sum of its samples.
+//! As in AutoFDO, a line has the largest number of samples of its instructions, and a function the sum of its samples. Both
+//! count a sample of unrolled or vectorized code as often as its line runs in it. If a line has fewer samples than calls,
+//! the count of the line and the sums grow by the difference.
 //! Entries of functions are counted by the instructions that run once per entry. Calls are not counted: a function that
 //! was entered often and briefly has fewer samples than one that ran long. So a function's number of entries is divided
 //! among its callers, by the samples with each call in the call chain.
 
-use super::builder::{raise_to_calls, update_total};
+use super::builder::{raise_with_totals, update_total};
 use super::counters::{Counters, Counts, EXTERNAL};
 use super::line_profile::{Builder, ProfileOptions, addresses, chains, weigh};
 use super::loading::Loading;
@@ -15,7 +17,7 @@ use crate::digits::number_of;
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::perf::event::{CpuMode, Sample};
-use crate::sampleprof::{FunctionRecord, SampleProfile};
+use crate::sampleprof::SampleProfile;
 use std::collections::BTreeMap;
 
 /// The share of cut call chains, as a divisor, above which the profile lacks calls.
@@ -185,7 +187,7 @@ pub(super) fn plain_profile(
     let chains = chains(program, &addresses, limits)?;
     let mut builder = Builder::new(program, &chains);
     for (chain, weight) in weigh(program, &pieces, &addresses, &chains, |_| 1) {
-        builder.add_body(chain, weight);
+        builder.add_samples(chain, weight);
     }
     let entries = entries(program, &counters.runs);
     for (entry, count) in &entries {
@@ -207,21 +209,15 @@ pub(super) fn plain_profile(
         // The call was seen.
         builder.add_call(chains.of_address[at], callee, u64::try_from(count).unwrap_or(u64::MAX).max(1));
     }
-    let mut profile = builder.finish(options.update_totals);
-    // Calls that were seen can exceed the samples of their lines.
+    let mut profile = builder.into_profile();
     for record in &mut profile.functions {
-        raise_inlined_to_calls(record);
-        update_total(record, true);
+        // Calls that were seen can exceed the samples of their lines.
+        raise_with_totals(record);
+        if options.update_totals {
+            update_total(record);
+        }
     }
     Ok(profile)
-}
-
-/// Raises the counts of lines with calls in the functions that are inlined into a function.
-fn raise_inlined_to_calls(record: &mut FunctionRecord) {
-    for site in &mut record.call_sites {
-        raise_to_calls(&mut site.callee);
-        raise_inlined_to_calls(&mut site.callee);
-    }
 }
 
 /// The numbers of entries of functions, in samples of one instruction, by the first address of each function.

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Access, open};
 use crate::limits::Limits;
 use crate::model::name_ref;
-use crate::objects::{self, DebugInfo};
+use crate::objects::{self, DebugInfo, is_package};
 use crate::sampleprof::SymbolList;
 use object::elf::{PF_X, PT_LOAD, SHF_ALLOC, SHF_EXECINSTR, STT_FUNC};
 use object::read::elf::ProgramHeader;
@@ -42,6 +42,22 @@ impl ProgramFiles {
     /// A program with its debug info.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self { program: program.into(), ..Self::default() }
+    }
+
+    /// Fails if [`package`](Self::package) is not a package. `llvm-profgen` ignores such a file.
+    ///
+    /// # Errors
+    ///
+    /// I/O; usage for another file.
+    pub fn require_package(&self) -> Result<()> {
+        let Some(path) = &self.package else { return Ok(()) };
+        let file = std::fs::File::open(path).map_err(|source| Error::io("cannot open", source).in_file(path))?;
+        if is_package(file) {
+            return Ok(());
+        }
+        Err(Error::usage("the file is not a package of split debug info")
+            .in_file(path)
+            .with_hint("give the file that `llvm-dwp` or `dwp` wrote for this program"))
     }
 
     /// The path of the file that has the debug info.

@@ -9,17 +9,22 @@ use super::counters::{Counters, Counts, RunFindings};
 use super::plain::PlainFindings;
 use super::program::Program;
 use super::script::ReadFindings;
+use crate::driver::{InputOutcome, InputReport};
 use crate::error::{Error, Result};
 use crate::family::Family;
+use crate::input::Input;
 use crate::limits::Limits;
 use crate::model::{Loss, LossKind, Losses};
-use crate::partial::{self, Decoder, Duplicates, Encoder, Frame, PartialInput};
+use crate::partial::{self, Decoder, Duplicates, Encoder, Frame, InputState, PartialInput};
 use crate::sampleprof::SAMPLES_OF_PROGRAM;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// The version of the state.
 const VERSION: u64 = 1;
+
+/// The kind of an input whose samples have no branch records.
+pub(super) const PLAIN: u64 = 1;
 
 /// The numbers of used and dropped samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +72,38 @@ impl ProgramSamples {
         &self.inputs
     }
 
+    /// Returns the inputs with their outcomes, in order.
+    pub(crate) fn reports(&self) -> Vec<InputReport> {
+        let report = |input: &PartialInput| {
+            let outcome = match input.state {
+                InputState::Empty => InputOutcome::Empty,
+                _ if !self.uses(input) => InputOutcome::NotReached,
+                _ => InputOutcome::Used,
+            };
+            InputReport::new(&Input::new(&input.path), outcome)
+        };
+        self.inputs.iter().map(report).collect()
+    }
+
+    /// Returns true unless the input has samples without branch records, which do not count next to others.
+    fn uses(&self, input: &PartialInput) -> bool {
+        input.kind != Some(PLAIN) || self.counters.is_plain() || self.counters.is_empty()
+    }
+
+    /// The average weight of the samples in the counters.
+    pub(super) fn weight(&self) -> f64 {
+        let used = self.inputs.iter().filter(|input| self.uses(input));
+        let (all, weighted) = used.fold((0.0, 0.0), |(all, weighted), input| {
+            (all + input.records as f64, weighted + input.records as f64 * input.weight as f64)
+        });
+        if all > 0.0 { weighted / all } else { 1.0 }
+    }
+
+    /// Returns true for samples of this build of the program.
+    pub(super) fn is_same_program(&self, other: &Self) -> bool {
+        other.build_id == self.build_id && other.name == self.name
+    }
+
     /// Returns true if there are no samples in the program.
     pub fn is_empty(&self) -> bool {
         self.counters.is_empty()
@@ -101,7 +138,7 @@ impl ProgramSamples {
     ///
     /// Usage for samples of another build of the program.
     pub(super) fn append(&mut self, later: Self, weight: u64) -> Result<()> {
-        if later.build_id != self.build_id || later.name != self.name {
+        if !self.is_same_program(&later) {
             let [own, other] = [&*self, &later].map(Self::words);
             return Err(Error::usage(format!("the partial merge has samples of {other}, not of {own}"))
                 .with_hint("give the program that was sampled"));

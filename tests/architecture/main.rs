@@ -161,6 +161,7 @@ const FOR_THE_PROGRAM: &[&str] = &[
     "driver",
     "families::Minimums",
     "families::draw",
+    "families::Written",
     "families::find_outliers",
     "families::fit",
     "families::inputs",

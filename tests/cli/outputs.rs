@@ -290,3 +290,77 @@ fn an_earlier_output_and_an_empty_file_are_replaced() {
         assert_eq!(written(&folder, line, output), written(&folder, line, output), "{line}");
     }
 }
+
+/// Reports have no `--force`: `flamegraph -o d/*.data`
+#[test]
+fn a_report_replaces_only_text_that_is_not_a_profile() {
+    let folder = folder();
+    let temporal = testdata("raw/clang-22-temporal.proftext").display().to_string();
+    let commands = [
+        ("report c.collapsed -o".to_string(), "html"),
+        ("report a.proftext -o".to_string(), "html"),
+        ("flamegraph c.collapsed -o".to_string(), "svg"),
+        ("flamegraph f.iprof -o".to_string(), "svg.gz"),
+        ("show a.proftext --all-functions --counts -o".to_string(), "txt"),
+        ("show a.proftext --covered -o".to_string(), "txt"),
+        ("show a.proftext --text --all-functions -o".to_string(), "txt"),
+        ("show a.proftext --json -o".to_string(), "json"),
+        ("show s.afdo -o".to_string(), "txt"),
+        ("show s.afdo --json -o".to_string(), "json"),
+        ("show c.collapsed -o".to_string(), "txt"),
+        ("show c.collapsed --json -o".to_string(), "json"),
+        ("show f.iprof -o".to_string(), "txt"),
+        ("show f.iprof --json -o".to_string(), "json"),
+        ("overlap a.proftext a.proftext -o".to_string(), "txt"),
+        ("overlap s.afdo s.afdo --json -o".to_string(), "json"),
+        (format!("order {temporal} -o"), "order"),
+        (format!("order {temporal} --json -o"), "json"),
+        ("generate --format=iprof -o g.iprof --truth".to_string(), "json"),
+        ("fit a.proftext --against a.proftext --write-remapping".to_string(), "txt"),
+    ];
+    let partial = written(&folder, "merge --partial s.afdo -o part.data", "part.data");
+    let mut valuable = valuable_files().to_vec();
+    valuable.retain(|(name, _)| *name != "main.c");
+    valuable
+        .extend([("part.data", partial), ("indexed.data", written(&folder, "merge a.proftext -o x.data", "x.data"))]);
+    for (line, extension) in commands {
+        let name = format!("report.{extension}");
+        fs::write(folder.path(&name), b"").expect("written");
+        let report = written(&folder, &format!("{line} {name}"), &name);
+        // An earlier report is replaced.
+        assert_eq!(written(&folder, &format!("{line} {name}"), &name), report, "{line}");
+        if !line.contains("--text") {
+            fs::write(folder.path(&name), b"Some notes.\n").expect("written");
+        }
+        assert_eq!(written(&folder, &format!("{line} {name}"), &name), report, "{line}");
+        for (_, content) in &valuable {
+            if line.contains("--text") && content.starts_with(b"\xfflprofi") {
+                continue;
+            }
+            fs::write(folder.path(&name), content).expect("written");
+            refused(
+                &folder,
+                &format!("{line} {name}"),
+                &["the file exists and is not an earlier output", "choose another output"],
+            );
+            assert_eq!(&fs::read(folder.path(&name)).expect("read"), content, "{line}");
+        }
+        fs::remove_file(folder.path(&name)).expect("removed");
+    }
+    // Devices are not replaced.
+    assert_eq!(run(&folder, "report c.collapsed -o /dev/null").code, Some(0));
+}
+
+#[test]
+fn a_pruned_profile_replaces_only_an_earlier_one() {
+    let folder = folder();
+    let line = "fit a.proftext --against a.proftext --prune -o";
+    let pruned = written(&folder, &format!("{line} p.proftext"), "p.proftext");
+    assert_eq!(written(&folder, &format!("{line} p.proftext"), "p.proftext"), pruned);
+    for (name, content) in valuable_files() {
+        fs::write(folder.path(name), &content).expect("written");
+        refused(&folder, &format!("{line} {name}"), &["choose another output"]);
+        assert_eq!(fs::read(folder.path(name)).expect("read"), content, "{name}");
+    }
+    refused(&folder, "fit a.proftext --against p.proftext --prune -o p.proftext", &["the output is also an input"]);
+}

@@ -271,3 +271,144 @@ fn several_programs_get_a_profile_each_or_one_together() {
         folder.failure(&format!("profbridge convert {inputs} --binary busy --binary other --dwp x -o profiles"));
     assert!(code == Some(2) && message.contains("--debug-binary and --dwp are for one program"), "{code:?}: {message}");
 }
+
+#[test]
+fn partial_merges_of_several_programs_are_finished_together() {
+    let Some(folder) = available("parts of programs", &["clang-22", "objdump", "readelf"]).then(Folder::new) else {
+        return;
+    };
+    for program in ["busy", "other"] {
+        compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", program);
+        let ip = instructions(&folder, program, "small")[4].0;
+        folder.write(&format!("{program}.data"), plain_recording(&folder, program, &vec![(ip, Vec::new()); 60]));
+    }
+    // Both partial merges are of the same recordings.
+    for program in ["busy", "other"] {
+        folder.run(&format!(
+            "profbridge merge --partial busy.data other.data --binary {program} -o {program}.part --force"
+        ));
+    }
+    // A profile does not replace a partial merge, which holds more.
+    for command in ["merge", "convert"] {
+        let (code, message) = folder.failure(&format!("profbridge {command} busy.data --binary busy -o busy.part"));
+        assert!(code == Some(2) && message.contains("not an earlier output: partial merge"), "{code:?}: {message}");
+    }
+    let parts = "busy.part other.part --binary busy --binary other";
+    for (inputs, output) in [(parts.to_string(), "parts"), (parts.replace("part", "data"), "whole")] {
+        let document = convert(&folder, &format!("{inputs} -o {output}/ --to text"));
+        let used = document["inputs"].as_array().expect("a list").iter().map(|input| &input["outcome"]);
+        assert_eq!(used.collect::<Vec<_>>(), ["used", "used"], "{document}");
+        folder.run(&format!("profbridge merge {inputs} -o {output}.proftext"));
+    }
+    for name in ["/busy.proftext", "/other.proftext", ".proftext"] {
+        assert_eq!(read(&folder, &format!("parts{name}")), read(&folder, &format!("whole{name}")), "{name}");
+    }
+    let (code, message) = folder.failure("profbridge merge busy.part other.part --binary busy -o one.prof");
+    assert!(code == Some(2) && message.contains("other.part: the partial merge has samples of other"), "{message}");
+    compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", "third");
+    let ip = instructions(&folder, "third", "small")[4].0;
+    folder.write("third.data", plain_recording(&folder, "third", &vec![(ip, Vec::new()); 60]));
+    folder.run("profbridge merge --partial third.data --binary third -o third.part");
+    let (code, message) = folder.failure(&format!("profbridge merge third.part {parts} -o all.prof"));
+    let expected = "third.part: the partial merge has samples of none of these programs";
+    assert!(code == Some(2) && message.contains(expected), "{code:?}: {message}");
+}
+
+#[test]
+fn a_weight_is_an_input_several_times_but_no_further_samples() {
+    let Some(folder) = available("weights", &["clang-22", "objdump", "readelf"]).then(Folder::new) else { return };
+    compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", "busy");
+    let [main, outer, small] = ["main", "loop", "small"].map(|name| instructions(&folder, "busy", name));
+    let (from_loop, from_main) = (after(&outer, "<small>"), after(&main, "<loop>"));
+    let sample = |at: usize| {
+        let ip = small[2 + at % (small.len() - 2)].0;
+        let caller = if at % 3 == 0 { from_main } else { from_loop };
+        (ip, vec![IN_USER, ip, caller, 0x7000_0000])
+    };
+    let samples: Vec<(u64, Vec<u64>)> = (0..50).map(|at| sample(at * at / 7)).collect();
+    folder.write("perf.data", plain_recording(&folder, "busy", &samples));
+    let thrice = "perf.data perf.data perf.data --allow-duplicates";
+    folder.run(&format!("profbridge merge {thrice} --binary busy -o thrice.proftext"));
+    folder.run("profbridge merge perf.data --binary busy -o once.proftext");
+    let few = "50 samples are few for this program: about ";
+    let needed = |line: &str| {
+        let message = errors(&folder.run(line));
+        let after = message.split_once(few).unwrap_or_else(|| panic!("{line}: {message}")).1;
+        after.split(' ').next().expect("a number").to_string()
+    };
+    let once = needed("profbridge merge perf.data --binary busy -o once.proftext");
+    for weight in [3, 1000] {
+        let line = format!("profbridge merge --weighted-input {weight},perf.data --binary busy -o weighted.proftext");
+        // Estimates are rounded after weights, so the number needed differs with large ones.
+        let needed = needed(&line);
+        if weight == 3 {
+            assert_eq!(needed, once, "{line}");
+            assert_eq!(read(&folder, "weighted.proftext"), read(&folder, "thrice.proftext"));
+        }
+    }
+}
+
+#[test]
+fn totals_are_sums_of_samples() {
+    let Some(folder) = available("totals", &["clang-22", "objdump", "readelf"]).then(Folder::new) else { return };
+    compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", "busy");
+    let [main, outer, small] = ["main", "loop", "small"].map(|name| instructions(&folder, "busy", name));
+    let (from_loop, from_main) = (after(&outer, "<small>"), after(&main, "<loop>"));
+    let mut samples = vec![(small[0].0, vec![IN_USER, small[0].0, from_loop, from_main]); 30];
+    samples.extend(vec![(outer[0].0, Vec::new()); 50]);
+    folder.write("perf.data", plain_recording(&folder, "busy", &samples));
+    folder.run("profbridge merge perf.data --binary busy -o app.proftext");
+    let profile = read(&folder, "app.proftext");
+    // 50 samples, and the calls of `small` at a line without samples.
+    assert_eq!(numbers(&profile, "loop").map(|(total, _)| total), Some(80), "{profile}");
+}
+
+#[test]
+fn recordings_without_branch_records_next_to_others_are_not_used() {
+    let Some(folder) = available("mixed recordings", &["clang-22", "objdump", "readelf"]).then(Folder::new) else {
+        return;
+    };
+    compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", "busy");
+    let small = instructions(&folder, "busy", "small");
+    folder.write("plain.data", plain_recording(&folder, "busy", &vec![(small[4].0, Vec::new()); 60]));
+    let (first, last) = (small[0].0, small[small.len() - 1].0);
+    let branches = format!(" {last:#x}/{first:#x}/P/-/-/0 {last:#x}/{first:#x}/P/-/-/0\n").repeat(9);
+    folder.write("branches.txt", branches);
+    for inputs in ["plain.data branches.txt", "branches.txt plain.data"] {
+        let document = convert(&folder, &format!("{inputs} --binary busy -o app.prof --force"));
+        let outcome = |name: &str| {
+            let inputs = document["inputs"].as_array().expect("a list");
+            inputs.iter().find(|input| input["path"] == name).expect("the input")["outcome"].clone()
+        };
+        assert_eq!((outcome("plain.data"), outcome("branches.txt")), ("not-used".into(), "used".into()), "{document}");
+        let (code, message) = folder.failure(&format!("profbridge merge {inputs} --binary busy -o x --min-inputs 2"));
+        assert!(code == Some(3) && message.contains("the number of inputs used is 1"), "{code:?}: {message}");
+    }
+    // The parts of a merge know it, too.
+    for name in ["plain.data", "branches.txt"] {
+        folder.run(&format!("profbridge merge --partial {name} --binary busy -o {name}.part"));
+    }
+    let (code, message) =
+        folder.failure("profbridge merge plain.data.part branches.txt.part --binary busy -o x --min-inputs 2");
+    assert!(code == Some(3) && message.contains("the number of inputs used is 1"), "{code:?}: {message}");
+}
+
+#[test]
+fn a_named_package_must_be_one() {
+    let Some(folder) = available("packages", &["clang-22", "objdump", "readelf"]).then(Folder::new) else { return };
+    compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", "busy");
+    let ip = instructions(&folder, "busy", "small")[4].0;
+    folder.write("perf.data", plain_recording(&folder, "busy", &[(ip, Vec::new())]));
+    folder.write("text.dwp", "text");
+    for (file, code, words) in [
+        ("text.dwp", 2, "text.dwp: the file is not a package of split debug info"),
+        ("busy", 2, "busy: the file is not a package of split debug info"),
+        ("missing.dwp", 1, "missing.dwp: cannot open"),
+    ] {
+        for command in ["convert", "merge --partial"] {
+            let (found, message) =
+                folder.failure(&format!("profbridge {command} perf.data --binary busy --dwp {file} -o out"));
+            assert!(found == Some(code) && message.contains(words), "{file}: {found:?}: {message}");
+        }
+    }
+}

@@ -29,9 +29,6 @@ pub(crate) fn run(arguments: &ConvertArgs) -> Result<ExitCode> {
     let mut document = MergeDocument::of_conversion(if arguments.json { &inputs } else { &[] });
     let result = convert(arguments, &inputs, &mut document);
     if arguments.json {
-        if result.is_ok() {
-            document.note_rest_used();
-        }
         document.print("profbridge.convert/1", result.as_ref().err())?;
     }
     result.map(|()| ExitCode::SUCCESS)
@@ -63,13 +60,15 @@ fn convert(arguments: &ConvertArgs, inputs: &[Input], document: &mut MergeDocume
         }
         None => arguments.form(inputs, said)?,
     };
-    arguments.written.guard(inputs, &arguments.output, form, staying)?;
+    arguments.written.guard(inputs, &arguments.output, form, staying, false)?;
     arguments.refuse_for_form(form)?;
     let family = match staying {
         Some(family) => family,
         None => family_of(arguments, inputs, form)?,
     };
-    family_table::convert(family, arguments, &ConvertWork { inputs, form }, document)
+    family_table::convert(family, arguments, &ConvertWork { inputs, form }, document)?;
+    document.note_rest_used();
+    Ok(())
 }
 
 /// Returns the family whose conversion is used: stacks if the output is stacks, LLVM instrumentation profiles if the

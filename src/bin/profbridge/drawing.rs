@@ -2,14 +2,14 @@
 
 use crate::console;
 use crate::memprof::DrawMemoryArgs;
-use crate::outputs::{refuse_replacing, refuse_terminal};
+use crate::outputs::{guard, refuse_terminal};
 use crate::stacks::{StackArgs, no_samples};
 use clap::Args;
 use profbridge::call_chains::{MethodPattern, samples_with_methods};
 use profbridge::compression::{Compression, uncompressed_name};
-use profbridge::families::OutputForm;
 use profbridge::families::draw::{Content, View, outlined_graph, overlap_table, read_content};
 use profbridge::families::stack_files::read_stacks;
+use profbridge::families::{OutputForm, Written};
 use profbridge::input::{Input, output};
 use profbridge::render::{FlameGraph, Report, SvgOptions, Table};
 use profbridge::{Error, Result};
@@ -112,7 +112,7 @@ impl PictureArgs {
     /// Rejects outputs with the file extension of a profile or of another image format, and outputs that are inputs.
     pub(crate) fn refuse_output(&self) -> Result<()> {
         let inputs: Vec<Input> = self.inputs.iter().chain(&self.baseline).map(Input::argument).collect();
-        refuse_replacing(&inputs, &self.output, "a flame graph", false, |_| false)?;
+        guard(&inputs, &self.output, "a flame graph", Written::Report)?;
         let name = self.output.to_string_lossy().to_ascii_lowercase();
         if let Some(extension) = OTHER_PICTURES.iter().find(|extension| name.ends_with(**extension)) {
             let error = Error::usage(format!("cannot write {extension} files")).in_file(&self.output);

@@ -5,10 +5,12 @@ use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
 use crate::finish::ignore_closed_pipe;
 use crate::hints;
+use crate::outputs::guard;
 use crate::plural::number_of;
 use crate::toolchains::ToolchainParser;
 use crate::validate::refuse_both_standard_input;
 use clap::Args;
+use profbridge::families::Written;
 use profbridge::families::fit::{Fit, FitOptions, fit_files};
 use profbridge::fit::{FitReport, Gate, write_text};
 use profbridge::gates::{self, GateOutcome};
@@ -102,6 +104,13 @@ impl FitArgs {
     }
 
     fn write(&self, fit: &Fit) -> Result<()> {
+        let inputs = [&self.profile, &self.against].map(Input::argument);
+        if let Some(path) = &self.write_remapping {
+            guard(&inputs, path, "new names", Written::Report)?;
+        }
+        if let Some(path) = &self.output {
+            guard(&inputs[1..], path, "the pruned profile", Written::Profile(fit.family()))?;
+        }
         if let Some(path) = &self.write_remapping {
             let file = fit.remapping()?;
             console::write_output(path, |out| out.write_all(&file.text))?;

@@ -9,12 +9,12 @@ use crate::toolchains::{ToolchainParser, suggest};
 use crate::{console, documents};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, FromArgMatches};
-use profbridge::families::require_earlier_output;
+use profbridge::families::{Written, require_earlier_output};
 use profbridge::generate::{Damage, DamageReport, Format, Generated, Generator, Kind, Request};
 use profbridge::input::output::{is_standard_output, replace_by_name, replace_by_name_with};
 use profbridge::input::{Family, Input};
 use profbridge::iprof::Version;
-use profbridge::{Error, Result};
+use profbridge::{Error, Hint, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -180,13 +180,19 @@ impl GenerateArgs {
         if self.truth().is_some_and(is_standard_output) {
             console::needs_file(&self.output)?;
         }
+        if let Some(truth) = self.truth().filter(|_| !self.force) {
+            require_earlier_output(truth, Written::Report, Hint::ReplaceFile)?;
+        }
         let is_text = matches!(
             format,
             Format::Text | Format::SampleText | Format::MemoryYaml | Format::Iprof | Format::Collapsed
         );
         if !is_directory {
             refuse_terminal(&self.output, is_text)?;
-            return if self.force { Ok(()) } else { require_earlier_output(&self.output, format.family()) };
+            return match self.force {
+                true => Ok(()),
+                false => require_earlier_output(&self.output, Written::Profile(format.family()), Hint::ReplaceFile),
+            };
         }
         let in_output = |error: Error| error.in_file(&self.output);
         if is_standard_output(&self.output) {

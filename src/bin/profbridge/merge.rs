@@ -110,7 +110,7 @@ fn merge_inputs(arguments: &MergeArgs, watched: Option<WatchJson>) -> Result<Exi
 
 /// Merges according to the plan, and writes the result.
 fn merge(arguments: &MergeArgs, plan: MergePlan, work: &MergeWork<'_>, document: &mut MergeDocument) -> Result<()> {
-    arguments.written.guard(work.inputs, &arguments.output, work.form, plan.family())?;
+    arguments.written.guard(work.inputs, &arguments.output, work.form, plan.family(), arguments.partial)?;
     let is_empty = |input: &Input| input.format().is_ok_and(|format| format == Format::Empty);
     // A partial merge of empty inputs belongs to any family.
     if !(arguments.partial && work.inputs.iter().all(is_empty)) {

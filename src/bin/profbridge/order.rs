@@ -4,9 +4,9 @@ use crate::console;
 use crate::console::write_output;
 use crate::demangled::{DemangleArgs, parse_pattern};
 use crate::documents::{self, Described, FileJson};
-use crate::outputs::refuse_replacing;
+use crate::outputs::guard;
 use clap::Args;
-use profbridge::families;
+use profbridge::families::{self, Written};
 use profbridge::input::Input;
 use profbridge::instr::order::{OrderOptions, OrderedFunction};
 use profbridge::names::NamePattern;
@@ -54,7 +54,7 @@ impl OrderArgs {
     /// Orders the functions.
     pub(crate) fn run(self) -> Result<ExitCode> {
         let file = Input::argument(&self.file);
-        refuse_replacing(std::slice::from_ref(&file), &self.output, "an order", false, |_| false)?;
+        guard(std::slice::from_ref(&file), &self.output, "an order", Written::Report)?;
         let mut options = OrderOptions::default();
         options.test_traces = self.num_test_traces;
         let mut ordered = families::order_file(&file, &crate::limits::read_options(), &options)?;

@@ -2,12 +2,12 @@
 
 use clap::{Args, ValueEnum};
 use profbridge::compression::Compression;
-use profbridge::families::{OutputForm, require_earlier_output};
+use profbridge::families::{OutputForm, Written, require_earlier_output};
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Format, Input};
 use profbridge::sampleprof::Encoding;
 use profbridge::system::{is_device, is_same_file};
-use profbridge::{Error, Result};
+use profbridge::{Error, Hint, Result};
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -125,7 +125,8 @@ impl OutputArgs {
     }
 
     /// Rejects binary output on a terminal, and an output that would accidentally replace a file: an input of another
-    /// format, or a file that is neither an input nor an earlier output. `family` is that of the inputs.
+    /// format, or a file that is neither an input nor an earlier output. `family` is that of the inputs; `partial` is
+    /// true for a partial merge.
     ///
     /// # Errors
     ///
@@ -136,17 +137,31 @@ impl OutputArgs {
         output: &Path,
         form: OutputForm,
         family: Option<Family>,
+        partial: bool,
     ) -> Result<()> {
         refuse_terminal(output, form.is_text() && Compression::of_output(output)?.is_none())?;
         if self.force {
             return Ok(());
         }
-        refuse_replacing(inputs, output, form.words(), true, |format| is_same(format, form))?;
-        match inputs.iter().any(|input| is_same_file(&input.path, output)) {
-            true => Ok(()),
-            false => require_earlier_output(output, form.family(family)),
+        let is_kept = |format| is_same(format, form) || (partial && format == Format::Partial);
+        refuse_replacing(inputs, output, form.words(), true, is_kept)?;
+        let family = form.family(family);
+        if inputs.iter().any(|input| is_same_file(&input.path, output)) {
+            return Ok(());
         }
+        let written = if partial { Written::Partial(family) } else { Written::Profile(family) };
+        require_earlier_output(output, written, Hint::ReplaceFile)
     }
+}
+
+/// Like [`OutputArgs::guard`], for commands without `--force`. No input is replaced.
+///
+/// # Errors
+///
+/// A usage error.
+pub(crate) fn guard(inputs: &[Input], output: &Path, words: &str, written: Written) -> Result<()> {
+    refuse_replacing(inputs, output, words, false, |_| false)?;
+    require_earlier_output(output, written, "choose another output")
 }
 
 /// Rejects binary output on a terminal.
@@ -166,7 +181,7 @@ pub(crate) fn refuse_terminal(output: &Path, is_text: bool) -> Result<()> {
 /// # Errors
 ///
 /// A usage error that names the data that would be lost.
-pub(crate) fn refuse_replacing(
+fn refuse_replacing(
     inputs: &[Input],
     output: &Path,
     words: &str,

@@ -5,14 +5,14 @@ use crate::console::write_output;
 use crate::cross_release::{ExactNamesArgs, print_followed};
 use crate::demangled::{DemangleArgs, parse_pattern};
 use crate::documents::{self, FileJson};
-use crate::outputs::refuse_replacing;
+use crate::outputs::guard;
 use crate::sample_files::{self, are_samples};
 use crate::stacks::StackArgs;
 use crate::validate::{refuse, refuse_both_standard_input};
 use clap::Args;
 use profbridge::driver::diff::{DiffOptions, SectionDiff};
 use profbridge::families::stacks::{are_stacks, diff_stacks};
-use profbridge::families::{self, Comparison};
+use profbridge::families::{self, Comparison, Written};
 use profbridge::input::{Family, Input};
 use profbridge::instr::cross_release::Followed;
 use profbridge::instr::overlap::{OverlapOptions, OverlapReport};
@@ -153,7 +153,7 @@ impl OverlapArgs {
     pub(crate) fn run(self) -> Result<ExitCode> {
         refuse_both_standard_input(&self.base, &self.test)?;
         let (base, test) = (Input::argument(&self.base), Input::argument(&self.test));
-        refuse_replacing(&[base.clone(), test.clone()], &self.output, "a report", false, |_| false)?;
+        guard(&[base.clone(), test.clone()], &self.output, "a report", Written::Report)?;
         self.exact.refuse_for_others([&base, &test])?;
         let are_samples = are_samples(std::slice::from_ref(&base));
         if !are_samples && are_stacks(&base, &test)? {

@@ -8,7 +8,7 @@ use crate::outputs::OutputArgs;
 use crate::sample_files::SampleArgs;
 use crate::stacks::StackArgs;
 use clap::Args;
-use profbridge::families::{MergeSettings, Merged, OutputForm, merge_recordings};
+use profbridge::families::{MergeSettings, Merged, MergedRecordings, OutputForm, merge_recordings};
 use profbridge::input::{Family, Input};
 use profbridge::profgen::ProgramFiles;
 use profbridge::{Error, Result};
@@ -88,45 +88,44 @@ impl RecordingsRun<'_> {
             false => vec![output.clone()],
         };
         for output in &outputs {
-            self.written.guard(self.inputs, output, OutputForm::SampleProf, Some(Family::SampleProf))?;
+            let partial = settings.partial.is_some();
+            self.written.guard(self.inputs, output, OutputForm::SampleProf, Some(Family::SampleProf), partial)?;
         }
         // Nothing is written before all profiles are made.
-        let parts = if is_directory { programs.chunks(1) } else { programs.chunks(programs.len().max(1)) };
-        let mut made = Vec::new();
-        for (programs, output) in parts.zip(outputs) {
-            let mut settings = settings.clone();
-            settings.output = output;
-            made.push((self.merge(programs, &settings, document)?, settings));
-        }
+        let made = self.merge(&programs, is_directory, settings, document)?;
         if is_directory {
             std::fs::create_dir_all(output)
                 .map_err(|source| Error::io("cannot create the directory", source).in_file(output))?;
         }
-        for (merged, settings) in made {
+        for (merged, output) in made.into_iter().zip(outputs) {
+            let mut settings = settings.clone();
+            settings.output = output;
             self.gates.write(merged, self.inputs, &settings, self.messages, document)?;
         }
         document.wrote(output, Family::SampleProf.name());
         Ok(())
     }
 
+    /// Makes one profile of all programs, or one of each.
     fn merge(
         &self,
         programs: &[ProgramFiles],
+        is_split: bool,
         settings: &MergeSettings,
         document: &mut MergeDocument,
-    ) -> Result<Merged> {
+    ) -> Result<Vec<Merged>> {
         let progress = console::Progress::new("merging", self.quiet);
         let mut update = |done, total| progress.update(done, total);
-        let merged = merge_recordings(self.inputs, programs, self.arguments.contexts, settings, &mut update);
+        let contexts = self.arguments.contexts;
+        let made = merge_recordings(self.inputs, programs, contexts, is_split, settings, &mut update);
         progress.finish();
-        let (merged, reports) = merged?;
-        for (files, report) in programs.iter().zip(reports) {
+        let MergedRecordings { profiles, samples, inputs, .. } = made?;
+        for (files, report) in programs.iter().zip(samples) {
             document.count_samples(&files.program, report);
         }
-        let reports = &merged.inputs.reports;
-        document.name_inputs(reports.iter().map(|report| &report.input));
-        reports.iter().enumerate().for_each(|(at, report)| document.note_outcome(at, &report.outcome));
-        Ok(merged)
+        document.name_inputs(inputs.iter().map(|report| &report.input));
+        inputs.iter().enumerate().for_each(|(at, report)| document.note_outcome(at, &report.outcome));
+        Ok(profiles)
     }
 }
 

@@ -3,9 +3,12 @@
 use crate::check::parse_version;
 use crate::console;
 use crate::documents::{self, FileJson, SectionEntries};
+use crate::outputs::guard;
 use clap::Args;
+use profbridge::families::Written;
 use profbridge::input::{self, Family, Format, Input};
 use profbridge::iprof::{self, Layout, RepairOptions, Repaired, Verdict, Version, WriteOptions};
+use profbridge::system::is_same_file;
 use profbridge::{Error, Result, Warning};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -86,6 +89,9 @@ impl RepairArgs {
             return Err(Error::new(profbridge::ErrorKind::Unsupported { what })
                 .in_file(&self.input)
                 .with_hint(ONLY_IPROF));
+        }
+        if !is_same_file(&self.input, &self.output) {
+            guard(&[], &self.output, "the repaired iprof", Written::Profile(Family::Iprof))?;
         }
         let repaired =
             iprof::repair_from(input.into_stream()?, &self.options()).map_err(|error| error.in_file(&self.input))?;

@@ -5,7 +5,7 @@ use crate::demangled::{DemangleArgs, parse_pattern};
 use crate::documents::{self, Described, FileJson};
 use crate::iprof_show::{self, IprofShowArgs};
 use crate::memprof::ShowMemoryArgs;
-use crate::outputs::refuse_replacing;
+use crate::outputs::guard;
 use crate::sample_files::{SampleShow, SampleShowArgs};
 use crate::show_stacks::{self, Rows};
 use crate::stacks::StackArgs;
@@ -13,7 +13,7 @@ use crate::standard_output::StandardOutput;
 use crate::validate::refuse;
 use clap::Args;
 use profbridge::WithWarnings;
-use profbridge::families::{self, memory::has_only_memory};
+use profbridge::families::{self, Written, memory::has_only_memory};
 use profbridge::input::output::is_standard_output;
 use profbridge::input::{Family, Input};
 use profbridge::instr::show::ShowOptions;
@@ -121,7 +121,8 @@ impl ShowArgs {
     /// Returns the file to show.
     pub(crate) fn file(&self) -> Result<Input> {
         let file = Input::argument(&self.file);
-        refuse_replacing(std::slice::from_ref(&file), &self.output, "a report", false, |_| false)?;
+        let written = if self.text { Written::Profile(Family::Instr) } else { Written::Report };
+        guard(std::slice::from_ref(&file), &self.output, "a report", written)?;
         Ok(file)
     }
 

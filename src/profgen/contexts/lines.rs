@@ -75,7 +75,7 @@ pub(super) fn complete(tree: &mut Tree, update_totals: bool) {
     for at in order {
         if let Some(record) = &mut tree.nodes[at as usize].record {
             if update_totals {
-                update_total(record, false);
+                update_total(record);
             }
             raise_to_calls(record);
         }
