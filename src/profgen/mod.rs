@@ -39,8 +39,8 @@ mod recordings;
 mod script;
 
 pub use contexts::{
-    ChainSamples, ContextCounters, ContextFindings, ContextOptions, count_by_context, finish_context_profile,
-    make_context_profile,
+    ChainSamples, ContextCounters, ContextFindings, ContextOptions, InlineSizes, count_by_context,
+    finish_context_profile, make_context_profile,
 };
 pub use convert::{ConvertedSamples, SampleReport, Sum, SumOptions, add_up, convert, make};
 pub use counters::{Counters, RunFindings};

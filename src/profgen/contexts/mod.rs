@@ -23,7 +23,7 @@ mod unwinder;
 
 pub use chain_samples::ChainSamples;
 pub use counting::ContextCounters;
-pub use options::ContextOptions;
+pub use options::{ContextOptions, InlineSizes};
 pub use unwinder::ContextFindings;
 
 use super::counters::Counters;

@@ -2,6 +2,30 @@
 
 use crate::model::Release;
 
+/// The sizes up to which functions are inlined. The defaults are those of llvm-profgen.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct InlineSizes {
+    /// The size at the hottest calls, in hundreds of bytes.
+    pub hot: i32,
+    /// The size at cold calls, in bytes.
+    pub cold: i32,
+    /// The factor for functions that the program has inlined.
+    pub factor_of_inlined: i32,
+    /// The factor that limits the growth of a function.
+    pub growth: i32,
+    /// The least limit of the size of a function with its inlined callees.
+    pub least_limit: i32,
+    /// The highest limit of this size, unless it is below the least one.
+    pub highest_limit: i32,
+}
+
+impl Default for InlineSizes {
+    fn default() -> Self {
+        Self { hot: 1500, cold: 0, factor_of_inlined: 100, growth: 12, least_limit: 100, highest_limit: 50_000 }
+    }
+}
+
 /// Options of profiles with calling contexts.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -21,6 +45,8 @@ pub struct ContextOptions {
     pub by_code_size: bool,
     /// Whether functions are inlined where the program has inlined them.
     pub replay_inlining: bool,
+    /// The sizes up to which functions are inlined.
+    pub inline_sizes: InlineSizes,
     /// Whether to merge contexts that are not hot into shorter ones.
     pub merge_cold: bool,
     /// The number of frames that merged contexts keep, with the function itself.
@@ -47,6 +73,7 @@ impl Default for ContextOptions {
             preinline: true,
             by_code_size: true,
             replay_inlining: false,
+            inline_sizes: InlineSizes::default(),
             merge_cold: false,
             cold_frames: 1,
             trim_cold: false,

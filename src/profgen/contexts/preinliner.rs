@@ -13,14 +13,6 @@ use std::ops::Bound;
 
 /// The cutoff of the counts that are hot enough for the largest functions.
 const HOTTEST_CUTOFF: u32 = 100_000;
-/// The size of a function that is inlined at the hottest places.
-const HOT_SIZE: f64 = 1500.0 * 100.0;
-/// The factor for a function that the program has inlined.
-const FACTOR_OF_INLINED: u32 = 100;
-/// Limits of the size of a function with its inlined callees: a factor, and bounds.
-const GROWTH: u32 = 12;
-const SMALLEST_LIMIT: u32 = 100;
-const LARGEST_LIMIT: u32 = 50_000;
 
 /// The counts that are cold and hot, and how sizes are measured.
 pub(super) struct Decision<'d> {
@@ -166,7 +158,9 @@ impl Inliner<'_> {
     /// Decides about the callees of a function, and about theirs if they are inlined.
     fn inline_into(&mut self, base: u32) {
         let own = self.size(base);
-        let limit = own.wrapping_mul(GROWTH).clamp(SMALLEST_LIMIT, LARGEST_LIMIT);
+        let sizes = self.decision.options.inline_sizes;
+        let limit = own.wrapping_mul(sizes.growth as u32);
+        let limit = limit.min(sizes.highest_limit as u32).max(sizes.least_limit as u32);
         let (mut size, mut queue) = (own, Queue::default());
         self.add_callees(base, &mut queue);
         while size < limit {
@@ -201,16 +195,17 @@ impl Inliner<'_> {
         if self.decision.options.replay_inlining {
             return was_inlined;
         }
+        let sizes = self.decision.options.inline_sizes;
         if candidate.calls <= self.cold {
-            return false;
+            return candidate.size < sizes.cold as u32;
         }
         let hottest = self.decision.summary.threshold(HOTTEST_CUTOFF).unwrap_or(0);
         let cold = self.cold as f64;
         let heat = (candidate.calls as f64 - cold) / (hottest as f64 - cold);
         let heat = if heat > 1.0 { 1.0 } else { heat };
-        let mut most = (HOT_SIZE * heat + 1.0) as u32;
+        let mut most = (f64::from(sizes.hot) * heat * 100.0 + f64::from(sizes.cold) + 1.0) as i64 as u32;
         if was_inlined {
-            most = most.wrapping_mul(FACTOR_OF_INLINED);
+            most = most.wrapping_mul(sizes.factor_of_inlined as u32);
         }
         candidate.size < most
     }

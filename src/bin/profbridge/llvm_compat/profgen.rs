@@ -128,6 +128,18 @@ fn context_options(parsed: &Parsed, release: Release) -> ContextOptions {
     options.preinline = is_on("csspgo-preinliner");
     options.by_code_size = is_on("use-context-cost-for-preinliner");
     options.replay_inlining = parsed.is_on("csspgo-replay-preinline");
+    let sizes = &mut options.inline_sizes;
+    for (size, name) in [
+        (&mut sizes.hot, "sample-profile-hot-inline-threshold"),
+        (&mut sizes.cold, "sample-profile-cold-inline-threshold"),
+        (&mut sizes.factor_of_inlined, "csspgo-preinliner-multiplier-for-previous-inlining"),
+        (&mut sizes.growth, "sample-profile-inline-growth-limit"),
+        (&mut sizes.least_limit, "sample-profile-inline-limit-min"),
+        (&mut sizes.highest_limit, "sample-profile-inline-limit-max"),
+    ] {
+        let number = parsed.value(name).and_then(signed);
+        *size = number.and_then(|number| i32::try_from(number).ok()).unwrap_or(*size);
+    }
     let merge = parsed.value("csprof-merge-cold-context").and_then(boolean);
     options.merge_cold = merge.unwrap_or(!options.preinline);
     options.cold_frames = parsed.number("csprof-max-cold-context-depth").map_or(1, |frames| frames as usize);

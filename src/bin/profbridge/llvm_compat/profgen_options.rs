@@ -29,7 +29,7 @@ pub(super) static PROFGEN: Command = Command {
         int("csprof-max-unsymbolized-context-depth", "Frames that contexts of addresses keep, -1 for all"),
         switch("csprof-merge-cold-context", "Merge cold contexts into shorter ones"),
         switch("csspgo-preinliner", "Decide about inlining of contexts").hidden(),
-        int("csspgo-preinliner-multiplier-for-previous-inlining", "Accepted and ignored").hidden(),
+        int("csspgo-preinliner-multiplier-for-previous-inlining", "Factor of the size of inlined functions").hidden(),
         switch("csspgo-replay-preinline", "Inline contexts that were inlined").hidden(),
         text("data-access-perftrace", "data-access-perftrace", "Text of `perf report -D` with memory samples"),
         text("debug-binary", "debug-binary", "File with the debug info of the program"),
