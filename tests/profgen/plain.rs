@@ -322,7 +322,7 @@ fn a_weight_is_an_input_several_times_but_no_further_samples() {
     let (from_loop, from_main) = (after(&outer, "<small>"), after(&main, "<loop>"));
     let sample = |at: usize| {
         let ip = small[2 + at % (small.len() - 2)].0;
-        let caller = if at % 3 == 0 { from_main } else { from_loop };
+        let caller = if at.is_multiple_of(3) { from_main } else { from_loop };
         (ip, vec![IN_USER, ip, caller, 0x7000_0000])
     };
     let samples: Vec<(u64, Vec<u64>)> = (0..50).map(|at| sample(at * at / 7)).collect();
