@@ -169,6 +169,28 @@ pub fn read_raw(text: &[u8], program: &Program<'_>, base: RawBase) -> Result<Cou
     raw_text::read(text, base.address(program))
 }
 
+/// Returns true for an unsymbolized profile with calling contexts.
+pub fn has_raw_contexts(text: &[u8]) -> bool {
+    raw_text::has_contexts(text)
+}
+
+/// Reads an unsymbolized profile with calling contexts that was written with the same base. The options tell whether the
+/// profile will need the sizes of functions.
+///
+/// # Errors
+///
+/// Malformed, with the number of the line, and for a program with pseudo-probes; unable to correlate for damaged debug
+/// info; limit exceeded for too many frames.
+pub fn read_raw_contexts(
+    text: &[u8],
+    program: &Program<'_>,
+    base: RawBase,
+    options: &ContextOptions,
+    limits: &Limits,
+) -> Result<ContextCounters> {
+    contexts::of_unsymbolized(&raw_text::read_contexts(text, base.address(program))?, program, options, limits)
+}
+
 /// Makes the profile of a program: by pseudo-probes if the program and its samples allow it, otherwise by lines. Samples
 /// without branch records only know lines. The profile still lacks the steps of [`finish`].
 ///

@@ -46,22 +46,45 @@ fn push_counters(text: &mut Vec<u8>, counters: &Counters, base: u64, indent: &st
 ///
 /// Malformed, with the number of the line.
 pub(super) fn read(text: &[u8], base: u64) -> Result<Counters> {
-    let mut reader =
-        Reader { lines: text.strip_suffix(b"\n").unwrap_or(text).split(|byte| *byte == b'\n'), number: 0, base };
-    let mut counters = Counters::default();
+    let mut reader = Reader { lines: lines(text), number: 0, base };
     if text.is_empty() {
-        return Ok(counters);
+        return Ok(Counters::default());
     }
-    if text.starts_with(b"[") {
-        let detail = "an unsymbolized profile with calling contexts cannot be read back";
+    if has_contexts(text) {
+        let detail = "the unsymbolized profile has calling contexts, which llvm-profgen can read";
         return Err(Error::malformed(detail).at_line(1));
     }
-    reader.counts(b"-", &mut counters.runs)?;
-    reader.counts(b"->", &mut counters.branches)?;
+    let counters = reader.counters()?;
     match reader.lines.next() {
         None => Ok(counters),
         Some(line) => Err(reader.invalid(line)),
     }
+}
+
+/// Returns true for counters by calling context.
+pub(super) fn has_contexts(text: &[u8]) -> bool {
+    text.starts_with(b"[")
+}
+
+/// Reads counters that were written relative to `base`, with the text of their calling contexts.
+///
+/// # Errors
+///
+/// Malformed, with the number of the line.
+pub(super) fn read_contexts(text: &[u8], base: u64) -> Result<Vec<(&[u8], Counters)>> {
+    let mut reader = Reader { lines: lines(text), number: 0, base };
+    let mut blocks = Vec::new();
+    while let Some(line) = reader.lines.next() {
+        reader.number += 1;
+        let title = line.strip_prefix(b"[").and_then(|title| title.trim_ascii_end().strip_suffix(b"]"));
+        let title = title.ok_or_else(|| reader.invalid(line))?;
+        blocks.push((title, reader.counters()?));
+    }
+    Ok(blocks)
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.strip_suffix(b"\n").unwrap_or(text).split(|byte| *byte == b'\n')
 }
 
 struct Reader<'t, L: Iterator<Item = &'t [u8]>> {
@@ -83,6 +106,13 @@ impl<'t, L: Iterator<Item = &'t [u8]>> Reader<'t, L> {
         Error::malformed(format!("invalid counter {:?}", shown.trim()))
             .with_llvm_message(format!("Invalid raw profile at line {number}: {shown}"))
             .at_line(number)
+    }
+
+    fn counters(&mut self) -> Result<Counters> {
+        let mut counters = Counters::default();
+        self.counts(b"-", &mut counters.runs)?;
+        self.counts(b"->", &mut counters.branches)?;
+        Ok(counters)
     }
 
     fn counts(&mut self, separator: &[u8], counts: &mut Counts) -> Result<()> {

@@ -94,4 +94,5 @@ pub use record::{
 #[cfg(feature = "correlate")]
 pub(crate) use record::{add_saturating, add_target};
 pub use supplement::{SupplementOptions, supplement};
+pub(crate) use text::parse_frames;
 pub use writer::{check_writable, losses, write};

@@ -18,7 +18,7 @@
 use super::options::{ReadOptions, counter_overflow};
 use super::profile::SampleProfile;
 use super::record::{
-    BodyEntry, CallSite, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, RecordTable,
+    BodyEntry, CallSite, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, Names, RecordTable,
     add_saturating, add_target, attributes,
 };
 use crate::error::{Error, ErrorKind, Result};
@@ -225,21 +225,8 @@ impl Reader<'_> {
 
     /// Parses `[FUNCTION:LINE.DISCRIMINATOR @ FUNCTION]`. As in LLVM, the last byte may be any.
     fn context(&mut self, name: &[u8]) -> Result<FunctionRecord> {
-        let mut rest = if name.len() > 1 { &name[1..name.len() - 1] } else { &[] };
-        let mut frames = Vec::new();
-        while !rest.is_empty() {
-            let end = rest.windows(3).position(|part| part == b" @ ");
-            let frame = &rest[..end.unwrap_or(rest.len())];
-            rest = end.map_or(&[], |end| &rest[end + 3..]);
-            let (function, place) = split(frame, b':');
-            let (line, discriminator) = split(place, b'.');
-            let location = LineLocation::new(
-                signed_32(line).unwrap_or_default(),
-                parse_number(discriminator).and_then(|value| value.try_into().ok()).unwrap_or_default(),
-            );
-            let frame = Frame { function: self.profile.names.insert(FunctionName::Text(function)), location };
-            frames.push(frame);
-        }
+        let frames = if name.len() > 1 { &name[1..name.len() - 1] } else { &[] };
+        let frames = parse_frames(frames, &mut self.profile.names);
         let most = self.options.limits.context_depth;
         if frames.len() as u64 > u64::from(most) {
             let (found, limit) = (frames.len() as u64, u64::from(most));
@@ -381,6 +368,24 @@ fn has_duplicates(counts: &[(&[u8], u64)]) -> bool {
 
 /// LLVM's message for malformed vtables.
 const VTABLES_EXPECTED: &str = "Expected 'vtables [mangled_vtable:NUM]+', found ";
+
+/// Parses the frames of a context, without its brackets: `FUNCTION:LINE.DISCRIMINATOR @ FUNCTION`.
+pub(crate) fn parse_frames(mut text: &[u8], names: &mut Names) -> Vec<Frame> {
+    let mut frames = Vec::new();
+    while !text.is_empty() {
+        let end = text.windows(3).position(|part| part == b" @ ");
+        let frame = &text[..end.unwrap_or(text.len())];
+        text = end.map_or(&[], |end| &text[end + 3..]);
+        let (function, place) = split(frame, b':');
+        let (line, discriminator) = split(place, b'.');
+        let location = LineLocation::new(
+            signed_32(line).unwrap_or_default(),
+            parse_number(discriminator).and_then(|value| value.try_into().ok()).unwrap_or_default(),
+        );
+        frames.push(Frame { function: names.insert(FunctionName::Text(function)), location });
+    }
+    frames
+}
 
 /// Splits at the first such byte; without one the second part is empty.
 fn split(text: &[u8], byte: u8) -> (&[u8], &[u8]) {

@@ -21,7 +21,7 @@ const INTERVALS: [(u64, u64); 3] = [(61, 16), (17, 32), (5, 8)];
 /// The options that keep contexts as they are.
 const RAW: &str = "--csspgo-preinliner=0 --gen-cs-nested-profile=0 --csprof-merge-cold-context=0";
 
-const OPTIONS: [&str; 7] = [
+const OPTIONS: [&str; 10] = [
     "--skip-symbolization",
     "--csspgo-preinliner=0 --gen-cs-nested-profile=0 --csprof-max-context-depth=2",
     "--format=text --csspgo-preinliner=0 --compress-recursion=0 --show-density",
@@ -29,6 +29,10 @@ const OPTIONS: [&str; 7] = [
     "--format=text",
     "--trim-cold-profile --update-total-samples",
     "--format=text --use-context-cost-for-preinliner=0 --gen-cs-nested-profile=0",
+    "--gen-cs-nested-profile=0 --sample-profile-hot-inline-threshold=2 --sample-profile-cold-inline-threshold=45",
+    "--gen-cs-nested-profile=0 --sample-profile-inline-growth-limit=1 --sample-profile-inline-limit-min=9 \
+     --sample-profile-inline-limit-max=20",
+    "--gen-cs-nested-profile=0 --csspgo-preinliner-multiplier-for-previous-inlining=0",
 ];
 
 const FRAMES: &str = "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer";
@@ -47,6 +51,12 @@ fn contexts_are_those_of_llvm_profgen() {
             let recorded = record_chains(&folder, program, interval, window);
             for options in OPTIONS.iter().chain([&RAW]) {
                 assert_same(&folder, &format!("--perfscript={recorded} --binary={program} {options}"));
+            }
+            let (_, raw) =
+                run(&folder, &[GENUINE], &format!("--ps={recorded} --binary={program} --skip-symbolization"));
+            folder.write("raw", raw.expect("counters by context"));
+            for options in OPTIONS.iter().skip(1).chain([&RAW]) {
+                assert_same(&folder, &format!("--unsymbolized-profile=raw --binary={program} {options}"));
             }
         }
     }

@@ -8,9 +8,9 @@ use super::inlined::Places;
 use super::options::ContextOptions;
 use super::paths::{EMPTY, Paths, compress, keep_last};
 use super::unwinder::{ContextFindings, Counted, Unwinder};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::sampleprof::{Chain, Frame, LineLocation, Names, push_context};
+use crate::sampleprof::{Chain, Frame, LineLocation, Names, parse_frames, push_context};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 use std::hash::Hash;
@@ -156,6 +156,41 @@ pub(super) fn count(
     Ok(ContextCounters { contexts: Contexts::Lines(lines), names, places, findings })
 }
 
+/// The counters of an unsymbolized profile, which have the text of their contexts.
+///
+/// # Errors
+///
+/// Malformed for a program with probes, whose contexts are addresses; the errors of [`count`].
+pub(in crate::profgen) fn of_unsymbolized(
+    blocks: &[(&[u8], Counters)],
+    program: &Program<'_>,
+    options: &ContextOptions,
+    limits: &Limits,
+) -> Result<ContextCounters> {
+    if program.has_probes() {
+        let detail = "calling contexts of a program with pseudo-probes cannot be read back";
+        return Err(Error::malformed(detail).with_llvm_message(detail));
+    }
+    let addresses = blocks.iter().flat_map(|(_, counters)| counters.addresses()).collect();
+    let runs = blocks.iter().flat_map(|(_, counters)| counters.runs.keys().copied());
+    let mut names = Names::default();
+    let addresses = instructions(program, addresses, runs, options.preinline && options.by_code_size);
+    let places = Places::look_up(program, addresses, &mut names, limits)?;
+    let mut lines = ByPath::new();
+    for (title, counters) in blocks {
+        let mut path = parse_frames(title, &mut names);
+        let (found, most) = (path.len() as u64, u64::from(limits.context_depth));
+        if found > most {
+            return Err(Error::above_limit(Some("context-depth"), "number of frames of a context", found, most));
+        }
+        if let Some(frame) = path.last_mut() {
+            frame.location = LineLocation::default();
+        }
+        lines.at(&path, false).add(counters, 1);
+    }
+    Ok(ContextCounters { contexts: Contexts::Lines(lines), names, places, findings: ContextFindings::default() })
+}
+
 fn finish(unwinder: Unwinder<'_>, samples: &ChainSamples, contexts: usize) -> ContextFindings {
     let mut findings = unwinder.finish();
     findings.contexts = contexts as u64;
@@ -199,13 +234,23 @@ fn addresses(program: &Program<'_>, samples: &ChainSamples, with_functions: bool
             end = Some(source);
         }
     }
+    instructions(program, found, runs.into_iter(), with_functions)
+}
+
+/// The instructions at addresses and in runs of code, and if wanted those of all functions at the addresses.
+fn instructions(
+    program: &Program<'_>,
+    mut found: HashSet<u64, RandomState>,
+    runs: impl Iterator<Item = (u64, u64)>,
+    with_functions: bool,
+) -> Vec<u64> {
     found.remove(&EXTERNAL);
     let is_run = |(begin, end): &(u64, u64)| {
         program.code.is_instruction(*begin)
             && program.code.is_instruction(*end)
             && program.code.falls_through(*begin, *end)
     };
-    let mut runs: Vec<(u64, u64)> = runs.into_iter().filter(is_run).collect();
+    let mut runs: Vec<(u64, u64)> = runs.filter(is_run).collect();
     if with_functions {
         let functions = functions_at(program, found.iter().copied());
         runs.extend(functions.iter().flat_map(|function| &function.ranges).map(|(start, end)| (*start, end - 1)));

@@ -23,6 +23,7 @@ mod unwinder;
 
 pub use chain_samples::ChainSamples;
 pub use counting::ContextCounters;
+pub(super) use counting::of_unsymbolized;
 pub use options::{ContextOptions, InlineSizes};
 pub use unwinder::ContextFindings;
 

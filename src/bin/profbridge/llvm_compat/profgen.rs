@@ -8,8 +8,8 @@ use super::{messages, profgen_warnings as warnings};
 use profbridge::input::{self, Access, Input, InputBytes};
 use profbridge::instr::Release;
 use profbridge::profgen::{
-    self, ChainSamples, ContextOptions, FinishOptions, ProfileOptions, Program, ProgramFiles, RawBase, Samples,
-    ScriptOptions,
+    self, ChainSamples, ContextCounters, ContextOptions, FinishOptions, ProfileOptions, Program, ProgramFiles, RawBase,
+    Samples, ScriptOptions,
 };
 use profbridge::sampleprof::{self, Encoding, ReadOptions, Rules, SampleProfile, WriteOptions};
 use profbridge::{Compat, Error, ErrorKind, Limits};
@@ -67,6 +67,12 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
         "perfscript" => script(parsed, &path, &program)?,
         "unsymbolized-profile" => {
             let text = read(&path)?;
+            if profgen::has_raw_contexts(&text) {
+                let contexts = context_options(parsed, release);
+                let counters = profgen::read_raw_contexts(&text, &program, raw_base(parsed), &contexts, &limits);
+                let counters = counters.map_err(without_path)?;
+                return context_profile(parsed, &program, counters, &options, &contexts, &limits);
+            }
             (profgen::read_raw(&text, &program, raw_base(parsed)).map_err(without_path)?, None)
         }
         "llvm-sample-profile" => {
@@ -106,7 +112,18 @@ fn contexts(
         let text = profgen::write_raw_contexts(&counters, program, raw_base(parsed));
         return write(&output(parsed), &text);
     }
-    let made = profgen::make_context_profile(program, counters, options, &contexts, limits);
+    context_profile(parsed, program, counters, options, &contexts, limits)
+}
+
+fn context_profile(
+    parsed: &Parsed,
+    program: &Program<'_>,
+    counters: ContextCounters,
+    options: &ProfileOptions,
+    contexts: &ContextOptions,
+    limits: &Limits,
+) -> Result<(), Failure> {
+    let made = profgen::make_context_profile(program, counters, options, contexts, limits);
     let (profile, _) = made.map_err(without_path)?;
     finish(parsed, options.release, program, profile, false)
 }
