@@ -63,7 +63,7 @@ fn printed(profile: &MemoryProfile) -> Vec<u8> {
     // YAML cannot store names with invalid bytes.
     without_data.data_access = None;
     let mut text = Vec::new();
-    yaml::write(&without_data, Comments::None, &mut text).expect("memory takes everything");
+    yaml::write(&without_data, Comments::None, yaml::EmptySites::Printed, &mut text).expect("memory takes everything");
     text
 }
 

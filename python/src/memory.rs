@@ -18,7 +18,7 @@ use profbridge::instr::encode::facts_of_memory;
 use profbridge::instr::memory_profiles;
 use profbridge::instr::{Loss, refuse_losses};
 use profbridge::memprof::report::{MemoryReport, ReportOptions, contexts, function_name};
-use profbridge::memprof::yaml::{self, Comments};
+use profbridge::memprof::yaml::{self, Comments, EmptySites};
 use profbridge::memprof::{self, Hotness};
 use profbridge::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
@@ -128,7 +128,7 @@ impl MemoryProfile {
         let profile = self.profile.clone();
         let written = detached::run(py, None, move |_| {
             let mut text = Vec::new();
-            let written = yaml::write(&profile, Comments::None, &mut text);
+            let written = yaml::write(&profile, Comments::None, EmptySites::Printed, &mut text);
             written.map(|()| text).map_err(|source| Error::io("cannot write", source))
         })?;
         written.or_raise(py)

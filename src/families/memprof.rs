@@ -23,7 +23,7 @@ use crate::limits::Limits;
 use crate::memprof;
 use crate::memprof::MemoryContent;
 use crate::memprof::report::warning_about_names;
-use crate::memprof::yaml::Comments;
+use crate::memprof::yaml::{Comments, EmptySites};
 use crate::memprof::{MemoryProfile, yaml};
 use crate::model::description::Description;
 use std::io::{BufWriter, Write};
@@ -110,7 +110,7 @@ pub fn write_yaml_file(profile: &MemoryProfile, path: &Path) -> Result<()> {
     output::replace_by_name_with(path, |out| {
         // It is written word by word.
         let mut out = BufWriter::new(out);
-        yaml::write(profile, Comments::None, &mut out)?;
+        yaml::write(profile, Comments::None, EmptySites::Printed, &mut out)?;
         out.flush()
     })
 }

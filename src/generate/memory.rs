@@ -7,7 +7,7 @@ use super::random::Random;
 use super::request::Generator;
 use crate::error::{Error, Result};
 use crate::memprof::indexed::{self, WriteOptions};
-use crate::memprof::yaml::{self, Comments};
+use crate::memprof::yaml::{self, Comments, EmptySites};
 use crate::memprof::{
     AllocSite, CallSite, DataAccessProfile, DataAccessRecord, DataSymbol, Field, Frame, FrameHandle, MemInfoBlock,
     MemoryProfile, Schema, SourceLocation, guid,
@@ -37,7 +37,8 @@ pub(super) fn file(generator: &Generator, number: u32) -> Result<Generated> {
                 .with_hint("LLVM 21 and later do"));
         }
         let mut bytes = Vec::new();
-        yaml::write(&profile, Comments::None, &mut bytes).map_err(|source| Error::io("cannot write", source))?;
+        yaml::write(&profile, Comments::None, EmptySites::Printed, &mut bytes)
+            .map_err(|source| Error::io("cannot write", source))?;
         bytes
     } else {
         let mut losses = indexed::losses(&profile, &options);

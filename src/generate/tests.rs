@@ -74,7 +74,7 @@ const GOLDEN: [&str; 23] = [
     "sample-binary 7c04af2615579bd592110231449b163d",
     "sample-extbinary 1a5479116fc4c3faf8c3523ed14edc20",
     "sample-compact b6e8e264b383e32d832d9a0848c42ff5",
-    "memory-yaml 42660171098b8675621ba98c3bba7832",
+    "memory-yaml 298ca9b897be5154c061f16dbbd21c1d",
     "memory-indexed 27b1998b2c05f40d29d346877059c9f6",
     "iprof 42131ad550fbd56ca20375ed257ba240",
     "iprof 23458e1df0d8d64ca6c7206b867c882b",

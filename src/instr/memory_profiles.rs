@@ -11,7 +11,7 @@ use crate::instr::open::ReadOptions;
 use crate::instr::target::Target;
 use crate::memory;
 use crate::memprof::indexed::{self, WriteOptions, written_versions};
-use crate::memprof::yaml::Comments;
+use crate::memprof::yaml::{Comments, EmptySites};
 use crate::memprof::{self, MemoryProfile, MergedMemory, Schema, Source};
 use crate::model::{Loss, LossKind, MemProfSection, Profile, ProfileKind, Release};
 use std::io::Write;
@@ -283,19 +283,19 @@ pub(crate) fn verify(data: &[u8], options: &ReadOptions) -> Result<Option<Verifi
     })
 }
 
-/// Prints a raw memory profile, or that of an indexed profile, like `llvm-profdata show --memory`. In profbridge mode
+/// Prints a raw memory profile, or that of an indexed profile, like `llvm-profdata show --memory` of a release. In profbridge mode
 /// YAML is accepted too.
 ///
 /// # Errors
 ///
 /// The errors of the readers, with the path; bad magic for other files.
-pub fn show_yaml(input: impl Into<Input>, options: &ReadOptions, out: &mut dyn Write) -> Result<()> {
+pub fn show_yaml(input: impl Into<Input>, options: &ReadOptions, release: Release, out: &mut dyn Write) -> Result<()> {
     let input = input.into();
     let bytes = input.bytes(Access::Read, &options.limits)?;
-    show_bytes(&bytes, options, out).map_err(|error| error.in_file(&input.path))
+    show_bytes(&bytes, options, EmptySites::of(release), out).map_err(|error| error.in_file(&input.path))
 }
 
-fn show_bytes(data: &[u8], options: &ReadOptions, out: &mut dyn Write) -> Result<()> {
+fn show_bytes(data: &[u8], options: &ReadOptions, empty_sites: EmptySites, out: &mut dyn Write) -> Result<()> {
     let failed = |source| Error::io("cannot write", source);
     if detect(data) == Format::RawMemProf {
         let (raw, profile, stacks) = read_raw(data, options, Release::DEFAULT)?;
@@ -304,12 +304,13 @@ fn show_bytes(data: &[u8], options: &ReadOptions, out: &mut dyn Write) -> Result
     if detect(data) == Format::Indexed {
         let stored = read_section(&open_indexed(data, options)?, options)?;
         let stored = stored.ok_or_else(|| Error::malformed("the profile has no memory profile"))?;
-        return memprof::yaml::write(&stored.profile, Comments::Summary(stored.summary), out).map_err(failed);
+        let comments = Comments::Summary(stored.summary);
+        return memprof::yaml::write(&stored.profile, comments, empty_sites, out).map_err(failed);
     }
     if options.compat.is_llvm() || !is_memory_profile(data, options.compat) {
         let detail = format!("expected a memory profile, found: {}", detect(data));
         return Err(ErrorKind::BadMagic { detail }.into());
     }
     let (profile, _) = read(data, options, Release::DEFAULT)?;
-    memprof::yaml::write(&profile, Comments::Summary(None), out).map_err(failed)
+    memprof::yaml::write(&profile, Comments::Summary(None), empty_sites, out).map_err(failed)
 }

@@ -138,7 +138,7 @@ struct Lines {
     line: Vec<u8>,
     /// The number of the line.
     number: u64,
-    /// Whether the line is to be read once more.
+    /// Whether `next` returns the line once more.
     is_unread: bool,
 }
 

@@ -93,7 +93,7 @@ pub fn show_memory(input: &Path) -> Result<()> {
 
 /// Prints all data as YAML.
 pub fn show_whole_memory(input: &Path) -> Result<()> {
-    memory_profiles::show_yaml(input, &read_options(input), &mut std::io::sink())
+    memory_profiles::show_yaml(input, &read_options(input), profbridge::instr::Release::DEFAULT, &mut std::io::sink())
 }
 
 pub fn overlap_instr(input: &Path) -> Result<()> {

@@ -6,7 +6,7 @@ use profbridge::input::WeightedInput;
 use profbridge::instr::Release;
 use profbridge::memprof::indexed::StoredProfile;
 use profbridge::memprof::raw::{self, Program, Programs, RawMemProf};
-use profbridge::memprof::yaml::{self, Comments};
+use profbridge::memprof::yaml::{self, Comments, EmptySites};
 use profbridge::memprof::{self, MemoryProfile, Schema};
 use profbridge::{Compat, Limits};
 use std::path::{Path, PathBuf};
@@ -118,7 +118,7 @@ fn sections_are_printed_as_release_22_prints_them() {
         let golden = std::fs::read_to_string(file(&stem, "yaml")).unwrap();
         let stored = stored(&std::fs::read(file(&stem, "v4.profdata")).unwrap());
         let mut text = Vec::new();
-        yaml::write(&stored.profile, Comments::Summary(stored.summary), &mut text).unwrap();
+        yaml::write(&stored.profile, Comments::Summary(stored.summary), EmptySites::Omitted, &mut text).unwrap();
         assert_eq!(String::from_utf8(text).unwrap(), golden, "{}", stem.display());
         // The printed output reads back to the same data.
         let again = yaml::read(golden.as_bytes(), Compat::Profbridge, &Limits::default()).unwrap();

@@ -75,7 +75,7 @@ fn convert_writes_the_bytes_of_llvm_profgen() {
 }
 
 #[test]
-fn what_needs_a_program_is_known_and_named() {
+fn inputs_that_need_a_program_are_known_and_named() {
     let Some(folder) = folder("what needs a program", &["clang-22", "llvm-profgen-22"]) else { return };
     compile(&folder, "clang-22 -O2 -g", "work.c", "prog");
     record(&folder, "prog");

@@ -6,6 +6,7 @@ use crate::documents::{self, Described, FileJson};
 use clap::{Args, ValueEnum};
 use profbridge::families::memory::{AllocationUnit, MemoryOptions};
 use profbridge::input::Input;
+use profbridge::instr::Release;
 use profbridge::instr::memory_profiles::{self, MemProfOptions};
 use profbridge::memprof::Hotness;
 use profbridge::memprof::raw::Programs;
@@ -157,7 +158,7 @@ impl ShowMemoryArgs {
         read.programs = self.programs.programs();
         if self.yaml {
             let mut text = Vec::new();
-            memory_profiles::show_yaml(file, &read, &mut text)?;
+            memory_profiles::show_yaml(file, &read, Release::DEFAULT, &mut text)?;
             write_output(output, |out| out.write_all(&text))?;
             return Ok(ExitCode::SUCCESS);
         }

@@ -44,7 +44,7 @@ fn profile() -> MemoryProfile {
 
 fn text_of(profile: &MemoryProfile) -> String {
     let mut text = Vec::new();
-    yaml::write(profile, yaml::Comments::None, &mut text).unwrap();
+    yaml::write(profile, yaml::Comments::None, yaml::EmptySites::Omitted, &mut text).unwrap();
     String::from_utf8(text).unwrap()
 }
 

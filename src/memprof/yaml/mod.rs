@@ -13,7 +13,7 @@ mod write;
 mod tests;
 
 pub(crate) use write::write_summary;
-pub use write::{Comments, write};
+pub use write::{Comments, EmptySites, write};
 
 use crate::compat::Compat;
 use crate::limits::Limits;

@@ -11,7 +11,7 @@ fn read_text(text: &str) -> crate::Result<MemoryProfile> {
 
 fn print(profile: &MemoryProfile) -> String {
     let mut text = Vec::new();
-    write(profile, Comments::None, &mut text).unwrap();
+    write(profile, Comments::None, EmptySites::Omitted, &mut text).unwrap();
     String::from_utf8(text).unwrap()
 }
 

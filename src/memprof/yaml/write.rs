@@ -4,6 +4,7 @@ use crate::memprof::hotness::{ContextKey, MemProfSummary};
 use crate::memprof::model::{AllocSite, CallSite, MemProfRecord, MemoryProfile};
 use crate::memprof::model::{DataAccessProfile, DataSymbol};
 use crate::memprof::model::{Frame, StackHandle};
+use crate::model::Release;
 use std::io::{self, Write};
 
 /// The comments before the document.
@@ -17,12 +18,34 @@ pub enum Comments {
     Summary(Option<MemProfSummary>),
 }
 
+/// Whether the sites of a function are printed if there are none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EmptySites {
+    /// As empty lists, which LLVM 20 and 21 need. Later releases read them, too.
+    Printed,
+    /// Not at all, as LLVM 22 and later print it.
+    Omitted,
+}
+
+impl EmptySites {
+    /// Returns the choice of a release.
+    pub fn of(release: Release) -> Self {
+        if release < Release(22) { Self::Printed } else { Self::Omitted }
+    }
+}
+
 /// Prints a profile.
 ///
 /// # Errors
 ///
 /// The errors of `out`.
-pub fn write(profile: &MemoryProfile, comments: Comments, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(
+    profile: &MemoryProfile,
+    comments: Comments,
+    empty_sites: EmptySites,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if let Comments::Summary(stored) = comments {
         let summary = match stored {
             Some(stored) => stored,
@@ -31,7 +54,7 @@ pub fn write(profile: &MemoryProfile, comments: Comments, out: &mut dyn Write) -
         write_summary(&summary, profile.data_access.as_ref(), out)?;
     }
     let frames = vec![None; profile.stacks.frames().len()];
-    let mut printer = Printer { out, column: 0, frames };
+    let mut printer = Printer { out, column: 0, frames, empty_sites };
     printer.document(profile)
 }
 
@@ -72,6 +95,7 @@ struct Printer<'a> {
     column: usize,
     /// The formatted lines of frames, because many stacks share few frames.
     frames: Vec<Option<Vec<u8>>>,
+    empty_sites: EmptySites,
 }
 
 /// Formats a frame of a call stack as a line.
@@ -84,7 +108,7 @@ fn frame_line(frame: Frame) -> Vec<u8> {
         format!("IsInlineFrame: {is_inline}"),
     ];
     let mut line = Vec::new();
-    let mut printer = Printer { out: &mut line, column: 0, frames: Vec::new() };
+    let mut printer = Printer { out: &mut line, column: 0, frames: Vec::new(), empty_sites: EmptySites::Omitted };
     let printed = printer.text("          - ").and_then(|()| printer.flow(["{ ", " }"], entries.into_iter()));
     printed.expect("memory takes everything");
     line
@@ -133,15 +157,18 @@ impl Printer<'_> {
 
     fn record(&mut self, record: &MemProfRecord, profile: &MemoryProfile) -> io::Result<()> {
         self.entry("  - ", "GUID", &format!("{:#x}", record.function))?;
-        if !record.alloc_sites.is_empty() {
-            self.line("    AllocSites:")?;
-            record.alloc_sites.iter().try_for_each(|site| self.alloc_site(site, profile))?;
+        self.list("AllocSites", record.alloc_sites.is_empty())?;
+        record.alloc_sites.iter().try_for_each(|site| self.alloc_site(site, profile))?;
+        self.list("CallSites", record.call_sites.is_empty())?;
+        record.call_sites.iter().try_for_each(|site| self.call_site(site, profile))
+    }
+
+    fn list(&mut self, key: &str, is_empty: bool) -> io::Result<()> {
+        match (is_empty, self.empty_sites) {
+            (false, _) => self.line(&format!("    {key}:")),
+            (true, EmptySites::Printed) => self.entry("    ", key, "[]"),
+            (true, EmptySites::Omitted) => Ok(()),
         }
-        if !record.call_sites.is_empty() {
-            self.line("    CallSites:")?;
-            record.call_sites.iter().try_for_each(|site| self.call_site(site, profile))?;
-        }
-        Ok(())
     }
 
     fn alloc_site(&mut self, site: &AllocSite, profile: &MemoryProfile) -> io::Result<()> {

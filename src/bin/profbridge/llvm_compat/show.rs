@@ -52,7 +52,8 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> R
     if parsed.last_of(&KINDS) == Some("memory") {
         let mut read = conduct.read_options();
         read.programs = programs(parsed);
-        let shown = profbridge::instr::memory_profiles::show_yaml(Input::argument(&file), &read, &mut out);
+        let shown =
+            profbridge::instr::memory_profiles::show_yaml(Input::argument(&file), &read, conduct.release(), &mut out);
         out.flush()?;
         return match shown {
             Err(error) if error.is_of_raw_memory_profile() => Err(raw_memory_failure(&error, &file, None)),
