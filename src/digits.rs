@@ -90,7 +90,6 @@ pub(crate) fn push_hex_16(out: &mut Vec<u8>, number: u64) {
 }
 
 /// Reads a number of decimal digits only; `None` for other text and for more than 64 bits.
-#[cfg_attr(not(feature = "correlate"), expect(dead_code, reason = "only sample profiles from branch records need it"))]
 pub(crate) fn parse_decimal(text: &[u8]) -> Option<u64> {
     let digit = |byte: &u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
     let add = |sum: u64, byte: &u8| sum.checked_mul(10)?.checked_add(digit(byte)?);
@@ -98,7 +97,6 @@ pub(crate) fn parse_decimal(text: &[u8]) -> Option<u64> {
 }
 
 /// Reads a number of hexadecimal digits only, in either case; `None` for other text and for more than 64 bits.
-#[cfg_attr(not(feature = "correlate"), expect(dead_code, reason = "only sample profiles from branch records need it"))]
 pub(crate) fn parse_hex(text: &[u8]) -> Option<u64> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),

@@ -192,7 +192,7 @@ pub fn read_raw_contexts(
 }
 
 /// Makes the profile of a program: by pseudo-probes if the program and its samples allow it, otherwise by lines. Samples
-/// without branch records only know lines. The profile still lacks the steps of [`finish`].
+/// without branch records only know lines. The profile still lacks the steps of `finish`.
 ///
 /// # Errors
 ///

@@ -56,7 +56,7 @@ pub fn count_by_context(
     counting::count(program, samples, options, limits)
 }
 
-/// Makes the profile of a program with calling contexts. It still lacks the steps of [`finish`](super::finish).
+/// Makes the profile of a program with calling contexts. It still lacks the steps of `finish`.
 ///
 /// # Errors
 ///
