@@ -1,5 +1,6 @@
 //! Protection of existing files that are not earlier outputs.
 
+use crate::bytes::Confidence;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::input::output::is_replaced;
@@ -23,8 +24,8 @@ pub enum Written {
 ///
 /// Every output may replace an empty file. A profile may replace a merged profile of its family; raw profiles and
 /// recordings are rejected because they cannot be created again, and partial merges of recordings because a profile holds
-/// less. A
-/// partial merge may also replace a partial merge of its family. A report may replace text that is not a profile.
+/// less. A partial merge may also replace a partial merge of its family. A report may replace text that is not a profile;
+/// text that can be a report or collapsed stacks is a report, unless its name ends with `.collapsed` or `.folded`.
 ///
 /// # Errors
 ///
@@ -40,6 +41,10 @@ pub fn require_earlier_output(output: &Path, written: Written, hint: impl Into<H
         (Written::Report, Format::OtherText | Format::OtherJson) => true,
         (Written::Report, Format::Other(OtherFormat::Html | OtherFormat::Xml)) => true,
         (Written::Report, Format::Iprof) => is_report(output),
+        // Lines of reports that end with a number look like stacks.
+        (Written::Report, Format::Collapsed) => {
+            existing.look()?.identity.confidence != Confidence::Certain && !has_name_of_stacks(output)
+        }
         (Written::Report, _) | (Written::Profile(_), Format::Partial) => false,
         (Written::Partial(family), Format::Partial) => is_of(existing.family()?, family),
         (Written::Profile(family) | Written::Partial(family), format) => is_of(written_family(format), family),
@@ -49,6 +54,10 @@ pub fn require_earlier_output(output: &Path, written: Written, hint: impl Into<H
     }
     let detail = format!("the file exists and is not an earlier output: {format}");
     Err(Error::usage(detail).in_file(output).with_hint(hint))
+}
+
+fn has_name_of_stacks(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "collapsed" || extension == "folded")
 }
 
 /// Returns true for a JSON document of profbridge. Some have members of an iprof.

@@ -174,6 +174,10 @@ impl<'b, 'p> Builder<'b, 'p> {
         let mut record = self.records.top_level(outermost.function);
         add_saturating(&mut record.total, more);
         for (place, caller) in path[1..].iter().zip(locations) {
+            // Most functions have few call sites, and records are large.
+            if record.call_sites.len() == record.call_sites.capacity() {
+                record.call_sites.reserve_exact(record.call_sites.len() / 2 + 1);
+            }
             let site = record.call_site_at(caller, place.function);
             record = &mut record.call_sites[site].callee;
             add_saturating(&mut record.total, more);

@@ -320,10 +320,6 @@ impl FunctionRecord {
             _ => self.call_sites.partition_point(|site| (site.location, site.callee.name) < key),
         };
         if self.call_sites.get(at).is_none_or(|site| (site.location, site.callee.name) != key) {
-            // Most functions have few call sites, and records are large.
-            if self.call_sites.len() == self.call_sites.capacity() {
-                self.call_sites.reserve_exact(self.call_sites.len() / 2 + 1);
-            }
             self.call_sites.insert(at, CallSite { location, callee: Self::new(name) });
         }
         at

@@ -347,6 +347,15 @@ fn a_report_replaces_only_text_that_is_not_a_profile() {
         }
         fs::remove_file(folder.path(&name)).expect("removed");
     }
+    // Lines with a number at the end look like stacks.
+    for input in ["--format sample-text --seed 7 -o many.afdo", "--format memory-indexed -o memory.profdata"] {
+        assert_eq!(run(&folder, &format!("generate {input}")).code, Some(0));
+    }
+    for line in ["show many.afdo -o", "show memory.profdata --memory -o", "show memory.profdata --memory --yaml -o"] {
+        let first = written(&folder, &format!("{line} again"), "again");
+        assert_eq!(written(&folder, &format!("{line} again"), "again"), first, "{line}");
+        fs::remove_file(folder.path("again")).expect("removed");
+    }
     // Devices are not replaced.
     assert_eq!(run(&folder, "report c.collapsed -o /dev/null").code, Some(0));
 }

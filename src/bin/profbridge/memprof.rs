@@ -141,6 +141,11 @@ enum ClassArg {
 }
 
 impl ShowMemoryArgs {
+    /// Returns true if a whole profile is printed, as YAML.
+    pub(crate) fn prints_yaml(&self) -> bool {
+        self.yaml
+    }
+
     /// Returns true if the memory profile of any file is requested.
     pub(crate) fn is_asked_for(&self) -> bool {
         self.memory

@@ -121,7 +121,10 @@ impl ShowArgs {
     /// Returns the file to show.
     pub(crate) fn file(&self) -> Result<Input> {
         let file = Input::argument(&self.file);
-        let written = if self.text { Written::Profile(Family::Instr) } else { Written::Report };
+        let written = match self.text || self.memory.prints_yaml() {
+            true => Written::Profile(Family::Instr),
+            false => Written::Report,
+        };
         guard(std::slice::from_ref(&file), &self.output, "a report", written)?;
         Ok(file)
     }
