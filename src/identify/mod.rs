@@ -115,7 +115,9 @@ fn stacks(head: &Head<'_>) -> Option<(Format, Confidence)> {
     let format = match format {
         StackFormat::Jfr => Format::Jfr,
         StackFormat::PerfData => Format::PerfData,
-        StackFormat::Collapsed if stacks::are_branch_records(head.bytes()) => Format::Other(OtherFormat::BranchRecords),
+        StackFormat::Collapsed if confidence == Confidence::Certain && stacks::are_branch_records(head.bytes()) => {
+            Format::Other(OtherFormat::BranchRecords)
+        }
         StackFormat::Collapsed => Format::Collapsed,
         StackFormat::Pprof => Format::Pprof,
     };
