@@ -12,7 +12,7 @@ use arrow_array::builder::LargeStringBuilder;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
 use profbridge::families::{Facts, InputOutcome, OutputForm};
-use profbridge::input::{Family, Format, Input};
+use profbridge::input::{Family, Format, Input, OtherFormat};
 use profbridge::instr::{Release, refuse_losses};
 use profbridge::profgen::{self, ProfileOptions, ProgramFiles, SumOptions};
 use profbridge::sampleprof::partial::PartialSamples;
@@ -108,8 +108,15 @@ fn of_report(report: MergeReport, settings: &MergeSettings) -> Result<Merged> {
 ///
 /// The errors of the input.
 pub(crate) fn may_be_recording(input: &Input) -> Result<bool> {
-    let formats = [Format::PerfData, Format::Unknown, Format::OtherText, Format::Text, Format::Collapsed];
-    Ok(formats.contains(&input.format()?))
+    Ok(matches!(
+        input.format()?,
+        Format::PerfData
+            | Format::Unknown
+            | Format::OtherText
+            | Format::Text
+            | Format::Collapsed
+            | Format::Other(OtherFormat::BranchRecords | OtherFormat::Unsymbolized)
+    ))
 }
 
 /// Makes the sample profile of a program from recordings of perf.
