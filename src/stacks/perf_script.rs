@@ -61,16 +61,18 @@ const BRANCH_LINES: usize = 50;
 
 /// Whether a text has branch records without names, which are for sample profiles: an address, then
 /// `0xFROM/0xTO/P/-/-/1/`, or only the latter.
-pub(crate) fn are_branch_records(data: &[u8]) -> bool {
-    if is_script(data) {
-        return false;
-    }
+pub(crate) fn has_branch_records(data: &[u8]) -> bool {
     let lines = lines(data).take(BRANCH_LINES).filter(|line| !is_comment(line.bytes));
     lines.map(|line| String::from_utf8_lossy(line.bytes)).any(|text| {
         let mut words = text.split_ascii_whitespace();
         let first = words.next().unwrap_or_default();
         is_branch(first) || is_address(first) && words.any(is_branch)
     })
+}
+
+/// Returns true for branch records without samples that are stacks.
+pub(crate) fn are_branch_records(data: &[u8]) -> bool {
+    has_branch_records(data) && !is_script(data)
 }
 
 /// `0x5618335e638d/0x5618335e6360/P`, and what follows.

@@ -69,7 +69,7 @@ const FEW_LINES: usize = 16;
 /// or, because stacks of one frame have no `;`, all of the first lines end like that. If other lines are among the
 /// first, half of the first lines must be stacks. A sample of `perf script` is also detected.
 pub fn text_evidence(head: &Head<'_>) -> Option<Confidence> {
-    if script::is_script(head.bytes()) || script::are_branch_records(head.bytes()) {
+    if script::is_script(head.bytes()) || script::has_branch_records(head.bytes()) {
         return Some(Confidence::Certain);
     }
     let lines = head.lines().map(<[u8]>::trim_ascii).filter(|line| !line.is_empty() && !is_comment(line));
