@@ -6,14 +6,14 @@
 //! declaration and the column of the call, which frames of memory profiles need.
 
 use super::debug_info::SplitDebugInfo;
-use super::debug_info::{Entry, Slice, damaged, load_sections, ranges_of, ranges_of_unit};
+use super::debug_info::{Entry, Slice, damaged, load_sections, ranges_of, ranges_of_unit, unable};
 use super::debug_info::{LineTable, Place as SourcePlace, file_name};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use gimli::{AttributeValue, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, UnitOffset, constants};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A function at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +51,11 @@ pub(crate) fn inline_chains(
     limits: &Limits,
     most: usize,
 ) -> Result<Vec<Vec<InlineFrame>>> {
-    let found = DebugInfo::load(file, path, None, limits)?.inline_chains(addresses, most)?;
+    let debug = DebugInfo::load(file, path, None, limits)?;
+    let found = debug.inline_chains(addresses, most)?;
+    if let (_, Some(error)) = debug.damage() {
+        return Err(error);
+    }
     let mut left = Bounds::new(limits, most);
     let chains = found.of_address.iter().map(|chain| {
         let chain: Vec<InlineFrame> = found.chain(*chain).cloned().collect();
@@ -127,6 +131,8 @@ pub(crate) struct DebugInfo<'i> {
     endian: RunTimeEndian,
     split: SplitDebugInfo<'i>,
     limits: Limits,
+    /// What is wrong with damaged units, by their offset.
+    damage: Mutex<BTreeMap<usize, Error>>,
 }
 
 impl<'i> DebugInfo<'i> {
@@ -144,80 +150,137 @@ impl<'i> DebugInfo<'i> {
     ) -> Result<Self> {
         let (sections, endian) = load_sections(file, limits)?;
         let split = SplitDebugInfo::with_package(path, package, limits)?;
-        Ok(Self { sections, endian, split, limits: *limits })
+        Ok(Self { sections, endian, split, limits: *limits, damage: Mutex::default() })
+    }
+
+    /// The number of units that were damaged as far as they were read, and what is wrong with the first one.
+    pub(crate) fn damage(&self) -> (u64, Option<Error>) {
+        let damage = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
+        (damage.len() as u64, damage.values().next().cloned())
+    }
+
+    /// Takes note of a damaged unit. Other errors are returned.
+    fn note(&self, offset: usize, result: Result<()>) -> Result<()> {
+        let Err(error) = result else { return Ok(()) };
+        if !matches!(error.kind(), ErrorKind::UnableToCorrelate { .. }) {
+            return Err(error);
+        }
+        self.damage.lock().unwrap_or_else(PoisonError::into_inner).entry(offset).or_insert(error);
+        Ok(())
+    }
+
+    /// All units that can be read.
+    fn units<'a>(&self, dwarf: &Dwarf<Slice<'a>>) -> Result<Vec<Unit<Slice<'a>>>> {
+        let (mut units, mut headers, mut end) = (Vec::new(), dwarf.units(), 0);
+        loop {
+            let header = match headers.next() {
+                Ok(Some(header)) => header,
+                Ok(None) => return Ok(units),
+                Err(error) => {
+                    self.note(end, Err(damaged(error)))?;
+                    return Ok(units);
+                }
+            };
+            let offset = header.debug_info_offset().map_or(end, |offset| offset.0);
+            end = offset.saturating_add(header.length_including_self());
+            match dwarf.unit(header) {
+                Ok(unit) => units.push(unit),
+                Err(error) => self.note(offset, Err(damaged(error)))?,
+            }
+        }
     }
 
     fn dwarf(&self) -> Dwarf<Slice<'_>> {
         self.sections.borrow(|bytes| EndianSlice::new(bytes, self.endian))
     }
 
-    /// Lists the functions that have code.
+    /// Lists the functions that have code. Damaged units are read as far as they can be, as LLVM does.
     ///
     /// # Errors
     ///
-    /// Unable to correlate when debug info is damaged.
+    /// Unable to correlate when all units are damaged.
     pub(crate) fn subprograms(&self) -> Result<Subprograms> {
         let dwarf = self.dwarf();
-        let units = units_of(&dwarf)?;
+        let units = self.units(&dwarf)?;
         let mut found = Subprograms::default();
         let mut functions = Functions::new(&dwarf, &units);
-        for at in 0..units.len() {
-            functions.list(at, &mut found.functions)?;
+        for (at, unit) in units.iter().enumerate() {
+            self.note(offset_of(unit), functions.list(at, &mut found.functions))?;
         }
         for unit in units.iter().filter(|unit| unit.dwo_id.is_some()) {
             let Ok(Some(sections)) = self.split.sections(&dwarf, unit) else {
                 found.missing_units += 1;
                 continue;
             };
-            match self.split.unit(&sections, &dwarf, unit)? {
-                Some((dwarf, unit)) => {
-                    let mut functions = Functions::new(&dwarf, std::slice::from_ref(&unit));
-                    functions.list(0, &mut found.functions)?;
-                }
-                None => found.missing_units += 1,
-            }
+            let rest = self.split.unit(&sections, &dwarf, unit);
+            self.note(
+                offset_of(unit),
+                rest.and_then(|rest| {
+                    let Some((dwarf, unit)) = rest else {
+                        found.missing_units += 1;
+                        return Ok(());
+                    };
+                    Functions::new(&dwarf, std::slice::from_ref(&unit)).list(0, &mut found.functions)
+                }),
+            )?;
         }
-        Ok(found)
+        match self.damage() {
+            (number, Some(error)) if units.is_empty() => {
+                Err(unable(format!("all units of debug info are damaged ({number}): {error}")))
+            }
+            _ => Ok(found),
+        }
     }
 
-    /// The functions at addresses, as in [`inline_chains`]; `most` bounds the functions of all stored chains.
+    /// The functions at addresses, as in [`inline_chains`]; `most` bounds the functions of all stored chains. Damaged
+    /// units are read as far as they can be.
     ///
     /// # Errors
     ///
-    /// As [`inline_chains`].
+    /// Limit exceeded as in [`inline_chains`].
     pub(crate) fn inline_chains(&self, addresses: &[u64], most: usize) -> Result<InlineChains> {
         let dwarf = self.dwarf();
-        let units = units_of(&dwarf)?;
+        let units = self.units(&dwarf)?;
         let mut bounds = Bounds::new(&self.limits, most);
         let mut functions = Functions::new(&dwarf, &units);
         let mut found = InlineChains::new(addresses.len());
         for (at, unit) in units.iter().enumerate() {
-            let inside = addresses_of(&dwarf, unit, addresses, &found.of_address)?;
-            if inside.is_empty() {
-                continue;
-            }
-            let mut lines = Lines::read(&dwarf, unit)?;
-            let rest = self.split.sections(&dwarf, unit).ok().flatten();
-            let rest = rest.as_ref().map(|sections| self.split.unit(sections, &dwarf, unit)).transpose()?.flatten();
-            match rest {
-                Some((dwarf, unit)) => {
-                    let mut functions = Functions::new(&dwarf, std::slice::from_ref(&unit));
-                    functions.look_up(0, addresses, &inside, &mut lines, &mut bounds, &mut found)?;
-                }
-                None => functions.look_up(at, addresses, &inside, &mut lines, &mut bounds, &mut found)?,
-            }
+            let looked_up = self.look_up(&mut functions, at, addresses, &mut bounds, &mut found);
+            self.note(offset_of(unit), looked_up)?;
         }
         Ok(found)
     }
+
+    /// Looks up the addresses that are in a unit.
+    fn look_up<'a>(
+        &self,
+        functions: &mut Functions<'_, 'a>,
+        at: usize,
+        addresses: &[u64],
+        bounds: &mut Bounds,
+        found: &mut InlineChains,
+    ) -> Result<()> {
+        let (dwarf, unit) = (functions.dwarf, &functions.units[at]);
+        let inside = addresses_of(dwarf, unit, addresses, &found.of_address)?;
+        if inside.is_empty() {
+            return Ok(());
+        }
+        let mut lines = Lines::read(dwarf, unit)?;
+        let rest = self.split.sections(dwarf, unit).ok().flatten();
+        let rest = rest.as_ref().map(|sections| self.split.unit(sections, dwarf, unit)).transpose()?.flatten();
+        match rest {
+            Some((dwarf, unit)) => {
+                let mut functions = Functions::new(&dwarf, std::slice::from_ref(&unit));
+                functions.look_up(0, addresses, &inside, &mut lines, bounds, found)
+            }
+            None => functions.look_up(at, addresses, &inside, &mut lines, bounds, found),
+        }
+    }
 }
 
-fn units_of<'a>(dwarf: &Dwarf<Slice<'a>>) -> Result<Vec<Unit<Slice<'a>>>> {
-    let mut units = Vec::new();
-    let mut headers = dwarf.units();
-    while let Some(header) = headers.next().map_err(damaged)? {
-        units.push(dwarf.unit(header).map_err(damaged)?);
-    }
-    Ok(units)
+/// The offset of a unit in its section.
+fn offset_of(unit: &Unit<Slice<'_>>) -> usize {
+    unit.header.debug_info_offset().map_or(0, |offset| offset.0)
 }
 
 /// Returns the positions of the addresses in a unit that no earlier unit had.
@@ -519,8 +582,7 @@ impl<'u, 'a> Functions<'u, 'a> {
         match entry.attr_value(link)? {
             AttributeValue::UnitRef(offset) => Some((at, offset)),
             AttributeValue::DebugInfoRef(offset) => {
-                let start = |unit: &Unit<Slice<'a>>| unit.header.debug_info_offset().map_or(0, |start| start.0);
-                let after = self.units.partition_point(|unit| start(unit) <= offset.0);
+                let after = self.units.partition_point(|unit| offset_of(unit) <= offset.0);
                 let at = after.checked_sub(1)?;
                 Some((at, offset.to_unit_offset(&self.units[at].header)?))
             }

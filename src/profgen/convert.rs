@@ -168,6 +168,8 @@ pub fn make(
         }
     };
     report.probes = probes;
+    // Damage of line tables is found late.
+    report.program = program.findings();
     // Weights do not make more samples.
     report.density = finish(&mut profile, &FinishOptions::default()) / samples.weight();
     if counters.is_plain() {
@@ -326,6 +328,10 @@ fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> 
 fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>) -> Vec<String> {
     let SampleReport { program, read, runs, plain, probes, contexts, .. } = report;
     let mut warnings = if counters.is_plain() { plain.warnings(loaded.name()) } else { Vec::new() };
+    if let Some(damage) = loaded.damage() {
+        let units = number_of(program.damaged_units, "unit");
+        warnings.push(format!("{units} of debug info cannot be read as a whole, the first because of {damage}"));
+    }
     let mut say = |count: u64, text: &dyn Fn(String) -> String, what: &str| {
         if count != 0 {
             warnings.push(text(number_of(count, what)));

@@ -106,6 +106,20 @@ impl RunFindings {
     }
 }
 
+/// Why a run of code is impossible.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum RunFault {
+    /// See [`RunFindings::not_on_boundary`].
+    NotOnBoundary,
+    /// See [`RunFindings::without_function`].
+    WithoutFunction,
+    /// See [`RunFindings::crossing_functions`].
+    CrossingFunctions,
+    /// See [`RunFindings::impossible`].
+    Impossible,
+}
+
 impl Gatherer {
     /// Counts the branches of a sample, newest first; both ends of each are instructions of the program or
     /// [`EXTERNAL`].
@@ -122,8 +136,12 @@ impl Gatherer {
         }
     }
 
-    /// Returns the counts of impossible runs, or `None` if there are no runs.
-    pub(super) fn findings(&self, program: &Program<'_>) -> Option<RunFindings> {
+    /// Returns the counts of impossible runs, or `None` if there are no runs. `each` gets the fault and both ends of each.
+    pub(super) fn findings(
+        &self,
+        program: &Program<'_>,
+        mut each: impl FnMut(u64, u64, RunFault),
+    ) -> Option<RunFindings> {
         let mut found = RunFindings::default();
         for (&(start, end), &times) in &self.between {
             found.all = found.all.wrapping_add(times);
@@ -133,9 +151,11 @@ impl Gatherer {
             }
             if !starts || !program.code.is_transfer(end) {
                 found.not_on_boundary = found.not_on_boundary.wrapping_add(times);
+                each(start, end, RunFault::NotOnBoundary);
             }
             let Some(range) = program.functions.range_at(start) else {
                 found.without_function = found.without_function.wrapping_add(times);
+                each(start, end, RunFault::WithoutFunction);
                 continue;
             };
             if program.functions.is_from_symbols(range) {
@@ -143,9 +163,11 @@ impl Gatherer {
             }
             if end >= range.end {
                 found.crossing_functions = found.crossing_functions.wrapping_add(times);
+                each(start, end, RunFault::CrossingFunctions);
             }
             if starts && ends && !program.code.falls_through(start, end) {
                 found.impossible = found.impossible.wrapping_add(times);
+                each(start, end, RunFault::Impossible);
             }
         }
         (!self.between.is_empty()).then_some(found)

@@ -13,6 +13,7 @@ pub(super) struct Loading {
     segments: Vec<Segment>,
     process: Option<i64>,
     is_kernel: bool,
+    is_windows: bool,
     /// Where the first executable segment is.
     base: u64,
     pub(super) is_mapped: bool,
@@ -45,7 +46,8 @@ impl MappingFault {
 impl Loading {
     pub(super) fn new(program: &Program<'_>, process: Option<i64>, is_kernel: bool) -> Self {
         let (name, segments) = (program.name.clone(), program.segments.clone());
-        Self { name, segments, process, is_kernel, base: program.base(), is_mapped: false }
+        let is_windows = program.is_windows;
+        Self { name, segments, process, is_kernel, is_windows, base: program.base(), is_mapped: false }
     }
 
     /// The link-time address of an address of the process.
@@ -59,7 +61,8 @@ impl Loading {
 
     /// Returns true for a path with the name of the program.
     pub(super) fn is_program(&self, path: &[u8]) -> bool {
-        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+        let separates = |byte: &u8| *byte == b'/' || (self.is_windows && *byte == b'\\');
+        let name = path.rsplit(separates).next().unwrap_or(path);
         match self.is_kernel {
             false => name == self.name,
             true => KERNEL_NAMES.contains(&name),
@@ -115,6 +118,7 @@ mod tests {
             segments: vec![Segment { address: 0x2000, offset: 0x1000 }, Segment { address: 0x8000, offset: 0x5000 }],
             process: None,
             is_kernel: false,
+            is_windows: false,
             base: 0x2000,
             is_mapped: false,
         }

@@ -43,7 +43,7 @@ pub use contexts::{
     finish_context_profile, make_context_profile,
 };
 pub use convert::{ConvertedSamples, SampleReport, Sum, SumOptions, add_up, convert, make};
-pub use counters::{Counters, RunFindings};
+pub use counters::{Counters, RunFault, RunFindings};
 pub use finish::FinishOptions;
 pub use line_profile::ProfileOptions;
 pub use plain::PlainFindings;
@@ -52,6 +52,8 @@ pub use program::{LoadFindings, Program, ProgramFiles};
 pub use program_samples::ProgramSamples;
 pub use script::{LineNotice, Notify, ReadFindings, ScriptOptions};
 
+use self::call_chain::CallChain;
+use self::counters::Gatherer;
 use crate::error::{Result, Warning};
 use crate::input::Input;
 use crate::limits::Limits;
@@ -80,6 +82,33 @@ impl RawBase {
     }
 }
 
+/// The single findings behind the counts, for messages, in the order of addresses.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SampleDetails {
+    /// Addresses in call chains that do not follow a call.
+    pub invalid_return_addresses: Vec<u64>,
+    /// First and last instruction of runs of code that are impossible.
+    pub runs: Vec<(u64, u64, RunFault)>,
+}
+
+impl SampleDetails {
+    fn of(wanted: bool, chain: &CallChain, gatherer: &Gatherer, program: &Program<'_>) -> (Self, Option<RunFindings>) {
+        let mut details = Self::default();
+        let findings = gatherer.findings(program, |start, end, fault| {
+            if wanted {
+                details.runs.push((start, end, fault));
+            }
+        });
+        if wanted {
+            details.invalid_return_addresses.extend(&chain.invalid_returns);
+            details.invalid_return_addresses.sort_unstable();
+            details.runs.sort_unstable();
+        }
+        (details, findings)
+    }
+}
+
 /// Samples of a program, with counts of the dropped ones.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -92,6 +121,8 @@ pub struct Samples {
     pub read: ReadFindings,
     /// Counts of impossible runs of code; `None` if no sample has a run.
     pub runs: Option<RunFindings>,
+    /// The single findings, if they were requested.
+    pub details: SampleDetails,
 }
 
 /// Reads the text of `perf script -F ip,brstack --show-mmap-events`, of which one line is in memory.
@@ -107,10 +138,10 @@ pub fn read_script(
     limits: &Limits,
     notify: &mut Notify<'_>,
 ) -> Result<Samples> {
-    let script::ScriptSamples { gatherer, chains, findings: read } =
+    let script::ScriptSamples { gatherer, chains, findings: read, chain } =
         script::read(input, program, options, limits, notify)?;
-    let runs = gatherer.findings(program);
-    Ok(Samples { counters: gatherer.finish(program), chains, read, runs })
+    let (details, runs) = SampleDetails::of(options.details, &chain, &gatherer, program);
+    Ok(Samples { counters: gatherer.finish(program), chains, read, runs, details })
 }
 
 /// Reads a recording of perf: `perf.data`, of which a few records are in memory.
@@ -126,10 +157,10 @@ pub fn read_recording(
     limits: &Limits,
 ) -> Result<RecordedSamples> {
     let read = recordings::read(input, program, options, limits)?;
-    let runs = read.gatherer.findings(program);
+    let (details, runs) = SampleDetails::of(options.details, &read.chain, &read.gatherer, program);
     let mut counters = read.gatherer.finish(program);
     counters.add(&read.plain_counters, 1);
-    let samples = Samples { counters, chains: read.chains, read: read.findings, runs };
+    let samples = Samples { counters, chains: read.chains, read: read.findings, runs, details };
     let warnings = read.messages.into_iter().map(Warning::new).collect();
     let plain = options.allow_plain.then_some(read.plain);
     Ok(RecordedSamples { samples, plain, warnings })

@@ -13,6 +13,7 @@ use crate::model::name_ref;
 use crate::objects::{self, DebugInfo, is_package};
 use crate::sampleprof::SymbolList;
 use object::elf::{PF_X, PT_LOAD, SHF_ALLOC, SHF_EXECINSTR, STT_FUNC};
+use object::pe::{IMAGE_SCN_CNT_CODE, IMAGE_SCN_CNT_INITIALIZED_DATA};
 use object::read::elf::ProgramHeader;
 use object::{File, Object, ObjectSection, ObjectSymbol, SectionFlags, SectionIndex, SectionKind, SymbolFlags};
 use std::collections::{HashMap, HashSet};
@@ -83,6 +84,8 @@ pub struct LoadFindings {
     pub shared_starts: u64,
     /// Units whose split debug info was not found.
     pub missing_units: u64,
+    /// Units of debug info that are damaged. What could be read of them is used.
+    pub damaged_units: u64,
     /// Debug info has no function with code.
     pub has_no_functions: bool,
     /// Runs of bytes in code that are not instructions.
@@ -98,6 +101,8 @@ pub struct Program<'f> {
     path: &'f Path,
     /// The last component of the path, as mappings name it.
     pub(super) name: Vec<u8>,
+    /// Whether it is a Windows program, whose mappings have Windows paths.
+    pub(super) is_windows: bool,
     /// Executable segments in the order of the headers, at least one.
     pub(super) segments: Vec<Segment>,
     /// Address of the first loaded segment, rounded to a page.
@@ -122,8 +127,8 @@ impl<'f> Program<'f> {
     ///
     /// # Errors
     ///
-    /// I/O errors; not an object; no executable segment; unsupported for files other than ELF and for processors other
-    /// than x86 and AArch64; unable to correlate for damaged sections and debug info.
+    /// I/O errors; not an object; no executable segment; unsupported for files other than ELF and PE, and for processors
+    /// other than x86 and AArch64; unable to correlate for damaged sections and debug info.
     pub fn load(files: &'f ProgramFiles, limits: &Limits) -> Result<Self> {
         Self::of_bytes(files, &open(&files.program, Access::Read, limits)?, limits)
     }
@@ -170,6 +175,7 @@ impl<'f> Program<'f> {
         let findings = LoadFindings {
             shared_starts: functions.shared_starts,
             missing_units: subprograms.missing_units,
+            damaged_units: 0,
             has_no_functions,
             undecodable: code.undecodable,
             functions_without_entry,
@@ -178,6 +184,7 @@ impl<'f> Program<'f> {
         Ok(Self {
             path,
             name: path.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default(),
+            is_windows: matches!(file, File::Pe32(_) | File::Pe64(_)),
             segments,
             first_loaded,
             code,
@@ -194,7 +201,12 @@ impl<'f> Program<'f> {
 
     /// Returns the findings about the program.
     pub fn findings(&self) -> LoadFindings {
-        self.findings
+        LoadFindings { damaged_units: self.debug.damage().0, ..self.findings }
+    }
+
+    /// Returns what is wrong with the first damaged unit of debug info.
+    pub fn damage(&self) -> Option<Error> {
+        self.debug.damage().1
     }
 
     /// Returns true if the program has pseudo probes, so that its profile counts these instead of lines.
@@ -286,8 +298,9 @@ fn segments(file: &File<'_>) -> Result<(Vec<Segment>, u64)> {
     match file {
         File::Elf32(file) => segments_of(file.elf_program_headers(), file.endian()),
         File::Elf64(file) => segments_of(file.elf_program_headers(), file.endian()),
+        File::Pe32(_) | File::Pe64(_) => sections_of(file),
         _ => {
-            let what = "a program that is not an ELF file".to_string();
+            let what = "a program that is neither an ELF nor a PE file".to_string();
             Err(Error::new(ErrorKind::Unsupported { what }).with_llvm_message("not a valid ELF/COFF image"))
         }
     }
@@ -312,11 +325,39 @@ fn segments_of<H: ProgramHeader>(headers: &[H], endian: H::Endian) -> Result<(Ve
     Ok((segments, first.unwrap_or(0)))
 }
 
-fn section_flags(section: &object::Section<'_, '_>) -> u64 {
-    match section.flags() {
-        SectionFlags::Elf { sh_flags, .. } => sh_flags.0,
-        _ => 0,
+/// The sections of code of a Windows program. Windows maps the file as a whole: mappings name the offset of a section in
+/// memory, and the start of the program.
+fn sections_of(file: &File<'_>) -> Result<(Vec<Segment>, u64)> {
+    let base = file.relative_address_base();
+    let code = file.sections().filter(is_code).enumerate();
+    let segments: Vec<Segment> = code
+        .map(|(at, section)| Segment {
+            address: if at == 0 { base } else { section.address() },
+            offset: section.address().wrapping_sub(base),
+        })
+        .collect();
+    if segments.is_empty() || base == 0 {
+        return Err(objects::unable("no section of code").with_llvm_message("Not a COFF image"));
     }
+    Ok((segments, base))
+}
+
+fn is_code(section: &object::Section<'_, '_>) -> bool {
+    match section.flags() {
+        SectionFlags::Elf { sh_flags, .. } => sh_flags.0 & SHF_EXECINSTR.0 != 0,
+        SectionFlags::Coff { characteristics } => characteristics.0 & IMAGE_SCN_CNT_CODE.0 != 0,
+        _ => false,
+    }
+}
+
+/// Returns true for sections of data that are in the file.
+fn is_data(section: &object::Section<'_, '_>) -> bool {
+    let is_loaded = match section.flags() {
+        SectionFlags::Elf { sh_flags, .. } => sh_flags.0 & SHF_ALLOC.0 != 0 && !is_code(section),
+        SectionFlags::Coff { characteristics } => characteristics.0 & IMAGE_SCN_CNT_INITIALIZED_DATA.0 != 0,
+        _ => false,
+    };
+    is_loaded && section.kind() != SectionKind::UninitializedData && section.size() != 0
 }
 
 /// Symbols of code.
@@ -329,12 +370,10 @@ struct TextSymbols<'d> {
 
 impl<'d> TextSymbols<'d> {
     fn of(file: &File<'d>) -> Self {
-        let is_code = |section: &object::Section<'_, '_>| {
-            section_flags(section) & SHF_EXECINSTR.0 != 0
-                && section.kind() != SectionKind::UninitializedData
-                && section.name_bytes() != Ok(b".plt")
+        let has_code = |section: &object::Section<'_, '_>| {
+            is_code(section) && section.kind() != SectionKind::UninitializedData && section.name_bytes() != Ok(b".plt")
         };
-        let sections: HashSet<SectionIndex> = file.sections().filter(is_code).map(|section| section.index()).collect();
+        let sections: HashSet<SectionIndex> = file.sections().filter(has_code).map(|section| section.index()).collect();
         let mut symbols = Self { all: Vec::new(), of_section: HashMap::new() };
         for symbol in file.symbols() {
             let Some(section) = symbol.section_index().filter(|section| sections.contains(section)) else { continue };
@@ -379,11 +418,6 @@ fn function_symbols<'d>(file: &File<'d>) -> impl Iterator<Item = (&'d [u8], u64,
 
 /// The compiler marks a program with flow-sensitive discriminators by a variable.
 fn is_flow_sensitive(file: &File<'_>) -> bool {
-    let is_data = |section: &object::Section<'_, '_>| {
-        let flags = section_flags(section);
-        let is_loaded = flags & SHF_ALLOC.0 != 0 && flags & SHF_EXECINSTR.0 == 0;
-        is_loaded && section.kind() != SectionKind::UninitializedData && section.size() != 0
-    };
     file.symbols().filter(|symbol| symbol.name_bytes() == Ok(b"__llvm_fs_discriminator__")).any(|symbol| {
         symbol
             .section_index()

@@ -23,6 +23,8 @@ pub(super) struct RecordingSamples {
     pub(super) gatherer: Gatherer,
     pub(super) chains: Option<ChainSamples>,
     pub(super) findings: ReadFindings,
+    /// What was wrong with call chains.
+    pub(super) chain: CallChain,
     /// The samples without branch records.
     pub(super) plain_counters: Counters,
     pub(super) plain: PlainFindings,
@@ -77,7 +79,7 @@ pub(super) fn read(
     }
     let plain_findings = plain.findings;
     let plain_counters = plain.finish();
-    Ok(RecordingSamples { gatherer, chains, findings, plain_counters, plain: plain_findings, messages })
+    Ok(RecordingSamples { gatherer, chains, findings, chain, plain_counters, plain: plain_findings, messages })
 }
 
 fn visit(input: &Input, limits: &Limits, each: &mut dyn FnMut(Event<'_>) -> Result<()>) -> Result<Recording> {

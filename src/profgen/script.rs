@@ -112,6 +112,8 @@ pub struct ScriptOptions {
     pub any_build: bool,
     /// Whether samples without branch records count if no sample has them. Only for binary recordings.
     pub allow_plain: bool,
+    /// Whether to keep the single findings for messages.
+    pub details: bool,
     /// Whether to keep call chains, for calling contexts.
     pub contexts: bool,
     /// The number of frames and branches of a sample with a call chain. Samples with more are left out.
@@ -121,7 +123,15 @@ pub struct ScriptOptions {
 impl Default for ScriptOptions {
     fn default() -> Self {
         let most_frames = Limits::default().context_depth;
-        Self { process: None, is_kernel: false, any_build: false, allow_plain: false, contexts: false, most_frames }
+        Self {
+            process: None,
+            is_kernel: false,
+            any_build: false,
+            allow_plain: false,
+            details: false,
+            contexts: false,
+            most_frames,
+        }
     }
 }
 
@@ -130,6 +140,8 @@ pub(super) struct ScriptSamples {
     pub(super) gatherer: Gatherer,
     pub(super) chains: Option<ChainSamples>,
     pub(super) findings: ReadFindings,
+    /// What was wrong with call chains.
+    pub(super) chain: CallChain,
 }
 
 /// The lines of a text, of which one is in memory. Lines end with a line feed, which the last one can lack.
@@ -253,8 +265,8 @@ pub(super) fn read(
     reader.findings.distinct_chains = distinct as u64;
     reader.findings.is_mapped = reader.loading.is_mapped;
     reader.loading.require_kernel()?;
-    let Reader { gatherer, chains, findings, .. } = reader;
-    Ok(ScriptSamples { gatherer, chains, findings })
+    let Reader { gatherer, chains, findings, chain, .. } = reader;
+    Ok(ScriptSamples { gatherer, chains, findings, chain })
 }
 
 fn is_mapping(line: &[u8]) -> bool {

@@ -1,7 +1,7 @@
 //! Compares bytes, messages and exit codes with llvm-profgen.
 
 use crate::recording::{RECORDER, can_record, compile, record, record_every};
-use crate::support::{Folder, available};
+use crate::support::{Folder, available, errors};
 use std::process::{Command, Output};
 
 pub(crate) const GENUINE: &str = "llvm-profgen-22";
@@ -153,7 +153,17 @@ fn incomplete_call_chains_lose_samples_as_in_llvm_profgen() {
         let recorded = record_every(&folder, "prog", interval);
         let recorded = std::fs::read_to_string(recorded).expect("it is text");
         folder.write("chains.txt", with_call_chains(&recorded));
-        assert_same(&folder, "--perfscript=chains.txt --binary=prog --ignore-stack-samples --format=text");
+        let options = "--perfscript=chains.txt --binary=prog --ignore-stack-samples --format=text";
+        assert_same(&folder, options);
+        // llvm-profgen prints single findings in the order of hashes.
+        let [genuine, ours] = [&[GENUINE][..], &[env!("CARGO_BIN_EXE_profbridge"), "llvm-profgen"]].map(|program| {
+            let (output, _) = run(&folder, program, &format!("{options} --show-detailed-warning"));
+            let mut lines: Vec<String> = errors(&output).lines().map(String::from).collect();
+            lines.sort();
+            lines
+        });
+        assert!(genuine.iter().any(|line| line.contains("invalid return address at 0x")), "{genuine:?}");
+        assert_eq!(ours, genuine);
     }
     let output = folder.run("profbridge convert chains.txt --binary prog -o out.prof --json");
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
@@ -174,4 +184,103 @@ fn with_call_chains(recorded: &str) -> String {
         }
     }
     chains
+}
+
+#[test]
+fn windows_programs_have_the_profiles_of_llvm_profgen() {
+    if !available("Windows programs", &["clang-22", "ld", "llvm-objdump-22", GENUINE]) {
+        return;
+    }
+    let folder = Folder::new();
+    compile(
+        &folder,
+        "clang-22 --target=x86_64-w64-windows-gnu -O2 -gdwarf -fdebug-info-for-profiling -c",
+        "windows.c",
+        "prog.o",
+    );
+    if !folder.try_run("ld -m i386pep -e start prog.o -o prog.exe").status.success() {
+        return;
+    }
+    // GNU ld has symbols of code behind the code, where llvm-profgen decodes what is in its memory there.
+    folder.run("objcopy --wildcard --strip-symbol=*RUNTIME_PSEUDO* --strip-symbol=__data_*__ prog.exe");
+    folder.write("prog.txt", taken_jumps(&folder, "prog.exe", 0x1_4000_0000, 0x7FF7_0A1B_0000));
+    for options in OPTIONS {
+        assert_same(&folder, &format!("--perfscript=prog.txt --binary=prog.exe {options}"));
+    }
+    let output = folder.run("profbridge convert prog.txt --binary prog.exe -o prog.prof --json");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
+    assert_eq!(document["samples"][0]["read"]["is_mapped"], true);
+    assert_eq!(document["samples"][0]["runs"]["not_on_boundary"], 0);
+    for command in ["info prog.exe", "doctor prog.prof", "fit prog.prof --against prog.exe"] {
+        let output = folder.try_run(&format!("profbridge {command}"));
+        assert!(output.status.code().is_some_and(|code| code <= 2), "{command}: {output:?}");
+    }
+}
+
+/// Samples of a program that take each of its jumps in turn, as if it had been loaded at an address.
+fn taken_jumps(folder: &Folder, program: &str, base: u64, loaded: u64) -> String {
+    let code = folder.run(&format!("llvm-objdump-22 -d --no-show-raw-insn {program}")).stdout;
+    let code = String::from_utf8(code).expect("it prints text");
+    let jumps: Vec<(u64, u64)> = code
+        .lines()
+        .filter_map(|line| {
+            let (address, rest) = line.trim_start().split_once(':')?;
+            let mut words = rest.split_whitespace();
+            let target = words.nth(1).filter(|_| rest.contains('<'))?.strip_prefix("0x")?;
+            let run_time = |text| Some(u64::from_str_radix(text, 16).ok()? - base + loaded);
+            Some((run_time(address)?, run_time(target)?))
+        })
+        .collect();
+    assert!(jumps.len() > 5, "{code}");
+    let mut text = format!(
+        "PERF_RECORD_MMAP2 5752/0: [0x{loaded:x}(0x640000) @ 0x1000 00:00 0 0]: r-xp c:\\Users\\me\\{program}\n"
+    );
+    for first in 0..200 {
+        let taken = (0..16).map(|at| jumps[(first * 7 + at * (1 + first % 3)) % jumps.len()]);
+        let taken: Vec<String> = taken.map(|(from, to)| format!("0x{from:x}/0x{to:x}/P/-/-/0")).collect();
+        text += &format!(" {}\n", taken.join(" "));
+    }
+    text
+}
+
+#[test]
+fn damaged_units_of_debug_info_are_skipped_and_counted() {
+    let tools = [&RECORDER[..], &["clang-22", "objcopy", GENUINE]].concat();
+    if !available("damaged units", &tools) {
+        return;
+    }
+    let folder = Folder::new();
+    if !can_record(&folder) {
+        return;
+    }
+    compile(&folder, "clang-22 -O2 -g -c", "work.c", "work.o");
+    compile(&folder, "clang-22 -O2 -g -Dmain=unused -c", "tails.c", "tails.o");
+    folder.run("clang-22 -O2 -g work.o tails.o -o prog");
+    record(&folder, "prog");
+    folder.run("objcopy --dump-section .debug_info=info prog unchanged");
+    let mut info = std::fs::read(folder.path("info")).expect("it is written");
+    std::fs::create_dir(folder.path("part")).expect("it is new");
+    let second = u32::from_le_bytes(info[..4].try_into().expect("four bytes")) as usize + 4;
+    for (unit, damaged) in [(second, 1), (0, 2)] {
+        // Behind the length, the version, the kind and the size of addresses: where the abbreviations are.
+        info[unit + 8..unit + 12].fill(0x7F);
+        folder.write("info", &info);
+        folder.run("objcopy --update-section .debug_info=info prog damaged");
+        std::fs::rename(folder.path("damaged"), folder.path("part/prog")).expect("it is moved");
+        let output = folder.try_run("profbridge convert prog.txt --binary part/prog -o out.prof --json");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        if damaged == 1 {
+            // LLVM prints texts of its library for DWARF as well.
+            let options = "--perfscript=prog.txt --binary=part/prog --format=text";
+            let (_, genuine) = run(&folder, &[GENUINE], options);
+            let (_, ours) = run(&folder, &[env!("CARGO_BIN_EXE_profbridge"), "llvm-profgen"], options);
+            assert!(genuine.is_some() && genuine == ours);
+            let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
+            assert_eq!(document["samples"][0]["program"]["damaged_units"], 1);
+            assert!(errors.contains("1 unit of debug info cannot be read as a whole"), "{errors}");
+        } else {
+            assert_eq!(output.status.code(), Some(1), "{errors}");
+            assert!(errors.contains("all units of debug info are damaged (2)"), "{errors}");
+        }
+    }
 }

@@ -56,9 +56,17 @@ fn of_command(program: &Program, command: &Command, with_hidden: bool, out: &mut
     }
     let mut options: Vec<&OptionSpec> = command.options.iter().filter(|option| with_hidden || !option.hidden).collect();
     options.sort_by_key(|option| option.name);
-    let (generic, general): (Vec<&OptionSpec>, Vec<&OptionSpec>) =
-        options.into_iter().partition(|option| is_generic(option));
-    for (title, options) in [("General options", general), ("Generic Options", generic)] {
+    let titles: &[&str] = match command.name {
+        "llvm-profgen" => &["Color Options", "Generic Options", "ProfGen Options"],
+        _ => &["General options", "Generic Options"],
+    };
+    for &title in titles {
+        let options = options.iter().filter(|option| match title {
+            "Color Options" => option.name == "color",
+            "Generic Options" => is_generic(option),
+            "ProfGen Options" => option.name != "color" && !is_generic(option),
+            _ => !is_generic(option),
+        });
         writeln!(out, "\n{title}:\n")?;
         for option in options {
             let help = match option.takes {

@@ -310,6 +310,8 @@ pub(super) static ORDER: Command = Command {
     ],
 };
 
+pub(super) const COLOR: OptionSpec = switch("color", "Colours in messages (decided by the terminal)");
+
 /// The options without a subcommand.
 pub(super) static TOP: Command = Command {
     name: "",
@@ -318,17 +320,7 @@ pub(super) static TOP: Command = Command {
     least: 0,
     most: Some(0),
     required: &[],
-    options: &[
-        switch("color", "Colours in messages (decided by the terminal)"),
-        HELP,
-        H,
-        HELP_HIDDEN,
-        HELP_LIST,
-        HELP_LIST_HIDDEN,
-        PRINT_OPTIONS,
-        PRINT_ALL_OPTIONS,
-        VERSION,
-    ],
+    options: &[COLOR, HELP, H, HELP_HIDDEN, HELP_LIST, HELP_LIST_HIDDEN, PRINT_OPTIONS, PRINT_ALL_OPTIONS, VERSION],
 };
 
 /// All subcommands, by name.

@@ -244,13 +244,14 @@ fn script_options(parsed: &Parsed) -> ScriptOptions {
     let mut options = ScriptOptions::default();
     options.process = parsed.value("pid").and_then(signed);
     options.is_kernel = parsed.is_on("kernel");
+    options.details = parsed.is_on("show-detailed-warning");
     options.contexts = !parsed.is_on("ignore-stack-samples");
     options
 }
 
 fn gathered(samples: Samples) -> Gathered {
-    let Samples { counters, chains, read, runs, .. } = samples;
-    warnings::samples(&read, runs.as_ref());
+    let Samples { counters, chains, read, runs, details, .. } = samples;
+    warnings::samples(&read, runs.as_ref(), &details);
     (counters, chains)
 }
 

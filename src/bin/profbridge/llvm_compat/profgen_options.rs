@@ -1,7 +1,7 @@
 //! The options of llvm-profgen 22 as data.
 
 use super::options::{
-    Command, H, HELP, HELP_HIDDEN, HELP_LIST, HELP_LIST_HIDDEN, OptionSpec, OptionValue, PRINT_ALL_OPTIONS,
+    COLOR, Command, H, HELP, HELP_HIDDEN, HELP_LIST, HELP_LIST_HIDDEN, OptionSpec, OptionValue, PRINT_ALL_OPTIONS,
     PRINT_OPTIONS, VERSION, alias, choice, row, switch, text, uint,
 };
 
@@ -22,6 +22,7 @@ pub(super) static PROFGEN: Command = Command {
     most: Some(0),
     required: &["output", "binary"],
     options: &[
+        COLOR,
         text("binary", "binary", "Program that was sampled"),
         int("compress-recursion", "Longest repeated sequence of frames that is stored once, -1 for all").hidden(),
         uint("csprof-max-cold-context-depth", "Frames that cold contexts keep"),

@@ -1,7 +1,9 @@
 //! The warnings of llvm-profgen.
 
 use super::messages;
-use profbridge::profgen::{ContextFindings, LineNotice, LoadFindings, ReadFindings, RunFindings};
+use profbridge::profgen::{
+    ContextFindings, LineNotice, LoadFindings, ReadFindings, RunFault, RunFindings, SampleDetails,
+};
 use std::io::Write;
 
 /// Prints `P%(N/M) TEXT` if there is anything to print.
@@ -60,8 +62,12 @@ pub(super) fn line(notice: LineNotice<'_>, name: &str, base: u64, show_mappings:
 }
 
 /// Prints what reading samples found.
-pub(super) fn samples(read: &ReadFindings, runs: Option<&RunFindings>) {
+pub(super) fn samples(read: &ReadFindings, runs: Option<&RunFindings>, details: &SampleDetails) {
     summary(read.external_leaves, read.lines, "of samples have leaf external frame in call stack.");
+    for address in &details.invalid_return_addresses {
+        let text = "Truncated stack sample due to invalid return address at";
+        messages::warning(None, &format!("{text} 0x{address:x}, likely caused by frame pointer omission"));
+    }
     let truncated =
         "of truncated stack samples due to invalid return address, likely caused by frame pointer omission.";
     summary(read.invalid_return_addresses, read.distinct_chains, truncated);
@@ -69,6 +75,22 @@ pub(super) fn samples(read: &ReadFindings, runs: Option<&RunFindings>) {
         messages::warning(None, "No samples in perf script!");
         return;
     };
+    for (start, end, fault) in &details.runs {
+        let text = match fault {
+            RunFault::NotOnBoundary => {
+                "Range is not on instruction boundary, likely due to profile and binary mismatch."
+            }
+            RunFault::WithoutFunction => {
+                "Range does not belong to any functions, likely from PLT, .init or .fini section."
+            }
+            RunFault::CrossingFunctions => {
+                "Fall through range should not cross function boundaries, likely due to profile and binary mismatch."
+            }
+            RunFault::Impossible => "Range start is after or too far from range end.",
+            _ => continue,
+        };
+        messages::warning(None, &format!("[{start:8x},{end:8x}]: {text}"));
+    }
     let of_ranges = "of samples are from ranges that";
     summary(runs.not_on_boundary, runs.all, &format!("{of_ranges} are not on instruction boundary."));
     summary(runs.without_function, runs.all, &format!("{of_ranges} do not belong to any functions."));
