@@ -4,7 +4,7 @@ use crate::call_chains::Selection;
 use crate::driver::InputOutcome;
 use crate::driver::check::FileCheck;
 use crate::driver::diff::DiffOptions;
-use crate::driver::{Merged, OnProgress};
+use crate::driver::{self, Merged, OnProgress};
 use crate::error::{Error, Result, WithWarnings};
 use crate::families::any_profile::AnyProfile;
 use crate::families::commands::{Commands, FileDiff};
@@ -14,7 +14,7 @@ use crate::families::instr::Instr;
 use crate::families::memory::MemoryOptions;
 use crate::families::stack_files::StackOptions;
 use crate::input::{Access, Format, Input, WeightedInput, output};
-use crate::instr::file_merge::files::run_merge;
+use crate::instr::file_merge::{FileMerge, MergedFiles};
 use crate::instr::file_merge::{MergeOptions, MergeReport};
 use crate::instr::memory_profiles::{self, load_bytes};
 use crate::instr::open::ReadOptions;
@@ -81,7 +81,8 @@ pub fn merge_memory_files(
     options: &MergeOptions,
     progress: OnProgress<'_>,
 ) -> Result<(MemoryProfile, MergeReport)> {
-    let (Merged { output: mut merger, inputs: reports }, soft_errors) = run_merge(inputs, options, progress)?;
+    let Merged { output: MergedFiles { mut merger, soft_errors }, inputs: reports } =
+        driver::merge(inputs, &options.run(), |job| FileMerge::new(job, options), progress)?;
     let memory_shares_nothing = merger.memory_shares_nothing();
     let memory = merger.take_memory();
     let mut report = MergeReport::of(merger.into_profile(), reports);

@@ -17,7 +17,7 @@ use crate::families::stack_output::{EncodedStacks, StackEncoder};
 use crate::input::{Family, Format, Input};
 use crate::instr::cross_release::Origins;
 use crate::instr::file_merge::MergeOptions;
-use crate::instr::file_merge::{MergeReport, RecordError, merge_for_output};
+use crate::instr::file_merge::{MergeReport, RecordError, leave_in_file, merge_files};
 use crate::instr::partial::PartialMerge;
 use crate::instr::resolved_target::ResolvedTarget;
 use crate::instr::target::{Evidence, Target, TargetSource};
@@ -75,7 +75,8 @@ fn merge_instr(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<
         }
         None => {
             let (write, crossing) = (settings.instr_write(&options, &target), target.crossing(settings.hashes));
-            (merge_for_output(inputs, &options, &write, Some(&crossing), progress)?, None)
+            let report = leave_in_file(inputs, &options, &write, Some(&crossing));
+            (report.map_or_else(|| merge_files(inputs, &options, progress), Ok)?, None)
         }
     };
     let (judged, origins) = (report.verdict(&options), report.origins());

@@ -55,7 +55,7 @@ pub use crate::driver::{Facts, FactsRequest, FailedMerge, FailureMode, InputOutc
 pub use crate::driver::{Minimums, Written, find_outliers, require_earlier_output};
 pub use crate::instr::encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
 #[doc(hidden)]
-pub use crate::instr::file_merge::merge_for_output;
+pub use crate::instr::file_merge::leave_in_file;
 pub use crate::instr::file_merge::{MergeOptions, MergeReport, RecordError, merge_files};
 pub use crate::instr::open::{ReadOptions, open_reader};
 pub use crate::instr::target::{Evidence, Reason, Target, TargetRequest, TargetSource};

@@ -343,21 +343,8 @@ fn value_blob_size(record: RecordView<'_>, kinds: &[ValueKind]) -> u64 {
     8 + kinds.iter().map(|kind| record.sites(*kind)).filter(|sites| !sites.is_empty()).map(of_kind).sum::<u64>()
 }
 
-/// Appends a function's key and records, whose bytes are `data_size`.
-pub(super) fn write_item(sink: &mut Sink, dialect: Dialect, function: FunctionView<'_>, data_size: u64) {
-    let name = function.name();
-    sink.u64s(&[function.name_ref(), name.len() as u64, data_size]);
-    sink.bytes(name);
-    let start = sink.len();
-    let mut records = function.records();
-    match (records.next(), records.next()) {
-        (Some(only), None) => write_record(sink, dialect, only),
-        _ => written_records(dialect, function).into_iter().for_each(|record| write_record(sink, dialect, record)),
-    }
-    debug_assert_eq!((sink.len() - start) as u64, data_size);
-}
-
-fn write_record(sink: &mut Sink, dialect: Dialect, record: RecordView<'_>) {
+/// Appends a record.
+pub(super) fn write_record(sink: &mut Sink, dialect: Dialect, record: RecordView<'_>) {
     sink.u64(record.func_hash);
     if dialect.has(since::RECORD_COUNTS) {
         sink.u64(record.counters.len() as u64);

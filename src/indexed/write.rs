@@ -5,7 +5,7 @@
 
 use super::layout::{Dialect, HEADER_WORDS, ITEM_HEADER, MAGIC, NEWEST_VERSION, header_size, since, writing_release};
 use super::memprof;
-use super::records::{data_size, too_large, write_item, written_records};
+use super::records::{data_size, too_large, write_record, written_records};
 use crate::bytes::names::{Compression, write_chunk};
 use crate::bytes::sink::Buckets;
 use crate::bytes::{Endian, Sink};
@@ -280,7 +280,18 @@ impl<'a> Encoder<'a> {
             for item in self.buckets.items(bucket) {
                 let id = self.functions[item as usize];
                 let function = self.profile.functions.function(id);
-                write_item(&mut sink, self.dialect, function, self.data_sizes[id.index()]);
+                let (name, data_size) = (function.name(), self.data_sizes[id.index()]);
+                sink.u64s(&[function.name_ref(), name.len() as u64, data_size]);
+                sink.bytes(name);
+                let start = sink.len();
+                let mut records = function.records();
+                match (records.next(), records.next()) {
+                    (Some(only), None) => write_record(&mut sink, self.dialect, only),
+                    _ => written_records(self.dialect, function)
+                        .into_iter()
+                        .for_each(|record| write_record(&mut sink, self.dialect, record)),
+                }
+                debug_assert_eq!((sink.len() - start) as u64, data_size);
             }
         }
         // Only the last piece ends with padding.

@@ -33,6 +33,19 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 ///
 /// The errors of [`replace`].
 pub fn replace_with(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
+    replace_compressed(path, None, write)
+}
+
+/// Like [`replace_with`], with compressed content.
+pub(crate) fn replace_compressed(
+    path: &Path,
+    compression: Option<Compression>,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+) -> Result<()> {
+    let write = |out: &mut (dyn Write + Send)| match compression {
+        None => write(out),
+        Some(compression) => compression.write_with(out, write),
+    };
     let written = match Place::of(path) {
         Place::File(target) => replace_file(&target, write).map_err(|failure| (failure, true)),
         open => write_to(open.open(), write).map_err(|failure| (failure, false)),
@@ -88,10 +101,7 @@ pub fn replace_by_name(path: &Path, bytes: &[u8]) -> Result<()> {
 ///
 /// The errors of [`replace`]; a usage error for the extension of a compression that cannot be written.
 pub fn replace_by_name_with(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
-    match Compression::of_output(path)? {
-        None => replace_with(path, write),
-        Some(compression) => replace_with(path, |out| compression.write_with(out, write)),
-    }
+    replace_compressed(path, Compression::of_output(path)?, write)
 }
 
 /// Registers a callback for each file of a killed run that [`replace_with`] removes. Only the first registration has an

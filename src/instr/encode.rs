@@ -2,6 +2,7 @@
 
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::compat::Compat;
+use crate::compression::Compression;
 use crate::driver::output_form::OutputForm;
 use crate::driver::{Facts, FactsRequest};
 use crate::error::{Error, ErrorKind, Result};
@@ -171,17 +172,9 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// Replaces a file by the output of `write`.
-    pub(super) fn replace_with(
-        &self,
-        path: &Path,
-        write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
-    ) -> Result<()> {
-        if self.compress_by_name {
-            output::replace_by_name_with(path, write)
-        } else {
-            output::replace_with(path, write)
-        }
+    /// Returns the compression of a file with this path.
+    fn compression_of(&self, path: &Path) -> Result<Option<Compression>> {
+        if self.compress_by_name { Compression::of_output(path) } else { Ok(None) }
     }
 
     /// Returns the selection of functions to write; `keeps` is the test of the filter.
@@ -408,13 +401,13 @@ pub(super) fn write_with(
     wrap: impl FnOnce(&mut (dyn Write + Send), WriteContent<'_>) -> io::Result<()>,
 ) -> Result<Saved> {
     let keeps = |name: &[u8]| options.filter.keeps(name);
-    let selection = options.selection(&keeps);
+    let (selection, compression) = (options.selection(&keeps), options.compression_of(path)?);
     match options.format {
         OutputFormat::Indexed { release, version } => {
             let writing = options.indexed(release, version, selection);
             let losses = options.indexed_losses(profile, &writing)?;
             let encoder = indexed::Encoder::new(profile, &writing)?;
-            options.replace_with(path, |out| wrap(out, &mut |out| encoder.write_to(out)))?;
+            output::replace_compressed(path, compression, |out| wrap(out, &mut |out| encoder.write_to(out)))?;
             Ok(Saved { losses, stopped: None })
         }
         OutputFormat::Text { release } => write_text_file(profile, options, release, path, |writing, out| {
@@ -427,7 +420,7 @@ pub(super) fn write_with(
         }),
         OutputFormat::Raw { .. } => {
             let encoded = encode(profile, options)?;
-            options.replace_with(path, |out| wrap(out, &mut |out| out.write_all(&encoded.bytes)))?;
+            output::replace_compressed(path, compression, |out| wrap(out, &mut |out| out.write_all(&encoded.bytes)))?;
             Ok(Saved { losses: encoded.losses, stopped: encoded.stopped })
         }
     }
@@ -445,7 +438,7 @@ pub(super) fn write_text_file(
     let writing = options.text(release, options.selection(&keeps));
     let losses = options.text_losses(profile, &writing)?;
     let mut stopped = None;
-    options.replace_with(path, |out| {
+    output::replace_compressed(path, options.compression_of(path)?, |out| {
         stopped = write(&writing, out)?;
         Ok(())
     })?;

@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::instr::merger::Merger;
 use crate::instr::rules::AddOutcome;
 use crate::instr::rules::KindRule;
+use crate::instr::rules::Weights;
 use crate::limits::Limits;
 use crate::model::selection::Remapping;
 use crate::model::{Profile, ProfileKind, ProfileReader, RecordRef};
@@ -94,7 +95,7 @@ impl Merger {
         records: &mut u64,
         observe: &mut dyn FnMut(RecordRef<'_>, AddOutcome),
     ) -> Result<()> {
-        let (hashed, kind, weight) = (reader.hashes_names(), reader.kind(), options.weight.max(1));
+        let (is_hashed, kind, weight) = (reader.hashes_names(), reader.kind(), options.weight.max(1));
         // llvm-profdata checks the kind before it reads the first record.
         let mut is_begun = self.rules.kinds != KindRule::OneKind;
         if is_begun {
@@ -116,10 +117,8 @@ impl Merger {
                 Some(outcome) => outcome,
                 None => {
                     self.try_reserve(prepared.record)?;
-                    match hashed {
-                        true => self.add_hashed_record(prepared, weight),
-                        false => self.add_record(prepared, weight),
-                    }
+                    let function = self.function(&prepared, is_hashed);
+                    self.add_to_function(function, prepared.record, Weights::of_input(weight))
                 }
             };
             observe(prepared, outcome);

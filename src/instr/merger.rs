@@ -3,6 +3,7 @@
 use crate::compat::Compat;
 use crate::error::{Result, Warning, WithWarnings};
 use crate::instr::add_counters;
+use crate::instr::rules::Weights;
 use crate::instr::rules::{AddOutcome, SoftError};
 use crate::instr::rules::{CounterKind, KindConflict, SharedKind, combine_kinds};
 use crate::instr::rules::{KindRule, MergeRules, TraceRule};
@@ -231,19 +232,8 @@ impl Merger {
     /// Adds a record, with every count multiplied by `weight`; 0 counts as 1. Counts above 2^64-1 saturate, which the
     /// outcome reports.
     pub fn add_record(&mut self, incoming: RecordRef<'_>, weight: u64) -> AddOutcome {
-        let function = self.function(&incoming);
-        self.add_to_function(function, incoming.record, weight.max(1))
-    }
-
-    /// Like [`add_record`](Self::add_record), for a record whose `name_ref`, if present, is certainly the hash of its
-    /// name.
-    pub(crate) fn add_hashed_record(&mut self, incoming: RecordRef<'_>, weight: u64) -> AddOutcome {
-        let functions = &mut self.profile.functions;
-        let function = match incoming.name_ref {
-            Some(hash) => functions.intern_shared(incoming.name, hash, incoming.text),
-            None => functions.intern(incoming.name),
-        };
-        self.add_to_function(function, incoming.record, weight)
+        let function = self.function(&incoming, false);
+        self.add_to_function(function, incoming.record, Weights::of_input(weight.max(1)))
     }
 
     /// Adds a record with only counters to the expected next record, with the result of
@@ -263,25 +253,13 @@ impl Merger {
         Some(AddOutcome { record, is_new: false, error })
     }
 
-    /// Adds a record to a function of this merger.
-    pub(super) fn add_to_function(
-        &mut self,
-        function: FunctionId,
-        incoming: RecordView<'_>,
-        weight: u64,
-    ) -> AddOutcome {
-        match self.profile.functions.find_record(function, incoming.func_hash) {
-            Some(record) => AddOutcome { record, is_new: false, error: self.merge_record(record, incoming, weight) },
-            None => self.push_record(function, incoming, weight),
-        }
-    }
-
-    /// Finds or creates the function of a record. A hash that the input claims is used only if the merger already has a
-    /// name with this hash.
-    fn function(&mut self, incoming: &RecordRef<'_>) -> FunctionId {
+    /// Finds or creates the function of a record. If `is_hashed`, its `name_ref` is certainly the hash of its name.
+    /// Otherwise it is used only if the merger already has a name with this hash.
+    pub(super) fn function(&mut self, incoming: &RecordRef<'_>, is_hashed: bool) -> FunctionId {
         let functions = &mut self.profile.functions;
-        match incoming.name_ref.and_then(|hash| functions.find_next(incoming.name, hash)) {
-            Some(known) => known,
+        match incoming.name_ref {
+            Some(hash) if is_hashed => functions.intern_shared(incoming.name, hash, incoming.text),
+            Some(hash) => functions.find_next(incoming.name, hash).unwrap_or_else(|| functions.intern(incoming.name)),
             None => functions.intern(incoming.name),
         }
     }

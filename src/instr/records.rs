@@ -2,45 +2,38 @@
 
 use crate::instr::add_counters;
 use crate::instr::merger::Merger;
-use crate::instr::rules::{AddOutcome, SoftError};
+use crate::instr::rules::{AddOutcome, SoftError, Weights};
 use crate::instr::sites::{SiteMerger, TakenSites, exceeds, sort_sites};
 use crate::model::{FunctionId, PseudoCount, RecordId, RecordView, ValueKind, ValueSites};
 
 impl Merger {
-    /// Creates a record of a function. The FuncHash must be new to it.
-    pub(super) fn push_record(&mut self, function: FunctionId, record: RecordView<'_>, weight: u64) -> AddOutcome {
-        self.push_summed(function, record, weight, weight)
-    }
-
-    /// Adds a record whose counters are an already weighted sum. The values are those of one input with the given
-    /// weight.
-    pub(super) fn add_summed(&mut self, function: FunctionId, sum: RecordView<'_>, value_weight: u64) -> AddOutcome {
-        let Some(record) = self.profile.functions.find_record(function, sum.func_hash) else {
-            return self.push_summed(function, sum, 1, value_weight);
-        };
-        let error = self.merge_parts(record, sum, 1, value_weight);
-        AddOutcome { record, is_new: false, error }
-    }
-
-    fn push_summed(
+    /// Adds a record to a function of this merger.
+    pub(super) fn add_to_function(
         &mut self,
         function: FunctionId,
-        record: RecordView<'_>,
-        counter_weight: u64,
-        weight: u64,
+        incoming: RecordView<'_>,
+        weights: Weights,
     ) -> AddOutcome {
+        match self.profile.functions.find_record(function, incoming.func_hash) {
+            Some(record) => AddOutcome { record, is_new: false, error: self.merge_record(record, incoming, weights) },
+            None => self.push_record(function, incoming, weights),
+        }
+    }
+
+    /// Creates a record of a function. The FuncHash must be new to it.
+    fn push_record(&mut self, function: FunctionId, record: RecordView<'_>, weights: Weights) -> AddOutcome {
         let id = self.profile.functions.push_record(function, record);
         let mut saturated = false;
         // Unchanged counters can stay in the file.
-        if counter_weight != 1 {
+        if weights.counters != 1 {
             let counters = self.profile.functions.counters_mut(id);
-            saturated = add_counters::scale(counters, counter_weight, self.rules.max_count);
+            saturated = add_counters::scale(counters, weights.counters, self.rules.max_count);
         }
         if !record.uniformity.is_empty() {
-            saturated |= self.take_over_uniformity(id, weight);
+            saturated |= self.take_over_uniformity(id, weights.values);
         }
         for kind in ValueKind::EACH.into_iter().filter(|kind| !record.sites(*kind).is_empty()) {
-            saturated |= self.take_over_sites(id, kind, weight);
+            saturated |= self.take_over_sites(id, kind, weights.values);
         }
         let error = saturated.then_some(SoftError::CounterOverflow);
         AddOutcome { record: id, is_new: true, error }
@@ -57,20 +50,8 @@ impl Merger {
         saturated
     }
 
-    /// Adds to an existing record with the result of [`add_record`](Self::add_record), for callers that know the
-    /// record.
-    pub(crate) fn merge_record(&mut self, target: RecordId, source: RecordView<'_>, weight: u64) -> Option<SoftError> {
-        self.merge_parts(target, source, weight, weight)
-    }
-
-    /// Merges counters and bitmaps, then values kind by kind.
-    fn merge_parts(
-        &mut self,
-        target: RecordId,
-        source: RecordView<'_>,
-        weight: u64,
-        value_weight: u64,
-    ) -> Option<SoftError> {
+    /// Adds to an existing record: counters and bitmaps, then values kind by kind.
+    fn merge_record(&mut self, target: RecordId, source: RecordView<'_>, weights: Weights) -> Option<SoftError> {
         let functions = &mut self.profile.functions;
         let record = functions.record(target);
         let (same_bitmap, has_sites) = (record.bitmap.len() == source.bitmap.len(), record.has_value_sites());
@@ -96,10 +77,10 @@ impl Merger {
             }
         }
         let counters = functions.counters_mut(target);
-        let saturated = add_counters::add_weighted(counters, source.counters, weight, self.rules.max_count);
+        let saturated = add_counters::add_weighted(counters, source.counters, weights.counters, self.rules.max_count);
         let mut error = saturated.then_some(SoftError::CounterOverflow);
         if has_uniformity {
-            let saturated = self.merge_uniformity(target, source, weight);
+            let saturated = self.merge_uniformity(target, source, weights.values);
             error = error.or(saturated.then_some(SoftError::CounterOverflow));
         }
         let functions = &mut self.profile.functions;
@@ -109,7 +90,7 @@ impl Merger {
         functions.bitmap_mut(target).iter_mut().zip(source.bitmap).for_each(|(a, b)| *a |= b);
         if has_sites || source.has_value_sites() {
             for kind in ValueKind::EACH {
-                error = error.or(self.merge_sites(target, kind, source.sites(kind), value_weight));
+                error = error.or(self.merge_sites(target, kind, source.sites(kind), weights.values));
             }
         }
         error

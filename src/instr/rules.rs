@@ -293,6 +293,26 @@ impl fmt::Display for SoftError {
     }
 }
 
+/// The factors for a record.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Weights {
+    pub(super) counters: u64,
+    pub(super) values: u64,
+}
+
+impl Weights {
+    /// Returns the factors for a record of an input with this weight.
+    pub(super) fn of_input(weight: u64) -> Self {
+        Self { counters: weight, values: weight }
+    }
+
+    /// Returns the factors for a record whose counters are an already weighted sum, and whose values are those of one
+    /// input with this weight.
+    pub(super) fn of_sum(weight: u64) -> Self {
+        Self { counters: 1, values: weight }
+    }
+}
+
 /// The outcome of one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -165,7 +165,7 @@ const FOR_THE_PROGRAM: &[&str] = &[
     "families::find_outliers",
     "families::fit",
     "families::inputs",
-    "families::merge_for_output",
+    "families::leave_in_file",
     "families::plan",
     "families::require_earlier_output",
     "families::stack_files",

@@ -6,6 +6,7 @@
 
 use crate::instr::cross_release::finding::{Counted, FindingKind};
 use crate::instr::cross_release::finding::{CrossReleaseOptions, HashPolicy, Origins};
+use crate::instr::rules::Weights;
 use crate::instr::{MergeOptions, Merger};
 use crate::model::record::is_of_bridge;
 use crate::model::{
@@ -376,7 +377,7 @@ pub(super) fn rebuild(profile: &Profile, changes: Changes, release: Release, cou
         for (id, record) in function.record_ids().zip(function.records()) {
             let changed = changed(record, changes.hashes.get(&id).copied(), &changes.targets);
             let record = changed.as_ref().map_or(record, FunctionRecord::view);
-            let outcome = merger.add_to_function(target, record, 1);
+            let outcome = merger.add_to_function(target, record, Weights::of_input(1));
             if outcome.error.is_some_and(|error| error.is_mismatch()) {
                 counted.add(FindingKind::ShapeMismatch, profile, function.id());
             }

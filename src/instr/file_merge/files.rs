@@ -1,23 +1,21 @@
 //! The merge of many files into one profile.
 
 use crate::driver;
-use crate::driver::{InputOutcome, InputReport, InputVersion, MergeJob, Merged, OnProgress};
+use crate::driver::{InputOutcome, InputReport, InputVersion, Merged, OnProgress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::indexed::IndexedReader;
 use crate::input::{Access, Format, Input, WeightedInput};
-use crate::instr::SoftError;
 use crate::instr::cross_release::CrossReleaseOptions;
 use crate::instr::encode::WriteOptions;
 use crate::instr::file_merge::options::MergeOptions;
-use crate::instr::file_merge::report::{MergeReport, RecordError};
+use crate::instr::file_merge::report::MergeReport;
 use crate::instr::file_merge::single_file::SingleFile;
-use crate::instr::file_merge::{FileMerge, MergedFiles, names_of_records};
+use crate::instr::file_merge::{FileMerge, MergedFiles};
 use crate::instr::partial::files::{finish, merge_partially};
 use crate::instr::{InputOptions, MergeRules, Merger, repeated_sizes};
 use crate::limits::Limits;
-use crate::model::{Profile, ProfileReader, RecordId};
+use crate::model::{Profile, ProfileReader};
 use crate::partial::Frame;
-use std::collections::BTreeSet;
 
 /// Merges inputs in order.
 ///
@@ -33,7 +31,8 @@ pub fn merge_files(inputs: &[WeightedInput], options: &MergeOptions, progress: O
     if is_own && inputs.iter().any(WeightedInput::is_partial) {
         return finish(&merge_partially(inputs, options, progress)?, options);
     }
-    let (Merged { output: merger, inputs: reports }, soft_errors) = run_merge(inputs, options, progress)?;
+    let Merged { output: MergedFiles { merger, soft_errors }, inputs: reports } =
+        driver::merge(inputs, &options.run(), |job| FileMerge::new(job, options), progress)?;
     let memory_shares_nothing = merger.memory_shares_nothing();
     let shared_kind = merger.shared_kind().clone();
     let (profile, memprof_losses) = options.memprof.finish(merger, options.release, options.read.compat)?;
@@ -43,58 +42,16 @@ pub fn merge_files(inputs: &[WeightedInput], options: &MergeOptions, progress: O
     Ok(MergeReport { repeats_memory_size, memprof_losses, memory_shares_nothing, shared_kind, soft_errors, ..rest })
 }
 
-/// Merges inputs into a merger.
-pub(crate) fn run_merge(
+/// Returns the result of [`merge_files`](crate::families::merge_files) for one valid indexed file whose functions can
+/// stay in it, because the result is then [written](MergeReport::write_file) completely as text with the options
+/// `write`, after it got the names and hashes that the target in `crossing` computes. Returns `None` for other inputs.
+pub fn leave_in_file(
     inputs: &[WeightedInput],
-    options: &MergeOptions,
-    progress: OnProgress<'_>,
-) -> Result<(Merged<Merger>, Vec<RecordError>)> {
-    let start = |job: &MergeJob<'_>| FileMerge::new(job, options);
-    let merged = driver::merge(inputs, &options.run(), start, progress)?;
-    let MergedFiles { merger, soft_errors } = merged.output;
-    let names = if soft_errors.is_empty() { Vec::new() } else { names_of_records(merger.functions()) };
-    let mut seen = BTreeSet::new();
-    let name = |(input, record, error): (usize, RecordId, SoftError)| {
-        let function = names[record.index()].to_vec();
-        RecordError { input, function, error, is_first: seen.insert(error) }
-    };
-    let soft_errors = soft_errors.into_iter().map(name).collect();
-    Ok((Merged { output: merger, inputs: merged.inputs }, soft_errors))
-}
-
-// A merge whose result is only written. It can leave functions in the file that contains them.
-
-/// Like [`merge_files`](crate::families::merge_files), for a result that is then
-/// [written](MergeReport::write_file) with the options `write`, after it got the names and hashes that the target in
-/// `crossing` computes. The functions of a single file can stay in it.
-///
-/// # Errors
-///
-/// The errors of [`merge_files`](crate::families::merge_files).
-pub fn merge_for_output(
-    inputs: &[WeightedInput],
-    options: &MergeOptions,
-    write: &WriteOptions,
-    crossing: Option<&CrossReleaseOptions>,
-    progress: OnProgress<'_>,
-) -> Result<MergeReport> {
-    if let [input] = inputs
-        && let Some(report) = report_of_single_file(input, options, write, crossing)
-    {
-        progress(1, 1);
-        return Ok(report);
-    }
-    merge_files(inputs, options, progress)
-}
-
-/// Returns the result of a merge of one valid indexed file that is completely written as text. Returns `None` to leave
-/// the file, and its faults, to the merge.
-fn report_of_single_file(
-    input: &Input,
     options: &MergeOptions,
     write: &WriteOptions,
     crossing: Option<&CrossReleaseOptions>,
 ) -> Option<MergeReport> {
+    let [input] = inputs else { return None };
     let takes_all = options.filter.is_none() && options.remapping.is_empty() && input.weight.get() == 1;
     let is_text = write.release_of_whole_text().is_some_and(|release| release == options.release);
     // LLVM does not count data that text cannot store.
@@ -165,6 +122,17 @@ mod tests {
     use std::num::NonZeroUsize;
     use std::path::{Path, PathBuf};
 
+    /// Merges files, and leaves functions in the only one if possible.
+    fn merge_for_output(
+        inputs: &[WeightedInput],
+        options: &MergeOptions,
+        write: &WriteOptions,
+        crossing: Option<&CrossReleaseOptions>,
+    ) -> MergeReport {
+        let report = leave_in_file(inputs, options, write, crossing);
+        report.unwrap_or_else(|| merge_files(inputs, options, &mut |_, _| {}).unwrap())
+    }
+
     /// Both modes, and releases with the rules of 22.
     const WAYS: [(Compat, u32); 4] =
         [(Compat::Llvm22, 22), (Compat::InPlaceOfLlvm22, 22), (Compat::Profbridge, 22), (Compat::Profbridge, 19)];
@@ -220,7 +188,7 @@ mod tests {
         let (merge, write) = options(way);
         let crossing = crossing(way);
         let inputs = [WeightedInput::new(input)];
-        let report = merge_for_output(&inputs, &merge, &write, crossing.as_ref(), &mut |_, _| {}).unwrap();
+        let report = merge_for_output(&inputs, &merge, &write, crossing.as_ref());
         report.file.is_some().then(|| outcome(report, way, threads))
     }
 
@@ -307,7 +275,7 @@ mod tests {
             for threads in [1, 2] {
                 let (mut merge, write) = options(way);
                 merge.threads = NonZeroUsize::new(threads);
-                let report = merge_for_output(&inputs, &merge, &write, None, &mut |_, _| {}).unwrap();
+                let report = merge_for_output(&inputs, &merge, &write, None);
                 let table = &report.profile.functions;
                 assert_eq!((table.len(), table.records_len()), (2999, 2999));
                 let pieces: Vec<&[u64]> = table.counter_blocks().map(|piece| piece.as_words().unwrap()).collect();
@@ -322,7 +290,7 @@ mod tests {
         // Weighted counters are copied.
         inputs[0].weight = 3.try_into().unwrap();
         let (merge, write) = options(WAYS[0]);
-        let weighted = merge_for_output(&inputs, &merge, &write, None, &mut |_, _| {}).unwrap();
+        let weighted = merge_for_output(&inputs, &merge, &write, None);
         assert!(weighted.profile.functions.counter_blocks().count() < 10);
         assert_eq!(
             weighted.profile.functions.find(b"function0007").unwrap().records().next().unwrap().counters,
@@ -379,7 +347,7 @@ mod tests {
             let (merge, mut write) = options(way);
             let mut inputs = vec![WeightedInput::new(file.path())];
             let stays = |inputs: &[WeightedInput], write: &WriteOptions| {
-                merge_for_output(inputs, &merge, write, None, &mut |_, _| {}).unwrap().file.is_some()
+                merge_for_output(inputs, &merge, write, None).file.is_some()
             };
             assert!(stays(&inputs, &write));
             write.sparse = true;
@@ -395,7 +363,7 @@ mod tests {
         let file = on_disk(&written(&profile(2)));
         let (merge, write) = options(WAYS[2]);
         let inputs = [WeightedInput::new(file.path())];
-        let report = merge_for_output(&inputs, &merge, &write, None, &mut |_, _| {}).unwrap();
+        let report = merge_for_output(&inputs, &merge, &write, None);
         let output = tempfile::NamedTempFile::new().unwrap();
         assert!(report.write_file(&WriteOptions::default(), output.path()).is_err());
         assert!(report.write_file(&write, Path::new("/no/such/folder/out")).is_err());

@@ -6,7 +6,7 @@ use crate::compression::{Compression, decompress};
 use crate::driver::trace;
 use crate::driver::{InputReport, InputTurn, InputVersion};
 use crate::error::{Error, Result, Warning};
-use crate::input::buffer::read_shared;
+use crate::input::buffer::{ReadBuffer, read_shared};
 use crate::input::{self, Input};
 use crate::instr::file_merge::MergeOptions;
 use crate::instr::file_merge::staged::{Batch, Staged, read_ahead};
@@ -23,6 +23,7 @@ use crate::partial::Frame;
 use crate::raw::{RawNames, RawProfile, RawReader, make_counters_native};
 use crate::text::{self, TextReader};
 use std::num::NonZeroUsize;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// When the records of an input are read.
@@ -46,6 +47,23 @@ enum Keep {
     Narrow,
     /// The file that contains the counters.
     File(SharedBytes),
+}
+
+/// The bytes of an input.
+enum Content<'b> {
+    Buffered(&'b [u8]),
+    Shared(SharedBytes),
+}
+
+impl Deref for Content<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Buffered(bytes) => bytes,
+            Self::Shared(bytes) => bytes,
+        }
+    }
 }
 
 /// One input of a merge.
@@ -82,29 +100,39 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         {
             return added;
         }
+        let data = self.read(buffer)?;
+        if matches!(input::detect(&data), input::Format::Raw { .. }) {
+            self.add_raw(&data, batch, names)
+        } else if memory_profiles::is_memory_profile(&data, self.options.read.compat) {
+            self.add_memory(&data)
+        } else {
+            self.add_indexed_or_text(&data, batch)
+        }
+    }
+
+    /// Reads the input. Only large single inputs are kept.
+    fn read<'b>(&mut self, buffer: &'b mut ReadBuffer) -> Result<Content<'b>> {
         let (read, threads) = (&self.options.read, self.merge.threads_per_input);
         let is_compressed = |data: &[u8]| read.compat.decompresses() && Compression::of(data).is_some();
-        if self.may_keep() {
-            let mut file = read_shared(self.input, &read.limits, threads)?;
-            self.warn_of_size(file.len() as u64);
-            if is_compressed(&file) {
-                file = SharedBytes::Heap(Arc::new(decompress(&file, &read.limits)?));
-            }
-            self.keep = self.keep_of_length(file.len() as u64);
-            if matches!(self.keep, Keep::Narrow) && matches!(input::detect(&file), input::Format::Raw { .. }) {
-                self.has_native_counters = file.get_mut().is_some_and(|file| make_counters_native(file, read.compat));
-                self.keep = Keep::File(file.clone());
-            }
-            return self.add_bytes(&file, batch, names);
+        if !self.may_keep() {
+            let data = buffer.read(self.input, &read.limits, threads)?;
+            self.warn_of_size(data.len() as u64);
+            return Ok(match is_compressed(data) {
+                true => Content::Shared(SharedBytes::Heap(Arc::new(decompress(data, &read.limits)?))),
+                false => Content::Buffered(data),
+            });
         }
-        let mut data = buffer.read(self.input, &read.limits, threads)?;
-        self.warn_of_size(data.len() as u64);
-        let content;
-        if is_compressed(data) {
-            content = decompress(data, &read.limits)?;
-            data = &content;
+        let mut file = read_shared(self.input, &read.limits, threads)?;
+        self.warn_of_size(file.len() as u64);
+        if is_compressed(&file) {
+            file = SharedBytes::Heap(Arc::new(decompress(&file, &read.limits)?));
         }
-        self.add_bytes(data, batch, names)
+        self.keep = self.keep_of_length(file.len() as u64);
+        if matches!(self.keep, Keep::Narrow) && matches!(input::detect(&file), input::Format::Raw { .. }) {
+            self.has_native_counters = file.get_mut().is_some_and(|file| make_counters_native(file, read.compat));
+            self.keep = Keep::File(file.clone());
+        }
+        Ok(Content::Shared(file))
     }
 
     /// Returns true if the merger may keep the bytes of the input.
@@ -164,15 +192,8 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         Ok(())
     }
 
-    fn add_bytes(&mut self, data: &[u8], batch: &mut Batch, names: &mut Option<Arc<RawNames>>) -> Result<()> {
-        let read = &self.options.read;
-        let format = input::detect(data);
-        if matches!(format, input::Format::Raw { .. }) {
-            return self.add_raw(data, batch, names);
-        }
-        if memory_profiles::is_memory_profile(data, read.compat) {
-            return self.add_memory(data);
-        }
+    fn add_indexed_or_text(&mut self, data: &[u8], batch: &mut Batch) -> Result<()> {
+        let (read, format) = (&self.options.read, input::detect(data));
         let is_text = format != input::Format::Indexed;
         // A blank text must not determine the kind of the result.
         if !read.compat.is_llvm() && format == input::Format::Text && text::is_blank(&Head::new(data)) {
@@ -221,29 +242,58 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         merger.add_memory(profile, source, self.input.weight.get())
     }
 
-    /// Merges a raw profile: only its counters and values if its image is known, otherwise record by record.
+    /// Merges a raw profile: only its counters and values if its image is known, otherwise record by record. Then its
+    /// image is stored.
     fn add_raw(&mut self, data: &[u8], batch: &mut Batch, names: &mut Option<Arc<RawNames>>) -> Result<()> {
         let (merge, options) = (self.merge, self.options);
+        let uses_images = merge.images.is_some() && options.read.correlator.is_none();
+        if uses_images && let Some(added) = self.add_to_image(data)? {
+            return Ok(added);
+        }
         let mut reading = options.read.raw();
         reading.names = names.take();
         reading.known_chunks = merge.chunks.clone();
         reading.threads = NonZeroUsize::new(merge.threads_per_input);
         reading.has_native_counters = self.has_native_counters;
-        let uses_images = merge.images.is_some() && options.read.correlator.is_none();
-        if uses_images {
-            let profile = RawProfile::read(data, 0, options.read.compat)?;
-            self.report.version = Some(InputVersion::Raw(profile.header().version().into()));
-            if let Some(file) = KnownFile::find(merge, data, &profile, self.input.weight.get(), self.turn) {
-                return file.add(merge, data, self.turn, self.report);
-            }
-            if !self.is_last() {
-                self.expect_image(&profile);
+        let mut reader = RawReader::new(data, reading)?;
+        self.report.version = Some(InputVersion::Raw(reader.profile().header().version().into()));
+        if merge.chunks.is_none() {
+            // For a single input, its names are in memory anyway.
+            reader.names().stay();
+        }
+        let records = reader.profile().len();
+        let mut placed = Vec::new();
+        // If memory is short, the image is not stored.
+        let remembers = uses_images && !self.is_last() && placed.try_reserve_exact(records).is_ok();
+        if self.turn.place() == 0 {
+            self.turn.wait()?.merger.reserve(records);
+        }
+        let is_large = self.is_last() && merge.threads_per_input > 1 && records >= MANY_RECORDS;
+        let reading = if is_large { Reading::Ahead } else { Reading::Early };
+        let added = self.add_reader(&mut reader, reading, batch, remembers.then_some(&mut placed));
+        *names = Some(Arc::clone(reader.names()));
+        let is_whole = added?;
+        // A file with several profiles, or one that was merged in part, cannot serve as the image of others.
+        if remembers && is_whole && self.report.warnings.is_empty() && reader.profile().start() == 0 {
+            let known = Known::new(data, reader.profile(), reader.names(), placed, merge.workers);
+            if let (Some(mut images), Some(known)) = (merge.images(), known) {
+                images.remember(known);
             }
         }
-        let mut reader = RawReader::new(data, reading)?;
-        let added = self.add_raw_records(data, &mut reader, uses_images && !self.is_last(), batch);
-        *names = Some(Arc::clone(reader.names()));
-        added
+        Ok(())
+    }
+
+    /// Adds only the counters and values of a raw profile. Returns `None` if its image is not known.
+    fn add_to_image(&mut self, data: &[u8]) -> Result<Option<()>> {
+        let profile = RawProfile::read(data, 0, self.options.read.compat)?;
+        self.report.version = Some(InputVersion::Raw(profile.header().version().into()));
+        if let Some(file) = KnownFile::find(self.merge, data, &profile, self.input.weight.get(), self.turn) {
+            return file.add(self.merge, data, self.turn, self.report).map(Some);
+        }
+        if !self.is_last() {
+            self.expect_image(&profile);
+        }
+        Ok(None)
     }
 
     fn is_last(&self) -> bool {
@@ -263,77 +313,23 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         }
     }
 
-    /// Merges a raw profile record by record, and stores its image if `remembers`.
-    fn add_raw_records(
-        &mut self,
-        data: &[u8],
-        reader: &mut RawReader<'_>,
-        remembers: bool,
-        batch: &mut Batch,
-    ) -> Result<()> {
-        self.report.version = Some(InputVersion::Raw(reader.profile().header().version().into()));
-        if self.merge.chunks.is_none() {
-            // For a single input, its names are in memory anyway.
-            reader.names().stay();
-        }
-        let records = reader.profile().len();
-        let mut placed = Vec::new();
-        // If memory is short, the image is not stored.
-        let remembers = remembers && placed.try_reserve_exact(records).is_ok();
-        if self.turn.place() == 0 {
-            self.turn.wait()?.merger.reserve(records);
-        }
-        let is_large = self.is_last() && self.merge.threads_per_input > 1 && records >= MANY_RECORDS;
-        let reading = if is_large { Reading::Ahead } else { Reading::Early };
-        let is_whole = self.add_reader(reader, reading, batch, remembers.then_some(&mut placed))?;
-        // A file with several profiles, or one that was merged in part, cannot serve as the image of others.
-        if remembers && is_whole && self.report.warnings.is_empty() && reader.profile().start() == 0 {
-            let known = Known::new(data, reader.profile(), reader.names(), placed, self.merge.workers);
-            if let (Some(mut images), Some(known)) = (self.merge.images(), known) {
-                images.remember(known);
-            }
-        }
-        Ok(())
-    }
-
     /// Merges the content of a reader. Returns true if all of it was merged.
     fn add_reader(
         &mut self,
         reader: &mut dyn ProfileReader,
         reading: Reading,
         batch: &mut Batch,
-        placed: Option<&mut Vec<RecordId>>,
-    ) -> Result<bool> {
-        let options = self.options;
-        self.report.kind = Some(reader.kind());
-        let mut adding = InputOptions::weighted(self.input.weight.get());
-        adding.remapping = Some(&options.remapping).filter(|remapping| !remapping.is_empty());
-        adding.most_name_bytes = options.read.limits.name_bytes;
-        adding.path = Some(&self.input.path);
-        // LLVM's merge writes an empty section instead.
-        adding.takes_memprof = !options.read.compat.is_llvm();
-        let all_or_nothing = options.is_all_or_nothing();
-        // The driver replaces the merger if the first input is damaged.
-        let is_first = self.turn.place() == 0;
-        if is_first || (!all_or_nothing && (reading != Reading::Early || self.merge.workers == 1)) {
-            return self.add_in_turn(reader, reading, &adding, placed);
-        }
-        let mut staged = Staged::read(reader, batch);
-        if all_or_nothing && let Err(error) = staged.check(&adding, &options.read.limits, &mut self.report.records) {
-            self.take_warnings(&mut staged);
-            return Err(error);
-        }
-        self.add_in_turn(&mut staged, Reading::InTurn, &adding, placed)
-    }
-
-    /// Adds the content of a reader in the input's turn.
-    fn add_in_turn(
-        &mut self,
-        reader: &mut dyn ProfileReader,
-        reading: Reading,
-        adding: &InputOptions<'_>,
         mut placed: Option<&mut Vec<RecordId>>,
     ) -> Result<bool> {
+        let adding = &input_options(self.options, self.input);
+        self.report.kind = Some(reader.kind());
+        let mut staged;
+        let (reader, reading): (&mut dyn ProfileReader, _) = if self.is_staged(reading) {
+            staged = self.stage(reader, batch, adding)?;
+            (&mut staged, Reading::InTurn)
+        } else {
+            (reader, reading)
+        };
         let uses_images = self.merge.images.is_some();
         let sums = self.turn.wait()?;
         let file = match &self.keep {
@@ -382,10 +378,45 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         Ok(is_whole)
     }
 
+    /// Returns true if the input is read before its turn. An input that may have to be rolled back is read whole.
+    fn is_staged(&self, reading: Reading) -> bool {
+        // The driver replaces the merger if the first input is damaged.
+        let is_first = self.turn.place() == 0;
+        !is_first && (self.options.is_all_or_nothing() || (reading == Reading::Early && self.merge.workers != 1))
+    }
+
+    /// Reads a whole input, and checks it if it may have to be rolled back.
+    fn stage<'b>(
+        &mut self,
+        reader: &mut dyn ProfileReader,
+        batch: &'b mut Batch,
+        adding: &InputOptions<'_>,
+    ) -> Result<Staged<'b>> {
+        let mut staged = Staged::read(reader, batch);
+        if self.options.is_all_or_nothing()
+            && let Err(error) = staged.check(adding, &self.options.read.limits, &mut self.report.records)
+        {
+            self.take_warnings(&mut staged);
+            return Err(error);
+        }
+        Ok(staged)
+    }
+
     fn take_warnings(&mut self, reader: &mut dyn ProfileReader) {
         let warnings = reader.take_warnings();
         self.report.warnings.extend(warnings.into_iter().map(|warning| warning.in_file(&self.input.path)));
     }
+}
+
+/// Returns the options for adding an input.
+fn input_options<'a>(options: &'a MergeOptions, input: &'a Input) -> InputOptions<'a> {
+    let mut adding = InputOptions::weighted(input.weight.get());
+    adding.remapping = Some(&options.remapping).filter(|remapping| !remapping.is_empty());
+    adding.most_name_bytes = options.read.limits.name_bytes;
+    adding.path = Some(&input.path);
+    // LLVM's merge writes an empty section instead.
+    adding.takes_memprof = !options.read.compat.is_llvm();
+    adding
 }
 
 /// Returns the size of counters and values in bytes.

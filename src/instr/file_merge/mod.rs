@@ -15,23 +15,23 @@ mod tests;
 #[cfg(all(test, feature = "families"))]
 mod thread_tests;
 
-pub use files::merge_files;
-pub use files::merge_for_output;
+pub use files::{leave_in_file, merge_files};
 pub use options::MergeOptions;
 pub use report::{MergeReport, RecordError};
 
 use crate::driver::{InputReport, InputTurn, Merge};
 use crate::error::Result;
 use crate::input::Input;
-use crate::instr::Merger;
+use crate::instr::{Merger, SoftError};
 use crate::memory::{self, HOLD_SUMS};
-use crate::model::FunctionTable;
+use crate::model::{FunctionTable, RecordId};
 use input_merge::InputMerge;
 use state::Images;
 use state::{Sums, Worker};
+use std::collections::BTreeSet;
 use std::sync::PoisonError;
 
-pub(super) use state::{FileMerge, MergedFiles};
+pub(crate) use state::{FileMerge, MergedFiles};
 
 impl Merge for FileMerge<'_> {
     type Merger = Sums;
@@ -80,12 +80,26 @@ impl Merge for FileMerge<'_> {
         }
         let mut soft_errors = self.soft_errors.into_inner().unwrap_or_else(PoisonError::into_inner);
         soft_errors.sort_by_key(|(place, ..)| *place);
+        let soft_errors = with_names(soft_errors, sums.merger.functions());
         Ok(MergedFiles { merger: sums.merger, soft_errors })
     }
 }
 
+/// Adds the names of the functions to soft errors, which have the position of their input and their record.
+fn with_names(errors: Vec<(usize, RecordId, SoftError)>, functions: &FunctionTable) -> Vec<RecordError> {
+    if errors.is_empty() {
+        return Vec::new();
+    }
+    let (names, mut seen) = (names_of_records(functions), BTreeSet::new());
+    let name = |(input, record, error): (usize, RecordId, SoftError)| {
+        let function = names[record.index()].to_vec();
+        RecordError { input, function, error, is_first: seen.insert(error) }
+    };
+    errors.into_iter().map(name).collect()
+}
+
 /// Returns the name of each record's function.
-pub(super) fn names_of_records(functions: &FunctionTable) -> Vec<&[u8]> {
+fn names_of_records(functions: &FunctionTable) -> Vec<&[u8]> {
     let mut names = vec![&[][..]; functions.records_len()];
     for function in functions.iter() {
         function.record_ids().for_each(|record| names[record.index()] = function.name());

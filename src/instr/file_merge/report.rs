@@ -32,7 +32,7 @@ pub struct RecordError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct MergeReport {
-    /// The result. After [`merge_for_output`](crate::families::merge_for_output) its functions may be missing; the
+    /// The result. After [`leave_in_file`](crate::families::leave_in_file) its functions may be missing; the
     /// report still counts and writes them.
     pub profile: Profile,
     /// One report per input, in order.
@@ -77,9 +77,11 @@ impl MergeReport {
     /// # Errors
     ///
     /// The errors of [`write_file`](crate::families::write_file); a usage error for a form other than the one passed to
-    /// [`merge_for_output`](crate::families::merge_for_output).
+    /// [`leave_in_file`](crate::families::leave_in_file).
     pub fn write_file(&self, options: &WriteOptions, path: &Path) -> Result<Saved> {
-        let Some(file) = &self.file else { return encode::write_file(&self.profile, options, path) };
+        let Some(file) = &self.file else {
+            return encode::write_with(&self.profile, options, path, |out, write| write(out));
+        };
         let Some(release) = options.release_of_whole_text() else {
             return Err(Error::usage("the inputs were merged for text output, which has all functions"));
         };

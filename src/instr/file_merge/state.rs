@@ -4,6 +4,7 @@ use crate::driver::{Attempt, InputReport, InputTurn, MergeJob};
 use crate::error::Result;
 use crate::input::{Input, ReadBuffer};
 use crate::instr::file_merge::MergeOptions;
+use crate::instr::file_merge::RecordError;
 use crate::instr::file_merge::staged::Batch;
 use crate::instr::file_merge::staged::{Ticket, ValueFile, Values};
 use crate::instr::{Merger, SoftError};
@@ -52,9 +53,8 @@ pub(crate) struct Worker {
 /// The result of a merge of files.
 pub(crate) struct MergedFiles {
     pub(crate) merger: Merger,
-    /// Records that were not merged, or only in part: the position of the input, the record and the reason. In input
-    /// order.
-    pub(crate) soft_errors: Vec<(usize, RecordId, SoftError)>,
+    /// Records that were not merged, or only in part, in the order of the inputs.
+    pub(crate) soft_errors: Vec<RecordError>,
 }
 
 impl<'a> FileMerge<'a> {

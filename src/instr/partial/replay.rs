@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::instr::partial::runs::SiteReader;
 use crate::instr::partial::sums::{Contribution, Group, PartialMerge};
 use crate::instr::partial::sums::{Shape, Summed};
+use crate::instr::rules::Weights;
 use crate::instr::{MergeOptions, Merger, SoftError};
 use crate::memprof::{self, Source};
 use crate::model::{FunctionId, FunctionRecord, FunctionTable, RecordId, ValueKind};
@@ -168,7 +169,8 @@ impl Replay<'_> {
             let whole = sum.extra.as_ref().and_then(|extra| extra.whole.get(progress.wholes));
             progress.wholes += 1;
             let Some(whole) = whole else { return Err(missing()) };
-            return Ok(self.merger.add_to_function(function, whole.record.view(), whole.weight).error);
+            let weights = Weights::of_input(whole.weight);
+            return Ok(self.merger.add_to_function(function, whole.record.view(), weights).error);
         }
         let overflowed = progress.overflows(sum, number);
         let first = progress.record.is_none() && !progress.is_refused;
@@ -222,7 +224,7 @@ impl Replay<'_> {
         if record.counters.is_empty() {
             record.counters = (&*sum.counters).into();
         }
-        let outcome = self.merger.add_summed(function, record, weight);
+        let outcome = self.merger.add_to_function(function, record, Weights::of_sum(weight));
         progress.record = Some(outcome.record);
         progress.is_refused = outcome.error == Some(SoftError::CountMismatch);
         outcome.error

@@ -174,7 +174,10 @@ impl<S: Sink> Reader<'_, S> {
             return Ok(());
         }
         self.remember(&part, &name);
-        let result = self.value(&part, &name, window);
+        let result = match self.is_ready(&part) {
+            true => self.value(&part, &name, window),
+            false => self.keep_for_later(&part, window),
+        };
         self.reading.findings.locate(part.group(), start);
         let place = if let Part::Other(_) = part { display_name(&name) } else { part.group().to_string() };
         let size = self.reading.parts.entry(place).or_default();
@@ -250,10 +253,8 @@ impl<S: Sink> Reader<'_, S> {
         self.reading.layout.push(member);
     }
 
-    fn value(&mut self, part: &Part, name: &[u8], window: &mut Window<'_>) -> Result<(), StopReason> {
-        if self.is_ready(part) {
-            return self.parse_value(part, name, window);
-        }
+    /// Keeps the text of a part that came before the tables it needs.
+    fn keep_for_later(&mut self, part: &Part, window: &mut Window<'_>) -> Result<(), StopReason> {
         let (text, base) = window.step(|scan, base| {
             scan.space();
             let at = base + scan.pos as u64;
@@ -274,7 +275,7 @@ impl<S: Sink> Reader<'_, S> {
         }
     }
 
-    fn parse_value(&mut self, part: &Part, name: &[u8], window: &mut Window<'_>) -> Result<(), StopReason> {
+    fn value(&mut self, part: &Part, name: &[u8], window: &mut Window<'_>) -> Result<(), StopReason> {
         match part {
             Part::Version => self.version(window),
             Part::Table(Table::Section(kind)) => self.section(*kind, false, window),
@@ -380,7 +381,7 @@ impl<S: Sink> Reader<'_, S> {
             }
             let mut window = Window::from_part(&text, base, self.options.limits.json_depth);
             window.cancel = self.options.cancel.clone();
-            self.parse_value(&part, &[], &mut window)?;
+            self.value(&part, &[], &mut window)?;
         }
         Ok(())
     }

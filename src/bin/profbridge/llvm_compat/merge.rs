@@ -45,12 +45,10 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> R
     let filter = FunctionFilter::new(pattern(parsed, "function").as_deref(), pattern(parsed, "no-function").as_deref());
     options.filter = filter.as_ref().cloned().unwrap_or_default();
     let output = output(parsed);
-    let mut report = if filter.is_ok() && !crossing.is_needed && samples.is_none() {
-        let write = write_options(parsed, &options, &crossing.target);
-        families::merge_for_output(&inputs, &options, &write, None, &mut |_, _| {})?
-    } else {
-        families::merge_files(&inputs, &options, &mut |_, _| {})?
-    };
+    let write = write_options(parsed, &options, &crossing.target);
+    let may_stay = filter.is_ok() && !crossing.is_needed && samples.is_none();
+    let report = may_stay.then(|| families::leave_in_file(&inputs, &options, &write, None)).flatten();
+    let mut report = report.map_or_else(|| families::merge_files(&inputs, &options, &mut |_, _| {}), Ok)?;
     report.soft_errors.iter().for_each(|error| print_soft_error(&inputs[error.input].path, error));
     // A fault of a raw memory profile ends the merge immediately.
     if let Some((input, error)) = report.failures().find(|(_, error)| error.is_of_raw_memory_profile()) {
