@@ -9,7 +9,7 @@ use crate::hint::Hint;
 #[non_exhaustive]
 pub struct ErrorReport {
     /// The class of the error, see [`ErrorKind::name`](crate::ErrorKind::name).
-    pub kind: &'static str,
+    pub kind: String,
     /// The file, if known.
     pub path: Option<String>,
     /// Format and version in words, if known.
@@ -32,8 +32,8 @@ pub struct ErrorReport {
 
 impl ErrorReport {
     /// Creates a report with only a kind and a message.
-    pub(crate) fn of_message(kind: &'static str, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), ..Self::default() }
+    pub(crate) fn of_message(kind: &str, message: impl Into<String>) -> Self {
+        Self { kind: kind.to_string(), message: message.into(), ..Self::default() }
     }
 
     /// Returns the report with a rephrased hint.
@@ -47,7 +47,7 @@ impl ErrorReport {
 impl From<&Error> for ErrorReport {
     fn from(error: &Error) -> Self {
         Self {
-            kind: error.kind().name(),
+            kind: error.kind().name().to_string(),
             path: error.path().map(|path| path.to_string_lossy().into_owned()),
             format: error.format().map(str::to_string),
             section: error.section().map(str::to_string),

@@ -37,14 +37,14 @@ else:
 
 
 #: A path as a string, bytes, or an object with ``__fspath__``.
-Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+Path = Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]
 #: One or more paths.
 Paths = Union[Path, Sequence[Path]]
 #: A profile of any family.
 AnyProfile = Union[Profile, SampleProfile, MemoryProfile, Iprof, Stacks]
 #: A path, the bytes of a file, a file that is open in binary mode, or a profile. A path as bytes must be passed
 #: through ``os.fsdecode``, because bytes are the content of a file.
-Source = Union[str, "os.PathLike[str]", "os.PathLike[bytes]", bytes, bytearray, memoryview, BinaryIO, AnyProfile]
+Source = Union[str, os.PathLike[str], os.PathLike[bytes], bytes, bytearray, memoryview, BinaryIO, AnyProfile]
 #: When unreadable inputs end a merge.
 FailureMode = Union[Literal["any"], Literal["all"], Literal["warn"]]
 #: The name of a family.

@@ -34,7 +34,10 @@ pub(crate) fn diff<'py>(
     let (py, first, second) = (first.py(), input(first, None)?, input(second, None)?);
     let mut options = DiffOptions::default();
     (options.topn, options.exact_names, options.limits) = (topn, exact_names, self::limits(&limits).or_raise(py)?);
-    let found = detached::run(py, None, move |_| families::diff_files(first, second, &options))?;
+    let found = detached::run(py, None, move |watch| {
+        let [first, second] = [first, second].map(|input| input.cancelled_by(&watch.cancel()));
+        families::diff_files(first, second, &options)
+    })?;
     to_python(py, &found.or_raise(py)?)
 }
 
@@ -58,7 +61,10 @@ pub(crate) fn overlap<'py>(
     settings: OverlapSettings,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (py, base, test) = (base.py(), input(base, None)?, input(test, None)?);
-    let found = detached::run(py, None, move |_| settings.overlap(&base, &test))?;
+    let found = detached::run(py, None, move |watch| {
+        let [base, test] = [base, test].map(|input| input.cancelled_by(&watch.cancel()));
+        settings.overlap(&base, &test)
+    })?;
     let (report, warnings) = found.or_raise(py)?;
     warn(py, &warnings.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     to_python(py, &report)

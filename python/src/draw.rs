@@ -75,7 +75,9 @@ fn draw(
     let py = sources.py();
     let inputs = inputs(sources, None)?;
     let baseline = baseline.map(|baseline| self::inputs(baseline, None)).transpose()?.unwrap_or_default();
-    let drawn = detached::run(py, None, move |_| {
+    let drawn = detached::run(py, None, move |watch| {
+        let [inputs, baseline] = [inputs, baseline]
+            .map(|inputs| inputs.into_iter().map(|input| input.cancelled_by(&watch.cancel())).collect());
         let read = settings.read(inputs, baseline)?;
         draw(&read).map(|text| (text, read.warnings))
     })?;

@@ -44,9 +44,9 @@ fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>>
     fields.set_item("found", error.kind().found())?;
     fields.set_item("hint", error.hint().map(hint_text))?;
     let exception = py.import(MODULE)?.getattr(class_of(error))?.call((error.to_string(),), Some(&fields))?;
-    if let ErrorKind::Io { source, .. } = error.kind() {
-        exception.setattr("errno", source.raw_os_error())?;
-        exception.setattr("strerror", io_message(source))?;
+    if let Some((_, (number, words))) = system_error(error) {
+        exception.setattr("errno", number)?;
+        exception.setattr("strerror", words)?;
         exception.setattr("filename", fields.get_item("path")?)?;
     }
     Ok(exception)
@@ -61,47 +61,53 @@ fn hint_text(hint: &Hint) -> String {
     }
 }
 
-/// Returns the exception class for an error kind.
+/// Returns the exception class for an error kind. It depends on the name of the kind, which a partial merge keeps.
 fn class_of(error: &Error) -> &'static str {
-    match error.kind() {
-        _ if error.limit_name().is_some() => "LimitError",
-        ErrorKind::Io { source, .. } => match source.kind() {
-            io::ErrorKind::NotFound => "MissingFileError",
-            io::ErrorKind::PermissionDenied => "AccessError",
-            io::ErrorKind::IsADirectory => "DirectoryError",
+    if error.limit_name().is_some() {
+        return "LimitError";
+    }
+    match error.kind().name() {
+        "io" => match system_error(error).map(|(kind, _)| kind) {
+            Some(io::ErrorKind::NotFound) => "MissingFileError",
+            Some(io::ErrorKind::PermissionDenied) => "AccessError",
+            Some(io::ErrorKind::IsADirectory) => "DirectoryError",
             _ => "IoError",
         },
-        ErrorKind::EmptyProfile
-        | ErrorKind::NotAProfile { .. }
-        | ErrorKind::UnrecognizedFormat
-        | ErrorKind::BadMagic { .. }
-        | ErrorKind::BadHeader { .. }
-        | ErrorKind::Truncated { .. }
-        | ErrorKind::TooLarge { .. }
-        | ErrorKind::Malformed { .. }
-        | ErrorKind::IprofFinding { .. }
-        | ErrorKind::UncompressFailed { .. }
-        | ErrorKind::EndOfFile
-        | ErrorKind::CounterValueTooLarge { .. } => "FormatError",
-        ErrorKind::UnsupportedVersion { .. }
-        | ErrorKind::RawVersionMismatch { .. }
-        | ErrorKind::UnsupportedHashType { .. }
-        | ErrorKind::Unsupported { .. } => "UnsupportedError",
-        ErrorKind::MissingCorrelation
-        | ErrorKind::UnexpectedCorrelation
-        | ErrorKind::NotAnObject { .. }
-        | ErrorKind::NotInBinary { .. }
-        | ErrorKind::UnableToCorrelate { .. }
-        | ErrorKind::MissingProgram { .. }
-        | ErrorKind::UnableToSymbolize { .. } => "ProgramError",
-        ErrorKind::KindConflict { .. }
-        | ErrorKind::InputFailed { .. }
-        | ErrorKind::InputsFailed { .. }
-        | ErrorKind::NothingFound { .. } => "MergeError",
-        ErrorKind::LimitExceeded { .. } => "LimitError",
-        ErrorKind::WouldLose { .. } => "LossError",
-        ErrorKind::GateFailed { .. } => "GateError",
-        ErrorKind::Usage { .. } | ErrorKind::UnableToCompare { .. } => "UsageError",
+        "empty-profile"
+        | "not-a-profile"
+        | "unrecognized-format"
+        | "bad-magic"
+        | "bad-header"
+        | "truncated"
+        | "too-large"
+        | "malformed"
+        | "iprof-finding"
+        | "uncompress-failed"
+        | "end-of-file"
+        | "counter-value-too-large" => "FormatError",
+        "unsupported-version" | "raw-version-mismatch" | "unsupported-hash-type" | "unsupported" => "UnsupportedError",
+        "missing-correlation"
+        | "unexpected-correlation"
+        | "not-an-object"
+        | "not-in-binary"
+        | "unable-to-correlate"
+        | "missing-program"
+        | "unable-to-symbolize" => "ProgramError",
+        "kind-conflict" | "input-failed" | "inputs-failed" | "nothing-found" => "MergeError",
+        "limit-exceeded" => "LimitError",
+        "would-lose" => "LossError",
+        "gate-failed" => "GateError",
+        "usage" | "unable-to-compare" => "UsageError",
         _ => "Error",
+    }
+}
+
+/// Returns the kind, the number and the words of an error of the operating system.
+fn system_error(error: &Error) -> Option<(io::ErrorKind, (Option<i32>, String))> {
+    let of = |error: &io::Error| (error.kind(), (error.raw_os_error(), io_message(error)));
+    match error.kind() {
+        ErrorKind::Io { source, .. } => Some(of(source)),
+        ErrorKind::InputFailed { error } => error.system_error().map(|error| of(&error)),
+        _ => None,
     }
 }

@@ -48,8 +48,8 @@ pub(crate) fn describe<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (py, input) = (source.py(), input(source, name)?);
     let limits = self::limits(&limits).or_raise(py)?;
-    let described = detached::run(py, None, move |_| {
-        let bytes = input.stored_bytes(Access::Read, &limits)?;
+    let described = detached::run(py, None, move |watch| {
+        let bytes = input.cancelled_by(&watch.cancel()).stored_bytes(Access::Read, &limits)?;
         Ok::<_, Error>(families::describe(&bytes, &limits))
     })?;
     to_python(py, &described.or_raise(py)?)
@@ -80,7 +80,8 @@ pub(crate) fn order<'py>(
     let (py, input) = (source.py(), input(source, None)?);
     let mut read = ReadOptions::new(Compat::Profbridge);
     read.limits = self::limits(&limits).or_raise(py)?;
-    let ordered = detached::run(py, None, move |_| {
+    let ordered = detached::run(py, None, move |watch| {
+        let input = input.cancelled_by(&watch.cancel());
         let mut options = OrderOptions::default();
         options.test_traces = test_traces;
         let ordered = families::order_file(&input, &read, &options)?;

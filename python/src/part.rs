@@ -217,7 +217,7 @@ fn of_input(input: &Input, known: Option<Family>, settings: &MergeSettings, watc
     settings.filters().into_iter().for_each(|words| part.note_applied(words));
     if settings.failure_mode()? == FailureMode::Any {
         part.inputs().into_iter().try_for_each(|about| match &about.state {
-            InputState::Failed { message, hint } => Err(error_of(input, family, message, hint.as_deref(), settings)),
+            InputState::Failed(error) => Err(Error::from(&**error).in_file(&about.path)),
             _ => Ok(()),
         })?;
     }
@@ -237,16 +237,6 @@ fn nothing_of(family: Family, part: &Partial, settings: &MergeSettings) -> Resul
     };
     let inputs: Vec<Input> = part.inputs().into_iter().map(empty).collect();
     Partial::of(&inputs, family, &partial_options(settings, &default_target(settings)?, Cancel::default())?)
-}
-
-/// Returns the error of an input. A partial merge stores only its message, so the input is read again.
-fn error_of(input: &Input, family: Family, message: &str, hint: Option<&str>, settings: &MergeSettings) -> Error {
-    let fault = if family == Family::Instr { instr::fault(input, settings) } else { read_again(input, settings) };
-    let error = fault.unwrap_or_else(|| Error::malformed(message)).in_file(&input.path);
-    match hint {
-        Some(hint) => error.with_hint(hint.to_string()),
-        None => error,
-    }
 }
 
 fn read_again(input: &Input, settings: &MergeSettings) -> Option<Error> {
@@ -294,7 +284,7 @@ fn inputs_json(sum: &Partial) -> Vec<serde_json::Value> {
         let (outcome, error) = match &about.state {
             InputState::Used => ("used", None),
             InputState::Empty => ("empty", None),
-            InputState::Failed { message, .. } => ("failed", Some(message.clone())),
+            InputState::Failed(error) => ("failed", Some(about.message(error))),
             _ => ("other", None),
         };
         serde_json::json!({

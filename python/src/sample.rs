@@ -85,7 +85,7 @@ fn first_failure(failed: FailedMerge) -> Error {
 ///
 /// Like [`merge`].
 pub(crate) fn finish(sums: &PartialSamples, options: &FileMergeOptions, settings: &MergeSettings) -> Result<Merged> {
-    of_report(sampleprof::finish_partial(sums, options)?, settings)
+    of_report(sampleprof::finish_partial(sums, options).map_err(first_failure)?, settings)
 }
 
 fn of_report(report: MergeReport, settings: &MergeSettings) -> Result<Merged> {

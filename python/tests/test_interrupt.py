@@ -9,6 +9,7 @@ import time
 import unittest
 import warnings
 from pathlib import Path
+from typing import Callable
 
 import profbridge
 from support import TestCase
@@ -88,6 +89,35 @@ class Interrupts(TestCase):
                 pass
             timer.join()
             self.assertTrue(self.wait_for(threads), format)
+
+    def test_no_thread_works_on_after_ctrl_c_in_other_commands(self) -> None:
+        files = [self.folder / name for name in ("a.profdata", "b.profdata", "t.profdata")]
+        for number, path in enumerate(files):
+            kinds = ["temporal"] if path.name == "t.profdata" else None
+            path.write_bytes(profbridge.generate("indexed", functions=60_000, number=number + 1, kinds=kinds).content)
+        one, other, traces = files
+        threads = len(list(TASKS.iterdir()))
+        commands: dict[str, Callable[[], object]] = {
+            "diff": lambda: profbridge.diff(one, other),
+            "overlap": lambda: profbridge.overlap(one, other),
+            "order": lambda: profbridge.order(traces),
+            "report": lambda: profbridge.report([one, other]),
+        }
+        for name, command in commands.items():
+            with self.subTest(command=name):
+                start = time.process_time()
+                command()
+                whole = time.process_time() - start
+                timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+                start = time.process_time()
+                timer.start()
+                with self.assertRaises(KeyboardInterrupt):
+                    command()
+                    time.sleep(1)
+                timer.join()
+                self.assertTrue(self.wait_for(threads), "threads are still there")
+                used = time.process_time() - start
+                self.assertLess(used, max(0.7 * whole, 0.5), f"the whole command takes {whole} s of processor time")
 
     def wait_for(self, threads: int) -> bool:
         """Return true if no more than the given number of threads are left within some seconds."""

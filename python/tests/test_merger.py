@@ -24,6 +24,28 @@ def joined(mergers: list[profbridge.Merger], chance: random.Random) -> profbridg
     return mergers[0]
 
 
+class Failures(TestCase):
+    def test_a_part_keeps_the_class_and_the_fields_of_errors(self) -> None:
+        cut = profbridge.read(b":ir\nmain\n1\n1\n5\n").to_bytes()[:60]
+        (self.folder / "cut.profdata").write_bytes(cut)
+        (self.folder / "cut.afdo").write_bytes(b"main:1:1\n 1: 1\n zz\n")
+        (self.folder / "cut.iprof").write_bytes(b'{"version": "1.0.0", "x')
+        (self.folder / "cut.collapsed").write_bytes(b"main;f x\n")
+        names = ["cut.profdata", "cut.afdo", "cut.iprof", "cut.collapsed", "missing.profdata"]
+        fields = ("kind", "path", "format", "section", "offset", "line", "expected", "found", "hint", "message")
+        for path in [self.folder / name for name in names]:
+            with self.assertRaises(profbridge.Error) as whole:
+                profbridge.merge([path])
+            part = profbridge.Merger(failure_mode="all").add(path).to_bytes()
+            with self.assertRaises(profbridge.Error) as kept:
+                profbridge.Merger.from_bytes(part, failure_mode="any").finish()
+            self.assertIs(type(kept.exception), type(whole.exception), path)
+            for field in fields:
+                self.assertEqual(getattr(kept.exception, field), getattr(whole.exception, field), (path, field))
+        self.assertIsInstance(kept.exception, FileNotFoundError)
+        self.assertEqual((kept.exception.errno, kept.exception.filename), (2, str(path)))
+
+
 class SameForEveryTree(TestCase):
     def setUp(self) -> None:
         super().setUp()

@@ -9,6 +9,8 @@ import io
 import multiprocessing
 import os
 import pickle
+import subprocess
+import sys
 import typing
 import warnings
 from pathlib import Path
@@ -283,5 +285,9 @@ class Hints(TestCase):
         functions += [spark.merge, spark.collect, *(getattr(profbridge.Merger, name) for name in ("add", "finish", "merge"))]
         resolved = [typing.get_type_hints(each) for each in functions if hasattr(each, "__annotations__")]
         self.assertGreater(len(resolved), 20)
+        # Alone, because hints that were resolved before stay resolved.
+        for name in ("merge", "read", "diff"):
+            code = f"import typing, profbridge; typing.get_type_hints(profbridge.{name})"
+            subprocess.run([sys.executable, "-c", code], check=True)
         self.assertNotIn("Any", dir(profbridge))
         self.assertIn("read", dir(profbridge))

@@ -110,6 +110,7 @@ fn add_one<G: Merge>(
     line: &Line<G::Merger>,
     run: &RunOptions,
 ) -> Result<Next> {
+    let input = &input.clone().cancelled_by(&run.cancel);
     let mut report = InputReport::new(input, InputOutcome::Used);
     let mut turn = line.turn(place);
     if let Err(error) = merge.add_input(worker, input, &mut turn, &mut report) {

@@ -1,7 +1,7 @@
 //! The outcome of each input.
 
 use crate::cancel::Cancel;
-use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::error::{Error, ErrorKind, Result, StoredError, Warning};
 use crate::hint::Hint;
 use crate::input::Input;
 use crate::model::ProfileKind;
@@ -192,22 +192,18 @@ pub(crate) struct RunOptions {
 
 /// Returns the state of a failed input, which is reported again when the merge ends.
 pub(crate) fn failed(error: &Error) -> InputState {
-    InputState::Failed { message: error.to_string(), hint: error.hint().map(ToString::to_string) }
+    InputState::Failed(Box::new(error.into()))
 }
 
 /// Returns the error with which an input failed.
 pub(crate) fn remembered(state: &InputState) -> Option<Error> {
-    let InputState::Failed { message, hint } = state else { return None };
-    let error = Error::new(ErrorKind::InputFailed { message: message.clone() });
-    Some(match hint {
-        Some(hint) => error.with_hint(hint.clone()),
-        None => error,
-    })
+    let InputState::Failed(error) = state else { return None };
+    Some(Error::from(&**error))
 }
 
 /// Returns the error of an input whose message was not stored.
 pub(crate) fn unknown_failure() -> Error {
-    Error::new(ErrorKind::InputFailed { message: "the input could not be read".to_string() })
+    Error::from(&StoredError::new("the input could not be read"))
 }
 
 pub(crate) fn no_weight() -> Error {

@@ -1,5 +1,6 @@
 //! The causes of errors.
 
+use super::StoredError;
 use crate::gates::GateOutcome;
 use std::fmt;
 use std::io;
@@ -163,10 +164,10 @@ pub enum ErrorKind {
         /// The missing data.
         detail: String,
     },
-    /// An input failed of which a partial merge stored only the message.
+    /// An input of a partial merge failed, earlier.
     InputFailed {
-        /// The message.
-        message: String,
+        /// The error as the partial merge stores it.
+        error: Box<StoredError>,
     },
     /// More inputs could not be read than allowed.
     InputsFailed {
@@ -191,7 +192,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Returns the stable name of the error class for programs: `truncated`, `io`.
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             Self::Io { .. } => "io",
             Self::EmptyProfile => "empty-profile",
@@ -222,7 +223,7 @@ impl ErrorKind {
             Self::Unsupported { .. } => "unsupported",
             Self::Usage { .. } => "usage",
             Self::NothingFound { .. } => "nothing-found",
-            Self::InputFailed { .. } => "input-failed",
+            Self::InputFailed { error } => &error.kind,
             Self::InputsFailed { .. } => "inputs-failed",
             Self::GateFailed { .. } => "gate-failed",
             Self::Cancelled => "cancelled",
@@ -240,6 +241,7 @@ impl ErrorKind {
             | Self::LimitExceeded { found, .. } => Some(*found),
             Self::Truncated { have, .. } => Some(*have),
             Self::CounterValueTooLarge { value } => Some(*value),
+            Self::InputFailed { error } => error.found,
             _ => None,
         }
     }
@@ -252,6 +254,7 @@ impl ErrorKind {
             Self::TooLarge { limit, .. } | Self::LimitExceeded { limit, .. } => Some(*limit),
             Self::Truncated { need, .. } => Some(*need),
             Self::CounterValueTooLarge { .. } => Some(1 << 56),
+            Self::InputFailed { error } => error.expected,
             _ => None,
         }
     }
@@ -301,7 +304,7 @@ impl fmt::Display for ErrorKind {
             Self::Unsupported { what } => write!(f, "{what} is not supported"),
             Self::Usage { detail } => f.write_str(detail),
             Self::NothingFound { detail } => f.write_str(detail),
-            Self::InputFailed { message } => f.write_str(message),
+            Self::InputFailed { error } => f.write_str(&error.detail),
             Self::InputsFailed { failed, inputs, .. } => f.write_str(&failed_inputs(*failed, *inputs)),
             Self::GateFailed { failures } => {
                 f.write_str(&failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))

@@ -6,10 +6,13 @@
 
 mod kind;
 mod llvm_text;
+mod restore;
+mod stored;
 mod verdict;
 mod warning;
 
 pub use kind::{ErrorKind, io_message};
+pub use stored::StoredError;
 pub use verdict::{Level, Verdict};
 pub use warning::{Warning, WithWarnings};
 
@@ -89,6 +92,11 @@ impl Error {
 
     /// Creates an [`ErrorKind::Io`].
     pub fn io(action: &'static str, source: io::Error) -> Self {
+        // A stream of an input fails with it.
+        let inner = source.get_ref().and_then(|inner| inner.downcast_ref::<Self>());
+        if inner.is_some_and(|inner| matches!(inner.kind(), ErrorKind::Cancelled)) {
+            return ErrorKind::Cancelled.into();
+        }
         Self::new(ErrorKind::Io { action, source: Arc::new(source) })
     }
 

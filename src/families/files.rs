@@ -246,6 +246,21 @@ mod tests {
     }
 
     #[test]
+    fn a_cancelled_input_ends_every_reader() {
+        let cancel = crate::cancel::Cancel::default();
+        cancel.cancel();
+        for (name, content) in
+            [("a.proftext", "main\n1\n1\n5\n"), ("a.prof", "f:1:1\n 1: 1\n"), ("a.collapsed", "a;b 3\n")]
+        {
+            let input = || Input::from_bytes(name, content.into()).cancelled_by(&cancel);
+            let error = diff_files(input(), input(), &DiffOptions::default()).unwrap_err();
+            assert!(matches!(error.kind(), crate::ErrorKind::Cancelled), "{error}");
+            let error = AnyProfile::open(input(), &ReadOptions::default()).unwrap_err();
+            assert!(matches!(error.kind(), crate::ErrorKind::Cancelled), "{error}");
+        }
+    }
+
+    #[test]
     fn a_profile_without_counts_gets_a_warning() {
         let check = check("a.proftext", b"main\n1\n1\n0\n");
         assert_eq!(check.findings[0].code, "text.never-executed");

@@ -8,10 +8,12 @@ use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Identity, Input, InputList};
 use crate::instr::memory_profiles;
 use crate::instr::open::{ReadOptions, open_reader};
+use crate::instr::watched::Watched;
 use crate::iprof;
 use crate::iprof::{SectionKind, SectionTotals};
 use crate::memprof::raw::RawMemProf;
 use crate::memprof::report::total_bytes;
+use crate::model::ProfileReader;
 use crate::model::description::hex;
 use crate::stacks::pprof;
 use std::collections::BTreeSet;
@@ -186,6 +188,7 @@ fn sum_of_counters(input: &Input, options: &ReadOptions) -> Result<u128> {
     let bytes = input.bytes(Access::Read, &options.limits)?;
     let mut reader = open_reader(&bytes, options)?;
     let mut total = 0u128;
+    let mut reader = Watched::new(reader.as_mut(), input);
     while let Some(read) = reader.next_record()? {
         if read.record.pseudo_count().is_none() {
             total += read.record.counters.iter().map(u128::from).sum::<u128>();

@@ -391,7 +391,7 @@ impl Watch {
             .map(|input| match &input.state {
                 InputState::Used => None,
                 InputState::Empty => Some("it is empty".to_string()),
-                InputState::Failed { message, .. } => Some(message.clone()),
+                InputState::Failed(error) => Some(input.message(error)),
             })
             .collect();
         let mut merged = Vec::new();

@@ -22,7 +22,7 @@ pub(super) enum Pipe {
     /// All bytes.
     Whole(Arc<Vec<u8>>),
     /// A read error before the end.
-    Failed { message: String, hint: Option<String> },
+    Failed(Error),
 }
 
 impl std::fmt::Debug for Pipe {
@@ -31,7 +31,7 @@ impl std::fmt::Debug for Pipe {
             Self::Closed => f.write_str("Closed"),
             Self::Open { read, .. } => write!(f, "Open({} bytes read)", read.len()),
             Self::Whole(bytes) => write!(f, "Whole({} bytes)", bytes.len()),
-            Self::Failed { message, .. } => write!(f, "Failed({message})"),
+            Self::Failed(error) => write!(f, "Failed({error})"),
         }
     }
 }
@@ -115,7 +115,7 @@ impl Pipe {
     /// Returns the remaining bytes, which no one reads again.
     pub(super) fn into_stream(self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Self::Closed | Self::Failed { .. } => Box::new(io::empty()),
+            Self::Closed | Self::Failed(_) => Box::new(io::empty()),
             Self::Open { read, rest } => Box::new(read.into_stream()?.chain(rest)),
             Self::Whole(bytes) => Box::new(io::Cursor::new(Arc::unwrap_or_clone(bytes))),
         })
@@ -140,7 +140,7 @@ impl Pipe {
     /// Reads from `position`, and stores bytes that were not read before.
     fn read_at(&mut self, position: u64, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Self::Closed | Self::Failed { .. } => Ok(0),
+            Self::Closed | Self::Failed(_) => Ok(0),
             Self::Whole(bytes) => {
                 let from = usize::try_from(position).unwrap_or(usize::MAX);
                 bytes.get(from..).unwrap_or_default().read(buffer)

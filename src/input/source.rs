@@ -12,8 +12,9 @@ use super::system_calls::reading;
 use super::version::FormatVersion;
 use crate::bytes::HEAD_BYTES;
 use crate::bytes::{Confidence, Head};
+use crate::cancel::Cancel;
 use crate::compression::{Compression, Opened, decompress, open as open_stream, uncompressed_name};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result, StoredError};
 use crate::identify::{Family, Format, Identity, identify, is_blank};
 use crate::limits::Limits;
 use crate::partial::{FOOTER_BYTES, Frame, MAGIC, document_len};
@@ -30,6 +31,7 @@ pub struct Input {
     pub path: PathBuf,
     /// The factor for every count of the input.
     pub weight: NonZeroU64,
+    cancel: Option<Cancel>,
     shared: Arc<Shared>,
 }
 
@@ -71,6 +73,19 @@ impl InputProbe {
     /// Returns the first bytes of the content, at most 16.
     pub fn start(&self) -> &[u8] {
         &self.start[..self.start_len]
+    }
+}
+
+/// A stream of an input that can be cancelled.
+struct CancellableStream<S> {
+    stream: S,
+    cancel: Cancel,
+}
+
+impl<S: Read> Read for CancellableStream<S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.cancel.check().map_err(io::Error::other)?;
+        self.stream.read(buffer)
     }
 }
 
@@ -123,7 +138,7 @@ impl Input {
     /// Creates an input that reads standard input. There must be only one and its clones.
     pub fn stdin() -> Self {
         let shared = Shared { is_stdin: true, ..Shared::default() };
-        Self { path: "-".into(), weight: NonZeroU64::MIN, shared: Arc::new(shared) }
+        Self { path: "-".into(), weight: NonZeroU64::MIN, cancel: None, shared: Arc::new(shared) }
     }
 
     /// Creates an input from an argument of a command line, where `-` is standard input.
@@ -134,7 +149,7 @@ impl Input {
 
     /// Creates an input whose counts are multiplied by `weight`.
     pub fn with_weight(path: impl Into<PathBuf>, weight: NonZeroU64) -> Self {
-        Self { path: path.into(), weight, shared: Arc::default() }
+        Self { path: path.into(), weight, cancel: None, shared: Arc::default() }
     }
 
     /// Creates an input from bytes in memory, compressed or not; `path` is its name in messages. A name with the
@@ -156,9 +171,9 @@ impl Input {
     }
 
     /// Creates an input that is known to be unreadable, with the reason.
-    pub(crate) fn unreadable(path: impl Into<PathBuf>, message: String, hint: Option<String>) -> Self {
+    pub(crate) fn unreadable(path: impl Into<PathBuf>, error: &StoredError) -> Self {
         let input = Self::new(path);
-        *input.pipe() = Pipe::Failed { message, hint };
+        *input.pipe() = Pipe::Failed(Error::from(error));
         let _ = input.shared.is_pipe.set(true);
         input
     }
@@ -167,6 +182,25 @@ impl Input {
     #[must_use]
     pub fn weighted_by(self, weight: NonZeroU64) -> Self {
         Self { weight, ..self }
+    }
+
+    /// Returns the input with a token that cancels everything that reads it, at its next record or part.
+    #[must_use]
+    pub fn cancelled_by(self, cancel: &Cancel) -> Self {
+        Self { cancel: Some(cancel.clone()), ..self }
+    }
+
+    /// Returns the token that cancels everything that reads it.
+    pub(crate) fn cancel(&self) -> Option<&Cancel> {
+        self.cancel.as_ref()
+    }
+
+    /// Returns a stream that fails after cancellation.
+    fn until_cancelled(&self, stream: impl Read + Send + 'static) -> Box<dyn Read + Send> {
+        match &self.cancel {
+            Some(cancel) => Box::new(CancellableStream { stream, cancel: cancel.clone() }),
+            None => Box::new(stream),
+        }
     }
 
     /// Marks a pipe that another input has read to its end.
@@ -362,7 +396,11 @@ impl Input {
     ///
     /// The errors of [`bytes`](Self::bytes).
     pub fn stored_bytes(&self, access: Access, limits: &Limits) -> Result<InputBytes> {
-        if self.is_pipe() { Ok(self.piped(limits)?.into()) } else { read_file(&self.path, access, limits) }
+        let check = || self.cancel.as_ref().map_or(Ok(()), Cancel::check);
+        check()?;
+        let bytes = if self.is_pipe() { self.piped(limits)?.into() } else { read_file(&self.path, access, limits)? };
+        check()?;
+        Ok(bytes)
     }
 
     /// Returns all bytes of a pipe.
@@ -382,12 +420,12 @@ impl Input {
             let mut file = open_file(&self.path)?;
             let document = last_bytes(&mut file).and_then(|(end, len)| document_len(&end, len));
             return Ok(match document {
-                Some(len) => Box::new(reading(file).take(len)),
-                None => Box::new(reading(file)),
+                Some(len) => self.until_cancelled(reading(file).take(len)),
+                None => self.until_cancelled(reading(file)),
             });
         }
         let end = self.opened()?.document_end();
-        Ok(Box::new(PipeReader::new(SharedPipe(self.shared.clone())).take(end)))
+        Ok(self.until_cancelled(PipeReader::new(SharedPipe(self.shared.clone())).take(end)))
     }
 
     /// Returns a stream of the bytes, decompressed; for a partial merge of iprof files or stacks, only of the document at
@@ -437,12 +475,8 @@ impl Input {
     /// Returns the opened pipe.
     fn opened(&self) -> Result<MutexGuard<'_, Pipe>> {
         let mut pipe = self.pipe();
-        if let Pipe::Failed { message, hint } = &*pipe {
-            let error = Error::new(ErrorKind::InputFailed { message: message.clone() }).in_file(&self.path);
-            return Err(match hint {
-                Some(hint) => error.with_hint(hint.clone()),
-                None => error,
-            });
+        if let Pipe::Failed(error) = &*pipe {
+            return Err(error.clone().in_file(&self.path));
         }
         if matches!(*pipe, Pipe::Closed) {
             let rest: Box<dyn Read + Send> =
@@ -662,7 +696,7 @@ mod tests {
             let input = Input::new(&path);
             input.look().unwrap();
             let error = input.bytes(Access::Read, &tight).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::LimitExceeded { found: 5, .. }), "{error}");
+            assert!(matches!(error.kind(), crate::ErrorKind::LimitExceeded { found: 5, .. }), "{error}");
         }
 
         #[test]

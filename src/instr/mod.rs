@@ -37,6 +37,7 @@ pub mod show;
 pub(crate) mod sites;
 mod sort;
 pub mod target;
+pub(crate) mod watched;
 
 #[cfg(test)]
 mod tests;

@@ -208,6 +208,13 @@ impl<'a> RecordView<'a> {
         self.counters.first().and_then(PseudoCount::from_counter)
     }
 
+    /// Returns the number of calls of the function in a profile of this kind; `None` if it is not known, see
+    /// [`ProfileKind::first_counter_is_entry`].
+    pub fn entry_count(self, kind: ProfileKind) -> Option<u64> {
+        let is_known = kind.first_counter_is_entry() && self.pseudo_count().is_none();
+        self.counters.first().filter(|_| is_known)
+    }
+
     /// The sites of one kind.
     #[inline]
     pub fn sites(self, kind: ValueKind) -> &'a ValueSites {

@@ -16,8 +16,8 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 pub const MAGIC: [u8; 8] = *b"\xffpbpart\x81";
 
 /// The version that is written. Version 1, which has no digests of inputs, and version 2, whose state is always
-/// compressed, are read as well.
-const VERSION: u32 = 3;
+/// compressed, and version 3, which has only the messages of failed inputs, are read as well.
+const VERSION: u32 = 4;
 
 /// The first version with states that are not compressed: their two lengths are equal.
 const STORED_SINCE: u32 = 3;
@@ -405,8 +405,8 @@ mod tests {
             bytes
         };
         assert!(Frame::find(&changed(52, 1), &Limits::default()).is_ok_and(|frame| frame.is_some()));
-        for version in [0, 4] {
-            let words = format!("version {version} is not supported: supported versions are 1 to 3");
+        for version in [0, 5] {
+            let words = format!("version {version} is not supported: supported versions are 1 to 4");
             assert!(fault(&changed(52, version)).contains(&words));
         }
         assert!(fault(&changed(48, 9)).contains("bad header: unknown family 9"));

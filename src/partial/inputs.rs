@@ -1,7 +1,7 @@
 //! The inputs of a partial merge.
 
 use super::wire::{Decoder, Encoder};
-use crate::error::{Error, Result, Warning};
+use crate::error::{Error, Result, StoredError, Warning};
 use crate::system::os_string;
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
@@ -16,12 +16,7 @@ pub enum InputState {
     /// The input had no bytes.
     Empty,
     /// The input could not be read to its end.
-    Failed {
-        /// The error, with its location.
-        message: String,
-        /// The hint.
-        hint: Option<String>,
-    },
+    Failed(Box<StoredError>),
 }
 
 /// Format and version of an input.
@@ -104,6 +99,11 @@ impl PartialInput {
         self.warnings.iter().map(|text| Warning::new(text).in_file(&self.path))
     }
 
+    /// Returns the message of its error, with the path.
+    pub fn message(&self, error: &StoredError) -> String {
+        Error::from(error).in_file(&self.path).to_string()
+    }
+
     /// Writes the input to a state.
     pub fn encode(&self, out: &mut Encoder) {
         out.text(self.path.as_os_str().as_encoded_bytes());
@@ -117,10 +117,9 @@ impl PartialInput {
                 }
             },
             InputState::Empty => out.number(1),
-            InputState::Failed { message, hint } => {
-                out.number(2);
-                out.text(message.as_bytes());
-                out.list(hint.iter(), |out, hint| out.text(hint.as_bytes()));
+            InputState::Failed(error) => {
+                out.number(4);
+                encode_error(error, out);
             }
         }
         match self.origin {
@@ -142,17 +141,23 @@ impl PartialInput {
     ///
     /// Truncated and malformed.
     pub fn decode(from: &mut Decoder<'_>) -> Result<Self> {
-        let text = |from: &mut Decoder<'_>| Ok(String::from_utf8_lossy(from.text("text")?).into_owned());
-        let path = os_string(from.text("path")?).into();
+        let path: PathBuf = os_string(from.text("path")?).into();
         let weight = from.number("weight")?;
         if weight == 0 {
             return Err(from.malformed("a weight of 0"));
         }
         let mut digest = None;
-        let state = match from.place("state of an input", 4)? {
+        let state = match from.place("state of an input", 5)? {
             0 => InputState::Used,
             1 => InputState::Empty,
-            2 => InputState::Failed { message: text(from)?, hint: from.list("hints", text)?.pop() },
+            2 => {
+                // Before version 4, only the message with its path.
+                let message = text(from)?;
+                let detail = message.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&message);
+                let error = StoredError { hint: from.list("hints", text)?.pop(), ..StoredError::new(detail) };
+                InputState::Failed(Box::new(error))
+            }
+            4 => InputState::Failed(Box::new(decode_error(from)?)),
             _ => {
                 digest = Some(from.hash("digest of an input")?);
                 InputState::Used
@@ -172,13 +177,43 @@ impl PartialInput {
     }
 }
 
+fn text(from: &mut Decoder<'_>) -> Result<String> {
+    Ok(String::from_utf8_lossy(from.text("text")?).into_owned())
+}
+
+fn encode_error(error: &StoredError, out: &mut Encoder) {
+    out.text(error.kind.as_bytes());
+    out.text(error.detail.as_bytes());
+    out.list(error.path.iter(), |out, path| out.text(path.as_os_str().as_encoded_bytes()));
+    for words in [&error.format, &error.section, &error.limit, &error.hint] {
+        out.list(words.iter(), |out, words| out.text(words.as_bytes()));
+    }
+    let system = error.system.map(|number| u64::from(number.cast_unsigned()));
+    for number in [error.line, error.offset, error.expected, error.found, system] {
+        out.list(number.iter(), |out, number| out.number(*number));
+    }
+}
+
+fn decode_error(from: &mut Decoder<'_>) -> Result<StoredError> {
+    let (kind, detail) = (text(from)?, text(from)?);
+    let path = from.list("path", |from| Ok(os_string(from.text("path")?).into()))?.pop();
+    let mut words = || Ok::<_, Error>(from.list("text", text)?.pop());
+    let (format, section, limit, hint) = (words()?, words()?, words()?, words()?);
+    let mut number = || Ok::<_, Error>(from.list("number", |from| from.number("number"))?.pop());
+    let (line, offset, expected, found) = (number()?, number()?, number()?, number()?);
+    let system = number()?.map(|number| (number as u32).cast_signed());
+    let place = StoredError { path, format, section, line, offset, ..StoredError::new(detail) };
+    Ok(StoredError { kind, expected, found, system, limit, hint, ..place })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn inputs_survive_the_round_trip() {
-        let failed = InputState::Failed { message: "cut".into(), hint: Some("again".into()) };
+        let missing = Error::io("cannot open", std::io::Error::from_raw_os_error(2)).in_file("a").with_hint("again");
+        let failed = InputState::Failed(Box::new(StoredError::from(&missing.at("section", 7))));
         let text = InputOrigin::Text { has_colon_names: true };
         for (state, origin, kind) in [
             (InputState::Used, Some(InputOrigin::Raw(10)), Some(1 << 56)),
@@ -202,5 +237,22 @@ mod tests {
                 assert!(PartialInput::decode(&mut Decoder::new(&bytes[..len])).is_err(), "{len} bytes");
             }
         }
+    }
+
+    #[test]
+    fn errors_of_earlier_versions_have_their_message_without_the_path() {
+        let mut out = Encoder::default();
+        out.text(b"a/b.profraw");
+        [1, 2].into_iter().for_each(|word| out.number(word));
+        out.text(b"a/b.profraw: raw v8: cut");
+        out.list(["again"].iter(), |out, hint| out.text(hint.as_bytes()));
+        [0, 0].into_iter().for_each(|word| out.number(word));
+        [0, 0].into_iter().for_each(|word| out.number(word));
+        let bytes = out.into_bytes();
+        let input = PartialInput::decode(&mut Decoder::new(&bytes)).unwrap();
+        let InputState::Failed(error) = &input.state else { panic!("{:?}", input.state) };
+        let error = Error::from(&**error).in_file(&input.path);
+        assert_eq!((error.kind().name(), error.to_string()), ("input-failed", "a/b.profraw: raw v8: cut".to_string()));
+        assert_eq!(error.hint().map(ToString::to_string).as_deref(), Some("again"));
     }
 }

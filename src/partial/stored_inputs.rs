@@ -46,8 +46,8 @@ impl StoredInput {
     }
 
     /// Creates an input without bytes, because it could not be read.
-    pub fn unreadable(path: impl Into<std::path::PathBuf>, weight: u64, message: String, hint: Option<String>) -> Self {
-        let state = InputState::Failed { message, hint };
+    pub fn unreadable(path: impl Into<std::path::PathBuf>, weight: u64, error: &Error) -> Self {
+        let state = InputState::Failed(Box::new(error.into()));
         Self {
             about: PartialInput { state, ..PartialInput::new(path, weight) },
             is_found: false,
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(*input("empty", b"").deflated, EMPTY);
         let mut all = StoredInputs::default();
         all.push(input("a", b"some bytes"));
-        all.push(StoredInput::unreadable("x", 1, "cannot open".to_string(), None));
+        all.push(StoredInput::unreadable("x", 1, &Error::usage("cannot open")));
         let mut later = StoredInputs::default();
         later.push(input("b", b"some bytes"));
         later.note_applied("a filter".to_string());

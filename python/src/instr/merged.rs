@@ -86,13 +86,6 @@ pub(crate) fn finish(
     Merged::new(report, options, target, settings)
 }
 
-/// Returns the error of an input that cannot be read.
-pub(crate) fn fault(input: &Input, settings: &MergeSettings) -> Option<Error> {
-    let inputs = std::slice::from_ref(input);
-    let options = settings.instr(&target(settings, inputs).ok()?).ok()?;
-    first_failure(families::merge_files(inputs, &options, &mut |_, _| {}).ok()?)
-}
-
 impl Merged {
     /// Returns the merged profile.
     ///

@@ -76,9 +76,7 @@ impl Record {
     /// the entry.
     #[getter]
     fn entry_count(&self) -> Option<u64> {
-        let view = self.view();
-        let is_known = self.merged.profile.kind.first_counter_is_entry() && view.pseudo_count().is_none();
-        is_known.then(|| view.counters.first().unwrap_or(0))
+        self.view().entry_count(self.merged.profile.kind)
     }
 
     /// `"hot"` or `"warm"` for a pseudo count, otherwise `None`.

@@ -74,7 +74,7 @@ fn of_input(input: &PartialInput, is_summed: bool) -> PartialInputDescription {
     (found.outcome, found.error) = match &input.state {
         InputState::Used => ("used", None),
         InputState::Empty => ("empty", None),
-        InputState::Failed { message, .. } => ("failed", Some(message.clone())),
+        InputState::Failed(error) => ("failed", Some(input.message(error))),
     };
     found.records = is_summed.then_some(input.records);
     found.warnings = input.warnings.clone();

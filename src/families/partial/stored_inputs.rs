@@ -67,10 +67,7 @@ fn about(input: &Input, bytes: &[u8]) -> PartialInput {
 }
 
 fn unreadable(input: &Input, error: &Error) -> StoredInput {
-    // The caller adds the path to the message.
-    let (words, path) = (error.to_string(), format!("{}: ", input.path.display()));
-    let words = words.strip_prefix(&path).unwrap_or(&words).to_string();
-    StoredInput::unreadable(&input.path, input.weight.get(), words, error.hint().map(ToString::to_string))
+    StoredInput::unreadable(&input.path, input.weight.get(), error)
 }
 
 fn part_of(input: &Input, family: Family, limits: &Limits) -> Result<Option<StoredInputs>> {
@@ -101,7 +98,7 @@ pub fn kept_inputs(all: &StoredInputs, limits: &Limits) -> Result<Vec<Input>> {
 fn open_one(kept: &StoredInput, limits: &Limits) -> Result<Input> {
     let about = &kept.about;
     let input = match &about.state {
-        InputState::Failed { message, hint } => Input::unreadable(&about.path, message.clone(), hint.clone()),
+        InputState::Failed(error) => Input::unreadable(&about.path, error),
         _ => Input::from_bytes(&about.path, kept.bytes(limits).map_err(|error| error.in_file(&about.path))?),
     };
     Ok(input.weighted_by(NonZeroU64::new(about.weight).unwrap_or(NonZeroU64::MIN)))

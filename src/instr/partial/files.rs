@@ -12,6 +12,7 @@ use crate::instr::memory_profiles;
 use crate::instr::open::read_with;
 use crate::instr::partial::PartialMerge;
 use crate::instr::target::Evidence;
+use crate::instr::watched::Watched;
 use crate::instr::{InputOptions, MergeRules, SoftError, repeated_sizes};
 use crate::limits::Limits;
 use crate::model::{Profile, ProfileKind, ProfileReader};
@@ -210,7 +211,7 @@ fn read_input(
     if let Some(frame) = Frame::find(&data, limits)? {
         return decode(&frame, limits).map(Some);
     }
-    add_profile(sums, &data, about, options)?;
+    add_profile(sums, &data, about, input, options)?;
     add_digest(sums, &data);
     Ok(None)
 }
@@ -248,13 +249,19 @@ fn decode(frame: &Frame<'_>, limits: &Limits) -> Result<PartialMerge> {
 }
 
 /// Adds an ordinary profile and records its properties in `about`.
-fn add_profile(sums: &mut PartialMerge, data: &[u8], about: &mut PartialInput, options: &MergeOptions) -> Result<()> {
+fn add_profile(
+    sums: &mut PartialMerge,
+    data: &[u8],
+    about: &mut PartialInput,
+    input: &WeightedInput,
+    options: &MergeOptions,
+) -> Result<()> {
     let mut adding = InputOptions::weighted(about.weight);
     adding.remapping = (!options.remapping.is_empty()).then_some(&options.remapping);
     adding.most_name_bytes = options.read.limits.name_bytes;
     let mut add = |reader: &mut dyn ProfileReader, origin| {
         (about.origin, about.kind) = (Some(origin), Some(reader.kind().bits()));
-        sums.add_reader(reader, about.clone(), &adding, &options.filter, options.salvage)
+        sums.add_reader(&mut Watched::new(reader, input), about.clone(), &adding, &options.filter, options.salvage)
     };
     match input::detect(data) {
         Format::Raw { .. } => {
