@@ -8,8 +8,8 @@ use super::plain::PlainFindings;
 use super::probe_profile::ProbeFindings;
 use super::program::{LoadFindings, Program, ProgramFiles};
 use super::program_samples::{Occurrences, PLAIN, ProgramSamples, SampleFindings};
-use super::script::{LineNotice, ReadFindings, ScriptOptions, programs_with_samples};
-use super::{RawBase, make_profile, read_raw, read_recording, read_script, recordings};
+use super::script::{ReadFindings, ScriptOptions, programs_with_samples};
+use super::{RawBase, make_profile, read_raw, read_recording, read_text, recordings};
 use crate::digits::number_of;
 use crate::driver::InputReport;
 use crate::driver::report::no_weight;
@@ -265,14 +265,13 @@ fn read_input(
         return Ok((found, false));
     }
     let options = ScriptOptions { allow_plain: !contexts, contexts, ..ScriptOptions::default() };
-    let samples = if is_recording(&start) {
-        let recorded = read_recording(input, program, &options, limits)?;
-        warnings.extend(recorded.warnings);
-        found.findings.plain = recorded.plain.unwrap_or_default();
-        recorded.samples
-    } else {
-        read_script(input, program, &options, limits, &mut |_: LineNotice<'_>| ())?
+    let recorded = match is_recording(&start) {
+        true => read_recording(input, program, &options, limits)?,
+        false => read_text(input, program, &options, limits)?,
     };
+    warnings.extend(recorded.warnings);
+    found.findings.plain = recorded.plain.unwrap_or_default();
+    let samples = recorded.samples;
     found.counters = samples.counters;
     found.chains = samples.chains.unwrap_or_default();
     found.findings.read = samples.read;
@@ -319,6 +318,10 @@ fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> 
     let names: Vec<String> =
         others.iter().take(MOST_NAMED).map(|(path, _)| String::from_utf8_lossy(path).into_owned()).collect();
     let error = Error::nothing_found(format!("no sample is in {}", program.name()));
+    if names.is_empty() && inputs.iter().any(|input| input.format().is_ok_and(|format| format != Format::PerfData)) {
+        return error
+            .with_hint("print the mappings and the files of frames with `perf script`, or pass perf.data itself");
+    }
     if names.is_empty() {
         return error.with_hint("record while the program runs, with `perf record -b`");
     }

@@ -29,6 +29,7 @@ mod line_profile;
 mod loading;
 mod names;
 mod plain;
+mod plain_script;
 mod probe_profile;
 mod probes;
 mod program;
@@ -54,6 +55,8 @@ pub use script::{LineNotice, Notify, ReadFindings, ScriptOptions};
 
 use self::call_chain::CallChain;
 use self::counters::Gatherer;
+use self::plain_script::PlainText;
+use crate::digits::number_of;
 use crate::error::{Result, Warning};
 use crate::input::Input;
 use crate::limits::Limits;
@@ -164,6 +167,38 @@ pub fn read_recording(
     let warnings = read.messages.into_iter().map(Warning::new).collect();
     let plain = options.allow_plain.then_some(read.plain);
     Ok(RecordedSamples { samples, plain, warnings })
+}
+
+/// Reads the text of `perf script`. Samples without branch records count if the options allow them and no sample has
+/// branch records.
+///
+/// # Errors
+///
+/// The errors of [`read_script`].
+pub(crate) fn read_text(
+    input: &Input,
+    program: &Program<'_>,
+    options: &ScriptOptions,
+    limits: &Limits,
+) -> Result<RecordedSamples> {
+    if options.allow_plain
+        && !script::has_branches(input, limits)?
+        && let Some(text) = plain_script::read(input, program, options, limits)?
+    {
+        let PlainText { counters, plain, read, unplaced } = text;
+        let samples = Samples { counters, chains: None, read, runs: None, details: SampleDetails::default() };
+        let warning = || {
+            Warning::new(format!(
+                "{} could not be found in the program: print the mappings and the files of frames with `perf script`, or \
+                 pass perf.data itself",
+                number_of(unplaced, "address")
+            ))
+        };
+        let warnings = (unplaced != 0).then(warning).into_iter().collect();
+        return Ok(RecordedSamples { samples, plain: Some(plain), warnings });
+    }
+    let samples = read_script(input, program, options, limits, &mut |_: LineNotice<'_>| ())?;
+    Ok(RecordedSamples { samples, plain: None, warnings: Vec::new() })
 }
 
 /// Samples of a recording of perf.

@@ -145,9 +145,9 @@ pub(super) struct ScriptSamples {
 }
 
 /// The lines of a text, of which one is in memory. Lines end with a line feed, which the last one can lack.
-struct Lines {
+pub(super) struct Lines {
     text: BufReader<Box<dyn Read>>,
-    line: Vec<u8>,
+    pub(super) line: Vec<u8>,
     /// The number of the line.
     number: u64,
     /// Whether `next` returns the line once more.
@@ -155,12 +155,12 @@ struct Lines {
 }
 
 impl Lines {
-    fn new(text: Box<dyn Read>) -> Self {
+    pub(super) fn new(text: Box<dyn Read>) -> Self {
         Self { text: BufReader::with_capacity(1 << 16, text), line: Vec::new(), number: 0, is_unread: false }
     }
 
     /// Reads a line; returns false at the end.
-    fn next(&mut self) -> Result<bool> {
+    pub(super) fn next(&mut self) -> Result<bool> {
         if std::mem::take(&mut self.is_unread) {
             return Ok(true);
         }
@@ -172,6 +172,11 @@ impl Lines {
         self.number += 1;
         Ok(read != 0)
     }
+}
+
+/// Returns true if a text has branch records.
+pub(super) fn has_branches(input: &Input, limits: &Limits) -> Result<bool> {
+    Ok(kind_of(Lines::new(input.content(limits)?))?.is_some())
 }
 
 /// Determines the kind of text, if it has branch records.
@@ -218,10 +223,7 @@ pub(super) fn read(
     let Some(kind) = kind_of(Lines::new(input.content(limits)?))? else {
         return Err(Error::nothing_found("the text has no branch records")
             .with_llvm_message("Invalid perf script input!")
-            .with_hint(
-                "record with `perf record -b`, and print ip, brstack and the mmap events with `perf script`; without \
-                 branch records, pass perf.data itself",
-            ));
+            .with_hint("record with `perf record -b`, and print ip, brstack and the mmap events with `perf script`"));
     };
     let mut reader = Reader {
         program,
@@ -275,13 +277,13 @@ fn is_mapping(line: &[u8]) -> bool {
 }
 
 /// The two forms of a mapping.
-struct Patterns {
+pub(super) struct Patterns {
     newer: Regex,
     older: Regex,
 }
 
 impl Patterns {
-    fn new() -> Result<Self> {
+    pub(super) fn new() -> Result<Self> {
         let compile = |pattern: &str| Regex::new(pattern).map_err(|error| Error::malformed(error.to_string()));
         Ok(Self {
             newer: compile(
@@ -295,16 +297,17 @@ impl Patterns {
 }
 
 /// The fields of a mapping.
-struct MappingLine<'t> {
-    process: i64,
-    start: u64,
-    len: u64,
-    offset: u64,
-    path: &'t [u8],
+pub(super) struct MappingLine<'t> {
+    pub(super) process: i64,
+    pub(super) start: u64,
+    pub(super) len: u64,
+    pub(super) offset: u64,
+    pub(super) protection: &'t [u8],
+    pub(super) path: &'t [u8],
 }
 
 impl Patterns {
-    fn mapping<'t>(&self, line: &'t [u8]) -> Option<MappingLine<'t>> {
+    pub(super) fn mapping<'t>(&self, line: &'t [u8]) -> Option<MappingLine<'t>> {
         let is_newer = memchr::memmem::find(line, b"PERF_RECORD_MMAP2 ").is_some();
         let fields = if is_newer { &self.newer } else { &self.older }.captures(line)?;
         let field = |at| fields.get(at).map_or(&b""[..], |field| field.as_bytes());
@@ -313,7 +316,14 @@ impl Patterns {
             parse_hex(text.strip_prefix(b"0x").unwrap_or(text)).unwrap_or(0)
         };
         let process = std::str::from_utf8(field(1)).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-        Some(MappingLine { process, start: number(2), len: number(3), offset: number(4), path: field(6) })
+        Some(MappingLine {
+            process,
+            start: number(2),
+            len: number(3),
+            offset: number(4),
+            protection: field(5),
+            path: field(6),
+        })
     }
 }
 

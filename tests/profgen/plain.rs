@@ -412,3 +412,52 @@ fn a_named_package_must_be_one() {
         }
     }
 }
+
+#[test]
+fn the_text_of_plain_samples_gives_the_profile_of_their_recording() {
+    let tools = ["clang-22", "perf"];
+    if !available("text of plain samples", &tools) {
+        return;
+    }
+    let folder = Folder::new();
+    let compiler = "clang-22 -O2 -g -fno-omit-frame-pointer";
+    compile(&folder, compiler, "busy.c", "pie");
+    compile(&folder, &format!("{compiler} -no-pie"), "busy.c", "fixed");
+    for (program, options, chains) in
+        [("pie", "", false), ("pie", "-g", true), ("fixed", "", false), ("fixed", "-g", true)]
+    {
+        if !perf_record(&folder, options, &format!("./{program}"), "perf.data") {
+            return;
+        }
+        folder.run(&format!("profbridge convert perf.data --binary {program} -o data.proftext --force"));
+        let expected = std::fs::read(folder.path("data.proftext")).expect("it is written");
+        for (fields, needs_mappings) in [
+            ("", false),
+            ("-F +pid", false),
+            ("-F +srcline", false),
+            ("-F ip,sym,symoff", false),
+            ("-F ip,sym", true),
+            ("-F ip", true),
+        ] {
+            for mappings in ["--show-mmap-events", ""] {
+                // Offsets in files need files or names, addresses of a process need mappings.
+                let is_lost =
+                    if chains { fields == "-F ip" } else { needs_mappings && mappings.is_empty() && program == "pie" };
+                let text = folder.run(&format!("perf script -i perf.data {fields} {mappings}"));
+                folder.write("text.txt", text.stdout);
+                let line = format!("profbridge convert text.txt --binary {program} -o text.proftext --force");
+                if is_lost {
+                    let output = folder.try_run(&line);
+                    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+                    assert!(output.status.success() || message.contains("pass perf.data itself"), "{message}");
+                    continue;
+                }
+                folder.run(&line);
+                let found = std::fs::read(folder.path("text.proftext")).expect("it is written");
+                assert!(found == expected, "{program} {options} {fields} {mappings}");
+            }
+        }
+        folder.write("text.txt", folder.run("perf script -i perf.data").stdout);
+        folder.run(&format!("profbridge merge text.txt --binary {program} -o merged.proftext --force"));
+    }
+}
