@@ -8,7 +8,7 @@ use crate::input::{Family, Format, Input, OtherFormat};
 use std::io::Read;
 use std::path::Path;
 
-/// What is written to an output.
+/// The content of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
     /// A profile of this family.

@@ -87,7 +87,7 @@ pub fn open_reader<'data>(data: &'data [u8], options: &'data ReadOptions) -> Res
 const PARSED_AHEAD: usize = 1 << 20;
 
 /// Opens a profile like [`open_reader`] and passes its reader to `read`. If there are several threads, they help with
-/// texts and with the names of raw profiles.
+/// text files and with the names of raw profiles.
 ///
 /// # Errors
 ///

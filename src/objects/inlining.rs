@@ -131,7 +131,7 @@ pub(crate) struct DebugInfo<'i> {
     endian: RunTimeEndian,
     split: SplitDebugInfo<'i>,
     limits: Limits,
-    /// What is wrong with damaged units, by their offset.
+    /// The errors of damaged units, by their offset.
     damage: Mutex<BTreeMap<usize, Error>>,
 }
 

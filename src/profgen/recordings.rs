@@ -23,7 +23,7 @@ pub(super) struct RecordingSamples {
     pub(super) gatherer: Gatherer,
     pub(super) chains: Option<ChainSamples>,
     pub(super) findings: ReadFindings,
-    /// What was wrong with call chains.
+    /// Faults of call chains.
     pub(super) chain: CallChain,
     /// The samples without branch records.
     pub(super) plain_counters: Counters,

@@ -140,7 +140,7 @@ pub(super) struct ScriptSamples {
     pub(super) gatherer: Gatherer,
     pub(super) chains: Option<ChainSamples>,
     pub(super) findings: ReadFindings,
-    /// What was wrong with call chains.
+    /// Faults of call chains.
     pub(super) chain: CallChain,
 }
 

@@ -501,6 +501,18 @@ fn options_for_stacks_are_refused_where_two_other_profiles_are_compared() {
 }
 
 #[test]
+fn an_option_without_effect_is_refused_also_with_its_default_value() {
+    let folder = Folder::new();
+    fs::write(folder.path("a.proftext"), "main\n1\n1\n5\n").unwrap();
+    for option in ["--sample-format-version=103", "--sample-frame-depth-for-cold-context=1", "--bci-unknown=-5"] {
+        let said = refused(2, &folder, &format!("merge a.proftext {option} -o out.profdata"));
+        let name = option.split('=').next().unwrap();
+        assert!(said.contains(&format!("{name} is ")), "{option}: {said}");
+    }
+    done(&folder, "merge a.proftext -o out.profdata");
+}
+
+#[test]
 fn options_for_stacks_are_refused_where_something_else_is_shown_or_drawn() {
     let folder = Folder::new();
     for (name, (_, contents, _)) in ["a.proftext", "s", "c", "f.iprof"].into_iter().zip(FAMILIES) {

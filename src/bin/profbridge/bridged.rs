@@ -45,15 +45,6 @@ pub(crate) fn indexed_version_of_raw(raw_version: u32) -> u32 {
 }
 
 impl BridgeArgs {
-    /// Returns the given options.
-    pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
-        vec![
-            (self.no_extension, "--no-extension"),
-            (self.counters_as_branches, "--counters-as-branches"),
-            (self.trust.is_some(), "--trust"),
-        ]
-    }
-
     /// Returns the trusted side of a contradictory document.
     pub(crate) fn trust(&self) -> Option<Trust> {
         self.trust.map(|trust| match trust {

@@ -1,5 +1,6 @@
 //! The command line in profbridge mode, with one variant and one file per command.
 
+use crate::validate::set_given;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 use profbridge::Result;
 use profbridge::compression::Compression;
@@ -106,8 +107,16 @@ impl Cli {
     /// # Errors
     ///
     /// Usage errors, and output that replaces a run, such as help.
-    pub(crate) fn parse(program: clap::Command, arguments: Vec<OsString>) -> std::result::Result<Self, clap::Error> {
-        let mut matches = program.try_get_matches_from(arguments)?;
+    pub(crate) fn parse(
+        mut program: clap::Command,
+        arguments: Vec<OsString>,
+    ) -> std::result::Result<Self, clap::Error> {
+        let mut matches = program.try_get_matches_from_mut(arguments)?;
+        if let Some((name, matches)) = matches.subcommand()
+            && let Some(command) = program.find_subcommand(name)
+        {
+            set_given(command, matches);
+        }
         let outputs = outputs(&matches);
         let command = Command::from_arg_matches_mut(&mut matches)?;
         Ok(Self { command, program: ProgramArgs::from_arg_matches_mut(&mut matches)?, outputs })

@@ -14,6 +14,7 @@ use crate::console;
 use crate::family_table;
 use crate::merge_document::MergeDocument;
 use crate::profgen::recorded_programs;
+use crate::sample_files::SampleArgs;
 use profbridge::Result;
 use profbridge::families::OutputForm;
 use profbridge::families::plan::{MergeRequest, stays};
@@ -49,7 +50,7 @@ fn convert(arguments: &ConvertArgs, inputs: &[Input], document: &mut MergeDocume
         (first, _) => first.filter(|family| stays(*family)),
     };
     if staying != Some(Family::SampleProf) {
-        arguments.sample.refuse_for_others()?;
+        SampleArgs::refuse_for_others()?;
     }
     let form = match staying {
         // A conversion is a merge of one profile.

@@ -36,11 +36,6 @@ enum KindArg {
 }
 
 impl CorrelateArgs {
-    /// Returns true if images are given.
-    pub(crate) fn asks(&self) -> bool {
-        !(self.binary_file.is_empty() && self.debug_info.is_empty() && self.debug_file_directory.is_empty())
-    }
-
     /// Opens the images; `None` if none are given.
     pub(crate) fn correlator(&self) -> Result<Option<Arc<dyn Correlator + Send + Sync>>> {
         let (kind, files) = match self.correlate {

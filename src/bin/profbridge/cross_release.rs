@@ -71,8 +71,10 @@ impl ExactNamesArgs {
     /// Rejects the option for families without such names.
     pub(crate) fn refuse_for_others(self, inputs: [&Input; 2]) -> Result<()> {
         let is_other = |input: &&Input| matches!(input.family(), Ok(Some(family)) if family != Family::Instr);
-        let is_given = self.exact_names && inputs.iter().any(is_other);
-        refuse(&[(is_given, "--exact-names")], "for LLVM instrumentation profiles", "omit it")
+        if !inputs.iter().any(is_other) {
+            return Ok(());
+        }
+        refuse(&["--exact-names"], "for LLVM instrumentation profiles", "omit it")
     }
 }
 

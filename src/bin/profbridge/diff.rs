@@ -154,7 +154,7 @@ impl DiffArgs {
     fn found(&self, first: &Input, second: &Input, options: &DiffOptions) -> Result<FileDiff> {
         let is_twice = first.is_stdin() && second.is_stdin();
         if is_twice || !are_stacks(first, second)? {
-            self.stacks.refuse_for_others()?;
+            StackArgs::refuse_for_others()?;
             return families::diff_files(first, second, options);
         }
         let (read, selection) = (self.stacks.read_options(), self.stacks.selection());

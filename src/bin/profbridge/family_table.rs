@@ -1,7 +1,7 @@
 //! The commands of each family of profiles, in one table. A new family needs a row here and a driver in the library.
 
 use crate::convert::{ConvertArgs, ConvertWork};
-use crate::merge::{MergeArgs, MergeOption};
+use crate::merge::OPTIONS;
 use crate::merge_document::MergeDocument;
 use crate::show::ShowArgs;
 use crate::validate::refuse;
@@ -15,9 +15,9 @@ struct Row {
     /// Shows a file.
     show: fn(&ShowArgs, &Input) -> Result<ExitCode>,
     /// The merge options that its files support. All others are rejected.
-    takes: &'static [MergeOption],
+    takes: &'static [&'static str],
     /// Returns the message for a rejected option, and a hint.
-    refused: fn(MergeOption) -> (&'static str, &'static str),
+    refused: fn(&str) -> (&'static str, &'static str),
     /// Converts a file.
     convert: fn(&ConvertArgs, &ConvertWork<'_>, &mut MergeDocument) -> Result<()>,
 }
@@ -27,14 +27,7 @@ const ROWS: [Row; Family::ALL.len()] = [
     Row {
         family: Family::SampleProf,
         show: ShowArgs::show_samples,
-        takes: &[
-            MergeOption::Partial,
-            MergeOption::Function,
-            MergeOption::NoFunction,
-            MergeOption::RemappingFile,
-            MergeOption::Text,
-            MergeOption::For,
-        ],
+        takes: &["--partial", "--function", "--no-function", "--remapping-file", "--text", "--for"],
         refused: refused_of_samples,
         convert: ConvertArgs::convert_samples,
     },
@@ -42,64 +35,62 @@ const ROWS: [Row; Family::ALL.len()] = [
     Row {
         family: Family::MemProf,
         show: ShowArgs::show_memory,
-        takes: &MergeOption::ALL,
+        takes: &OPTIONS,
         refused: nothing_refused,
         convert: ConvertArgs::convert_instr,
     },
     Row {
         family: Family::Instr,
         show: ShowArgs::show_instr,
-        takes: &MergeOption::ALL,
+        takes: &OPTIONS,
         refused: nothing_refused,
         convert: ConvertArgs::convert_instr,
     },
     Row {
         family: Family::Stacks,
         show: ShowArgs::show_stacks,
-        takes: &[MergeOption::Partial],
+        takes: &["--partial"],
         refused: refused_of_stacks,
         convert: ConvertArgs::convert_stacks,
     },
     Row {
         family: Family::Iprof,
         show: ShowArgs::show_iprof,
-        takes: &[MergeOption::Partial],
+        takes: &["--partial"],
         refused: refused_of_iprof,
         convert: ConvertArgs::convert_iprof,
     },
 ];
 
 /// Returns a general message, for families that support all options.
-fn nothing_refused(_: MergeOption) -> (&'static str, &'static str) {
+fn nothing_refused(_: &str) -> (&'static str, &'static str) {
     ("not for these inputs", "`profbridge merge --help` lists the options of each format")
 }
 
 /// Returns the message for options that sample profiles do not support.
-fn refused_of_samples(_: MergeOption) -> (&'static str, &'static str) {
+fn refused_of_samples(_: &str) -> (&'static str, &'static str) {
     ("not for sample profiles", "`profbridge merge --help` lists the options of sample profiles")
 }
 
 /// Returns the message for options that stacks do not support.
-fn refused_of_stacks(_: MergeOption) -> (&'static str, &'static str) {
+fn refused_of_stacks(_: &str) -> (&'static str, &'static str) {
     ("not for stacks", "use weights, thresholds and --failure-mode")
 }
 
 /// Returns the message for options that select records or versions of LLVM profiles, because they have no effect on
 /// iprof files.
-fn refused_of_iprof(option: MergeOption) -> (&'static str, &'static str) {
+fn refused_of_iprof(option: &str) -> (&'static str, &'static str) {
     let hint = match option {
-        MergeOption::Function => "use `profbridge convert --only` to keep packages, classes or methods",
-        MergeOption::NoFunction => "use `profbridge convert --exclude` to drop packages, classes or methods",
-        MergeOption::RemappingFile => "omit it: names in iprof files cannot be changed",
-        MergeOption::Sparse => "use `profbridge convert --prune` to drop methods and types that no entry uses",
-        MergeOption::Show => "use `profbridge show` to show the output",
-        MergeOption::For | MergeOption::FormatVersion | MergeOption::WritePrevVersion => {
+        "--function" => "use `profbridge convert --only` to keep packages, classes or methods",
+        "--no-function" => "use `profbridge convert --exclude` to drop packages, classes or methods",
+        "--remapping-file" => "omit it: names in iprof files cannot be changed",
+        "--sparse" => "use `profbridge convert --prune` to drop methods and types that no entry uses",
+        "--show" => "use `profbridge show` to show the output",
+        "--for" | "--format-version" | "--write-prev-version" => {
             "every GraalVM with iprof support reads the output; use `profbridge convert --to-version` to write another \
              version"
         }
-        MergeOption::Partial | MergeOption::KeepVtableSymbols | MergeOption::Text => {
-            "`profbridge merge --help` lists the options of iprof files"
-        }
+        _ => "`profbridge merge --help` lists the options of iprof files",
     };
     ("for LLVM profiles, not for iprof files", hint)
 }
@@ -120,16 +111,16 @@ pub(crate) fn show_input(arguments: &ShowArgs, file: &Input) -> Result<ExitCode>
 }
 
 /// Returns the message for an option that a family does not support, and a hint.
-pub(crate) fn refused(family: Family, option: MergeOption) -> (&'static str, &'static str) {
+pub(crate) fn refused(family: Family, option: &str) -> (&'static str, &'static str) {
     row(family).map_or(nothing_refused(option), |row| (row.refused)(option))
 }
 
 /// Rejects the options of `merge` that a family does not support.
-pub(crate) fn refuse_merge_options(family: Family, arguments: &MergeArgs) -> Result<()> {
+pub(crate) fn refuse_merge_options(family: Family) -> Result<()> {
     let row = row(family)?;
-    for option in MergeOption::ALL.into_iter().filter(|option| !row.takes.contains(option)) {
+    for option in OPTIONS.into_iter().filter(|option| !row.takes.contains(option)) {
         let (meant, hint) = (row.refused)(option);
-        refuse(&[(option.is_given(arguments), option.name())], meant, hint)?;
+        refuse(&[option], meant, hint)?;
     }
     Ok(())
 }

@@ -168,17 +168,6 @@ impl IprofConvertArgs {
             || !(self.only.is_empty() && self.exclude.is_empty() && self.sections.is_empty())
     }
 
-    /// Returns the given options.
-    pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
-        vec![
-            (self.prune, "--prune"),
-            (!self.only.is_empty(), "--only"),
-            (!self.exclude.is_empty(), "--exclude"),
-            (!self.sections.is_empty(), "--sections"),
-            (self.to_version.is_some(), "--to-version"),
-        ]
-    }
-
     /// Returns the sections to keep.
     pub(crate) fn section_kinds(&self) -> Vec<SectionKind> {
         let kept = |kind: &SectionKind| self.sections.is_empty() || self.sections.iter().any(|s| s.has(*kind));

@@ -30,11 +30,6 @@ impl IprofWriteArgs {
         self.pretty || self.canonical || self.graal_spelling
     }
 
-    /// Returns the given options.
-    pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
-        vec![(self.pretty, "--pretty"), (self.canonical, "--canonical"), (self.graal_spelling, "--graal-spelling")]
-    }
-
     /// Writes a document with the given number of threads, compressed according to the file extension of `output`.
     pub(crate) fn write(&self, document: &Document, output: &Path, threads: Option<NonZeroUsize>) -> Result<()> {
         let options = self.options(threads);

@@ -46,15 +46,6 @@ impl IprofMergeArgs {
         (self.scale.unwrap_or_default(), self.normalize)
     }
 
-    /// Returns the given options.
-    pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
-        vec![
-            (self.on_branch_clash.is_some(), "--on-branch-clash"),
-            (self.normalize, "--normalize"),
-            (self.scale.is_some(), "--scale"),
-        ]
-    }
-
     /// Returns true if inputs are scaled.
     pub(crate) fn scales(&self) -> bool {
         self.normalize || self.scale.is_some()

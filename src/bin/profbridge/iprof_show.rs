@@ -45,14 +45,8 @@ impl IprofShowArgs {
     }
 
     /// Rejects LLVM profiles: they count blocks, not calls, so they have no call chains.
-    pub(crate) fn refuse_for_llvm(&self) -> Result<()> {
-        let given = [
-            (self.callers.is_some(), "--callers"),
-            (self.callees.is_some(), "--callees"),
-            (self.chains_by.is_some(), "--chains-by"),
-            (self.bci, "--bci"),
-            (self.min_events.is_some(), "--min-events"),
-        ];
+    pub(crate) fn refuse_for_llvm() -> Result<()> {
+        let given = ["--callers", "--callees", "--chains-by", "--bci", "--min-events"];
         refuse(
             &given,
             "for iprof files and stacks, not for LLVM profiles",

@@ -78,16 +78,6 @@ pub(crate) struct MemProfArgs {
 }
 
 impl MemProfArgs {
-    /// Returns the given options.
-    pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
-        vec![
-            (!self.programs.profiled_binary.is_empty(), "--profiled-binary"),
-            (self.memprof_version.is_some(), "--memprof-version"),
-            (self.memprof_full_schema, "--memprof-full-schema"),
-            (self.memprof_random_hotness, "--memprof-random-hotness"),
-        ]
-    }
-
     /// Returns the library's options.
     pub(crate) fn options(&self) -> MemProfOptions {
         let mut options = MemProfOptions::default();

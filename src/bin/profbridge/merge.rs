@@ -10,7 +10,7 @@ mod watch;
 mod watch_options;
 
 pub(crate) use arguments::{MergeArgs, MergeWork};
-pub(crate) use option::MergeOption;
+pub(crate) use option::OPTIONS;
 
 use crate::console;
 use crate::documents::{NOT_A_PROFILE, OUTPUT};

@@ -52,11 +52,6 @@ fn parse_count(text: &str) -> std::result::Result<u64, String> {
 }
 
 impl MergeGateArgs {
-    /// Returns true if the share of an input has a threshold.
-    pub(crate) fn limits_shares(&self) -> bool {
-        self.max_input_share.is_some()
-    }
-
     /// Returns no thresholds, only whether the result may be empty.
     pub(crate) fn for_conversion(allow_empty: bool) -> Self {
         Self { allow_empty, ..Self::default() }

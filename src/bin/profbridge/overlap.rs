@@ -159,7 +159,7 @@ impl OverlapArgs {
         if !are_samples && are_stacks(&base, &test)? {
             return self.of_stacks(&base, &test);
         }
-        self.stacks.refuse_for_others()?;
+        StackArgs::refuse_for_others()?;
         if [&base, &test].into_iter().any(diff_only) {
             let error = Error::usage("`overlap` compares LLVM instrumentation and sample profiles, and stacks");
             return Err(error.with_hint("use `profbridge diff` to compare iprof files and memory profiles"));
@@ -203,12 +203,7 @@ impl OverlapArgs {
 
     /// Compares two sources of stacks without the lists of `diff`.
     fn of_stacks(&self, base: &Input, test: &Input) -> Result<ExitCode> {
-        let given = [
-            (self.function.is_some(), "--function"),
-            (self.value_cutoff != u64::MAX, "--value-cutoff"),
-            (self.topn.is_some(), "--topn"),
-            (self.cs, "--cs"),
-        ];
+        let given = ["--function", "--value-cutoff", "--topn", "--cs"];
         refuse(&given, "for LLVM profiles, not for stacks", "use `profbridge diff` to compare stacks in detail")?;
         let mut options = DiffOptions::default();
         (options.limits, options.topn) = (crate::limits::chosen(), 0);

@@ -3,7 +3,7 @@
 use crate::console::write_output;
 use crate::demangled::DemangleArgs;
 use crate::documents::{self, FileJson};
-use crate::validate::refuse;
+use crate::validate::{options_of, refuse};
 use clap::{Args, ValueEnum};
 use profbridge::families::OutputForm;
 use profbridge::input::{Access, Input};
@@ -70,6 +70,18 @@ pub(crate) struct SampleArgs {
     extbinary: bool,
 }
 
+/// The options that apply when a merge is finished, and not to a partial merge.
+pub(crate) const FOR_FINISHED: [&str; 8] = [
+    "--use-md5",
+    "--gen-partial-profile",
+    "--split-layout",
+    "--convert-sample-profile-layout",
+    "--sample-merge-cold-context",
+    "--sample-trim-cold-context",
+    "--prof-sym-list",
+    "--output-size-limit",
+];
+
 impl SampleArgs {
     /// Sets the options for writing a profile, apart from the encoding.
     pub(crate) fn set_write_options(&self, options: &mut WriteOptions) {
@@ -116,49 +128,24 @@ impl SampleArgs {
         Ok(options)
     }
 
-    /// Returns the options that apply when a merge is finished, and not to a partial merge.
-    pub(crate) fn for_finished(&self) -> [(bool, &'static str); 8] {
-        [
-            (self.use_md5, "--use-md5"),
-            (self.gen_partial_profile, "--gen-partial-profile"),
-            (self.split_layout, "--split-layout"),
-            (self.convert_sample_profile_layout.is_some(), "--convert-sample-profile-layout"),
-            (self.sample_merge_cold_context, "--sample-merge-cold-context"),
-            (self.sample_trim_cold_context, "--sample-trim-cold-context"),
-            (self.prof_sym_list.is_some(), "--prof-sym-list"),
-            (self.output_size_limit > 0, "--output-size-limit"),
-        ]
-    }
-
     /// Rejects options that merges of sample profiles have, and recordings do not.
-    pub(crate) fn refuse_for_recordings(&self) -> Result<()> {
+    pub(crate) fn refuse_for_recordings() -> Result<()> {
         let given = [
-            (self.convert_sample_profile_layout.is_some(), "--convert-sample-profile-layout"),
-            (self.sample_merge_cold_context, "--sample-merge-cold-context"),
-            (self.sample_trim_cold_context, "--sample-trim-cold-context"),
-            (self.prof_sym_list.is_some(), "--prof-sym-list"),
-            (self.drop_profile_symbol_list, "--drop-profile-symbol-list"),
+            "--convert-sample-profile-layout",
+            "--sample-merge-cold-context",
+            "--sample-trim-cold-context",
+            "--prof-sym-list",
+            "--drop-profile-symbol-list",
         ];
         refuse(&given, "not for recordings", "use it in `profbridge merge` of the written profile")
     }
 
     /// Rejects these options for other profiles, on which they have no effect.
-    pub(crate) fn refuse_for_others(&self) -> Result<()> {
-        let given = [
-            (self.sample_format.is_some(), "--sample-format"),
-            (self.sample_format_version != 103, "--sample-format-version"),
-            (self.use_md5, "--use-md5"),
-            (self.compress_all_sections, "--compress-all-sections"),
-            (self.gen_partial_profile, "--gen-partial-profile"),
-            (self.split_layout, "--split-layout"),
-            (self.convert_sample_profile_layout.is_some(), "--convert-sample-profile-layout"),
-            (self.sample_merge_cold_context, "--sample-merge-cold-context"),
-            (self.sample_trim_cold_context, "--sample-trim-cold-context"),
-            (self.prof_sym_list.is_some(), "--prof-sym-list"),
-            (self.drop_profile_symbol_list, "--drop-profile-symbol-list"),
-            (self.output_size_limit > 0, "--output-size-limit"),
-        ];
-        refuse(&given, "for sample profiles", "omit it: the first input is not a sample profile")
+    pub(crate) fn refuse_for_others() -> Result<()> {
+        let mut options = options_of::<Self>();
+        // Instrumentation profiles are always binary.
+        options.retain(|option| !["--binary-format", "--extbinary"].contains(&option.as_str()));
+        refuse(&options, "for sample profiles", "omit it: the first input is not a sample profile")
     }
 }
 
@@ -240,12 +227,14 @@ pub(crate) struct SampleShowArgs {
 
 impl SampleShowArgs {
     /// Rejects these options for other profiles, on which they have no effect.
-    pub(crate) fn refuse_for_others(&self) -> Result<()> {
-        let given =
-            [(self.show_sec_info_only, "--show-sec-info-only"), (self.show_prof_sym_list, "--show-prof-sym-list")];
-        refuse(&given, "for sample profiles", "omit it: the input is not a sample profile")
+    pub(crate) fn refuse_for_others() -> Result<()> {
+        refuse(&options_of::<Self>(), "for sample profiles", "omit it: the input is not a sample profile")
     }
 }
+
+/// The options that select parts of a profile.
+const PARTS: [&str; 5] =
+    ["--topn", "--hot-func-list", "--detailed-summary", "--show-prof-sym-list", "--show-sec-info-only"];
 
 /// The options of `show` for a sample profile.
 pub(crate) struct SampleShow<'a> {
@@ -271,7 +260,7 @@ impl SampleShow<'_> {
             return self.sections(&options);
         }
         if self.json {
-            refuse(&self.parts()[1..], "not for JSON", "omit it: JSON output has all functions, or --topn of them")?;
+            refuse(&PARTS[1..], "not for JSON", "omit it: JSON output has all functions, or --topn of them")?;
         }
         let head = documents::line("profbridge.show-sampleprof/2", true, &FileJson::of(self.file))?;
         let (mut profile, summary) = self.load(&options)?;
@@ -321,17 +310,6 @@ impl SampleShow<'_> {
         })
     }
 
-    /// Returns the options that select parts of a profile, with whether they are given.
-    fn parts(&self) -> [(bool, &'static str); 5] {
-        [
-            (self.topn > 0, "--topn"),
-            (self.hot_functions, "--hot-func-list"),
-            (self.detailed_summary, "--detailed-summary"),
-            (self.own.show_prof_sym_list, "--show-prof-sym-list"),
-            (self.own.show_sec_info_only, "--show-sec-info-only"),
-        ]
-    }
-
     /// Shows the section table.
     fn sections(&self, options: &ReadOptions) -> Result<ExitCode> {
         let text = sampleprof::describe_file_sections(self.file, options, Compat::Profbridge)?;
@@ -341,8 +319,8 @@ impl SampleShow<'_> {
 
     /// Shows the selected functions, on their own and in their contexts.
     fn function(&self, pattern: &NamePattern, options: &ReadOptions) -> Result<ExitCode> {
-        refuse(&self.parts(), "for whole sample profiles", "omit --function to show the whole profile")?;
-        refuse(&[(self.json, "--json")], "for whole sample profiles", "omit --function to show the whole profile")?;
+        refuse(&PARTS, "for whole sample profiles", "omit --function to show the whole profile")?;
+        refuse(&["--json"], "for whole sample profiles", "omit --function to show the whole profile")?;
         let (names, records) = sampleprof::read_functions(self.file, pattern, options, Compat::Profbridge)?;
         if records.is_empty() {
             return Err(pattern.nothing_found().in_file(&self.file.path));

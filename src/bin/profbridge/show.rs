@@ -112,6 +112,23 @@ pub(crate) struct ShowArgs {
     iprof: IprofShowArgs,
 }
 
+/// The options that select content which only instrumentation profiles have.
+const OF_INSTRUMENTATION: [&str; 13] = [
+    "--counts",
+    "--ic-targets",
+    "--memop-sizes",
+    "--show-vtables",
+    "--covered",
+    "--value-cutoff",
+    "--list-below-cutoff",
+    "--detailed-summary-cutoffs",
+    "--showcs",
+    "--text",
+    "--binary-ids",
+    "--profile-version",
+    "--temporal-profile-traces",
+];
+
 impl ShowArgs {
     /// Returns the given input files.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
@@ -143,8 +160,8 @@ impl ShowArgs {
     /// Shows a sample profile.
     pub(crate) fn show_samples(&self, file: &Input) -> Result<ExitCode> {
         self.refuse_for_samples()?;
-        self.stacks.refuse_for_others()?;
-        self.iprof.refuse_for_llvm()?;
+        StackArgs::refuse_for_others()?;
+        IprofShowArgs::refuse_for_llvm()?;
         let show = SampleShow {
             own: &self.sample,
             file,
@@ -162,9 +179,9 @@ impl ShowArgs {
     /// Shows a memory profile.
     pub(crate) fn show_memory(&self, file: &Input) -> Result<ExitCode> {
         let hint = "omit it: most memory profiles have hashes instead of names; use --topn";
-        refuse(&[(self.function.is_some(), "--function")], "not for memory profiles", hint)?;
-        self.stacks.refuse_for_others()?;
-        self.iprof.refuse_for_llvm()?;
+        refuse(&["--function"], "not for memory profiles", hint)?;
+        StackArgs::refuse_for_others()?;
+        IprofShowArgs::refuse_for_llvm()?;
         self.refuse_llvm_options("a memory profile")?;
         self.memory.run(file, &self.output, self.topn, (self.json, self.names))
     }
@@ -178,7 +195,7 @@ impl ShowArgs {
 
     /// Shows an iprof.
     pub(crate) fn show_iprof(&self, file: &Input) -> Result<ExitCode> {
-        self.stacks.refuse_for_others()?;
+        StackArgs::refuse_for_others()?;
         self.refuse_llvm_options("an iprof")?;
         let rows = Rows { topn: self.topn, method: self.function.as_ref() };
         iprof_show::run(file, &self.output, &self.iprof, rows, (self.json, self.names))
@@ -186,9 +203,9 @@ impl ShowArgs {
 
     /// Shows an instrumentation profile.
     pub(crate) fn show_instr(&self, file: &Input) -> Result<ExitCode> {
-        self.sample.refuse_for_others()?;
-        self.iprof.refuse_for_llvm()?;
-        self.stacks.refuse_for_others()?;
+        SampleShowArgs::refuse_for_others()?;
+        IprofShowArgs::refuse_for_llvm()?;
+        StackArgs::refuse_for_others()?;
         let (read, options) = (crate::limits::read_options(), self.options());
         if has_only_memory(file, &read.limits)? {
             let path = self.file.display();
@@ -214,38 +231,15 @@ impl ShowArgs {
     /// Rejects options that only apply to instrumentation profiles.
     fn refuse_for_samples(&self) -> Result<()> {
         let hint = "--function, --topn, --hot-func-list, --detailed-summary and --json are supported";
-        refuse(&self.of_instrumentation(), "not for sample profiles", hint)
-    }
-
-    /// Lists the options that select content which only instrumentation profiles have, with whether they are given.
-    fn of_instrumentation(&self) -> [(bool, &'static str); 13] {
-        [
-            (self.counts, "--counts"),
-            (self.ic_targets, "--ic-targets"),
-            (self.memop_sizes, "--memop-sizes"),
-            (self.show_vtables, "--show-vtables"),
-            (self.covered, "--covered"),
-            (self.value_cutoff > 0, "--value-cutoff"),
-            (self.list_below_cutoff, "--list-below-cutoff"),
-            (!self.detailed_summary_cutoffs.is_empty(), "--detailed-summary-cutoffs"),
-            (self.showcs, "--showcs"),
-            (self.text, "--text"),
-            (self.binary_ids, "--binary-ids"),
-            (self.profile_version, "--profile-version"),
-            (self.temporal_profile_traces, "--temporal-profile-traces"),
-        ]
+        refuse(&OF_INSTRUMENTATION, "not for sample profiles", hint)
     }
 
     /// Rejects options that select functions and parts of LLVM profiles, because they would have no effect on `other`.
     fn refuse_llvm_options(&self, other: &str) -> Result<()> {
-        self.sample.refuse_for_others()?;
-        let of_llvm = [
-            (self.all_functions, "--all-functions"),
-            (self.hot_func_list, "--hot-func-list"),
-            (self.detailed_summary, "--detailed-summary"),
-        ];
+        SampleShowArgs::refuse_for_others()?;
+        let of_llvm = ["--all-functions", "--hot-func-list", "--detailed-summary"];
         refuse(
-            &[&of_llvm[..], &self.of_instrumentation()].concat(),
+            &[&of_llvm[..], &OF_INSTRUMENTATION].concat(),
             &format!("for LLVM profiles, not for {other}"),
             "use --topn, --callers and --callees",
         )

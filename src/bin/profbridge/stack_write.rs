@@ -1,7 +1,7 @@
 //! Options for writing stacks.
 
 use crate::stacks::StackArgs;
-use crate::validate::refuse;
+use crate::validate::{options_of, refuse};
 use clap::{Args, ValueEnum};
 use profbridge::Result;
 use profbridge::families::StackWriteOptions;
@@ -44,21 +44,6 @@ pub(crate) struct WriteStackArgs {
 }
 
 impl WriteStackArgs {
-    /// Returns the given options.
-    pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
-        let own = [
-            (!self.reference.is_empty(), "--reference"),
-            (self.overload != OverloadArg::First, "--overload"),
-            (self.bci_unknown != -5, "--bci-unknown"),
-            (self.drop_hidden, "--drop-hidden"),
-            (self.no_descriptors, "--no-descriptors"),
-            (self.no_bci, "--no-bci"),
-            (self.threads, "--threads"),
-            (self.dots, "--dots"),
-        ];
-        own.into_iter().chain(self.pprof.given()).collect()
-    }
-
     /// Sets the options for writing stacks.
     pub(crate) fn set_options(&self, read: &StackArgs, options: &mut StackWriteOptions) {
         options.selection = read.selection();
@@ -82,13 +67,8 @@ impl WriteStackArgs {
 
     /// Rejects options that have no effect on this form of stacks.
     pub(crate) fn refuse_for(&self, format: StackOutput) -> Result<()> {
-        let text = [
-            (self.no_descriptors, "--no-descriptors"),
-            (self.no_bci, "--no-bci"),
-            (self.threads, "--threads"),
-            (self.dots, "--dots"),
-        ];
-        let iprof = [(self.bci_unknown != -5, "--bci-unknown"), (self.drop_hidden, "--drop-hidden")];
+        let text = ["--no-descriptors", "--no-bci", "--threads", "--dots"];
+        let iprof = ["--bci-unknown", "--drop-hidden"];
         if format != StackOutput::Collapsed {
             refuse(&text, "only for collapsed stacks", "name the output .collapsed")?;
         }
@@ -96,7 +76,7 @@ impl WriteStackArgs {
             refuse(&iprof, "only for writing an iprof", "name the output .iprof")?;
         }
         if format != StackOutput::Pprof {
-            self.pprof.refuse_for_others()?;
+            PprofArgs::refuse_for_others()?;
         }
         Ok(())
     }
@@ -139,17 +119,8 @@ impl PprofArgs {
         options
     }
 
-    fn given(&self) -> [(bool, &'static str); 4] {
-        [
-            (self.max_stacks.is_some(), "--max-stacks"),
-            (self.max_bytes.is_some(), "--max-bytes"),
-            (self.drop_addresses, "--drop-addresses"),
-            (self.drop_labels, "--drop-labels"),
-        ]
-    }
-
     /// Rejects these options for other outputs, on which they have no effect.
-    fn refuse_for_others(&self) -> Result<()> {
-        refuse(&self.given(), "only for writing a pprof", "name the output .pprof, .pgo or .pb")
+    fn refuse_for_others() -> Result<()> {
+        refuse(&options_of::<PprofArgs>(), "only for writing a pprof", "name the output .pprof, .pgo or .pb")
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::hints::hint_text;
 use crate::plural::number_of;
+use crate::validate::{options_of, refuse};
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use profbridge::bridge::stacks::IprofHits;
@@ -199,28 +200,10 @@ impl StackArgs {
         Ok(input.family()? == Some(Family::Stacks) || named)
     }
 
-    /// Returns the given options.
-    pub(crate) fn given(&self) -> Vec<(bool, &'static str)> {
-        vec![
-            (!self.events.is_empty(), "--events"),
-            (self.weight.is_some(), "--weight"),
-            (self.time.is_some(), "--time"),
-            (self.thread.is_some(), "--thread"),
-            (self.drop_truncated, "--drop-truncated"),
-            (self.names_form(), "--stacks"),
-            (self.perf_raw, "--perf-raw"),
-            (self.value, "--value"),
-            (!self.binary.is_empty(), "--binary"),
-            (self.symfs.is_some(), "--symfs"),
-            (self.call_counts, "--call-counts"),
-            (self.sample_type.is_some(), "--sample-type"),
-        ]
-    }
-
     /// Rejects options that select samples if the inputs have none, or are only iprof files.
-    pub(crate) fn refuse_for_others(&self) -> Result<()> {
+    pub(crate) fn refuse_for_others() -> Result<()> {
         let hint = "omit it: only recordings, collapsed stacks and pprof have samples to select";
-        crate::validate::refuse(&self.given(), "for stacks", hint)
+        refuse(&options_of::<StackArgs>(), "for stacks", hint)
     }
 
     /// Returns true if the form of text is given.

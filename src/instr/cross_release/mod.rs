@@ -66,7 +66,7 @@ pub(crate) fn findings(profile: &Profile, options: &CrossReleaseOptions) -> Vec<
     Changed::of(profile, options).counted.into_findings()
 }
 
-/// What [`cross`] changes.
+/// The changes that [`cross`] makes.
 struct Changed {
     /// `None` if the functions stay as they are.
     rebuilt: Option<names::Rebuilt>,

@@ -12,7 +12,7 @@ use crate::sample_files::SampleArgs;
 use crate::stack_write::WriteStackArgs;
 use crate::stacks::StackArgs;
 use crate::toolchains::ToolchainParser;
-use crate::validate::refuse;
+use crate::validate::{options_of, refuse};
 use clap::{Args, ValueEnum};
 use profbridge::bytes::{Endian, PointerWidth};
 use profbridge::families::OutputForm;
@@ -144,18 +144,8 @@ impl ConvertArgs {
 
     /// Rejects options that only apply to raw output.
     pub(super) fn refuse_for_form(&self, form: OutputForm) -> Result<()> {
-        let raw = [(self.raw_version.is_some(), "--raw-version"), (self.raw_arch != RawArch::Le64, "--raw-arch")];
+        let raw = ["--raw-version", "--raw-arch"];
         if form == OutputForm::Raw { Ok(()) } else { refuse(&raw, "for raw profiles", "name the output .profraw") }
-    }
-
-    /// Returns the options that only apply to LLVM profiles.
-    pub(super) fn for_llvm(&self) -> Vec<(bool, &'static str)> {
-        let own = [
-            (self.sparse, "--sparse"),
-            (self.consumer.is_some(), "--for"),
-            (self.format_version.is_some(), "--format-version"),
-        ];
-        own.into_iter().chain(self.memprof.given()).collect()
     }
 
     /// Returns the format to write.
@@ -194,4 +184,10 @@ impl ConvertWork<'_> {
         };
         Ok(input)
     }
+}
+
+/// Returns the options that only apply to LLVM profiles.
+pub(super) fn for_llvm() -> Vec<String> {
+    let own = ["--sparse", "--for", "--format-version"].map(String::from);
+    [&own[..], &options_of::<MemProfArgs>()].concat()
 }

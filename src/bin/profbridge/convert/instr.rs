@@ -3,11 +3,14 @@
 use super::arguments::{ConvertArgs, ConvertWork};
 use crate::bridged;
 use crate::console;
-use crate::iprof_files::holds_nothing_of;
+use crate::iprof_convert::IprofConvertArgs;
+use crate::iprof_files::{IprofWriteArgs, holds_nothing_of};
 use crate::merge_document::MergeDocument;
 use crate::merge_report::{Messages, report_inputs};
+use crate::stack_write::WriteStackArgs;
+use crate::stacks::StackArgs;
 use crate::target;
-use crate::validate::refuse;
+use crate::validate::{options_of, refuse};
 use profbridge::bridge;
 use profbridge::bytes::Encoding;
 use profbridge::families::merge::iprof::facts_of;
@@ -98,12 +101,12 @@ impl ConvertArgs {
 
     /// Rejects options that select parts of an iprof or of stacks, because they have no effect on an LLVM profile.
     fn refuse_for_llvm(&self, is_iprof: bool, form: OutputForm) -> Result<()> {
-        let mut others = [self.stacks.given(), self.write_stacks.given()].concat();
+        let mut others = [options_of::<StackArgs>(), options_of::<WriteStackArgs>()].concat();
         if !is_iprof {
-            others.extend(self.iprof.given());
+            others.extend(options_of::<IprofConvertArgs>());
         }
         if form != OutputForm::Iprof {
-            others.extend(self.iprof_write.given());
+            others.extend(options_of::<IprofWriteArgs>());
         }
         refuse(&others, "not for this conversion", "`profbridge convert --help` lists the options of each conversion")
     }

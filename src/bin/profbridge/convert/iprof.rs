@@ -1,9 +1,13 @@
 //! `convert` of an iprof that stays one.
 
+use super::arguments::for_llvm;
 use super::arguments::{ConvertArgs, ConvertWork};
+use crate::bridged::BridgeArgs;
 use crate::iprof_convert;
 use crate::merge_document::MergeDocument;
-use crate::validate::refuse;
+use crate::stack_write::WriteStackArgs;
+use crate::stacks::StackArgs;
+use crate::validate::{options_of, refuse};
 use profbridge::Result;
 use profbridge::input::Family;
 
@@ -19,7 +23,8 @@ impl ConvertArgs {
 
     /// Rejects options for LLVM profiles, because they have no effect on an iprof.
     fn refuse_for_iprof(&self) -> Result<()> {
-        let others = [self.for_llvm(), self.bridge.given(), self.stacks.given(), self.write_stacks.given()];
+        let others =
+            [for_llvm(), options_of::<BridgeArgs>(), options_of::<StackArgs>(), options_of::<WriteStackArgs>()];
         refuse(
             &others.concat(),
             "not for conversions from iprof to iprof",

@@ -1,11 +1,18 @@
 //! `convert` of LLVM sample profiles: another encoding.
 
 use super::arguments::{ConvertArgs, ConvertWork};
+use crate::bridged::BridgeArgs;
+use crate::iprof_convert::IprofConvertArgs;
+use crate::iprof_files::IprofWriteArgs;
+use crate::memprof::MemProfArgs;
 use crate::merge_document::MergeDocument;
 use crate::merge_report::Messages;
 use crate::profgen::RecordingsRun;
+use crate::sample_files::SampleArgs;
+use crate::stack_write::WriteStackArgs;
+use crate::stacks::StackArgs;
 use crate::target;
-use crate::validate::refuse;
+use crate::validate::{options_of, refuse};
 use profbridge::Result;
 use profbridge::families::plan::MergePlan;
 use profbridge::families::{MergeSettings, OutputForm};
@@ -16,17 +23,14 @@ use std::path::PathBuf;
 impl ConvertArgs {
     /// Rejects options that sample profiles do not support, except one.
     pub(super) fn refuse_for_samples(&self, accepted: &str) -> Result<()> {
-        let own = vec![
-            (self.sparse, "--sparse"),
-            (self.format_version.is_some(), "--format-version"),
-            (self.raw_version.is_some(), "--raw-version"),
-        ];
-        let others = [self.memprof.given(), self.bridge.given(), self.stacks.given(), self.write_stacks.given()];
-        let iprof = [self.iprof.given(), self.iprof_write.given()].concat();
-        let mut given = [own, others.concat(), iprof].concat();
-        given.retain(|(_, option)| *option != accepted);
+        let own = ["--sparse", "--format-version", "--raw-version"].map(String::from).to_vec();
+        let stacks = [options_of::<StackArgs>(), options_of::<WriteStackArgs>()].concat();
+        let iprof = [options_of::<IprofConvertArgs>(), options_of::<IprofWriteArgs>()].concat();
+        let others = [options_of::<MemProfArgs>(), options_of::<BridgeArgs>(), stacks, iprof].concat();
+        let mut options = [own, others].concat();
+        options.retain(|option| option != accepted);
         refuse(
-            &given,
+            &options,
             "not for sample profiles",
             "use --sample-format to choose the encoding, and --for to choose the release",
         )
@@ -41,7 +45,7 @@ impl ConvertArgs {
         document: &mut MergeDocument,
     ) -> Result<()> {
         self.refuse_for_samples("--binary")?;
-        self.sample.refuse_for_recordings()?;
+        SampleArgs::refuse_for_recordings()?;
         let run = RecordingsRun {
             inputs,
             programs,

@@ -1,9 +1,13 @@
 //! `convert` of sampled stacks, and of an iprof to stacks.
 
+use super::arguments::for_llvm;
 use super::arguments::{ConvertArgs, ConvertWork};
+use crate::bridged::BridgeArgs;
+use crate::iprof_convert::IprofConvertArgs;
+use crate::iprof_files::IprofWriteArgs;
 use crate::merge_document::MergeDocument;
 use crate::merge_report::Messages;
-use crate::validate::refuse;
+use crate::validate::{options_of, refuse};
 use profbridge::families::OutputForm;
 use profbridge::families::plan::{MergePlan, StackOutput, stack_outputs};
 use profbridge::input::{Family, Input};
@@ -48,7 +52,8 @@ impl ConvertArgs {
     }
 
     fn refuse_for_stacks(&self) -> Result<()> {
-        let others = [self.for_llvm(), self.bridge.given(), self.iprof.given(), self.iprof_write.given()];
+        let others =
+            [for_llvm(), options_of::<BridgeArgs>(), options_of::<IprofConvertArgs>(), options_of::<IprofWriteArgs>()];
         refuse(&others.concat(), "not for stacks", "`profbridge convert --help` lists the options for stacks")
     }
 }

@@ -259,12 +259,10 @@ impl MergeArgs {
         }
         target::choose(self.consumer.as_deref(), self.format_version, inputs)
     }
-
-    /// Returns the options that select functions by name.
-    pub(super) fn filters(&self) -> [(bool, &'static str); 2] {
-        [(self.function.is_some(), "--function"), (self.no_function.is_some(), "--no-function")]
-    }
 }
+
+/// The options that select functions by name.
+pub(super) const FILTERS: [&str; 2] = ["--function", "--no-function"];
 
 /// A hint for options without effect on the inputs.
 pub(super) const OPTIONS_OF_EACH: &str = "`profbridge merge --help` lists the options of each format";

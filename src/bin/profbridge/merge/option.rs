@@ -1,77 +1,25 @@
 //! Options of `merge` that only some families support, and that are not listed under the heading of a family.
 
-use super::arguments::MergeArgs;
-
-/// Such an option. A family's row lists the options that it supports; all others are rejected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MergeOption {
-    Partial,
-    Function,
-    NoFunction,
-    RemappingFile,
-    Sparse,
-    FormatVersion,
-    WritePrevVersion,
-    KeepVtableSymbols,
-    Text,
-    For,
-    Show,
-}
-
-impl MergeOption {
-    /// All options. If several are rejected, the error names the first.
-    pub(crate) const ALL: [Self; 11] = [
-        Self::Partial,
-        Self::Function,
-        Self::NoFunction,
-        Self::RemappingFile,
-        Self::Sparse,
-        Self::FormatVersion,
-        Self::WritePrevVersion,
-        Self::KeepVtableSymbols,
-        Self::Text,
-        Self::For,
-        Self::Show,
-    ];
-
-    /// Returns the option as it is written.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Partial => "--partial",
-            Self::Function => "--function",
-            Self::NoFunction => "--no-function",
-            Self::RemappingFile => "--remapping-file",
-            Self::Sparse => "--sparse",
-            Self::FormatVersion => "--format-version",
-            Self::WritePrevVersion => "--write-prev-version",
-            Self::KeepVtableSymbols => "--keep-vtable-symbols",
-            Self::Text => "--text",
-            Self::For => "--for",
-            Self::Show => "--show",
-        }
-    }
-
-    /// Returns true if the option is given.
-    pub(crate) fn is_given(self, arguments: &MergeArgs) -> bool {
-        match self {
-            Self::Partial => arguments.partial,
-            Self::Function => arguments.function.is_some(),
-            Self::NoFunction => arguments.no_function.is_some(),
-            Self::RemappingFile => arguments.remapping_file.is_some(),
-            Self::Sparse => arguments.sparse,
-            Self::FormatVersion => arguments.format_version.is_some(),
-            Self::WritePrevVersion => arguments.write_prev_version,
-            Self::KeepVtableSymbols => arguments.keep_vtable_symbols,
-            Self::Text => arguments.text,
-            Self::For => arguments.consumer.is_some(),
-            Self::Show => arguments.show,
-        }
-    }
-}
+/// These options. A family's row lists those that it supports; all others are rejected. If several are rejected, the
+/// error names the first.
+pub(crate) const OPTIONS: [&str; 11] = [
+    "--partial",
+    "--function",
+    "--no-function",
+    "--remapping-file",
+    "--sparse",
+    "--format-version",
+    "--write-prev-version",
+    "--keep-vtable-symbols",
+    "--text",
+    "--for",
+    "--show",
+];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::merge::MergeArgs;
     use clap::{Args, Command};
 
     /// Options that are the same for every family.
@@ -100,7 +48,7 @@ mod tests {
         let command = MergeArgs::augment_args(Command::new("merge"));
         let own = command.get_arguments().filter(|argument| argument.get_help_heading().is_none());
         for option in own.filter_map(clap::Arg::get_long).map(|name| format!("--{name}")) {
-            let is_listed = MergeOption::ALL.iter().any(|listed| listed.name() == option);
+            let is_listed = OPTIONS.contains(&option.as_str());
             let is_for_all = FOR_ALL.contains(&option.as_str());
             assert!(is_listed != is_for_all, "{option}");
         }

@@ -1,10 +1,18 @@
 //! The settings of a merge, from the command line.
 
+use super::arguments::FILTERS;
 use super::arguments::{FailureModeArg, MergeArgs, MergeWork, OPTIONS_OF_EACH};
-use super::option::MergeOption;
+use crate::bridged::BridgeArgs;
+use crate::correlate::CorrelateArgs;
 use crate::family_table;
+use crate::iprof_files::IprofWriteArgs;
+use crate::iprof_merge::IprofMergeArgs;
+use crate::memprof::MemProfArgs;
+use crate::sample_files::{FOR_FINISHED, SampleArgs};
+use crate::stack_write::WriteStackArgs;
+use crate::stacks::StackArgs;
 use crate::target;
-use crate::validate::refuse;
+use crate::validate::{options_of, refuse};
 use profbridge::families::plan::{MergePlan, StackOutput};
 use profbridge::families::{MergeSettings, Merged, MergedProfile, OutputForm};
 use profbridge::input::Family;
@@ -77,7 +85,7 @@ impl MergeArgs {
     pub(super) fn refuse_for(&self, plan: MergePlan, form: OutputForm) -> Result<()> {
         if matches!(plan, MergePlan::Bridge(_) | MergePlan::Stacks(StackOutput::Iprof)) {
             let hint = "a partial merge has the format of its inputs; convert when you finish the merge";
-            refuse(&[(self.partial, "--partial")], "not for these inputs and this output", hint)?;
+            refuse(&["--partial"], "not for these inputs and this output", hint)?;
         }
         let meant =
             format!("not for {}", plan.family().map_or("LLVM profiles and iprof files", family_table::short_words));
@@ -85,7 +93,7 @@ impl MergeArgs {
         match plan.family() {
             None => self.refuse_for_bridge(plan),
             Some(family) => {
-                family_table::refuse_merge_options(family, self)?;
+                family_table::refuse_merge_options(family)?;
                 self.refuse_for_family(family, plan, form)
             }
         }
@@ -94,23 +102,22 @@ impl MergeArgs {
     /// Rejects options without effect on recordings.
     pub(super) fn refuse_for_recordings(&self) -> Result<()> {
         let meant = "not for recordings";
-        let options = [MergeOption::Function, MergeOption::NoFunction, MergeOption::RemappingFile];
-        let mut given: Vec<_> = options.iter().map(|option| (option.is_given(self), option.name())).collect();
-        given.push((self.salvage, "--salvage"));
-        refuse(&given, meant, "use it in `profbridge merge` of the written profile")?;
-        let share = [(self.gates.limits_shares(), "--max-input-share")];
-        refuse(&share, meant, "make a profile of each recording, and use it in `profbridge merge` of these")?;
-        let skips_inputs = !matches!(self.failure_mode, FailureModeArg::Any);
-        refuse(&[(skips_inputs, "--failure-mode")], meant, "omit it: a recording that cannot be read is an error")?;
-        family_table::refuse_merge_options(Family::SampleProf, self)?;
-        self.refuse_options_of(|family| !matches!(family, Family::SampleProf | Family::Stacks), meant)?;
-        let mut given = [self.stacks.given(), self.write_stacks.given()].concat();
-        given.retain(|(_, option)| *option != "--binary");
-        refuse(&given, meant, OPTIONS_OF_EACH)?;
-        if self.partial {
-            refuse(&self.sample.for_finished(), "not for partial merges", "use it when you finish the merge")?;
+        let later = ["--function", "--no-function", "--remapping-file", "--salvage"];
+        refuse(&later, meant, "use it in `profbridge merge` of the written profile")?;
+        let hint = "make a profile of each recording, and use it in `profbridge merge` of these";
+        refuse(&["--max-input-share"], meant, hint)?;
+        if !matches!(self.failure_mode, FailureModeArg::Any) {
+            refuse(&["--failure-mode"], meant, "omit it: a recording that cannot be read is an error")?;
         }
-        self.sample.refuse_for_recordings()
+        family_table::refuse_merge_options(Family::SampleProf)?;
+        self.refuse_options_of(|family| !matches!(family, Family::SampleProf | Family::Stacks), meant)?;
+        let mut of_stacks = [options_of::<StackArgs>(), options_of::<WriteStackArgs>()].concat();
+        of_stacks.retain(|option| option != "--binary");
+        refuse(&of_stacks, meant, OPTIONS_OF_EACH)?;
+        if self.partial {
+            refuse(&FOR_FINISHED, "not for partial merges", "use it when you finish the merge")?;
+        }
+        SampleArgs::refuse_for_recordings()
     }
 
     /// Rejects the options for files of some families.
@@ -119,17 +126,20 @@ impl MergeArgs {
             if !is_refused(family) {
                 continue;
             }
-            let given = match family {
+            let options = match family {
                 Family::SampleProf => {
-                    self.sample.refuse_for_others()?;
+                    SampleArgs::refuse_for_others()?;
                     continue;
                 }
-                Family::MemProf => self.memprof.given(),
-                Family::Iprof => [self.iprof.given(), self.iprof_write.given(), self.bridge.given()].concat(),
-                Family::Stacks => [self.stacks.given(), self.write_stacks.given()].concat(),
-                _ => vec![(self.correlate.asks(), "--binary-file or --debug-info")],
+                Family::MemProf => options_of::<MemProfArgs>(),
+                Family::Iprof => {
+                    [options_of::<IprofMergeArgs>(), options_of::<IprofWriteArgs>(), options_of::<BridgeArgs>()]
+                        .concat()
+                }
+                Family::Stacks => [options_of::<StackArgs>(), options_of::<WriteStackArgs>()].concat(),
+                _ => options_of::<CorrelateArgs>(),
             };
-            refuse(&given, meant, OPTIONS_OF_EACH)?;
+            refuse(&options, meant, OPTIONS_OF_EACH)?;
         }
         Ok(())
     }
@@ -139,9 +149,9 @@ impl MergeArgs {
             return Err(Error::usage("--scale and --normalize require that all inputs and the output are iprof files"));
         }
         if plan == MergePlan::Bridge(Family::Iprof) {
-            for option in [MergeOption::Function, MergeOption::NoFunction, MergeOption::Sparse] {
+            for option in ["--function", "--no-function", "--sparse"] {
                 let (meant, hint) = family_table::refused(Family::Iprof, option);
-                refuse(&[(option.is_given(self), option.name())], meant, hint)?;
+                refuse(&[option], meant, hint)?;
             }
         }
         Ok(())
@@ -151,41 +161,37 @@ impl MergeArgs {
         let later = "use it when you finish the merge";
         match family {
             Family::SampleProf if self.partial => {
-                refuse(&self.sample.for_finished(), "not for partial merges", later)?;
+                refuse(&FOR_FINISHED, "not for partial merges", later)?;
                 refuse(
-                    &[(self.salvage, "--salvage")],
+                    &["--salvage"],
                     "not for partial merges of sample profiles",
                     "salvage each input first with `merge --failure-mode=warn --salvage`",
                 )
             }
             Family::SampleProf => Ok(()),
             Family::Iprof if self.partial => {
-                let given = [
-                    (self.iprof.scales(), "--scale or --normalize"),
-                    (self.iprof_write.asks(), "an option for writing"),
-                    (self.salvage, "--salvage"),
-                ];
-                refuse(&given, "not for partial merges", later)
+                let scales = ["--scale".to_string(), "--normalize".to_string()];
+                let options = [&scales[..], &options_of::<IprofWriteArgs>(), &["--salvage".to_string()]].concat();
+                refuse(&options, "not for partial merges", later)
             }
             Family::Iprof => Ok(()),
             Family::Stacks => {
-                refuse(&[(self.partial && self.salvage, "--salvage")], "not for partial merges", later)?;
+                if self.partial {
+                    refuse(&["--salvage"], "not for partial merges", later)?;
+                }
                 let MergePlan::Stacks(format) = plan else { return Ok(()) };
                 self.write_stacks.refuse_for(format)
             }
             _ if form == OutputForm::MemProfYaml && !self.partial => {
-                let given = [
-                    (self.sparse, "--sparse"),
-                    (self.show, "--show"),
-                    (self.format_version.is_some(), "--format-version"),
-                    (self.consumer.is_some(), "--for"),
-                ];
-                refuse(&given, "not for a memory profile in YAML", "name the output .profdata")?;
-                refuse(&self.filters(), "not for memory profiles", "omit the option")
+                let others = ["--sparse", "--show", "--format-version", "--for"];
+                refuse(&others, "not for a memory profile in YAML", "name the output .profdata")?;
+                refuse(&FILTERS, "not for memory profiles", "omit the option")
             }
             _ => {
-                let refused = [(self.partial && form != OutputForm::Indexed, "--partial")];
-                refuse(&refused, &format!("not for {}", form.words()), "name the output .profdata")
+                if form == OutputForm::Indexed {
+                    return Ok(());
+                }
+                refuse(&["--partial"], &format!("not for {}", form.words()), "name the output .profdata")
             }
         }
     }
@@ -197,7 +203,7 @@ impl MergeArgs {
             return Ok(());
         }
         let hint = "omit the option: memory profiles contain hashes instead of names";
-        refuse(&self.filters(), "not for memory profiles", hint)
+        refuse(&FILTERS, "not for memory profiles", hint)
     }
 }
 
