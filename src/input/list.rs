@@ -203,6 +203,7 @@ impl InputList {
         }
         for (number, line) in (1u64..).zip(without_byte_order_mark(list).split(|byte| *byte == b'\n')) {
             self.push_line(line).map_err(|error| match error.path() {
+                Some(_) if line.contains(&0) => error.with_hint("use -0 for lists in which NUL separates the names"),
                 Some(_) => error.with_hint(format!("line {number} of the list names it")),
                 None => Error::usage(format!("line {number}, {:?}: {error}", String::from_utf8_lossy(line))),
             })?;

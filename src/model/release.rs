@@ -227,6 +227,19 @@ pub fn parse(toolchain: &str) -> Result<&'static ReleaseRow> {
     row.ok_or_else(|| unknown(Hint::ListReleases))
 }
 
+/// Returns true for a rustc whose LLVM is inferred, because no program of it was available.
+///
+/// ```
+/// use profbridge::instr::release;
+///
+/// assert!(release::is_inferred_rustc("rustc-1.99") && !release::is_inferred_rustc("rustc-1.75"));
+/// ```
+pub fn is_inferred_rustc(toolchain: &str) -> bool {
+    let Some((name, version)) = toolchain.split_once(['-', ' ']) else { return false };
+    let is_rustc = Family::of(&name.to_ascii_lowercase()) == Some(Family::Rustc);
+    is_rustc && matches!(first_numbers(version), Some((1, Some(minor))) if minor >= FIRST_INFERRED_RUSTC)
+}
+
 /// Toolchains that have version numbers of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Family {

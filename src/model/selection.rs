@@ -197,7 +197,8 @@ impl Remapping {
         if let Some(first) = rules().filter(|(.., rule)| !is_used(rule)).map(|(old, ..)| old).min() {
             let unused = rules().filter(|(.., rule)| !is_used(rule)).count();
             let all = number_of(rules().count(), "rule");
-            notes.push(format!("{unused} of {all} match no name of the inputs, such as {}", text(first)));
+            let verb = if unused == 1 { "matches" } else { "match" };
+            notes.push(format!("{unused} of {all} {verb} no name of the inputs, such as {}", text(first)));
         }
         let mut sources: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
         for (name, rule) in self.names.iter().filter(|(_, rule)| is_used(rule)) {

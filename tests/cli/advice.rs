@@ -173,7 +173,7 @@ fn remapping_files_report_rules_without_effect() {
     fs::write(folder.path("names"), "gone other\nmain work\n").unwrap();
     for (input, output) in [("i.proftext", "x.proftext"), ("s.prof", "y.proftext")] {
         let finished = folder.run(&["merge", input, "--remapping-file", "names", "-o", output]);
-        let unused = "note: names: 1 of 2 rules match no name of the inputs, such as gone";
+        let unused = "note: names: 1 of 2 rules matches no name of the inputs, such as gone";
         check(&finished, 0, &[unused, "note: names: 1 name joined several functions: work was main and work"]);
     }
     fs::write(folder.path("names"), "main start\n").unwrap();

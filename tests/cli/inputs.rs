@@ -215,6 +215,16 @@ fn a_growing_input_is_reported_for_other_families() {
 }
 
 #[test]
+fn a_list_that_nul_separates_needs_its_option() {
+    let folder = Folder::new();
+    fs::write(folder.path("a.proftext"), FAMILIES[0].1[0]).unwrap();
+    fs::write(folder.path("list"), "a.proftext\0a.proftext\0").unwrap();
+    let said = refused(1, &folder, "merge -f list -o x.proftext");
+    assert!(said.contains("hint: use -0 for lists"), "{said}");
+    done(&folder, "merge -0 -f list -o x.proftext");
+}
+
+#[test]
 fn standard_input_is_one_profile_and_not_two() {
     let folder = Folder::new();
     let said = refused(2, &folder, "merge - - -o x.profdata");

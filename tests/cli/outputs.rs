@@ -48,6 +48,27 @@ fn refused(folder: &Folder, line: &str, words: &[&str]) {
 }
 
 #[test]
+fn a_second_output_is_rejected() {
+    let folder = folder();
+    for command in ["merge a.proftext", "convert c.collapsed", "show a.proftext", "report c.collapsed"] {
+        refused(&folder, &format!("{command} -o x.profdata --output y.profdata"), &["x.profdata and y.profdata"]);
+    }
+    written(&folder, "merge a.proftext -o x.profdata -o x.profdata", "x.profdata");
+}
+
+#[test]
+fn a_version_of_sample_profiles_is_rejected_for_other_profiles() {
+    let folder = folder();
+    for version in [103, 104] {
+        let line = format!("merge a.proftext -o x.profdata --sample-format-version {version}");
+        refused(&folder, &line, &["--sample-format-version is for sample profiles"]);
+    }
+    let default = written(&folder, "merge s.afdo -o x.afdo --sample-format extbinary", "x.afdo");
+    let line = "merge s.afdo -o y.afdo --sample-format extbinary --sample-format-version 103";
+    assert_eq!(written(&folder, line, "y.afdo"), default);
+}
+
+#[test]
 fn flame_graphs_reject_other_extensions() {
     let folder = Folder::new();
     fs::write(folder.path("c"), "a;b 1\nc;d 2\n").unwrap();

@@ -423,6 +423,18 @@ fn rustc_1_99_reads_profiles_of_llvm_23() {
     }
 }
 
+#[test]
+fn a_rustc_that_was_not_tested_is_noted() {
+    let folder = Folder::new();
+    for (toolchain, is_noted) in
+        [("rustc-1.97", false), ("rustc-1.98", true), ("rust-1.99.0", true), ("llvm-23", false)]
+    {
+        let finished = run(&folder, None, &format!("merge -o out --for {toolchain}"), &["raw/clang-22-ir.profraw"]);
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        assert_eq!(finished.stderr.contains("no such rustc was tested"), is_noted, "{toolchain}: {}", finished.stderr);
+    }
+}
+
 /// A version that cannot store some data gives a warning, or an error with `--strict`.
 #[test]
 fn a_version_that_cannot_hold_the_kind_is_refused_with_strict() {

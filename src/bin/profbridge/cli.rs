@@ -1,9 +1,9 @@
 //! The command line in profbridge mode, with one variant and one file per command.
 
 use crate::validate::set_given;
-use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
-use profbridge::Result;
+use clap::{ArgAction, ArgMatches, Args, FromArgMatches, Subcommand};
 use profbridge::compression::Compression;
+use profbridge::{Error, Result};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,10 +11,21 @@ use std::process::ExitCode;
 /// Arguments of commands that name an output file.
 const OUTPUTS: [&str; 3] = ["output", "write_remapping", "truth"];
 
-/// Returns the files that a command line names as outputs.
-fn outputs(matches: &ArgMatches) -> Vec<PathBuf> {
+/// Returns the files that a command line names as outputs, by argument. An argument keeps all its values, see
+/// [`keep_outputs`].
+fn outputs(matches: &ArgMatches) -> Vec<Vec<PathBuf>> {
     let Some((_, command)) = matches.subcommand() else { return Vec::new() };
-    OUTPUTS.iter().filter_map(|name| command.try_get_one::<PathBuf>(name).ok().flatten().cloned()).collect()
+    let values = |name: &&str| command.try_get_many::<PathBuf>(name).ok().flatten();
+    OUTPUTS.iter().filter_map(values).map(|paths| paths.cloned().collect()).collect()
+}
+
+/// Keeps all values of an output that is given several times, so that the command can reject them. Of other options,
+/// the last value counts.
+fn keep_outputs(argument: clap::Arg) -> clap::Arg {
+    match OUTPUTS.contains(&argument.get_id().as_str()) {
+        true => argument.action(ArgAction::Append),
+        false => argument,
+    }
 }
 
 /// The text after the options in the help of the program.
@@ -71,8 +82,8 @@ fn with_short_help(command: clap::Command) -> clap::Command {
 pub(crate) struct Cli {
     pub(crate) command: Command,
     pub(crate) program: ProgramArgs,
-    /// The files that the command writes.
-    outputs: Vec<PathBuf>,
+    /// The files that the command writes, by argument.
+    outputs: Vec<Vec<PathBuf>>,
 }
 
 impl Cli {
@@ -107,10 +118,8 @@ impl Cli {
     /// # Errors
     ///
     /// Usage errors, and output that replaces a run, such as help.
-    pub(crate) fn parse(
-        mut program: clap::Command,
-        arguments: Vec<OsString>,
-    ) -> std::result::Result<Self, clap::Error> {
+    pub(crate) fn parse(program: clap::Command, arguments: Vec<OsString>) -> std::result::Result<Self, clap::Error> {
+        let mut program = program.mut_subcommands(|command| command.mut_args(keep_outputs));
         let mut matches = program.try_get_matches_from_mut(arguments)?;
         if let Some((name, matches)) = matches.subcommand()
             && let Some(command) = program.find_subcommand(name)
@@ -126,10 +135,16 @@ impl Cli {
     ///
     /// # Errors
     ///
-    /// A usage error, before any input is read, for an output whose file extension selects a compression that cannot be
-    /// written.
+    /// A usage error, before any input is read, for two outputs of one option, and for an output whose file extension
+    /// selects a compression that cannot be written.
     pub(crate) fn run(self) -> Result<ExitCode> {
-        self.outputs.iter().try_for_each(|output| Compression::of_output(output).map(drop))?;
+        for paths in &self.outputs {
+            if let Some(other) = paths.iter().find(|path| **path != paths[0]) {
+                let detail = format!("two outputs are given: {} and {}", paths[0].display(), other.display());
+                return Err(Error::usage(detail).with_hint("name one output; run the command once for each file"));
+            }
+            paths.iter().try_for_each(|output| Compression::of_output(output).map(drop))?;
+        }
         self.command.run()
     }
 }

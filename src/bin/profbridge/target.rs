@@ -35,10 +35,15 @@ fn requested(toolchain: Option<&str>, format_version: Option<u32>) -> Result<Opt
     request.toolchain = toolchain;
     request.format_version = format_version;
     request.environment = environment.as_deref();
-    request.target().map_err(|error| match toolchain {
+    let target = request.target().map_err(|error| match toolchain {
         Some(name) if release::parse(name).is_err() => toolchains::suggest(error, name),
         _ => error,
-    })
+    })?;
+    if let (Some(name), Some(target)) = (toolchain.filter(|name| release::is_inferred_rustc(name)), &target) {
+        let release = target.release_words();
+        crate::console::status(&format!("note: {name} is expected to use {release}; no such rustc was tested"));
+    }
+    Ok(target)
 }
 
 /// Prints the target release of `output` and the evidence for it on standard error, unless an option selected it.
