@@ -55,6 +55,14 @@ impl Counters {
             }
         }
     }
+
+    /// Returns the counters without their average weight. None becomes zero.
+    pub(super) fn divided_by(&self, weight: f64) -> Self {
+        let divided = |counts: &Counts| {
+            counts.iter().map(|(key, count)| (*key, (*count as f64 / weight).round().max(1.0) as u64)).collect()
+        };
+        Self { runs: divided(&self.runs), branches: divided(&self.branches), is_plain: self.is_plain }
+    }
 }
 
 /// A map from two addresses to a count, without order.
@@ -182,5 +190,24 @@ impl Gatherer {
         };
         let runs = self.between.into_iter().filter(|(ends, _)| is_run(*ends)).collect();
         Counters { runs, branches: self.branches.into_iter().collect(), is_plain: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_divided_by_the_weight_they_were_multiplied_with() {
+        let runs = Counts::from([((1, 1), 1), ((4, 4), 31)]);
+        let one = Counters { runs, branches: Counts::from([((9, 1), 7)]), is_plain: true };
+        for weight in [1, 3, 1000] {
+            let mut weighted = Counters::default();
+            weighted.add(&one, weight);
+            assert_eq!(weighted.divided_by(weight as f64), one, "{weight}");
+        }
+        let mut mixed = one.clone();
+        mixed.add(&Counters { runs: Counts::from([((4, 4), 2)]), ..one.clone() }, 1000);
+        assert_eq!(mixed.divided_by(500.5).runs, Counts::from([((1, 1), 1), ((4, 4), 4)]), "none becomes zero");
     }
 }

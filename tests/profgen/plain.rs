@@ -108,6 +108,18 @@ fn samples_count_at_their_lines() {
     ] {
         assert!(message.contains(expected), "{expected}: {message}");
     }
+    let enough = |input: &str| {
+        let output = folder.run(&format!("profbridge merge {input} --binary busy -o weighted.prof --force"));
+        let message = errors(&output);
+        let (_, number) = message.split_once("are few for this program: about ").expect("they are few");
+        number.split(' ').next().expect("a word").to_string()
+    };
+    // Weights do not make more samples.
+    let once = enough("perf.data");
+    assert!(once.parse::<u64>().is_ok_and(|number| number > 96), "{once}");
+    for weight in [2, 7, 1000, 1_000_000_000] {
+        assert_eq!(enough(&format!("--weighted-input={weight},perf.data")), once, "weight {weight}");
+    }
     // Without call chains.
     let bare: Vec<(u64, Vec<u64>)> = samples.iter().map(|(ip, _)| (*ip, Vec::new())).collect();
     folder.write("bare.data", plain_recording(&folder, "busy", &bare));
