@@ -229,7 +229,22 @@ fn x86_decoder(bits: u32, bytes: &[u8], address: u64) -> Decoder<'_> {
     Decoder::with_ip(bits, &bytes[..bytes.len().min(LONGEST)], address, DecoderOptions::NONE)
 }
 
+/// Returns true for the prefixes that LLVM decodes as an instruction of their own: `lock`, and `xacquire` and `xrelease`.
+fn is_own_instruction(bytes: &[u8]) -> bool {
+    let next = bytes.get(1).copied();
+    match bytes.first() {
+        Some(0xF0) => true,
+        Some(0xF2) => matches!(next, Some(0xF0 | 0x86 | 0x87 | 0x90..=0x97)),
+        // `F3 90` is `pause`.
+        Some(0xF3) => matches!(next, Some(0xF0 | 0x86..=0x89 | 0x91..=0x97 | 0xC6 | 0xC7)),
+        _ => false,
+    }
+}
+
 fn x86(bits: u32, bytes: &[u8], address: u64) -> Step {
+    if is_own_instruction(bytes) {
+        return Step { len: 1, transfer: Some(Transfer::None) };
+    }
     let mut decoder = x86_decoder(bits, bytes, address);
     let instruction = decoder.decode();
     let len = u8::try_from(decoder.position()).unwrap_or(1);
@@ -320,6 +335,27 @@ mod tests {
         let transfers: Vec<u64> = (0x1000..0x1010).filter(|at| code.is_transfer(*at)).collect();
         assert_eq!(transfers, [0x1001, 0x1006, 0x1008, 0x100A, 0x100C]);
         assert!(!code.is_instruction(0x1002));
+    }
+
+    #[test]
+    fn x86_prefixes_for_locks_are_instructions() {
+        // Bytes, and where llvm-mc starts instructions.
+        let cases: [(&[u8], &[u64]); 9] = [
+            (&[0xF0, 0x0F, 0xB1, 0x0A], &[0, 1]),
+            (&[0xF2, 0xF0, 0x0F, 0xB1, 0x0A], &[0, 1, 2]),
+            (&[0xF3, 0x87, 0x0A], &[0, 1]),
+            (&[0xF3, 0x89, 0x0A], &[0, 1]),
+            (&[0xF2, 0x89, 0x0A], &[0]),
+            (&[0xF2, 0x90], &[0, 1]),
+            (&[0xF3, 0x90], &[0]),
+            (&[0xF3, 0xA4], &[0]),
+            (&[0x66, 0xF0, 0x0F, 0xB1, 0x0A], &[0]),
+        ];
+        for (bytes, expected) in cases {
+            let code = code(Architecture::X86_64, bytes, &[0x1000]);
+            let found: Vec<u64> = code.instructions(0, u64::MAX).map(|(at, _)| at - 0x1000).collect();
+            assert_eq!(found, expected, "{bytes:x?}");
+        }
     }
 
     #[test]

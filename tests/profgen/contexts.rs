@@ -62,6 +62,17 @@ fn contexts_are_those_of_llvm_profgen() {
     }
 }
 
+/// LLVM takes `lock` for an instruction. The code for one thread jumps behind it.
+#[test]
+fn locks_count_as_instructions() {
+    let Some(folder) = folder("code with locks", &["clang-22", GENUINE]) else { return };
+    compile(&folder, &format!("clang-22 -O2 -g {FRAMES}"), "locks.c", "locks");
+    let recorded = record_chains(&folder, "locks", 7, 16);
+    for options in ["--skip-symbolization", RAW, "--format=text", "--format=text --ignore-stack-samples"] {
+        assert_same(&folder, &format!("--perfscript={recorded} --binary=locks {options}"));
+    }
+}
+
 #[test]
 fn truncated_text_is_an_error_only_within_a_usable_sample() {
     let Some(folder) = folder("truncated chains", &["clang-22", GENUINE]) else { return };
