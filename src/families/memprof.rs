@@ -60,8 +60,8 @@ impl Commands for MemProf {
         let mut warnings = Vec::new();
         for input in inputs {
             let data = input.bytes(Access::Read, limits)?;
-            let profile =
-                load_bytes(&data, &memory.read_options(limits)).map_err(|error| error.in_file(&input.path))?;
+            let profile = load_bytes(&data, &memory.read_options(limits).of_input(input))
+                .map_err(|error| error.in_file(&input.path))?;
             warnings.extend(warning_about_names(&profile).map(|warning| warning.in_file(&input.path)));
             content.add(&profile);
         }

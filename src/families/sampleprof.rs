@@ -50,7 +50,7 @@ impl Commands for SampleProf {
         for input in inputs {
             sampleprof::require_profile(input)?;
             let data = input.bytes(Access::Read, &options.limits)?;
-            read(&data, &options.limits)
+            read(input, &data, &options.limits)
                 .and_then(|profile| sum.add(profile))
                 .map_err(|error| error.in_file(&input.path))?;
         }
@@ -58,9 +58,9 @@ impl Commands for SampleProf {
     }
 }
 
-fn read(data: &[u8], limits: &Limits) -> Result<SampleProfile> {
+fn read(input: &Input, data: &[u8], limits: &Limits) -> Result<SampleProfile> {
     sampleprof::check_format(data, Compat::Profbridge)?;
     let mut options = ReadOptions::default();
     options.limits = *limits;
-    sampleprof::read(data, &options)
+    sampleprof::read(data, &options.of_input(input))
 }

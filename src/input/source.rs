@@ -195,6 +195,11 @@ impl Input {
         self.cancel.as_ref()
     }
 
+    /// Returns the token that cancels everything that reads it, or one that cancels nothing.
+    pub(crate) fn token(&self) -> Cancel {
+        self.cancel.clone().unwrap_or_default()
+    }
+
     /// Returns a stream that fails after cancellation.
     fn until_cancelled(&self, stream: impl Read + Send + 'static) -> Box<dyn Read + Send> {
         match &self.cancel {

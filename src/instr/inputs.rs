@@ -3,6 +3,7 @@
 //! This is the only module that implements the protocol between readers and the merger: first the kind, then the
 //! records in order, then the data that is complete only after all records were read.
 
+use crate::cancel::Cancel;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::instr::merger::Merger;
 use crate::instr::rules::AddOutcome;
@@ -27,12 +28,14 @@ pub struct InputOptions<'a> {
     pub takes_memprof: bool,
     /// The path for errors of later inputs. Default: none.
     pub path: Option<&'a Path>,
+    /// Ends the reading of the memory profile.
+    pub(super) cancel: Cancel,
 }
 
 impl Default for InputOptions<'_> {
     fn default() -> Self {
         let most_name_bytes = Limits::default().name_bytes;
-        Self { weight: 1, remapping: None, most_name_bytes, takes_memprof: true, path: None }
+        Self { weight: 1, remapping: None, most_name_bytes, takes_memprof: true, path: None, cancel: Cancel::default() }
     }
 }
 
@@ -159,7 +162,7 @@ impl Merger {
         }
         self.add_vtable_names(reader.vtable_names()?);
         if let Some(section) = reader.memprof()?.filter(|_| options.takes_memprof) {
-            self.add_memprof(section, options.weight)?;
+            self.add_memprof_until(section, options.weight, &options.cancel)?;
         }
         records
     }

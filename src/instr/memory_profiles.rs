@@ -157,7 +157,7 @@ pub(crate) fn read(data: &[u8], options: &ReadOptions, release: Release) -> Resu
     if options.compat.is_llvm() && data.starts_with(BYTE_ORDER_MARK) {
         return Err(ErrorKind::UnrecognizedFormat.into());
     }
-    let profile = memprof::yaml::read(data, options.compat, &options.limits);
+    let profile = memprof::yaml::read_until(data, options.compat, &options.limits, &options.cancel);
     if profile.as_ref().is_err_and(memory::is_refusal) {
         return Ok((profile?, Source::Yaml));
     }
@@ -175,7 +175,7 @@ fn read_raw<'data>(
     options: &ReadOptions,
     release: Release,
 ) -> Result<(memprof::raw::RawMemProf<'data>, MemoryProfile, usize)> {
-    let raw = memprof::raw::RawMemProf::read(data, &options.limits)?;
+    let raw = memprof::raw::RawMemProf::read_until(data, &options.limits, options.cancel.clone())?;
     if raw.version < 3 && !options.compat.reads_every_raw_version() {
         let detail = "supported versions of raw memory profiles are 3 to 5".to_string();
         let error = Error::new(ErrorKind::UnsupportedVersion { found: raw.version, detail });
@@ -195,7 +195,7 @@ fn read_raw<'data>(
     options: &ReadOptions,
     _release: Release,
 ) -> Result<(memprof::raw::RawMemProf<'data>, MemoryProfile, usize)> {
-    let raw = memprof::raw::RawMemProf::read(data, &options.limits)?;
+    let raw = memprof::raw::RawMemProf::read_until(data, &options.limits, options.cancel.clone())?;
     let build_ids = raw.build_ids().into_iter().map(crate::model::description::hex).collect();
     Err(ErrorKind::MissingProgram { build_ids }.into())
 }
@@ -214,7 +214,7 @@ pub(crate) fn conflict(error: Error, source: &Source) -> Error {
 pub fn load(input: impl Into<Input>, options: &ReadOptions) -> Result<MemoryProfile> {
     let input = input.into();
     let bytes = input.bytes(Access::Read, &options.limits)?;
-    load_bytes(&bytes, options).map_err(|error| error.in_file(&input.path))
+    load_bytes(&bytes, &options.of_input(&input)).map_err(|error| error.in_file(&input.path))
 }
 
 /// Loads a memory profile from bytes like [`load`].
@@ -232,6 +232,7 @@ pub(crate) fn load_bytes(data: &[u8], options: &ReadOptions) -> Result<MemoryPro
     };
     let mut profile = stored.profile;
     for entry in indexed.entries() {
+        options.cancel.check()?;
         let name = memprof::canonical_name(entry?.name);
         profile.names.insert(memprof::guid(name), name.to_vec());
     }
@@ -245,7 +246,9 @@ fn open_indexed<'data>(data: &'data [u8], options: &ReadOptions) -> Result<Index
 /// Reads the section of an indexed profile, if there is one.
 fn read_section(profile: &IndexedProfile<'_>, options: &ReadOptions) -> Result<Option<indexed::StoredProfile>> {
     let section = profile.memprof()?;
-    section.map(|section| indexed::read(&section.bytes, section.offset, &options.limits)).transpose()
+    let read =
+        |section: MemProfSection| indexed::read_until(&section.bytes, section.offset, &options.limits, &options.cancel);
+    section.map(read).transpose()
 }
 
 /// A memory profile that was read completely.
@@ -271,7 +274,7 @@ impl Verified {
 pub(crate) fn verify(data: &[u8], options: &ReadOptions) -> Result<Option<Verified>> {
     Ok(match detect(data) {
         Format::RawMemProf => {
-            let raw = memprof::raw::RawMemProf::read(data, &options.limits)?;
+            let raw = memprof::raw::RawMemProf::read_until(data, &options.limits, options.cancel.clone())?;
             Some(Verified { contexts: raw.contexts().len(), version: Some(raw.version) })
         }
         Format::Indexed => {
@@ -292,7 +295,8 @@ pub(crate) fn verify(data: &[u8], options: &ReadOptions) -> Result<Option<Verifi
 pub fn show_yaml(input: impl Into<Input>, options: &ReadOptions, release: Release, out: &mut dyn Write) -> Result<()> {
     let input = input.into();
     let bytes = input.bytes(Access::Read, &options.limits)?;
-    show_bytes(&bytes, options, EmptySites::of(release), out).map_err(|error| error.in_file(&input.path))
+    show_bytes(&bytes, &options.of_input(&input), EmptySites::of(release), out)
+        .map_err(|error| error.in_file(&input.path))
 }
 
 fn show_bytes(data: &[u8], options: &ReadOptions, empty_sites: EmptySites, out: &mut dyn Write) -> Result<()> {

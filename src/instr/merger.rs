@@ -1,5 +1,6 @@
 //! The merger: its state, inputs and records.
 
+use crate::cancel::Cancel;
 use crate::compat::Compat;
 use crate::error::{Result, Warning, WithWarnings};
 use crate::instr::add_counters;
@@ -312,7 +313,13 @@ impl Merger {
     ///
     /// The errors of [`memprof::indexed::read`] and of [`add_memory`](Self::add_memory).
     pub fn add_memprof(&mut self, section: MemProfSection, weight: u64) -> Result<()> {
-        let stored = memprof::indexed::read(&section.bytes, section.offset, &self.options.limits)?;
+        self.add_memprof_until(section, weight, &Cancel::default())
+    }
+
+    /// Like [`add_memprof`](Self::add_memprof), but fails after cancellation.
+    pub(super) fn add_memprof_until(&mut self, section: MemProfSection, weight: u64, cancel: &Cancel) -> Result<()> {
+        let limits = &self.options.limits;
+        let stored = memprof::indexed::read_until(&section.bytes, section.offset, limits, cancel)?;
         self.add_memory(stored.profile, memprof::Source::Indexed(section), weight)
     }
 

@@ -3,6 +3,7 @@
 use crate::bytes::Head;
 use crate::bytes::begins_as_text;
 use crate::bytes::window::{StableSource, Window};
+use crate::cancel::Cancel;
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result, Warning, WithWarnings};
 use crate::hint::Hint;
@@ -40,9 +41,16 @@ pub struct ReadOptions {
     pub programs: Arc<memprof::raw::Programs>,
     /// How to treat a raw counter above 2^56.
     pub large_counters: LargeCounters,
+    /// Ends the reading of a memory profile. Other readers are watched.
+    pub(crate) cancel: Cancel,
 }
 
 impl ReadOptions {
+    /// Returns the options for an input, which may be cancelled.
+    pub(crate) fn of_input(&self, input: &Input) -> Self {
+        Self { cancel: input.token(), ..self.clone() }
+    }
+
     /// Returns the defaults of a mode.
     pub fn new(compat: Compat) -> Self {
         Self { compat, ..Self::default() }

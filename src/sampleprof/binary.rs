@@ -43,7 +43,7 @@ pub(super) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfi
     cursor.enter("summary");
     profile.summary = Some(read_summary(&mut cursor)?);
     cursor.enter("names");
-    let names = read_names(&mut cursor, NameForm::Strings, &mut profile.names, options.rules, &options.limits)?;
+    let names = read_names(&mut cursor, NameForm::Strings, &mut profile.names, options)?;
     cursor.enter("records");
     let bodies = BodyReader {
         names: &names,
@@ -81,6 +81,7 @@ pub(super) fn add_body(
     wanted: &FunctionRecord,
     head: u64,
 ) -> Result<()> {
+    options.cancel.check()?;
     let at = table.find_or_insert(&mut profile.functions, wanted);
     let record = &mut profile.functions[at];
     if !options.adds_repeated_records() {
@@ -166,8 +167,7 @@ pub(super) fn read_names(
     cursor: &mut Cursor<'_>,
     form: NameForm,
     names: &mut Names,
-    rules: Rules,
-    limits: &Limits,
+    options: &ReadOptions,
 ) -> Result<Vec<NameId>> {
     let count = read_uleb128(cursor, "number of names")?;
     // Each name takes at least one byte.
@@ -178,10 +178,11 @@ pub(super) fn read_names(
     let mut table = Vec::new();
     memory::reserve(&mut table, count as usize, HOLD_NAMES)?;
     for _ in 0..count {
+        options.cancel.check()?;
         table.push(match form {
-            NameForm::Strings => names.insert(FunctionName::Text(read_string(cursor, limits)?)),
-            NameForm::Hashes => insert_hash(names, read_uleb128(cursor, "MD5 of a name")?, rules),
-            NameForm::FixedHashes => insert_hash(names, cursor.u64("MD5 of a name")?, rules),
+            NameForm::Strings => names.insert(FunctionName::Text(read_string(cursor, &options.limits)?)),
+            NameForm::Hashes => insert_hash(names, read_uleb128(cursor, "MD5 of a name")?, options.rules),
+            NameForm::FixedHashes => insert_hash(names, cursor.u64("MD5 of a name")?, options.rules),
         });
     }
     Ok(table)

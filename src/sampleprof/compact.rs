@@ -38,7 +38,7 @@ impl<'data> Index<'data> {
         cursor.enter("summary");
         profile.summary = Some(read_summary(&mut cursor)?);
         cursor.enter("names");
-        let names = read_names(&mut cursor, NameForm::Hashes, &mut profile.names, options.rules, &options.limits)?;
+        let names = read_names(&mut cursor, NameForm::Hashes, &mut profile.names, options)?;
         let end = cursor.u64("offset of the table of functions")?;
         let mut table = at(file, end, "table of functions")?;
         let mut places = Vec::new();

@@ -82,6 +82,7 @@ impl Reader<'_> {
         let reader = MetadataReader::new(section, &self.tables);
         self.profile.stated.probe_based = Some(section.has(flags::PROBES));
         while !cursor.is_empty() {
+            self.options.cancel.check()?;
             let wanted = self.tables.reference(cursor)?;
             let found = self.table.find(&self.profile.functions, &wanted);
             let record = found.map(|at| &mut self.profile.functions[at]);
@@ -93,6 +94,7 @@ impl Reader<'_> {
     fn symbols(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
         let symbols = self.profile.symbols.get_or_insert_default();
         for _ in 0..self.options.most_symbols {
+            self.options.cancel.check()?;
             if cursor.is_empty() {
                 return Ok(());
             }
@@ -179,7 +181,7 @@ impl Tables {
             NameForm::Strings
         };
         profile.stated.hashed |= form != NameForm::Strings;
-        self.names = read_names(cursor, form, &mut profile.names, options.rules, &options.limits)?;
+        self.names = read_names(cursor, form, &mut profile.names, options)?;
         Ok(())
     }
 
@@ -192,6 +194,7 @@ impl Tables {
         let limit = u64::from(options.limits.context_depth);
         self.contexts.clear();
         for _ in 0..count {
+            options.cancel.check()?;
             let frames = read_uleb128(cursor, "number of frames")?;
             if frames > cursor.left() / 3 {
                 return Err(cursor.place(Error::truncated("frames", frames.saturating_mul(3), cursor.left())));

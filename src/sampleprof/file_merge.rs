@@ -87,7 +87,7 @@ impl Merge for FileMerge<'_> {
         }
         let (compat, mut profile) = (self.options.compat, SampleProfile::default());
         let read = open_input(input, &self.options.read, compat)
-            .and_then(|bytes| reader::read_into(&bytes, &self.options.read, &mut profile));
+            .and_then(|bytes| reader::read_into(&bytes, &self.options.read.of_input(input), &mut profile));
         let read = read.map_err(|error| error.in_file(&input.path));
         let place = turn.place();
         let state = turn.wait()?;

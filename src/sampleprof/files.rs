@@ -21,7 +21,7 @@ use std::path::Path;
 pub fn read_file(input: impl Into<Input>, options: &ReadOptions, compat: Compat) -> Result<SampleProfile> {
     let input = input.into();
     let bytes = open_input(&input, options, compat)?;
-    read(&bytes, options).map_err(|error| error.in_file(&input.path))
+    read(&bytes, &options.of_input(&input)).map_err(|error| error.in_file(&input.path))
 }
 
 /// Returns the number of samples of a profile, inlined callees included.
@@ -77,7 +77,7 @@ pub fn read_functions(
 ) -> Result<(Names, Vec<FunctionRecord>)> {
     let input = input.into();
     let bytes = open_input(&input, options, compat)?;
-    functions_of(&bytes, pattern, options).map_err(|error| error.in_file(&input.path))
+    functions_of(&bytes, pattern, &options.of_input(&input)).map_err(|error| error.in_file(&input.path))
 }
 
 fn functions_of(bytes: &[u8], pattern: &NamePattern, options: &ReadOptions) -> Result<(Names, Vec<FunctionRecord>)> {

@@ -40,6 +40,7 @@ pub(super) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfi
     let count = cursor.u32("number of names")?;
     let mut names: Vec<NameId> = Vec::new();
     for _ in 0..count {
+        options.cancel.check()?;
         let length = u64::from(cursor.u32("length of a name")?);
         let text = cursor.take("name", if counts_bytes { length } else { length * 4 })?;
         let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -53,6 +54,7 @@ pub(super) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfi
     expect_tag(&mut cursor, TAG_FUNCTIONS)?;
     let mut reader = Reader { profile, table: RecordTable::default(), names };
     for _ in 0..cursor.u32("number of functions")? {
+        options.cancel.check()?;
         reader.function(&mut cursor)?;
     }
     Ok(())

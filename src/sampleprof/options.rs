@@ -1,6 +1,8 @@
 //! Encodings, options of reading and writing, and what the releases of LLVM do differently.
 
+use crate::cancel::Cancel;
 use crate::error::{Error, ErrorKind, Result, io_message};
+use crate::input::Input;
 use crate::limits::Limits;
 use crate::model::{FunctionFilter, Release, Remapping, name_ref};
 use std::collections::BTreeSet;
@@ -38,7 +40,7 @@ impl fmt::Display for Encoding {
 }
 
 /// Options of reading.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ReadOptions {
     /// The release whose rules apply.
@@ -55,6 +57,8 @@ pub struct ReadOptions {
     /// Whether to read content that only other releases than that of `rules` read correctly: compact binaries, version
     /// 104, vtables, several records of one name. `rules` still determines which names are hashes.
     pub every_release: bool,
+    /// Ends the reading of a file, at its next function or name.
+    pub(super) cancel: Cancel,
 }
 
 impl Default for ReadOptions {
@@ -66,11 +70,17 @@ impl Default for ReadOptions {
             discriminator_bits: 32,
             most_symbols: usize::MAX,
             every_release: true,
+            cancel: Cancel::default(),
         }
     }
 }
 
 impl ReadOptions {
+    /// Returns the options for an input, which may be cancelled.
+    pub(crate) fn of_input(&self, input: &Input) -> Self {
+        Self { cancel: input.token(), ..self.clone() }
+    }
+
     /// Returns true if version 104 is read.
     pub(super) fn reads_104(&self) -> bool {
         self.every_release || self.rules.writes_104()

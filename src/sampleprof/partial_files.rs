@@ -108,7 +108,7 @@ fn sum_of(input: &Input, options: &FileMergeOptions) -> Result<Summed> {
     let read = match open_partial(input, &options.read.limits) {
         Ok(None) => open_input(input, &options.read, options.compat).and_then(|bytes| {
             about.digest = Some(PartialInput::digest_of(&bytes));
-            reader::read_into(&bytes, &options.read, &mut profile)
+            reader::read_into(&bytes, &options.read.of_input(input), &mut profile)
         }),
         Ok(Some(_)) if about.weight != 1 => return Err(no_weight().in_file(&input.path)),
         Ok(Some(part)) if part.rules().release() != rules.release() => {

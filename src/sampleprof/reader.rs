@@ -116,7 +116,7 @@ impl<'data> SampleProfileView<'data> {
             Encoding::Text | Encoding::Binary | Encoding::Gcc => Ok(None),
         };
         let index = index.map_err(|error| error.in_format(encoding.to_string()))?;
-        Ok(index.map(|index| Self { options: *options, frame, index }))
+        Ok(index.map(|index| Self { options: options.clone(), frame, index }))
     }
 
     /// Returns the names of the file, to which the ids in its records refer.
@@ -187,6 +187,33 @@ impl<'data> SampleProfileView<'data> {
                 index.add_records(Some(name), &self.options, &mut found)?;
                 Ok(found.functions)
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cancel::Cancel;
+    use crate::input::Input;
+    use crate::model::Release;
+    use crate::sampleprof::{Rules, WriteOptions, write};
+
+    #[test]
+    fn cancellation_ends_every_encoding() {
+        let cancel = Cancel::default();
+        cancel.cancel();
+        let cancelled = ReadOptions::default().of_input(&Input::new("a").cancelled_by(&cancel));
+        let profile = read(b"foo:30:10\n 1: 30\n", &ReadOptions::default()).unwrap();
+        for encoding in [Encoding::Text, Encoding::Binary, Encoding::ExtBinary, Encoding::CompactBinary, Encoding::Gcc]
+        {
+            let mut options = WriteOptions::default();
+            options.encoding = encoding;
+            if encoding == Encoding::CompactBinary {
+                options.rules = Rules::of(Release(16));
+            }
+            let error = read(&write(&profile, &options).unwrap(), &cancelled).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Cancelled), "{encoding}: {error}");
         }
     }
 }

@@ -106,6 +106,7 @@ pub(super) fn read(file: &[u8], options: &ReadOptions, profile: &mut SampleProfi
             continue;
         }
         let Some(line) = lines.next_line() else { break };
+        options.cancel.check()?;
         if matches!(line.iter().find(|byte| **byte != b' '), None | Some(b'#')) {
             continue;
         }

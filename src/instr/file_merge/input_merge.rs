@@ -222,7 +222,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
     /// Merges a memory profile that is a file of its own.
     fn add_memory(&mut self, data: &[u8]) -> Result<()> {
         let options = self.options;
-        let read = memory_profiles::read(data, &options.read, options.release);
+        let read = memory_profiles::read(data, &options.read.of_input(self.input), options.release);
         let merger = &mut self.turn.wait()?.merger;
         if options.read.compat.is_llvm() && input::detect(data) != input::Format::RawMemProf {
             // LLVM checks its kind before its content.
@@ -416,6 +416,7 @@ fn input_options<'a>(options: &'a MergeOptions, input: &'a Input) -> InputOption
     adding.remapping = Some(&options.remapping).filter(|remapping| !remapping.is_empty());
     adding.most_name_bytes = options.read.limits.name_bytes;
     adding.path = Some(&input.path);
+    adding.cancel = input.token();
     // LLVM's merge writes an empty section instead.
     adding.takes_memprof = !options.read.compat.is_llvm();
     adding

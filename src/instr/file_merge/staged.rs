@@ -190,7 +190,7 @@ impl<'b> Staged<'b> {
             rest.memprof = Ok(take(&mut rest.memprof)?);
             let section = rest.memprof.as_ref().ok().and_then(Option::as_ref);
             if let Some(section) = section.filter(|_| adding.takes_memprof) {
-                memprof::indexed::read(&section.bytes, section.offset, limits)?;
+                memprof::indexed::read_until(&section.bytes, section.offset, limits, &adding.cancel)?;
             }
         }
         *records = 0;

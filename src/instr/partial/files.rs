@@ -259,6 +259,7 @@ fn add_profile(
     let mut adding = InputOptions::weighted(about.weight);
     adding.remapping = (!options.remapping.is_empty()).then_some(&options.remapping);
     adding.most_name_bytes = options.read.limits.name_bytes;
+    adding.cancel = input.token();
     let mut add = |reader: &mut dyn ProfileReader, origin| {
         (about.origin, about.kind) = (Some(origin), Some(reader.kind().bits()));
         sums.add_reader(&mut Watched::new(reader, input), about.clone(), &adding, &options.filter, options.salvage)
@@ -275,7 +276,7 @@ fn add_profile(
                 Some(version) => InputOrigin::RawMemory(version),
                 None => InputOrigin::Other,
             });
-            let (profile, _) = memory_profiles::read(data, &options.read, options.release)?;
+            let (profile, _) = memory_profiles::read(data, &options.read.of_input(input), options.release)?;
             sums.add_memory(&profile, about.clone())
         }
         Format::Text if !options.read.compat.is_llvm() && text::is_blank(&Head::new(data)) => {

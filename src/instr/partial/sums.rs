@@ -244,7 +244,7 @@ impl PartialMerge {
         contribution.vtable_names = self.vtable_names.place(names);
         let section = reader.memprof()?.filter(|_| options.takes_memprof);
         if let Some(section) = &section {
-            memprof::indexed::read(&section.bytes, section.offset, &self.limits)?;
+            memprof::indexed::read_until(&section.bytes, section.offset, &self.limits, &options.cancel)?;
         }
         contribution.memory = section.map(|section| MemoryInput { section, is_indexed: true });
         Ok(())

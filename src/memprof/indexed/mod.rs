@@ -23,5 +23,6 @@ pub use layout::NEWEST_VERSION;
 pub(crate) use layout::known_schema;
 pub use layout::since::STACK_TABLE as CHOSEN_SCHEMA_SINCE;
 pub(crate) use layout::written_versions;
+pub(crate) use read::read_until;
 pub use read::{StoredProfile, read};
 pub use write::{WriteOptions, losses, write};

@@ -1,6 +1,7 @@
 //! Reads the section.
 
 use crate::bytes::{Cursor, Endian};
+use crate::cancel::Cancel;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::memory::{self, HOLD_RECORDS, HOLD_STACKS};
@@ -34,6 +35,15 @@ pub struct StoredProfile {
 /// Unsupported version; truncated or malformed if an offset, a length or a number is outside the section; limit
 /// exceeded if call stacks are too deep or expand to too much.
 pub fn read(section: &[u8], base: u64, limits: &Limits) -> Result<StoredProfile> {
+    read_until(section, base, limits, &Cancel::default())
+}
+
+/// Like [`read`], but fails at the next item of a table after cancellation.
+///
+/// # Errors
+///
+/// The errors of [`read`]; cancelled.
+pub(crate) fn read_until(section: &[u8], base: u64, limits: &Limits, cancel: &Cancel) -> Result<StoredProfile> {
     let mut cursor = Cursor::new(section, base, Endian::Little, "memprof");
     let first = cursor.clone().u64("first word")?;
     let version = match first {
@@ -44,7 +54,7 @@ pub fn read(section: &[u8], base: u64, limits: &Limits) -> Result<StoredProfile>
             return Err(cursor.place(ErrorKind::UnsupportedVersion { found: first, detail }.into()));
         }
     };
-    read_version(&mut cursor, section, base, version, limits)
+    read_version(&mut cursor, section, base, version, limits, cancel)
         .map_err(|error| error.in_format(format!("memprof v{version}")))
 }
 
@@ -54,6 +64,7 @@ fn read_version(
     base: u64,
     version: u32,
     limits: &Limits,
+    cancel: &Cancel,
 ) -> Result<StoredProfile> {
     let mut words = [0u64; 6];
     for word in &mut words[..header_words(version)] {
@@ -64,7 +75,7 @@ fn read_version(
     let mut profile = MemoryProfile::new(Schema::EMPTY);
     schema.iter().for_each(|field| profile.schema = profile.schema.with(*field));
     let behind_schema = cursor.position();
-    let mut section = Section { bytes: section, base, version, schema, limits: *limits, profile };
+    let mut section = Section { bytes: section, base, version, schema, limits: *limits, cancel, profile };
     if version >= since::ARRAYS {
         let [_, stacks, payload, index, ..] = words;
         section.read_arrays(behind_schema, stacks, payload, index)?;
@@ -112,6 +123,7 @@ struct Section<'data> {
     version: u32,
     schema: Vec<Field>,
     limits: Limits,
+    cancel: &'data Cancel,
     profile: MemoryProfile,
 }
 
@@ -126,6 +138,7 @@ impl<'data> Section<'data> {
         let mut handles = Vec::new();
         memory::reserve(&mut handles, cursor.left() as usize / FRAME_SIZE, HOLD_STACKS)?;
         while !cursor.is_empty() {
+            self.cancel.check()?;
             let frame = read_frame(&mut cursor)?;
             handles.push(self.profile.stacks.intern_frame(frame));
         }
@@ -178,8 +191,9 @@ impl<'data> Section<'data> {
 
     fn read_frame_table(&mut self, payload: u64, index: u64) -> Result<HashMap<u64, FrameHandle>> {
         let mut frames = HashMap::default();
-        let stacks = &mut self.profile.stacks;
+        let (stacks, cancel) = (&mut self.profile.stacks, self.cancel);
         Table::locate(self.bytes, self.base, payload, index, ItemHeader::WithKeyLength)?.walk(|id, mut cursor| {
+            cancel.check()?;
             frames.insert(id, stacks.intern_frame(read_frame(&mut cursor)?));
             at_end(&cursor)
         })?;
@@ -193,9 +207,10 @@ impl<'data> Section<'data> {
         frames: &HashMap<u64, FrameHandle>,
     ) -> Result<HashMap<u64, StackHandle>> {
         let (mut stacks, mut stack) = (HashMap::default(), Vec::new());
-        let (interned, limits) = (&mut self.profile.stacks, self.limits);
+        let (interned, limits, cancel) = (&mut self.profile.stacks, self.limits, self.cancel);
         Table::locate(self.bytes, self.base, payload, index, ItemHeader::WithoutKeyLength)?.walk(
             |id, mut cursor| {
+                cancel.check()?;
                 let len = cursor.left() / 8;
                 if len > limits.context_depth.into() {
                     return Err(cursor.place(crate::memprof::model::too_deep(len, &limits)));
@@ -219,10 +234,11 @@ impl<'data> Section<'data> {
         mut read_stack: impl FnMut(&mut MemoryProfile, &mut Cursor<'data>) -> Result<StackHandle>,
     ) -> Result<()> {
         let table = self.table(payload, index, ItemHeader::WithKeyLength)?;
-        let Self { profile, schema, version, .. } = self;
+        let Self { profile, schema, version, cancel, .. } = self;
         // The minimum bytes of an allocation site: the reference to its stack, and the block.
         let least = 4 + schema.iter().map(|field| field.width() as u64).sum::<u64>();
         table.walk(|function, mut cursor| {
+            cancel.check()?;
             let key = cursor.position();
             let mut record = MemProfRecord { function, ..MemProfRecord::default() };
             let sites = cursor.u64("number of allocation sites")?;

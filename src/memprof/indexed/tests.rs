@@ -1,6 +1,8 @@
 //! Tests with sections built and damaged word by word. `tests/memprof` reads files of the real tools.
 
+use crate::cancel::Cancel;
 use crate::compat::Compat;
+use crate::error::ErrorKind;
 use crate::limits::Limits;
 use crate::memprof::indexed::*;
 use crate::memprof::{Field, MemoryProfile, Schema, yaml};
@@ -194,4 +196,14 @@ fn stacks_that_expand_to_too_much_are_refused() {
     limits.inflated_bytes = 8;
     let error = read(&section(3), 0, &limits).unwrap_err().to_string();
     assert!(error.contains("frames of all call stacks"), "{error}");
+}
+
+#[test]
+fn cancellation_ends_every_version() {
+    let cancel = Cancel::default();
+    cancel.cancel();
+    for version in 0..=4 {
+        let error = read_until(&section(version), 0, &Limits::default(), &cancel).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Cancelled), "version {version}: {error}");
+    }
 }

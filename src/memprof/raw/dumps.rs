@@ -1,6 +1,7 @@
 //! Reads the raw profiles of a file and merges them.
 
 use crate::bytes::{Cursor, Endian};
+use crate::cancel::Cancel;
 use crate::digits::push_decimal;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -81,6 +82,8 @@ pub struct RawMemProf<'data> {
     pub dumps: usize,
     /// Executable parts. Those of the program come first.
     pub segments: Vec<Segment>,
+    /// Ends the reading and the look-up of addresses.
+    pub(super) cancel: Cancel,
     /// The size of the file in bytes.
     size: usize,
     entries: Vec<Entry<'data>>,
@@ -120,7 +123,17 @@ impl<'data> RawMemProf<'data> {
     /// Bad magic, unsupported version; truncated or malformed if a size, an offset or a number leads outside the raw
     /// profile; limit exceeded for stacks that are too deep.
     pub fn read(data: &'data [u8], limits: &Limits) -> Result<Self> {
-        let mut profile = Self { size: data.len(), ..Self::default() };
+        Self::read_until(data, limits, Cancel::default())
+    }
+
+    /// Like [`read`](Self::read), but this and [`resolve`](super::resolve()) fail at the next context or stack after
+    /// cancellation.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`read`](Self::read); cancelled.
+    pub(crate) fn read_until(data: &'data [u8], limits: &Limits, cancel: Cancel) -> Result<Self> {
+        let mut profile = Self { size: data.len(), cancel, ..Self::default() };
         let mut cursor = Cursor::new(data, 0, Endian::Little, "header");
         while profile.dumps == 0 || !cursor.is_empty() {
             let (start, header) = (cursor.position(), Header::read(&mut cursor.clone())?);
@@ -225,6 +238,7 @@ impl<'data> RawMemProf<'data> {
     }
 
     fn add_numbers(&mut self, id: u64, later: Numbers<'data>) -> Result<()> {
+        self.cancel.check()?;
         let at = self.entry(id);
         let known = &mut self.entries[at as usize].numbers;
         if let Numbers::None = known {
@@ -242,6 +256,7 @@ impl<'data> RawMemProf<'data> {
     }
 
     fn add_stack(&mut self, id: u64, addresses: Addresses<'data>, place: u64) -> Result<()> {
+        self.cancel.check()?;
         let dump = self.dumps as u32;
         // Stacks have the order of their records, so try the next one before a search.
         let next = self.stack_order.last().and_then(|order| order.last()).map_or(0, |last| *last + 1);

@@ -171,6 +171,7 @@ pub fn resolve(raw: &RawMemProf<'_>, programs: &[Arc<Program>], release: Release
         return Err(programs.iter().fold(error, |error, program| error.within(&program.path)));
     }
     for stack in raw.stacks_in_map_order(|ids| large_number_map_order(release, ids)) {
+        raw.cancel.check()?;
         for number in stack.iter().filter_map(|address| addresses.number(address)) {
             left -= usize::from(resolver.add_frames(number, &chains[number]));
         }
@@ -291,6 +292,7 @@ impl ProgramAddresses {
             images.find_map(|(image, at)| Some((image, at.loaded.link_address(address)?)))
         };
         for stack in raw.stacks() {
+            raw.cancel.check()?;
             for address in stack.iter() {
                 addresses.numbers.entry(address).or_insert_with(|| {
                     let link = link_address(address)?;
@@ -380,6 +382,7 @@ impl Resolver {
         let (stacks, call_sites) = self.stacks(raw, addresses, room)?;
         let mut records = self.try_reserve(&stacks, room)?.into_iter();
         for (context, stack) in raw.contexts().zip(&stacks) {
+            raw.cancel.check()?;
             let Some(stack) = *stack else { continue };
             let context = context?;
             let histogram = (!context.histogram.is_empty()).then(|| Arc::new(context.histogram));
@@ -408,6 +411,7 @@ impl Resolver {
         let (mut stacks, mut call_sites) = (Vec::new(), CallSites::default());
         let mut stack = Vec::new();
         for returns in raw.stacks() {
+            raw.cancel.check()?;
             stack.clear();
             for number in returns.iter().filter_map(|address| addresses.number(address)) {
                 let Some(place) = &mut self.places[number] else { continue };

@@ -1,6 +1,8 @@
 //! Tests with raw profiles built field by field. `testdata/memprof` has files of real programs.
 
 use crate::bytes::{Endian, Sink};
+use crate::cancel::Cancel;
+use crate::error::ErrorKind;
 use crate::limits::Limits;
 use crate::memprof::Field;
 use crate::memprof::raw::dumps::MAGIC;
@@ -176,4 +178,12 @@ fn no_cut_and_no_flipped_byte_is_anything_but_an_error_or_a_profile() {
             let _ = read(&bytes);
         }
     }
+}
+
+#[test]
+fn cancellation_ends_a_file() {
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let error = RawMemProf::read_until(&Dump::new(5).bytes(), &Limits::default(), cancel).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
 }

@@ -15,6 +15,7 @@ mod tests;
 pub(crate) use write::write_summary;
 pub use write::{Comments, EmptySites, write};
 
+use crate::cancel::Cancel;
 use crate::compat::Compat;
 use crate::limits::Limits;
 use crate::memprof::fields::{Field, MemInfoBlock, Schema};
@@ -32,8 +33,22 @@ use tree::{Content, Documents, Entry, Node};
 ///
 /// Malformed if it is not YAML or not a memory profile; limit exceeded for call stacks that are too deep.
 pub fn read(text: &[u8], compat: Compat, limits: &Limits) -> crate::Result<MemoryProfile> {
+    read_until(text, compat, limits, &Cancel::default())
+}
+
+/// Like [`read`], but fails at the next item of a list after cancellation.
+///
+/// # Errors
+///
+/// The errors of [`read`]; cancelled.
+pub(crate) fn read_until(
+    text: &[u8],
+    compat: Compat,
+    limits: &Limits,
+    cancel: &Cancel,
+) -> crate::Result<MemoryProfile> {
     let mut reader = Reader { profile: MemoryProfile::new(Schema::FULL), compat, limits: *limits };
-    reader.read(text).map_err(|fault| fault.into_error(text).in_format("memprof YAML"))?;
+    reader.read(text, cancel).map_err(|fault| fault.into_error(text).in_format("memprof YAML"))?;
     Ok(reader.profile)
 }
 
@@ -44,8 +59,8 @@ struct Reader {
 }
 
 impl Reader {
-    fn read(&mut self, text: &[u8]) -> Result<()> {
-        let (mut documents, is_llvm) = (Documents::new(text), self.compat.is_llvm());
+    fn read(&mut self, text: &[u8], cancel: &Cancel) -> Result<()> {
+        let (mut documents, is_llvm) = (Documents::new(text, cancel), self.compat.is_llvm());
         loop {
             let (mut functions, mut first_fault) = (HashSet::new(), None);
             // There are many records, so each is converted when it ends. LLVM reports syntax errors first, anywhere in

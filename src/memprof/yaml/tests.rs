@@ -1,6 +1,8 @@
 //! Tests of documents that are read, rejected, and printed.
 
+use crate::cancel::Cancel;
 use crate::compat::Compat;
+use crate::error::ErrorKind;
 use crate::limits::Limits;
 use crate::memprof::yaml::*;
 use crate::memprof::{Field, MemoryProfile, guid};
@@ -156,4 +158,13 @@ fn nesting_and_stacks_are_bounded() {
     let frame = "{ Function: f, LineOffset: 1, Column: 1, IsInlineFrame: false }, ".repeat(5000);
     let text = format!("HeapProfileRecords:\n- GUID: f\n  CallSites: [ {{ Frames: [ {frame} ] }} ]\n");
     assert!(read_text(&text).unwrap_err().to_string().contains("frames of a call stack"));
+}
+
+#[test]
+fn cancellation_ends_a_document() {
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let text = b"{ HeapProfileRecords: [ { GUID: main } ] }";
+    let error = read_until(text, Compat::Profbridge, &Limits::default(), &cancel).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
 }

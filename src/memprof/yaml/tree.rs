@@ -3,6 +3,7 @@
 //! This module handles all syntax and all syntax errors of a document, because LLVM checks the whole syntax before the
 //! meaning.
 
+use crate::cancel::Cancel;
 use crate::error::Error;
 use crate::memprof::yaml::scalars;
 use crate::memprof::yaml::scanner::{Fault, NOWHERE, Result};
@@ -23,6 +24,7 @@ type TakeRecord<'r, 'a> = &'r mut dyn FnMut(Node<'a>);
 /// The documents of a file.
 pub(super) struct Documents<'a> {
     scanner: Scanner<'a>,
+    cancel: &'a Cancel,
     /// The position of the token before the last document.
     before: Option<Range<usize>>,
 }
@@ -54,8 +56,8 @@ enum MapKind {
 }
 
 impl<'a> Documents<'a> {
-    pub(super) fn new(text: &'a [u8]) -> Self {
-        Self { scanner: Scanner::new(text), before: None }
+    pub(super) fn new(text: &'a [u8], cancel: &'a Cancel) -> Self {
+        Self { scanner: Scanner::new(text), cancel, before: None }
     }
 
     /// Returns the next document that is not empty. Its records go to `take_record`, and its list of them is empty.
@@ -229,6 +231,9 @@ impl<'a> Documents<'a> {
         let mut behind_comma = true;
         while let Some(head) = self.item(kind, &mut behind_comma) {
             let node = self.node(head, depth);
+            if let Err(error) = self.cancel.check() {
+                self.scanner.refuse(error);
+            }
             if self.scanner.is_faulty() {
                 break;
             }
