@@ -163,6 +163,8 @@ fn hidden_summary_options_change_thresholds() {
     assert_eq!(left("--profile-summary-cold-count=35").len(), 4);
     assert_eq!(left("--profile-summary-cold-count=700"), ["[main:2 @ hot]:9000:300", "[main]:1000:1"]);
     assert_eq!(left("--profile-summary-cutoff-cold=800000"), ["[main:2 @ hot]:9000:300"]);
+    assert_eq!(left("--profile-summary-cutoff-cold=0"), [""; 0], "everything is cold");
+    assert_eq!(left("--profile-summary-cutoff-cold=0 --profile-summary-cold-count=35").len(), 4);
     let line = "./llvm-profdata merge --sample --text --sample-trim-cold-context in.prof -o out";
     let refused = workspace.attempt(&format!("{line} --profile-summary-cutoff-cold=1000000"));
     assert_eq!(refused.status.code(), Some(1));
@@ -186,7 +188,10 @@ fn hidden_summary_options_change_thresholds() {
         "--profile-summary-cold-count=50",
         "--profile-summary-hot-count=50",
         "--profile-summary-cutoff-hot=500000",
+        "--profile-summary-cutoff-hot=0",
+        "--profile-summary-cutoff-hot=0 --profile-summary-hot-count=50",
         "--profile-summary-cutoff-cold=900000",
+        "--profile-summary-cutoff-cold=0",
         "--profile-summary-contextless",
         "--profile-summary-contextless=false",
         "--profile-summary-contextless=false --profile-summary-cutoff-cold=990000",

@@ -1,7 +1,7 @@
 //! A parsed command line and the called program.
 
 use super::options::Command;
-use super::values::{boolean, unsigned};
+use super::values::{boolean, signed, unsigned};
 use profbridge::instr::Release;
 use profbridge::system::os_string;
 use std::ffi::OsString;
@@ -38,6 +38,16 @@ impl Parsed {
     /// Returns true if a switch is on.
     pub(super) fn is_on(&self, name: &str) -> bool {
         self.value(name).is_some_and(|value| boolean(value) == Some(true))
+    }
+
+    /// Returns the count that two options for a cutoff and a count ask for. From LLVM 21, a cutoff of 0 stands for the
+    /// largest count: nothing is hot, or everything is cold.
+    pub(super) fn count_of_threshold(&self, release: Release, [cutoff, count]: [&str; 2]) -> Option<u64> {
+        let largest = || {
+            let is_zero = self.value(cutoff).and_then(signed) == Some(0);
+            (is_zero && release >= Release(21)).then_some(u64::MAX)
+        };
+        self.number(count).or_else(largest)
     }
 
     /// Returns the last value of an integer option.

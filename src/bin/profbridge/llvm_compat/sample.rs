@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::messages;
 use super::options::FORMATS;
 use super::parsed::Parsed;
-use super::values::{boolean, float, signed};
+use super::values::{HOT, boolean, float, signed};
 use profbridge::families::MergeOptions;
 use profbridge::input::{Access, Input, InputBytes, WeightedInput};
 use profbridge::instr::Profile;
@@ -69,7 +69,7 @@ pub(super) fn merge(
     options.failure_mode = asked.failure_mode;
     options.merge.remapping = asked.remapping;
     options.merge.drop_symbols = parsed.is_on("drop-profile-symbol-list");
-    options.merge.cold = cold_contexts(parsed);
+    options.merge.cold = cold_contexts(parsed, conduct);
     options.merge.layout = layout(parsed);
     options.merge.filter = filter.as_ref().cloned().unwrap_or_default();
     options.threads = parsed.number("num-threads").and_then(|n| NonZeroUsize::new(usize::try_from(n).ok()?));
@@ -101,23 +101,24 @@ fn read_small(path: &Path) -> Result<InputBytes, Error> {
     Input::argument(path).stored_bytes(Access::Read, &profbridge::Limits::default())
 }
 
-fn cold_contexts(parsed: &Parsed) -> ColdContexts {
+fn cold_contexts(parsed: &Parsed, conduct: &CompatMode) -> ColdContexts {
     let mut cold = ColdContexts::default();
     cold.merge = parsed.is_on("sample-merge-cold-context");
     cold.trim = parsed.is_on("sample-trim-cold-context");
     if let Some(frames) = parsed.number("sample-frame-depth-for-cold-context") {
         cold.frames = usize::try_from(frames).unwrap_or(usize::MAX);
     }
-    cold.threshold = threshold(parsed, cold.threshold, ["profile-summary-cutoff-cold", "profile-summary-cold-count"]);
+    let names = ["profile-summary-cutoff-cold", "profile-summary-cold-count"];
+    cold.threshold = threshold(parsed, conduct, cold.threshold, names);
     cold
 }
 
 /// Returns the threshold with the values of LLVM's options for its cutoff and its count.
-fn threshold(parsed: &Parsed, default: Threshold, [cutoff, count]: [&str; 2]) -> Threshold {
-    let given = parsed.value(cutoff).and_then(signed);
+fn threshold(parsed: &Parsed, conduct: &CompatMode, default: Threshold, names: [&str; 2]) -> Threshold {
+    let given = parsed.value(names[0]).and_then(signed);
     // Like all large cutoffs, negative ones are larger than those of the summary.
     let cutoff = given.map_or(default.cutoff, |cutoff| u32::try_from(cutoff).unwrap_or(u32::MAX));
-    Threshold { cutoff, count: parsed.number(count).or(default.count) }
+    Threshold { cutoff, count: parsed.count_of_threshold(conduct.release(), names).or(default.count) }
 }
 
 fn layout(parsed: &Parsed) -> Option<Layout> {
@@ -244,7 +245,7 @@ pub(super) fn overlap(
     options.function = parsed.value("function").filter(|part| !part.is_empty()).map(NamePattern::stored);
     options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
     options.similarity_cutoff = parsed.number("similarity-cutoff").unwrap_or_default();
-    options.hot = threshold(parsed, options.hot, ["profile-summary-cutoff-hot", "profile-summary-hot-count"]);
+    options.hot = threshold(parsed, conduct, options.hot, HOT);
     let (first, second, read) = (Input::argument(base), Input::argument(test), read_options(parsed, conduct));
     let report = sampleprof::overlap_files(first, second, &read, conduct.compat, &options);
     let report = report.map_err(|error| failure(&error))?;

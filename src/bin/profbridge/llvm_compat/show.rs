@@ -7,7 +7,7 @@ use super::options::KINDS;
 use super::output::create_output;
 use super::parsed::{Parsed, Program};
 use super::raw_memory::{programs, raw_memory_failure};
-use super::values::unsigned;
+use super::values::{HOT, unsigned};
 use profbridge::families;
 use profbridge::input::Input;
 use profbridge::instr::show::ShowOptions;
@@ -33,7 +33,7 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> R
         }
     }
     let mut out = create_output(parsed)?;
-    let options = show_options(parsed);
+    let options = show_options(parsed, conduct);
     if options.all_functions && options.function.is_some() {
         messages::warning(None, "-function argument ignored: showing all functions");
     }
@@ -78,7 +78,7 @@ fn check_kind(parsed: &Parsed) -> Result<(), Failure> {
     }
 }
 
-fn show_options(parsed: &Parsed) -> ShowOptions {
+fn show_options(parsed: &Parsed, conduct: &CompatMode) -> ShowOptions {
     let mut options = ShowOptions::default();
     options.all_functions = parsed.is_on("all-functions");
     options.function = parsed.value("function").filter(|part| !part.is_empty()).map(NamePattern::stored);
@@ -93,8 +93,8 @@ fn show_options(parsed: &Parsed) -> ShowOptions {
     options.hot_functions = parsed.is_on("hot-func-list");
     options.detailed_summary = parsed.is_on("detailed-summary");
     options.cutoffs = cutoffs(parsed);
-    options.hot_cutoff = small(parsed, "profile-summary-cutoff-hot").unwrap_or(options.hot_cutoff);
-    options.hot_count = parsed.number("profile-summary-hot-count");
+    options.hot_cutoff = small(parsed, HOT[0]).unwrap_or(options.hot_cutoff);
+    options.hot_count = parsed.count_of_threshold(conduct.release(), HOT);
     options.context_sensitive = parsed.is_on("showcs");
     options.text = parsed.is_on("text");
     options.binary_ids = parsed.is_on("binary-ids");

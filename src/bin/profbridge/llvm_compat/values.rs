@@ -1,5 +1,8 @@
 //! Option values in the syntax of LLVM's command lines.
 
+/// The options for the cutoff and the count of what is hot.
+pub(super) const HOT: [&str; 2] = ["profile-summary-cutoff-hot", "profile-summary-hot-count"];
+
 /// Parses the Boolean after `=`; an empty value is true.
 pub(crate) fn boolean(value: &[u8]) -> Option<bool> {
     match value {
