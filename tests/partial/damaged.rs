@@ -126,6 +126,15 @@ fn renew() {
             }
         }
         look_at(tag, framed(&[&frame.state[..], b"\0"].concat()));
+        // A stored error: a wrong length of its kind, and a wrong number of the state before it.
+        let kind = b"unrecognized-format";
+        if let Some(at) = frame.state.windows(kind.len()).position(|bytes| bytes == kind) {
+            for (place, wrong) in [(at - 1, 0x7f), (at - 2, 5)] {
+                let mut state = frame.state.to_vec();
+                state[place] = wrong;
+                look_at("error", framed(&state));
+            }
+        }
     }
     let _ = std::fs::remove_dir_all(folder());
     std::fs::create_dir_all(folder()).unwrap();
