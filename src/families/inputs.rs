@@ -6,9 +6,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::families::stack_files::{StackOptions, read_stacks};
 use crate::hint::Hint;
 use crate::input::{Access, Family, Format, Identity, Input, InputList};
+use crate::instr::cancellable_reader::CancellableReader;
 use crate::instr::memory_profiles;
 use crate::instr::open::{ReadOptions, open_reader};
-use crate::instr::watched::Watched;
 use crate::iprof;
 use crate::iprof::{SectionKind, SectionTotals};
 use crate::memprof::raw::RawMemProf;
@@ -188,7 +188,7 @@ fn sum_of_counters(input: &Input, options: &ReadOptions) -> Result<u128> {
     let bytes = input.bytes(Access::Read, &options.limits)?;
     let mut reader = open_reader(&bytes, options)?;
     let mut total = 0u128;
-    let mut reader = Watched::new(reader.as_mut(), input);
+    let mut reader = CancellableReader::new(reader.as_mut(), input);
     while let Some(read) = reader.next_record()? {
         if read.record.pseudo_count().is_none() {
             total += read.record.counters.iter().map(u128::from).sum::<u128>();

@@ -8,6 +8,7 @@
 //! `docs/internals/merge-laws.md` lists the laws and their exceptions.
 
 mod add_counters;
+pub(crate) mod cancellable_reader;
 #[cfg(feature = "families")]
 pub(crate) mod check;
 #[doc(hidden)]
@@ -37,7 +38,6 @@ pub mod show;
 pub(crate) mod sites;
 mod sort;
 pub mod target;
-pub(crate) mod watched;
 
 #[cfg(test)]
 mod tests;

@@ -12,8 +12,8 @@ use crate::indexed;
 use crate::indexed::{IndexedReader, Outline};
 use crate::input::output::as_path;
 use crate::input::{Access, Format, Input, InputBytes, StableFile, detect};
+use crate::instr::cancellable_reader::CancellableReader;
 use crate::instr::encode::{Encoded, OutputFormat, Saved, WriteOptions, encode, write_file};
-use crate::instr::watched::Watched;
 use crate::instr::{InputOptions, MergeOptions, Merger};
 use crate::limits::Limits;
 #[cfg(feature = "correlate")]
@@ -127,7 +127,7 @@ pub(crate) fn with_reader<T>(
 ) -> Result<(T, Vec<Warning>)> {
     let path = &input.path;
     let used = |reader: &mut dyn ProfileReader| {
-        let found = use_reader(&mut Watched::new(reader, input))?;
+        let found = use_reader(&mut CancellableReader::new(reader, input))?;
         let warnings = reader.take_warnings().into_iter().map(|warning| warning.in_file(path)).collect();
         Ok((found, warnings))
     };
@@ -234,8 +234,8 @@ impl Profile {
             let mut merger = Merger::new(merge);
             let mut reader = open_reader(&bytes, options)?;
             let mut warnings = Vec::new();
-            let watched = &mut Watched::new(reader.as_mut(), &input);
-            merger.add_reader(watched, &InputOptions::default(), &mut |record, outcome| {
+            let reader = &mut CancellableReader::new(reader.as_mut(), &input);
+            merger.add_reader(reader, &InputOptions::default(), &mut |record, outcome| {
                 warnings.extend(outcome.warning(record.name));
             })?;
             warnings.extend(reader.take_warnings());

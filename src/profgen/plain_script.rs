@@ -145,7 +145,7 @@ fn parse_place(text: &str) -> Option<Place<'_>> {
     if rest.starts_with(' ') || rest.ends_with(':') || rest.split(' ').next().is_some_and(|word| word.ends_with(':')) {
         return None;
     }
-    // Symbols have brackets, too: the file is behind the last blank and bracket.
+    // Symbols have brackets, too: the file comes after the last blank and bracket.
     let is_deleted = rest.strip_suffix(" (deleted))");
     let inner = is_deleted.or_else(|| rest.strip_suffix(')')).map(|inner| {
         inner.strip_prefix('(').map_or_else(
@@ -177,7 +177,7 @@ fn without_types(name: &str) -> &str {
     let (mut depth, mut start, mut skipped) = (0_usize, 0, 0);
     for (at, letter) in name.char_indices() {
         if depth == 0 && name[at..].starts_with("operator") {
-            // The signs of an operator are no brackets.
+            // The signs of an operator are not brackets.
             let signs = if name[at..].starts_with(CALL) { CALL.len() } else { name[at..].find('(').unwrap_or(0) };
             skipped = at + signs;
         }
@@ -313,7 +313,7 @@ impl Reader<'_, '_> {
         found.find(|address| self.program.code.contains(*address)).unwrap_or(EXTERNAL)
     }
 
-    /// Counts the open sample. A head without frames is a sample of which nothing is known.
+    /// Counts the open sample. A head without frames is a sample whose address is unknown.
     fn close(&mut self, is_open: &mut bool) {
         if !std::mem::take(is_open) {
             return;

@@ -8,6 +8,7 @@ use crate::driver::{InputReport, InputTurn, InputVersion};
 use crate::error::{Error, Result, Warning};
 use crate::input::buffer::{ReadBuffer, read_shared};
 use crate::input::{self, Input};
+use crate::instr::cancellable_reader::CancellableReader;
 use crate::instr::file_merge::MergeOptions;
 use crate::instr::file_merge::staged::{Batch, Staged, read_ahead};
 use crate::instr::file_merge::state::Known;
@@ -15,7 +16,6 @@ use crate::instr::file_merge::state::KnownFile;
 use crate::instr::file_merge::state::{FileMerge, Sums, Worker};
 use crate::instr::memory_profiles;
 use crate::instr::open::{WORTH_A_WINDOW, outline_of, read_with, window_of_text};
-use crate::instr::watched::Watched;
 use crate::instr::{AddOutcome, InputOptions};
 use crate::memory::{self, SharedBytes};
 use crate::memprof::{MemoryProfile, Source};
@@ -323,7 +323,7 @@ impl<'m, 't, 'l> InputMerge<'m, 't, 'l> {
         mut placed: Option<&mut Vec<RecordId>>,
     ) -> Result<bool> {
         let adding = &input_options(self.options, self.input);
-        let reader = &mut Watched::new(reader, self.input);
+        let reader = &mut CancellableReader::new(reader, self.input);
         self.report.kind = Some(reader.kind());
         let mut staged;
         let (reader, reading): (&mut dyn ProfileReader, _) = if self.is_staged(reading) {

@@ -6,13 +6,13 @@ use crate::driver::{self, InputOutcome, InputReport, InputTurn, InputVersion, Me
 use crate::error::{Error, ErrorKind, Result};
 use crate::family::Family;
 use crate::input::{self, Access, Format, StableFile, WeightedInput};
+use crate::instr::cancellable_reader::CancellableReader;
 use crate::instr::encode::{OutputFormat, Saved, WriteOptions, write_with};
 use crate::instr::file_merge::{MergeOptions, MergeReport, RecordError};
 use crate::instr::memory_profiles;
 use crate::instr::open::read_with;
 use crate::instr::partial::PartialMerge;
 use crate::instr::target::Evidence;
-use crate::instr::watched::Watched;
 use crate::instr::{InputOptions, MergeRules, SoftError, repeated_sizes};
 use crate::limits::Limits;
 use crate::model::{Profile, ProfileKind, ProfileReader};
@@ -262,7 +262,13 @@ fn add_profile(
     adding.cancel = input.token();
     let mut add = |reader: &mut dyn ProfileReader, origin| {
         (about.origin, about.kind) = (Some(origin), Some(reader.kind().bits()));
-        sums.add_reader(&mut Watched::new(reader, input), about.clone(), &adding, &options.filter, options.salvage)
+        sums.add_reader(
+            &mut CancellableReader::new(reader, input),
+            about.clone(),
+            &adding,
+            &options.filter,
+            options.salvage,
+        )
     };
     match input::detect(data) {
         Format::Raw { .. } => {

@@ -6,18 +6,18 @@ use crate::input::Input;
 use crate::model::{BinaryId, MemProfSection, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile};
 
 /// A reader that fails at the next record after cancellation.
-pub(crate) struct Watched<'r> {
+pub(crate) struct CancellableReader<'r> {
     reader: &'r mut dyn ProfileReader,
     cancel: Option<&'r Cancel>,
 }
 
-impl<'r> Watched<'r> {
+impl<'r> CancellableReader<'r> {
     pub(crate) fn new(reader: &'r mut dyn ProfileReader, input: &'r Input) -> Self {
         Self { reader, cancel: input.cancel() }
     }
 }
 
-impl ProfileReader for Watched<'_> {
+impl ProfileReader for CancellableReader<'_> {
     fn kind(&self) -> ProfileKind {
         self.reader.kind()
     }
@@ -86,7 +86,7 @@ mod tests {
         let cancel = Cancel::default();
         let input = Input::new("a").cancelled_by(&cancel);
         let mut reader = TextReader::new(TEXT, Compat::Profbridge).unwrap();
-        let mut watched = Watched::new(&mut reader, &input);
+        let mut watched = CancellableReader::new(&mut reader, &input);
         assert!(watched.next_record().unwrap().is_some());
         cancel.cancel();
         assert!(matches!(watched.next_record().unwrap_err().kind(), ErrorKind::Cancelled));
