@@ -105,19 +105,13 @@ class Interrupts(TestCase):
         }
         for name, command in commands.items():
             with self.subTest(command=name):
-                start = time.process_time()
-                command()
-                whole = time.process_time() - start
                 timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
-                start = time.process_time()
                 timer.start()
                 with self.assertRaises(KeyboardInterrupt):
                     command()
                     time.sleep(1)
                 timer.join()
                 self.assertTrue(self.wait_for(threads), "threads are still there")
-                used = time.process_time() - start
-                self.assertLess(used, max(0.7 * whole, 0.5), f"the whole command takes {whole} s of processor time")
 
     def wait_for(self, threads: int) -> bool:
         """Return true if no more than the given number of threads are left within some seconds."""

@@ -15,7 +15,7 @@ use crate::input::{Access, Family, Format, Input, WeightedInput, detect};
 use crate::iprof::Document;
 use crate::limits::Limits;
 use crate::stacks::classes::Reference;
-use crate::stacks::collapsed::{TextOptions, read_stacks as read_text};
+use crate::stacks::collapsed::{TextOptions, read_stacks_until};
 use crate::stacks::jfr::RecordingOptions;
 use crate::stacks::perf_data::{PerfOptions, read_perf_data};
 use crate::stacks::pprof::ValueChoice;
@@ -105,7 +105,8 @@ pub(crate) fn add_file(input: &Input, options: &StackOptions, table: &mut StackT
         }
         if format != Format::PerfData {
             let data = input.bytes(Access::Read, &options.limits)?;
-            return add_input(&data, options, table);
+            let never = Cancel::default();
+            return add_input_until(&data, options, input.cancel().unwrap_or(&never), table);
         }
     }
     let limits = &options.limits;
@@ -132,13 +133,23 @@ fn add_perf_data<'o>(
 ///
 /// As [`read_stacks`].
 pub fn add_input(data: &[u8], options: &StackOptions, table: &mut StackTable) -> Result<Vec<Warning>> {
+    add_input_until(data, options, &Cancel::default(), table)
+}
+
+/// Like [`add_input`], until it is cancelled.
+fn add_input_until(
+    data: &[u8],
+    options: &StackOptions,
+    cancel: &Cancel,
+    table: &mut StackTable,
+) -> Result<Vec<Warning>> {
     match detect(data) {
         Format::Jfr => jfr::read_recording(data, &options.recording, &options.limits, table),
         Format::PerfData => {
             let open = || Ok(Box::new(data) as Box<dyn Read>);
             add_perf_data(&open, options, &options.limits, table)
         }
-        Format::Collapsed => read_text(data, &options.text, &options.limits, table),
+        Format::Collapsed => read_stacks_until(data, &options.text, &options.limits, cancel, table),
         Format::Iprof => {
             let (document, warnings) = read_iprof(data, &options.limits)?;
             let (stacks, _) = stacks_from_iprof(&document, options.iprof)?;
@@ -146,7 +157,7 @@ pub fn add_input(data: &[u8], options: &StackOptions, table: &mut StackTable) ->
             Ok(warnings)
         }
         Format::Pprof => {
-            let (profile, mut warnings) = pprof::read(data, &options.limits)?;
+            let (profile, mut warnings) = pprof::read_until(data, &options.limits, cancel)?;
             warnings.extend(pprof::add_to_table(&profile, &options.value, table)?);
             Ok(warnings)
         }
@@ -432,7 +443,7 @@ impl Merge for PprofMerge<'_> {
             Format::Pprof => {}
             other => return Err(no_stacks(other)),
         }
-        let (profile, warnings) = pprof::read(&data, limits)?;
+        let (profile, warnings) = pprof::read_until(&data, limits, &self.0.cancel)?;
         let (merger, names) = turn.wait()?;
         merger.add(&profile, input.weight.get())?;
         names.add(&profile);

@@ -25,6 +25,7 @@ use crate::call_chains::{
     Certainty, Frame, FrameId, FrameKind, FunctionId, MAX_HITS, SampleKey, SampleSource, StackId, StackTable, ThreadId,
     Unit,
 };
+use crate::cancel::Cancel;
 use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::Hint;
@@ -105,6 +106,17 @@ pub fn read_stacks(
     limits: &Limits,
     table: &mut StackTable,
 ) -> Result<Vec<Warning>> {
+    read_stacks_until(data, options, limits, &Cancel::default(), table)
+}
+
+/// Like [`read_stacks`], until it is cancelled.
+pub(crate) fn read_stacks_until(
+    data: &[u8],
+    options: &TextOptions,
+    limits: &Limits,
+    cancel: &Cancel,
+    table: &mut StackTable,
+) -> Result<Vec<Warning>> {
     let data = without_byte_order_mark(data);
     if script::are_branch_records(data) {
         let what = "branch records as stacks".to_string();
@@ -112,7 +124,8 @@ pub fn read_stacks(
         return Err(Error::new(ErrorKind::Unsupported { what }).with_hint(hint));
     }
     if options.dialect != Dialect::Collapsed && script::is_script(data) {
-        return read_script(data, options, limits, table).map_err(|error| error.in_format(SCRIPT));
+        let reader = TextReader::new(true, options, limits, cancel, table);
+        return read_script(data, reader).map_err(|error| error.in_format(SCRIPT));
     }
     let folded = match options.dialect {
         Dialect::Collapsed => false,
@@ -121,7 +134,7 @@ pub fn read_stacks(
     };
     let format = if folded { "folded stacks" } else { "collapsed stacks" };
     let unit = if has_fractions(data) { Unit::Millionths } else { stated_unit(data) };
-    let mut reader = TextReader::new(folded, options, limits, table);
+    let mut reader = TextReader::new(folded, options, limits, cancel, table);
     reader.read(data, unit).map_err(|error| error.in_format(format))?;
     let mut warnings = reader.warnings();
     if unit == Unit::Millionths {
@@ -147,8 +160,7 @@ fn stated_unit(data: &[u8]) -> Unit {
 const SCRIPT: &str = "folded stacks (perf script)";
 
 /// Adds the samples of `perf script`.
-fn read_script(data: &[u8], options: &TextOptions, limits: &Limits, table: &mut StackTable) -> Result<Vec<Warning>> {
-    let mut reader = TextReader::new(true, options, limits, table);
+fn read_script(data: &[u8], mut reader: TextReader<'_>) -> Result<Vec<Warning>> {
     let (events, skipped) = script::each_sample(data, |(thread, frames), number, offset| {
         reader.add_script_sample(&thread, &frames).map_err(|error| error.at_line(number).at_offset(offset))
     })?;
@@ -159,9 +171,10 @@ fn read_script(data: &[u8], options: &TextOptions, limits: &Limits, table: &mut 
         let message = format!("samples of several events were added: {}", events.join(", "));
         warnings.push(Warning::new(message));
     }
-    table.observed.add_source(SCRIPT);
-    table.observed.parts += 1;
-    table.observed.add_unit(SampleSource::Unknown, Unit::Hits);
+    let observed = &mut reader.table.observed;
+    observed.add_source(SCRIPT);
+    observed.parts += 1;
+    observed.add_unit(SampleSource::Unknown, Unit::Hits);
     Ok(warnings)
 }
 
@@ -172,6 +185,7 @@ struct TextReader<'a> {
     folded: bool,
     options: &'a TextOptions,
     limits: &'a Limits,
+    cancel: &'a Cancel,
     table: &'a mut StackTable,
     /// Frames by their text: a text of many lines has few distinct frames.
     known: HashMap<Box<str>, FrameId>,
@@ -186,12 +200,19 @@ struct TextReader<'a> {
 }
 
 impl<'a> TextReader<'a> {
-    fn new(folded: bool, options: &'a TextOptions, limits: &'a Limits, table: &'a mut StackTable) -> Self {
+    fn new(
+        folded: bool,
+        options: &'a TextOptions,
+        limits: &'a Limits,
+        cancel: &'a Cancel,
+        table: &'a mut StackTable,
+    ) -> Self {
         let saturated_before = table.saturated();
         Self {
             folded,
             options,
             limits,
+            cancel,
             table,
             known: HashMap::new(),
             before: String::new(),
@@ -206,6 +227,7 @@ impl<'a> TextReader<'a> {
         self.refuse_weights(data)?;
         let (mut stacks, mut first_skipped) = (0u64, None);
         for line in stack_lines(data) {
+            self.cancel.check()?;
             let read = self.read_line(line.bytes, unit);
             if read.map_err(|error| error.at_line(line.number).at_offset(line.offset))? {
                 stacks += 1;
@@ -342,6 +364,7 @@ impl<'a> TextReader<'a> {
 
     /// Adds one sample of `perf script`. The outermost frame comes first.
     fn add_script_sample(&mut self, thread: &str, frames: &[(String, FrameKind)]) -> Result<()> {
+        self.cancel.check()?;
         let mut parent = None;
         for (depth, (symbol, kind)) in frames.iter().enumerate() {
             self.check_depth(depth)?;

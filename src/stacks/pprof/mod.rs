@@ -34,6 +34,7 @@ pub use merge::{MergeOptions, MergeReport, Merger};
 pub use profile::{Function, Label, Line, Location, Mapping, Profile, SampleRef, Samples, ValueType};
 pub use profile::{StringId, Strings};
 pub use read::is_pprof;
+pub(crate) use read::read_until;
 pub use read::{FORMAT, read};
 pub use table::{PprofLosses, ValueChoice, add_to_table, from_table};
 pub use write::write;

@@ -6,6 +6,7 @@
 
 use crate::bytes::leb128::read_uleb128;
 use crate::bytes::{Cursor, Endian};
+use crate::cancel::Cancel;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::limits::Limits;
 use crate::stacks::pprof::{Function, Label, Line, Location, Mapping, Profile, Samples, StringId, ValueType};
@@ -22,7 +23,12 @@ pub const FORMAT: &str = "pprof profile";
 /// ids, samples with a wrong number of values. Limit exceeded for strings longer than [`Limits::name_bytes`] and stacks
 /// deeper than [`Limits::context_depth`].
 pub fn read(data: &[u8], limits: &Limits) -> Result<(Profile, Vec<Warning>)> {
-    let mut reader = Reader::new(data, limits);
+    read_until(data, limits, &Cancel::default())
+}
+
+/// Like [`read`], until it is cancelled.
+pub(crate) fn read_until(data: &[u8], limits: &Limits, cancel: &Cancel) -> Result<(Profile, Vec<Warning>)> {
+    let mut reader = Reader::new(data, limits, cancel);
     reader.read().map_err(|error| error.in_format(FORMAT))?;
     let warnings = reader.warnings();
     Ok((reader.profile, warnings))
@@ -80,6 +86,7 @@ impl Ids {
 struct Reader<'a> {
     data: &'a [u8],
     limits: &'a Limits,
+    cancel: &'a Cancel,
     profile: Profile,
     texts: u64,
     mappings: Ids,
@@ -90,10 +97,11 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(data: &'a [u8], limits: &'a Limits) -> Self {
+    fn new(data: &'a [u8], limits: &'a Limits, cancel: &'a Cancel) -> Self {
         Self {
             data,
             limits,
+            cancel,
             profile: Profile::default(),
             texts: 0,
             mappings: Ids::new("mapping"),
@@ -119,6 +127,7 @@ impl<'a> Reader<'a> {
     fn each_field(&mut self, mut take: impl FnMut(&mut Self, &Field<'a>) -> Result<()>) -> Result<()> {
         let mut cursor = Cursor::new(self.data, 0, Endian::Little, "profile");
         while let Some(field) = next_field(&mut cursor, "profile")? {
+            self.cancel.check()?;
             take(self, &field).map_err(|error| error.at("profile", field.offset))?;
         }
         Ok(())

@@ -489,3 +489,12 @@ fn with_common_values(mut profile: Profile) -> Profile {
     profile.sample_types = vec![ValueType { kind, unit }, ValueType { kind: other, unit }];
     profile
 }
+
+#[test]
+fn cancellation_ends_the_reading() {
+    let cancel = crate::cancel::Cancel::default();
+    cancel.cancel();
+    let bytes = bytes(&fields());
+    let read = read_until(&bytes, &Limits::default(), &cancel);
+    assert!(matches!(read.unwrap_err().kind(), ErrorKind::Cancelled));
+}
