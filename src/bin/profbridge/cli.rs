@@ -118,8 +118,14 @@ impl Cli {
     /// # Errors
     ///
     /// Usage errors, and output that replaces a run, such as help.
-    pub(crate) fn parse(program: clap::Command, arguments: Vec<OsString>) -> std::result::Result<Self, clap::Error> {
-        let mut program = program.mut_subcommands(|command| command.mut_args(keep_outputs));
+    pub(crate) fn parse(
+        mut program: clap::Command,
+        arguments: Vec<OsString>,
+    ) -> std::result::Result<Self, clap::Error> {
+        let is_named = |command: &&mut clap::Command| arguments.iter().any(|word| word == command.get_name());
+        for command in program.get_subcommands_mut().filter(is_named) {
+            *command = std::mem::take(command).mut_args(keep_outputs);
+        }
         let mut matches = program.try_get_matches_from_mut(arguments)?;
         if let Some((name, matches)) = matches.subcommand()
             && let Some(command) = program.find_subcommand(name)
