@@ -105,8 +105,7 @@ pub(crate) fn add_file(input: &Input, options: &StackOptions, table: &mut StackT
         }
         if format != Format::PerfData {
             let data = input.bytes(Access::Read, &options.limits)?;
-            let never = Cancel::default();
-            return add_input_until(&data, options, input.cancel().unwrap_or(&never), table);
+            return add_input_until(&data, options, &input.token(), table);
         }
     }
     let limits = &options.limits;
@@ -443,7 +442,7 @@ impl Merge for PprofMerge<'_> {
             Format::Pprof => {}
             other => return Err(no_stacks(other)),
         }
-        let (profile, warnings) = pprof::read_until(&data, limits, &self.0.cancel)?;
+        let (profile, warnings) = pprof::read_until(&data, limits, &input.token())?;
         let (merger, names) = turn.wait()?;
         merger.add(&profile, input.weight.get())?;
         names.add(&profile);

@@ -2,7 +2,6 @@
 //! families. [`Profile`](crate::Profile) has its own next to its formats.
 
 use crate::call_chains::StackTable;
-use crate::cancel::Cancel;
 use crate::compression::{Compression, compress_for};
 use crate::error::{Error, ErrorKind, Result, Warning, WithWarnings};
 use crate::families::any_profile::AnyProfile;
@@ -59,9 +58,8 @@ impl pprof::Profile {
     /// I/O, and every fault of the content, with the path.
     pub fn open(input: impl Into<Input>, options: &ReadOptions) -> Result<WithWarnings<Self>> {
         let input = input.into();
-        let never = Cancel::default();
-        let cancel = input.cancel().unwrap_or(&never);
-        let read = || pprof::read_until(&input.bytes(Access::Read, &options.limits)?, &options.limits, cancel);
+        let limits = &options.limits;
+        let read = || pprof::read_until(&input.bytes(Access::Read, limits)?, limits, &input.token());
         let (profile, warnings) = read().map_err(|error| error.in_file(&input.path))?;
         let in_file = |warning: Warning| warning.in_file(&input.path);
         Ok(WithWarnings::new(profile, warnings.into_iter().map(in_file).collect()))

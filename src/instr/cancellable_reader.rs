@@ -86,9 +86,9 @@ mod tests {
         let cancel = Cancel::default();
         let input = Input::new("a").cancelled_by(&cancel);
         let mut reader = TextReader::new(TEXT, Compat::Profbridge).unwrap();
-        let mut watched = CancellableReader::new(&mut reader, &input);
-        assert!(watched.next_record().unwrap().is_some());
+        let mut reader = CancellableReader::new(&mut reader, &input);
+        assert!(reader.next_record().unwrap().is_some());
         cancel.cancel();
-        assert!(matches!(watched.next_record().unwrap_err().kind(), ErrorKind::Cancelled));
+        assert!(matches!(reader.next_record().unwrap_err().kind(), ErrorKind::Cancelled));
     }
 }
