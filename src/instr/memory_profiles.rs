@@ -12,7 +12,7 @@ use crate::instr::target::Target;
 use crate::memory;
 use crate::memprof::indexed::{self, WriteOptions, written_versions};
 use crate::memprof::yaml::{Comments, EmptySites};
-use crate::memprof::{self, MemoryProfile, MergedMemory, Schema, Source};
+use crate::memprof::{self, HotnessThresholds, MemoryProfile, MergedMemory, Schema, Source};
 use crate::model::{Loss, LossKind, MemProfSection, Profile, ProfileKind, Release};
 use std::io::Write;
 
@@ -27,6 +27,8 @@ pub struct MemProfOptions {
     pub full_schema: bool,
     /// Replace lifetimes and densities by random numbers with this seed, for tests of compilers.
     pub random_hotness: Option<u32>,
+    /// The thresholds of the summary.
+    pub thresholds: HotnessThresholds,
 }
 
 impl MemProfOptions {
@@ -60,7 +62,10 @@ impl MemProfOptions {
     /// A usage error for a version that the release does not write.
     fn encode(&self, memory: MergedMemory, release: Release, compat: Compat) -> Result<(MemProfSection, Vec<Loss>)> {
         let MergedMemory { mut profile, carried, stored, .. } = memory;
-        let asks_nothing = self.version.is_none() && !self.full_schema && self.random_hotness.is_none();
+        let asks_nothing = self.version.is_none()
+            && !self.full_schema
+            && self.random_hotness.is_none()
+            && self.thresholds == HotnessThresholds::default();
         let is_read = |section: &MemProfSection| is_read_by(release, section, profile.schema);
         if let Some(section) = carried.filter(|section| asks_nothing && is_read(section)) {
             return Ok((section, Vec::new()));
@@ -82,6 +87,7 @@ impl MemProfOptions {
         // The writer of the file reports what an older release cannot store.
         let release = if written_versions(release).is_none() { Release::DEFAULT } else { release };
         let mut options = WriteOptions::new(release, self.version, self.full_schema)?;
+        options.thresholds = self.thresholds;
         if compat.is_llvm() {
             return Ok(options);
         }
@@ -91,7 +97,7 @@ impl MemProfOptions {
         {
             let larger = WriteOptions::new(release, Some(newest), self.full_schema)?;
             if losses(&larger) < losses(&options) {
-                options = larger;
+                options = WriteOptions { thresholds: self.thresholds, ..larger };
             }
         }
         // Omit fields that no input has instead of writing zeros.
@@ -286,29 +292,42 @@ pub(crate) fn verify(data: &[u8], options: &ReadOptions) -> Result<Option<Verifi
     })
 }
 
-/// Prints a raw memory profile, or that of an indexed profile, like `llvm-profdata show --memory` of a release. In profbridge mode
-/// YAML is accepted too.
+/// Prints a raw memory profile, or that of an indexed profile, like `llvm-profdata show --memory` of a release. In
+/// profbridge mode YAML is accepted too. The thresholds are those of a summary that the file does not have.
 ///
 /// # Errors
 ///
 /// The errors of the readers, with the path; bad magic for other files.
-pub fn show_yaml(input: impl Into<Input>, options: &ReadOptions, release: Release, out: &mut dyn Write) -> Result<()> {
+pub fn show_yaml(
+    input: impl Into<Input>,
+    options: &ReadOptions,
+    release: Release,
+    thresholds: &HotnessThresholds,
+    out: &mut dyn Write,
+) -> Result<()> {
     let input = input.into();
     let bytes = input.bytes(Access::Read, &options.limits)?;
-    show_bytes(&bytes, &options.of_input(&input), EmptySites::of(release), out)
+    show_bytes(&bytes, &options.of_input(&input), EmptySites::of(release), thresholds, out)
         .map_err(|error| error.in_file(&input.path))
 }
 
-fn show_bytes(data: &[u8], options: &ReadOptions, empty_sites: EmptySites, out: &mut dyn Write) -> Result<()> {
+fn show_bytes(
+    data: &[u8],
+    options: &ReadOptions,
+    empty_sites: EmptySites,
+    thresholds: &HotnessThresholds,
+    out: &mut dyn Write,
+) -> Result<()> {
     let failed = |source| Error::io("cannot write", source);
     if detect(data) == Format::RawMemProf {
         let (raw, profile, stacks) = read_raw(data, options, Release::DEFAULT)?;
-        return memprof::raw::show(&raw, &profile, stacks, out).map_err(failed);
+        return memprof::raw::show(&raw, &profile, stacks, thresholds, out).map_err(failed);
     }
+    let computed = Comments::ComputedSummary(*thresholds);
     if detect(data) == Format::Indexed {
         let stored = read_section(&open_indexed(data, options)?, options)?;
         let stored = stored.ok_or_else(|| Error::malformed("the profile has no memory profile"))?;
-        let comments = Comments::Summary(stored.summary);
+        let comments = stored.summary.map_or(computed, Comments::Summary);
         return memprof::yaml::write(&stored.profile, comments, empty_sites, out).map_err(failed);
     }
     if options.compat.is_llvm() || !is_memory_profile(data, options.compat) {
@@ -316,5 +335,5 @@ fn show_bytes(data: &[u8], options: &ReadOptions, empty_sites: EmptySites, out: 
         return Err(ErrorKind::BadMagic { detail }.into());
     }
     let (profile, _) = read(data, options, Release::DEFAULT)?;
-    memprof::yaml::write(&profile, Comments::Summary(None), empty_sites, out).map_err(failed)
+    memprof::yaml::write(&profile, computed, empty_sites, out).map_err(failed)
 }

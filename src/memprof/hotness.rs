@@ -18,30 +18,48 @@ pub enum Hotness {
     Hot,
 }
 
-/// Accesses per byte and second below which long-lived allocations are cold.
-const COLD_DENSITY: f32 = 0.05;
-/// Milliseconds from which an allocation is long-lived.
-const COLD_LIFETIME: f32 = 200.0 * 1000.0;
-/// Accesses per byte and second above which an allocation is hot.
-const HOT_DENSITY: f32 = 1000.0;
+/// The thresholds of the classes, which LLVM's options `--memprof-*` change.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct HotnessThresholds {
+    /// Accesses per byte and second below which long-lived allocations are cold.
+    pub cold_density: f32,
+    /// Seconds from which an allocation is long-lived.
+    pub cold_lifetime: u32,
+    /// Accesses per byte and second above which an allocation is hot.
+    pub hot_density: u32,
+    /// Whether allocations can be hot. Otherwise these are `NotCold`.
+    pub hot_hints: bool,
+}
+
+impl Default for HotnessThresholds {
+    fn default() -> Self {
+        Self { cold_density: 0.05, cold_lifetime: 200, hot_density: 1000, hot_hints: false }
+    }
+}
+
+impl HotnessThresholds {
+    /// Returns the class of a block. Without allocations, LLVM divides by zero too.
+    pub fn class_of(&self, info: &MemInfoBlock) -> Hotness {
+        let count = info.alloc_count() as f32;
+        // Densities are stored in hundredths.
+        let density = info.value(Field::TotalLifetimeAccessDensity) as f32 / count / 100.0;
+        let lifetime = info.value(Field::TotalLifetime) as f32 / count;
+        // Lifetimes are stored in milliseconds. LLVM's product has 32 bits.
+        if density < self.cold_density && lifetime >= self.cold_lifetime.wrapping_mul(1000) as f32 {
+            Hotness::Cold
+        } else if self.hot_hints && density > self.hot_density as f32 {
+            Hotness::Hot
+        } else {
+            Hotness::NotCold
+        }
+    }
+}
 
 impl Hotness {
-    /// Returns the class of a block, with hot hints.
+    /// Returns the class of a block by LLVM's default thresholds, with hot hints.
     pub fn of(info: &MemInfoBlock) -> Self {
-        let count = info.alloc_count();
-        if count == 0 {
-            return Self::NotCold;
-        }
-        // Densities are stored in hundredths.
-        let density = info.value(Field::TotalLifetimeAccessDensity) as f32 / count as f32 / 100.0;
-        let lifetime = info.value(Field::TotalLifetime) as f32 / count as f32;
-        if density < COLD_DENSITY && lifetime >= COLD_LIFETIME {
-            Self::Cold
-        } else if density > HOT_DENSITY {
-            Self::Hot
-        } else {
-            Self::NotCold
-        }
+        HotnessThresholds { hot_hints: true, ..HotnessThresholds::default() }.class_of(info)
     }
 
     /// Returns `cold`, `notcold` or `hot`, as in the compiler's attributes.
@@ -60,7 +78,7 @@ impl fmt::Display for Hotness {
     }
 }
 
-/// LLVM's summary of a whole profile. Without hot hints no context is hot.
+/// LLVM's summary of a whole profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct MemProfSummary {
@@ -89,12 +107,12 @@ pub(super) enum ContextKey {
 
 impl MemProfSummary {
     /// Computes the summary that indexed profiles store.
-    pub fn of(profile: &MemoryProfile) -> Self {
-        Self::by(profile, ContextKey::Frames)
+    pub fn of(profile: &MemoryProfile, thresholds: &HotnessThresholds) -> Self {
+        Self::by(profile, ContextKey::Frames, thresholds)
     }
 
     /// Computes the summary of contexts that are distinguished by `key`.
-    pub(super) fn by(profile: &MemoryProfile, key: ContextKey) -> Self {
+    pub(super) fn by(profile: &MemoryProfile, key: ContextKey, thresholds: &HotnessThresholds) -> Self {
         let mut summary = Self::default();
         let places = match key {
             ContextKey::Frames => None,
@@ -115,18 +133,23 @@ impl MemProfSummary {
                     continue;
                 }
             }
-            summary.add(&site.info);
+            summary.add(&site.info, thresholds.class_of(&site.info));
         }
         summary
     }
 
-    fn add(&mut self, info: &MemInfoBlock) {
+    fn add(&mut self, info: &MemInfoBlock, class: Hotness) {
         self.contexts += 1;
-        let largest = if Hotness::of(info) == Hotness::Cold {
-            self.cold_contexts += 1;
-            &mut self.max_cold_total_size
-        } else {
-            &mut self.max_warm_total_size
+        let largest = match class {
+            Hotness::Cold => {
+                self.cold_contexts += 1;
+                &mut self.max_cold_total_size
+            }
+            Hotness::NotCold => &mut self.max_warm_total_size,
+            Hotness::Hot => {
+                self.hot_contexts += 1;
+                &mut self.max_hot_total_size
+            }
         };
         *largest = (*largest).max(info.total_size());
     }
@@ -230,6 +253,22 @@ mod tests {
             (info(1, 1, 100_001), Hotness::Hot),
         ] {
             assert_eq!(Hotness::of(&block), expected, "{block:?}");
+        }
+    }
+
+    #[test]
+    fn thresholds_change_the_class() {
+        let defaults = HotnessThresholds::default();
+        for (thresholds, block, expected) in [
+            (defaults, info(1, 1, 100_001), Hotness::NotCold),
+            (HotnessThresholds { hot_hints: true, hot_density: 0, ..defaults }, info(2, 0, 1), Hotness::Hot),
+            (HotnessThresholds { hot_hints: true, ..defaults }, info(0, 0, 1), Hotness::Hot),
+            (HotnessThresholds { cold_lifetime: 4, ..defaults }, info(2, 8000, 0), Hotness::Cold),
+            (HotnessThresholds { cold_lifetime: 4, ..defaults }, info(2, 7998, 0), Hotness::NotCold),
+            (HotnessThresholds { cold_lifetime: 4_294_968, ..defaults }, info(1, 704, 0), Hotness::Cold),
+            (HotnessThresholds { cold_density: 0.5, ..defaults }, info(1, 200_000, 49), Hotness::Cold),
+        ] {
+            assert_eq!(thresholds.class_of(&block), expected, "{thresholds:?}, {block:?}");
         }
     }
 

@@ -47,7 +47,7 @@ pub(crate) use draw::report as draw_report;
 #[cfg(feature = "families")]
 pub use draw::{AllocationUnit, MemoryContent};
 pub use fields::{Field, MemInfoBlock, Schema, Sum};
-pub use hotness::{Hotness, MemProfSummary, random_hotness};
+pub use hotness::{Hotness, HotnessThresholds, MemProfSummary, random_hotness};
 pub use merge::{MergeOptions, MergedMemory, Merger, Source};
 pub(crate) use model::canonical_name;
 pub use model::{

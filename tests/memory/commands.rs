@@ -19,6 +19,7 @@ use profbridge::instr::overlap::OverlapOptions;
 use profbridge::instr::show::ShowOptions;
 use profbridge::iprof::statistics::{StatisticsOptions, write_text};
 use profbridge::iprof::{self, RepairOptions, repair_from};
+use profbridge::memprof::HotnessThresholds;
 use profbridge::memprof::report::{MemoryReport, ReportOptions};
 use profbridge::render::{SvgOptions, write_html, write_svg};
 use profbridge::sampleprof::{self, Rules, overlap};
@@ -93,7 +94,8 @@ pub fn show_memory(input: &Path) -> Result<()> {
 
 /// Prints all data as YAML.
 pub fn show_whole_memory(input: &Path) -> Result<()> {
-    memory_profiles::show_yaml(input, &read_options(input), profbridge::instr::Release::DEFAULT, &mut std::io::sink())
+    let (release, thresholds) = (profbridge::instr::Release::DEFAULT, HotnessThresholds::default());
+    memory_profiles::show_yaml(input, &read_options(input), release, &thresholds, &mut std::io::sink())
 }
 
 pub fn overlap_instr(input: &Path) -> Result<()> {

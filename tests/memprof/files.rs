@@ -4,6 +4,7 @@ use profbridge::families::{self, MergeOptions, OutputFormat, WriteOptions, encod
 use profbridge::indexed::{IndexedProfile, ReadOptions as IndexedOptions};
 use profbridge::input::WeightedInput;
 use profbridge::instr::Release;
+use profbridge::memprof::HotnessThresholds;
 use profbridge::memprof::indexed::StoredProfile;
 use profbridge::memprof::raw::{self, Program, Programs, RawMemProf};
 use profbridge::memprof::yaml::{self, Comments, EmptySites};
@@ -95,7 +96,7 @@ fn raw_profiles_are_printed_as_release_22_prints_them() {
     for stem in stems(22) {
         let (raw, resolved) = resolved(&stem);
         let mut text = Vec::new();
-        raw::show(&raw, &resolved.profile, resolved.stacks, &mut text).unwrap();
+        raw::show(&raw, &resolved.profile, resolved.stacks, &HotnessThresholds::default(), &mut text).unwrap();
         let golden = std::fs::read_to_string(file(&stem, "show")).unwrap();
         // LLVM prints a pointer of the ended process here.
         let without_pointers = |text: &str| {
@@ -118,7 +119,8 @@ fn sections_are_printed_as_release_22_prints_them() {
         let golden = std::fs::read_to_string(file(&stem, "yaml")).unwrap();
         let stored = stored(&std::fs::read(file(&stem, "v4.profdata")).unwrap());
         let mut text = Vec::new();
-        yaml::write(&stored.profile, Comments::Summary(stored.summary), EmptySites::Omitted, &mut text).unwrap();
+        yaml::write(&stored.profile, Comments::Summary(stored.summary.unwrap()), EmptySites::Omitted, &mut text)
+            .unwrap();
         assert_eq!(String::from_utf8(text).unwrap(), golden, "{}", stem.display());
         // The printed output reads back to the same data.
         let again = yaml::read(golden.as_bytes(), Compat::Profbridge, &Limits::default()).unwrap();

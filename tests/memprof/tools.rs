@@ -107,6 +107,55 @@ fn documents_become_the_bytes_of_release_22() {
 }
 
 #[test]
+fn thresholds_of_hot_and_cold_change_the_summary() {
+    let Some(genuine) = tool("llvm-profdata", 22) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let stem = crate::files::folder().join("clang-22-two-dumps");
+    let named = |part: &str| file(&stem, part).to_str().unwrap().to_string();
+    let (raw, old, indexed) = (named("memprofraw"), named("v3.profdata"), named("v4.profdata"));
+    let binary = format!("--profiled-binary={}", named("binary"));
+    let yaml = folder.path().join("blocks.yaml");
+    // Also blocks without allocations, where LLVM divides by zero.
+    let sites = [(0, 11, 5000, 7), (1, 12, 5000, 4), (1, 13, 500, 5), (0, 14, 500, 0), (3, 15, 900_000, 10)];
+    let sites = sites.iter().zip(1..).map(|((count, size, lifetime, density), line)| {
+        let frame = format!("{{ Function: 0x11, LineOffset: {line}, Column: 1, IsInlineFrame: false }}");
+        let numbers = format!("TotalLifetime: {lifetime}, TotalLifetimeAccessDensity: {density}");
+        let block = format!("{{ AllocCount: {count}, TotalSize: {size}, {numbers} }}");
+        format!("      - Callstack: [ {frame} ]\n        MemInfoBlock: {block}\n")
+    });
+    let document =
+        format!("---\nHeapProfileRecords:\n  - GUID: 0x11\n    AllocSites:\n{}...\n", sites.collect::<String>());
+    std::fs::write(&yaml, document).unwrap();
+    let yaml = yaml.to_str().unwrap();
+    let cases: [&[&str]; 8] = [
+        &[],
+        &["--memprof-use-hot-hints"],
+        &["--memprof-use-hot-hints", "--memprof-min-ave-lifetime-access-density-hot-threshold=0"],
+        &["--memprof-ave-lifetime-cold-threshold=0"],
+        &["--memprof-ave-lifetime-cold-threshold=4"],
+        // The product with 1000 has 32 bits.
+        &["--memprof-ave-lifetime-cold-threshold=4294968"],
+        &["--memprof-ave-lifetime-cold-threshold=0", "--memprof-lifetime-access-density-cold-threshold=1e3"],
+        &["--memprof-lifetime-access-density-cold-threshold=-1"],
+    ];
+    let mut summaries = std::collections::BTreeSet::new();
+    for case in cases {
+        for inputs in [&[raw.as_str()][..], &[yaml], &[&raw, yaml], &[&indexed]] {
+            let merge = ["merge", "--num-threads=1", "--memprof-version=4", &binary];
+            compare(&genuine, folder.path(), &[&merge, case, inputs].concat());
+        }
+        compare(&genuine, folder.path(), &[&["merge", "--num-threads=1", &indexed], case].concat());
+        for input in [&raw, &old, &indexed] {
+            let show = [&["show", "--memory", &binary, input], case].concat();
+            let (expected, found) = (run(Command::new(&genuine).args(&show)), ours(&show));
+            assert_eq!(text(&found.stdout), text(&expected.stdout), "{show:?}");
+            summaries.insert(text(&found.stdout).lines().take(8).collect::<String>());
+        }
+    }
+    assert!(summaries.len() >= 5, "{summaries:#?}");
+}
+
+#[test]
 fn under_llvms_name_several_inputs_become_its_bytes() {
     let Some(genuine) = tool("llvm-profdata", 22) else { return };
     let folder = tempfile::tempdir().unwrap();

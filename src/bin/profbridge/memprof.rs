@@ -8,9 +8,9 @@ use profbridge::families::memory::{AllocationUnit, MemoryOptions};
 use profbridge::input::Input;
 use profbridge::instr::Release;
 use profbridge::instr::memory_profiles::{self, MemProfOptions};
-use profbridge::memprof::Hotness;
 use profbridge::memprof::raw::Programs;
 use profbridge::memprof::report::{MemoryReport, ReportOptions, SortBy, warning_about_names};
+use profbridge::memprof::{Hotness, HotnessThresholds};
 use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -153,7 +153,8 @@ impl ShowMemoryArgs {
         read.programs = self.programs.programs();
         if self.yaml {
             let mut text = Vec::new();
-            memory_profiles::show_yaml(file, &read, Release::DEFAULT, &mut text)?;
+            let thresholds = HotnessThresholds::default();
+            memory_profiles::show_yaml(file, &read, Release::DEFAULT, &thresholds, &mut text)?;
             write_output(output, |out| out.write_all(&text))?;
             return Ok(ExitCode::SUCCESS);
         }

@@ -3,7 +3,7 @@
 use crate::bytes::{Endian, Sink};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memprof::fields::{Field, MemInfoBlock, Schema};
-use crate::memprof::hotness::MemProfSummary;
+use crate::memprof::hotness::{HotnessThresholds, MemProfSummary};
 use crate::memprof::indexed::layout::RadixArray;
 use crate::memprof::indexed::layout::{ItemHeader, write_table};
 use crate::memprof::indexed::layout::{default_version, header_words, schema_of, since, written_versions};
@@ -24,6 +24,8 @@ pub struct WriteOptions {
     pub release: Release,
     /// The fields to write, if the version has a choice.
     pub schema: Schema,
+    /// The thresholds of the summary, which version 4 has.
+    pub thresholds: HotnessThresholds,
 }
 
 impl WriteOptions {
@@ -44,7 +46,8 @@ impl WriteOptions {
             return Err(Error::usage(format!("{release} does not read version {version} of memory profiles"))
                 .with_hint(format!("choose a version from {first} to {last}")));
         }
-        Ok(Self { version, release, schema: schema_of(version, release, full_schema) })
+        let schema = schema_of(version, release, full_schema);
+        Ok(Self { version, release, schema, thresholds: HotnessThresholds::default() })
     }
 }
 
@@ -89,7 +92,7 @@ impl Writer<'_> {
         sink.u64(version.into());
         let mut words: Vec<_> = (1..header_words(version)).map(|_| sink.reserve()).collect();
         if version >= since::CALLEES {
-            let numbers = MemProfSummary::of(self.profile).numbers();
+            let numbers = MemProfSummary::of(self.profile, &self.options.thresholds).numbers();
             sink.u32(numbers.len() as u32);
             sink.u64s(&numbers);
         }

@@ -8,7 +8,7 @@ use crate::limits::Limits;
 use crate::memory;
 use crate::memory::{HOLD_INPUT, HOLD_STACKS};
 use crate::memprof::fields::{Field, MemInfoBlock, Schema};
-use crate::memprof::hotness::MemProfSummary;
+use crate::memprof::hotness::{HotnessThresholds, MemProfSummary};
 use crate::memprof::model::{AllocSite, Frame, MemoryProfile, StackHandle};
 use crate::memprof::yaml::write_summary;
 use foldhash::HashMap;
@@ -434,8 +434,14 @@ fn decode_histogram(stored: &[u8], version: u64) -> Result<Vec<u64>> {
 /// # Errors
 ///
 /// The errors of `out`.
-pub fn write(raw: &RawMemProf<'_>, profile: &MemoryProfile, stacks: usize, out: &mut dyn Write) -> io::Result<()> {
-    let summary = MemProfSummary::of(profile);
+pub fn write(
+    raw: &RawMemProf<'_>,
+    profile: &MemoryProfile,
+    stacks: usize,
+    thresholds: &HotnessThresholds,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let summary = MemProfSummary::of(profile, thresholds);
     write_summary(&summary, None, out)?;
     let with_sites = profile.records().iter().filter(|record| !record.alloc_sites.is_empty()).count();
     writeln!(out, "MemprofProfile:\n  Summary:")?;

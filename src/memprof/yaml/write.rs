@@ -1,6 +1,6 @@
 //! Prints memory profiles as YAML, with the bytes of LLVM's YAML writer.
 
-use crate::memprof::hotness::{ContextKey, MemProfSummary};
+use crate::memprof::hotness::{ContextKey, HotnessThresholds, MemProfSummary};
 use crate::memprof::model::{AllocSite, CallSite, MemProfRecord, MemoryProfile};
 use crate::memprof::model::{DataAccessProfile, DataSymbol};
 use crate::memprof::model::{Frame, StackHandle};
@@ -8,14 +8,15 @@ use crate::model::Release;
 use std::io::{self, Write};
 
 /// The comments before the document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Comments {
     /// None.
     None,
-    /// A summary, either the stored one or a computed one. Like LLVM's reader, the computation ignores whether frames
-    /// are inlined.
-    Summary(Option<MemProfSummary>),
+    /// A summary.
+    Summary(MemProfSummary),
+    /// A summary that is computed. Like LLVM's reader, the computation ignores whether frames are inlined.
+    ComputedSummary(HotnessThresholds),
 }
 
 /// Whether the sites of a function are printed if there are none.
@@ -46,11 +47,12 @@ pub fn write(
     empty_sites: EmptySites,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    if let Comments::Summary(stored) = comments {
-        let summary = match stored {
-            Some(stored) => stored,
-            None => MemProfSummary::by(profile, ContextKey::Places),
-        };
+    let summary = match comments {
+        Comments::None => None,
+        Comments::Summary(stored) => Some(stored),
+        Comments::ComputedSummary(thresholds) => Some(MemProfSummary::by(profile, ContextKey::Places, &thresholds)),
+    };
+    if let Some(summary) = summary {
         write_summary(&summary, profile.data_access.as_ref(), out)?;
     }
     let frames = vec![None; profile.stacks.frames().len()];

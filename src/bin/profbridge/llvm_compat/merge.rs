@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::messages;
 use super::options::{FORMATS, KINDS};
 use super::parsed::{Parsed, Program};
-use super::raw_memory::{programs, raw_memory_failure};
+use super::raw_memory::{hotness_thresholds, programs, raw_memory_failure};
 use profbridge::families::{
     self, FailureMode, InputOutcome, MergeOptions, MergeReport, OutputFormat, RecordError, Target, WriteOptions,
 };
@@ -185,6 +185,7 @@ fn merge_options(parsed: &Parsed, conduct: &CompatMode) -> Result<MergeOptions, 
     options.memprof.version =
         parsed.value("memprof-version").and_then(|version| std::str::from_utf8(version).ok()?.parse().ok());
     options.memprof.full_schema = parsed.is_on("memprof-full-schema");
+    options.memprof.thresholds = hotness_thresholds(parsed);
     if parsed.is_on("memprof-random-hotness") {
         options.memprof.random_hotness = Some(hotness_seed(parsed));
     }

@@ -6,10 +6,11 @@ use super::messages;
 use super::options::KINDS;
 use super::output::create_output;
 use super::parsed::{Parsed, Program};
-use super::raw_memory::{programs, raw_memory_failure};
+use super::raw_memory::{hotness_thresholds, programs, raw_memory_failure};
 use super::values::{HOT, unsigned};
 use profbridge::families;
 use profbridge::input::Input;
+use profbridge::instr::memory_profiles;
 use profbridge::instr::show::ShowOptions;
 use profbridge::names::NamePattern;
 use std::io::Write;
@@ -52,8 +53,8 @@ pub(super) fn run(program: &Program, parsed: &Parsed, conduct: &CompatMode) -> R
     if parsed.last_of(&KINDS) == Some("memory") {
         let mut read = conduct.read_options();
         read.programs = programs(parsed);
-        let shown =
-            profbridge::instr::memory_profiles::show_yaml(Input::argument(&file), &read, conduct.release(), &mut out);
+        let (file_input, thresholds) = (Input::argument(&file), hotness_thresholds(parsed));
+        let shown = memory_profiles::show_yaml(file_input, &read, conduct.release(), &thresholds, &mut out);
         out.flush()?;
         return match shown {
             Err(error) if error.is_of_raw_memory_profile() => Err(raw_memory_failure(&error, &file, None)),
