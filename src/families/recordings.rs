@@ -45,6 +45,7 @@ pub fn merge_recordings(
     sum.contexts = contexts;
     sum.allow_duplicates = settings.options.sample.allow_duplicates;
     sum.skip_other_programs = programs.len() > 1;
+    sum.event.clone_from(&settings.options.stacks.read.value.name);
     let unused = (0..inputs.len()).collect();
     let mut merge = Merge { inputs, sum, settings, unused, samples: Vec::new(), outcomes: Outcomes::default() };
     let mut profiles = Vec::new();

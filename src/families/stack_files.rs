@@ -148,7 +148,10 @@ fn add_input_until(
             let open = || Ok(Box::new(data) as Box<dyn Read>);
             add_perf_data(&open, options, &options.limits, table)
         }
-        Format::Collapsed => read_stacks_until(data, &options.text, &options.limits, cancel, table),
+        Format::Collapsed => {
+            let event = options.value.name.as_deref();
+            read_stacks_until(data, &options.text, event, &options.limits, cancel, table)
+        }
         Format::Iprof => {
             let (document, warnings) = read_iprof(data, &options.limits)?;
             let (stacks, _) = stacks_from_iprof(&document, options.iprof)?;

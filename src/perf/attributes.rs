@@ -171,6 +171,21 @@ impl Attribute {
     }
 }
 
+/// Returns true if an event has a name, with or without its modifiers, such as `:u`.
+pub(crate) fn is_event_named(event: &str, wanted: &str) -> bool {
+    let event = event.trim();
+    event == wanted || event.split(':').next() == Some(wanted)
+}
+
+/// The error for a name that no event has.
+pub(crate) fn no_event_named(wanted: &str, events: &[String]) -> Error {
+    let error = Error::usage(format!("there is no event {wanted}"));
+    if events.iter().all(String::is_empty) {
+        return error.with_hint("the input has no names of events: pass perf.data, or print them with `perf script`");
+    }
+    error.with_hint(format!("events: {}", events.join(", ")))
+}
+
 /// All events of a recording, and the ids by which records refer to them.
 #[derive(Debug, Default)]
 pub(crate) struct Attributes {
@@ -182,6 +197,16 @@ impl Attributes {
     /// The events in order.
     pub(crate) fn list(&self) -> &[Attribute] {
         &self.list
+    }
+
+    /// Returns the names of the events.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.list.iter().map(Attribute::display_name).collect()
+    }
+
+    /// Returns the places of the events with a name, with or without their modifiers.
+    pub(crate) fn find_named(&self, wanted: &str) -> Vec<usize> {
+        (0..self.list.len()).filter(|at| is_event_named(&self.list[*at].display_name(), wanted)).collect()
     }
 
     /// Adds an event and its ids.

@@ -81,7 +81,7 @@ pub struct ConvertedSamples {
 }
 
 /// How inputs are added up.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SumOptions {
     /// Whether samples keep their call chains for calling contexts.
@@ -90,6 +90,8 @@ pub struct SumOptions {
     pub allow_duplicates: bool,
     /// Whether partial merges of other programs are skipped.
     pub skip_other_programs: bool,
+    /// The event whose samples count; `None` for all.
+    pub event: Option<String>,
 }
 
 /// The sum of inputs.
@@ -120,7 +122,7 @@ pub fn add_up(inputs: &[Input], program: &Program<'_>, options: &SumOptions, lim
     for (at, input) in inputs.iter().enumerate() {
         let mut messages = Vec::new();
         let mut add = || {
-            let (found, is_partial) = read_input(input, program, contexts, limits, &mut messages)?;
+            let (found, is_partial) = read_input(input, program, options, limits, &mut messages)?;
             if options.skip_other_programs && !all.is_same_program(&found) {
                 other_programs.push(at);
                 return Ok(());
@@ -219,11 +221,16 @@ pub fn convert(
     let program = Program::load(files, limits)?;
     let of_program = |error: Error| error.in_file(&files.program);
     require_functions(&program).map_err(of_program)?;
-    let sum = SumOptions { contexts: contexts.is_some(), ..*sum };
+    let sum = SumOptions { contexts: contexts.is_some(), ..sum.clone() };
     let Sum { samples, mut warnings, other_programs } = add_up(inputs, &program, &sum, limits)?;
     if samples.is_empty() && samples.findings.plain.without_function == 0 {
         samples.require_this_build().map_err(of_program)?;
-        return Err(of_program(without_samples(inputs, &program, limits)));
+        let error = match &sum.event {
+            Some(event) => Error::nothing_found(format!("no sample of the event {event} is in {}", program.name()))
+                .with_hint("choose another event, or give the program that was sampled"),
+            None => without_samples(inputs, &program, limits),
+        };
+        return Err(of_program(error));
     }
     let mut made = make(&program, &samples, options, contexts, limits).map_err(of_program)?;
     warnings.extend(made.warnings.into_iter().map(|warning| warning.in_file(&files.program)));
@@ -235,13 +242,16 @@ pub fn convert(
 fn read_input(
     input: &Input,
     program: &Program<'_>,
-    contexts: bool,
+    options: &SumOptions,
     limits: &Limits,
     warnings: &mut Vec<Warning>,
 ) -> Result<(ProgramSamples, bool)> {
     if input.is_partial()
         && let Some(part) = ProgramSamples::from_bytes(&input.bytes(Access::Read, limits)?, limits)?
     {
+        if options.event.is_some() {
+            return Err(no_choice("a partial merge"));
+        }
         return if input.weight.get() == 1 { Ok((part, true)) } else { Err(no_weight()) };
     }
     let mut found = ProgramSamples::new(program);
@@ -266,11 +276,16 @@ fn read_input(
         return Err(format.not_a_profile().unwrap_or_else(profile));
     }
     if format == Format::Other(OtherFormat::Unsymbolized) {
+        if options.event.is_some() {
+            return Err(no_choice("an unsymbolized profile"));
+        }
         found.counters = read_raw(&input.bytes(Access::Read, limits)?, program, RawBase::default())?;
         found.inputs.push(about);
         return Ok((found, false));
     }
-    let options = ScriptOptions { allow_plain: !contexts, contexts, ..ScriptOptions::default() };
+    let contexts = options.contexts;
+    let event = options.event.clone();
+    let options = ScriptOptions { allow_plain: !contexts, contexts, event, ..ScriptOptions::default() };
     let recorded = match is_recording(&start) {
         true => read_recording(input, program, &options, limits)?,
         false => read_text(input, program, &options, limits)?,
@@ -288,6 +303,12 @@ fn read_input(
     }
     found.inputs.push(about);
     Ok((found, false))
+}
+
+/// The error for an input whose samples were added up before an event was chosen.
+fn no_choice(what: &str) -> Error {
+    Error::usage(format!("the events of {what} are added up already"))
+        .with_hint("choose the event when you read the recordings")
 }
 
 /// Returns true for recordings, and for text that can be the output of perf.

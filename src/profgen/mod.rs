@@ -60,6 +60,7 @@ use crate::digits::number_of;
 use crate::error::{Result, Warning};
 use crate::input::Input;
 use crate::limits::Limits;
+use crate::perf::no_event_named;
 use crate::sampleprof::SampleProfile;
 
 /// The address in a program to which addresses of an unsymbolized profile are relative.
@@ -185,7 +186,7 @@ pub(crate) fn read_text(
         && !script::has_branches(input, limits)?
         && let Some(text) = plain_script::read(input, program, options, limits)?
     {
-        let PlainText { counters, plain, read, unplaced } = text;
+        let PlainText { counters, plain, read, unplaced, used_events } = text;
         let samples = Samples { counters, chains: None, read, runs: None, details: SampleDetails::default() };
         let warning = || {
             Warning::new(format!(
@@ -194,11 +195,20 @@ pub(crate) fn read_text(
                 number_of(unplaced, "address")
             ))
         };
-        let warnings = (unplaced != 0).then(warning).into_iter().collect();
+        let mut warnings: Vec<_> = (unplaced != 0).then(warning).into_iter().collect();
+        warnings.extend(several_events(&used_events));
         return Ok(RecordedSamples { samples, plain: Some(plain), warnings });
+    }
+    if let Some(wanted) = &options.event {
+        return Err(no_event_named(wanted, &[]));
     }
     let samples = read_script(input, program, options, limits, &mut |_: LineNotice<'_>| ())?;
     Ok(RecordedSamples { samples, plain: None, warnings: Vec::new() })
+}
+
+/// The warning about samples of several events.
+fn several_events(names: &[String]) -> Option<Warning> {
+    (names.len() > 1).then(|| Warning::new(format!("samples of several events are added up: {}", names.join(", "))))
 }
 
 /// Samples of a recording of perf.

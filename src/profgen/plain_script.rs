@@ -22,6 +22,7 @@ use crate::input::Input;
 use crate::limits::Limits;
 use crate::names::demangled;
 use crate::perf::event::{CpuMode, Sample};
+use crate::perf::{is_event_named, no_event_named};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
@@ -33,6 +34,8 @@ pub(super) struct PlainText {
     pub(super) read: ReadFindings,
     /// Frames of the program that cannot be found, because the text has neither their files nor fitting mappings.
     pub(super) unplaced: u64,
+    /// The events whose samples are in the program.
+    pub(super) used_events: Vec<String>,
 }
 
 /// Addresses of the kernel have this bit.
@@ -60,6 +63,9 @@ pub(super) fn read(
         bias: None,
         chain: Vec::new(),
         most_frames: options.most_frames as usize,
+        wanted: options.event.as_deref(),
+        event: String::new(),
+        events: BTreeMap::new(),
     };
     let patterns = Patterns::new()?;
     let mut lines = Lines::new(input.content(limits)?);
@@ -90,6 +96,7 @@ pub(super) fn read(
             }
             Some(place) => {
                 reader.close(&mut head);
+                reader.begin(&text);
                 reader.push(&place);
                 reader.close(&mut true);
             }
@@ -99,15 +106,36 @@ pub(super) fn read(
                 reader.close(&mut head);
                 head = trimmed.ends_with(':') || trimmed.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/');
                 reader.read.bad_lines += u64::from(!head);
+                reader.begin(&text);
             }
         }
     }
     reader.close(&mut head);
-    let Reader { gatherer, mut read, unplaced, mapped, .. } = reader;
+    let Reader { gatherer, mut read, unplaced, mapped, events, .. } = reader;
+    if let Some(wanted) = &options.event
+        && !events.keys().any(|event| is_event_named(event, wanted))
+    {
+        return Err(no_event_named(wanted, &events.into_keys().collect::<Vec<_>>()));
+    }
+    let used_events = events.into_iter().filter(|(_, is_used)| *is_used).map(|(event, _)| event).collect();
     read.is_mapped = !mapped.is_empty();
     let plain = gatherer.findings;
     let has_samples = plain.all != 0 && plain.all >= read.bad_lines;
-    Ok(has_samples.then(|| PlainText { counters: gatherer.finish(), plain, read, unplaced }))
+    Ok(has_samples.then(|| PlainText { counters: gatherer.finish(), plain, read, unplaced, used_events }))
+}
+
+/// The event of a line: the first word with a colon at its end after the time, if that is printed.
+fn event_in(line: &str) -> &str {
+    let words = || line.split_ascii_whitespace().filter_map(|word| word.strip_suffix(':'));
+    let is_time = |word: &str| {
+        word.split_once('.').is_some_and(|(seconds, rest)| {
+            [seconds, rest].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+        })
+    };
+    match words().position(is_time) {
+        Some(time) => words().nth(time + 1).unwrap_or_default(),
+        None => words().next().unwrap_or_default(),
+    }
 }
 
 /// A frame: its address, and its symbol and file if they are printed.
@@ -228,9 +256,21 @@ struct Reader<'r, 'p> {
     /// The call chain of one sample, with markers.
     chain: Vec<u64>,
     most_frames: usize,
+    /// The event whose samples count; `None` for all.
+    wanted: Option<&'r str>,
+    /// The event of the open sample.
+    event: String,
+    /// The events of all samples, and whether one of their samples is in the program.
+    events: BTreeMap<String, bool>,
 }
 
 impl Reader<'_, '_> {
+    /// Begins a sample with the line that has its event.
+    fn begin(&mut self, line: &str) {
+        self.event.clear();
+        self.event.push_str(event_in(line));
+    }
+
     fn map(&mut self, mapping: &super::script::MappingLine<'_>) -> Result<()> {
         let is_executable = mapping.protection.contains(&b'x');
         if !is_executable || !self.loading.is_program(mapping.path) {
@@ -318,13 +358,20 @@ impl Reader<'_, '_> {
         if !std::mem::take(is_open) {
             return;
         }
+        let is_used = self.events.entry(self.event.clone()).or_default();
+        if self.wanted.is_some_and(|wanted| !is_event_named(&self.event, wanted)) {
+            self.chain.clear();
+            return;
+        }
         self.read.lines = self.read.lines.saturating_add(1);
+        let used_before = self.gatherer.findings.used;
         let ip = self.chain.iter().copied().find(|address| *address < TO_USER);
         let mode = if self.chain.first() == Some(&TO_KERNEL) { CpuMode::Kernel } else { CpuMode::User };
         let (chain, branches) = (std::mem::take(&mut self.chain), &[]);
         let call_chain = if chain.len() > 2 { &chain[..] } else { &[] };
         let sample = Sample { pid: None, tid: None, time: None, event: 0, period: 1, ip, mode, call_chain, branches };
         self.gatherer.add(self.program, &sample, Some(&self.identity));
+        *is_used |= self.gatherer.findings.used != used_before;
         self.chain = chain;
         self.chain.clear();
     }
@@ -350,6 +397,19 @@ mod tests {
             ("main", "main"),
         ] {
             assert_eq!(without_types(name), expected);
+        }
+    }
+
+    #[test]
+    fn events_are_found_after_the_time() {
+        for (line, expected) in [
+            ("busy 25726 48085.679379:          1 page-faults:u: ", "page-faults:u"),
+            ("a b: 26133 4.5:  9 sched:sched_switch:  7f3036774b70 f+0x0 (/opt/prog)", "sched:sched_switch"),
+            ("cpu-clock:u: ", "cpu-clock:u"),
+            ("busy 25726 48085.679379: 560bedcad2b9 loop+0x89 (/opt/prog)", ""),
+            ("560bedcad2b9 loop+0x89 (/opt/prog)", ""),
+        ] {
+            assert_eq!(event_in(line), expected, "{line}");
         }
     }
 

@@ -15,7 +15,7 @@ use crate::limits::Limits;
 use crate::perf::event::{Branch, CpuMode, Event, KERNEL, Mapping, Sample};
 use crate::perf::features::BuildId;
 use crate::perf::processes::Processes;
-use crate::perf::{Attribute, Recording, read_recording};
+use crate::perf::{Attribute, Recording, no_event_named, read_recording};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The samples of a recording.
@@ -44,14 +44,20 @@ pub(super) fn read(
     options: &ScriptOptions,
     limits: &Limits,
 ) -> Result<RecordingSamples> {
-    let mut reader = Reader::new(program, options, Vec::new());
+    let mut reader = Reader::new(program, options, Vec::new(), None);
     let mut recording = visit(input, limits, &mut |event| reader.add(event))?;
-    // The list of build ids is at the end. It seldom changes which files are the program.
-    if reader.finds_other_builds_in(&recording.features.build_ids) {
-        reader = Reader::new(program, options, recording.features.build_ids);
+    let chosen = options.event.as_deref().map(|wanted| (wanted, recording.attributes.find_named(wanted)));
+    if let Some((wanted, _)) = chosen.as_ref().filter(|(_, events)| events.is_empty()) {
+        return Err(no_event_named(wanted, &recording.attributes.names()));
+    }
+    let chosen = chosen.map(|(_, events)| events);
+    // The names of events and the list of build ids are at the end. The latter seldom changes which files are the
+    // program.
+    if chosen.is_some() || reader.finds_other_builds_in(&recording.features.build_ids) {
+        reader = Reader::new(program, options, recording.features.build_ids, chosen.clone());
         recording = visit(input, limits, &mut |event| reader.add(event))?;
     }
-    let Reader { gatherer, chains, mut findings, plain, plain_events, has_call_chains, chain, .. } = reader;
+    let Reader { gatherer, chains, mut findings, plain, used_events, has_call_chains, chain, .. } = reader;
     findings.external_leaves = chain.external_leaves;
     findings.invalid_return_addresses = chain.invalid_returns.len() as u64;
     findings.distinct_chains = chains.len() as u64;
@@ -68,9 +74,12 @@ pub(super) fn read(
         messages
             .push(format!("the branch records of {name} lack some kinds of branches: record with `perf record -b`"));
     }
-    if findings.samples == 0 && plain_events.len() > 1 {
-        let named = plain_events.iter().filter_map(|event| recording.attributes.list().get(*event));
-        let names: Vec<String> = named.map(Attribute::display_name).collect();
+    // Samples without branch records do not count next to others.
+    let has_branches = findings.samples != 0;
+    let events = used_events.iter().filter(|(of_branches, _)| *of_branches == has_branches);
+    let named = events.filter_map(|(_, event)| recording.attributes.list().get(*event));
+    let names: Vec<String> = named.map(Attribute::display_name).collect();
+    if names.len() > 1 && chosen.is_none() {
         messages.push(format!("samples of several events are added up: {}", names.join(", ")));
     }
     if findings.other_builds != 0 {
@@ -132,8 +141,10 @@ struct Reader<'r, 'p> {
     chains: ChainSamples,
     findings: ReadFindings,
     plain: PlainGatherer,
-    /// The events of samples without branch records in the program.
-    plain_events: BTreeSet<usize>,
+    /// The events whose samples count; `None` for all.
+    chosen: Option<Vec<usize>>,
+    /// The events of samples in the program, and whether the samples have branch records.
+    used_events: BTreeSet<(bool, usize)>,
     has_call_chains: bool,
     /// The branches of one sample.
     branches: Vec<(u64, u64)>,
@@ -142,7 +153,12 @@ struct Reader<'r, 'p> {
 }
 
 impl<'r, 'p> Reader<'r, 'p> {
-    fn new(program: &'r Program<'p>, options: &'r ScriptOptions, listed: Vec<BuildId>) -> Self {
+    fn new(
+        program: &'r Program<'p>,
+        options: &'r ScriptOptions,
+        listed: Vec<BuildId>,
+        chosen: Option<Vec<usize>>,
+    ) -> Self {
         Self {
             program,
             options,
@@ -152,7 +168,8 @@ impl<'r, 'p> Reader<'r, 'p> {
             chains: ChainSamples::default(),
             findings: ReadFindings::default(),
             plain: PlainGatherer::default(),
-            plain_events: BTreeSet::new(),
+            chosen,
+            used_events: BTreeSet::new(),
             has_call_chains: false,
             branches: Vec::new(),
             chain: CallChain::default(),
@@ -212,6 +229,9 @@ impl<'r, 'p> Reader<'r, 'p> {
     }
 
     fn sample(&mut self, sample: &Sample<'_>) {
+        if self.chosen.as_ref().is_some_and(|events| !events.contains(&sample.event)) {
+            return;
+        }
         self.findings.lines = self.findings.lines.saturating_add(1);
         self.has_call_chains |= !sample.branches.is_empty() && sample.frames().any(|frame| frame.mode == CpuMode::User);
         let process = if self.options.is_kernel { Some(KERNEL) } else { sample.pid };
@@ -220,7 +240,7 @@ impl<'r, 'p> Reader<'r, 'p> {
             let used = self.plain.findings.used;
             self.plain.add(self.program, sample, loading);
             if self.plain.findings.used != used {
-                self.plain_events.insert(sample.event);
+                self.used_events.insert((false, sample.event));
             }
         }
         self.branches.clear();
@@ -245,6 +265,7 @@ impl<'r, 'p> Reader<'r, 'p> {
             }
         }
         self.findings.samples = self.findings.samples.saturating_add(1);
+        self.used_events.insert((true, sample.event));
         self.findings.branches = self.findings.branches.saturating_add(self.branches.len() as u64);
         let has_chain = sample.frames().any(|frame| frame.mode == CpuMode::User);
         self.findings.call_chains = self.findings.call_chains.saturating_add(u64::from(has_chain));

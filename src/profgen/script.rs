@@ -101,7 +101,7 @@ enum ScriptKind {
 }
 
 /// Options of reading.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ScriptOptions {
     /// The process whose mappings count; `None` for all.
@@ -116,6 +116,8 @@ pub struct ScriptOptions {
     pub details: bool,
     /// Whether to keep call chains, for calling contexts.
     pub contexts: bool,
+    /// The event whose samples count; `None` for all.
+    pub event: Option<String>,
     /// The number of frames and branches of a sample with a call chain. Samples with more are left out.
     pub most_frames: u32,
 }
@@ -130,6 +132,7 @@ impl Default for ScriptOptions {
             allow_plain: false,
             details: false,
             contexts: false,
+            event: None,
             most_frames,
         }
     }

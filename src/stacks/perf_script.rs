@@ -24,6 +24,7 @@
 //! ```
 
 use crate::call_chains::FrameKind;
+use crate::perf::is_event_named;
 use crate::stacks::collapsed::frames;
 use crate::stacks::collapsed::lines::{Line, is_comment, lines};
 use std::borrow::Cow;
@@ -284,10 +285,12 @@ pub(crate) type Sample = (String, Vec<(String, FrameKind)>);
 /// the numbers of the lines that are not part of a sample.
 pub(crate) fn each_sample<E>(
     data: &[u8],
+    wanted: Option<&str>,
     mut visit: impl FnMut(Sample, u64, u64) -> Result<(), E>,
 ) -> Result<(BTreeSet<String>, Vec<u64>), E> {
     let (mut events, mut skipped) = (BTreeSet::new(), Vec::new());
     let mut open: Option<(Sample, u64, u64)> = None;
+    let mut is_left_out = false;
     let mut close = |open: &mut Option<(Sample, u64, u64)>| match open.take() {
         Some(((thread, mut frames), number, offset)) => {
             frames.reverse();
@@ -300,16 +303,21 @@ pub(crate) fn each_sample<E>(
         let text: Cow<'_, str> = String::from_utf8_lossy(line.bytes);
         if text.trim().is_empty() || is_record(&text) {
             close(&mut open)?;
+            is_left_out = false;
             continue;
         }
         let head = Head::parse(&text);
         if let Some(head) = head.filter(|head| head.is_certain || lines.peek().is_some_and(is_padded_frame)) {
             close(&mut open)?;
+            let is_wanted = wanted.is_none_or(|wanted| is_event_named(&head.event, wanted));
             events.insert(head.event);
-            open = Some(((head.command, head.frame.into_iter().collect()), line.number, line.offset));
+            is_left_out = !is_wanted;
+            if is_wanted {
+                open = Some(((head.command, head.frame.into_iter().collect()), line.number, line.offset));
+            }
         } else if let (Some(((_, frames), _, _)), Some(frame)) = (&mut open, parse_frame(&text)) {
             frames.push(frame);
-        } else if !(is_comment(line.bytes) || open.is_some() && is_source_line(&text)) {
+        } else if !(is_left_out || is_comment(line.bytes) || open.is_some() && is_source_line(&text)) {
             skipped.push(line.number);
         }
     }
@@ -503,7 +511,7 @@ mod tests {
     /// The samples of a text as lines, and the numbers of the lines that were skipped.
     fn samples(text: &str) -> (Vec<String>, Vec<u64>) {
         let mut samples = Vec::new();
-        let (_, skipped) = each_sample(text.as_bytes(), |(thread, frames), number, _| {
+        let (_, skipped) = each_sample(text.as_bytes(), None, |(thread, frames), number, _| {
             let frames: Vec<String> = frames.into_iter().map(|(symbol, _)| symbol).collect();
             samples.push(format!("{number} {thread};{}", frames.join(";")));
             Ok::<(), ()>(())

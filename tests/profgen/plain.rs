@@ -406,6 +406,50 @@ fn recordings_without_branch_records_next_to_others_are_not_used() {
 }
 
 #[test]
+fn one_of_several_events_can_be_chosen() {
+    let tools = ["clang-22", "perf"];
+    let Some(folder) = available("events", &tools).then(Folder::new) else { return };
+    compile(&folder, CLANG, "busy.c", "busy");
+    if !perf_record(&folder, "-e task-clock:u -g", "./busy", "both.data") {
+        return;
+    }
+    let script = "perf script -F comm,pid,time,event,ip,sym,symoff,dso -i both.data --show-mmap-events";
+    folder.write("both.txt", folder.run(script).stdout);
+    folder.write("bare.txt", folder.run("perf script -F ip,sym,symoff,dso -i both.data").stdout);
+    for input in ["both.data", "both.txt"] {
+        let used = |options: &str| {
+            let document = convert(&folder, &format!("{input} --binary busy {options} -o out.prof"));
+            document["samples"][0]["plain"]["used"].as_u64().expect("a number of samples")
+        };
+        let (all, cpu, task) = (used(""), used("--sample-type cpu-clock"), used("--sample-type task-clock:u"));
+        assert_eq!(all, cpu + task, "{input}");
+        assert!(cpu > 0 && task > 0, "{input}");
+        let convert = |options: &str| folder.try_run(&format!("profbridge convert {input} {options}"));
+        let added = "samples of several events are added up: cpu-clock:u, task-clock:u";
+        assert!(errors(&convert("--binary busy -o out.prof")).contains(added));
+        assert!(!errors(&convert("--binary busy --sample-type cpu-clock -o out.prof")).contains("several events"));
+        for output in ["--binary busy -o none.prof", "-o none.collapsed"] {
+            let refused = convert(&format!("{output} --sample-type cycles"));
+            let expected =
+                format!("error: {input}: there is no event cycles\n  hint: events: cpu-clock:u, task-clock:u\n");
+            assert_eq!((refused.status.code(), errors(&refused)), (Some(2), expected));
+        }
+        // Stacks of an event are those of its samples.
+        let hits = |options: &str| -> u64 {
+            folder.run(&format!("profbridge convert {input} {options} -o out.collapsed"));
+            let text = read(&folder, "out.collapsed");
+            text.lines().filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
+        };
+        assert_eq!(hits(""), hits("--sample-type cpu-clock") + hits("--sample-type task-clock"), "{input}");
+    }
+    let bare = folder.try_run("profbridge convert bare.txt --binary busy --sample-type cycles -o none.prof");
+    assert!(errors(&bare).contains("the input has no names of events"), "{}", errors(&bare));
+    folder.run("profbridge merge --partial both.data --binary busy --sample-type cpu-clock -o cpu.part");
+    let partial = folder.try_run("profbridge merge cpu.part --binary busy --sample-type cpu-clock -o none.prof");
+    assert!(errors(&partial).contains("the events of a partial merge are added up already"), "{}", errors(&partial));
+}
+
+#[test]
 fn a_named_package_must_be_one() {
     let Some(folder) = available("packages", &["clang-22", "objdump", "readelf"]).then(Folder::new) else { return };
     compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", "busy");

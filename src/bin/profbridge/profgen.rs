@@ -29,6 +29,9 @@ pub(crate) struct ProfgenArgs {
     contexts: bool,
 }
 
+/// The options for stacks that recordings of programs also have.
+pub(crate) const FOR_RECORDINGS: [&str; 2] = ["--binary", "--sample-type"];
+
 /// Returns the programs whose recordings become sample profiles. For other outputs, recordings are stacks.
 pub(crate) fn recorded_programs<'a>(
     written: &OutputArgs,

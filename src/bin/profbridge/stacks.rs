@@ -54,8 +54,8 @@ pub(crate) struct StackArgs {
     #[arg(long)]
     call_counts: bool,
     /// Use this value of a pprof as hits, such as cpu or alloc_space/bytes [default: the number of samples, otherwise
-    /// the file's default type]. For a perf recording, use this event, such as cycles, or cycles/period to count by
-    /// period
+    /// the file's default type]. For a perf recording or the output of perf script, use this event, such as cycles
+    /// [default: all events]; for perf.data, cycles/period counts by period
     #[arg(long, value_name = "KIND")]
     sample_type: Option<String>,
 }

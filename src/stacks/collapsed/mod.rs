@@ -30,6 +30,7 @@ use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::Hint;
 use crate::limits::Limits;
+use crate::perf::{is_event_named, no_event_named};
 use crate::stacks::perf_script as script;
 use foldhash::{HashMap, HashMapExt};
 use frames::{Named, TextFrame};
@@ -106,13 +107,14 @@ pub fn read_stacks(
     limits: &Limits,
     table: &mut StackTable,
 ) -> Result<Vec<Warning>> {
-    read_stacks_until(data, options, limits, &Cancel::default(), table)
+    read_stacks_until(data, options, None, limits, &Cancel::default(), table)
 }
 
-/// Like [`read_stacks`], until it is cancelled.
+/// Like [`read_stacks`], until it is cancelled. Of the output of `perf script`, only the samples of `event` are added.
 pub(crate) fn read_stacks_until(
     data: &[u8],
     options: &TextOptions,
+    event: Option<&str>,
     limits: &Limits,
     cancel: &Cancel,
     table: &mut StackTable,
@@ -125,7 +127,7 @@ pub(crate) fn read_stacks_until(
     }
     if options.dialect != Dialect::Collapsed && script::is_script(data) {
         let reader = TextReader::new(true, options, limits, cancel, table);
-        return read_script(data, reader).map_err(|error| error.in_format(SCRIPT));
+        return read_script(data, event, reader);
     }
     let folded = match options.dialect {
         Dialect::Collapsed => false,
@@ -160,15 +162,20 @@ fn stated_unit(data: &[u8]) -> Unit {
 const SCRIPT: &str = "folded stacks (perf script)";
 
 /// Adds the samples of `perf script`.
-fn read_script(data: &[u8], mut reader: TextReader<'_>) -> Result<Vec<Warning>> {
-    let (events, skipped) = script::each_sample(data, |(thread, frames), number, offset| {
+fn read_script(data: &[u8], event: Option<&str>, mut reader: TextReader<'_>) -> Result<Vec<Warning>> {
+    let (events, skipped) = script::each_sample(data, event, |(thread, frames), number, offset| {
         reader.add_script_sample(&thread, &frames).map_err(|error| error.at_line(number).at_offset(offset))
-    })?;
+    })
+    .map_err(|error| error.in_format(SCRIPT))?;
     reader.skipped = skipped;
     let mut warnings = reader.warnings();
-    if events.len() > 1 {
-        let events: Vec<String> = events.into_iter().collect();
-        let message = format!("samples of several events were added: {}", events.join(", "));
+    let events: Vec<String> = events.into_iter().collect();
+    if let Some(wanted) = event {
+        if !events.iter().any(|event| is_event_named(event, wanted)) {
+            return Err(no_event_named(wanted, &events));
+        }
+    } else if events.len() > 1 {
+        let message = format!("samples of several events are added up: {}", events.join(", "));
         warnings.push(Warning::new(message));
     }
     let observed = &mut reader.table.observed;

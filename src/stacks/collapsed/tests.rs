@@ -247,7 +247,7 @@ fn cancellation_ends_the_reading() {
     let script = "java 1 [000] 5.0: 1 cycles:\n\t7f00 main (app)\n\n";
     for text in ["a;b 3\nc 4\n", script] {
         let (options, limits, mut table) = (TextOptions::default(), Limits::default(), StackTable::new());
-        let read = read_stacks_until(text.as_bytes(), &options, &limits, &cancel, &mut table);
+        let read = read_stacks_until(text.as_bytes(), &options, None, &limits, &cancel, &mut table);
         assert!(matches!(read.unwrap_err().kind(), ErrorKind::Cancelled), "{text}");
     }
 }

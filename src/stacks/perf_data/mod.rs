@@ -22,9 +22,9 @@ pub use symbols::PerfOptions;
 
 use crate::call_chains::{SampleKey, SampleSource, StackTable, Unit};
 use crate::digits::number_of;
-use crate::error::{Error, Result, Warning};
+use crate::error::{Result, Warning};
 use crate::limits::Limits;
-use crate::perf::{Open, Recording, read_recording};
+use crate::perf::{Open, Recording, no_event_named, read_recording};
 use samples::Collected;
 
 /// The name of the format.
@@ -91,18 +91,13 @@ impl EventChoice {
         let Some(wanted) = event else {
             return Ok(Self { events: Vec::new(), by_period: false, unit: Unit::Hits });
         };
-        let names: Vec<String> = recording.attributes.list().iter().map(|event| event.display_name()).collect();
-        let find = |wanted: &str| -> Vec<usize> {
-            let is_wanted = |name: &str| name == wanted || name.split(':').next() == Some(wanted);
-            (0..names.len()).filter(|at| is_wanted(names[*at].trim())).collect()
-        };
-        let (mut events, mut by_period, mut name) = (find(wanted), false, wanted);
+        let attributes = &recording.attributes;
+        let (mut events, mut by_period, mut name) = (attributes.find_named(wanted), false, wanted);
         if let Some(short) = wanted.strip_suffix("/period").filter(|_| events.is_empty()) {
-            (events, by_period, name) = (find(short), true, short);
+            (events, by_period, name) = (attributes.find_named(short), true, short);
         }
         if events.is_empty() {
-            let error = Error::usage(format!("there is no event {name}"));
-            return Err(error.with_hint(format!("events: {}", names.join(", "))));
+            return Err(no_event_named(name, &attributes.names()));
         }
         let is_clock = ["cpu-clock", "task-clock"].contains(&name.split(':').next().unwrap_or(name));
         let unit = if by_period && is_clock { Unit::Nanoseconds } else { Unit::Hits };

@@ -7,7 +7,7 @@ use crate::iprof_files::IprofWriteArgs;
 use crate::memprof::MemProfArgs;
 use crate::merge_document::MergeDocument;
 use crate::merge_report::Messages;
-use crate::profgen::RecordingsRun;
+use crate::profgen::{FOR_RECORDINGS, RecordingsRun};
 use crate::sample_files::SampleArgs;
 use crate::stack_write::WriteStackArgs;
 use crate::stacks::StackArgs;
@@ -21,14 +21,14 @@ use profbridge::instr::resolved_target::ResolvedTarget;
 use std::path::PathBuf;
 
 impl ConvertArgs {
-    /// Rejects options that sample profiles do not support, except one.
-    pub(super) fn refuse_for_samples(&self, accepted: &str) -> Result<()> {
+    /// Rejects options that sample profiles do not support, except some.
+    pub(super) fn refuse_for_samples(&self, accepted: &[&str]) -> Result<()> {
         let own = ["--sparse", "--format-version", "--raw-version"].map(String::from).to_vec();
         let stacks = [options_of::<StackArgs>(), options_of::<WriteStackArgs>()].concat();
         let iprof = [options_of::<IprofConvertArgs>(), options_of::<IprofWriteArgs>()].concat();
         let others = [options_of::<MemProfArgs>(), options_of::<BridgeArgs>(), stacks, iprof].concat();
         let mut options = [own, others].concat();
-        options.retain(|option| option != accepted);
+        options.retain(|option| !accepted.contains(&option.as_str()));
         refuse(
             &options,
             "not for sample profiles",
@@ -44,7 +44,7 @@ impl ConvertArgs {
         form: OutputForm,
         document: &mut MergeDocument,
     ) -> Result<()> {
-        self.refuse_for_samples("--binary")?;
+        self.refuse_for_samples(&FOR_RECORDINGS)?;
         SampleArgs::refuse_for_recordings()?;
         let run = RecordingsRun {
             inputs,
@@ -55,12 +55,14 @@ impl ConvertArgs {
             messages: Messages::new(self.quiet, self.json),
             quiet: self.quiet,
         };
-        run.run(&self.sample_settings(form)?, document)
+        let mut settings = self.sample_settings(form)?;
+        settings.options.stacks.read = self.stacks.read_options();
+        run.run(&settings, document)
     }
 
     /// Writes a sample profile in another encoding.
     pub(crate) fn convert_samples(&self, work: &ConvertWork<'_>, document: &mut MergeDocument) -> Result<()> {
-        self.refuse_for_samples("")?;
+        self.refuse_for_samples(&[])?;
         let messages = Messages::new(self.quiet, self.json);
         let settings = self.sample_settings(work.form)?;
         self.merge_and_write(MergePlan::Family(Family::SampleProf), work, &settings, messages, document)

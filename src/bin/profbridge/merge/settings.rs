@@ -8,6 +8,7 @@ use crate::family_table;
 use crate::iprof_files::IprofWriteArgs;
 use crate::iprof_merge::IprofMergeArgs;
 use crate::memprof::MemProfArgs;
+use crate::profgen::FOR_RECORDINGS;
 use crate::sample_files::{FOR_FINISHED, SampleArgs};
 use crate::stack_write::WriteStackArgs;
 use crate::stacks::StackArgs;
@@ -112,7 +113,7 @@ impl MergeArgs {
         family_table::refuse_merge_options(Family::SampleProf)?;
         self.refuse_options_of(|family| !matches!(family, Family::SampleProf | Family::Stacks), meant)?;
         let mut of_stacks = [options_of::<StackArgs>(), options_of::<WriteStackArgs>()].concat();
-        of_stacks.retain(|option| option != "--binary");
+        of_stacks.retain(|option| !FOR_RECORDINGS.contains(&option.as_str()));
         refuse(&of_stacks, meant, OPTIONS_OF_EACH)?;
         if self.partial {
             refuse(&FOR_FINISHED, "not for partial merges", "use it when you finish the merge")?;
