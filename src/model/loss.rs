@@ -86,6 +86,8 @@ pub enum LossKind {
     Names,
     /// Hashes of names, which become names made of digits (sample profiles).
     NameHashes,
+    /// The coldest functions, for which the size limit has no room (sample profiles).
+    FunctionsBeyondSize,
     /// Call chains of samples (recordings that become a sample profile without calling contexts).
     CallChains,
     /// Other data; see the documentation of the format.
@@ -112,6 +114,9 @@ impl LossKind {
             Self::Names => ("name, of which only the hash remains", "names, of which only the hashes remain"),
             Self::NameHashes => {
                 ("hash of a name, which is written as digits", "hashes of names, which are written as digits")
+            }
+            Self::FunctionsBeyondSize => {
+                ("function beyond the size limit of the output", "functions beyond the size limit of the output")
             }
             Self::CallChains => ("call chain", "call chains"),
             Self::MemProfCallees => ("callee of a memory profile", "callees of a memory profile"),

@@ -57,15 +57,18 @@ fn fit<'p>(profile: &'p SampleProfile, options: &WriteOptions) -> Result<(Vec<u8
             }
         };
         let (size, limit) = (bytes.len() as u64, options.size_limit);
-        if limit == 0 || (size <= limit && !records.is_empty()) {
+        // LLVM rejects an empty profile here.
+        if limit == 0 || (size <= limit && !(records.is_empty() && options.as_llvm)) {
             return Ok((bytes, records));
         }
+        if records.len() < 2 {
+            let field = if records.is_empty() { "the output" } else { "the output with one function" };
+            return Err(ErrorKind::TooLarge { field, found: size, limit }.into());
+        }
+        // As LLVM, but it gives up if its formula keeps no function.
         let share = limit as f64 / size as f64;
         let kept = (records.len() as f64 * share * share).round() as usize;
-        let kept = kept.min(records.len().saturating_sub(1));
-        if size <= limit || kept == 0 {
-            return Err(ErrorKind::TooLarge { field: "the output with one function", found: size, limit }.into());
-        }
+        let kept = kept.clamp(1, records.len() - 1);
         records.truncate(kept);
         let left: HashSet<*const FunctionRecord> = records.iter().map(|record| std::ptr::from_ref(*record)).collect();
         container.retain(|record| left.contains(&std::ptr::from_ref(*record)));
@@ -177,10 +180,13 @@ fn check_lines(profile: &SampleProfile, options: &WriteOptions) -> Result<()> {
 
 const UNSUPPORTED: &str = "Profile encoding format unsupported for writing operations";
 
-/// Returns what the output cannot store, by kind and count.
+/// Returns what the output does not store, by kind and count.
 pub fn losses(profile: &SampleProfile, options: &WriteOptions) -> Vec<Loss> {
     let mut counted = Counted::default();
-    profile.functions.iter().for_each(|record| counted.add(record));
+    // If the profile cannot be written, its writer returns the error.
+    let records = written(profile, options).unwrap_or_default();
+    records.iter().for_each(|record| counted.add(record));
+    let dropped = (profile.functions.len() - records.len()) as u64;
     let kind = profile.kind();
     let hashes = profile.names.iter().filter(|name| matches!(name, FunctionName::Hash(_))).count() as u64;
     let strings = profile.names.len() as u64 - hashes;
@@ -199,6 +205,7 @@ pub fn losses(profile: &SampleProfile, options: &WriteOptions) -> Vec<Loss> {
         (!ext, LossKind::Symbols, symbols),
         (becomes_hashes, LossKind::Names, strings),
         (!ext && !becomes_hashes, LossKind::NameHashes, hashes),
+        (true, LossKind::FunctionsBeyondSize, dropped),
     ];
     let described = lost.into_iter().filter(|(is_lost, _, count)| *is_lost && *count > 0);
     described.map(|(_, what, count)| Loss::new(what, count)).collect()

@@ -152,3 +152,28 @@ fn thin_profiles_fail_the_density_threshold() {
         assert!(text(&workspace.run(genuine).stdout).contains("Functions with density >= 10.0 account for 99.00%"));
     }
 }
+
+#[test]
+fn functions_beyond_the_size_limit_are_listed() {
+    let workspace = workspace();
+    let lines: String = (1..=40).map(|n| format!("function_{n}:{n}:{n}\n 1: {n}\n")).collect();
+    workspace.write("many.prof", &lines);
+    let merge = "profbridge merge many.prof --text -o small.prof --output-size-limit";
+    let merged = workspace.run(&format!("{merge} 500"));
+    let kept = text(&workspace.bytes("small.prof")).matches("function_").count();
+    assert!((1..40).contains(&kept) && workspace.bytes("small.prof").len() <= 500);
+    let expected = format!("small.prof: dropped {} functions beyond the size limit of the output", 40 - kept);
+    assert!(text(&merged.stderr).contains(&format!("warning: {expected}\n")), "{merged:?}");
+    let json = workspace.run(&format!("{merge} 500 --json"));
+    let losses = &serde_json::from_slice::<serde_json::Value>(&json.stdout).unwrap()["losses"];
+    assert_eq!((&losses[0]["kind"], &losses[0]["count"]), (&"functions-beyond-size".into(), &(40 - kept).into()));
+    let strict = workspace.attempt(&format!("{merge} 500 --strict"));
+    assert!(!strict.status.success() && text(&strict.stderr).contains("functions beyond the size limit"), "{strict:?}");
+    // The smallest output that is possible has one function.
+    let one = workspace.attempt(&format!("{merge} 5"));
+    let size = "function_40:40:40\n 1: 40\n".len();
+    let message = format!("the output with one function is {size} bytes, 5 left");
+    assert!(!one.status.success() && text(&one.stderr).contains(&message), "{one:?}");
+    workspace.run(&format!("{merge} {size}"));
+    assert_eq!(workspace.bytes("small.prof").len(), size);
+}

@@ -211,6 +211,8 @@ pub(crate) fn losses(losses: &[Loss], tolerated: &[LossKind], output: &Path) {
             ));
         } else if loss.kind == LossKind::CallChains {
             note(&format!("{}: dropped {loss}; --contexts makes a profile with calling contexts", output.display()));
+        } else if loss.kind == LossKind::FunctionsBeyondSize {
+            warning(&Warning::new(format!("dropped {loss}")).in_file(output));
         } else {
             warning(&Warning::new(format!("dropped {loss}, which the format cannot store")).in_file(output));
         }
