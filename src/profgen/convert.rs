@@ -197,11 +197,16 @@ pub fn make(
 }
 
 fn require_functions(program: &Program<'_>) -> Result<()> {
-    if !program.has_no_functions() {
-        return Ok(());
+    if program.has_no_functions() {
+        return Err(Error::nothing_found("the program has no debug info").with_hint(
+            "compile it with debug info, at least line tables, or give the file with its debug info with --debug-binary",
+        ));
     }
-    Err(Error::nothing_found("the program has no debug info")
-        .with_hint("compile it with debug info, at least line tables, and do not strip it"))
+    if program.has_no_symbols {
+        return Err(Error::nothing_found("the program has no symbol table")
+            .with_hint("give the program before it was stripped, or a file with its symbols with --debug-binary"));
+    }
+    Ok(())
 }
 
 /// Makes the profile of a program from its recordings: [`add_up`] and [`make`].
@@ -333,10 +338,15 @@ fn without_call_chains() -> Error {
 fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> Error {
     const MOST_NAMED: usize = 5;
     let mut others: Vec<(Vec<u8>, u64)> = Vec::new();
+    let mut has_build_ids = true;
     for input in inputs {
         // The input was read before: it is not its fault that nothing was found.
         others.extend(match input.format() {
-            Ok(Format::PerfData) => recordings::programs_with_samples(input, limits),
+            Ok(Format::PerfData) => {
+                let (programs, has_ids) = recordings::programs_with_samples(input, limits);
+                has_build_ids &= has_ids;
+                programs
+            }
             _ => programs_with_samples(input, limits).unwrap_or_default(),
         });
     }
@@ -352,7 +362,13 @@ fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> 
     if names.is_empty() {
         return error.with_hint("record while the program runs, with `perf record -b`");
     }
-    error.with_hint(format!("give the program that was sampled; samples are in {}", names.join(", ")))
+    let names = names.join(", ");
+    error.with_hint(match has_build_ids {
+        true => format!("give the program that was sampled; samples are in {names}"),
+        false => format!(
+            "the recording has no build ids: give the program that was sampled, under its name; samples are in {names}"
+        ),
+    })
 }
 
 fn warnings_of(report: &SampleReport, counters: &Counters, loaded: &Program<'_>) -> Vec<String> {

@@ -16,7 +16,7 @@ use object::elf::{PF_X, PT_LOAD, SHF_ALLOC, SHF_EXECINSTR, STT_FUNC};
 use object::pe::{IMAGE_SCN_CNT_CODE, IMAGE_SCN_CNT_INITIALIZED_DATA};
 use object::read::elf::ProgramHeader;
 use object::{File, Object, ObjectSection, ObjectSymbol, SectionFlags, SectionIndex, SectionKind, SymbolFlags};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// The page size that segments are rounded to.
@@ -37,6 +37,9 @@ pub struct ProgramFiles {
     /// Whether debug info is the only source of functions. Otherwise the symbol table of a program with pseudo-probes
     /// adds functions, as in llvm-profgen 22.
     pub ignore_symbol_functions: bool,
+    /// Whether a program without a symbol table has no symbols, as for `llvm-profgen`. Otherwise it has those of the file
+    /// with its debug info.
+    pub ignore_debug_symbols: bool,
 }
 
 impl ProgramFiles {
@@ -119,6 +122,8 @@ pub struct Program<'f> {
     probe_sections: Option<ProbeSections>,
     /// Addresses and GUIDs of symbols of code, by address. Only programs with pseudo-probes need them.
     symbols: Vec<(u64, u64)>,
+    /// Whether no symbol marks where code starts. Then no code is decoded.
+    pub(super) has_no_symbols: bool,
     findings: LoadFindings,
 }
 
@@ -144,25 +149,32 @@ impl<'f> Program<'f> {
         let file = objects::parse(bytes).map_err(in_program)?;
         let (segments, first_loaded) = segments(&file).map_err(in_program)?;
         let base = segments.first().map_or(0, |segment| segment.address);
-        let debug = match &files.debug {
-            None => DebugInfo::load(&file, files.symbolized(), files.package.as_deref(), limits).map_err(in_program)?,
-            Some(path) => {
-                let in_debug = |error: Error| error.in_file(path);
-                let bytes = open(path, Access::Read, limits)?;
-                let file = objects::parse(&bytes).map_err(in_debug)?;
-                DebugInfo::load(&file, path, files.package.as_deref(), limits).map_err(in_debug)?
-            }
-        };
-        let subprograms = debug.subprograms().map_err(|error| error.in_file(files.symbolized()))?;
+        let in_debug = |error: Error| error.in_file(files.symbolized());
+        let debug_bytes = files.debug.as_ref().map(|path| open(path, Access::Read, limits)).transpose()?;
+        let debug_file = debug_bytes.as_ref().map(|bytes| objects::parse(bytes)).transpose().map_err(in_debug)?;
+        let info = debug_file.as_ref().unwrap_or(&file);
+        let debug = DebugInfo::load(info, files.symbolized(), files.package.as_deref(), limits).map_err(in_debug)?;
+        let subprograms = debug.subprograms().map_err(in_debug)?;
         let mut functions = Functions::new(subprograms.functions, base);
         let has_no_functions = functions.is_empty();
-        let symbols = TextSymbols::of(&file);
+        let mut symbol_table = &file;
+        let mut symbols = TextSymbols::of(&file, symbol_table);
+        if symbols.all.is_empty() && !files.ignore_debug_symbols {
+            symbol_table = info;
+            symbols = TextSymbols::of(&file, symbol_table);
+            if !symbols.all.is_empty() && objects::build_id(&file) != objects::build_id(info) {
+                return Err(in_debug(
+                    Error::usage("the file is of another build than the program, which has no symbol table")
+                        .with_hint("give the file with the symbols and the debug info of this program"),
+                ));
+            }
+        }
         let probe_sections = match files.ignore_probes {
             true => None,
             false => probe_sections(&file, limits).map_err(in_program)?,
         };
         if probe_sections.is_some() && !files.ignore_symbol_functions {
-            functions.add_symbols(function_symbols(&file));
+            functions.add_symbols(function_symbols(symbol_table));
         }
         let mut symbol_guids = Vec::new();
         if probe_sections.is_some() {
@@ -170,6 +182,7 @@ impl<'f> Program<'f> {
             symbol_guids.sort_by_key(|(address, _)| *address);
         }
         symbols.all.iter().for_each(|(name, address)| functions.note_symbol(name, *address));
+        let has_no_symbols = symbols.all.is_empty();
         let code = symbols.decode(&file, limits).map_err(in_program)?;
         let (functions_without_entry, number) = functions.without_entry();
         let findings = LoadFindings {
@@ -189,12 +202,13 @@ impl<'f> Program<'f> {
             first_loaded,
             code,
             functions,
-            discriminators: Discriminators { flow_sensitive: is_flow_sensitive(&file) },
+            discriminators: Discriminators { flow_sensitive: is_flow_sensitive(&file, symbol_table) },
             debug,
             debug_path: files.symbolized(),
             build_id: objects::build_id(&file),
             probe_sections,
             symbols: symbol_guids,
+            has_no_symbols,
             findings,
         })
     }
@@ -369,16 +383,17 @@ struct TextSymbols<'d> {
 }
 
 impl<'d> TextSymbols<'d> {
-    fn of(file: &File<'d>) -> Self {
+    fn of(file: &File<'_>, table: &File<'d>) -> Self {
         let has_code = |section: &object::Section<'_, '_>| {
             is_code(section) && section.kind() != SectionKind::UninitializedData && section.name_bytes() != Ok(b".plt")
         };
-        let sections: HashSet<SectionIndex> = file.sections().filter(has_code).map(|section| section.index()).collect();
+        let mut sections = sections_of_table(file, table);
+        sections.retain(|_, index| file.section_by_index(*index).is_ok_and(|section| has_code(&section)));
         let mut symbols = Self { all: Vec::new(), of_section: HashMap::new() };
-        for symbol in file.symbols() {
-            let Some(section) = symbol.section_index().filter(|section| sections.contains(section)) else { continue };
+        for symbol in table.symbols() {
+            let Some(section) = symbol.section_index().and_then(|index| sections.get(&index)) else { continue };
             symbols.all.push((symbol.name_bytes().unwrap_or_default(), symbol.address()));
-            symbols.of_section.entry(section).or_default().push(symbol.address());
+            symbols.of_section.entry(*section).or_default().push(symbol.address());
         }
         symbols
     }
@@ -417,11 +432,28 @@ fn function_symbols<'d>(file: &File<'d>) -> impl Iterator<Item = (&'d [u8], u64,
 }
 
 /// The compiler marks a program with flow-sensitive discriminators by a variable.
-fn is_flow_sensitive(file: &File<'_>) -> bool {
-    file.symbols().filter(|symbol| symbol.name_bytes() == Ok(b"__llvm_fs_discriminator__")).any(|symbol| {
+fn is_flow_sensitive(file: &File<'_>, table: &File<'_>) -> bool {
+    let sections = sections_of_table(file, table);
+    table.symbols().filter(|symbol| symbol.name_bytes() == Ok(b"__llvm_fs_discriminator__")).any(|symbol| {
         symbol
             .section_index()
-            .and_then(|index| file.section_by_index(index).ok())
+            .and_then(|index| file.section_by_index(*sections.get(&index)?).ok())
             .is_some_and(|section| is_data(&section))
     })
+}
+
+/// The sections of a program by their positions in the file with its symbol table. That file can be the one with the debug
+/// info, whose sections have no content and sometimes other positions.
+fn sections_of_table(file: &File<'_>, table: &File<'_>) -> HashMap<SectionIndex, SectionIndex> {
+    let mut sections = HashMap::new();
+    for of_table in table.sections() {
+        let is_same = |section: &object::Section<'_, '_>| {
+            section.address() == of_table.address() && section.name_bytes() == of_table.name_bytes()
+        };
+        let same_position = file.section_by_index(of_table.index()).ok().filter(&is_same);
+        if let Some(section) = same_position.or_else(|| file.sections().find(is_same)) {
+            sections.insert(of_table.index(), section.index());
+        }
+    }
+    sections
 }

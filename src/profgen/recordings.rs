@@ -97,8 +97,8 @@ fn visit(input: &Input, limits: &Limits, each: &mut dyn FnMut(Event<'_>) -> Resu
 }
 
 /// The mapped files in which branches start, with the number of these branches; for samples without branch records, the
-/// files in which the samples are.
-pub(super) fn programs_with_samples(input: &Input, limits: &Limits) -> BTreeMap<Vec<u8>, u64> {
+/// files in which the samples are. Returns also whether the recording has build ids.
+pub(super) fn programs_with_samples(input: &Input, limits: &Limits) -> (BTreeMap<Vec<u8>, u64>, bool) {
     let (mut processes, mut files) = (Processes::default(), BTreeMap::<u32, u64>::new());
     let read = visit(input, limits, &mut |event| {
         match event {
@@ -116,12 +116,13 @@ pub(super) fn programs_with_samples(input: &Input, limits: &Limits) -> BTreeMap<
         Ok(())
     });
     // The recording was read before: what can be read is enough here.
-    let _ = read;
+    let is_listed = read.is_ok_and(|recording| !recording.features.build_ids.is_empty());
+    let has_build_ids = is_listed || processes.files().iter().any(|file| file.build_id.is_some());
     let path = |file: u32| {
         let file = processes.files().get(file as usize).filter(|file| !file.is_kernel())?;
         Some(file.path.clone())
     };
-    files.into_iter().filter_map(|(file, count)| Some((path(file)?, count))).collect()
+    (files.into_iter().filter_map(|(file, count)| Some((path(file)?, count))).collect(), has_build_ids)
 }
 
 /// Compares build ids. Recordings keep at most 20 bytes, and fill shorter ids with zeros.

@@ -517,3 +517,32 @@ fn the_text_of_plain_samples_gives_the_profile_of_their_recording() {
         folder.run(&format!("profbridge merge text.txt --binary {program} -o merged.proftext --force"));
     }
 }
+
+#[test]
+fn the_debug_file_of_a_stripped_program_has_its_symbols() {
+    let tools = ["clang-22", "objdump", "readelf", "objcopy", "strip"];
+    let Some(folder) = available("stripped programs", &tools).then(Folder::new) else { return };
+    for (flags, name) in [("-no-pie", "busy"), ("-no-pie -fpseudo-probe-for-profiling", "probed")] {
+        compile(&folder, &format!("{CLANG} {flags} -Wl,--build-id"), "busy.c", name);
+        let code = instructions(&folder, name, "main");
+        let samples: Vec<_> = code.iter().map(|(address, _)| (*address, Vec::new())).collect();
+        folder.write("perf.data", plain_recording(&folder, name, &samples));
+        folder.run(&format!("profbridge convert perf.data --binary {name} -o whole.proftext"));
+        std::fs::create_dir_all(folder.path("stripped")).unwrap();
+        let stripped = format!("stripped/{name}");
+        folder.run(&format!("objcopy --only-keep-debug {name} {name}.debug"));
+        folder.run(&format!("strip {name} -o {stripped}"));
+        let convert = format!("profbridge convert perf.data --binary {stripped}");
+        folder.run(&format!("{convert} --debug-binary {name}.debug -o stripped.proftext"));
+        assert_eq!(read(&folder, "stripped.proftext"), read(&folder, "whole.proftext"), "{name}");
+        let refused = folder.try_run(&format!("{convert} -o none.proftext"));
+        assert!(errors(&refused).contains("give the file with its debug info with --debug-binary"), "{refused:?}");
+        // Debug info without symbols is not enough.
+        folder.run(&format!("objcopy --wildcard --strip-symbol=* {name}.debug {name}.nosymbols"));
+        let refused = folder.try_run(&format!("{convert} --debug-binary {name}.nosymbols -o none.proftext"));
+        assert!(errors(&refused).contains("the program has no symbol table"), "{refused:?}");
+    }
+    let other = folder
+        .try_run("profbridge convert perf.data --binary stripped/probed --debug-binary busy.debug -o none.proftext");
+    assert!(errors(&other).contains("busy.debug: the file is of another build than the program"), "{other:?}");
+}

@@ -64,8 +64,12 @@ pub(super) fn resolve(
     }
     let missing = std::mem::take(&mut resolver.missing);
     let mut warnings = resolver.warnings;
+    let has_build_ids = !recording.features.build_ids.is_empty()
+        || collected.processes.files().iter().any(|file| file.build_id.is_some());
+    let by_name =
+        if has_build_ids { "" } else { "; it has no build ids, so only a file with the recorded name counts" };
     for path in options.binaries.iter().filter(|path| !resolver.used.contains(path)) {
-        let message = format!("{}: the recording has no samples of this program", path.display());
+        let message = format!("{}: the recording has no samples of this program{by_name}", path.display());
         warnings.push(Warning::new(message));
     }
     warnings.extend(missing_warnings(collected, recording, &missing));

@@ -194,6 +194,7 @@ fn program_files(parsed: &Parsed) -> ProgramFiles {
     files.debug = path("debug-binary");
     files.package = path("dwp");
     files.ignore_probes = parsed.is_on("use-dwarf-correlation");
+    files.ignore_debug_symbols = true;
     files.ignore_symbol_functions = parsed.value("load-function-from-symbol").and_then(boolean) == Some(false);
     files
 }
