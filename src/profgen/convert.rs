@@ -198,13 +198,12 @@ pub fn make(
 
 fn require_functions(program: &Program<'_>) -> Result<()> {
     if program.has_no_functions() {
-        return Err(Error::nothing_found("the program has no debug info").with_hint(
-            "compile it with debug info, at least line tables, or give the file with its debug info with --debug-binary",
-        ));
+        return Err(Error::nothing_found("the program has no debug info")
+            .with_hint("compile it with debug info, at least line tables, or also give the file with its debug info"));
     }
     if program.has_no_symbols {
         return Err(Error::nothing_found("the program has no symbol table")
-            .with_hint("give the program before it was stripped, or a file with its symbols with --debug-binary"));
+            .with_hint("give the program before it was stripped, or also a file with its symbols and debug info"));
     }
     Ok(())
 }

@@ -536,7 +536,7 @@ fn the_debug_file_of_a_stripped_program_has_its_symbols() {
         folder.run(&format!("{convert} --debug-binary {name}.debug -o stripped.proftext"));
         assert_eq!(read(&folder, "stripped.proftext"), read(&folder, "whole.proftext"), "{name}");
         let refused = folder.try_run(&format!("{convert} -o none.proftext"));
-        assert!(errors(&refused).contains("give the file with its debug info with --debug-binary"), "{refused:?}");
+        assert!(errors(&refused).contains("or also give the file with its debug info"), "{refused:?}");
         // Debug info without symbols is not enough.
         folder.run(&format!("objcopy --wildcard --strip-symbol=* {name}.debug {name}.nosymbols"));
         let refused = folder.try_run(&format!("{convert} --debug-binary {name}.nosymbols -o none.proftext"));
@@ -545,4 +545,13 @@ fn the_debug_file_of_a_stripped_program_has_its_symbols() {
     let other = folder
         .try_run("profbridge convert perf.data --binary stripped/probed --debug-binary busy.debug -o none.proftext");
     assert!(errors(&other).contains("busy.debug: the file is of another build than the program"), "{other:?}");
+    // Without build ids, only the name tells that a file is the program.
+    folder.run("cp busy renamed");
+    for (output, expected) in [
+        ("none.proftext", "the recording has no build ids: give the program that was sampled, under its name"),
+        ("none.collapsed", "it has no build ids, so only a file with the recorded name counts"),
+    ] {
+        let renamed = folder.try_run(&format!("profbridge convert perf.data --binary renamed -o {output}"));
+        assert!(errors(&renamed).contains(expected), "{renamed:?}");
+    }
 }
