@@ -292,7 +292,6 @@ impl Merger {
 
     /// Merges a record into that of the last frames of its context.
     fn fold(&mut self, record: FunctionRecord, frames: usize, folded: &mut Records) {
-        let frames = if self.rules().folds_to_one_frame() { frames.min(1) } else { frames };
         let context = record.context.as_deref().unwrap_or_default();
         let last: &[Frame] = &context[context.len().saturating_sub(frames)..];
         let shorter = FunctionRecord::in_context(last.into()).unwrap_or_else(|| FunctionRecord::new(record.name));

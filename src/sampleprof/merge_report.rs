@@ -39,7 +39,11 @@ impl FileMergeOptions {
     /// Returns the options of the merger.
     pub(super) fn merge_options(&self) -> MergeOptions {
         let discriminator_bits = Some(self.read.discriminator_bits);
-        MergeOptions { rules: self.read.rules, discriminator_bits, ..self.merge.clone() }
+        let mut options = MergeOptions { rules: self.read.rules, discriminator_bits, ..self.merge.clone() };
+        if options.rules.folds_to_one_frame() {
+            options.cold.frames = options.cold.frames.min(1);
+        }
+        options
     }
 
     /// Returns the options of the merge loop.

@@ -313,6 +313,11 @@ impl Rules {
         self.release
     }
 
+    /// The pre-inliner prefers functions that the program has inlined, and those without code, and functions can grow more.
+    pub(crate) fn prefers_inlined(self) -> bool {
+        self.release.0 >= 17
+    }
+
     /// Hashes of names stay numbers. Before, they became strings of their decimal digits.
     pub(crate) fn keeps_hashes(self) -> bool {
         self.release.0 >= 18
@@ -379,7 +384,7 @@ impl Rules {
         self.release.0 <= 14
     }
 
-    /// Merging cold contexts uses 1 frame for every number of frames but 0.
+    /// In a merge of files, merging cold contexts uses 1 frame for every number of frames but 0.
     pub(crate) fn folds_to_one_frame(self) -> bool {
         self.release.0 <= 17
     }

@@ -41,16 +41,23 @@ pub(crate) fn run(folder: &Folder, program: &[&str], options: &str) -> (Output, 
 
 #[track_caller]
 pub(crate) fn assert_same(folder: &Folder, options: &str) {
-    let (genuine, expected) = run(folder, &[GENUINE], options);
-    let link = folder.path(GENUINE);
-    let _ = std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_profbridge"), &link);
-    let (ours, found) = run(folder, &[link.to_str().expect("the folder's path is text")], options);
+    let [genuine, ours] = assert_same_profile(folder, GENUINE, options);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(text(&ours.stderr), text(&genuine.stderr), "{options}");
     assert_eq!(text(&ours.stdout), text(&genuine.stdout), "{options}");
+}
+
+/// Compares exit codes and profiles only. Returns the outputs of the tool and of the link with its name.
+#[track_caller]
+pub(crate) fn assert_same_profile(folder: &Folder, tool: &str, options: &str) -> [Output; 2] {
+    let (genuine, expected) = run(folder, &[tool], options);
+    let link = folder.path(tool);
+    let _ = std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_profbridge"), &link);
+    let (ours, found) = run(folder, &[link.to_str().expect("the folder's path is text")], options);
     assert_eq!(ours.status.code(), genuine.status.code(), "{options}");
     let length = |bytes: &Option<Vec<u8>>| bytes.as_ref().map(Vec::len);
     assert!(found == expected, "{options}: {:?} bytes, not {:?}", length(&found), length(&expected));
+    [genuine, ours]
 }
 
 #[test]

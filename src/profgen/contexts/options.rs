@@ -10,19 +10,19 @@ pub struct InlineSizes {
     pub hot: i32,
     /// The size at cold calls, in bytes.
     pub cold: i32,
-    /// The factor for functions that the program has inlined.
+    /// The factor for functions that the program has inlined, except before LLVM 17.
     pub factor_of_inlined: i32,
     /// The factor that limits the growth of a function.
     pub growth: i32,
     /// The least limit of the size of a function with its inlined callees.
     pub least_limit: i32,
-    /// The highest limit of this size, unless it is below the least one.
-    pub highest_limit: i32,
+    /// The highest limit of this size, unless it is below the least one. `None` for that of the release.
+    pub highest_limit: Option<i32>,
 }
 
 impl Default for InlineSizes {
     fn default() -> Self {
-        Self { hot: 1500, cold: 0, factor_of_inlined: 100, growth: 12, least_limit: 100, highest_limit: 50_000 }
+        Self { hot: 1500, cold: 0, factor_of_inlined: 100, growth: 12, least_limit: 100, highest_limit: None }
     }
 }
 

@@ -60,7 +60,7 @@ pub(super) fn preinline(tree: Tree, decision: &Decision<'_>) -> Tree {
             inliner.by_function.entry(node.function).or_default().push(state);
         }
     }
-    for function in callers_first(&inliner.tree, cold) {
+    for function in callers_first(&inliner.tree, if inliner.tree.rules.prefers_inlined() { cold } else { 0 }) {
         if let Some(base) = inliner.base(function) {
             inliner.inline_into(base);
         }
@@ -160,7 +160,8 @@ impl Inliner<'_> {
         let own = self.size(base);
         let sizes = self.decision.options.inline_sizes;
         let limit = own.wrapping_mul(sizes.growth as u32);
-        let limit = limit.min(sizes.highest_limit as u32).max(sizes.least_limit as u32);
+        let highest = sizes.highest_limit.unwrap_or(if self.tree.rules.prefers_inlined() { 50_000 } else { 3000 });
+        let limit = limit.min(highest as u32).max(sizes.least_limit as u32);
         let (mut size, mut queue) = (own, Queue::default());
         self.add_callees(base, &mut queue);
         while size < limit {
@@ -181,10 +182,12 @@ impl Inliner<'_> {
 
     fn add_callees(&mut self, caller: u32, queue: &mut Queue) {
         let callees: Vec<u32> = self.tree.nodes[caller as usize].children.values().copied().collect();
+        let prefers_empty = self.tree.rules.prefers_inlined();
         for node in callees {
             if let Some(calls) = self.tree.calls(node) {
                 let (size, guid) = (self.size(node), self.tree.guid(node));
-                queue.push(Candidate { node, calls, size, guid });
+                let is_first = size == 0 && prefers_empty;
+                queue.push(Candidate { node, is_first, calls, size, guid });
             }
         }
     }
@@ -204,7 +207,7 @@ impl Inliner<'_> {
         let heat = (candidate.calls as f64 - cold) / (hottest as f64 - cold);
         let heat = if heat > 1.0 { 1.0 } else { heat };
         let mut most = (f64::from(sizes.hot) * heat * 100.0 + f64::from(sizes.cold) + 1.0) as i64 as u32;
-        if was_inlined {
+        if was_inlined && self.tree.rules.prefers_inlined() {
             most = most.wrapping_mul(sizes.factor_of_inlined as u32);
         }
         candidate.size < most
@@ -227,15 +230,17 @@ impl Inliner<'_> {
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
     node: u32,
+    /// Whether it comes before those with calls: a function without code, except before LLVM 17.
+    is_first: bool,
     calls: u64,
     size: u32,
     guid: u64,
 }
 
 impl Candidate {
-    /// Functions without code come first, then those with most calls, then small ones.
+    /// Some come first, then those with most calls, then small ones.
     fn comes_after(&self, other: &Self) -> bool {
-        let key = |one: &Self| (one.size == 0, one.calls, std::cmp::Reverse(one.size), one.guid);
+        let key = |one: &Self| (one.is_first, one.calls, std::cmp::Reverse(one.size), one.guid);
         key(self) < key(other)
     }
 }

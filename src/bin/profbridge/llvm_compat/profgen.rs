@@ -56,7 +56,7 @@ fn generate(parsed: &Parsed, release: Release) -> Result<(), Failure> {
         return Err(refused("--data-access-perftrace"));
     }
     let limits = Limits::default();
-    let files = program_files(parsed);
+    let files = program_files(parsed, release);
     let program = Program::load(&files, &limits).map_err(|error| loading_failure(&error))?;
     warnings::loading(&program.findings());
     let mut options = ProfileOptions::default();
@@ -145,17 +145,17 @@ fn context_options(parsed: &Parsed, release: Release) -> ContextOptions {
     options.preinline = is_on("csspgo-preinliner");
     options.by_code_size = is_on("use-context-cost-for-preinliner");
     options.replay_inlining = parsed.is_on("csspgo-replay-preinline");
+    let size = |name| parsed.value(name).and_then(signed).and_then(|number| i32::try_from(number).ok());
     let sizes = &mut options.inline_sizes;
-    for (size, name) in [
+    sizes.highest_limit = size("sample-profile-inline-limit-max");
+    for (known, name) in [
         (&mut sizes.hot, "sample-profile-hot-inline-threshold"),
         (&mut sizes.cold, "sample-profile-cold-inline-threshold"),
         (&mut sizes.factor_of_inlined, "csspgo-preinliner-multiplier-for-previous-inlining"),
         (&mut sizes.growth, "sample-profile-inline-growth-limit"),
         (&mut sizes.least_limit, "sample-profile-inline-limit-min"),
-        (&mut sizes.highest_limit, "sample-profile-inline-limit-max"),
     ] {
-        let number = parsed.value(name).and_then(signed);
-        *size = number.and_then(|number| i32::try_from(number).ok()).unwrap_or(*size);
+        *known = size(name).unwrap_or(*known);
     }
     let merge = parsed.value("csprof-merge-cold-context").and_then(boolean);
     options.merge_cold = merge.unwrap_or(!options.preinline);
@@ -188,14 +188,15 @@ fn input(parsed: &Parsed) -> Result<(&'static str, PathBuf), Failure> {
     Ok((kind, path.clone()))
 }
 
-fn program_files(parsed: &Parsed) -> ProgramFiles {
+fn program_files(parsed: &Parsed, release: Release) -> ProgramFiles {
     let path = |name| parsed.os_text(name).filter(|path| !path.is_empty()).map(PathBuf::from);
     let mut files = ProgramFiles::new(path("binary").unwrap_or_default());
     files.debug = path("debug-binary");
     files.package = path("dwp");
     files.ignore_probes = parsed.is_on("use-dwarf-correlation");
     files.ignore_debug_symbols = true;
-    files.ignore_symbol_functions = parsed.value("load-function-from-symbol").and_then(boolean) == Some(false);
+    let loads = parsed.value("load-function-from-symbol").and_then(boolean);
+    files.ignore_symbol_functions = release.0 < 22 || loads == Some(false);
     files
 }
 
