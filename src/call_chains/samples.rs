@@ -199,6 +199,8 @@ pub struct ReadStats {
     pub samples_lost: u64,
     /// Frames without package, from a profiler that shortens names.
     pub simple_names: bool,
+    /// Whether the source marks how frames ran. Otherwise, native and compiled are guesses from the names of functions.
+    pub marks_frames: bool,
 }
 
 impl ReadStats {
@@ -208,6 +210,7 @@ impl ReadStats {
             self.add_source(source);
         }
         self.simple_names |= other.simple_names;
+        self.marks_frames |= other.marks_frames;
         for (source, unit) in &other.units {
             self.add_unit(*source, *unit);
         }

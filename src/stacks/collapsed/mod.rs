@@ -410,6 +410,7 @@ impl<'a> TextReader<'a> {
         self.check_length(text)?;
         let TextFrame { name, bci, kind } =
             if self.folded { frames::parse_perf(text) } else { frames::parse_collapsed(text) };
+        self.table.observed.marks_frames |= frames::split_annotation(text).1 != FrameKind::Unknown;
         let function = self.function(name);
         let frame = self.table.intern_frame(Frame { function, bci, line: None, kind });
         self.known.insert(text.into(), frame);

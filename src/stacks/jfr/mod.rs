@@ -206,6 +206,7 @@ fn read_chunk(
     let counts = Counts::read(chunk, &mut types, options, time)?;
     let observed = &mut table.observed;
     observed.parts += 1;
+    observed.marks_frames = true;
     for (key, _) in &counts.samples {
         observed.add_unit(key.source, unit(key.source, options));
     }

@@ -291,7 +291,7 @@ pub struct PprofLosses {
     pub truncated: u128,
     /// Hits whose position is known to be exact or guessed.
     pub certainty: u128,
-    /// Distinct frames of a known kind.
+    /// Distinct frames whose kind the source states. Native symbols do not count: their names tell it.
     pub kinds: u64,
     /// Distinct frames with one of the compiler's placeholders for a bytecode index.
     pub placeholders: u64,
@@ -306,7 +306,7 @@ impl PprofLosses {
             (
                 self.kinds.into(),
                 "frame",
-                "marked as interpreted, compiled, inlined or native, which pprof cannot store",
+                "marked as interpreted, compiled, inlined, native or kernel, which pprof cannot store",
             ),
             (self.placeholders.into(), "frame", "with a placeholder for a bytecode index, which pprof cannot store"),
         ];
@@ -324,6 +324,7 @@ pub fn from_table(table: &StackTable) -> (Profile, PprofLosses) {
         functions: HashMap::new(),
         locations: HashMap::new(),
         losses: PprofLosses::default(),
+        group: Vec::new(),
     };
     builder.build();
     builder.profile.strings = builder.strings.strings;
@@ -335,8 +336,11 @@ struct Builder<'a> {
     profile: Profile,
     strings: StringInterner,
     functions: HashMap<FunctionId, u32>,
-    locations: HashMap<FrameId, u32>,
+    /// The locations by their frames, innermost first.
+    locations: HashMap<Box<[FrameId]>, u32>,
     losses: PprofLosses,
+    /// The frames of one location.
+    group: Vec<FrameId>,
 }
 
 impl Builder<'_> {
@@ -363,8 +367,7 @@ impl Builder<'_> {
             let at = match places.get(&(key.stack, key.thread)) {
                 Some(at) => *at,
                 None => {
-                    let locations = self.table.frames(key.stack).map(|id| self.location(id));
-                    let locations: Vec<u32> = locations.collect();
+                    let locations = self.locations(key.stack);
                     let text = key.thread.map(|id| self.strings.intern(self.table.thread(id).as_bytes()));
                     let label = text.map(|text| Label { key: thread_key, text, ..Label::default() });
                     let at = self.profile.samples.len();
@@ -384,26 +387,67 @@ impl Builder<'_> {
         }
     }
 
-    fn location(&mut self, id: FrameId) -> u32 {
-        if let Some(known) = self.locations.get(&id) {
-            return *known;
+    /// The locations of a stack. Inlined functions are lines of the location of the function that contains their code.
+    fn locations(&mut self, stack: StackId) -> Vec<u32> {
+        let mut locations = Vec::new();
+        let mut frames = self.table.frames(stack).peekable();
+        while let Some(id) = frames.next() {
+            self.group.push(id);
+            let is_inlined = |id| self.table.frame(id).kind == FrameKind::Inlined && self.bci(id).is_none();
+            let caller = frames.peek().filter(|caller| is_inlined(id) && self.bci(**caller).is_none());
+            if caller.is_none() {
+                locations.push(self.location());
+            }
         }
+        locations
+    }
+
+    /// The bytecode index of a frame of Java, which becomes the address of its location.
+    fn bci(&self, id: FrameId) -> Option<i32> {
         let frame = self.table.frame(id);
         let is_java = matches!(self.table.function(frame.function), call_chains::Function::Java { .. });
-        let bci = frame.bci.filter(|_| is_java);
-        self.losses.kinds += u64::from(frame.kind != FrameKind::Unknown);
+        frame.bci.filter(|_| is_java)
+    }
+
+    /// The location of the frames in the group.
+    fn location(&mut self) -> u32 {
+        let group = std::mem::take(&mut self.group);
+        if let Some(known) = self.locations.get(&group[..]) {
+            let known = *known;
+            self.group = group;
+            self.group.clear();
+            return known;
+        }
+        let bci = group.last().and_then(|id| self.bci(*id));
         self.losses.placeholders += u64::from(bci.is_some_and(|bci| bci < 0));
-        let function = Some(self.function(frame.function));
-        let line = Line { function, line: frame.line.unwrap_or(0).into(), column: 0 };
+        self.losses.kinds += u64::from(group.last().is_some_and(|id| self.loses_kind(*id)));
+        let mut lines = Vec::with_capacity(group.len());
+        for id in &group {
+            let frame = self.table.frame(*id);
+            let function = Some(self.function(frame.function));
+            lines.push(Line { function, line: frame.line.unwrap_or(0).into(), column: 0 });
+        }
         let place = self.profile.locations.len() as u32;
         let location = Location {
             address: bci.and_then(|bci| u64::try_from(bci).ok()).map_or(0, |bci| bci + 1),
-            lines: Box::new([line]),
+            lines: lines.into(),
             ..Location::default()
         };
         self.profile.locations.push(location);
-        self.locations.insert(id, place);
+        self.locations.insert(group.into(), place);
         place
+    }
+
+    /// Returns true if a frame has a kind that a pprof cannot store and that its function does not tell.
+    fn loses_kind(&self, id: FrameId) -> bool {
+        let frame = self.table.frame(id);
+        let is_symbol = matches!(self.table.function(frame.function), call_chains::Function::Symbol { .. });
+        match frame.kind {
+            FrameKind::Unknown => false,
+            FrameKind::Native => self.table.observed.marks_frames && !is_symbol,
+            FrameKind::Compiled => self.table.observed.marks_frames,
+            _ => true,
+        }
     }
 
     fn function(&mut self, id: FunctionId) -> u32 {

@@ -395,13 +395,37 @@ fn frames_without_names_are_called_by_their_place() {
 }
 
 #[test]
+fn kinds_are_lost_only_if_the_source_marks_frames() {
+    for (text, lost) in [
+        ("main;f 10", 0),
+        ("main;f_[k] 10", 1),
+        ("app/Main.run_[j];app/Main.loop_[0] 10", 2),
+        ("app/Main.run;memcpy_[i] 10", 0),
+        ("main->f->g 10", 0),
+        ("app/Main.run@3;memcpy_[i] 10", 1),
+    ] {
+        let mut table_of_text = StackTable::new();
+        read_stacks(text.as_bytes(), &TextOptions::default(), &Limits::default(), &mut table_of_text).unwrap();
+        let (profile, losses) = from_table(&table_of_text);
+        assert_eq!(losses.kinds, lost, "{text}");
+        if lost == 0 && text.contains("_[i]") {
+            let lines =
+                profile.locations[0].lines.iter().map(|line| profile.functions[line.function.unwrap() as usize]);
+            let names: Vec<_> = lines.map(|function| profile.text(function.name).into_owned()).collect();
+            assert_eq!(names, ["memcpy", "app.Main.run"], "an inlined function is a line of its caller");
+            assert_eq!(collapsed(&table(&profile)), collapsed(&table_of_text));
+        }
+    }
+}
+
+#[test]
 fn java_stacks_survive_the_way_there_and_back() {
     let text = "[main tid=1];app/Main.main([Ljava/lang/String|)V@0;app/Main.loop(I)V@12;memcpy 2\n[main tid=1];app/Main.main([Ljava/lang/String|)V@3 5\n[other tid=2];p/Outer$$Lambda.0x7f.run()V@-5 1\n";
     let mut table_of_text = StackTable::new();
     read_stacks(text.as_bytes(), &TextOptions::default(), &Limits::default(), &mut table_of_text).unwrap();
     let (profile, losses) = from_table(&table_of_text);
-    // In text, functions that are not Java methods are native.
-    assert_eq!((losses.kinds, losses.words().len()), (1, 1));
+    // The text marks no frame.
+    assert_eq!((losses.kinds, losses.words().len()), (0, 0));
     assert_eq!(profile.text(profile.functions[0].name), "memcpy");
     assert_eq!(profile.text(profile.functions[1].name), "app.Main.loop(int)");
     let (again, _) = read(&write(&profile).unwrap(), &Limits::default()).unwrap();
