@@ -120,6 +120,9 @@ fn views_of_a_whole_profile() {
         serde_json::from_slice(&workspace.run("profbridge show --json inlined.afdo").stdout).unwrap();
     assert_eq!(json["functions"][0]["callsites"][0]["samples"][0]["name"], "foo");
     assert_eq!((&json["functions"][0]["total"], &json["functions"][1]["head"]), (&60.into(), &2.into()));
+    let json = workspace.attempt("profbridge show --json --show-sec-info-only inlined.afdo");
+    assert_eq!(json.status.code(), Some(2), "{json:?}");
+    assert!(text(&json.stdout).contains("use `profbridge info --json`"), "{json:?}");
     let text_sections = workspace.attempt("profbridge show --show-sec-info-only inlined.prof");
     assert!(
         text(&text_sections.stderr).contains("listing the sections of a sample profile, text"),

@@ -257,6 +257,7 @@ impl SampleShow<'_> {
             return self.function(pattern, &options);
         }
         if self.own.show_sec_info_only {
+            refuse(&["--json"], "not for the section table", "use `profbridge info --json`, which lists the sections")?;
             return self.sections(&options);
         }
         if self.json {
