@@ -90,6 +90,14 @@ impl SharedBytes {
         std::ptr::eq(piece, words).then_some(start)
     }
 
+    /// Returns the position of `part` in these bytes, if it is a slice of them and not only equal bytes.
+    #[inline]
+    pub(crate) fn start_of_bytes(&self, part: &[u8]) -> Option<usize> {
+        let start = part.as_ptr().addr().checked_sub(self.as_ptr().addr())?;
+        let piece = self.get(start..start.checked_add(part.len())?)?;
+        std::ptr::eq(piece, part).then_some(start)
+    }
+
     /// Returns the bytes as native numbers, without an incomplete one at the end; nothing if they are not aligned.
     #[inline]
     pub(crate) fn words(&self) -> &[u64] {

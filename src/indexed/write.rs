@@ -78,6 +78,11 @@ impl<'a> WriteOptions<'a> {
         self.dialect().has(since::RECORD_COUNTS)
     }
 
+    /// Whether the version has a place for bitmaps.
+    pub(crate) fn holds_bitmaps(&self) -> bool {
+        self.dialect().has(since::BITMAPS)
+    }
+
     pub(super) fn dialect(&self) -> Dialect {
         Dialect { version: self.version, release: self.release }
     }

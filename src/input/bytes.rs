@@ -5,7 +5,7 @@ use super::pages;
 use super::system_calls::reading;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::memory::{self, HOLD_INPUT, Pages};
+use crate::memory::{self, HOLD_INPUT, Pages, SharedBytes};
 use crate::threads;
 use std::fs::File;
 use std::io::{self, Read};
@@ -47,6 +47,18 @@ impl Deref for InputBytes {
             Storage::Pages(pages) => pages,
             Storage::Mapped(map) => map,
             Storage::Shared(bytes) => bytes,
+        }
+    }
+}
+
+impl InputBytes {
+    /// Returns the bytes so that parts of them can be kept. Mapped bytes are copied.
+    pub(crate) fn into_shared(self) -> SharedBytes {
+        match self.0 {
+            Storage::Owned(bytes) => SharedBytes::Heap(Arc::new(bytes)),
+            Storage::Pages(pages) => SharedBytes::Pages(Arc::new(pages)),
+            Storage::Mapped(map) => SharedBytes::Heap(Arc::new(map.to_vec())),
+            Storage::Shared(bytes) => SharedBytes::Heap(bytes),
         }
     }
 }

@@ -9,11 +9,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::input::output;
 use crate::instr::FunctionFilter;
+use crate::instr::partial::PartialMerge;
 use crate::limits::Limits;
 use crate::memprof::MemoryProfile;
 use crate::memprof::report::total_bytes;
 use crate::model::selection::NameTest;
-use crate::model::{Loss, LossKind, Profile, RecordView, Release, Selection};
+use crate::model::{FunctionView, Loss, LossKind, Profile, RecordView, Release, Selection};
 use crate::raw::layout;
 use crate::raw::parse_architecture;
 use crate::{indexed, memprof, raw, text, threads};
@@ -193,6 +194,25 @@ impl WriteOptions {
         let mut kept = kept.into_iter();
         copy.functions = copy.functions.filtered(|_| kept.next().unwrap_or(false));
         Cow::Owned(copy)
+    }
+
+    /// Encodes the state of a partial merge whose profile is written with these options.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`PartialMerge::encode`].
+    pub(super) fn encode_partial(&self, sums: &PartialMerge, profile: &Profile) -> Result<Vec<u8>> {
+        let keeps = |name: &[u8]| self.filter.keeps(name);
+        let selection = self.selection(&keeps);
+        match self.format {
+            OutputFormat::Indexed { release, version } => {
+                let writing = self.indexed(release, version, selection);
+                // Earlier versions have one record per function.
+                let keeps = |function: FunctionView<'_>| writing.holds_further_records() && selection.keeps(function);
+                sums.encode_after(&profile.functions, keeps, writing.holds_bitmaps())
+            }
+            OutputFormat::Raw { .. } | OutputFormat::Text { .. } => sums.encode(),
+        }
     }
 
     /// Returns the release of text output that contains all functions.

@@ -21,14 +21,16 @@ pub(super) struct CounterList {
 /// The position of the counters of one record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
-    /// The number of a block, with the bit [`NARROW`] for 32-bit counters, or [`FILE`].
+    /// The number of a block, with the bit [`NARROW`] for 32-bit counters, or [`FILE`] or [`FILE_BYTES`].
     block: u32,
     start: u32,
     len: usize,
 }
 
-/// The block number of the file.
+/// The block number of native counters in the file; `start` counts numbers.
 const FILE: u32 = u32::MAX;
+/// The block number of little-endian counters in the file, with any alignment; `start` counts bytes.
+const FILE_BYTES: u32 = u32::MAX - 1;
 /// The bit of narrow blocks.
 const NARROW: u32 = 1 << 31;
 
@@ -41,6 +43,11 @@ impl CounterList {
     /// Stores a file. Later counters that are part of it are not copied.
     pub(super) fn keep(&mut self, file: SharedBytes) {
         self.file = Some(file);
+    }
+
+    /// Returns the file that is kept.
+    pub(super) fn file(&self) -> Option<&SharedBytes> {
+        self.file.as_ref()
     }
 
     /// Stores later counters in 32 bits if they fit. Changing them copies them, so this
@@ -57,8 +64,13 @@ impl CounterList {
     /// Returns the position of counters that are part of the file.
     #[inline]
     fn place_in_file(&self, counters: Counters<'_>) -> Option<Place> {
-        let start = u32::try_from(self.file.as_ref()?.start_of(counters.as_words()?)?).ok()?;
-        Some(Place { block: FILE, start, len: counters.len() })
+        let file = self.file.as_ref()?;
+        let (block, start) = match counters.0 {
+            Width::Wide(words) => (FILE, file.start_of(words)?),
+            Width::Stored(counters) => (FILE_BYTES, file.start_of_bytes(counters.as_flattened())?),
+            Width::Narrow(_) => return None,
+        };
+        Some(Place { block, start: u32::try_from(start).ok()?, len: counters.len() })
     }
 
     /// Reserves memory for the counters of one more record.
@@ -87,17 +99,8 @@ impl CounterList {
         }
         self.wide.try_reserve(place.len)?;
         let Self { wide, narrow, file } = self;
-        let at = place.start as usize..place.start as usize + place.len;
-        *place = match (file, narrow) {
-            (Some(file), _) if place.block == FILE => {
-                wide.push(place.len, |own| own.copy_from_slice(&file.words()[at]))
-            }
-            (_, Some(narrow)) => {
-                let counters = Counters(Width::Narrow(&narrow.of(place.block - NARROW)[at]));
-                wide.push(place.len, |own| counters.copy_to(own))
-            }
-            _ => *place,
-        };
+        let counters = outside(narrow.as_ref(), file.as_ref(), *place);
+        *place = wide.push(place.len, |own| counters.copy_to(own));
         Ok(())
     }
 
@@ -119,15 +122,11 @@ impl CounterList {
     /// Returns the counters at a position.
     #[inline]
     pub(super) fn at(&self, place: Place) -> Counters<'_> {
-        let at = place.start as usize..place.start as usize + place.len;
         if place.block < NARROW {
+            let at = place.start as usize..place.start as usize + place.len;
             return Counters(Width::Wide(&self.wide.of(place.block)[at]));
         }
-        match (&self.file, &self.narrow) {
-            (Some(file), _) if place.block == FILE => Counters(Width::Wide(&file.words()[at])),
-            (_, Some(narrow)) => Counters(Width::Narrow(&narrow.of(place.block - NARROW)[at])),
-            _ => Counters(Width::Wide(&[])),
-        }
+        outside(self.narrow.as_ref(), self.file.as_ref(), place)
     }
 
     /// Returns the mutable counters at a position. Counters outside wide blocks are copied first; the process ends if
@@ -158,6 +157,20 @@ impl CounterList {
         self.narrow = None;
         self.wide.clear();
     }
+}
+
+/// Returns the counters at a position outside wide blocks.
+#[inline]
+fn outside<'a>(narrow: Option<&'a Blocks<u32>>, file: Option<&'a SharedBytes>, place: Place) -> Counters<'a> {
+    let start = place.start as usize;
+    Counters(match (place.block, file, narrow) {
+        (FILE, Some(file), _) => Width::Wide(&file.words()[start..start + place.len]),
+        (FILE_BYTES, Some(file), _) => {
+            Width::Stored(bytemuck::cast_slice(&file[start..start + place.len * size_of::<u64>()]))
+        }
+        (block, _, Some(narrow)) => Width::Narrow(&narrow.of(block - NARROW)[start..start + place.len]),
+        _ => Width::Wide(&[]),
+    })
 }
 
 /// Returns true if all counters fit into 32 bits.
@@ -292,6 +305,28 @@ mod tests {
         assert!(copy.at(stays) == content[2..5] && words == &content[..9]);
         list.clear();
         assert!(list.place_in_file(words[2..5].into()).is_none(), "it is forgotten");
+    }
+
+    #[test]
+    fn unaligned_counters_stay_in_a_file_until_they_are_changed() {
+        let bytes: Vec<u8> = (0..50).collect();
+        let file = SharedBytes::Heap(Arc::new(bytes));
+        for start in 0..9 {
+            let stored: &[[u8; 8]] = bytemuck::cast_slice(&file[start..start + 40]);
+            let expected: Vec<u64> = stored.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+            let mut list = CounterList::default();
+            list.keep(file.clone());
+            let [stays, mut changed] = [list.push(Counters::stored(stored)), list.push(Counters::stored(stored))];
+            assert!(list.blocks().next().is_none(), "both are in the file");
+            list.at_mut(&mut changed)[4] = 70;
+            assert_eq!(list.at(stays), expected[..]);
+            assert_eq!(list.at(changed), [&expected[..4], &[70]].concat()[..]);
+            // Equal bytes in other memory.
+            let copy = stored.to_vec();
+            let copied = list.push(Counters::stored(&copy));
+            drop(copy);
+            assert_eq!(list.at(copied), expected[..]);
+        }
     }
 
     #[test]

@@ -308,6 +308,13 @@ impl FunctionTable {
         self.records.keep_narrow();
     }
 
+    /// Removes all records, but no function.
+    pub(crate) fn clear_records(&mut self) {
+        self.records = RecordStore::default();
+        self.many.clear();
+        self.entries.iter_mut().for_each(|entry| (entry.first, entry.last, entry.records) = (NONE, NONE, 0));
+    }
+
     /// Moves the counters of a record into memory where they can be changed.
     ///
     /// # Errors

@@ -83,6 +83,11 @@ impl RecordStore {
         self.counters.keep(file);
     }
 
+    /// Returns the file that is kept.
+    pub(crate) fn file(&self) -> Option<&SharedBytes> {
+        self.counters.file()
+    }
+
     /// Stores later counters in 32 bits if they fit.
     pub(crate) fn keep_narrow(&mut self) {
         self.counters.keep_narrow();

@@ -2,7 +2,8 @@
 //! `messages.txt`.
 //!
 //! With `PROFBRIDGE_RENEW` in the environment, the files are created again: the test changes bytes of valid partial
-//! merges, corrects the checksums, and stores the first file for each message.
+//! merges, corrects the checksums, and stores the first file for each message. The valid ones that it writes again are
+//! in `testdata/partial/version-5`.
 
 use profbridge::families::partial::{Partial, PartialOptions};
 use profbridge::input::{Family, Input};
@@ -74,7 +75,15 @@ fn valid_parts() -> Vec<(&'static str, Vec<u8>)> {
     let with_names = part(Family::SampleProf, &text("a", "no profile"));
     parts.push(("samples", with_names));
     for name in ["pseudo", "filtered", "mcdc", "vtables", "temporal", "uniform", "memory", "weighted"] {
-        parts.push(("instr", std::fs::read(folder().with_file_name(format!("{name}.partial"))).unwrap()));
+        let path = folder().with_file_name(format!("{name}.partial"));
+        let sums = Partial::from_bytes(&std::fs::read(&path).unwrap(), &PartialOptions::default()).unwrap();
+        parts.push(("instr", sums.to_bytes().unwrap()));
+        // The state of this one refers to the profile in front of it.
+        let latest = folder().with_file_name("version-5").join(format!("{name}.partial"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_profbridge"));
+        let done = command.args(["merge", "--partial", "--force", "-o"]).arg(&latest).arg(path).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        parts.push(("front", std::fs::read(latest).unwrap()));
     }
     parts
 }
@@ -139,7 +148,9 @@ fn renew() {
     let _ = std::fs::remove_dir_all(folder());
     std::fs::create_dir_all(folder()).unwrap();
     let mut lines = String::new();
-    for (name, (message, bytes)) in found {
+    let is_known =
+        |name: &str| name.strip_prefix("front-").is_some_and(|class| found.contains_key(&format!("instr-{class}")));
+    for (name, (message, bytes)) in found.iter().filter(|(name, _)| !is_known(name)) {
         assert!(!message.contains('\n'), "{message}");
         std::fs::write(folder().join(format!("{name}.partial")), bytes).unwrap();
         lines += &format!("{name}: {message}\n");

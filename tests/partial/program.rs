@@ -1,5 +1,9 @@
 //! Tests of `merge --partial`, and of other tools that read its files.
 
+use profbridge::Limits;
+use profbridge::families::partial::{Partial, PartialOptions};
+use profbridge::instr::partial::PartialMerge;
+use profbridge::partial::{FOOTER_BYTES, Frame, append};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -542,6 +546,63 @@ fn partial_merges_of_version_1_are_read() {
         // Their inputs have no digests.
         succeed(folder.path(), &["merge", "--partial", name, name, "-o", "out.profdata"]);
         succeed(folder.path(), &["merge", "out.profdata", "-o", "out.profdata", "--force"]);
+    }
+}
+
+#[test]
+fn parts_of_every_version_have_the_same_result() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (folder, options) = (folder.path(), PartialOptions::default());
+    let entries = std::fs::read_dir(testdata("partial/version-5")).expect("testdata is there");
+    let mut short = 0;
+    for path in entries.map(|entry| entry.expect("an entry").path()) {
+        let bytes = std::fs::read(&path).expect("it is there");
+        let frame = Frame::find(&bytes, &Limits::default()).expect("it is a part").expect("it is a part");
+        assert_eq!(frame.version, 5);
+        short += usize::from(PartialMerge::decode(&frame.state, &Limits::default()).is_err());
+        // A state of version 4 has all that the profile in front of it has.
+        let whole = Partial::from_bytes(&bytes, &options).expect("it is a part").to_bytes().expect("it is written");
+        let state = Frame::find(&whole, &Limits::default()).expect("it is a part").expect("it is a part").state;
+        let mut earlier = append(frame.profile.to_vec(), frame.family, frame.origins, &state).expect("it is small");
+        let version = earlier.len() - FOOTER_BYTES + 52;
+        earlier[version] = 4;
+        std::fs::write(folder.join("4.profdata"), &earlier).expect("it is written");
+        let first = path.parent().unwrap().with_file_name(path.file_name().unwrap());
+        let merged = [&path, &folder.join("4.profdata"), &first].map(|part| {
+            succeed(folder, &["merge", "--force", "-o", "merged.profdata", part.to_str().unwrap()]);
+            std::fs::read(folder.join("merged.profdata")).expect("it was written")
+        });
+        assert!(merged[0] == merged[1] && merged[0] == merged[2], "{}", path.display());
+    }
+    assert!(short > 3, "{short} states refer to their profiles");
+}
+
+/// Large enough that counters stay in the file, which they begin at any byte.
+#[test]
+fn a_large_part_becomes_the_bytes_of_one_merge() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let generate = ["generate", "--format=raw", "--functions=2000", "--counters=300"];
+    for (seed, path) in [("1", "a.profraw"), ("2", "b.profraw")] {
+        succeed(folder, &[&generate[..], &["--seed", seed, "-o", path]].concat());
+    }
+    let read = |name: &str| std::fs::read(folder.join(name)).expect("it was written");
+    let merged = |inputs: &[&str], options: &[&str]| {
+        succeed(folder, &[&["merge", "--force", "-o", "merged.profdata"], options, inputs].concat());
+        read("merged.profdata")
+    };
+    for options in [&[][..], &["--for=llvm-14"], &["--function=1"]] {
+        let made = [&["merge", "--partial", "--force", "a.profraw", "-o", "part.profdata"], options].concat();
+        succeed(folder, &made);
+        assert!(read("part.profdata").len() > 4 << 20 || options.contains(&"--function=1"));
+        // A part of a part.
+        succeed(folder, &["merge", "--partial", "--force", "part.profdata", "-o", "again.profdata"]);
+        for part in ["part.profdata", "again.profdata"] {
+            let whole = merged(&["a.profraw"], options);
+            assert!(merged(&[part], options) == whole, "{part} with {options:?}");
+            let both = merged(&["a.profraw", "b.profraw"], options);
+            assert!(merged(&[part, "b.profraw"], options) == both, "{part} and a dump with {options:?}");
+        }
     }
 }
 

@@ -86,7 +86,7 @@ impl Partial {
 
     fn from_frame(frame: &Frame<'_>, limits: &Limits) -> Result<Self> {
         match frame.family {
-            Family::Instr | Family::MemProf => PartialMerge::decode(&frame.state, limits).map(Self::Instr),
+            Family::Instr | Family::MemProf => files::decode(frame, None, None, limits).map(Self::Instr),
             Family::SampleProf => sampleprof::decode(frame, limits).map(Self::SampleProf),
             Family::Iprof => StoredInputs::decode(&frame.state).map(Self::Iprof),
             Family::Stacks => StoredInputs::decode(&frame.state).map(Self::Stacks),

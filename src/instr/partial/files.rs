@@ -1,21 +1,25 @@
 //! Partial merges: creating them from files, merging them further, finishing them.
 
 use crate::bytes::Head;
+use crate::compat::Compat;
 use crate::driver::report::{failed, no_weight, remembered, unknown_failure};
 use crate::driver::{self, InputOutcome, InputReport, InputTurn, InputVersion, Merge, OnProgress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::family::Family;
-use crate::input::{self, Access, Format, StableFile, WeightedInput};
+use crate::indexed::{self, IndexedReader};
+use crate::input::{self, Access, Format, WeightedInput};
 use crate::instr::cancellable_reader::CancellableReader;
 use crate::instr::encode::{OutputFormat, Saved, WriteOptions, write_with};
 use crate::instr::file_merge::{MergeOptions, MergeReport, RecordError};
 use crate::instr::memory_profiles;
 use crate::instr::open::read_with;
 use crate::instr::partial::PartialMerge;
+use crate::instr::partial::sums::counts_of;
 use crate::instr::target::Evidence;
 use crate::instr::{InputOptions, MergeRules, SoftError, repeated_sizes};
 use crate::limits::Limits;
-use crate::model::{Profile, ProfileKind, ProfileReader};
+use crate::memory::{self, SharedBytes};
+use crate::model::{FunctionTable, Profile, ProfileKind, ProfileReader, RecordRef, RecordStore};
 use crate::partial::{Duplicates, Frame, InputOrigin, InputState, PartialInput};
 use crate::raw::RawReader;
 use crate::text;
@@ -36,7 +40,8 @@ pub fn merge_partially(
     options: &MergeOptions,
     progress: OnProgress<'_>,
 ) -> Result<PartialMerge> {
-    driver::merge(inputs, &options.run(), |_| PartialFileMerge { options }, progress)?.output
+    let is_single = inputs.len() == 1;
+    driver::merge(inputs, &options.run(), |_| PartialFileMerge { options, is_single }, progress)?.output
 }
 
 /// The inputs added so far.
@@ -49,6 +54,7 @@ struct Added {
 /// A merge of inputs into a partial merge.
 struct PartialFileMerge<'a> {
     options: &'a MergeOptions,
+    is_single: bool,
 }
 
 impl PartialFileMerge<'_> {
@@ -77,7 +83,7 @@ impl Merge for PartialFileMerge<'_> {
         _: &mut InputReport,
     ) -> Result<()> {
         let mut sums = self.empty();
-        let added = add_input(&mut sums, input, self.options);
+        let added = add_input(&mut sums, input, self.options, self.is_single);
         let merger = turn.wait()?;
         if let Ok(before) = merger
             && let Err(error) = added.and_then(|is_partial| before.append(&input.path, is_partial, sums))
@@ -116,7 +122,7 @@ impl Added {
 /// memory profile for LLVM 15.
 pub fn write_file(sums: PartialMerge, profile: &Profile, options: &WriteOptions, path: &Path) -> Result<Saved> {
     refuse_open_end(profile, options)?;
-    let (origins, state) = (origins(&sums), sums.encode()?);
+    let (origins, state) = (origins(&sums), options.encode_partial(&sums, profile)?);
     drop(sums);
     write_with(profile, options, path, |out, write_profile| {
         crate::partial::write(out, Family::Instr, origins, &state, write_profile)
@@ -163,10 +169,10 @@ fn add_evidence(evidence: &mut Evidence, input: &PartialInput) {
     }
 }
 
-/// Adds an input to sums. Returns true if it is a partial merge.
-fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOptions) -> Result<bool> {
+/// Adds an input to sums, which may keep the bytes of a single one. Returns true if it is a partial merge.
+fn add_input(sums: &mut PartialMerge, input: &WeightedInput, options: &MergeOptions, is_single: bool) -> Result<bool> {
     let mut about = PartialInput::new(&input.path, input.weight.get());
-    match read_input(sums, input, &mut about, options) {
+    match read_input(sums, input, &mut about, options, is_single) {
         Ok(Some(_)) if input.weight.get() != 1 => return Err(no_weight().in_file(&input.path)),
         Ok(Some(part)) => {
             sums.append(part);
@@ -195,21 +201,17 @@ fn read_input(
     input: &WeightedInput,
     about: &mut PartialInput,
     options: &MergeOptions,
+    is_single: bool,
 ) -> Result<Option<PartialMerge>> {
     let limits = &options.read.limits;
-    if input.is_partial()
-        && !input.is_pipe()
-        && let Some(file) = StableFile::open(&input.path)?
-    {
-        // Only the state of a regular file is kept in memory.
-        let frame = Frame::of_file(&file, limits)?.filter(|frame| !frame.ends_at_a_document());
-        if let Some(frame) = frame {
-            return decode(&frame, limits).map(Some);
-        }
-    }
-    let data = input.bytes(Access::Read, limits)?;
+    let data = input.bytes(Access::Read, limits)?.into_shared();
+    // The bytes of several inputs would take more memory than their sums.
+    let kept = Some(&data).filter(|data| is_single && data.len() >= memory::LARGE);
     if let Some(frame) = Frame::find(&data, limits)? {
-        return decode(&frame, limits).map(Some);
+        return decode(&frame, Some(&data), kept, limits).map(Some);
+    }
+    if let Some(data) = kept {
+        sums.keep(data.clone());
     }
     add_profile(sums, &data, about, input, options)?;
     add_digest(sums, &data);
@@ -229,10 +231,10 @@ fn add_digest(sums: &mut PartialMerge, data: &[u8]) {
 ///
 /// # Errors
 ///
-/// The errors of [`Frame::find`] and [`PartialMerge::decode`].
+/// The errors of [`Frame::find`] and [`decode`].
 pub fn open(data: &[u8], limits: &Limits) -> Result<Option<PartialMerge>> {
     let frame = Frame::find(data, limits)?.filter(|frame| frame.family == Family::Instr);
-    frame.map(|frame| PartialMerge::decode(&frame.state, limits)).transpose()
+    frame.map(|frame| decode(&frame, None, None, limits)).transpose()
 }
 
 /// Returns true if the records before a fault were added as this input.
@@ -240,12 +242,44 @@ fn is_salvaged(last: &PartialInput, about: &PartialInput) -> bool {
     last.path == about.path && last.kind.is_some() && last.state == InputState::Used && last.origin == about.origin
 }
 
-fn decode(frame: &Frame<'_>, limits: &Limits) -> Result<PartialMerge> {
+/// Reads a partial merge of instrumentation profiles. Counters of the profile in front are not copied from `file`, which
+/// contains the frame, and those of the sums can stay in `kept`, the same file.
+///
+/// # Errors
+///
+/// Kind conflict for another family; the errors of [`PartialMerge::decode`], and of the reader of the profile.
+pub(crate) fn decode(
+    frame: &Frame<'_>,
+    file: Option<&SharedBytes>,
+    kept: Option<&SharedBytes>,
+    limits: &Limits,
+) -> Result<PartialMerge> {
     if frame.family != Family::Instr {
         let (found, wanted) = (frame.family.words(), Family::Instr.words());
         return Err(Error::kind_conflict(format!("a partial merge of {found}, not of {wanted}")));
     }
-    PartialMerge::decode(&frame.state, limits)
+    let (mut front, mut no_sums) = (FunctionTable::new(), RecordStore::new());
+    file.into_iter().for_each(|file| front.keep(file.clone()));
+    if let Some(file) = kept {
+        no_sums.keep(file.clone());
+        no_sums.keep_narrow();
+    }
+    if frame.state_needs_profile() {
+        read_front(&mut front, frame.profile, limits)?;
+    }
+    PartialMerge::decode_after(&frame.state, front, no_sums, limits)
+}
+
+/// Reads the counters and bitmaps of the profile in front of a state.
+fn read_front(front: &mut FunctionTable, profile: &[u8], limits: &Limits) -> Result<()> {
+    let mut reader = IndexedReader::new(profile, indexed::ReadOptions::new(*limits, Compat::Profbridge))?;
+    while let Some(RecordRef { name, record, .. }) = reader.next_record()? {
+        let function = front.intern(name);
+        if front.find_record(function, record.func_hash).is_none() {
+            front.push_record(function, counts_of(record));
+        }
+    }
+    Ok(())
 }
 
 /// Adds an ordinary profile and records its properties in `about`.

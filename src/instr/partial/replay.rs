@@ -11,7 +11,7 @@ use crate::instr::partial::sums::{Shape, Summed};
 use crate::instr::rules::Weights;
 use crate::instr::{MergeOptions, Merger, SoftError};
 use crate::memprof::{self, Source};
-use crate::model::{FunctionId, FunctionRecord, FunctionTable, RecordId, ValueKind};
+use crate::model::{FunctionId, FunctionRecord, FunctionTable, RecordId, RecordView, ValueKind};
 use std::collections::HashSet;
 
 /// The result of a continued merge.
@@ -54,6 +54,7 @@ impl PartialMerge {
             groups: self.groups.iter().map(GroupReplay::new).collect(),
             scratch: FunctionRecord::default(),
         };
+        self.no_sums.file().into_iter().for_each(|file| replay.merger.keep(file.clone()));
         replay.merger.keep_narrow();
         let mut conflicts = Vec::new();
         for (number, contribution) in self.contributions.iter().enumerate() {
@@ -125,9 +126,9 @@ impl Replay<'_> {
         let again = self.groups[at].again[sequence].take();
         let visits = again.as_deref().unwrap_or_else(|| group.sequences.at(contribution.sequence));
         for &place in visits {
-            let record = &group.records[place as usize];
+            let (record, counts) = (&group.records[place as usize], group.sums.record(place as usize));
             let mut progress = self.groups[at].progress[place as usize];
-            let error = self.visit(record, &mut progress, number, weight)?;
+            let error = self.visit(record, counts, &mut progress, number, weight)?;
             self.groups[at].progress[place as usize] = progress;
             if let Some(error) = error {
                 on_soft_error(number, self.names.name(record.function), error);
@@ -160,6 +161,7 @@ impl Replay<'_> {
     fn visit(
         &mut self,
         sum: &Summed,
+        counts: RecordView<'_>,
         progress: &mut Progress,
         number: usize,
         weight: u64,
@@ -175,8 +177,11 @@ impl Replay<'_> {
         let overflowed = progress.overflows(sum, number);
         let first = progress.record.is_none() && !progress.is_refused;
         self.read_sites(sum, progress)?;
-        let error =
-            if first { self.place(sum, function, progress, weight) } else { self.merge_again(sum, progress, weight) };
+        let error = if first {
+            self.place(sum, counts, function, progress, weight)
+        } else {
+            self.merge_again(sum, progress, weight)
+        };
         Ok(match error {
             Some(SoftError::CountMismatch) => error,
             _ if overflowed => Some(SoftError::CounterOverflow),
@@ -209,20 +214,27 @@ impl Replay<'_> {
     }
 
     /// Adds all counters of a sum, with the values of this visit.
-    fn place(&mut self, sum: &Summed, function: FunctionId, progress: &mut Progress, weight: u64) -> Option<SoftError> {
+    fn place(
+        &mut self,
+        sum: &Summed,
+        counts: RecordView<'_>,
+        function: FunctionId,
+        progress: &mut Progress,
+        weight: u64,
+    ) -> Option<SoftError> {
         let max = self.merger.rules.max_count;
         let scratch = &mut self.scratch;
         if !sum.shape.has_sites() {
             ValueKind::EACH.into_iter().for_each(|kind| scratch.sites_mut(kind).clear());
         }
         scratch.counters.clear();
-        if sum.counters.iter().any(|count| *count > max) {
-            scratch.counters.extend(sum.counters.iter().map(|count| (*count).min(max)));
+        if counts.max_counter() > max {
+            scratch.counters.extend(counts.counters.iter().map(|count| count.min(max)));
         }
         let mut record = scratch.view();
-        (record.func_hash, record.bitmap) = (sum.func_hash, &sum.bitmap);
+        (record.func_hash, record.bitmap) = (sum.func_hash, counts.bitmap);
         if record.counters.is_empty() {
-            record.counters = (&*sum.counters).into();
+            record.counters = counts.counters;
         }
         let outcome = self.merger.add_to_function(function, record, Weights::of_sum(weight));
         progress.record = Some(outcome.record);

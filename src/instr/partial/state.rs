@@ -7,8 +7,8 @@ use crate::instr::partial::sums::{Contribution, Extra, Group, MemoryInput, Parti
 use crate::limits::Limits;
 use crate::model::symbols::name_refs;
 use crate::model::{
-    BinaryId, FunctionId, FunctionRecord, FunctionTable, MemProfSection, ProfileKind, TemporalProfile, TemporalTrace,
-    ValueCount, ValueKind,
+    BinaryId, FunctionId, FunctionRecord, FunctionTable, FunctionView, MemProfSection, ProfileKind, RecordStore,
+    RecordView, TemporalProfile, TemporalTrace, ValueCount, ValueKind,
 };
 use crate::partial::{Decoder, Encoder, PartialInput};
 
@@ -19,12 +19,26 @@ impl PartialMerge {
     ///
     /// Out of memory, as an I/O error.
     pub fn encode(&self) -> Result<Vec<u8>> {
+        self.encode_after(&FunctionTable::new(), |_| false, false)
+    }
+
+    /// Encodes the state that follows a profile with the functions of `front` that `keeps` accepts, for
+    /// [`decode_after`](Self::decode_after). The state does not repeat these names, counters and bitmaps. If not
+    /// `has_bitmaps`, the file has no bitmaps.
+    pub(in crate::instr) fn encode_after(
+        &self,
+        front: &FunctionTable,
+        keeps: impl Fn(FunctionView<'_>) -> bool,
+        has_bitmaps: bool,
+    ) -> Result<Vec<u8>> {
+        let mut front = Front::new(&self.names, front, keeps, has_bitmaps);
         let mut out = Encoder::default();
         out.number(self.max_count);
         out.list(self.applied.iter(), |out, words| out.text(words.as_bytes()));
         out.list(self.inputs.iter(), |out, input| input.encode(out));
-        out.list(self.names.iter(), |out, function| out.text(function.name()));
-        out.list(self.groups.iter(), |out, group| group.encode(out));
+        out.count(self.names.len() - front.functions);
+        self.names.iter().filter(|function| front.lacks(function.id())).for_each(|function| out.text(function.name()));
+        out.list(self.groups.iter(), |out, group| group.encode(&mut front, out));
         out.list(self.binary_ids.iter(), |out, ids| out.list(ids.iter(), |out, id| out.text(id)));
         out.list(self.vtable_names.iter(), |out, names| out.list(names.iter(), |out, name| out.text(name)));
         for contribution in &self.contributions {
@@ -37,21 +51,91 @@ impl PartialMerge {
     }
 }
 
+/// The profile in front of a state that is written.
+struct Front<'a> {
+    table: &'a FunctionTable,
+    has_bitmaps: bool,
+    /// The number of functions in the profile.
+    functions: usize,
+    /// For each function of the sums, its number in the state: functions of the profile by the hashes of their names,
+    /// then others. Both sides can compute this order.
+    numbers: Vec<u32>,
+    /// For each function of the sums, the one of the profile.
+    known: Vec<Option<FunctionId>>,
+    /// For each record of the profile, whether a sum refers to it.
+    is_used: Vec<bool>,
+}
+
+/// Returns the order of the functions of a profile in the state after it.
+fn in_order(table: &FunctionTable, functions: impl Iterator<Item = FunctionId>) -> Vec<FunctionId> {
+    let mut functions: Vec<FunctionId> = functions.collect();
+    functions.sort_unstable_by_key(|id| (table.function(*id).name_ref(), table.name(*id)));
+    functions
+}
+
+impl<'a> Front<'a> {
+    fn new(
+        names: &FunctionTable,
+        table: &'a FunctionTable,
+        keeps: impl Fn(FunctionView<'_>) -> bool,
+        has_bitmaps: bool,
+    ) -> Self {
+        let mut known = vec![None; names.len()];
+        let written = table.iter().filter(|function| function.records().next().is_some() && keeps(*function));
+        let written = written.filter_map(|function| {
+            // Most profiles have their functions in the order of the sums.
+            let is_same = names.name_at(function.id().index()) == Some(function.name());
+            let found = if is_same {
+                Some(function.id())
+            } else {
+                names.find_hashed(function.name(), function.name_ref()).map(FunctionView::id)
+            };
+            known[found?.index()] = Some(function.id());
+            found
+        });
+        let written = in_order(names, written);
+        let mut numbers = vec![u32::MAX; names.len()];
+        let mut next = 0u32..;
+        written.iter().for_each(|id| numbers[id.index()] = next.next().unwrap_or_default());
+        for number in numbers.iter_mut().filter(|number| **number == u32::MAX) {
+            *number = next.next().unwrap_or_default();
+        }
+        Self { table, has_bitmaps, functions: written.len(), numbers, known, is_used: vec![false; table.records_len()] }
+    }
+
+    /// Returns true if a function of the sums is not in the profile.
+    fn lacks(&self, function: FunctionId) -> bool {
+        self.known[function.index()].is_none()
+    }
+
+    /// Returns true if the profile has a record with these counts, to which no other sum refers, and marks it.
+    fn take(&mut self, sum: &Summed, counts: RecordView<'_>) -> bool {
+        let Some(function) = self.known[sum.function.index()].filter(|_| !sum.shape.is_whole) else { return false };
+        let Some(id) = self.table.find_record(function, sum.func_hash) else { return false };
+        let record = self.table.record(id);
+        let is_same = record.counters == counts.counters
+            && record.bitmap == counts.bitmap
+            && (self.has_bitmaps || counts.bitmap.is_empty());
+        is_same && !std::mem::replace(&mut self.is_used[id.index()], true)
+    }
+}
+
 impl Group {
-    fn encode(&self, out: &mut Encoder) {
+    fn encode(&self, front: &mut Front<'_>, out: &mut Encoder) {
         out.hash(self.kind.bits());
         out.number(self.is_after_front_end.into());
-        out.list(self.records.iter(), |out, record| record.encode(out));
+        out.list(self.records.iter().enumerate(), |out, (at, record)| record.encode(self.sums.record(at), front, out));
         out.list(self.sequences.iter(), |out, visits| runs::encode(visits, self.records.len(), out));
     }
 }
 
 impl Summed {
-    fn encode(&self, out: &mut Encoder) {
+    fn encode(&self, counts: RecordView<'_>, front: &mut Front<'_>, out: &mut Encoder) {
         let shape = self.shape;
-        out.count(self.function.index());
+        out.number(front.numbers[self.function.index()].into());
         out.hash(self.func_hash);
-        let marks = [shape.is_whole, shape.is_left_out, shape.has_sites(), self.extra.is_some()];
+        let is_in_front = front.take(self, counts);
+        let marks = [shape.is_whole, shape.is_left_out, shape.has_sites(), self.extra.is_some(), is_in_front];
         out.number(marks.iter().rev().fold(0, |all, mark| all << 1 | u64::from(*mark)));
         if shape.has_sites() {
             // One byte per site, so that a reader never takes more memory than the length of the state.
@@ -60,9 +144,9 @@ impl Summed {
         if shape.is_whole {
             out.number(shape.counters.into());
             out.number(shape.bitmap.into());
-        } else {
-            out.numbers(&self.counters);
-            out.text(&self.bitmap);
+        } else if !is_in_front {
+            out.list(counts.counters.iter(), |out, count| out.number(count));
+            out.text(counts.bitmap);
         }
         if let Some(extra) = &self.extra {
             extra.encode(out);
@@ -128,6 +212,17 @@ impl PartialMerge {
     /// Truncated; malformed for contradictory data; limit exceeded for sequences of records, or binary ids of all
     /// inputs, that take more than [`Limits::inflated_bytes`].
     pub fn decode(state: &[u8], limits: &Limits) -> Result<Self> {
+        Self::decode_after(state, FunctionTable::new(), RecordStore::new(), limits)
+    }
+
+    /// Reads the output of [`encode_after`](Self::encode_after); `front` has the functions and records of the profile
+    /// in front of the state.
+    pub(super) fn decode_after(
+        state: &[u8],
+        front: FunctionTable,
+        no_sums: RecordStore,
+        limits: &Limits,
+    ) -> Result<Self> {
         // Positions and lengths have 32 bits, and every counted item takes at least one byte.
         let (found, limit) = (state.len() as u64, u64::from(u32::MAX));
         if found > limit {
@@ -138,8 +233,12 @@ impl PartialMerge {
         let max_count = from.number("maximum of counters")?;
         let applied = from.list("filters", |from| Ok(String::from_utf8_lossy(from.text("filter")?).into_owned()))?;
         let inputs = from.list("inputs", PartialInput::decode)?;
-        let (names, functions) = decode_names(&mut from)?;
-        let groups = from.list("groups", |from| Group::decode(&functions, inputs.len(), &mut sequences, from))?;
+        let is_used = vec![false; front.records_len()];
+        let (names, functions) = decode_names(front, &mut from)?;
+        let mut known = Known { names, functions, is_used, no_sums, inputs: inputs.len() };
+        let groups = from.list("groups", |from| Group::decode(&mut known, &mut sequences, from))?;
+        let Known { mut names, no_sums, .. } = known;
+        names.clear_records();
         let binary_ids = decode_pool("binary ids", &mut from)?;
         let vtable_names = decode_pool("names of vtables", &mut from)?;
         let mut whole = Self {
@@ -152,6 +251,7 @@ impl PartialMerge {
             binary_ids,
             vtable_names,
             applied,
+            no_sums,
         };
         for _ in 0..whole.inputs.len() {
             let contribution = Contribution::decode(&whole, &mut from)?;
@@ -200,11 +300,34 @@ impl PartialMerge {
     }
 }
 
-fn decode_names(from: &mut Decoder<'_>) -> Result<(FunctionTable, Vec<FunctionId>)> {
-    let mut names = FunctionTable::new();
+/// The parts of a state that its records refer to.
+struct Known {
+    /// All functions, with the records of the profile in front.
+    names: FunctionTable,
+    /// Functions by their numbers in the state.
+    functions: Vec<FunctionId>,
+    /// For each record of the profile, whether a sum referred to it. Otherwise, many sums could share long records.
+    is_used: Vec<bool>,
+    no_sums: RecordStore,
+    inputs: usize,
+}
+
+impl Known {
+    /// Returns the counts of a record of the profile in front that no other sum has.
+    fn take(&mut self, function: FunctionId, func_hash: u64) -> Option<RecordView<'_>> {
+        let id = self.names.find_record(function, func_hash)?;
+        let is_used = std::mem::replace(&mut self.is_used[id.index()], true);
+        (!is_used).then(|| self.names.record(id))
+    }
+}
+
+/// Reads the names that the profile in front does not have.
+fn decode_names(front: FunctionTable, from: &mut Decoder<'_>) -> Result<(FunctionTable, Vec<FunctionId>)> {
+    let mut functions = in_order(&front, front.iter().map(FunctionView::id));
+    let mut names = front;
     let texts = from.list("names", |from| from.text("name"))?;
     let hashed = texts.iter().zip(name_refs(&texts));
-    let functions: Vec<FunctionId> = hashed.map(|(name, hash)| names.intern_hashed(name, hash)).collect();
+    functions.extend(hashed.map(|(name, hash)| names.intern_hashed(name, hash)));
     if names.len() != functions.len() {
         return Err(from.malformed("a name occurs twice"));
     }
@@ -223,16 +346,11 @@ fn decode_pool(what: &'static str, from: &mut Decoder<'_>) -> Result<Pool<Vec<Ve
 }
 
 impl Group {
-    fn decode(
-        functions: &[FunctionId],
-        inputs: usize,
-        sequences: &mut runs::Reader,
-        from: &mut Decoder<'_>,
-    ) -> Result<Self> {
+    fn decode(known: &mut Known, sequences: &mut runs::Reader, from: &mut Decoder<'_>) -> Result<Self> {
         let kind = ProfileKind::from_bits(from.hash("kind")?);
         let is_after_front_end = from.place("mark of a group", 2)? == 1;
-        let mut group = Self { kind, is_after_front_end, ..Self::default() };
-        group.records = from.list("records", |from| Summed::decode(functions, inputs, from))?;
+        let mut group = Self { kind, is_after_front_end, sums: known.no_sums.clone(), ..Self::default() };
+        group.records = from.list("records", |from| Summed::decode(known, &mut group.sums, from))?;
         if !group.list_all() {
             return Err(from.malformed("a record occurs twice"));
         }
@@ -247,31 +365,39 @@ impl Group {
 }
 
 impl Summed {
-    fn decode(functions: &[FunctionId], inputs: usize, from: &mut Decoder<'_>) -> Result<Self> {
-        let function = functions[from.place("function", functions.len())?];
+    /// Reads a sum, and appends its counts to `sums`.
+    fn decode(known: &mut Known, sums: &mut RecordStore, from: &mut Decoder<'_>) -> Result<Self> {
+        let function = known.functions[from.place("function", known.functions.len())?];
         let func_hash = from.hash("FuncHash")?;
-        let marks = from.place("marks of a record", 16)?;
+        let marks = from.place("marks of a record", 32)?;
         let mark = |bit: usize| marks >> bit & 1 == 1;
-        let (is_whole, is_left_out, has_sites, has_extra) = (mark(0), mark(1), mark(2), mark(3));
+        let (is_whole, is_left_out, has_sites, has_extra, is_in_front) = (mark(0), mark(1), mark(2), mark(3), mark(4));
         let mut sites = [0; ValueKind::COUNT];
         if has_sites {
             for count in &mut sites {
                 *count = from.text("sites")?.len() as u32;
             }
         }
-        let (mut counters, mut bitmap): (Box<[u64]>, Box<[u8]>) = Default::default();
-        let (counters_len, bitmap_len) = if is_whole {
-            (from.place("counters", MOST_PARTS)?, from.place("bitmap bytes", MOST_PARTS)?)
+        let counters;
+        let mut counts = RecordView::of_counters(func_hash, (&[][..]).into());
+        let mut lens = None;
+        if is_whole {
+            lens = Some((from.place("counters", MOST_PARTS)?, from.place("bitmap bytes", MOST_PARTS)?));
+        } else if is_in_front {
+            let found = known.take(function, func_hash);
+            counts = found.ok_or_else(|| from.malformed("the profile in front has no such record"))?;
         } else {
-            (counters, bitmap) = (from.numbers("counters")?.into(), from.text("bitmap")?.into());
-            (counters.len(), bitmap.len())
-        };
-        let shape = Shape { counters: counters_len as u32, bitmap: bitmap_len as u32, sites, is_whole, is_left_out };
-        let extra = if has_extra { Some(Box::new(Extra::decode(func_hash, inputs, from)?)) } else { None };
+            counters = from.numbers("counters")?;
+            (counts.counters, counts.bitmap) = ((&counters).into(), from.text("bitmap")?);
+        }
+        let lens = lens.unwrap_or((counts.counters.len(), counts.bitmap.len()));
+        sums.push(counts);
+        let shape = Shape { counters: lens.0 as u32, bitmap: lens.1 as u32, sites, is_whole, is_left_out };
+        let extra = if has_extra { Some(Box::new(Extra::decode(func_hash, known.inputs, from)?)) } else { None };
         if shape.has_sites() != has_sites {
             return Err(from.malformed("the marks of a record contradict each other"));
         }
-        Ok(Self { function, func_hash, shape, counters, bitmap, extra })
+        Ok(Self { function, func_hash, shape, extra })
     }
 
     fn check_visits(&self, visits: u64) -> Result<()> {

@@ -4,10 +4,11 @@ use crate::error::Result;
 use crate::instr::partial::runs::SiteLog;
 use crate::instr::{FunctionFilter, InputOptions, MergeRules, add_counters};
 use crate::limits::Limits;
+use crate::memory::SharedBytes;
 use crate::memprof;
 use crate::memprof::MemoryProfile;
 use crate::model::{
-    BinaryId, FunctionId, FunctionRecord, FunctionTable, MemProfSection, ProfileKind, ProfileReader, PseudoCount,
+    BinaryId, FunctionId, FunctionRecord, FunctionTable, MemProfSection, ProfileKind, ProfileReader, RecordStore,
     RecordView, Release, TemporalProfile, ValueKind, name_ref,
 };
 use crate::partial::PartialInput;
@@ -26,6 +27,8 @@ pub(super) struct Group {
     pub(super) kind: ProfileKind,
     pub(super) is_after_front_end: bool,
     pub(super) records: Vec<Summed>,
+    /// The counters and bitmap of each record.
+    pub(super) sums: RecordStore,
     /// Positions in `records`, by their keys.
     pub(super) places: HashTable<u32>,
     pub(super) hasher: RandomState,
@@ -74,6 +77,8 @@ pub struct PartialMerge {
     pub(super) vtable_names: Pool<Vec<Vec<u8>>>,
     /// The function filters and renamings that were applied, in words.
     pub(super) applied: Vec<String>,
+    /// The sums of a new group: none, with the file in which counters can stay.
+    pub(super) no_sums: RecordStore,
 }
 
 impl PartialMerge {
@@ -93,7 +98,14 @@ impl PartialMerge {
             binary_ids: Pool::default(),
             vtable_names: Pool::default(),
             applied: Vec::new(),
+            no_sums: RecordStore::new(),
         }
+    }
+
+    /// Keeps the file of a single input, so that its counters can stay in it. Other counters take 32 bits if they fit.
+    pub(crate) fn keep(&mut self, file: SharedBytes) {
+        self.no_sums.keep(file);
+        self.no_sums.keep_narrow();
     }
 
     /// Returns the inputs, in order.
@@ -144,7 +156,8 @@ impl PartialMerge {
         salvage: bool,
     ) -> Result<()> {
         let mut one = Self::with_ceiling(self.max_count, self.limits);
-        let mut group = Group { kind: reader.kind(), ..Group::default() };
+        one.no_sums.clone_from(&self.no_sums);
+        let mut group = Group { kind: reader.kind(), sums: self.no_sums.clone(), ..Group::default() };
         let mut contribution = one.contribution();
         let read = one
             .read_records(reader, &mut group, options, filter)
@@ -217,9 +230,7 @@ impl PartialMerge {
             let function = self.names.intern_shared(incoming.name, hash, incoming.text);
             let record = incoming.record;
             let shape = Shape::of(record, !filter.keeps(incoming.name));
-            let place = group.place(function, record.func_hash, shape);
-            group.records[place as usize].add(record, options.weight, self.max_count);
-            visits.push(place);
+            visits.push(group.add(function, record, shape, options.weight, self.max_count));
         }
         group.kind = reader.kind();
         group.sequences.place(visits);
@@ -260,7 +271,7 @@ impl PartialMerge {
         }
         let first_input = u32::try_from(self.inputs.len()).expect("fewer than 2^32 inputs fit in memory");
         let has_front_end = self.groups.iter().any(|group| group.kind.contains(ProfileKind::FRONT_END));
-        let Self { inputs, contributions, names, groups, binary_ids, vtable_names, applied, .. } = other;
+        let Self { inputs, contributions, names, groups, binary_ids, vtable_names, applied, max_count, .. } = other;
         let id_places: Vec<u32> = binary_ids.iter().map(|list| self.binary_ids.place(list.clone())).collect();
         let name_places: Vec<u32> = vtable_names.iter().map(|list| self.vtable_names.place(list.clone())).collect();
         let mut overflowed: Vec<(u32, u32)> = Vec::new();
@@ -271,7 +282,7 @@ impl PartialMerge {
             let target = &mut self.groups[into as usize];
             let mut places = Vec::with_capacity(group.records.len());
             for (at, record) in group.records.into_iter().enumerate() {
-                let name = names.function(record.function);
+                let (name, sum) = (names.function(record.function), group.sums.record(at));
                 // Runs of one program have their records in the same order.
                 let known = target.records.get(at).filter(|known| {
                     (known.func_hash, known.shape) == (record.func_hash, record.shape)
@@ -284,7 +295,8 @@ impl PartialMerge {
                         target.place(function, record.func_hash, record.shape)
                     }
                 };
-                if target.records[place as usize].append(record, first_input, self.max_count) {
+                let exceeds = target.add_counts(place, sum, 1, max_count, self.max_count);
+                if target.records[place as usize].append(record, exceeds, first_input) {
                     overflowed.push((into, place));
                 }
                 places.push(place);
@@ -330,7 +342,7 @@ impl PartialMerge {
     fn group(&mut self, kind: ProfileKind, is_after_front_end: bool) -> u32 {
         let known = |group: &Group| group.kind == kind && group.is_after_front_end == is_after_front_end;
         let place = self.groups.iter().position(known).unwrap_or_else(|| {
-            self.groups.push(Group { kind, is_after_front_end, ..Group::default() });
+            self.groups.push(Group { kind, is_after_front_end, sums: self.no_sums.clone(), ..Group::default() });
             self.groups.len() - 1
         });
         place as u32
@@ -338,12 +350,68 @@ impl PartialMerge {
 }
 
 impl Group {
-    /// Finds or creates the position of a sum.
-    pub(super) fn place(&mut self, function: FunctionId, func_hash: u64, shape: Shape) -> u32 {
+    /// Adds a record of the single input, which has the number 0. Returns the position of its sum.
+    fn add(&mut self, function: FunctionId, record: RecordView<'_>, shape: Shape, weight: u64, max: u64) -> u32 {
+        let place = self.place(function, record.func_hash, shape);
+        let mut counts = counts_of(record);
+        let zeros;
+        if shape.is_left_out {
+            zeros = (vec![0; record.counters.len()], vec![0; record.bitmap.len()]);
+            (counts.counters, counts.bitmap) = ((&zeros.0).into(), &zeros.1);
+        }
+        // Records that are not whole have no higher count.
+        let exceeds = self.add_counts(place, counts, weight, PSEUDO_COUNTS_ABOVE, max);
+        let sum = &mut self.records[place as usize];
+        if shape.is_whole {
+            let mut copy = FunctionRecord::default();
+            copy.copy_from(record);
+            sum.extra_mut().whole.push(Whole { record: copy, weight });
+        } else if !shape.is_left_out {
+            if exceeds {
+                sum.extra_mut().overflows.push(0);
+            }
+            if shape.has_sites() {
+                sum.extra_mut().sites.push(record);
+            }
+        }
+        place
+    }
+
+    /// Adds counters of at most `found_max`, and a bitmap, to the sum at `place`. Returns true if a counter exceeded
+    /// `max`.
+    fn add_counts(&mut self, place: u32, record: RecordView<'_>, weight: u64, found_max: u64, max: u64) -> bool {
+        let place = place as usize;
+        let is_new = place == self.sums.len();
+        let Summed { func_hash, shape, .. } = self.records[place];
+        if shape.is_whole {
+            if is_new {
+                self.sums.push(RecordView::of_counters(func_hash, (&[][..]).into()));
+            }
+            return false;
+        }
+        if !is_new {
+            self.sums.bitmap_mut(place).iter_mut().zip(record.bitmap).for_each(|(all, byte)| *all |= byte);
+            return add_counters::add_weighted(self.sums.counters_mut(place), record.counters, weight, max);
+        }
+        // Unchanged counters can stay in the file.
+        let mut counts = counts_of(record);
+        if weight == 1 && found_max <= max {
+            self.sums.push(counts);
+            return false;
+        }
+        let mut counters = record.counters.to_vec();
+        let exceeds = add_counters::scale(&mut counters, weight, max);
+        counts.counters = (&counters).into();
+        self.sums.push(counts);
+        exceeds
+    }
+
+    /// Finds or creates the position of a sum. The caller adds counts to a new one.
+    fn place(&mut self, function: FunctionId, func_hash: u64, shape: Shape) -> u32 {
         let next = u32::try_from(self.records.len()).expect("fewer than 2^32 records fit in memory");
         let place = self.list(next, (function, func_hash, shape));
         if place == next {
-            self.records.push(Summed::new(function, func_hash, shape));
+            self.records.push(Summed { function, func_hash, shape, extra: None });
         }
         place
     }
@@ -365,6 +433,13 @@ impl Group {
             self.list(at as u32, key) == at as u32
         })
     }
+}
+
+/// Returns the counters and the bitmap of a record.
+pub(super) fn counts_of(record: RecordView<'_>) -> RecordView<'_> {
+    let mut counts = RecordView::of_counters(record.func_hash, record.counters);
+    counts.bitmap = record.bitmap;
+    counts
 }
 
 // Lists with many equal entries, each stored once.
@@ -427,7 +502,7 @@ pub(super) struct Shape {
 impl Shape {
     pub(super) fn of(record: RecordView<'_>, is_left_out: bool) -> Self {
         // A pseudo count, or a count that a sum would change.
-        let beyond = record.counters.iter().any(|count| PseudoCount::from_counter(count).is_some());
+        let beyond = record.max_counter() > PSEUDO_COUNTS_ABOVE;
         let length = |len: usize| u32::try_from(len).expect("a record has fewer than 2^32 parts");
         Self {
             counters: length(record.counters.len()),
@@ -442,6 +517,9 @@ impl Shape {
         self.sites != [0; ValueKind::COUNT]
     }
 }
+
+/// The largest counter that is not a pseudo count.
+const PSEUDO_COUNTS_ABOVE: u64 = u64::MAX - 2;
 
 /// A record of one input that is stored separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -467,28 +545,10 @@ pub(super) struct Summed {
     pub(super) function: FunctionId,
     pub(super) func_hash: u64,
     pub(super) shape: Shape,
-    pub(super) counters: Box<[u64]>,
-    pub(super) bitmap: Box<[u8]>,
     pub(super) extra: Option<Box<Extra>>,
 }
 
 impl Summed {
-    /// Creates an empty sum.
-    pub(super) fn new(function: FunctionId, func_hash: u64, shape: Shape) -> Self {
-        let (counters, bitmap) = match shape.is_whole {
-            true => (0, 0),
-            false => (shape.counters as usize, shape.bitmap as usize),
-        };
-        Self {
-            function,
-            func_hash,
-            shape,
-            counters: vec![0; counters].into(),
-            bitmap: vec![0; bitmap].into(),
-            extra: None,
-        }
-    }
-
     fn key(&self) -> (FunctionId, u64, Shape) {
         (self.function, self.func_hash, self.shape)
     }
@@ -502,32 +562,10 @@ impl Summed {
         self.shape.is_whole || self.extra.is_some() || (self.shape.has_sites() && !self.shape.is_left_out)
     }
 
-    /// Adds a record of this shape from the single input, which has the number 0.
-    pub(super) fn add(&mut self, record: RecordView<'_>, weight: u64, max: u64) {
-        if self.shape.is_whole {
-            let mut copy = FunctionRecord::default();
-            copy.copy_from(record);
-            self.extra_mut().whole.push(Whole { record: copy, weight });
-            return;
-        }
-        if self.shape.is_left_out {
-            return;
-        }
-        if add_counters::add_weighted(&mut self.counters, record.counters, weight, max) {
-            self.extra_mut().overflows.push(0);
-        }
-        self.bitmap.iter_mut().zip(record.bitmap).for_each(|(all, byte)| *all |= byte);
-        if self.shape.has_sites() {
-            self.extra_mut().sites.push(record);
-        }
-    }
-
-    /// Adds a sum of later inputs, whose numbers begin at `first_input`. Returns true if this brought a counter beyond
-    /// its maximum.
-    pub(super) fn append(&mut self, other: Self, first_input: u32, max: u64) -> bool {
-        let overflows = add_counters::add_weighted(&mut self.counters, (&*other.counters).into(), 1, max);
-        self.bitmap.iter_mut().zip(&other.bitmap).for_each(|(all, byte)| *all |= byte);
-        let mut new = overflows;
+    /// Adds the data of a sum of later inputs other than its counts; the numbers of these inputs begin at `first_input`.
+    /// Returns true if this brought a counter beyond its maximum, which `exceeds` states, and none of them did.
+    fn append(&mut self, other: Self, exceeds: bool, first_input: u32) -> bool {
+        let mut new = exceeds;
         if let Some(theirs) = other.extra {
             new &= theirs.overflows.is_empty();
             let ours = self.extra_mut();
