@@ -270,16 +270,18 @@ pub(super) struct Entries<'data> {
     records: Range<usize>,
     /// The words after the counters of a record that has only counters.
     plain_end: Option<&'static [u8]>,
-    /// FuncHash of such a record, and where its counters are in view.
-    plain: (u64, Range<usize>),
+    /// FuncHash of such a record.
+    func_hash: u64,
+    /// Where the counters of the last record are in view.
+    counters: Range<usize>,
 }
 
 impl<'data> Entries<'data> {
     /// Before the first entry of a table, whose payload is in the window.
     pub(super) fn new(window: Window<'data>, table: &Table<'_>, version: u32) -> Self {
         let plain_end = end_of_plain(version);
-        let (progress, name, records, plain) = (table.start(), 0..0, 0..0, (0, 0..0));
-        Self { window, progress, version, name_ref: 0, name, records, plain_end, plain }
+        let (progress, name, records, counters) = (table.start(), 0..0, 0..0, 0..0);
+        Self { window, progress, version, name_ref: 0, name, records, plain_end, func_hash: 0, counters }
     }
 
     /// Before the first entry once more.
@@ -300,16 +302,15 @@ impl<'data> Entries<'data> {
         self.progress = progress;
         self.name_ref = plain.name_ref;
         self.name = at + plain.name.start..at + plain.name.end;
-        self.plain = (plain.func_hash, at + plain.counters.start..at + plain.counters.end);
+        self.func_hash = plain.func_hash;
+        self.counters = at + plain.counters.start..at + plain.counters.end;
         true
     }
 
     /// Returns the only record of the current entry.
     #[inline]
     pub(super) fn plain(&self) -> RecordRef<'_> {
-        let (func_hash, counters) = &self.plain;
-        let (counters, _) = self.window.view()[counters.clone()].as_chunks();
-        let record = RecordView::of_counters(*func_hash, Counters::stored(counters));
+        let record = RecordView::of_counters(self.func_hash, self.counters());
         RecordRef { name: self.name(), name_ref: Some(self.name_ref), text: None, record }
     }
 
@@ -343,7 +344,8 @@ impl<'data> Entries<'data> {
         }
     }
 
-    /// Decodes the next record of the current entry; `false` after the last one.
+    /// Decodes the next record of the current entry, but for its [`counters`](Self::counters); `false` after the last
+    /// one.
     ///
     /// # Errors
     ///
@@ -351,10 +353,19 @@ impl<'data> Entries<'data> {
     pub(super) fn next_record(&mut self, record: &mut FunctionRecord) -> Result<bool> {
         let Range { start, end } = self.records;
         let offset = self.window.base() + start as u64;
-        let mut records = Records::unchecked(&self.window.view()[start..end], offset, self.version);
-        let found = records.next_into(record)?;
+        let data = &self.window.view()[start..end];
+        let mut records = Records::unchecked(data, offset, self.version);
+        let Some(counters) = records.next_around_counters(record)? else { return Ok(false) };
+        let before = counters.as_ptr().addr() - data.as_ptr().addr();
+        self.counters = start + before..start + before + size_of_val(counters);
         self.records.start = end - records.bytes_left();
-        Ok(found)
+        Ok(true)
+    }
+
+    /// Returns the counters of the last record.
+    #[inline]
+    pub(super) fn counters(&self) -> Counters<'_> {
+        Counters::stored(self.window.view()[self.counters.clone()].as_chunks().0)
     }
 
     /// Returns the name of the current entry.

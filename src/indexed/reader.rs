@@ -21,6 +21,7 @@ use std::sync::Arc;
 pub struct IndexedReader<'data> {
     profile: IndexedProfile<'data>,
     entries: Entries<'data>,
+    /// The last record without its counters.
     record: FunctionRecord,
     symbols: Option<SymbolTable>,
     failed: bool,
@@ -82,7 +83,7 @@ impl<'data> IndexedReader<'data> {
     }
 
     fn check(&self) -> Result<()> {
-        if self.record.counters.is_empty() && self.profile.refuses_empty_records() {
+        if self.entries.counters().is_empty() && self.profile.refuses_empty_records() {
             let detail = format!("a record of {} has no counters", self.entries.name().escape_ascii());
             return Err(Error::malformed(detail).in_section("function records"));
         }
@@ -123,7 +124,9 @@ impl ProfileReader for IndexedReader<'_> {
             }
         }
         let (name, name_ref) = (self.entries.name(), Some(self.entries.name_ref()));
-        Ok(Some(RecordRef { name, name_ref, text: None, record: self.record.view() }))
+        let mut record = self.record.view();
+        record.counters = self.entries.counters();
+        Ok(Some(RecordRef { name, name_ref, text: None, record }))
     }
 
     /// All names of the file, whatever was read so far.

@@ -98,14 +98,20 @@ impl<'data> Records<'data> {
     /// I/O where memory does not hold the record; the data was checked from end to
     /// end when the entry was found.
     pub(crate) fn next_into(&mut self, record: &mut FunctionRecord) -> Result<bool> {
+        let Some(counters) = self.next_around_counters(record)? else { return Ok(false) };
+        memory::reserve(&mut record.counters, counters.len(), HOLD_COUNTERS)?;
+        record.counters.extend(counters.iter().map(|bytes| LittleEndian::read_u64(bytes)));
+        Ok(true)
+    }
+
+    /// Like [`next_into`](Self::next_into), but returns the counters instead of copying them.
+    pub(super) fn next_around_counters(&mut self, record: &mut FunctionRecord) -> Result<Option<&'data [[u8; 8]]>> {
         if self.rest.is_empty() {
-            return Ok(false);
+            return Ok(None);
         }
         record.clear();
         let parts = self.take_parts()?;
         record.func_hash = parts.func_hash;
-        memory::reserve(&mut record.counters, parts.counters.len(), HOLD_COUNTERS)?;
-        record.counters.extend(parts.counters.iter().map(|bytes| LittleEndian::read_u64(bytes)));
         match parts.bitmap {
             BitmapBytes::InWords(words) => {
                 record.bitmap.extend(words.iter().map(|word| word[0]));
@@ -116,7 +122,7 @@ impl<'data> Records<'data> {
         if self.version >= since::VALUE_SITES {
             read_value_blob(&mut self.rest, |kind, sites| read_sites(sites, record.sites_mut(kind)))?;
         }
-        Ok(true)
+        Ok(Some(parts.counters))
     }
 
     /// Skips a record.
