@@ -84,6 +84,9 @@ impl PartialMerge {
 /// Returns the names of functions without any stored record.
 fn left_out(groups: &[Group], names: &FunctionTable) -> HashSet<Vec<u8>> {
     let records = || groups.iter().flat_map(|group| &group.records);
+    if records().all(|record| !record.shape.is_left_out) {
+        return HashSet::new();
+    }
     let kept: HashSet<FunctionId> =
         records().filter(|record| !record.shape.is_left_out).map(|record| record.function).collect();
     let gone = records().filter(|record| record.shape.is_left_out && !kept.contains(&record.function));

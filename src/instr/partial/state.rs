@@ -7,8 +7,8 @@ use crate::instr::partial::sums::{Contribution, Extra, Group, MemoryInput, Parti
 use crate::limits::Limits;
 use crate::model::symbols::name_refs;
 use crate::model::{
-    BinaryId, FunctionId, FunctionRecord, FunctionTable, FunctionView, MemProfSection, ProfileKind, RecordStore,
-    RecordView, TemporalProfile, TemporalTrace, ValueCount, ValueKind,
+    BinaryId, FunctionId, FunctionRecord, FunctionTable, FunctionView, MemProfSection, NameRef, ProfileKind,
+    RecordStore, RecordView, TemporalProfile, TemporalTrace, ValueCount, ValueKind,
 };
 use crate::partial::{Decoder, Encoder, PartialInput};
 
@@ -68,9 +68,12 @@ struct Front<'a> {
 
 /// Returns the order of the functions of a profile in the state after it.
 fn in_order(table: &FunctionTable, functions: impl Iterator<Item = FunctionId>) -> Vec<FunctionId> {
-    let mut functions: Vec<FunctionId> = functions.collect();
-    functions.sort_unstable_by_key(|id| (table.function(*id).name_ref(), table.name(*id)));
-    functions
+    // Names are compared only if their hashes are equal, which is rare.
+    let mut functions: Vec<(NameRef, FunctionId)> = functions.map(|id| (table.function(id).name_ref(), id)).collect();
+    functions.sort_unstable_by(|(hash, id), (other_hash, other)| {
+        hash.cmp(other_hash).then_with(|| table.name(*id).cmp(table.name(*other)))
+    });
+    functions.into_iter().map(|(_, id)| id).collect()
 }
 
 impl<'a> Front<'a> {
