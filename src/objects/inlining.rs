@@ -10,7 +10,9 @@ use super::debug_info::{Entry, Slice, damaged, load_sections, ranges_of, ranges_
 use super::debug_info::{LineTable, Place as SourcePlace, file_name};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use gimli::{AttributeValue, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, UnitOffset, constants};
+use gimli::{
+    ArangeHeader, AttributeValue, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, UnitOffset, constants,
+};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -242,26 +244,29 @@ impl<'i> DebugInfo<'i> {
         let dwarf = self.dwarf();
         let units = self.units(&dwarf)?;
         let mut bounds = Bounds::new(&self.limits, most);
+        let table = AddressTable::read(&dwarf);
         let mut functions = Functions::new(&dwarf, &units);
         let mut found = InlineChains::new(addresses.len());
         for (at, unit) in units.iter().enumerate() {
-            let looked_up = self.look_up(&mut functions, at, addresses, &mut bounds, &mut found);
+            let inside = table.addresses_of(&dwarf, unit, addresses, &found.of_address);
+            let looked_up =
+                inside.and_then(|inside| self.look_up(&mut functions, at, addresses, &inside, &mut bounds, &mut found));
             self.note(offset_of(unit), looked_up)?;
         }
         Ok(found)
     }
 
-    /// Looks up the addresses that are in a unit.
+    /// Looks up the addresses at the positions `inside` in a unit.
     fn look_up<'a>(
         &self,
         functions: &mut Functions<'_, 'a>,
         at: usize,
         addresses: &[u64],
+        inside: &[usize],
         bounds: &mut Bounds,
         found: &mut InlineChains,
     ) -> Result<()> {
         let (dwarf, unit) = (functions.dwarf, &functions.units[at]);
-        let inside = addresses_of(dwarf, unit, addresses, &found.of_address)?;
         if inside.is_empty() {
             return Ok(());
         }
@@ -271,9 +276,9 @@ impl<'i> DebugInfo<'i> {
         match rest {
             Some((dwarf, unit)) => {
                 let mut functions = Functions::new(&dwarf, std::slice::from_ref(&unit));
-                functions.look_up(0, addresses, &inside, &mut lines, bounds, found)
+                functions.look_up(0, addresses, inside, &mut lines, bounds, found)
             }
-            None => functions.look_up(at, addresses, &inside, &mut lines, bounds, found),
+            None => functions.look_up(at, addresses, inside, &mut lines, bounds, found),
         }
     }
 }
@@ -283,22 +288,49 @@ fn offset_of(unit: &Unit<Slice<'_>>) -> usize {
     unit.header.debug_info_offset().map_or(0, |offset| offset.0)
 }
 
-/// Returns the positions of the addresses in a unit that no earlier unit had.
-fn addresses_of(
-    dwarf: &Dwarf<Slice<'_>>,
-    unit: &Unit<Slice<'_>>,
-    addresses: &[u64],
-    found: &[u32],
-) -> Result<Vec<usize>> {
-    let mut inside = Vec::new();
-    let mut ranges = ranges_of_unit(dwarf, unit)?;
-    while let Some(range) = ranges.next().map_err(damaged)? {
-        let of_range = within(addresses, range);
-        inside.extend(of_range.filter(|index| found[*index] == 0));
+/// The table of the code of units (`.debug_aranges`), by the offset of the unit.
+///
+/// LLVM prefers it to the ranges of the unit. The two differ for functions that the linker removed: in the table, they
+/// stay, with code at address 0.
+struct AddressTable<'a>(HashMap<usize, Vec<ArangeHeader<Slice<'a>>>>);
+
+impl<'a> AddressTable<'a> {
+    /// Reads the table as far as it is not damaged.
+    fn read(dwarf: &Dwarf<Slice<'a>>) -> Self {
+        let (mut by_unit, mut headers) = (HashMap::<_, Vec<_>>::new(), dwarf.debug_aranges.headers());
+        while let Ok(Some(header)) = headers.next() {
+            by_unit.entry(header.debug_info_offset().0).or_default().push(header);
+        }
+        Self(by_unit)
     }
-    inside.sort_unstable();
-    inside.dedup();
-    Ok(inside)
+
+    /// Returns the positions of the addresses in a unit that no earlier unit had.
+    fn addresses_of(
+        &self,
+        dwarf: &Dwarf<Slice<'a>>,
+        unit: &Unit<Slice<'a>>,
+        addresses: &[u64],
+        found: &[u32],
+    ) -> Result<Vec<usize>> {
+        let mut inside = Vec::new();
+        let mut add = |range| inside.extend(within(addresses, range).filter(|index| found[*index] == 0));
+        if let Some(headers) = self.0.get(&offset_of(unit)) {
+            for header in headers {
+                let mut entries = header.entries();
+                while let Ok(Some(entry)) = entries.next() {
+                    add(entry.range());
+                }
+            }
+        } else {
+            let mut ranges = ranges_of_unit(dwarf, unit)?;
+            while let Some(range) = ranges.next().map_err(damaged)? {
+                add(range);
+            }
+        }
+        inside.sort_unstable();
+        inside.dedup();
+        Ok(inside)
+    }
 }
 
 fn too_many_chains() -> Error {
@@ -496,7 +528,7 @@ impl<'u, 'a> Functions<'u, 'a> {
         bounds: &Bounds,
     ) -> Result<(Vec<Subroutine>, Vec<Option<usize>>)> {
         let unit = &self.units[at];
-        let (mut found, mut owners) = (Vec::new(), vec![None; addresses.len()]);
+        let (mut found, mut owners) = (Vec::new(), Owners::default());
         // Subroutines around the current entry.
         let mut around: Vec<usize> = Vec::new();
         let mut entries = unit.entries();
@@ -531,11 +563,10 @@ impl<'u, 'a> Functions<'u, 'a> {
             bounds.check_depth(around.len())?;
             let mut ranges = ranges_of(self.dwarf, unit, entry)?;
             while let Some(range) = ranges.next().map_err(damaged)? {
-                // Those inside come later and take over.
-                within(addresses, range).for_each(|index| owners[index] = Some(this));
+                owners.add(addresses, range, this);
             }
         }
-        Ok((found, owners))
+        Ok((found, addresses.iter().map(|address| owners.of(*address)).collect()))
     }
 
     fn declaration(&mut self, place: Place) -> Declaration {
@@ -592,6 +623,38 @@ impl<'u, 'a> Functions<'u, 'a> {
 }
 
 /// Positions of the addresses that are in a range.
+/// The innermost subroutines of ranges of code, by the start of each range: its end and its subroutine. Ranges of a
+/// subroutine come after those around it.
+///
+/// Functions that the linker removed all start at 0, so that their ranges overlap. An address then has the subroutine
+/// with the last start before it, as in LLVM.
+#[derive(Default)]
+struct Owners(BTreeMap<u64, (u64, usize)>);
+
+impl Owners {
+    /// Adds a range, if addresses are in it or at its end.
+    fn add(&mut self, addresses: &[u64], range: gimli::Range, subroutine: usize) {
+        let gimli::Range { begin, end } = range;
+        let first = addresses.partition_point(|address| *address < begin);
+        if begin >= end || addresses.get(first).is_none_or(|address| *address > end) {
+            return;
+        }
+        let around = self.0.range(..=begin).next_back().map(|(start, around)| (*start, *around));
+        if let Some((start, (end_around, outer))) = around.filter(|(_, (end_around, _))| begin < *end_around) {
+            if end < end_around {
+                self.0.insert(end, (end_around, outer));
+            }
+            self.0.insert(start, (begin, outer));
+        }
+        self.0.insert(begin, (end, subroutine));
+    }
+
+    fn of(&self, address: u64) -> Option<usize> {
+        let (_, (end, subroutine)) = self.0.range(..=address).next_back()?;
+        (address < *end).then_some(*subroutine)
+    }
+}
+
 fn within(addresses: &[u64], range: gimli::Range) -> std::ops::Range<usize> {
     let start = addresses.partition_point(|address| *address < range.begin);
     let end = addresses.partition_point(|address| *address < range.end);

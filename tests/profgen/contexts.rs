@@ -1,7 +1,7 @@
 //! Profiles with calling contexts, from samples with call chains.
 
 use crate::genuine::{GENUINE, assert_same, assert_same_profile, run};
-use crate::recording::{RECORDER, can_record, compile, perf_data, record, record_chains};
+use crate::recording::{RECORDER, can_record, compile, perf_data, record, record_chains, source};
 use crate::schema::assert_has_schema;
 use crate::support::{Folder, available, errors};
 use serde_json::Value;
@@ -79,6 +79,25 @@ fn contexts_of_other_releases_are_those_of_their_llvm_profgen() {
             }
         }
     }
+}
+
+/// The place of a call from a library is unknown. LLVM looks it up at address 1, where removed functions are.
+#[test]
+fn calls_from_libraries_are_those_of_llvm_profgen() {
+    let Some(folder) = folder("calls from libraries", &["clang-22", GENUINE]) else { return };
+    let mut callers = 0;
+    for debug_info in ["-gdwarf-4 -gdwarf-aranges", "-gdwarf-4", "-gdwarf-5 -gdwarf-aranges"] {
+        let sections = "-ffunction-sections -Wl,--gc-sections";
+        let unused = source("unused.c");
+        compile(&folder, &format!("clang-22 -O2 {debug_info} {sections} {FRAMES} {unused}"), "calls.c", "prog");
+        let recorded = record_chains(&folder, "prog", 5, 8);
+        let options = format!("--perfscript={recorded} --binary=prog --format=text --ignore-stack-samples");
+        assert_same(&folder, &options);
+        let (_, profile) = run(&folder, &[GENUINE], &options);
+        let profile = String::from_utf8(profile.expect("it is written")).expect("it is text");
+        callers += usize::from(profile.contains("unused_product:0:0"));
+    }
+    assert!(callers > 0, "no removed function is found at address 1");
 }
 
 /// LLVM takes `lock` for an instruction. The code for one thread jumps behind it.

@@ -4,7 +4,7 @@ use crate::support::Folder;
 use std::path::{Path, PathBuf};
 
 /// Returns the text of a file next to this one.
-fn source(name: &str) -> String {
+pub fn source(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/profgen").join(name);
     path.to_str().expect("the path of the sources is text").to_string()
 }
