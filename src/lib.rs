@@ -78,6 +78,7 @@
     allow(dead_code, unused_imports, rustdoc::broken_intra_doc_links, reason = "other features use and document them")
 )]
 
+mod ascii;
 #[cfg(feature = "families")]
 pub mod bridge;
 pub mod bytes;

@@ -1,5 +1,6 @@
 //! The inputs of a command: profiles and other files in directories, their programs, and their totals.
 
+use crate::ascii::to_hex;
 use crate::bytes::Confidence;
 use crate::compression::uncompressed_name;
 use crate::error::{Error, ErrorKind, Result};
@@ -14,7 +15,6 @@ use crate::iprof::{SectionKind, SectionTotals};
 use crate::memprof::raw::RawMemProf;
 use crate::memprof::report::total_bytes;
 use crate::model::ProfileReader;
-use crate::model::description::hex;
 use crate::stacks::pprof;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -143,7 +143,7 @@ fn binary_ids(input: &Input, options: &ReadOptions) -> Result<BinaryIds> {
     Ok(match input.format()? {
         Format::RawMemProf => {
             let raw = RawMemProf::read(&data, &options.limits)?;
-            raw.build_ids().into_iter().map(hex).collect()
+            raw.build_ids().into_iter().map(to_hex).collect()
         }
         Format::Pprof => {
             let (profile, _) = pprof::read(&data, &options.limits)?;
@@ -152,7 +152,7 @@ fn binary_ids(input: &Input, options: &ReadOptions) -> Result<BinaryIds> {
         }
         format if format.family() == Some(Family::Instr) => {
             let mut reader = open_reader(&data, options)?;
-            reader.binary_ids()?.iter().map(|id| hex(id)).collect()
+            reader.binary_ids()?.iter().map(|id| to_hex(id)).collect()
         }
         _ => BinaryIds::new(),
     })

@@ -1,10 +1,11 @@
 //! Programs, libraries, object files and archives: which profiles they write, and which they can use.
 
+use crate::ascii::to_hex;
 use crate::digits::number_of;
 use crate::error::Error;
 use crate::fit::{ProgramFacts, fat_architectures, readers};
 use crate::limits::Limits;
-use crate::model::description::{Description, PartDescription, hex};
+use crate::model::description::{Description, PartDescription};
 use crate::objects;
 use object::elf::{FileHeader32, FileHeader64};
 use object::read::archive::ArchiveFile;
@@ -217,7 +218,7 @@ fn push_part(description: &mut Description, file: Option<&object::File<'_>>, fac
     if let Some(file) = file {
         part.pointer_bits = Some(if objects::is_64(file) { 64 } else { 32 });
         part.byte_order = Some(if file.is_little_endian() { "little-endian" } else { "big-endian" }.to_string());
-        part.binary_ids.extend(objects::build_id(file).map(|id| hex(&id)));
+        part.binary_ids.extend(objects::build_id(file).map(|id| to_hex(&id)));
     }
     for compiler in &facts.compilers {
         part.fact("compiler", compiler);

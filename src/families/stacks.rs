@@ -1,5 +1,6 @@
 //! Sampled stacks.
 
+use crate::ascii::to_hex;
 use crate::call_chains::{Function, FunctionId, SampleSource, Selection, StackTable, percent};
 use crate::digits::number_of;
 use crate::driver::check::{CheckFinding, FileCheck};
@@ -19,7 +20,7 @@ use crate::input::{Access, Family, Format, Input};
 use crate::instr::open::ReadOptions;
 use crate::iprof;
 use crate::limits::Limits;
-use crate::model::description::{Description, PartDescription, hex};
+use crate::model::description::{Description, PartDescription};
 use crate::stacks::perf_data;
 use crate::stacks::pprof;
 use crate::stacks::pprof::{GoVerdict, Profile, ValueChoice};
@@ -304,7 +305,7 @@ fn part(profile: &Profile) -> PartDescription {
     part.fact("as default.pgo of Go", format!("{go} (see check)"));
     for mapping in profile.mappings.iter().filter(|mapping| !mapping.build_id.is_empty()) {
         let id = profile.strings.get(mapping.build_id);
-        part.binary_ids.push(String::from_utf8(id.to_vec()).unwrap_or_else(|_| hex(id)));
+        part.binary_ids.push(String::from_utf8(id.to_vec()).unwrap_or_else(|_| to_hex(id)));
     }
     part
 }

@@ -2,10 +2,10 @@
 
 use super::generated::{Checksum, Generated, Lengths};
 use super::random::Random;
+use crate::ascii::to_hex;
 use crate::bytes::{Cursor, Endian, Sink, leb128};
 use crate::compat::Compat;
 use crate::error::{Error, Result};
-use crate::model::description::hex;
 use crate::raw::Header;
 use crate::raw::layout::Word;
 use memchr::memmem;
@@ -113,12 +113,12 @@ impl Generated {
             };
         }
         let (place, after) = self.edit(damage, &mut random).ok_or_else(none)?;
-        let before = hex(&self.bytes[place.clone()]);
+        let before = to_hex(&self.bytes[place.clone()]);
         let report = DamageReport {
             kind: damage.name(),
             offset: place.start as u64,
             before: Some(before),
-            after: Some(hex(&after)),
+            after: Some(to_hex(&after)),
             intact_size,
         };
         self.bytes.splice(place, after);

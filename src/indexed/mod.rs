@@ -30,11 +30,12 @@
 //!
 //! (`InstrProf.h`, `InstrProfReader.cpp`, `InstrProfWriter.cpp` in LLVM.)
 
+use crate::ascii::to_hex;
 use crate::bytes::{Cursor, Endian};
 use crate::compat::Compat;
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::model::description::{Description, PartDescription, hex};
+use crate::model::description::{Description, PartDescription};
 use crate::model::{ProfileKind, release};
 use layout::{HEADER_WORDS, header_size, since};
 
@@ -81,7 +82,7 @@ fn describe_profile(file: &[u8], profile: &IndexedProfile<'_>) -> Result<PartDes
         byte_order: Some(Endian::Little.to_string()),
         written_by: release::indexed_writers(version.into()),
         read_by: release::indexed_readers(version.into()),
-        binary_ids: profile.binary_ids()?.iter().map(|id| hex(id)).collect(),
+        binary_ids: profile.binary_ids()?.iter().map(|id| to_hex(id)).collect(),
         ..PartDescription::default()
     };
     let header = header_size(version) as u64;

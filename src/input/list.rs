@@ -4,6 +4,7 @@
 //! of the list. A file can occur several times and counts each time.
 
 use super::source::Input;
+use crate::ascii::trim;
 use crate::bytes::without_byte_order_mark;
 use crate::compat::Compat;
 use crate::error::{Error, Result};
@@ -290,14 +291,6 @@ fn parse_weight(text: &[u8]) -> Result<NonZeroU64> {
     let weight = digits.then(|| std::str::from_utf8(text).ok()?.parse().ok()).flatten();
     weight.ok_or_else(|| Error::usage("input weight must be a positive integer"))
 }
-
-fn trim(line: &[u8]) -> &[u8] {
-    let blank = |b: &u8| matches!(b, b' ' | b'\t' | 0x0b | 0x0c | b'\r');
-    let start = line.iter().position(|b| !blank(b)).unwrap_or(line.len());
-    let end = line.iter().rposition(|b| !blank(b)).map_or(start, |last| last + 1);
-    &line[start..end]
-}
-
 /// Replaces `~` or `~user` at the beginning by the home directory, if it is known.
 fn expand_home(path: &OsStr) -> PathBuf {
     let whole = PathBuf::from(path);

@@ -202,7 +202,7 @@ fn read_raw<'data>(
     _release: Release,
 ) -> Result<(memprof::raw::RawMemProf<'data>, MemoryProfile, usize)> {
     let raw = memprof::raw::RawMemProf::read_until(data, &options.limits, options.cancel.clone())?;
-    let build_ids = raw.build_ids().into_iter().map(crate::model::description::hex).collect();
+    let build_ids = raw.build_ids().into_iter().map(crate::ascii::to_hex).collect();
     Err(ErrorKind::MissingProgram { build_ids }.into())
 }
 

@@ -155,8 +155,3 @@ impl PartDescription {
         self.facts.push(Fact { label: label.into(), value: value.into() });
     }
 }
-
-/// Formats bytes in hexadecimal, like build ids.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}

@@ -8,6 +8,7 @@ use super::contexts::ChainSamples;
 use super::counters::{EXTERNAL, Gatherer};
 use super::loading::{Loading, MappingFault};
 use super::program::Program;
+use crate::ascii::{trim_end, trim_start};
 use crate::digits::{parse_decimal, parse_hex};
 use crate::error::{Error, Result};
 use crate::input::Input;
@@ -207,14 +208,6 @@ fn has_branch_records(line: &[u8]) -> bool {
     let second = words.nth(1);
     second.is_some_and(|word| word.starts_with(b"0x") && word.contains(&b'/'))
 }
-
-fn trim_start(line: &[u8]) -> &[u8] {
-    // The standard library does not count the vertical tab.
-    let blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0B;
-    let start = line.iter().position(|byte| !blank(byte)).unwrap_or(line.len());
-    &line[start..]
-}
-
 /// Reads samples, with their call chains only for contexts.
 pub(super) fn read(
     input: &Input,
@@ -459,13 +452,6 @@ impl Reader<'_, '_, '_> {
         true
     }
 }
-
-fn trim_end(line: &[u8]) -> &[u8] {
-    let blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0B;
-    let end = line.iter().rposition(|byte| !blank(byte)).map_or(0, |last| last + 1);
-    &line[..end]
-}
-
 /// Source and target of `0xSOURCE/0xTARGET/…`.
 fn branch(word: &[u8]) -> Option<(u64, u64)> {
     let (source, rest) = word.split_at(memchr::memchr(b'/', word)?);

@@ -34,10 +34,11 @@
 //! `InstrProfData.inc`. [`layout`] has the tables, [`RawProfile`] is a view of
 //! one profile, [`RawReader`] reads whole files, [`write()`] writes a profile.
 
+use crate::ascii::to_hex;
 use crate::compat::Compat;
 use crate::error::ErrorKind;
 use crate::limits::Limits;
-use crate::model::description::{Description, PartDescription, hex};
+use crate::model::description::{Description, PartDescription};
 use crate::model::{ProfileKind, ProfileReader, release};
 
 pub use correlate::{Correlator, ImageRecords};
@@ -139,7 +140,7 @@ fn describe_profile(profile: &RawProfile<'_>, end: usize) -> PartDescription {
     let header = profile.header();
     let mut part = describe_header(header);
     part.offset = profile.start() as u64;
-    part.binary_ids = profile.binary_ids().unwrap_or_default().iter().map(|id| hex(id)).collect();
+    part.binary_ids = profile.binary_ids().unwrap_or_default().iter().map(|id| to_hex(id)).collect();
     let count = |word| Some(header.word(word));
     let sections = [
         (Section::Header, Some(header.words().count() as u64 + 2)),

@@ -7,13 +7,13 @@ use super::layout::{self, DataRecord, Section};
 use super::names::{NameChunks, RawNames};
 use super::profile::RawProfile;
 use super::values::{self, BlobReader, Strictness, Targets};
+use crate::ascii::to_hex;
 use crate::bytes::Cursor;
 use crate::compat::{Compat, LLVM_22_RAW_VERSION};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::{Hint, ImagePart};
 use crate::limits::Limits;
 use crate::memory::{self, HOLD_COUNTERS};
-use crate::model::description::hex;
 use crate::model::symbols::Symbol;
 use crate::model::{
     BinaryId, Counters, FunctionRecord, NameRef, ProfileKind, ProfileReader, RecordRef, SymbolTable, TemporalProfile,
@@ -216,7 +216,7 @@ impl<'data> RawReader<'data> {
                     true => ImagePart::DebugInfo,
                     false => ImagePart::Sections,
                 };
-                let hint = Hint::GiveImage { part, build_id: ids.first().map(|id| hex(id)) };
+                let hint = Hint::GiveImage { part, build_id: ids.first().map(|id| to_hex(id)) };
                 Err(place(Error::new(ErrorKind::MissingCorrelation).with_hint(hint)))
             }
             None => Ok(None),
@@ -389,7 +389,7 @@ impl<'data> RawReader<'data> {
         let expected = header::magic(encoding.endian, encoding.pointer);
         let found = self.file.get(start..start + header::MAGIC_SIZE).unwrap_or_default();
         if found != expected {
-            let detail = format!("found {}, expected {} as in the first profile", hex(found), hex(&expected));
+            let detail = format!("found {}, expected {} as in the first profile", to_hex(found), to_hex(&expected));
             return Err(ErrorKind::BadMagic { detail }.into());
         }
         let version = self.file.get(start + header::MAGIC_SIZE..).and_then(|rest| rest.first_chunk());

@@ -5,6 +5,7 @@ use super::profile::{SampleProfile, Summary};
 use super::reader::{SampleProfileView, detect, read, text_fault};
 use super::record::{FunctionName, FunctionRecord, Names};
 use super::{ext_binary, writer};
+use crate::ascii::trim;
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
@@ -114,14 +115,8 @@ pub fn write_file(profile: &SampleProfile, options: &WriteOptions, strict: bool,
 
 /// Parses a profile symbol list: one name per line, without spaces around it.
 pub fn parse_symbols(text: &[u8]) -> Vec<Vec<u8>> {
-    let is_blank = |byte: &u8| matches!(byte, b' ' | 9..=13);
-    let trim = |line: &[u8]| {
-        let start = line.iter().position(|byte| !is_blank(byte)).unwrap_or(line.len());
-        let end = line.iter().rposition(|byte| !is_blank(byte)).map_or(start, |last| last + 1);
-        line[start..end].to_vec()
-    };
     let lines = text.split(|byte| *byte == b'\n');
-    lines.filter(|line| !line.is_empty() && *line != b"\r").map(trim).collect()
+    lines.filter(|line| !line.is_empty() && *line != b"\r").map(|line| trim(line).to_vec()).collect()
 }
 
 /// The word in the footer of a partial merge of recordings, whose samples become a profile with the program.

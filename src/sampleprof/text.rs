@@ -21,6 +21,7 @@ use super::record::{
     BodyEntry, CallSite, Frame, FunctionName, FunctionRecord, LineLocation, MAX_INLINE_DEPTH, Names, RecordTable,
     add_saturating, add_target, attributes,
 };
+use crate::ascii::trim;
 use crate::error::{Error, ErrorKind, Result};
 use memchr::memchr2;
 use std::cmp::Reverse;
@@ -606,14 +607,6 @@ fn parse_metadata(text: &[u8], knows_flat: bool) -> Option<Content<'_>> {
     let value = text.strip_prefix(b"!Attributes:")?;
     Some(Content::Metadata { checksum: 0, attributes: parse_u32(trim(value))? })
 }
-
-fn trim(text: &[u8]) -> &[u8] {
-    let is_blank = |byte: &u8| matches!(byte, b' ' | 9..=13);
-    let start = text.iter().position(|byte| !is_blank(byte)).unwrap_or(text.len());
-    let end = text.iter().rposition(|byte| !is_blank(byte)).map_or(start, |last| last + 1);
-    &text[start..end]
-}
-
 /// Parses `SAMPLES NAME:COUNT …`. Names may contain spaces and colons: a name ends at the first colon that is followed by
 /// a number and a space.
 fn parse_body<'data>(mut rest: &'data [u8], counts: &mut Vec<(&'data [u8], u64)>) -> Option<u64> {

@@ -165,28 +165,10 @@ pub(super) fn escape_name(out: &mut Vec<u8>, name: &[u8]) {
         }
     }
 }
-
-/// Decodes an escaped name. `None` for an invalid escape.
-pub(super) fn unescape_name(text: &[u8]) -> Option<Vec<u8>> {
-    let mut name = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        if byte != b'%' {
-            name.push(byte);
-            continue;
-        }
-        let (digits, after) = rest.split_at_checked(2)?;
-        let digit = |at: usize| char::from(digits[at]).to_digit(16);
-        name.push((digit(0)? * 16 + digit(1)?) as u8);
-        rest = after;
-    }
-    Some(name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ascii::percent_decode;
     use proptest::prelude::*;
 
     fn whole(data: &[u8]) -> Piece<'_> {
@@ -238,7 +220,7 @@ mod tests {
             let mut text = Vec::new();
             escape_name(&mut text, &name);
             prop_assert!(text.iter().all(u8::is_ascii_graphic));
-            prop_assert_eq!(unescape_name(&text), Some(name));
+            prop_assert_eq!(percent_decode(&text), Some(name));
         }
     }
 }

@@ -35,6 +35,8 @@ pub use reader::TextReader;
 pub(crate) use write::{Functions, Source, is_plain_name, write_source};
 pub use write::{TextOptions, Written, losses, write, write_record, write_to};
 
+use crate::digits::parse_decimal;
+
 mod describe;
 mod lines;
 mod parser;
@@ -72,12 +74,6 @@ fn head_has_colon_names(text: &[u8]) -> Option<bool> {
 pub(crate) fn has_bitmaps(text: &[u8]) -> bool {
     text.contains(&b'$') && text.windows(2).any(|pair| pair == b"\n$")
 }
-
-/// Parses a decimal number: only digits, without sign and spaces.
-pub(super) fn parse_decimal(text: &[u8]) -> Option<u64> {
-    parse_digits(text, 10)
-}
-
 /// Parses a number with an optional radix prefix: `0x`, `0b`, `0o`, or `0` for octal.
 pub(super) fn parse_any_radix(text: &[u8]) -> Option<u64> {
     match text {

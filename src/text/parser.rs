@@ -1,10 +1,12 @@
 //! The parser of text profiles, from lines to batches of records. It does not depend on earlier records, so another
 //! thread can parse ahead. [`evidence`] detects text profiles.
 
-use super::lines::{Line, LineKind, Lines, Piece, unescape_name};
-use super::{EXTERNAL, directive, parse_any_radix, parse_decimal};
+use super::lines::{Line, LineKind, Lines, Piece};
+use super::{EXTERNAL, directive, parse_any_radix};
+use crate::ascii::{percent_decode, trim};
 use crate::bytes::{Confidence, Head, begins_as_text, without_byte_order_mark};
 use crate::compat::Compat;
+use crate::digits::parse_decimal;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{self, HOLD_COUNTERS};
 use crate::model::{
@@ -147,7 +149,7 @@ impl<'data> Parser<'data> {
         let mut item = batch.spare_item();
         match line.kind {
             LineKind::Name => {
-                item.name = unescape_name(line.text)
+                item.name = percent_decode(line.text)
                     .ok_or_else(|| self.at(line, Error::malformed("a % without two hexadecimal digits after it")))?;
             }
             LineKind::Plain => item.name.extend_from_slice(line.text),
@@ -325,15 +327,6 @@ impl<'data> Parser<'data> {
 fn parse_u32(text: &[u8]) -> Option<u32> {
     parse_decimal(text).and_then(|number| u32::try_from(number).ok())
 }
-
-/// Trims white space, like LLVM's `StringRef::trim`.
-pub(super) fn trim(text: &[u8]) -> &[u8] {
-    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r');
-    let start = text.iter().position(|byte| !blank(byte)).unwrap_or(text.len());
-    let end = text.iter().rposition(|byte| !blank(byte)).map_or(start, |last| last + 1);
-    &text[start..end]
-}
-
 /// A few records of a file, and the error after them, if there is one. Its memory is reused.
 #[derive(Debug, Default)]
 pub(super) struct Batch {

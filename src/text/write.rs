@@ -4,9 +4,10 @@
 //! hidden records and hashes.
 
 use super::lines::escape_name;
-use super::parser::trim;
-use super::{EXTERNAL, directive, parse_decimal, push_hex};
+use super::{EXTERNAL, directive, push_hex};
+use crate::ascii::trim;
 use crate::compat::Compat;
+use crate::digits::parse_decimal;
 use crate::digits::{push_decimal, push_decimals};
 use crate::error::Error;
 use crate::model::{

@@ -10,7 +10,8 @@
 
 mod symbols;
 
-use crate::bridge::names::{Escapes, MethodIdentity, escaped, to_hex};
+use crate::ascii::to_hex;
+use crate::bridge::names::{Escapes, MethodIdentity, escaped};
 use symbols::Demangled;
 
 /// The type for data that a symbol does not contain.

@@ -3,7 +3,7 @@
 //! Unknown members are errors, because dropping them would change the profile silently.
 
 use super::{Approximations, Extension, VERSION};
-use crate::bridge::names::from_hex;
+use crate::ascii::from_hex;
 use crate::error::{Error, Result};
 use crate::model::{
     FunctionRecord, FunctionTable, MemProfSection, Profile, ProfileKind, TemporalProfile, TemporalTrace, ValueCount,
@@ -121,7 +121,7 @@ struct Hex(Vec<u8>);
 impl<'de> Deserialize<'de> for Hex {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        from_hex(&text).map(Self).ok_or_else(|| D::Error::custom("expected pairs of hexadecimal digits"))
+        from_hex(text.as_bytes()).map(Self).ok_or_else(|| D::Error::custom("expected pairs of hexadecimal digits"))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Writes a profile as JSON, function by function, without copying it.
 
 use super::{Approximations, Extension};
-use crate::bridge::names::to_hex;
+use crate::ascii::to_hex;
 use crate::model::{
     FunctionTable, FunctionView, MemProfSection, Profile, ProfileKind, RecordView, TemporalProfile, TemporalTrace,
     ValueKind, ValueSites,

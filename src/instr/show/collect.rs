@@ -1,6 +1,7 @@
 //! The output of `show` as data. In names, bytes that are not UTF-8 are replaced. Hashes are text, because many JSON
 //! readers lose digits above 2^53.
 
+use crate::ascii::to_hex;
 use crate::error::Result;
 use crate::instr::show::ShowOptions;
 use crate::instr::show::scan::{Event, Totals, scan};
@@ -254,7 +255,7 @@ pub fn collect(reader: &mut dyn ProfileReader, options: &ShowOptions) -> Result<
         value_sites: site_statistics(&totals, options),
         detailed_summary: options.detailed_summary.then(|| summary_rows(&totals)),
         binary_ids: if options.binary_ids {
-            Some(reader.binary_ids()?.iter().map(|id| hex(id)).collect())
+            Some(reader.binary_ids()?.iter().map(|id| to_hex(id)).collect())
         } else {
             None
         },
@@ -276,11 +277,6 @@ fn histogram_as_objects<S: Serializer>(sites: &BTreeMap<usize, u64>, serializer:
     }
     serializer.collect_seq(sites.iter().map(|(values, sites)| Row { values: *values, sites: *sites }))
 }
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Returns the JSON member name of a value kind.
 fn member_of(kind: ValueKind) -> &'static str {
     match kind {
@@ -302,7 +298,7 @@ fn details(name: &[u8], record: RecordView<'_>, symbols: &SymbolTable, options: 
             PseudoCount::Warm => "warm",
         }),
         counters: (options.counts && pseudo.is_none()).then(|| record.counters.to_vec()),
-        bitmap: if options.counts { hex(record.bitmap) } else { String::new() },
+        bitmap: if options.counts { to_hex(record.bitmap) } else { String::new() },
         uniformity: if options.counts && pseudo.is_none() { uniformity(record) } else { String::new() },
         values: kinds.map(|kind| (member_of(kind), values(record, kind, symbols))).collect(),
     }

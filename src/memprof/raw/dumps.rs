@@ -454,7 +454,7 @@ pub fn write(
     for segment in &raw.segments {
         let id = match segment.build_id.as_slice() {
             [] => "<None>".to_string(),
-            id => crate::model::description::hex(id),
+            id => crate::ascii::to_hex(id),
         };
         writeln!(out, "  -\n    BuildId: {id}")?;
         for (name, address) in [("Start", segment.start), ("End", segment.end), ("Offset", segment.offset)] {

@@ -1,5 +1,6 @@
 //! Converts addresses to functions and lines, with the program that wrote the profile.
 
+use crate::ascii::to_hex;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::limits::Limits;
@@ -10,7 +11,6 @@ use crate::memprof::model::{
 };
 use crate::memprof::raw::dumps::{RawMemProf, Segment};
 use crate::model::Release;
-use crate::model::description::hex;
 use crate::model::hash_order::large_number_map_order;
 use crate::objects;
 use crate::objects::InlineFrame;
@@ -102,7 +102,7 @@ impl Programs {
     /// Missing program if none is given; the errors of [`Program::open`]; unable to symbolize if several are given and
     /// none matches.
     pub fn find(&self, raw: &RawMemProf<'_>) -> Result<Vec<Arc<Program>>> {
-        let build_ids = || raw.build_ids().into_iter().map(hex).collect::<Vec<_>>();
+        let build_ids = || raw.build_ids().into_iter().map(to_hex).collect::<Vec<_>>();
         if self.paths.is_empty() {
             return Err(Error::new(ErrorKind::MissingProgram { build_ids: build_ids() })
                 .with_hint(Hint::NameProgram { build_ids: build_ids() }));
@@ -263,14 +263,14 @@ fn program_segments<'r>(raw: &'r RawMemProf<'_>, file: &object::File<'_>) -> Res
         }
         return Ok(raw.segments.iter().collect());
     }
-    let known: Vec<String> = raw.build_ids().into_iter().map(hex).collect();
+    let known: Vec<String> = raw.build_ids().into_iter().map(to_hex).collect();
     let ids = format!("pass a program with one of the build ids {}", known.join(", "));
     let Some(id) = objects::build_id(file) else {
         return Err(unable("the program has no build id").with_hint(ids));
     };
     let segments: Vec<&Segment> = raw.segments.iter().filter(|segment| segment.build_id == id).collect();
     if segments.is_empty() {
-        let detail = format!("the program's build id {} is not one of the profile's", hex(&id));
+        let detail = format!("the program's build id {} is not one of the profile's", to_hex(&id));
         return Err(unable(detail).with_hint(ids));
     }
     Ok(segments)

@@ -3,12 +3,12 @@
 
 use super::dwarf::{self, Probe};
 use super::{CorrelationKind, Correlator, ImageRecords};
+use crate::ascii::to_hex;
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::{Hint, ImagePart};
 use crate::limits::Limits;
-use crate::model::description::hex;
 use crate::model::{BinaryId, SymbolTable};
 use crate::objects::{self, contents, unable};
 use crate::raw::header::Header;
@@ -95,7 +95,7 @@ impl Images {
         if let Some((_, image)) = found.iter().find(|(other, _)| other == id) {
             return Ok(Some(Arc::clone(image)));
         }
-        let text = hex(id);
+        let text = to_hex(id);
         let Some((first, rest)) = text.split_at_checked(2) else { return Ok(None) };
         let mut candidates =
             self.folders.iter().map(|folder| folder.join(".build-id").join(first).join(format!("{rest}.debug")));
@@ -106,14 +106,14 @@ impl Images {
     }
 
     fn no_image(&self, ids: &[BinaryId]) -> Error {
-        let wanted = ids.iter().map(|id| hex(id)).collect::<Vec<_>>().join(", ");
+        let wanted = ids.iter().map(|id| to_hex(id)).collect::<Vec<_>>().join(", ");
         if self.given.is_empty() {
             let id = if wanted.is_empty() { "none".to_string() } else { wanted };
             return unable(format!("Missing build ID: {id}"))
                 .with_hint("no given directory has an image with that build id");
         }
         let have = self.given.iter().map(|image| {
-            let id = image.build_id().map_or("no build id".to_string(), |id| format!("build id {}", hex(id)));
+            let id = image.build_id().map_or("no build id".to_string(), |id| format!("build id {}", to_hex(id)));
             format!("{} has {id}", image.path().display())
         });
         let have = have.collect::<Vec<_>>().join("; ");

@@ -1,7 +1,8 @@
 //! The description of a recording, for `info`.
 
+use crate::ascii::to_hex;
 use crate::limits::Limits;
-use crate::model::description::{Description, PartDescription, hex};
+use crate::model::description::{Description, PartDescription};
 use crate::perf::{Recording, read_recording};
 use std::io::Read;
 
@@ -60,7 +61,7 @@ fn part(recording: &Recording) -> PartDescription {
     let skipped: u64 = counts.skipped.values().sum();
     part.fact("other records", skipped.to_string());
     for listed in features.build_ids.iter().take(MOST_BUILD_IDS) {
-        part.fact(format!("build id of {}", String::from_utf8_lossy(&listed.path)), hex(&listed.id));
+        part.fact(format!("build id of {}", String::from_utf8_lossy(&listed.path)), to_hex(&listed.id));
     }
     part
 }

@@ -4,11 +4,11 @@ use super::kernel::SymbolList;
 #[cfg(feature = "correlate")]
 use super::program::{Program, ResolvedFrame};
 use super::samples::{CodePlace, Collected};
+use crate::ascii::to_hex;
 use crate::call_chains::{Frame, FrameId, FrameKind, StackId, StackTable};
 use crate::digits::number_of;
 use crate::error::{Error, Result, Warning};
 use crate::limits::Limits;
-use crate::model::description::hex;
 use crate::perf::Recording;
 use crate::perf::processes::{MappedFile, is_memory};
 use crate::stacks::collapsed::frames::Named;
@@ -184,9 +184,9 @@ impl Resolver<'_> {
             if found.as_ref() == Some(expected) {
                 return true;
             }
-            let found = found.map_or("no build id".to_string(), |id| format!("build id {}", hex(&id)));
+            let found = found.map_or("no build id".to_string(), |id| format!("build id {}", to_hex(&id)));
             let path = program.path.display();
-            mismatch.get_or_insert(format!("{path} has {found}, but {recorded} ran with {}", hex(expected)));
+            mismatch.get_or_insert(format!("{path} has {found}, but {recorded} ran with {}", to_hex(expected)));
             false
         };
         for path in &self.options.binaries {
@@ -293,7 +293,7 @@ fn without_mark(path: &[u8]) -> &[u8] {
 #[cfg(feature = "correlate")]
 fn debug_file(id: &[u8]) -> Option<Program> {
     let (first, rest) = id.split_first()?;
-    let path = format!("/usr/lib/debug/.build-id/{}/{}.debug", hex(&[*first]), hex(rest));
+    let path = format!("/usr/lib/debug/.build-id/{}/{}.debug", to_hex(&[*first]), to_hex(rest));
     let program = Program::open(Path::new(&path)).ok()?;
     (program.build_id().as_deref() == Some(id)).then_some(program)
 }
@@ -302,7 +302,7 @@ fn debug_file(id: &[u8]) -> Option<Program> {
 fn cached_file(id: &[u8], names: &[&str]) -> Option<PathBuf> {
     let (first, rest) = id.split_first()?;
     let home = std::env::var_os("HOME")?;
-    let folder = Path::new(&home).join(".debug/.build-id").join(hex(&[*first])).join(hex(rest));
+    let folder = Path::new(&home).join(".debug/.build-id").join(to_hex(&[*first])).join(to_hex(rest));
     names.iter().map(|name| folder.join(name)).find(|path| path.is_file())
 }
 

@@ -153,7 +153,8 @@ fn pattern(parsed: &Parsed, name: &str) -> Option<String> {
     parsed.value(name).map(|pattern| String::from_utf8_lossy(pattern).into_owned())
 }
 
-fn read_small(path: &Path) -> Result<InputBytes, Error> {
+/// Reads a list, or another small file; `-` is standard input.
+pub(super) fn read_small(path: &Path) -> Result<InputBytes, Error> {
     Input::argument(path).stored_bytes(Access::Read, &Limits::default())
 }
 

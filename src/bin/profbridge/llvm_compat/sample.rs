@@ -2,12 +2,13 @@
 
 use super::compat_mode::CompatMode;
 use super::failure::Failure;
+use super::merge::read_small;
 use super::messages;
 use super::options::FORMATS;
 use super::parsed::Parsed;
 use super::values::{HOT, boolean, float, signed};
 use profbridge::families::MergeOptions;
-use profbridge::input::{Access, Input, InputBytes, WeightedInput};
+use profbridge::input::{Input, WeightedInput};
 use profbridge::instr::Profile;
 use profbridge::names::NamePattern;
 use profbridge::sampleprof::overlap::OverlapOptions;
@@ -95,10 +96,6 @@ pub(super) fn merge(
     // The process ends here, so freeing the memory would only cost time.
     std::mem::forget(profile);
     Ok(ExitCode::SUCCESS)
-}
-
-fn read_small(path: &Path) -> Result<InputBytes, Error> {
-    Input::argument(path).stored_bytes(Access::Read, &profbridge::Limits::default())
 }
 
 fn cold_contexts(parsed: &Parsed, conduct: &CompatMode) -> ColdContexts {
