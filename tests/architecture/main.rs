@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// Modules that every other module may use.
 const BASE: &[&str] = &[
+    "ascii",
     "bytes",
     "call_chains",
     "cancel",
@@ -40,6 +41,7 @@ const BASE: &[&str] = &[
 
 /// Each module with the modules that it may use besides [`BASE`] and itself, from the bottom layer to the top.
 const MODULES: &[Row] = &[
+    ("ascii", &[]),
     ("bytes", &[]),
     ("call_chains", &[]),
     ("cancel", &[]),

@@ -14,7 +14,6 @@ use crate::text::{printable, summary_fields, to_python, warn};
 use profbridge::bridge::{self, ToIprofOptions};
 use profbridge::families::{OutputForm, Target, TargetSource};
 use profbridge::input::Family;
-use profbridge::instr::description::hex;
 use profbridge::instr::summary::{CUTOFFS, SummaryRules};
 use profbridge::instr::{FunctionId, ProfileKind, RecordId, SummaryBuilder};
 use pyo3::exceptions::PyKeyError;
@@ -141,6 +140,7 @@ impl Profile {
     /// The ids of the images that ran, in hexadecimal.
     #[getter]
     fn binary_ids(&self) -> Vec<String> {
+        let hex = |id: &[u8]| id.iter().map(|byte| format!("{byte:02x}")).collect();
         self.merged.profile.binary_ids.iter().map(|id| hex(id)).collect()
     }
 

@@ -6,14 +6,15 @@ use super::messages;
 use super::options::{FORMATS, KINDS};
 use super::parsed::{Parsed, Program};
 use super::raw_memory::{hotness_thresholds, programs, raw_memory_failure};
+use super::values::read_small;
 use profbridge::families::{
     self, FailureMode, InputOutcome, MergeOptions, MergeReport, OutputFormat, RecordError, Target, WriteOptions,
 };
-use profbridge::input::{Access, Input, InputBytes, InputList, WeightedInput};
+use profbridge::input::{InputList, WeightedInput};
 use profbridge::instr::LossKind;
 use profbridge::instr::{FunctionFilter, KindConflict, MergeRules, Remapping, SoftError, conflict_of_contexts};
 use profbridge::system::os_string;
-use profbridge::{Compat, Error, Limits};
+use profbridge::{Compat, Error};
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -151,11 +152,6 @@ fn path(parsed: &Parsed, name: &str) -> Option<PathBuf> {
 
 fn pattern(parsed: &Parsed, name: &str) -> Option<String> {
     parsed.value(name).map(|pattern| String::from_utf8_lossy(pattern).into_owned())
-}
-
-/// Reads a list, or another small file; `-` is standard input.
-pub(super) fn read_small(path: &Path) -> Result<InputBytes, Error> {
-    Input::argument(path).stored_bytes(Access::Read, &Limits::default())
 }
 
 fn print_list(inputs: &[WeightedInput]) -> Result<(), Failure> {

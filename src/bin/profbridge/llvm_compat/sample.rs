@@ -2,11 +2,10 @@
 
 use super::compat_mode::CompatMode;
 use super::failure::Failure;
-use super::merge::read_small;
 use super::messages;
 use super::options::FORMATS;
 use super::parsed::Parsed;
-use super::values::{HOT, boolean, float, signed};
+use super::values::{HOT, boolean, float, read_small, signed};
 use profbridge::families::MergeOptions;
 use profbridge::input::{Input, WeightedInput};
 use profbridge::instr::Profile;

@@ -1,7 +1,16 @@
-//! Option values in the syntax of LLVM's command lines.
+//! Option values in the syntax of LLVM's command lines, and the small files that they name.
+
+use profbridge::input::{Access, Input, InputBytes};
+use profbridge::{Error, Limits};
+use std::path::Path;
 
 /// The options for the cutoff and the count of what is hot.
 pub(super) const HOT: [&str; 2] = ["profile-summary-cutoff-hot", "profile-summary-hot-count"];
+
+/// Reads a list, or another small file; `-` is standard input.
+pub(super) fn read_small(path: &Path) -> Result<InputBytes, Error> {
+    Input::argument(path).stored_bytes(Access::Read, &Limits::default())
+}
 
 /// Parses the Boolean after `=`; an empty value is true.
 pub(crate) fn boolean(value: &[u8]) -> Option<bool> {
