@@ -51,9 +51,25 @@ fn refused(folder: &Folder, line: &str, words: &[&str]) {
 fn a_second_output_is_rejected() {
     let folder = folder();
     for command in ["merge a.proftext", "convert c.collapsed", "show a.proftext", "report c.collapsed"] {
-        refused(&folder, &format!("{command} -o x.profdata --output y.profdata"), &["x.profdata and y.profdata"]);
+        refused(&folder, &format!("{command} -o x.profdata --output y.profdata"), &["--output", "multiple times"]);
     }
-    written(&folder, "merge a.proftext -o x.profdata -o x.profdata", "x.profdata");
+}
+
+/// If the last value counted, the first list of inputs or the first gate would be ignored without a message.
+#[test]
+fn an_option_that_is_given_twice_is_rejected() {
+    let folder = folder();
+    for options in [
+        "merge -f a.proftext -f b.proftext -o x.profdata",
+        "merge a.proftext -o x.profdata -r one.map -r two.map",
+        "merge a.proftext -o x.profdata --function one --function two",
+        "merge a.proftext -o x.profdata --min-inputs 5 --min-inputs 1",
+        "diff a.proftext a.proftext --fail-below counters=90% --fail-below total=1%",
+        "fit a.proftext --against one --against two",
+        "show c.collapsed --thread one --thread two",
+    ] {
+        refused(&folder, options, &["cannot be used multiple times"]);
+    }
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The command line in profbridge mode, with one variant and one file per command.
 
 use crate::validate::set_given;
-use clap::{ArgAction, ArgMatches, Args, FromArgMatches, Subcommand};
+use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
+use profbridge::Result;
 use profbridge::compression::Compression;
-use profbridge::{Error, Result};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,21 +11,11 @@ use std::process::ExitCode;
 /// Arguments of commands that name an output file.
 const OUTPUTS: [&str; 3] = ["output", "write_remapping", "truth"];
 
-/// Returns the files that a command line names as outputs, by argument. An argument keeps all its values, see
-/// [`keep_outputs`].
-fn outputs(matches: &ArgMatches) -> Vec<Vec<PathBuf>> {
+/// Returns the files that a command line names as outputs.
+fn outputs(matches: &ArgMatches) -> Vec<PathBuf> {
     let Some((_, command)) = matches.subcommand() else { return Vec::new() };
-    let values = |name: &&str| command.try_get_many::<PathBuf>(name).ok().flatten();
-    OUTPUTS.iter().filter_map(values).map(|paths| paths.cloned().collect()).collect()
-}
-
-/// Keeps all values of an output that is given several times, so that the command can reject them. Of other options,
-/// the last value counts.
-fn keep_outputs(argument: clap::Arg) -> clap::Arg {
-    match OUTPUTS.contains(&argument.get_id().as_str()) {
-        true => argument.action(ArgAction::Append),
-        false => argument,
-    }
+    let path = |name: &&str| command.try_get_one::<PathBuf>(name).ok().flatten();
+    OUTPUTS.iter().filter_map(path).cloned().collect()
 }
 
 /// The text after the options in the help of the program.
@@ -82,8 +72,8 @@ fn with_short_help(command: clap::Command) -> clap::Command {
 pub(crate) struct Cli {
     pub(crate) command: Command,
     pub(crate) program: ProgramArgs,
-    /// The files that the command writes, by argument.
-    outputs: Vec<Vec<PathBuf>>,
+    /// The files that the command writes.
+    outputs: Vec<PathBuf>,
 }
 
 impl Cli {
@@ -122,10 +112,6 @@ impl Cli {
         mut program: clap::Command,
         arguments: Vec<OsString>,
     ) -> std::result::Result<Self, clap::Error> {
-        let is_named = |command: &&mut clap::Command| arguments.iter().any(|word| word == command.get_name());
-        for command in program.get_subcommands_mut().filter(is_named) {
-            *command = std::mem::take(command).mut_args(keep_outputs);
-        }
         let mut matches = program.try_get_matches_from_mut(arguments)?;
         if let Some((name, matches)) = matches.subcommand()
             && let Some(command) = program.find_subcommand(name)
@@ -141,28 +127,17 @@ impl Cli {
     ///
     /// # Errors
     ///
-    /// A usage error, before any input is read, for two outputs of one option, and for an output whose file extension
-    /// selects a compression that cannot be written.
+    /// A usage error, before any input is read, for an output whose file extension selects a compression that cannot be
+    /// written.
     pub(crate) fn run(self) -> Result<ExitCode> {
-        for paths in &self.outputs {
-            if let Some(other) = paths.iter().find(|path| **path != paths[0]) {
-                let detail = format!("two outputs are given: {} and {}", paths[0].display(), other.display());
-                return Err(Error::usage(detail).with_hint("name one output; run the command once for each file"));
-            }
-            paths.iter().try_for_each(|output| Compression::of_output(output).map(drop))?;
-        }
+        self.outputs.iter().try_for_each(|output| Compression::of_output(output).map(drop))?;
         self.command.run()
     }
 }
 
 /// Read, merge, convert and inspect compiler profiles
 #[derive(Debug, Args)]
-#[command(
-    version,
-    about = "Read, merge, convert and inspect compiler profiles",
-    max_term_width = 100,
-    args_override_self = true
-)]
+#[command(version, about = "Read, merge, convert and inspect compiler profiles", max_term_width = 100)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ProgramArgs {
     /// Change a resource limit for untrusted input: inflated-bytes, inflate-ratio, stream-bytes, window-bytes,
