@@ -149,7 +149,7 @@ impl InstrFit {
         let mut report = summarize(head, rows.collect(), &listed, topn);
         report.targets = hashes::compare(&input.profile, &input.symbols, program, topn);
         report.releases = Some(self.releases());
-        report.notes = self.notes();
+        report.notes.extend(self.notes());
         report
     }
 

@@ -277,7 +277,7 @@ impl MethodsFit {
         let listed: Vec<_> = program.iter().map(|(class, name)| (*class, Some(name.as_slice()))).collect();
         let mut report = summarize(head, rows.collect(), &listed, topn);
         report.sections = SectionKind::EACH.into_iter().filter_map(|kind| sections.remove(&kind)).collect();
-        report.notes = self.notes();
+        report.notes.extend(self.notes());
         report
     }
 

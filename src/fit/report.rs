@@ -175,6 +175,11 @@ pub(super) struct Head {
     pub(super) program_is: String,
 }
 
+/// A share in words.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.2} %", 100.0 * share)
+}
+
 /// Creates the report from rows: functions of the profile, and functions of the new build with their names, in the
 /// order of the list.
 pub(super) fn summarize(
@@ -191,6 +196,7 @@ pub(super) fn summarize(
     };
     let used_functions = share_of_compared(|row| row.functions.into());
     let used_counts = share_of_compared(|row| row.count);
+    let has_not_compared = functions.iter().any(|row| row.class == Class::NotCompared && row.functions > 0);
     let program_rows = program_rows(program);
     let profiled = program.iter().filter(|(class, _)| *class == ProgramClass::Used).count();
     let first_names = |wanted: ProgramClass| -> Vec<String> {
@@ -203,6 +209,15 @@ pub(super) fn summarize(
     lost.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)).then(a.class.cmp(&b.class)));
     let more_lost = lost.len().saturating_sub(topn) as u64;
     lost.truncate(topn);
+    let mut notes = Vec::new();
+    if let (true, Some(counts), Some(of_functions)) = (has_not_compared, used_counts, used_functions) {
+        notes.push(format!(
+            "used-counts and used-functions are shares of what can be compared: {} of the {} and {} of the functions",
+            percent(counts),
+            head.counted,
+            percent(of_functions)
+        ));
+    }
     FitReport {
         family: head.family,
         profile_is: head.profile_is,
@@ -220,7 +235,7 @@ pub(super) fn summarize(
         targets: None,
         releases: None,
         sections: Vec::new(),
-        notes: Vec::new(),
+        notes,
     }
 }
 
@@ -398,7 +413,7 @@ impl Class {
             Self::Renamed => "renamed (a guess)",
             Self::Moved => "moved",
             Self::Gone => "gone",
-            Self::Unusable => "without lines or probes",
+            Self::Unusable => "not usable",
             Self::NotCompared => "not compared",
         }
     }

@@ -1,6 +1,6 @@
 //! Sample profiles against a new build.
 //!
-//! A compiler finds functions by name. With pseudo-probes it drops functions whose checksum
+//! A compiler finds functions by name, see [`profile_name`]. With pseudo-probes it drops functions whose checksum
 //! differs. Without, it uses samples line by line, so lines after a function's end show that
 //! the function was edited. Inlined functions are found through their callers.
 
@@ -38,6 +38,8 @@ struct Verdict {
 struct Seen {
     checksums: BTreeSet<u64>,
     last_line: u32,
+    /// Whether it has samples of its own, and not only as an inlined callee.
+    is_outer: bool,
 }
 
 /// Names less alike than this are of different functions.
@@ -45,30 +47,45 @@ const LEAST_SIMILARITY: f64 = 0.5;
 /// Pairs of one checksum that are compared.
 const MOST_PAIRS: usize = 1 << 20;
 
-/// Compares a sample profile with a new build. `description` describes the profile.
+/// Compares a sample profile with a new build. `description` describes the profile. With `keeps_unique`, names keep the
+/// suffixes of `-funique-internal-linkage-names`.
 ///
 /// # Errors
 ///
 /// Nothing to compare if the profile has no functions, or none in common with the program.
 pub(crate) fn compare_samples(
     profile: SampleProfile,
+    keeps_unique: bool,
     description: String,
     program: SampledProgram,
 ) -> Result<SamplesFit> {
     let mut seen = BTreeMap::new();
     let has_probes = profile.kind().probe_based;
-    profile.functions.iter().for_each(|record| look(record, &mut seen));
+    profile.functions.iter().for_each(|record| look_at_outer(record, &mut seen));
     if seen.is_empty() {
         let detail = "the profile has no functions".to_string();
         return Err(Error::new(ErrorKind::UnableToCompare { detail }).with_hint("record a longer run"));
     }
     let mut verdicts = HashMap::new();
-    for (name, seen) in &seen {
-        let verdict = match find(&program, profile.name(*name)) {
-            Some((now, function)) => verdict(profile.name(*name), seen, now, function, has_probes, program.places),
-            None => Verdict { class: Class::Gone, now: None, detail: None },
+    let names = ProgramNames::new(&program, keeps_unique);
+    for (id, seen) in &seen {
+        let name = profile.name(*id);
+        let moved = || match name {
+            FunctionName::Text(text) => names.moved(text),
+            FunctionName::Hash(_) => None,
         };
-        verdicts.insert(*name, verdict);
+        let verdict = match (names.by_hash.get(&name.hash()), program.find_hashed(name.hash())) {
+            (Some((now, function)), _) => verdict(name, seen, now, *function, has_probes, program.places),
+            (None, Some((now, function))) if !seen.is_outer => {
+                verdict(name, seen, now, function, has_probes, program.places)
+            }
+            (None, Some(_)) => Verdict { class: Class::Unusable, now: None, detail: Some(CUT_NAME.to_string()) },
+            (None, None) => match moved() {
+                Some(now) => Verdict { class: Class::Moved, now: Some(now.to_vec()), detail: None },
+                None => Verdict { class: Class::Gone, now: None, detail: None },
+            },
+        };
+        verdicts.insert(*id, verdict);
     }
     let is_main = |id: &NameId| profile.name(*id).hash() == FunctionName::Text(b"main").hash();
     let mut others = verdicts.iter().filter(|(id, _)| !is_main(id)).peekable();
@@ -86,6 +103,19 @@ pub(crate) fn compare_samples(
     Ok(fit)
 }
 
+fn look_at_outer(record: &FunctionRecord, seen: &mut BTreeMap<NameId, Seen>) {
+    look(record, seen);
+    if let Some(own) = seen.get_mut(&record.name) {
+        own.is_outer |= caller_of(record).is_none();
+    }
+}
+
+/// Returns the caller in the context of a record.
+fn caller_of(record: &FunctionRecord) -> Option<NameId> {
+    let (_, callers) = record.context.as_ref()?.split_last()?;
+    callers.last().map(|frame| frame.function)
+}
+
 fn look(record: &FunctionRecord, seen: &mut BTreeMap<NameId, Seen>) {
     let own = seen.entry(record.name).or_default();
     if record.checksum != 0 {
@@ -97,21 +127,69 @@ fn look(record: &FunctionRecord, seen: &mut BTreeMap<NameId, Seen>) {
     record.call_sites.iter().for_each(|site| look(&site.callee, seen));
 }
 
-/// Returns the function with that name; if there is none, the function with the name without the suffixes of compilers.
-fn find<'a>(program: &'a SampledProgram, name: FunctionName<'_>) -> Option<(&'a [u8], SampledFunction)> {
-    program.find_hashed(name.hash()).or_else(|| {
-        let FunctionName::Text(text) = name else { return None };
-        let stem = canonical(without_parts(text));
-        program.find_hashed(FunctionName::Text(&stem).hash())
-    })
+/// The functions of a program by the names with which the compiler looks for their samples.
+struct ProgramNames<'p> {
+    by_hash: HashMap<NameRef, (&'p [u8], SampledFunction)>,
+    /// The functions by their names without suffixes and marks of local symbols; `None` if several have the name.
+    canonical: HashMap<Vec<u8>, Option<&'p [u8]>>,
+}
+
+impl<'p> ProgramNames<'p> {
+    fn new(program: &'p SampledProgram, keeps_unique: bool) -> Self {
+        let mut names = Self { by_hash: HashMap::new(), canonical: HashMap::new() };
+        for (hash, name) in &program.by_hash {
+            let Some(function) = program.functions.get(name) else { continue };
+            let wanted = profile_name(name, keeps_unique);
+            let is_text = *hash == name_ref(name);
+            let wanted_hash = if is_text { name_ref(wanted) } else { *hash };
+            // Of a function and its parts, the function counts.
+            let known = names.by_hash.entry(wanted_hash).or_insert((name, *function));
+            if (name.len(), name.as_slice()) < (known.0.len(), known.0) {
+                *known = (name, *function);
+            }
+        }
+        for name in program.functions.keys() {
+            let name = without_parts(name);
+            let known = names.canonical.entry(canonical(name)).or_insert(Some(name));
+            *known = known.filter(|other| *other == name);
+        }
+        names
+    }
+
+    /// Returns the function that differs only in its file, or in being local.
+    fn moved(&self, name: &[u8]) -> Option<&'p [u8]> {
+        self.canonical.get(&canonical(without_parts(name))).copied().flatten()
+    }
+}
+
+/// Returns the name with which LLVM looks for the samples of a function (`FunctionSamples::getCanonicalFnName`). Its
+/// attribute `sample-profile-suffix-elision-policy` decides which suffixes LLVM removes. Functions of
+/// `-funique-internal-linkage-names` have it; the names of others end at the first dot.
+fn profile_name(symbol: &[u8], keeps_unique: bool) -> &[u8] {
+    let name = without_parts(symbol);
+    match unique_at(name) {
+        Some(_) if keeps_unique => name,
+        Some(at) => &name[..at],
+        None => &name[..memchr::memchr(b'.', name).unwrap_or(name.len())],
+    }
+}
+
+/// Returns the position of the suffix of `-funique-internal-linkage-names`.
+fn unique_at(name: &[u8]) -> Option<usize> {
+    memchr::memmem::rfind(name, b".__uniq.")
 }
 
 /// A name without the suffixes of parts of functions.
 fn without_parts(name: &[u8]) -> &[u8] {
     let marks: [&[u8]; 4] = [b".llvm.", b".part.", b".cold", b".isra."];
-    let cut = marks.iter().filter_map(|mark| name.windows(mark.len()).position(|window| window == *mark)).min();
+    let cut = marks.iter().filter_map(|mark| memchr::memmem::find(name, mark)).min();
     cut.filter(|at| *at > 0).map_or(name, |at| &name[..at])
 }
+
+/// Why a compiler does not find the samples of a function whose name has a dot.
+const CUT_NAME: &str = "the compiler looks for the name up to its first dot";
+/// Why a compiler cannot use the samples of a function.
+const NO_LINES: &str = "no line table in the new build";
 
 fn verdict(
     name: FunctionName<'_>,
@@ -137,7 +215,7 @@ fn verdict(
         return Verdict { class, now, detail: differs.then(|| "another checksum".to_string()) };
     }
     if places.needs_lines && !function.has_lines {
-        return unusable("no line table in the new build");
+        return unusable(NO_LINES);
     }
     match function.last_line {
         Some(last) if seen.last_line > last && seen.last_line <= MOST_LINES => {
@@ -183,7 +261,9 @@ impl SamplesFit {
     /// The comparison as a report; `topn` is the length of its lists.
     pub fn report(&self, topn: usize) -> FitReport {
         let mut counts: BTreeMap<NameId, u128> = self.verdicts.keys().map(|id| (*id, 0)).collect();
-        self.profile.functions.iter().for_each(|record| self.count(record, None, &mut counts));
+        for record in &self.profile.functions {
+            self.count(record, caller_of(record), None, &mut counts);
+        }
         let rows = counts.into_iter().map(|(id, count)| {
             let verdict = &self.verdicts[&id];
             Row {
@@ -203,7 +283,7 @@ impl SamplesFit {
         let program = self.program_classes();
         let listed: Vec<_> = program.iter().map(|(class, name)| (*class, Some(*name))).collect();
         let mut report = summarize(head, rows.collect(), &listed, topn);
-        report.notes = self.notes();
+        report.notes.extend(self.notes());
         report
     }
 
@@ -212,15 +292,23 @@ impl SamplesFit {
         format!("{}, {}{built}", self.program.source, number_of(self.program.functions.len(), "function"))
     }
 
-    /// Adds the samples in a function's own body to it, or to the function
-    /// around it through which the compiler does not reach it any more.
-    fn count(&self, record: &FunctionRecord, lost: Option<NameId>, counts: &mut BTreeMap<NameId, u128>) {
-        let is_lost = self.verdicts.get(&record.name).is_some_and(|verdict| verdict.class.is_lost());
-        let account = lost.unwrap_or(record.name);
-        let own: u128 = record.body.iter().map(|entry| u128::from(entry.samples)).sum();
-        *counts.entry(account).or_default() += own;
+    /// Adds the samples in a function's own body to it, or to the function around it through which the compiler does not
+    /// reach it any more. Inlined copies that the compiler finds only as such belong to their caller.
+    fn count(
+        &self,
+        record: &FunctionRecord,
+        caller: Option<NameId>,
+        lost: Option<NameId>,
+        counts: &mut BTreeMap<NameId, u128>,
+    ) {
+        let verdict = self.verdicts.get(&record.name);
+        let is_cut = verdict.is_some_and(|verdict| verdict.detail.as_deref() == Some(CUT_NAME));
+        let belongs_to = if is_cut { caller.unwrap_or(record.name) } else { record.name };
+        let is_lost = !(is_cut && caller.is_some()) && verdict.is_some_and(|verdict| verdict.class.is_lost());
         let lost = lost.or(is_lost.then_some(record.name));
-        record.call_sites.iter().for_each(|site| self.count(&site.callee, lost, counts));
+        let own: u128 = record.body.iter().map(|entry| u128::from(entry.samples)).sum();
+        *counts.entry(lost.unwrap_or(belongs_to)).or_default() += own;
+        record.call_sites.iter().for_each(|site| self.count(&site.callee, Some(belongs_to), lost, counts));
     }
 
     fn program_classes(&self) -> Vec<(ProgramClass, &[u8])> {
@@ -248,7 +336,7 @@ impl SamplesFit {
         let mut notes = Vec::new();
         let has_lines = self.program.functions.values().any(|function| function.last_line.is_some());
         let has_probes = self.profile.kind().probe_based;
-        let is_unusable = self.verdicts.values().any(|verdict| verdict.class == Class::Unusable);
+        let is_there = |detail: &str| self.verdicts.values().any(|verdict| verdict.detail.as_deref() == Some(detail));
         if has_probes && !self.program.has_checksums && self.program.places.are_of_program {
             notes.push(
                 "the compiler ignores the profile: it has pseudo-probes and the new build has none; build it with \
@@ -257,7 +345,7 @@ impl SamplesFit {
             );
         } else if has_probes && !self.program.has_checksums {
             notes.push("the new build has no checksums of probes, so changed functions do not show".to_string());
-        } else if !has_probes && is_unusable {
+        } else if !has_probes && is_there(NO_LINES) {
             notes.push(
                 "the compiler ignores samples of functions without a line table: build with debug info \
                  (rustc -C debuginfo=1, clang -gline-tables-only)"
@@ -274,6 +362,13 @@ impl SamplesFit {
                     .to_string(),
             );
         }
+        if is_there(CUT_NAME) {
+            notes.push(
+                "the compiler ignores the samples of functions with dots in their names, unless it inlines them; rustc \
+                 makes names without dots with -C symbol-mangling-version=v0"
+                    .to_string(),
+            );
+        }
         notes.push(
             "functions that are always inlined in the new build, and have no debug info, count as gone".to_string(),
         );
@@ -285,7 +380,7 @@ impl SamplesFit {
         let renamed =
             self.verdicts.iter().filter(|(_, verdict)| matches!(verdict.class, Class::Renamed | Class::Moved));
         let names = renamed.filter_map(|(id, verdict)| {
-            Some((self.profile.name(*id).to_bytes(), (verdict.now.clone()?, verdict.class)))
+            Some((self.profile.name(*id).to_bytes(), (without_parts(verdict.now.as_deref()?).to_vec(), verdict.class)))
         });
         write_remapping(&names.collect())
     }

@@ -2,7 +2,7 @@
 
 use super::hashes::TargetsFit;
 use super::report::{Class, ProgramClass};
-use super::report::{ClassRow, FitReport, LostFunction, Releases};
+use super::report::{ClassRow, FitReport, LostFunction, Releases, percent};
 use std::fmt::{self, Write};
 
 /// Writes a report as text.
@@ -154,8 +154,4 @@ fn write_releases(out: &mut impl Write, releases: &Releases) -> fmt::Result {
         writeln!(out, "  {}", finding.text)?;
     }
     Ok(())
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.2} %", 100.0 * share)
 }

@@ -719,6 +719,19 @@ pub(crate) fn extent(file: &[u8], options: &ReadOptions) -> Result<u64> {
     Ok(ends.max().unwrap_or_default().max(header.size))
 }
 
+/// Returns true if the file states that it has names with the suffixes of `-funique-internal-linkage-names`.
+///
+/// # Errors
+///
+/// Truncated or malformed, if the section table is not valid.
+#[cfg(feature = "families")]
+pub(crate) fn states_unique_names(file: &[u8], options: &ReadOptions) -> Result<bool> {
+    Ok(read_table(file, options)?
+        .sections
+        .iter()
+        .any(|section| section.kind == SectionKind::Names && section.has(flags::UNIQUE_SUFFIX)))
+}
+
 /// Returns the output of `llvm-profdata show --show-sec-info-only`.
 ///
 /// # Errors

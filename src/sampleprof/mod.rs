@@ -60,6 +60,8 @@ pub use draw::SampleContent;
 #[cfg(feature = "families")]
 pub(crate) use draw::{SampleSum, report};
 pub use ext_binary::describe_sections;
+#[cfg(feature = "families")]
+pub(crate) use ext_binary::states_unique_names;
 pub use file_merge::merge_files;
 pub(crate) use files::{SAMPLES_OF_PROGRAM, check_format, require_profile};
 pub use files::{describe_file_sections, load_file, parse_symbols, read_file, read_functions, total_count, write_file};

@@ -96,6 +96,91 @@ fn samples_after_the_end_show_a_shorter_function() {
     }
 }
 
+const LOCALS: &str = "__attribute__((noinline)) static int one(int n) {\n  return n * 3;\n}\n\
+    __attribute__((noinline)) static int two(int n) {\n  return n * 5;\n}\n\
+    __attribute__((noinline)) int other(int n) {\n  return n * 7;\n}\n\
+    int main(int c, char **v) {\n  return one(c) + two(c) + other(c);\n}\n";
+
+/// Functions that have a profile in the compiler's own LLVM IR, without the suffixes of local functions.
+fn used_by_clang(folder: &Folder, release: u32, options: &str, profile: &str) -> BTreeSet<String> {
+    let line = format!("clang++-{release} -O1 {options} -fprofile-sample-use={profile} -S -emit-llvm locals.cpp -o -");
+    let code = String::from_utf8(folder.run(&line).stdout).unwrap();
+    let has_profile = |line: &&str| {
+        let number = line.split("!prof ").nth(1).and_then(|rest| rest.split([' ', '{']).next()).unwrap_or_default();
+        let counts = code.lines().find(|line| line.starts_with(&format!("{number} = ")));
+        counts.is_some_and(|counts| counts.contains("function_entry_count") && !counts.contains("i64 -1"))
+    };
+    let name = |line: &str| Some(line.split('@').nth(1)?.split(['(', '.']).next()?.to_string());
+    code.lines().filter(|line| line.starts_with("define ")).filter(has_profile).filter_map(name).collect()
+}
+
+/// The suffixes of `-funique-internal-linkage-names` in the profile and in the program decide what clang finds.
+#[test]
+fn names_of_local_functions_are_found_as_clang_finds_them() {
+    for release in [16, 19, 22] {
+        if !available("names_of_local_functions_are_found_as_clang_finds_them", &[&format!("clang++-{release}"), "nm"])
+        {
+            continue;
+        }
+        let folder = Folder::new();
+        folder.write("locals.cpp", LOCALS);
+        let unique = "-g -funique-internal-linkage-names";
+        folder.run(&format!("clang++-{release} -O1 -g locals.cpp -o plain"));
+        folder.run(&format!("clang++-{release} -O1 {unique} locals.cpp -o unique"));
+        let symbols = String::from_utf8(folder.run("nm unique").stdout).unwrap();
+        let suffix = symbols.lines().find_map(|line| line.split_once(" _ZL3onei.")).expect("a local function").1;
+        let profile = |one: &str, two: &str| {
+            let of = |name: &str| format!("{name}:100:100\n 1: 100\n");
+            [of(one), of(two), of("_Z5otheri"), of("main")].concat()
+        };
+        let (one, two) = (format!("_ZL3onei.{suffix}"), format!("_ZL3twoi.{suffix}"));
+        for (name, text) in [
+            ("with", profile(&one, &two)),
+            ("without", profile("_ZL3onei", "_ZL3twoi")),
+            ("one", profile(&one, "_ZL3twoi")),
+        ] {
+            folder.write(&format!("{name}.proftext"), text);
+            folder.run(&format!("profbridge convert {name}.proftext -o {name}.afdo --for llvm-{release}"));
+            folder
+                .run(&format!("profbridge convert {name}.proftext -o {name}.md5.afdo --use-md5 --for llvm-{release}"));
+            for (program, options) in [("plain", "-g"), ("unique", unique)] {
+                for file in [format!("{name}.proftext"), format!("{name}.afdo"), format!("{name}.md5.afdo")] {
+                    let expected = used_by_clang(&folder, release, options, &file);
+                    let report = folder.fit(&format!("{file} --against {program}"));
+                    assert_eq!(
+                        functions(&report, "used"),
+                        expected.len() as u64,
+                        "{release} {file} {program}: {report:#}"
+                    );
+                }
+            }
+        }
+        // The file of the functions decides about the suffix. A remapping file has the new names.
+        let report = folder.fit("with.afdo --against plain --write-remapping names.txt");
+        assert_eq!(functions(&report, "moved"), 2, "{report:#}");
+        folder.run(&format!("profbridge merge with.afdo -r names.txt -o renamed.afdo --for llvm-{release}"));
+        assert_eq!(used_by_clang(&folder, release, "-g", "renamed.afdo").len(), 4);
+    }
+}
+
+/// LLVM looks for names up to the first dot, which names of legacy mangling contain.
+#[test]
+fn names_with_dots_are_used_only_where_they_are_inlined() {
+    if !available("names_with_dots_are_used_only_where_they_are_inlined", &["clang-22", "objcopy"]) {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("locals.c", LOCALS);
+    folder.run("clang-22 -O1 -g -c locals.c -o locals.o");
+    folder.run("objcopy --redefine-sym other=other..name locals.o dotted.o");
+    folder.write("dotted.prof", "main:90:1\n 1: 50\n 2: other..name:40\n  1: 40\nother..name:30:30\n 1: 30\n");
+    let report = folder.fit("dotted.prof --against dotted.o");
+    assert_eq!(report["lost"][0]["detail"], "the compiler looks for the name up to its first dot", "{report:#}");
+    assert_eq!(report["lost"][0]["count"], 30, "{report:#}");
+    folder.write("cut.prof", "main:90:1\n 1: 50\nother:30:30\n 1: 30\n");
+    assert_eq!(folder.fit("cut.prof --against dotted.o")["used_counts"], 1.0);
+}
+
 #[test]
 fn a_newer_sample_profile_gives_names_and_checksums() {
     let folder = Folder::new();

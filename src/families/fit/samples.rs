@@ -11,9 +11,11 @@ use std::path::Path;
 /// Reads both and compares them.
 pub(super) fn fit(path: &Path, bytes: &[u8], against: &Input, options: &FitOptions) -> Result<(SamplesFit, Encoding)> {
     let (profile, encoding) = read(bytes, options).map_err(|error| error.in_file(path))?;
+    // LLVM assumes that profiles which cannot state it have such names.
+    let keeps_unique = encoding != Encoding::ExtBinary || sampleprof::states_unique_names(bytes, &reading(options))?;
     let program = read_against(against, options).map_err(|error| error.in_file(&against.path))?;
     let description = describe(encoding, profile.kind());
-    let fit = compare_samples(profile, description, program);
+    let fit = compare_samples(profile, keeps_unique, description, program);
     Ok((fit.map_err(|error| error.in_file(path))?, encoding))
 }
 
@@ -24,10 +26,14 @@ fn describe(encoding: Encoding, kind: Kind) -> String {
 }
 
 fn read(bytes: &[u8], options: &FitOptions) -> Result<(SampleProfile, Encoding)> {
+    let encoding = sampleprof::detect(bytes).ok_or(ErrorKind::UnrecognizedFormat)?;
+    Ok((sampleprof::read(bytes, &reading(options))?, encoding))
+}
+
+fn reading(options: &FitOptions) -> ReadOptions {
     let mut reading = ReadOptions::default();
     reading.limits = options.limits;
-    let encoding = sampleprof::detect(bytes).ok_or(ErrorKind::UnrecognizedFormat)?;
-    Ok((sampleprof::read(bytes, &reading)?, encoding))
+    reading
 }
 
 fn read_against(input: &Input, options: &FitOptions) -> Result<SampledProgram> {

@@ -13,6 +13,7 @@ use crate::raw::correlate::{CorrelationKind, Image};
 use gimli::{Dwarf, EndianSlice, Unit, constants};
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::path::Path;
 
 mod instrumentation;
@@ -296,20 +297,27 @@ impl UnitLines {
         }
     }
 
-    /// Assigns every row of the line table to the innermost subroutine.
+    /// Assigns every row of the line table to the innermost subroutine. Where a subroutine begins or ends within a row,
+    /// the row belongs to both, as for tools that look up addresses.
     fn note_rows(&mut self, unit: &Unit<Slice<'_>>) -> Result<()> {
         let Some(program) = unit.line_program.clone() else { return Ok(()) };
-        let mut rows = Vec::new();
+        // At one address, the row is in front of the bounds.
+        let mut places = Vec::new();
         let mut steps = program.rows();
         while let Some((_, row)) = steps.next_row().map_err(damaged)? {
-            if let Some(line) = row.line().filter(|_| !row.end_sequence()) {
-                rows.push((row.address(), line.get()));
-            }
+            let line = row.line().filter(|_| !row.end_sequence());
+            places.push((row.address(), false, line.map_or(0, NonZeroU64::get)));
         }
-        rows.sort_unstable();
+        let bounds = self.ranges.iter().flat_map(|(from, to, _)| [*from, *to]);
+        places.extend(bounds.map(|address| (address, true, 0)));
+        places.sort_unstable();
         self.ranges.sort_unstable_by_key(|(from, to, at)| (*from, std::cmp::Reverse(*to), *at));
         let (ranges, mut next, mut open) = (std::mem::take(&mut self.ranges), 0, Vec::<(u64, usize)>::new());
-        for (address, line) in rows {
+        let mut line = 0;
+        for (address, is_bound, line_of_row) in places {
+            if !is_bound {
+                line = line_of_row;
+            }
             while let Some((from, to, at)) = ranges.get(next).filter(|(from, ..)| *from <= address) {
                 debug_assert!(from < to);
                 open.push((*to, *at));
