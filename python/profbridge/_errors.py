@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 
 class Error(Exception):
@@ -17,7 +17,7 @@ class Error(Exception):
     ``path``, ``format``, ``section``, ``offset``
         the file, its format and version, the section, and the byte offset in the file; ``line`` for text formats
     ``expected``, ``found``
-        the two contradictory numbers
+        the two contradictory numbers; for a :class:`GateError` the threshold and the value, numbers or shares from 0 to 1
     ``hint``
         an instruction that solves the problem
 
@@ -39,8 +39,8 @@ class Error(Exception):
         section: Optional[str] = None,
         offset: Optional[int] = None,
         line: Optional[int] = None,
-        expected: Optional[int] = None,
-        found: Optional[int] = None,
+        expected: Union[int, float, None] = None,
+        found: Union[int, float, None] = None,
         hint: Optional[str] = None,
     ) -> None:
         super().__init__(message)
@@ -80,7 +80,10 @@ class MergeError(Error):
 
 
 class GateError(Error):
-    """The result is below a threshold: too few inputs, functions or counts."""
+    """The result is below a threshold: too few inputs, functions or counts.
+
+    ``expected`` and ``found`` describe the first threshold that failed.
+    """
 
 
 class LossError(Error):

@@ -1,6 +1,7 @@
 //! The library's errors as exceptions.
 
 use profbridge::error::io_message;
+use profbridge::gates::Amount;
 use profbridge::{Error, ErrorKind, Hint};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -40,8 +41,21 @@ fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>>
     fields.set_item("section", error.section())?;
     fields.set_item("offset", error.offset())?;
     fields.set_item("line", error.line())?;
-    fields.set_item("expected", error.kind().expected())?;
-    fields.set_item("found", error.kind().found())?;
+    match error.kind() {
+        ErrorKind::GateFailed { failures } => {
+            let set = |name: &str, amount: Option<Amount>| match amount {
+                Some(Amount::Count(count)) => fields.set_item(name, count),
+                Some(Amount::Share(share)) => fields.set_item(name, share),
+                None => Ok(()),
+            };
+            set("expected", failures.first().map(|gate| gate.wanted))?;
+            set("found", failures.first().and_then(|gate| gate.found))?;
+        }
+        kind => {
+            fields.set_item("expected", kind.expected())?;
+            fields.set_item("found", kind.found())?;
+        }
+    }
     fields.set_item("hint", error.hint().map(hint_text))?;
     let exception = py.import(MODULE)?.getattr(class_of(error))?.call((error.to_string(),), Some(&fields))?;
     if let Some((_, (number, words))) = system_error(error) {

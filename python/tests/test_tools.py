@@ -74,9 +74,10 @@ class SameAsTheProgram(TestCase):
     def test_fit_has_thresholds(self) -> None:
         old, new = RAW / "clang-14-ir.profraw", RAW / "clang-22-ir.profraw"
         profbridge.fit(new, new, fail_below={"used-counts": 1.0, "used-functions": 1.0})
-        with self.assertRaises(profbridge.GateError):
+        with self.assertRaises(profbridge.GateError) as failed:
             changed = b":ir\nmain\n1\n1\n5\n\nf\n2\n1\n5\n", b":ir\nmain\n1\n1\n7\n\nf\n3\n1\n9\n"
             profbridge.fit(*changed, fail_below={"used-counts": 0.9})
+        self.assertEqual((failed.exception.expected, round(failed.exception.found, 2)), (0.9, 0.5))
         for wrong in ({"used": 0.5}, {"used-counts": 2}, 0.9):
             with self.assertRaises(profbridge.UsageError):
                 profbridge.fit(old, new, fail_below=wrong)  # type: ignore[arg-type]

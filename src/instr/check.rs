@@ -234,9 +234,11 @@ impl LlvmCheck {
             ErrorKind::Io { .. } => "unreadable",
             _ => "malformed",
         };
+        // The image has the records. Such a profile is complete without it.
+        let level = if matches!(error.kind(), ErrorKind::MissingCorrelation) { Level::Warning } else { Level::Error };
         let message = error.kind().to_string();
         self.findings.push(CheckFinding {
-            level: Level::Error.name(),
+            level: level.name(),
             code: format!("{}.{code}", self.format),
             path: error.place(),
             offset: error.offset(),

@@ -79,7 +79,7 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         Hint::AllowFrames => "use --limit inflated-bytes=N to allow N / 4 frames",
         Hint::GiveImage { part, build_id } => {
             let image = Hint::image(build_id.as_deref());
-            return Cow::Owned(format!("pass {image} with {}=FILE", option_for(*part)));
+            return Cow::Owned(format!("to merge it, pass {image} with {}=FILE", option_for(*part)));
         }
         Hint::GiveImageAsWell(part) => {
             return Cow::Owned(format!("pass that image also with {}=FILE", option_for(*part)));
