@@ -36,12 +36,19 @@ pub struct Warning {
     pub function: Option<Vec<u8>>,
     /// Lower case, no full stop.
     pub message: String,
+    /// Whether data of an input is missing in the result.
+    pub is_loss: bool,
 }
 
 impl Warning {
     /// Creates a warning without a file.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { path: None, function: None, message: message.into() }
+        Self { path: None, function: None, message: message.into(), is_loss: false }
+    }
+
+    /// Creates a warning about data of an input that is missing in the result.
+    pub(crate) fn of_loss(message: impl Into<String>) -> Self {
+        Self { is_loss: true, ..Self::new(message) }
     }
 
     /// Adds the file.

@@ -137,6 +137,15 @@ impl MergedInputs {
         }
     }
 
+    /// Returns warnings about data of the inputs that is missing in the result.
+    fn losses(&self) -> Vec<Warning> {
+        let input = |at: usize| self.reports.get(at).map(|report| &report.input);
+        let soft = self.soft_errors.iter().filter_map(|soft| Some(soft.warning(input(soft.input)?)));
+        let faults = self.faults.iter().filter_map(|fault| Some(fault.warning(input(fault.input)?)));
+        let others = self.reports.iter().flat_map(|report| &report.warnings).filter(|warning| warning.is_loss);
+        soft.chain(faults).chain(others.cloned()).collect()
+    }
+
     /// Returns the number of used inputs. Inputs without content do not count, except stacks and sample profiles.
     fn used(&self, counts_empty: bool) -> usize {
         let is_used = |report: &&InputReport| {
@@ -308,11 +317,28 @@ impl Merged {
                 return Err(error.with_hint(Hint::AllowLeavingOut));
             }
             MergedProfile::Stacks { encoded, .. } if !encoded.losses.is_empty() => {
-                return Err(lost(encoded.losses.join("; ")).in_file(&settings.output));
+                let error = lost(encoded.losses.join("; ")).in_file(&settings.output);
+                return Err(error.with_hint(Hint::AllowLeavingOut));
             }
             _ => {}
         }
+        self.refuse_missing()?;
         refuse_losses(&self.unconverted).map_err(|error| error.in_file(&settings.output))
+    }
+
+    /// Fails if data of the inputs is missing in the result.
+    fn refuse_missing(&self) -> Result<()> {
+        let mut missing = self.inputs.losses();
+        for warning in self.warnings.iter().filter(|warning| warning.is_loss) {
+            // Warnings about stacks are also those of their inputs.
+            if !missing.contains(warning) {
+                missing.push(warning.clone());
+            }
+        }
+        let Some(first) = missing.first() else { return Ok(()) };
+        let more = if missing.len() > 1 { format!(" (and {} more)", missing.len() - 1) } else { String::new() };
+        let detail = format!("some data of the inputs would be missing: {first}{more}");
+        Err(Error::new(ErrorKind::WouldLose { detail }).with_hint(Hint::AllowLeavingOut))
     }
 
     /// Returns the counters that a memory profile cannot store, in words.

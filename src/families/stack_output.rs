@@ -162,6 +162,9 @@ impl StackEncoder<'_> {
         if !self.options.reference.is_empty() {
             table = self.add_types(&table, &mut losses)?;
         }
+        if table.saturated() > 0 && self.options.format != StackOutput::Iprof {
+            losses.push(format!("{} stopped at 2^63-1", number_of(table.saturated(), "sum")));
+        }
         let mut encoded = match self.options.format {
             StackOutput::Iprof => self.iprof(table, losses)?,
             StackOutput::Collapsed => self.collapsed(table, losses)?,

@@ -328,7 +328,7 @@ pub struct AddOutcome {
 impl AddOutcome {
     /// Returns the fault as a warning about the function of that name.
     pub(crate) fn warning(self, name: &[u8]) -> Option<Warning> {
-        self.error.map(|error| Warning::new(error.to_string()).in_function(name))
+        self.error.map(|error| Warning::of_loss(error.to_string()).in_function(name))
     }
 }
 

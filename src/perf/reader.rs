@@ -15,7 +15,7 @@ use super::source::Source;
 use crate::bytes::Endian;
 use crate::compression::ZstdChunks;
 use crate::digits::number_of;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::limits::Limits;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -42,25 +42,28 @@ pub(crate) struct ReadCounts {
 }
 
 impl ReadCounts {
-    /// Returns messages about the data that was not read.
-    pub(crate) fn messages(&self) -> Vec<String> {
-        let mut messages = Vec::new();
+    /// Returns warnings about the data that was not read.
+    pub(crate) fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
         if let Some(reason) = &self.stopped {
-            messages.push(format!("the end of the recording was not read: {reason}"));
+            warnings.push(Warning::of_loss(format!("the end of the recording was not read: {reason}")));
         }
         for (reason, count) in &self.dropped {
-            messages.push(format!("dropped {}: {reason}", number_of(*count, "record")));
+            warnings.push(Warning::of_loss(format!("dropped {}: {reason}", number_of(*count, "record"))));
         }
         if self.lost > 0 {
-            messages.push(format!("the kernel lost {}", number_of(self.lost, "record")));
+            warnings.push(Warning::new(format!("the kernel lost {}", number_of(self.lost, "record"))));
         }
         if self.unknown_ids > 0 {
-            messages.push(format!("{} of an unknown event count for the first", number_of(self.unknown_ids, "sample")));
+            warnings.push(Warning::new(format!(
+                "{} of an unknown event count for the first",
+                number_of(self.unknown_ids, "sample")
+            )));
         }
         if self.late > 0 {
-            messages.push(format!("{} too late for the order of time", number_of(self.late, "record")));
+            warnings.push(Warning::new(format!("{} too late for the order of time", number_of(self.late, "record"))));
         }
-        messages
+        warnings
     }
 }
 

@@ -165,9 +165,8 @@ pub fn read_recording(
     let mut counters = read.gatherer.finish(program);
     counters.add(&read.plain_counters, 1);
     let samples = Samples { counters, chains: read.chains, read: read.findings, runs, details };
-    let warnings = read.messages.into_iter().map(Warning::new).collect();
     let plain = options.allow_plain.then_some(read.plain);
-    Ok(RecordedSamples { samples, plain, warnings })
+    Ok(RecordedSamples { samples, plain, warnings: read.warnings })
 }
 
 /// Reads the text of `perf script`. Samples without branch records count if the options allow them and no sample has

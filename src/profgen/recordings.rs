@@ -9,7 +9,7 @@ use super::loading::{Loading, MappingFault};
 use super::plain::{PlainFindings, PlainGatherer};
 use super::program::Program;
 use super::script::{ReadFindings, ScriptOptions};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Warning};
 use crate::input::Input;
 use crate::limits::Limits;
 use crate::perf::event::{Branch, CpuMode, Event, KERNEL, Mapping, Sample};
@@ -29,7 +29,7 @@ pub(super) struct RecordingSamples {
     pub(super) plain_counters: Counters,
     pub(super) plain: PlainFindings,
     /// Warnings.
-    pub(super) messages: Vec<String>,
+    pub(super) warnings: Vec<Warning>,
 }
 
 /// Reads the samples of a program.
@@ -68,11 +68,11 @@ pub(super) fn read(
             .with_llvm_message("Invalid perf script input!")
             .with_hint(hint));
     }
-    let mut messages = recording.counts.messages();
+    let mut warnings = recording.counts.warnings();
     for event in recording.attributes.list().iter().filter(|event| event.has_branches() && !event.has_all_branches()) {
         let name = event.display_name();
-        messages
-            .push(format!("the branch records of {name} lack some kinds of branches: record with `perf record -b`"));
+        let message = format!("the branch records of {name} lack some kinds of branches: record with `perf record -b`");
+        warnings.push(Warning::new(message));
     }
     // Samples without branch records do not count next to others.
     let has_branches = findings.samples != 0;
@@ -80,15 +80,15 @@ pub(super) fn read(
     let named = events.filter_map(|(_, event)| recording.attributes.list().get(*event));
     let names: Vec<String> = named.map(Attribute::display_name).collect();
     if names.len() > 1 && chosen.is_none() {
-        messages.push(format!("samples of several events are added up: {}", names.join(", ")));
+        warnings.push(Warning::new(format!("samples of several events are added up: {}", names.join(", "))));
     }
     if findings.other_builds != 0 {
         let name = program.name();
-        messages.push(format!("a recorded {name} has another build id: its samples are left out"));
+        warnings.push(Warning::new(format!("a recorded {name} has another build id: its samples are left out")));
     }
     let plain_findings = plain.findings;
     let plain_counters = plain.finish();
-    Ok(RecordingSamples { gatherer, chains, findings, chain, plain_counters, plain: plain_findings, messages })
+    Ok(RecordingSamples { gatherer, chains, findings, chain, plain_counters, plain: plain_findings, warnings })
 }
 
 fn visit(input: &Input, limits: &Limits, each: &mut dyn FnMut(Event<'_>) -> Result<()>) -> Result<Recording> {

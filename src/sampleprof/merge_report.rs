@@ -173,7 +173,7 @@ impl InputReports {
 impl FaultReport {
     /// Returns the fault as a warning about an input.
     pub fn warning(&self, input: &Input) -> Warning {
-        Warning::new(self.fault.to_string()).in_file(&input.path).in_function(self.title.as_slice())
+        Warning::of_loss(self.fault.to_string()).in_file(&input.path).in_function(self.title.as_slice())
     }
 }
 

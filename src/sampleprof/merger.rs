@@ -123,7 +123,7 @@ impl Merger {
     pub fn add(&mut self, profile: &SampleProfile, weight: u64) -> Result<()> {
         let mut warnings = Vec::new();
         self.add_owned(profile.clone(), weight, &mut |title, fault| {
-            warnings.push(Warning::new(fault.to_string()).in_function(title));
+            warnings.push(Warning::of_loss(fault.to_string()).in_function(title));
         })?;
         self.warnings.append(&mut warnings);
         Ok(())

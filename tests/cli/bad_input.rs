@@ -92,6 +92,44 @@ fn losses_of_an_older_version_are_errors_when_strict() {
     assert_eq!(version(&["--for", "llvm-18", "--write-prev-version"]), None);
 }
 
+/// Records, lines and counts that are missing in the result are in the document, and errors with `--strict`.
+#[test]
+fn dropped_records_of_inputs_are_in_the_document_and_errors_when_strict() {
+    let folder = Folder::new();
+    for (name, text) in [
+        ("a.proftext", ":ir\nf\n1\n2\n5\n6\n"),
+        ("three-counters.proftext", ":ir\nf\n1\n3\n5\n6\n7\n"),
+        ("large.proftext", ":ir\nf\n1\n2\n18446744073709551612\n600\n"),
+        ("b.prof", "f:10:1\n 1: 5\n !CFGChecksum: 111\n"),
+        ("other-checksum.prof", "f:10:1\n 1: 5\n !CFGChecksum: 222\n"),
+        ("c.collapsed", "a;b 1\nc;d 2\n"),
+        ("no-stack.collapsed", "a;b 1\nno number\n"),
+        ("maximum.collapsed", "a;b 9223372036854775807\n"),
+    ] {
+        std::fs::write(folder.path(name), text).expect("file can be written");
+    }
+    for (good, bad, output, words) in [
+        ("a.proftext", "three-counters.proftext", "o.profdata", "record dropped"),
+        ("a.proftext", "large.proftext", "o.profdata", "maximum"),
+        ("b.prof", "other-checksum.prof", "o.afdo", "checksum"),
+        ("c.collapsed", "no-stack.collapsed", "o.collapsed", "skipped 1 line"),
+        ("c.collapsed", "maximum.collapsed", "o.collapsed", "1 sum stopped at 2^63-1"),
+    ] {
+        for options in [&[][..], &["--partial"]] {
+            let merge =
+                |more: &[&str]| folder.run(&[&["merge", "-q", good, bad, "-o", output], options, more].concat());
+            merge(&["--strict"]).assert_refused(1, &["omit --strict", words]);
+            assert!(!folder.names().contains(&output.to_string()), "{bad}");
+            let finished = merge(&["--json"]);
+            assert_eq!(finished.code, Some(0), "{bad}: {}", finished.stderr);
+            let document: serde_json::Value = serde_json::from_slice(&finished.stdout).expect("a document");
+            let of = |name: &str| document[name].to_string();
+            assert!((of("inputs") + &of("warnings")).contains(words), "{bad} {options:?}: {document}");
+            std::fs::remove_file(folder.path(output)).expect("written");
+        }
+    }
+}
+
 #[test]
 fn one_bad_file_among_good_ones_stops_the_merge() {
     let (folder, finished) = merge_over_an_old_result(&[

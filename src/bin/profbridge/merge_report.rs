@@ -77,7 +77,7 @@ pub(crate) fn report_inputs(
     if !inputs.reports.is_empty() {
         document.name_inputs(inputs.reports.iter().map(|report| &report.input));
     }
-    print_soft_errors(inputs, messages);
+    report_soft_errors(inputs, messages, document);
     for (at, report) in inputs.reports.iter().enumerate() {
         // An empty partial merge belongs to any family.
         let style = match &merged {
@@ -191,12 +191,16 @@ fn report_faults(inputs: &MergedInputs, at: usize, prints: bool, document: &mut 
     }
 }
 
-/// Prints the faults of single records.
-fn print_soft_errors(inputs: &MergedInputs, messages: Messages) {
-    for soft in inputs.soft_errors.iter().filter(|_| messages.warnings) {
+/// Prints and records the faults of single records.
+fn report_soft_errors(inputs: &MergedInputs, messages: Messages, document: &mut MergeDocument) {
+    for soft in &inputs.soft_errors {
         let Some(report) = inputs.reports.get(soft.input) else { continue };
-        let warning = Warning::new(soft.error.to_string()).in_file(&report.input.path);
-        console::warning(&warning.in_function(soft.function.clone()));
+        let warning = soft.warning(&report.input);
+        document.warn_of(soft.input, [warning.to_string()]);
+        if !messages.warnings {
+            continue;
+        }
+        console::warning(&warning);
         if soft.is_first && soft.error.is_mismatch() {
             console::hint("merge only profiles of the same binary");
         }

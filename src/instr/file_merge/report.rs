@@ -2,7 +2,8 @@
 
 use crate::driver::report::kind_conflict;
 use crate::driver::{Facts, FactsRequest, InputOutcome, InputReport, InputVersion};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Warning};
+use crate::input::Input;
 use crate::instr::SharedKind;
 use crate::instr::SoftError;
 use crate::instr::cross_release::Origins;
@@ -26,6 +27,13 @@ pub struct RecordError {
     pub error: SoftError,
     /// Whether this is the first error of its kind in the merge.
     pub is_first: bool,
+}
+
+impl RecordError {
+    /// Returns the fault as a warning about the function in the input.
+    pub fn warning(&self, input: &Input) -> Warning {
+        Warning::of_loss(self.error.to_string()).in_file(&input.path).in_function(self.function.as_slice())
+    }
 }
 
 /// The merged profile and the outcome of each input.

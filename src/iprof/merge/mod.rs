@@ -477,7 +477,7 @@ impl MergeReport {
             )));
         }
         for (kind, count) in &self.saturated {
-            warnings.push(Warning::new(format!("{} of {} cut at 2^63-1", number_of(*count, "count"), kind.name())));
+            warnings.push(Warning::of_loss(format!("{} of {} cut at 2^63-1", number_of(*count, "count"), kind.name())));
         }
         for name in &self.dropped_members {
             warnings.push(Warning::new(format!("the member \"{name}\" is not part of the format and was dropped")));

@@ -437,12 +437,12 @@ impl<'a> TextReader<'a> {
         self.table.observed.names_mended += self.fixed;
         let mut warnings = Vec::new();
         if !self.skipped.is_empty() {
-            warnings.push(Warning::new(skipped_lines(&self.skipped)));
+            warnings.push(Warning::of_loss(skipped_lines(&self.skipped)));
         }
         let saturated = self.table.saturated() - self.saturated_before;
         if saturated > 0 {
             let counts = number_of(saturated, "count");
-            warnings.push(Warning::new(format!("{counts} reached the maximum, {MAX_HITS}")));
+            warnings.push(Warning::of_loss(format!("{counts} reached the maximum, {MAX_HITS}")));
         }
         if self.fixed > 0 {
             warnings.push(Warning::new(format!(

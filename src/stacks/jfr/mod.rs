@@ -164,7 +164,7 @@ impl<'a> Reading<'a> {
                 let message = format!(
                     "skipped the last chunk, which is incomplete; the {base} bytes before it are used: {error}"
                 );
-                self.warnings.push(Warning::new(message));
+                self.warnings.push(Warning::of_loss(message));
                 return Ok(0);
             }
         };

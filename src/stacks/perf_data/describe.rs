@@ -16,7 +16,7 @@ pub(crate) fn describe(data: &[u8], limits: &Limits) -> Description {
     let open = || Ok(Box::new(data) as Box<dyn Read>);
     match read_recording(&open, limits, &mut |_, _| Ok(())) {
         Ok(recording) => {
-            description.warnings = recording.counts.messages();
+            description.warnings = recording.counts.warnings().into_iter().map(|warning| warning.message).collect();
             description.parts.push(part(&recording));
         }
         Err(error) => description.set_error(&error.in_format(super::FORMAT)),

@@ -112,25 +112,25 @@ impl EventChoice {
 
 /// Returns the warnings about a recording.
 fn warnings_of(recording: &Recording, choice: &EventChoice) -> Vec<Warning> {
-    let mut messages = recording.counts.messages();
+    let mut warnings = recording.counts.warnings();
     let sampled = |at: &usize| recording.counts.samples.get(*at).is_some_and(|count| *count > 0);
     let events: Vec<String> = (0..recording.attributes.list().len())
         .filter(sampled)
         .map(|at| recording.attributes.list()[at].display_name().trim().to_string())
         .collect();
     if events.len() > 1 && choice.events.is_empty() {
-        messages.push(format!("samples of several events are added up: {}", events.join(", ")));
+        warnings.push(Warning::new(format!("samples of several events are added up: {}", events.join(", "))));
     }
     if recording.features.is_directory {
-        messages.push("the other files of the recording's directory are not read".to_string());
+        warnings.push(Warning::of_loss("the other files of the recording's directory are not read"));
     }
     let unwound = recording.attributes.list().iter().any(|event| event.has_user_stack());
     if unwound {
         let message =
             "call chains of programs are missing: they were recorded as copies of the stack, which are not unwound";
-        messages.push(message.to_string());
+        warnings.push(Warning::of_loss(message));
     }
-    messages.into_iter().map(Warning::new).collect()
+    warnings
 }
 
 #[cfg(test)]

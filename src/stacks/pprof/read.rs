@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
     fn warnings(&self) -> Vec<Warning> {
         let Some(first) = self.first_unknown else { return Vec::new() };
         let count = self.unknown_fields;
-        vec![Warning::new(format!("dropped {count} unknown fields, the first at byte {first:#x}"))]
+        vec![Warning::of_loss(format!("dropped {count} unknown fields, the first at byte {first:#x}"))]
     }
 
     fn text(&mut self, field: &Field<'a>) -> Result<()> {

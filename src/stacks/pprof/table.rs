@@ -138,14 +138,17 @@ pub fn add_to_table(profile: &Profile, choice: &ValueChoice, table: &mut StackTa
         observed.duration_nanos.saturating_add(u64::try_from(profile.duration_nanos).unwrap_or(0));
     observed.names_mended += fixed;
     let rows = [
-        (negative, "sample", "with a negative value, dropped"),
-        (fixed, "name", "changed, because it is not UTF-8"),
-        (labelled, "sample", "with labels, which were dropped"),
+        (negative, "sample", "with a negative value, dropped", true),
+        (fixed, "name", "changed, because it is not UTF-8", false),
+        (labelled, "sample", "with labels, which were dropped", true),
     ];
     Ok(rows
         .into_iter()
         .filter(|(count, ..)| *count > 0)
-        .map(|(count, what, words)| Warning::new(format!("{} {words}", number_of(count, what))))
+        .map(|(count, what, words, is_loss)| Warning {
+            is_loss,
+            ..Warning::new(format!("{} {words}", number_of(count, what)))
+        })
         .collect())
 }
 
