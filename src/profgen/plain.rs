@@ -151,8 +151,9 @@ impl PlainGatherer {
                     }
                 },
             };
-            // Frames can be missing, so the instruction knows best what it calls.
-            let callee = match program.code.direct_target(call) {
+            // Frames can be missing, so the instruction knows best what it calls, unless it calls by a linkage table.
+            let target = program.code.direct_target(call).filter(|target| program.code.contains(*target));
+            let callee = match target {
                 Some(target) => Some(target).filter(|target| program.functions.function_entered_at(*target).is_some()),
                 None => inner,
             };

@@ -1,9 +1,11 @@
 //! Tests of `convert` with recordings, and of compilers with its output.
 
-use crate::recording::{RECORDER, can_record, compile, perf_data, perf_record, record, record_chains};
+use crate::recording::{RECORDER, can_record, compile, perf_data, perf_record, record, record_chains, source};
 use crate::schema::assert_has_schema;
 use crate::support::{Folder, available, errors};
 use serde_json::Value;
+
+const FRAMES: &str = "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer";
 
 /// Creates a directory with a recorder, if all tools are installed.
 fn folder(test: &str, tools: &[&str]) -> Option<Folder> {
@@ -140,26 +142,48 @@ fn clang_uses_the_profile_without_a_warning() {
     }
 }
 
+/// Compilers inline the same calls with the profiles of both tools, also in programs with templates and generics.
+#[test]
+fn compilers_inline_what_they_inline_with_the_profile_of_llvm_profgen() {
+    for release in [16, 19, 22] {
+        let [clang, genuine] = ["clang", "llvm-profgen"].map(|tool| format!("{tool}-{release}"));
+        let Some(folder) = folder("inlined calls", &[&clang, &genuine]) else { continue };
+        for kind in ["-fdebug-info-for-profiling", "-fpseudo-probe-for-profiling"] {
+            let compiler = format!("{clang} --driver-mode=g++ -O2 -g {kind} {FRAMES}");
+            compile(&folder, &compiler, "templates.cpp", "prog");
+            let recorded = record_chains(&folder, "prog", 17, 32);
+            for (contexts, ignored) in [("", "--ignore-stack-samples"), ("--contexts", "")] {
+                folder.run(&format!("{genuine} --perfscript={recorded} --binary=prog {ignored} -o genuine.prof"));
+                let line = format!("profbridge convert {recorded} --binary prog {contexts} --for llvm-{release}");
+                folder.run(&format!("{line} -o ours.prof --force"));
+                let [expected, found] = ["genuine.prof", "ours.prof"].map(|profile| {
+                    let uses = format!("-fprofile-sample-use={}", folder.path(profile).display());
+                    let source = source("templates.cpp");
+                    let output = folder.run(&format!("{compiler} {uses} -Werror -Rpass=inline -c {source} -o out.o"));
+                    errors(&output).replace(profile, "")
+                });
+                assert!(found.matches("inlined into").count() > 100, "{release} {kind}: {found}");
+                assert!(found == expected, "{release} {kind} {contexts}");
+            }
+        }
+    }
+}
+
+/// Releases before 1.100 take the same LLVM option by another way.
 #[test]
 fn rustc_uses_the_profile_without_a_warning() {
     let Some(folder) = folder("rustc uses the profile", &["rustc"]) else { return };
     let help = folder.run("rustc -C help");
     let stable = String::from_utf8_lossy(&help.stdout).contains("profile-sample-use");
-    if !stable {
-        use std::io::Write;
-        let _ = std::io::stderr().write_all(b"SKIPPED: this rustc does not have -C profile-sample-use\n");
-        return;
-    }
-    compile(&folder, "rustc -O -g", "work.rs", "prog");
-    record(&folder, "prog");
-    folder.run("profbridge convert prog.txt --binary prog -o app.prof");
-    let profile = folder.path("app.prof");
-    compile(
-        &folder,
-        &format!("rustc -O -g -D warnings -C profile-sample-use={}", profile.display()),
-        "work.rs",
-        "again",
-    );
+    compile(&folder, "rustc -O -g -C force-frame-pointers=yes", "generics.rs", "prog");
+    let recorded = record_chains(&folder, "prog", 5, 16);
+    folder.run(&format!("profbridge convert {recorded} --binary prog -o app.prof"));
+    let option =
+        format!("{} profile-sample-use={}", if stable { "-C" } else { "-Z" }, folder.path("app.prof").display());
+    let uses = format!("env RUSTC_BOOTSTRAP=1 rustc -O -g -D warnings {option}");
+    compile(&folder, &format!("{uses} --emit=llvm-ir"), "generics.rs", "again.ll");
+    let code = std::fs::read_to_string(folder.path("again.ll")).expect("it is text");
+    assert!(code.contains("\"function_entry_count\""));
 }
 
 #[test]

@@ -130,6 +130,20 @@ fn samples_count_at_their_lines() {
     assert!(!profile.contains(": 0\n"), "lines without samples may have run: {profile}");
 }
 
+/// A shared library calls its own functions by its linkage table, unless they are hidden.
+#[test]
+fn calls_by_a_linkage_table_are_those_of_the_call_chain() {
+    let Some(folder) = available("linkage tables", &["clang-22", "objdump", "readelf"]).then(Folder::new) else {
+        return;
+    };
+    compile(&folder, &format!("{CLANG} -fPIC -shared -Dstatic="), "busy.c", "libbusy.so");
+    let [outer, small] = ["loop", "small"].map(|name| instructions(&folder, "libbusy.so", name));
+    let chain = vec![IN_USER, small[4].0, after(&outer, "<small@plt>")];
+    folder.write("perf.data", plain_recording(&folder, "libbusy.so", &vec![(small[4].0, chain); 30]));
+    convert(&folder, "perf.data --binary libbusy.so -o lib.proftext");
+    assert_eq!(targets(&read(&folder, "lib.proftext")), [("small".to_string(), 30)].into());
+}
+
 #[test]
 fn the_order_and_the_parts_of_recordings_do_not_matter() {
     let Some(folder) = available("order", &["clang-22", "objdump", "readelf"]).then(Folder::new) else { return };
