@@ -248,10 +248,6 @@ pub(super) fn read(
         }
         if kind == ScriptKind::BranchesAndChains {
             has_line = reader.chain(has_line, &mut lines)?;
-            if has_line && reader.chain.is_incomplete(program) {
-                reader.findings.incomplete_chains += 1;
-                has_line = false;
-            }
         }
         if has_line {
             reader.sample(&lines.line, lines.number, times);
@@ -374,8 +370,8 @@ impl Reader<'_, '_, '_> {
         self.loading.map(process, start, offset, path).map_err(MappingFault::into_error)
     }
 
-    /// Reads a call chain, from the current line if there is one. Returns true if the line after it has branch records. The
-    /// chain ends at the first frame that does not follow a call.
+    /// Reads a call chain, from the current line if there is one. Returns true if it is complete; the line after it then has
+    /// branch records. The chain ends at the first frame that does not follow a call.
     fn chain(&mut self, mut has_line: bool, lines: &mut Lines) -> Result<bool> {
         let is_end = |line: &[u8]| line.starts_with(b" 0x");
         let mut is_cut = false;
@@ -391,12 +387,23 @@ impl Reader<'_, '_, '_> {
             }
             has_line = lines.next()?;
         }
-        if !has_line && !self.chain.is_incomplete(self.program) {
+        if self.chain.is_incomplete(self.program) {
+            self.findings.incomplete_chains += 1;
+            return Ok(false);
+        }
+        self.warn_of_missing_mapping();
+        if !has_line {
             return Err(Error::malformed("the last sample has a call chain and no branch records")
                 .with_llvm_message("'Hybrid perf sample is corrupted, No LBR sample line"));
         }
-        self.findings.incomplete_chains += u64::from(!has_line);
-        Ok(has_line)
+        Ok(true)
+    }
+
+    fn warn_of_missing_mapping(&mut self) {
+        if !self.loading.is_mapped && !self.has_warned {
+            self.has_warned = true;
+            (self.notify)(LineNotice::NoMapping);
+        }
     }
 
     fn sample(&mut self, line: &[u8], number: u64, times: u64) {
@@ -408,10 +415,7 @@ impl Reader<'_, '_, '_> {
             self.findings.without_branches += 1;
             return;
         }
-        if !self.loading.is_mapped && !self.has_warned {
-            self.has_warned = true;
-            (self.notify)(LineNotice::NoMapping);
-        }
+        self.warn_of_missing_mapping();
         if let Some(leaf) = self.chain.frames.first_mut() {
             self.findings.call_chains = self.findings.call_chains.saturating_add(times);
             match &mut self.chains {

@@ -112,11 +112,14 @@ fn locks_count_as_instructions() {
 }
 
 #[test]
-fn truncated_text_is_an_error_only_within_a_usable_sample() {
+fn incomplete_text_has_the_messages_of_llvm_profgen() {
     let Some(folder) = folder("truncated chains", &["clang-22", GENUINE]) else { return };
     compile(&folder, &format!("clang-22 -O2 -g {FRAMES}"), "calls.c", "prog");
     let recorded = record_chains(&folder, "prog", 17, 16);
     let text = std::fs::read_to_string(folder.path(&recorded)).expect("it is text");
+    let unmapped: Vec<&str> = text.lines().filter(|line| !line.contains("MMAP")).collect();
+    folder.write("unmapped.txt", unmapped.join("\n") + "\n");
+    assert_same(&folder, "--perfscript=unmapped.txt --binary=prog --format=text");
     let ends: Vec<usize> = text.match_indices("\n 0x").map(|(at, _)| at).collect();
     for end in &ends[ends.len() - 20..] {
         folder.write("cut.txt", &text[..=*end]);
