@@ -16,6 +16,7 @@ use crate::model::{Losses, Profile, RecordId};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The trusted side if the member `llvm` and the standard sections contradict each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,7 +195,7 @@ fn read_targets(document: &Document, json: &[u8]) -> Result<MethodTargets> {
     let by_id: BTreeMap<u64, MethodHandle> = tables.methods().map(|m| (tables.method_id(m).into(), m)).collect();
     let method = |id: u64| {
         let handle = by_id.get(&id).ok_or_else(|| bad(format!("method {id} is not declared")))?;
-        Ok::<_, Error>(identity(tables, *handle))
+        Ok::<_, Error>(Arc::new(identity(tables, *handle)))
     };
     let mut targets = MethodTargets::new();
     for entry in entries {

@@ -2,13 +2,14 @@
 //! stored; approximations get a remark.
 
 use crate::bridge::decode::add_method;
-use crate::bridge::demangle::{Mapped, method_of_hash, method_of_pgo_name, type_of_hash, type_of_vtable};
+use crate::bridge::demangle::{method_of_hash, method_of_pgo_name, type_of_hash, type_of_vtable};
 use crate::bridge::extension::Approximations;
 use crate::bridge::names::MethodIdentity;
 use crate::iprof::{BranchRow, CountEntry, Document, Frame, MAX_COUNT, MethodHandle, SectionKind, TypeCount};
 use crate::model::{FunctionView, Profile, ProfileKind, RecordId, RecordView, ValueCount, ValueKind, name_ref};
 use foldhash::HashMap;
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 /// The section of indirect-call targets. The published format does not have it.
 pub(super) const METHOD_TARGETS_NAME: &str = "virtualInvokeMethodProfiles";
@@ -25,13 +26,13 @@ const COUNTERS_BCI: i32 = 1;
 const MAX_BCI: usize = 65534;
 
 /// Targets of indirect calls: counts by method and position, then by called method.
-pub(super) type MethodTargets = BTreeMap<(MethodIdentity, i32), BTreeMap<MethodIdentity, u64>>;
+pub(super) type MethodTargets = BTreeMap<(Arc<MethodIdentity>, i32), BTreeMap<Arc<MethodIdentity>, u64>>;
 
 /// Data of LLVM's own records that is not in the document's standard sections.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ForeignParts {
     /// The LLVM names of methods, if their own names do not show them.
-    pub(super) llvm_methods: HashMap<MethodIdentity, Vec<u8>>,
+    pub(super) llvm_methods: HashMap<Arc<MethodIdentity>, Vec<u8>>,
     /// The LLVM names of types.
     pub(super) llvm_types: BTreeMap<Vec<u8>, Vec<u8>>,
     pub(super) method_targets: MethodTargets,
@@ -62,6 +63,7 @@ pub(super) fn add_foreign(
         vtables: profile.vtable_names.iter().map(|name| (name_ref(name), name.as_slice())).collect(),
         // Functions that only the bridge has are not targets, because the extension does not have them.
         functions: foreign(profile, own).map(|function| (function.name_ref(), function.name())).collect(),
+        methods: HashMap::default(),
         parts: ForeignParts::default(),
         clamped: BTreeMap::new(),
     };
@@ -89,15 +91,16 @@ struct Builder<'a> {
     options: ForeignOptions,
     vtables: HashMap<u64, &'a [u8]>,
     functions: HashMap<u64, &'a [u8]>,
+    /// The methods of PGO names so far.
+    methods: HashMap<&'a [u8], (Arc<MethodIdentity>, MethodHandle)>,
     parts: ForeignParts,
     /// Counts above the maximum of iprof, by section.
     clamped: BTreeMap<&'static str, u64>,
 }
 
-impl Builder<'_> {
-    fn function(&mut self, function: FunctionView<'_>) {
-        let mapped = method_of_pgo_name(function.name());
-        let method = self.note_method(mapped.clone());
+impl<'a> Builder<'a> {
+    fn function(&mut self, function: FunctionView<'a>) {
+        let (identity, method) = self.method(function.name());
         let kind = self.profile.kind;
         let own = self.own;
         let records: Vec<RecordView<'_>> = function
@@ -108,18 +111,25 @@ impl Builder<'_> {
             .collect();
         self.call_count(method, &records);
         self.receivers(method, &records);
-        self.targets(&mapped.identity, &records);
+        self.targets(&identity, &records);
         if self.options.counters_as_branches {
             self.counters_as_branches(method, &records);
         }
     }
 
-    fn note_method(&mut self, mapped: Mapped<MethodIdentity>) -> MethodHandle {
-        let handle = add_method(self.document, &mapped.identity);
-        if let Some(name) = mapped.llvm_name {
-            self.parts.llvm_methods.insert(mapped.identity, name);
+    /// Returns the method of a PGO name, which is added to the document when it first occurs.
+    fn method(&mut self, name: &'a [u8]) -> (Arc<MethodIdentity>, MethodHandle) {
+        if let Some(known) = self.methods.get(name) {
+            return known.clone();
         }
-        handle
+        let mapped = method_of_pgo_name(name);
+        let handle = add_method(self.document, &mapped.identity);
+        let identity = Arc::new(mapped.identity);
+        if let Some(spelling) = mapped.llvm_name {
+            self.parts.llvm_methods.insert(identity.clone(), spelling);
+        }
+        self.methods.insert(name, (identity.clone(), handle));
+        (identity, handle)
     }
 
     fn call_count(&mut self, method: MethodHandle, records: &[RecordView<'_>]) {
@@ -155,20 +165,16 @@ impl Builder<'_> {
     }
 
     /// Converts indirect-call sites to called functions.
-    fn targets(&mut self, caller: &MethodIdentity, records: &[RecordView<'_>]) {
+    fn targets(&mut self, caller: &Arc<MethodIdentity>, records: &[RecordView<'_>]) {
         for (bci, values) in sites_by_place(records, ValueKind::IndirectCallTarget) {
-            let mut targets: BTreeMap<MethodIdentity, u64> = BTreeMap::new();
+            let mut targets: BTreeMap<Arc<MethodIdentity>, u64> = BTreeMap::new();
             for (value, count) in values {
                 let target = match self.functions.get(&value).copied() {
-                    Some(name) => {
-                        let mapped = method_of_pgo_name(name);
-                        self.note_method(mapped.clone());
-                        mapped.identity
-                    }
+                    Some(name) => self.method(name).0,
                     None => {
                         let unknown = method_of_hash(value);
                         add_method(self.document, &unknown);
-                        unknown
+                        Arc::new(unknown)
                     }
                 };
                 let sum = targets.entry(target).or_default();

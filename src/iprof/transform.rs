@@ -201,11 +201,12 @@ pub(crate) fn sorted(document: &Document) -> Document {
         document.contexts.frames(context).map(|frame| (methods[frame.method.index()], frame.bci))
     };
     for kind in SectionKind::EACH {
-        let mut entries: Vec<_> = document.sections.entries(kind).collect();
-        // Stable: shapes kept apart stay in the order of their weight.
         let leaf = |context| document.contexts.leaf(context).map(|frame| (methods[frame.method.index()], frame.bci));
-        entries.sort_by(|a, b| leaf(a.0).cmp(&leaf(b.0)).then_with(|| frames(a.0).cmp(frames(b.0))));
-        for (context, records) in entries {
+        let entries = document.sections.entries(kind).map(|(context, records)| (leaf(context), context, records));
+        let mut entries: Vec<_> = entries.collect();
+        // Stable: shapes kept apart stay in the order of their weight.
+        entries.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| frames(a.1).cmp(frames(b.1))));
+        for (_, context, records) in entries {
             let frames: Vec<Frame> = frames(context).map(|(method, bci)| Frame { method, bci }).collect();
             let context = sorted.contexts.add(&frames);
             push_sorted(&mut sorted.sections, kind, context, records, &types);
