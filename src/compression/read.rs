@@ -4,6 +4,7 @@ use super::{Compression, MAGIC_BYTES};
 use crate::error::{Error, ErrorKind, Result, io_message};
 use crate::limits::Limits;
 use crate::memory::{HOLD_INFLATED, refused_or};
+use flate2::bufread::GzDecoder;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
@@ -103,7 +104,7 @@ fn tool<'a>(
     #[cfg_attr(not(any(feature = "zstd", feature = "xz")), expect(unused_variables))] limits: &Limits,
 ) -> io::Result<Option<Box<dyn Read + 'a>>> {
     Ok(Some(match compression {
-        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(stream)),
+        Compression::Gzip => Box::new(GzipMembers { member: Some(GzDecoder::new(stream)) }),
         #[cfg(feature = "zstd")]
         Compression::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(stream)?;
@@ -118,6 +119,30 @@ fn tool<'a>(
         }
         _ => return Ok(None),
     }))
+}
+
+/// The members of a gzip stream. Unlike flate2's decoder of several members, it knows where one ends.
+struct GzipMembers<R> {
+    /// The current member; `None` after an error.
+    member: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Read for GzipMembers<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let Some(member) = &mut self.member else { return Ok(0) };
+            let read = member.read(buffer)?;
+            if read > 0 {
+                return Ok(read);
+            }
+            let Some(mut stream) = self.member.take().map(GzDecoder::into_inner) else { return Ok(0) };
+            match stream.fill_buf()? {
+                [] => return Ok(0),
+                [0x1f, ..] => self.member = Some(GzDecoder::new(stream)),
+                _ => return Err(io::Error::new(io::ErrorKind::InvalidData, TRAILING_DATA)),
+            }
+        }
+    }
 }
 
 /// Logarithms of the window sizes that zstd can be limited to.
@@ -150,7 +175,12 @@ impl Read for Decoder<'_> {
             if let Some(error) = self.source.error.take() {
                 return error;
             }
-            let cause = Cause::of(&error, self.source.consumed.get(), self.window_bytes);
+            let mut cause = Cause::of(&error, self.source.consumed.get(), self.window_bytes);
+            if let Cause::Damaged { detail, .. } = &mut cause
+                && self.source.has_ended.get()
+            {
+                *detail = "the data ends early".to_string();
+            }
             let failure = Failure { compression: self.compression, cause };
             self.failure.insert(failure).clone().into()
         })
@@ -162,6 +192,8 @@ impl Read for Decoder<'_> {
 struct Source {
     /// The number of bytes that the decoder consumed.
     consumed: Cell<u64>,
+    /// Whether the decoder wanted more bytes than there are.
+    has_ended: Cell<bool>,
     /// The error of the stream itself.
     error: RefCell<Option<io::Error>>,
 }
@@ -191,6 +223,7 @@ impl<R: BufRead> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.stream.read(buffer).map_err(|error| self.source.note(error))?;
         self.source.count(read);
+        self.source.has_ended.set(read == 0 && !buffer.is_empty());
         Ok(read)
     }
 }
@@ -198,7 +231,9 @@ impl<R: BufRead> Read for Counted<R> {
 impl<R: BufRead> BufRead for Counted<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         let source = &self.source;
-        self.stream.fill_buf().map_err(|error| source.note(error))
+        let available = self.stream.fill_buf().map_err(|error| source.note(error))?;
+        source.has_ended.set(available.is_empty());
+        Ok(available)
     }
 
     fn consume(&mut self, bytes: usize) {
@@ -229,7 +264,10 @@ enum Cause {
 impl Cause {
     /// Returns the cause of a decoder's error. Only the text of the error shows that the window is too large.
     fn of(error: &io::Error, consumed: u64, limit: u64) -> Self {
-        let detail = io_message(error);
+        let mut detail = io_message(error);
+        if [ZSTD_TRAILING_DATA, XZ_TRAILING_DATA].contains(&&*detail) {
+            detail = TRAILING_DATA.to_string();
+        }
         if detail == ZSTD_WINDOW_TOO_LARGE || detail == XZ_WINDOW_TOO_LARGE {
             Self::WindowTooLarge { limit }
         } else if error.kind() == io::ErrorKind::OutOfMemory || detail == ZSTD_OUT_OF_MEMORY {
@@ -240,6 +278,10 @@ impl Cause {
     }
 }
 
+const TRAILING_DATA: &str = "other data follows the compressed data";
+/// The stream begins with a frame, so this one is a later one.
+const ZSTD_TRAILING_DATA: &str = "Unknown frame descriptor";
+const XZ_TRAILING_DATA: &str = "invalid data after stream";
 const ZSTD_WINDOW_TOO_LARGE: &str = "Frame requires too much memory for decoding";
 const ZSTD_OUT_OF_MEMORY: &str = "Allocation error : not enough memory";
 const XZ_WINDOW_TOO_LARGE: &str = "needed memory too big for mem_limit_kb";
@@ -253,7 +295,10 @@ impl Failure {
     /// Converts a failure to the error of the content, and other I/O errors to read errors.
     fn into_error(error: io::Error) -> Error {
         let Some(failure) = Self::of(&error) else { return Error::io("cannot read", error) };
-        let error = Error::new(ErrorKind::UncompressFailed { detail: failure.to_string() });
+        let error = match failure.cause {
+            Cause::Unsupported => Error::new(ErrorKind::Unsupported { what: failure.compression.name().to_string() }),
+            _ => Error::new(ErrorKind::UncompressFailed { detail: failure.to_string() }),
+        };
         match failure.cause {
             Cause::WindowTooLarge { .. } => error.above_named_limit("window-bytes"),
             Cause::Unsupported => error.with_hint("decompress the file first"),

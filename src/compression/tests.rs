@@ -229,7 +229,7 @@ fn compressions_without_a_decoder_are_named() {
     for (stream, name) in [(&b"BZh91AY&SY\x01\x02"[..], "bzip2"), (b"\x04\x22\x4d\x18\x60\x40\x82", "lz4")] {
         assert_eq!(Compression::of(stream).unwrap().name(), name);
         let error = read(stream).unwrap_err();
-        assert_eq!(error.to_string(), format!("cannot decompress: {name} is not supported"));
+        assert_eq!(error.to_string(), format!("{name} is not supported"));
         assert_eq!(error.hint().unwrap().to_string(), "decompress the file first");
     }
 }

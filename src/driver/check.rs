@@ -112,28 +112,29 @@ fn thin_function((name, density): &(String, f64)) -> String {
     format!("{name} ({density:.1})")
 }
 
-/// Returns the result for a file that cannot be opened.
+/// Returns the result for a file that cannot be opened, or whose compression is damaged.
 pub(crate) fn failed(error: &Error) -> FileCheck {
+    let is_damaged = matches!(error.kind(), ErrorKind::UncompressFailed { .. });
     let finding = CheckFinding {
         level: Level::Error.name(),
-        code: "unreadable".to_string(),
+        code: if is_damaged { error.kind().name() } else { "unreadable" }.to_string(),
         path: "$".to_string(),
         offset: error.offset(),
         message: match error.kind() {
             ErrorKind::Io { action, source } => format!("{action}: {}", crate::error::io_message(source)),
             other => other.to_string(),
         },
-        hint: None,
+        hint: error.hint().filter(|_| is_damaged).cloned(),
         more: 0,
     };
     FileCheck {
         path: String::new(),
         format: "unknown",
         version: None,
-        verdict: Verdict::Unreadable.name(),
+        verdict: if is_damaged { Verdict::Unusable } else { Verdict::Unreadable }.name(),
         findings: vec![finding],
         hint: None,
-        failed: true,
+        failed: !is_damaged,
         density: None,
         hot: Vec::new(),
         distribution: None,

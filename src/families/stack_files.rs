@@ -74,10 +74,22 @@ pub(crate) fn check_units(table: &StackTable) -> Result<()> {
         if let Some((_, other)) = units[..position].iter().find(|(of, _)| of == source) {
             let (first, second) = (other.word(), unit.word());
             let detail = format!("one input counts {first} and another {second}, which cannot be added");
-            return Err(Error::usage(detail).with_hint(Hint::ChooseValue));
+            return Err(Error::usage(detail).with_hint(choose_unit([*other, *unit])));
         }
     }
     Ok(())
+}
+
+/// The hint for inputs that count different things. In text with a fraction, all counts are in millionths.
+pub(crate) fn choose_unit(mut units: [Unit; 2]) -> Hint {
+    units.sort_unstable_by_key(|unit| *unit == Unit::Millionths);
+    match units {
+        [Unit::Hits, Unit::Millionths] => {
+            "write one count of the input without fractions with a fraction, such as 5.0, or round the counts of the other"
+                .into()
+        }
+        _ => Hint::ChooseValue,
+    }
 }
 
 /// Returns the unit of the selected samples of a table.

@@ -122,7 +122,7 @@ fn damaged_inputs_are_reported_with_their_place() {
         }
         let checked = folder.run(&["check", "a.profraw"]);
         let said = String::from_utf8_lossy(&checked.stdout).into_owned();
-        assert!(checked.code == Some(1) && said.contains(&format!("{tool}: ")), "{said}{}", checked.stderr);
+        assert!(checked.code == Some(3) && said.contains(&format!("{tool}: ")), "{said}{}", checked.stderr);
         assert_eq!(folder.names(), ["a.profraw"]);
     }
     let folder = Folder::new();
@@ -313,5 +313,25 @@ fn genuine_tools_read_outputs() {
         if let Some(found) = run_tool(tool, &stream) {
             assert!(found == plain, "{tool}");
         }
+    }
+}
+
+#[test]
+fn damaged_compression_is_a_damaged_file() {
+    let folder = Folder::new();
+    let content: Vec<u8> = (1..2000u32).flat_map(|n| format!("function_{};leaf {n}\n", n * n).into_bytes()).collect();
+    for extension in ["gz", "zst", "xz"] {
+        let bytes = compress(&content, extension);
+        fs::write(folder.path("short"), &bytes[..bytes.len() / 2]).expect("written");
+        fs::write(folder.path("long"), [&bytes[..], b"junk\n"].concat()).expect("written");
+        fs::write(folder.path("twice"), bytes.repeat(2)).expect("written");
+        for (name, problem) in [("short", "the data ends early"), ("long", "other data follows the compressed data")] {
+            let checked = folder.run(&["check", name]);
+            let printed = String::from_utf8_lossy(&checked.stdout).into_owned();
+            assert_eq!(checked.code, Some(3), "{extension}: {printed}");
+            assert!(printed.contains(": unusable: record again\n"), "{extension}: {printed}");
+            assert!(printed.contains(problem) && printed.contains("copy it again"), "{extension}: {printed}");
+        }
+        assert_eq!(folder.run(&["check", "twice"]).code, Some(0), "{extension}");
     }
 }

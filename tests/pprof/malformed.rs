@@ -10,7 +10,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("function-not-there", "section line, byte 0x36: malformed: function 9 does not exist, there are 2"),
     ("function-twice", "section function, byte 0x49: malformed: two functions have the id 1"),
     ("group", "section profile, byte 0x84: malformed: wire type 3, expected 0, 1, 2 or 5"),
-    ("gzip-cut", "cannot decompress: gzip: incomplete deflate stream"),
+    ("gzip-cut", "cannot decompress: gzip: the data ends early"),
     ("label-text-not-there", "section label, byte 0x11: malformed: string 99 does not exist, there are 6"),
     (
         "location-id-huge",

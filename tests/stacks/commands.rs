@@ -197,3 +197,20 @@ fn show_prints_hot_methods_and_json_by_sort_and_thread() {
     let error = folder.fails(1, "show a.jfr --thread missing");
     assert!(error.contains("check --events and --thread"), "{error}");
 }
+
+#[test]
+fn text_with_fractions_next_to_text_without_them_can_be_fixed() {
+    let folder = Folder::new("fractions");
+    folder.write("whole.collapsed", "a;b 5\nc 1\n");
+    folder.write("parts.collapsed", "a;b 0.5\n");
+    for command in ["merge whole.collapsed parts.collapsed -o sum.collapsed", "diff parts.collapsed whole.collapsed"] {
+        let error = folder.fails(2, command);
+        assert!(
+            error.contains("write one count of the input without fractions with a fraction, such as 5.0"),
+            "{error}"
+        );
+    }
+    folder.write("whole.collapsed", "a;b 5.0\nc 1\n");
+    assert!(folder.run("merge whole.collapsed parts.collapsed -o sum.collapsed").status.success());
+    assert_eq!(std::fs::read_to_string(folder.0.join("sum.collapsed")).unwrap(), "a;b 5.5\nc 1\n");
+}

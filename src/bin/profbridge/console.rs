@@ -186,10 +186,18 @@ pub(crate) fn removed_leftover(path: &Path) {
 
 /// Prints a warning.
 pub(crate) fn warning(warning: &Warning) {
+    warning_with(warning, None);
+}
+
+/// Prints a warning, and a hint after the first of several equal ones.
+pub(crate) fn warning_with(warning: &Warning, advice: Option<&str>) {
     if is_quiet() {
         return;
     }
-    grouped(warning.path.as_deref(), &warning.to_string());
+    let is_first = grouped(warning.path.as_deref(), &warning.to_string()) == 1;
+    if let Some(advice) = advice.filter(|_| is_first) {
+        hint(advice);
+    }
 }
 
 /// Prints an error that does not end the run, and its hint.

@@ -41,15 +41,14 @@ impl CrossReleaseArgs {
 /// Prints the changes, and warnings about records that the target will not use.
 pub(crate) fn print_findings(findings: &[Finding], output: &Path, quiet: bool) {
     for finding in findings {
+        let advice = finding.kind.advice().map(|advice| hint_text(&advice));
         if finding.kind.is_loss() {
-            console::warning(&Warning::new(finding.to_string()).in_file(output));
+            console::warning_with(&Warning::new(finding.to_string()).in_file(output), advice.as_deref());
         } else if !quiet {
             console::note(&format!("{}: {finding}", output.display()));
-        } else {
-            continue;
-        }
-        if let Some(advice) = finding.kind.advice() {
-            console::hint(&hint_text(&advice));
+            if let Some(advice) = advice {
+                console::hint(&advice);
+            }
         }
     }
 }

@@ -58,8 +58,8 @@ fn merge_inputs(arguments: &MergeArgs, watched: Option<WatchJson>) -> Result<Exi
     for input in &earlier {
         let words =
             "it is a merge of the same program as the raw profiles in the directory, and may already contain them";
-        console::warning(&Warning::new(words).in_file(&input.path));
-        console::hint("move it to another directory if it does: its counts would be counted twice");
+        let advice = "move it to another directory if it does: its counts would be counted twice";
+        console::warning_with(&Warning::new(words).in_file(&input.path), Some(advice));
     }
     let sizes = Sizes::of(&inputs);
     if arguments.show || arguments.json {

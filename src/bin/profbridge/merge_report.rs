@@ -197,12 +197,10 @@ fn report_soft_errors(inputs: &MergedInputs, messages: Messages, document: &mut 
         let Some(report) = inputs.reports.get(soft.input) else { continue };
         let warning = soft.warning(&report.input);
         document.warn_of(soft.input, [warning.to_string()]);
-        if !messages.warnings {
-            continue;
-        }
-        console::warning(&warning);
-        if soft.is_first && soft.error.is_mismatch() {
-            console::hint("merge only profiles of the same binary");
+        if messages.warnings {
+            let advice =
+                (soft.is_first && soft.error.is_mismatch()).then_some("merge only profiles of the same binary");
+            console::warning_with(&warning, advice);
         }
     }
 }
