@@ -17,8 +17,9 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 struct LlvmSpace {
     functions: FunctionTable,
-    /// Numbers of records, by function and FuncHash.
-    records: HashMap<(FunctionId, u64), usize, RandomState>,
+    /// Numbers of records, by function, FuncHash and number of counters: records with other numbers of counters cannot be
+    /// compared.
+    records: HashMap<(FunctionId, u64, usize), usize, RandomState>,
     /// Numbers of value sites, by record and place.
     sites: HashMap<(usize, usize), u64, RandomState>,
     site_names: Vec<(FunctionId, usize)>,
@@ -113,9 +114,9 @@ impl RecordCounters {
 
 impl LlvmSpace {
     /// Returns the number of a record.
-    fn record(&mut self, function: FunctionId, hash: u64) -> usize {
+    fn record(&mut self, function: FunctionId, hash: u64, counters: usize) -> usize {
         let next = self.records.len();
-        *self.records.entry((function, hash)).or_insert(next)
+        *self.records.entry((function, hash, counters)).or_insert(next)
     }
 
     /// Returns the number of a value site.
@@ -171,7 +172,7 @@ impl LlvmSpace {
     fn add(&mut self, read: RecordRef<'_>, facts: &mut Facts, counters: &mut RecordCounters) {
         let name_ref = read.name_ref.unwrap_or_else(|| name_ref(read.name));
         let function = self.functions.intern_shared(read.name, name_ref, read.text);
-        let record = self.record(function, read.record.func_hash);
+        let record = self.record(function, read.record.func_hash, read.record.counters.len());
         if read.record.pseudo_count().is_none() {
             counters.add(record, read.record.counters);
             let events = read.record.counters.iter().map(u128::from).sum();

@@ -249,3 +249,16 @@ fn exact_names_are_for_instrumentation_profiles() {
         finished.assert_refused(2, &["--exact-names", "LLVM instrumentation profiles"]);
     }
 }
+
+#[test]
+fn records_with_other_numbers_of_counters_are_not_compared() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("a.proftext"), ":ir\nf\n1\n2\n5\n6\n").unwrap();
+    std::fs::write(folder.path("b.proftext"), ":ir\nf\n1\n3\n5\n6\n7\n").unwrap();
+    let shown = folder.run(&["diff", "a.proftext", "b.proftext", "--fail-below", "60%"]);
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.code == Some(3) && text.contains("Overlap of all sections: 0.000 %"), "{text}");
+    let overlap = folder.run(&["overlap", "a.proftext", "b.proftext"]);
+    let text = String::from_utf8_lossy(&overlap.stdout).into_owned();
+    assert!(text.contains("# of functions mismatch: 1") && text.contains("Edge profile overlap: 0.000%"), "{text}");
+}

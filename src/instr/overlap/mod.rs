@@ -21,6 +21,8 @@ pub struct OverlapOptions {
     pub value_cutoff: u64,
     /// Compare the context-sensitive records of IR profiles instead of the plain ones. Default: `false`.
     pub context_sensitive: bool,
+    /// Also visit the records of the other level, as llvm-profdata does: then shares can exceed 100 %. Default: `false`.
+    pub as_llvm: bool,
     /// Require equal names and hashes; otherwise functions are matched across releases. Default: `false`; llvm-profdata
     /// never matches them.
     pub exact_names: bool,
@@ -28,7 +30,7 @@ pub struct OverlapOptions {
 
 impl Default for OverlapOptions {
     fn default() -> Self {
-        Self { function: None, value_cutoff: u64::MAX, context_sensitive: false, exact_names: false }
+        Self { function: None, value_cutoff: u64::MAX, context_sensitive: false, as_llvm: false, exact_names: false }
     }
 }
 
@@ -138,8 +140,6 @@ pub struct OverlapReport {
 /// Compares the records of `test` with those of `base`.
 ///
 /// `base_sums` and `test_sums` are [`Sums::add_profile`] of the two files, so `test` is read a second time here.
-/// Records of the other level (plain or context-sensitive) are visited too, as in LLVM.
-///
 /// # Errors
 ///
 /// The errors of the reader, together with the comparison up to the fault.
@@ -155,8 +155,12 @@ pub fn overlap(
     let is_meant = |name: &[u8]| options.function.as_ref().is_some_and(|pattern| pattern.matches(name));
     let mut is_found = options.function.is_none() || base.iter().any(|function| is_meant(function.name()));
     let read = loop {
+        let is_ir = test.kind().is_ir();
         match test.next_record() {
             Ok(Some(read)) => {
+                if is_ir && !options.as_llvm && read.record.is_context_sensitive() != options.context_sensitive {
+                    continue;
+                }
                 is_found = is_found || is_meant(read.name);
                 let shown = compare(base, &mut report.program, read.name, read.record, options);
                 report.functions.extend(shown.map(|overlap| FunctionOverlap {

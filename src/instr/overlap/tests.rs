@@ -103,6 +103,33 @@ fn context_sensitive_sums_leave_out_plain_records() {
 }
 
 #[test]
+fn records_of_the_other_level_have_no_share() {
+    let profile = || {
+        let mut hot = FunctionRecord::new(1 << 60 | 5, vec![3, 1]);
+        hot.sites_mut(ValueKind::MemOpSize).push_site(&[ValueCount { value: 16, count: 4 }]);
+        let mut plain = FunctionRecord::new(5, vec![300, 100]);
+        plain.sites_mut(ValueKind::MemOpSize).push_site(&[ValueCount { value: 16, count: 400 }]);
+        MemoryReader::new(ProfileKind::IR | ProfileKind::CONTEXT_SENSITIVE).record("main", plain).record("main", hot)
+    };
+    let mut table = FunctionTable::new();
+    let mut reader = profile();
+    while let Some(read) = reader.next_record().unwrap() {
+        let function = table.intern(read.name);
+        table.push_record(function, read.record);
+    }
+    for context_sensitive in [true, false] {
+        let mut sums = Sums::default();
+        sums.add_profile(&mut profile(), context_sensitive).unwrap();
+        let mut options = OverlapOptions { context_sensitive, ..OverlapOptions::default() };
+        let common = |options: &OverlapOptions| overlap(&table, sums, sums, &mut profile(), options).0.program.common;
+        let found = common(&options);
+        assert_eq!((found.entries, found.edges, found.values[ValueKind::MemOpSize as usize]), (1, 1.0, 1.0));
+        options.as_llvm = true;
+        assert_eq!(common(&options).entries, 2);
+    }
+}
+
+#[test]
 fn sites_are_compared_by_value_in_any_order() {
     let pairs = equal_values(&[value("b", 2), value("a", 1)], &[value("a", 3), value("c", 9), value("b", 4)]);
     let mut sorted = pairs;

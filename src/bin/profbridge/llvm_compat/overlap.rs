@@ -26,6 +26,7 @@ pub(super) fn run(parsed: &Parsed, conduct: &CompatMode) -> Result<ExitCode, Fai
     let mut options = OverlapOptions::default();
     options.function = parsed.value("function").filter(|part| !part.is_empty()).map(NamePattern::stored);
     options.value_cutoff = parsed.number("value-cutoff").unwrap_or(u64::MAX);
+    options.as_llvm = true;
     options.context_sensitive = parsed.is_on("cs");
     let compared =
         families::overlap_files(Input::argument(base), Input::argument(test), &conduct.read_options(), &options);
