@@ -1,5 +1,6 @@
 //! The figures of a result, counted once for messages, JSON documents, thresholds and Python.
 
+use crate::digits::number_of;
 use crate::error::{Error, Result};
 use crate::gates::{self, GateOutcome};
 use crate::hint::Hint;
@@ -37,6 +38,15 @@ pub struct FactsRequest {
     pub total_count: bool,
 }
 
+/// Returns `26 functions`, or `26 functions (31 records)` if some have several records.
+pub(crate) fn functions_in_words(functions: u64, records: Option<u64>) -> String {
+    let words = number_of(functions, "function");
+    match records.filter(|records| *records > functions) {
+        Some(records) => format!("{words} ({})", number_of(records, "record")),
+        None => words,
+    }
+}
+
 impl Facts {
     /// Returns the facts of a result with a number of functions and a sum of counts.
     pub(crate) fn new(functions: usize, total_count: Option<u128>) -> Self {
@@ -53,6 +63,11 @@ impl Facts {
     #[must_use]
     pub fn of_inputs(self, used: usize) -> Self {
         Self { inputs: used as u64, ..self }
+    }
+
+    /// Returns the number of functions in words, and that of records if it differs.
+    pub fn functions_in_words(&self) -> String {
+        functions_in_words(self.functions.unwrap_or_default(), self.records)
     }
 
     /// Fails if there is nothing to write.

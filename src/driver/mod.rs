@@ -24,6 +24,7 @@ mod sections;
 pub(crate) mod trace;
 mod turn;
 
+pub(crate) use facts::functions_in_words;
 pub use facts::{Facts, FactsRequest, Minimums};
 #[cfg(feature = "families")]
 pub(crate) use outliers::FEWEST_FILES;

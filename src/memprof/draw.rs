@@ -74,7 +74,7 @@ pub(crate) fn report(title: &str, now: &MemoryContent, before: Option<&MemoryCon
     let unit = now.unit.word();
     let (table, sums) = (&now.table, statistics(&now.table));
     let mut report = Report { title: title.to_string(), facts: now.facts(), ..Report::default() };
-    report.facts.push(("Call stacks".to_string(), group_digits(sums.stacks.into())));
+    report.facts.push(("Call stacks, without lines".to_string(), group_digits(sums.stacks.into())));
     if let Some(before) = before {
         let old = statistics(&before.table);
         let label = format!("{}{} of the baseline", unit[..1].to_uppercase(), &unit[1..]);
@@ -123,7 +123,7 @@ fn sites(table: &StackTable, sums: &SampleStatistics, unit: &'static str) -> Tab
         vec![stack, Cell::Count(hits), Cell::Percent(percent(hits, sums.hits))]
     });
     let heading = if unit == "bytes" { "Bytes" } else { "Allocations" };
-    let text = "From the function that allocates to its callers.";
+    let text = "From the function that allocates to its callers. Contexts that differ only in lines are one row.";
     let sites = Table::new("Allocation contexts", text, &["Call stack", heading, "%"], rows.collect());
     Table { left_out, ..sites }
 }

@@ -50,18 +50,39 @@ fn help_template(program: &clap::Command) -> String {
     template + "\nOptions:\n{options}{after-help}"
 }
 
-/// Shortens the help for `-h`: hides the options with a heading, and all text after the options except the examples.
+/// Options that few users need, which the help for `-h` does not list.
+const RARE: [&str; 13] = [
+    "null",
+    "allow_duplicates",
+    "format_version",
+    "write_prev_version",
+    "raw_version",
+    "keep_vtable_symbols",
+    "temporal_profile_trace_reservoir_size",
+    "temporal_profile_max_trace_length",
+    "num_threads",
+    "salvage",
+    "same_program",
+    "remapping_file",
+    "allow_empty",
+];
+/// The number of examples in the help for `-h`.
+const SHORT_EXAMPLES: usize = 3;
+
+/// Shortens the help for `-h`: hides rare options, the options with a heading, and all text after the options except
+/// some examples.
 fn with_short_help(command: clap::Command) -> clap::Command {
     if command.get_arguments().all(|argument| argument.get_help_heading().is_none()) {
         return command;
     }
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let examples = help.split("\n\n").find(|paragraph| paragraph.starts_with("Examples:")).unwrap_or_default();
-    let short = format!("{examples}\n\nRun with --help for all options.");
+    let examples: Vec<&str> = examples.lines().take(SHORT_EXAMPLES + 1).collect();
+    let short = format!("{}\n\nRun with --help for all options.", examples.join("\n"));
     command
-        .mut_args(|argument| match argument.get_help_heading() {
-            Some(_) => argument.hide_short_help(true),
-            None => argument,
+        .mut_args(|argument| {
+            let is_hidden = argument.get_help_heading().is_some() || RARE.contains(&argument.get_id().as_str());
+            if is_hidden { argument.hide_short_help(true) } else { argument }
         })
         .after_help(short)
         .after_long_help(help)

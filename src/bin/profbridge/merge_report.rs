@@ -302,7 +302,7 @@ fn print_summary(merged: &Merged, facts: &Facts, settings: &MergeSettings) {
         return;
     }
     let reports = &merged.inputs.reports;
-    let functions = || number_of(facts.functions.unwrap_or_default(), "function");
+    let functions = || facts.functions_in_words();
     let (content, rest) = match &merged.profile {
         MergedProfile::Instr { .. } | MergedProfile::MemProf { .. } => {
             (functions(), skipped_instr(reports, settings.options.instr.salvage))

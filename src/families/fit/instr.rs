@@ -1,8 +1,7 @@
 //! LLVM instrumentation profiles against a program or another profile.
 
-use crate::digits::number_of;
 use crate::driver::output_form::OutputForm;
-use crate::driver::{InputOutcome, InputVersion};
+use crate::driver::{InputOutcome, InputVersion, functions_in_words};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::families::fit::options::FitOptions;
 use crate::fit::{InstrFit, InstrInput, Program, ProgramFunction, ProgramSource, compare_instr, read_program};
@@ -15,7 +14,9 @@ use crate::instr::open::read_with;
 use crate::instr::target::{Evidence, Target, TargetSource};
 use crate::limits::Limits;
 use crate::model::release::{RELEASES, ReleaseRow};
-use crate::model::{NameRef, Profile, ProfileKind, ProfileReader, RecordView, Release, SymbolTable, name_ref};
+use crate::model::{
+    FunctionTable, NameRef, Profile, ProfileKind, ProfileReader, RecordView, Release, SymbolTable, name_ref,
+};
 use crate::raw::LargeCounters;
 use crate::stacks::classes::Reference;
 use crate::threads;
@@ -212,7 +213,7 @@ fn as_read(
     let target = if reader.is_some() { target } else { target.storing(&report.profile, OutputForm::Indexed)?.0 };
     let mut options = CrossReleaseOptions::new(target.release, target.indexed_version, origins);
     options.release_is_given = reader.is_some();
-    let description = describe(version, report.profile.kind, report.profile.functions.len());
+    let description = describe(version, report.profile.kind, &report.profile.functions);
     let symbols = symbols(&report.profile);
     let input = |profile, indexed_version, is_indexed, findings, former_names| InstrInput {
         profile,
@@ -255,11 +256,12 @@ fn symbols(profile: &Profile) -> SymbolTable {
     symbols
 }
 
-fn describe(version: Option<InputVersion>, kind: ProfileKind, functions: usize) -> String {
+fn describe(version: Option<InputVersion>, kind: ProfileKind, functions: &FunctionTable) -> String {
     let format = match version {
         Some(InputVersion::Raw(version)) => format!("raw version {version}"),
         Some(InputVersion::Indexed(version)) => format!("indexed version {version}"),
         Some(InputVersion::Text { .. }) | None => "text".to_string(),
     };
-    format!("{format}, {}, {}", kind.sentence_words().join(", "), number_of(functions, "function"))
+    let functions = functions_in_words(functions.len() as u64, Some(functions.records_len() as u64));
+    format!("{format}, {}, {functions}", kind.sentence_words().join(", "))
 }
