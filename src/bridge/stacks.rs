@@ -11,7 +11,7 @@ use crate::call_chains::{
 use crate::digits::number_of;
 use crate::error::Result;
 use crate::iprof::{
-    ContextHandle, CountEntry, Document, Frame as IprofFrame, MAX_COUNT, MethodHandle, TypeHandle, bci,
+    ContextHandle, CountEntry, Document, Frame as IprofFrame, MAX_COUNT, MethodHandle, SectionKind, TypeHandle, bci,
 };
 use crate::java;
 use std::borrow::Cow;
@@ -352,8 +352,11 @@ pub(crate) fn stacks_from_iprof(document: &Document, hits: IprofHits) -> Result<
         let Some(stack) = stacks[entry.context.index()] else { continue };
         table.add(SampleKey::of_stack(stack), entry.count.min(MAX_HITS));
     }
+    let all: usize = SectionKind::ALL.iter().map(|kind| document.sections.entries_count(*kind)).sum();
+    let other_entries = (all - entries.len()) as u64;
     table.observed.add_source(source);
     table.observed.parts = 1;
+    table.observed.other_entries = other_entries;
     table.observed.add_unit(SampleSource::Unknown, Unit::Hits);
     report.hits = table.total_hits();
     report.stacks = table.samples().len() as u64;

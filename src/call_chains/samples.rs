@@ -189,6 +189,9 @@ pub struct ReadStats {
     pub samples_out_of_time: u64,
     /// Lines of text that are not stacks.
     pub lines_skipped: u64,
+    /// Entries of iprof files in other sections than that of the stacks.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub other_entries: u64,
     /// Parts at the end that were cut off.
     pub parts_cut: u64,
     /// Bytecode indexes that are unknown, although the source has others.
@@ -224,6 +227,7 @@ impl ReadStats {
             (&mut self.samples_without_stack, other.samples_without_stack),
             (&mut self.samples_out_of_time, other.samples_out_of_time),
             (&mut self.lines_skipped, other.lines_skipped),
+            (&mut self.other_entries, other.other_entries),
             (&mut self.parts_cut, other.parts_cut),
             (&mut self.unknown_bci_frames, other.unknown_bci_frames),
             (&mut self.names_mended, other.names_mended),

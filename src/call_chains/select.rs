@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[non_exhaustive]
 pub struct Selection {
     /// The event types to use. Empty for the one type that `StackTable::main_source` returns: event types measure
-    /// different things (time on a CPU, time in native code, waiting), so they are only added on request. Default:
+    /// different things (time on a CPU, time in native code, waiting), so they are only added on request. Samples of
+    /// unknown type, such as those of collapsed stacks, and those of the main type of a recording are added up. Default:
     /// empty.
     pub sources: Vec<SampleSource>,
     /// Leave out stacks whose outermost frames are missing. Default: `false`.
@@ -34,15 +35,22 @@ impl StackTable {
     /// Returns the main event type of a table: samples of unknown type, otherwise the first of execution, CPU time,
     /// wall clock and native; other events, such as allocations, only if there are no samples.
     pub(crate) fn main_source(&self) -> Option<SampleSource> {
-        let timed = [
-            SampleSource::Unknown,
-            SampleSource::Execution,
-            SampleSource::CpuTime,
-            SampleSource::WallClock,
-            SampleSource::Native,
-        ];
         let there: BTreeSet<SampleSource> = self.samples().map(|sample| sample.key.source).collect();
-        timed.into_iter().chain(SampleSource::ALL.iter().copied()).find(|source| there.contains(source))
+        let mut sources = [SampleSource::Unknown].iter().chain(TIMED).chain(SampleSource::ALL).copied();
+        sources.find(|source| there.contains(source))
+    }
+
+    /// Returns the type of samples that count as samples of unknown type, if the main type is unknown: they measure time,
+    /// too, and have the same unit.
+    fn as_unknown(&self, selection: &Selection) -> Option<SampleSource> {
+        if !selection.sources.is_empty() || self.main_source() != Some(SampleSource::Unknown) {
+            return None;
+        }
+        let there: BTreeSet<SampleSource> = self.samples().map(|sample| sample.key.source).collect();
+        let units = |source| self.observed.units.iter().filter(move |(of, _)| *of == source).map(|(_, unit)| unit);
+        let known = TIMED.iter().copied().find(|source| there.contains(source))?;
+        let units: BTreeSet<&Unit> = units(SampleSource::Unknown).chain(units(known)).collect();
+        (units.len() < 2).then_some(known)
     }
 
     /// Returns the unit of the sample counts; `None` if the samples have different units.
@@ -81,7 +89,13 @@ impl StackTable {
                 left_out.other_threads += hits;
             }
         }
-        (self.filter_samples(self.chooser(selection)), left_out)
+        let selected = self.filter_samples(self.chooser(selection));
+        let Some(known) = self.as_unknown(selection) else { return (selected, left_out) };
+        let mut joined = selected.filter_samples(|sample| sample.key.source != known);
+        for sample in selected.samples().filter(|sample| sample.key.source == known) {
+            joined.add(SampleKey { source: SampleSource::Unknown, ..sample.key }, sample.hits);
+        }
+        (joined, left_out)
     }
 
     /// Whether a sample is selected.
@@ -97,13 +111,17 @@ impl StackTable {
 
     /// Whether a sample is of a sort that is selected.
     fn source_chooser<'a>(&self, selection: &'a Selection) -> impl Fn(&Sample) -> bool + use<'a> {
-        let main = self.main_source();
+        let (main, as_main) = (self.main_source(), self.as_unknown(selection));
         move |sample| match selection.sources.is_empty() {
-            true => Some(sample.key.source) == main,
+            true => [main, as_main].contains(&Some(sample.key.source)),
             false => selection.sources.contains(&sample.key.source),
         }
     }
 }
+
+/// The known types of samples that measure time, the most usual first.
+const TIMED: &[SampleSource] =
+    &[SampleSource::Execution, SampleSource::CpuTime, SampleSource::WallClock, SampleSource::Native];
 
 /// The frame below samples without a thread.
 const NO_THREAD: &str = "(no thread)";

@@ -18,13 +18,14 @@ use crate::instr::file_merge::{FileMerge, MergedFiles};
 use crate::instr::file_merge::{MergeOptions, MergeReport};
 use crate::instr::memory_profiles::{self, load_bytes};
 use crate::instr::open::ReadOptions;
+use crate::instr::partial::files::{finish_memory, merge_partially};
 use crate::iprof;
 use crate::limits::Limits;
 use crate::memprof;
 use crate::memprof::MemoryContent;
 use crate::memprof::report::warning_about_names;
 use crate::memprof::yaml::{Comments, EmptySites};
-use crate::memprof::{MemoryProfile, yaml};
+use crate::memprof::{MemoryProfile, MergedMemory, yaml};
 use crate::model::description::Description;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -81,12 +82,10 @@ pub fn merge_memory_files(
     options: &MergeOptions,
     progress: OnProgress<'_>,
 ) -> Result<(MemoryProfile, MergeReport)> {
-    let Merged { output: MergedFiles { mut merger, soft_errors }, inputs: reports } =
-        driver::merge(inputs, &options.run(), |job| FileMerge::new(job, options), progress)?;
-    let memory_shares_nothing = merger.memory_shares_nothing();
-    let memory = merger.take_memory();
-    let mut report = MergeReport::of(merger.into_profile(), reports);
-    (report.memory_shares_nothing, report.soft_errors) = (memory_shares_nothing, soft_errors);
+    let (memory, report) = match inputs.iter().any(Input::is_partial) {
+        true => finish_memory(&merge_partially(inputs, options, progress)?, options)?,
+        false => merge_memory(inputs, options, progress)?,
+    };
     report.verdict(options)?;
     let are_empty = report.inputs.iter().all(|input| matches!(input.outcome, InputOutcome::Empty));
     let mut memory = match memory {
@@ -99,6 +98,19 @@ pub fn merge_memory_files(
         memory.names.entry(memprof::guid(name)).or_insert_with(|| name.to_vec());
     }
     Ok((memory, report))
+}
+
+fn merge_memory(
+    inputs: &[WeightedInput],
+    options: &MergeOptions,
+    progress: OnProgress<'_>,
+) -> Result<(Option<MergedMemory>, MergeReport)> {
+    let Merged { output: MergedFiles { mut merger, soft_errors }, inputs: reports } =
+        driver::merge(inputs, &options.run(), |job| FileMerge::new(job, options), progress)?;
+    let memory_shares_nothing = merger.memory_shares_nothing();
+    let memory = merger.take_memory();
+    let report = MergeReport::of(merger.into_profile(), reports);
+    Ok((memory, MergeReport { memory_shares_nothing, soft_errors, ..report }))
 }
 
 /// Replaces a file with a memory profile in YAML, which LLVM 20 and later read. The file extension selects the

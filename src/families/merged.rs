@@ -146,7 +146,7 @@ impl MergedInputs {
         soft.chain(faults).chain(others.cloned()).collect()
     }
 
-    /// Returns the number of used inputs. Inputs without content do not count, except stacks and sample profiles.
+    /// Returns the number of used inputs. Inputs without content do not count, except sample profiles.
     fn used(&self, counts_empty: bool) -> usize {
         let is_used = |report: &&InputReport| {
             matches!(report.outcome, InputOutcome::Used) && (counts_empty || !report.is_empty())
@@ -232,10 +232,7 @@ impl Merged {
 
     /// Returns the number of used inputs.
     pub fn used(&self) -> usize {
-        let counts_empty = matches!(
-            self.profile,
-            MergedProfile::SampleProf { .. } | MergedProfile::Stacks { .. } | MergedProfile::Recordings { .. }
-        );
+        let counts_empty = matches!(self.profile, MergedProfile::SampleProf { .. } | MergedProfile::Recordings { .. });
         self.inputs.used(counts_empty)
     }
 

@@ -171,12 +171,14 @@ fn merge_samples(inputs: &[Input], settings: &MergeSettings, progress: OnProgres
 
 fn merge_iprof(inputs: &[Input], settings: &MergeSettings, progress: OnProgress<'_>) -> Result<Merged, MergeFailure> {
     let options = &settings.options.iprof;
-    let report = merge_iprof_files(inputs, options, progress)?;
-    let warnings = report.warnings();
-    let IprofMergeReport { mut document, merged, inputs: reports, findings, bridged, losses, .. } = report;
+    let mut report = merge_iprof_files(inputs, options, progress)?;
     if settings.write.canonical {
-        document = iprof::canonical_with(&document, options.to_iprof.branch_clash);
+        let members = report.document.members().map(|(name, _)| iprof::display_name(name).to_string());
+        report.merged.dropped_members.extend(members);
+        report.document = iprof::canonical_with(&report.document, options.to_iprof.branch_clash);
     }
+    let warnings = report.warnings();
+    let IprofMergeReport { document, merged, inputs: reports, findings, bridged, losses, .. } = report;
     let found = MergedInputs { findings, ..MergedInputs::new(reports) };
     let kept = settings.partial.is_some().then(|| {
         let (limits, allow_duplicates) = (&options.read.limits, options.llvm.allow_duplicates);

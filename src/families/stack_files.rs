@@ -216,7 +216,7 @@ pub(crate) fn read_iprof(stream: impl Read + Send, limits: &Limits) -> Result<(D
     let warnings = findings
         .iter()
         .filter(|finding| !finding.code.is_about_age())
-        .map(|finding| Warning::new(finding.to_string()))
+        .map(|finding| Warning::new(format!("{}: {}: {}", finding.code, finding.path, finding.message)))
         .collect();
     Ok((document, warnings))
 }
@@ -384,7 +384,9 @@ pub fn facts_of(table: &StackTable, selection: &Selection, wanted: FactsRequest)
         table.frames(sample.key.stack).for_each(|frame| is_there[table.frame(frame).function.index()] = true);
     }
     facts.functions = Some(is_there.iter().filter(|is_there| **is_there).count() as u64);
-    facts.with_total(Some(hits))
+    // A part of a sample is less than one.
+    let total = if table.unit() == Some(Unit::Millionths) { hits / 1_000_000 } else { hits };
+    facts.with_total(Some(total))
 }
 
 /// Returns the facts about a pprof profile and one of its values.
@@ -461,6 +463,7 @@ impl Merge for PprofMerge<'_> {
         let (merger, names) = turn.wait()?;
         merger.add(&profile, input.weight.get())?;
         names.add(&profile);
+        report.records = profile.samples.len() as u64;
         report.warnings = in_file(warnings, input);
         Ok(())
     }

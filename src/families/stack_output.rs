@@ -162,6 +162,11 @@ impl StackEncoder<'_> {
         if !self.options.reference.is_empty() {
             table = self.add_types(&table, &mut losses)?;
         }
+        if table.observed.other_entries > 0 {
+            let count = table.observed.other_entries;
+            let entries = if count == 1 { "entry" } else { "entries" };
+            losses.push(format!("dropped {count} {entries} of other sections of iprof files, which are not samples"));
+        }
         if table.saturated() > 0 && self.options.format != StackOutput::Iprof {
             losses.push(format!("{} stopped at 2^63-1", number_of(table.saturated(), "sum")));
         }
@@ -287,6 +292,8 @@ impl StackEncoder<'_> {
         let stacks = text.lines().count();
         // Other readers skip the comment; fractions say themselves that they are millionths.
         let bytes = match unit {
+            // A partial merge without stacks is not an empty file.
+            _ if self.is_partial && stacks == 0 => format!("{}{}\n", collapsed::UNIT_COMMENT, unit.word()).into_bytes(),
             Unit::Bytes | Unit::Nanoseconds => {
                 format!("{}{}\n{text}", collapsed::UNIT_COMMENT, unit.word()).into_bytes()
             }

@@ -11,6 +11,7 @@
 //! 2. Replace the partial merge.
 //! 3. Delete the files. A successor deletes files that the list contains, and merges the others.
 
+use crate::driver::{InputOutcome, InputReport};
 use crate::error::{Error, Level, Result};
 use crate::families::files::check_file;
 use crate::families::partial::{Partial, PartialOptions};
@@ -330,6 +331,9 @@ impl Watch {
         if input.ends_as_part().map_err(unreadable)? {
             return Err(("it is a partial merge".to_string(), true));
         }
+        if self.options.delete_merged && !self.is_below(path) {
+            return Err(("it is in another directory, behind a symbolic link".to_string(), true));
+        }
         if input.format().map_err(unreadable)? == Format::Empty {
             return Err(("it is empty".to_string(), false));
         }
@@ -351,6 +355,15 @@ impl Watch {
             }
         }
         Ok(family)
+    }
+
+    /// Returns true if the file is in the directory, and not in one that a symbolic link names.
+    fn is_below(&self, path: &Path) -> bool {
+        let real = |path: Option<&Path>| path.and_then(|path| path.canonicalize().ok());
+        match (real(Some(&self.folder)), real(path.parent())) {
+            (Some(folder), Some(parent)) => parent.starts_with(folder),
+            _ => false,
+        }
     }
 
     /// Rejects names that precede a merged one, because the order of the merge cannot change.
@@ -394,8 +407,16 @@ impl Watch {
                 InputState::Failed(error) => Some(input.message(error)),
             })
             .collect();
+        let skipped = if self.options.delete_merged { self.skipped(&part)? } else { Some(Vec::new()) };
+        let Some(skipped) = skipped else {
+            // The others follow one by one.
+            paths.truncate(1);
+            return Ok(None);
+        };
+        let skipped = skipped.into_iter().chain(std::iter::repeat(None));
         let mut merged = Vec::new();
-        for (path, outcome) in paths.drain(..).zip(outcomes) {
+        for ((path, outcome), skipped) in paths.drain(..).zip(outcomes).zip(skipped) {
+            let outcome = outcome.or(skipped);
             let is_unchanged = self.seen.get(&path).map(|seen| &seen.stamp) == Stamp::of(&path).as_ref();
             match outcome {
                 Some(reason) => self.refuse(&path, (reason, true)),
@@ -413,6 +434,33 @@ impl Watch {
         part.rename_inputs(paths);
         self.options.applied.iter().for_each(|words| part.note_applied(words.clone()));
         Ok(Some(part))
+    }
+
+    /// Returns why the finished merge would skip each input of a part, such as another kind; `None` if it fails because of
+    /// one of several inputs. Such a profile stays: after it is deleted, nothing could merge it with others of its kind.
+    fn skipped(&self, part: &Partial) -> Result<Option<Vec<Option<String>>>> {
+        let count = part.inputs().len();
+        let all = match &self.partial {
+            None => part.clone(),
+            Some(partial) => {
+                let mut all = partial.clone();
+                all.append(part.clone())?;
+                all
+            }
+        };
+        let mut options = self.options.merge.clone();
+        options.tolerate_failures();
+        let reports = match all.finish(&options) {
+            Ok(finished) => finished.into_inputs(),
+            Err(error) if count == 1 => return Ok(Some(vec![Some(error.to_string())])),
+            Err(_) => return Ok(None),
+        };
+        let reason = |report: InputReport| match report.outcome {
+            InputOutcome::Failed(error) => Some(error.to_string()),
+            _ => None,
+        };
+        let first = reports.len().saturating_sub(count);
+        Ok(Some(reports.into_iter().skip(first).map(reason).collect()))
     }
 
     fn refuse(&mut self, path: &Path, refused: (String, bool)) {

@@ -24,8 +24,8 @@ struct LlvmSpace {
     sites: HashMap<(usize, usize), u64, RandomState>,
     site_names: Vec<(FunctionId, usize)>,
     values: HashMap<NameRef, Vec<u8>>,
-    /// Frames of allocations: a function, a line offset and a column.
-    frames: HashMap<(FunctionId, u32, u32), u32, RandomState>,
+    /// Frames of allocations: the GUID of a function, whose name may be unknown, a line offset and a column.
+    frames: HashMap<(u64, u32, u32), u32, RandomState>,
     /// Call stacks of allocations, by their frames.
     stacks: HashMap<Box<[u32]>, u64, RandomState>,
 }
@@ -130,15 +130,14 @@ impl LlvmSpace {
     }
 
     /// Returns the number of a frame of a memory profile.
-    fn frame(&mut self, profile: &MemoryProfile, frame: &memprof::Frame) -> u32 {
-        let function = self.functions.intern(memprof::report::function_name(profile, frame.function).as_bytes());
+    fn frame(&mut self, frame: &memprof::Frame) -> u32 {
         let next = u32::try_from(self.frames.len()).expect("fewer than 2^32 frames fit in memory");
-        *self.frames.entry((function, frame.line_offset, frame.column)).or_insert(next)
+        *self.frames.entry((frame.function, frame.line_offset, frame.column)).or_insert(next)
     }
 
     /// Adds the call stacks of a memory profile.
     fn memory(&mut self, profile: &MemoryProfile, facts: &mut Facts) {
-        let frames: Vec<u32> = profile.stacks.frames().iter().map(|frame| self.frame(profile, frame)).collect();
+        let frames: Vec<u32> = profile.stacks.frames().iter().map(|frame| self.frame(frame)).collect();
         for (stack, site) in memprof::report::contexts(profile) {
             let stack: Box<[u32]> = profile.stacks.stack(stack).iter().map(|frame| frames[frame.index()]).collect();
             let next = self.stacks.len() as u64;

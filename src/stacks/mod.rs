@@ -64,5 +64,8 @@ pub fn evidence(head: &Head<'_>) -> Option<(StackFormat, Confidence)> {
     if pprof::is_pprof(head.bytes()) {
         return Some((StackFormat::Pprof, Confidence::Certain));
     }
+    if head.begins(collapsed::UNIT_COMMENT.as_bytes()) {
+        return Some((StackFormat::Collapsed, Confidence::Certain));
+    }
     collapsed::text_evidence(head).map(|confidence| (StackFormat::Collapsed, confidence))
 }

@@ -89,6 +89,19 @@ fn losses_are_listed_and_strict_rejects_them() {
 }
 
 #[test]
+fn a_canonical_document_loses_its_member_with_a_message() {
+    let folder = folder();
+    let folder = folder.path();
+    succeed(folder, &["convert", "b.proftext", "-o", "b.iprof"]);
+    for command in ["merge", "convert"] {
+        let said = succeed(folder, &[command, "b.iprof", "--canonical", "-o", "c.iprof", "--force"]);
+        assert!(said.contains("the member \"llvm\""), "{command}: {said}");
+        let said = fail(1, folder, &[command, "b.iprof", "--canonical", "-o", "d.iprof", "--strict"]);
+        assert!(said.contains("llvm") && said.contains("omit --strict"), "{command}: {said}");
+    }
+}
+
+#[test]
 fn a_contradiction_is_an_error_unless_trust_selects_a_side() {
     let folder = folder();
     let folder = folder.path();

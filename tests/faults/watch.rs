@@ -123,6 +123,46 @@ fn the_result_is_one_merge_in_the_order_of_names() {
     assert_eq!(names_in(&scene.runs()), [""; 0]);
 }
 
+/// Nothing could merge them later.
+#[test]
+fn profiles_that_the_result_would_skip_are_not_deleted() {
+    for (first, others, skipped) in [
+        (":ir\nf\n1\n1\n5\n", [":fe\ng\n1\n1\n5\n", ":ir\ng\n1\n1\n5\n"], "kind"),
+        ("f:10:1\n 1: 5\n !CFGChecksum: 111\n", ["g:10:1\n 1: 5\n", "h:10:1\n 1: 5\n !CFGChecksum: 111\n"], "probe"),
+    ] {
+        for mode in ["--failure-mode=warn", "--failure-mode=any"] {
+            let scene = Scene::new();
+            scene.write("a", first.as_bytes());
+            std::thread::sleep(Duration::from_millis(20));
+            scene.write("b", others[0].as_bytes());
+            std::thread::sleep(Duration::from_millis(20));
+            scene.write("c", others[1].as_bytes());
+            let finished = scene.run(&["--until", "idle:2", "--delete-merged", mode]);
+            finished.assert_done();
+            assert!(finished.stderr.contains("b: not merged"), "{}", finished.stderr);
+            assert!(finished.stderr.contains(skipped), "{}", finished.stderr);
+            assert_eq!(names_in(&scene.runs()), ["b"], "{}", finished.stderr);
+        }
+    }
+}
+
+/// A link in the directory does not make the files of another one its own.
+#[cfg(unix)]
+#[test]
+fn files_behind_a_link_to_a_directory_are_not_deleted() {
+    let scene = Scene::new();
+    let other = scene.path("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("kept.profraw"), own_profile(1)).unwrap();
+    scene.write("a.profraw", &own_profile(2));
+    std::os::unix::fs::symlink(&other, scene.runs().join("link")).unwrap();
+    let finished = scene.run(&["--until", "idle:0", "--delete-merged"]);
+    finished.assert_done();
+    assert!(finished.stderr.contains("behind a symbolic link"), "{}", finished.stderr);
+    assert_eq!(names_in(&other), ["kept.profraw"]);
+    assert_eq!(names_in(&scene.runs()), ["link"]);
+}
+
 #[test]
 fn a_signal_ends_the_watch_with_the_whole_result() {
     for name in ["-TERM", "-INT", "-QUIT"] {

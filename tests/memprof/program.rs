@@ -31,6 +31,24 @@ fn show_lists_allocation_sites() {
     assert!(code == Some(2) && errors.contains("--counts is for LLVM profiles, not for a memory profile"), "{errors}");
 }
 
+#[test]
+fn a_partial_merge_becomes_a_yaml_document() {
+    let temporary = tempfile::tempdir().unwrap();
+    let at = |name: &str| temporary.path().join(name).to_str().unwrap().to_string();
+    let merge = |arguments: &[&str]| {
+        let (_, errors, code) = profbridge(&[&["merge"], arguments].concat());
+        assert_eq!(code, Some(0), "{errors}");
+    };
+    let inputs = [path("plain", "v4.profdata"), path("no-pie", "yaml")];
+    for (number, input) in inputs.iter().enumerate() {
+        merge(&["--partial", input, "-o", &at(&format!("{number}.part"))]);
+    }
+    merge(&[&at("0.part"), &at("1.part"), "-o", &at("of-parts.yaml")]);
+    merge(&[&inputs[0], &inputs[1], "-o", &at("of-files.yaml")]);
+    let read = |name: &str| std::fs::read_to_string(at(name)).unwrap();
+    assert_eq!(read("of-parts.yaml"), read("of-files.yaml"));
+}
+
 /// Four sites: cold and large, cold and small, warm, hot. The density per allocation differs from that of the sums.
 const SITES: &str = "---
 HeapProfileRecords:
@@ -95,6 +113,13 @@ fn diff_compares_allocations_and_is_a_gate() {
     let [plain, dumps] = [path("plain", "v3.profdata"), path("two-dumps", "yaml")];
     let (text, _, code) = profbridge(&["diff", "--fail-below=1", &plain, &path("plain", "yaml")]);
     assert!(code == Some(0) && text.contains("memory-bytes") && text.contains("100.000 %"), "{text}");
+    // A file can have names, or only their hashes.
+    let temporary = tempfile::tempdir().unwrap();
+    let at = |name: &str| temporary.path().join(name).to_str().unwrap().to_string();
+    std::fs::write(at("names.yaml"), SITES).unwrap();
+    std::fs::write(at("hashes.yaml"), SITES.replace("main", "0xdb956436e78dd5fa")).unwrap();
+    let (text, _, code) = profbridge(&["diff", "--fail-below=1", &at("names.yaml"), &at("hashes.yaml")]);
+    assert!(code == Some(0) && text.contains("100.000 %"), "{text}");
     let (text, errors, code) = profbridge(&["diff", "--fail-below=0.99", &plain, &dumps]);
     assert!(code == Some(3) && errors.contains("the overlap of all sections is"), "{text}{errors}");
 }

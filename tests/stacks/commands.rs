@@ -122,6 +122,74 @@ fn losses_are_errors_when_asked_and_leave_no_file() {
     assert_eq!(folder.read("out.collapsed"), "app/Main.run@-5 4\n");
 }
 
+/// The sum of the counts at the ends of lines.
+fn total(text: &str) -> u64 {
+    let count = |line: &str| line.rsplit(' ').next().and_then(|count| count.parse::<u64>().ok());
+    text.lines().filter_map(count).sum()
+}
+
+/// Collapsed stacks do not state their event type. The samples of a recording were dropped next to them.
+#[test]
+fn stacks_of_unknown_type_and_samples_of_a_recording_are_added_up() {
+    let folder = Folder::new("unknown-type");
+    folder.write("a.jfr", unpack("shapes-jdk17.jfr.gz")).write("few.collapsed", "x;y 3\n");
+    folder.ok("convert a.jfr -o a.collapsed");
+    let samples = total(&folder.read("a.collapsed"));
+    assert!(samples > 3);
+    folder.ok("merge a.jfr few.collapsed -o both.collapsed");
+    assert_eq!(total(&folder.read("both.collapsed")), samples + 3);
+    folder.ok("merge few.collapsed a.jfr -o both.pprof");
+    folder.ok("convert both.pprof -o again.collapsed");
+    assert_eq!(total(&folder.read("again.collapsed")), samples + 3);
+    // Bytes cannot be added to samples.
+    folder.write("bytes.collapsed", "# unit: bytes\nx;y 3\n");
+    let lost = folder.ok("merge a.jfr bytes.collapsed -o bytes.out.collapsed");
+    assert!(lost.contains("samples of other event types"), "{lost}");
+}
+
+const COUNTS: &str = "{\"version\":\"1.0.0\",\"types\":[{\"id\":0,\"name\":\"A\"},{\"id\":1,\"name\":\"void\"}],\
+    \"methods\":[{\"id\":0,\"name\":\"m\",\"signature\":[0,1]}],\
+    \"callCountProfiles\":[{\"ctx\":\"0:0\",\"records\":[3]}],\
+    \"samplingProfiles\":[{\"ctx\":\"0:0\",\"records\":[8]}]}";
+
+#[test]
+fn the_other_sections_of_an_iprof_are_not_lost_silently_among_stacks() {
+    let folder = Folder::new("other-sections");
+    folder.write("a.iprof", COUNTS).write("b.collapsed", "A.m 2\n");
+    let words = "dropped 1 entry of other sections of iprof files, which are not samples";
+    for line in ["merge a.iprof b.collapsed -o both.iprof", "convert a.iprof -o a.collapsed"] {
+        assert!(folder.ok(line).contains(words), "{line}");
+        assert!(folder.fails(1, &format!("{line} --strict --force")).contains(words), "{line}");
+    }
+    folder.ok("convert b.collapsed -o b.iprof");
+    folder.write("half.collapsed", "a;b 1.5\na;c 2\n");
+    assert!(
+        folder.fails(3, "merge half.collapsed -o half.sum.collapsed --min-total-count 4").contains("is 3, below 4")
+    );
+    folder.ok("merge half.collapsed -o half.sum.collapsed --min-total-count 3");
+    assert!(!folder.ok("merge a.iprof b.iprof -o sum.iprof").contains("dropped"));
+    assert!(folder.read("sum.iprof").contains("callCountProfiles"));
+}
+
+#[test]
+fn a_part_without_stacks_keeps_its_inputs() {
+    let folder = Folder::new("part-without-stacks");
+    let without_samples = COUNTS.split(",\"samplingProfiles\"").next().unwrap().to_string() + "}";
+    folder.write("none.iprof", without_samples).write("b.collapsed", "A.m 2\n");
+    folder.ok("merge --partial --to collapsed none.iprof -o one.part");
+    folder.ok("merge --partial --to collapsed one.part -o again.part");
+    folder.ok("merge --partial --to collapsed b.collapsed -o two.part");
+    let merged = folder.run("merge again.part two.part -o sum.collapsed --json");
+    let document = String::from_utf8(merged.stdout).unwrap();
+    assert!(document.contains("none.iprof") && document.contains("b.collapsed"), "{document}");
+    assert_eq!(total(&folder.read("sum.collapsed")), 2);
+    // An input without samples is not a used one.
+    assert!(folder.fails(3, "merge again.part two.part -o sum.collapsed --min-inputs 2").contains("is 1, below 2"));
+    assert!(folder.ok("merge none.iprof b.collapsed -o sum.collapsed").contains("no samples; skipped"));
+    let checked = String::from_utf8(folder.run("check one.part").stdout).unwrap();
+    assert!(checked.contains("one.part: collapsed: usable"), "{checked}");
+}
+
 #[test]
 fn pictures_are_made_of_every_kind_of_profile() {
     let folder = Folder::new("pictures");

@@ -10,7 +10,7 @@ use profbridge::families::merge::iprof::facts_of;
 use profbridge::input::output::is_replaced;
 use profbridge::input::{Access, Input};
 use profbridge::iprof::{self, BranchClash, Document, Findings, Layout, Level, MethodFilter, SectionKind, Version};
-use profbridge::{Error, Result, Warning};
+use profbridge::{Error, ErrorKind, Hint, Result, Warning};
 use std::path::Path;
 
 /// The parts of an iprof to write.
@@ -73,13 +73,22 @@ impl SectionArg {
     }
 }
 
+/// What a conversion may do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Allowed {
+    /// Write a result without entries.
+    pub(crate) empty: bool,
+    /// Drop data.
+    pub(crate) losses: bool,
+}
+
 /// Converts an iprof and writes it.
 pub(crate) fn run(
     input: &Input,
     output: &Path,
     arguments: &IprofConvertArgs,
     write: &IprofWriteArgs,
-    allow_empty: bool,
+    allowed: Allowed,
     reported: &mut MergeDocument,
 ) -> Result<()> {
     let interprets = arguments.changes() || write.canonical || write.graal_spelling;
@@ -113,23 +122,25 @@ pub(crate) fn run(
             true => "the file has types and methods, but no profiles",
             false => "no entries are left after filtering",
         };
-        if !allow_empty {
+        if !allowed.empty {
             let error = Error::nothing_found(text).in_file(path);
             return Err(error.with_hint("use --allow-empty to write the tables without entries"));
         }
         note_loss(text);
     }
-    for name in dropped {
-        let text = format!("dropped the member \"{name}\", which may refer to dropped entries");
-        note_loss(&text);
-    }
+    let reason = "which may refer to dropped entries";
+    let mut losses: Vec<String> = dropped.iter().map(|name| format!("the member \"{name}\", {reason}")).collect();
     if write.canonical {
-        for (name, _) in document.members() {
-            let text = format!("dropped the member \"{}\", which is not part of the format", iprof::display_name(name));
-            note_loss(&text);
-        }
+        let members = document.members().map(|(name, _)| iprof::display_name(name));
+        losses.extend(members.map(|name| format!("the member \"{name}\", which is not part of the format")));
         document = iprof::canonical_with(&document, BranchClash::Keep);
     }
+    if !allowed.losses && !losses.is_empty() {
+        let error =
+            Error::new(ErrorKind::WouldLose { detail: format!("this would be dropped: {}", losses.join("; ")) });
+        return Err(error.in_file(path).with_hint(Hint::AllowLeavingOut));
+    }
+    losses.iter().for_each(|loss| note_loss(&format!("dropped {loss}")));
     if let Some(version) = arguments.to_version {
         document.convert_to(version)?;
     }

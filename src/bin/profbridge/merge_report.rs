@@ -90,7 +90,13 @@ pub(crate) fn report_inputs(
                 // The reasons of a failure are printed even if quiet.
                 report_faults(inputs, at, messages.warnings || failure.is_some(), document);
             }
-            Style::Stacks => print_failed(report, failure, failure.is_some()),
+            Style::Stacks => {
+                print_failed(report, failure, failure.is_some());
+                if messages.warnings && report.is_empty() && matches!(report.outcome, InputOutcome::Used) {
+                    let warning = Warning::new("the file has no samples; skipped").in_file(&report.input.path);
+                    console::warning(&warning);
+                }
+            }
             Style::Instr => {
                 print_failed(report, failure, true);
                 print_instr(report, messages);
@@ -114,7 +120,7 @@ pub(crate) fn report_inputs(
 
 /// Records the outcome of the input at this position.
 fn note_input(document: &mut MergeDocument, at: usize, report: &InputReport, style: Style, salvage: bool) {
-    let skips_empty = matches!(style, Style::Instr | Style::Iprof) && report.is_empty();
+    let skips_empty = style != Style::Samples && report.is_empty();
     document.note_outcome(at, if skips_empty { &InputOutcome::Empty } else { &report.outcome });
     if salvage && report.records > 0 {
         document.note_salvaged(at);

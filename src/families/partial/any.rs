@@ -1,7 +1,7 @@
 //! A partial merge of any family.
 
 use crate::call_chains::StackTable;
-use crate::driver::FailedMerge;
+use crate::driver::{FailedMerge, InputReport};
 use crate::error::{Error, Result};
 use crate::families::MergeReport;
 use crate::families::merge::iprof::{IprofMergeReport, merge_iprof_files};
@@ -51,6 +51,19 @@ pub enum Finished {
     Pprof(StackSum<(pprof::Profile, pprof::MergeReport)>),
     /// The sum of other sources of stacks.
     Stacks(StackSum<StackTable>),
+}
+
+impl Finished {
+    /// Returns the inputs and their outcomes, in order.
+    pub(crate) fn into_inputs(self) -> Vec<InputReport> {
+        match self {
+            Self::Instr(report) => report.inputs,
+            Self::SampleProf(report) => report.inputs.reports,
+            Self::Iprof(report) => report.inputs,
+            Self::Pprof(sum) => sum.inputs,
+            Self::Stacks(sum) => sum.inputs,
+        }
+    }
 }
 
 impl Partial {

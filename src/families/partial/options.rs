@@ -1,5 +1,6 @@
 //! How partial merges are made and finished.
 
+use crate::driver::FailureMode;
 use crate::families::MergeOptions;
 use crate::families::merge::iprof::IprofMergeOptions;
 use crate::families::stack_files::StackMergeOptions;
@@ -21,6 +22,15 @@ pub struct PartialOptions {
 }
 
 impl PartialOptions {
+    /// Merges what can be merged, whatever failed.
+    pub(crate) fn tolerate_failures(&mut self) {
+        self.instr.failure_mode = FailureMode::Warn;
+        self.sample.failure_mode = FailureMode::Warn;
+        self.iprof.failure_mode = FailureMode::Warn;
+        self.stacks.failure_mode = FailureMode::Warn;
+        self.stacks.accepts_nothing = true;
+    }
+
     /// Bounds on damaged parts.
     pub fn limits(&self) -> &Limits {
         &self.instr.read.limits

@@ -13,12 +13,13 @@ use crate::instr::encode::{OutputFormat, Saved, WriteOptions, write_with};
 use crate::instr::file_merge::{MergeOptions, MergeReport, RecordError};
 use crate::instr::memory_profiles;
 use crate::instr::open::read_with;
-use crate::instr::partial::PartialMerge;
 use crate::instr::partial::sums::counts_of;
+use crate::instr::partial::{PartialMerge, Replayed};
 use crate::instr::target::Evidence;
 use crate::instr::{InputOptions, MergeRules, SoftError, repeated_sizes};
 use crate::limits::Limits;
 use crate::memory::{self, SharedBytes};
+use crate::memprof::MergedMemory;
 use crate::model::{FunctionTable, Profile, ProfileKind, ProfileReader, RecordRef, RecordStore};
 use crate::partial::{Duplicates, Frame, InputOrigin, InputState, PartialInput};
 use crate::raw::RawReader;
@@ -346,15 +347,35 @@ fn version_of_raw_memory(data: &[u8]) -> Option<u64> {
 ///
 /// A damaged state; memory profiles that cannot be written.
 pub fn finish(sums: &PartialMerge, options: &MergeOptions) -> Result<MergeReport> {
+    let (Replayed { merger, left_out, .. }, report) = replay(sums, options)?;
+    let (profile, memprof_losses) = options.memprof.finish(merger, options.release, options.read.compat)?;
+    let rules = MergeRules::of(options.release);
+    let keeps = |name: &[u8]| options.filter.keeps(name) && !left_out.contains(name);
+    let repeats_memory_size = repeated_sizes(&profile, &rules, keeps).next().is_some();
+    Ok(MergeReport { profile, left_out, repeats_memory_size, memprof_losses, ..report })
+}
+
+/// Like [`finish`], but returns the memory profile instead of encoding it as a section.
+pub(crate) fn finish_memory(
+    sums: &PartialMerge,
+    options: &MergeOptions,
+) -> Result<(Option<MergedMemory>, MergeReport)> {
+    let (Replayed { mut merger, .. }, report) = replay(sums, options)?;
+    let memory = merger.take_memory();
+    Ok((memory, MergeReport { profile: merger.into_profile(), ..report }))
+}
+
+/// Merges all inputs of a partial merge. The report has no profile yet.
+fn replay(sums: &PartialMerge, options: &MergeOptions) -> Result<(Replayed, MergeReport)> {
     let inputs: Vec<WeightedInput> = sums.inputs().iter().map(weighted).collect();
     let (mut reported, mut soft_errors) = (BTreeSet::new(), Vec::new());
-    let replayed = sums.replay(options.merger_options(), &mut |input, function, error: SoftError| {
+    let mut replayed = sums.replay(options.merger_options(), &mut |input, function, error: SoftError| {
         let is_first = reported.insert(error);
         soft_errors.push(RecordError { input, function: function.to_vec(), error, is_first });
     })?;
     let mut reports: Vec<InputReport> =
         sums.inputs().iter().zip(&inputs).map(|(about, input)| report(about, input)).collect();
-    for (number, conflict) in replayed.conflicts {
+    for (number, conflict) in std::mem::take(&mut replayed.conflicts) {
         let error = match reports[number].kind {
             Some(ProfileKind::MEMPROF) => memory_profiles::conflict(conflict, &crate::memprof::Source::Raw),
             _ => conflict,
@@ -365,21 +386,8 @@ pub fn finish(sums: &PartialMerge, options: &MergeOptions) -> Result<MergeReport
     }
     let memory_shares_nothing = replayed.merger.memory_shares_nothing();
     let shared_kind = replayed.merger.shared_kind().clone();
-    let (profile, memprof_losses) = options.memprof.finish(replayed.merger, options.release, options.read.compat)?;
-    let rules = MergeRules::of(options.release);
-    let keeps = |name: &[u8]| options.filter.keeps(name) && !replayed.left_out.contains(name);
-    let repeats_memory_size = repeated_sizes(&profile, &rules, keeps).next().is_some();
-    let left_out = replayed.left_out;
-    let rest = MergeReport::of(profile, reports);
-    Ok(MergeReport {
-        left_out,
-        repeats_memory_size,
-        memprof_losses,
-        memory_shares_nothing,
-        shared_kind,
-        soft_errors,
-        ..rest
-    })
+    let report = MergeReport::of(Profile::default(), reports);
+    Ok((replayed, MergeReport { memory_shares_nothing, shared_kind, soft_errors, ..report }))
 }
 
 fn weighted(about: &PartialInput) -> WeightedInput {

@@ -120,6 +120,10 @@ impl Programs {
             id.is_some_and(|id| raw.build_ids().contains(&id.as_slice()))
         };
         let found: Vec<Arc<Program>> = opened.iter().filter(has_id).map(Arc::clone).collect();
+        if found.is_empty() && raw.build_ids().is_empty() {
+            let none = "the profile has no build ids, which choose one of several programs";
+            return Err(unable(none).with_hint("merge it alone with its program, then merge the results"));
+        }
         if found.is_empty() {
             let none = "no given program has a build id of the profile";
             return Err(unable(none).with_hint(build_ids().join(", ")));

@@ -3,7 +3,7 @@
 use super::arguments::for_llvm;
 use super::arguments::{ConvertArgs, ConvertWork};
 use crate::bridged::BridgeArgs;
-use crate::iprof_convert;
+use crate::iprof_convert::{self, Allowed};
 use crate::merge_document::MergeDocument;
 use crate::stack_write::WriteStackArgs;
 use crate::stacks::StackArgs;
@@ -16,7 +16,8 @@ impl ConvertArgs {
     pub(crate) fn convert_iprof(&self, work: &ConvertWork<'_>, document: &mut MergeDocument) -> Result<()> {
         self.refuse_for_iprof()?;
         let input = work.only_input()?;
-        iprof_convert::run(input, &self.output, &self.iprof, &self.iprof_write, self.allow_empty, document)?;
+        let allowed = Allowed { empty: self.allow_empty, losses: !self.strict };
+        iprof_convert::run(input, &self.output, &self.iprof, &self.iprof_write, allowed, document)?;
         document.wrote(&self.output, Family::Iprof.name());
         Ok(())
     }
