@@ -188,22 +188,22 @@ pub struct ReadStats {
     /// Samples and events outside the requested time.
     pub samples_out_of_time: u64,
     /// Lines of text that are not stacks.
-    pub lines_skipped: u64,
+    pub(crate) lines_skipped: u64,
     /// Entries of iprof files in other sections than that of the stacks.
     #[cfg_attr(feature = "serde", serde(default))]
-    pub other_entries: u64,
+    pub(crate) other_entries: u64,
     /// Parts at the end that were cut off.
-    pub parts_cut: u64,
+    pub(crate) parts_cut: u64,
     /// Bytecode indexes that are unknown, although the source has others.
-    pub unknown_bci_frames: u64,
+    pub(crate) unknown_bci_frames: u64,
     /// Stacks with names that were not UTF-8 and were changed.
-    pub names_mended: u64,
+    pub(crate) names_mended: u64,
     /// Samples that the sampler reported as lost.
-    pub samples_lost: u64,
+    pub(crate) samples_lost: u64,
     /// Frames without package, from a profiler that shortens names.
-    pub simple_names: bool,
+    pub(crate) simple_names: bool,
     /// Whether the source marks how frames ran. Otherwise, native and compiled are guesses from the names of functions.
-    pub marks_frames: bool,
+    pub(crate) marks_frames: bool,
 }
 
 impl ReadStats {

@@ -40,7 +40,7 @@ impl Default for HotnessThresholds {
 
 impl HotnessThresholds {
     /// Returns the class of a block. Without allocations, LLVM divides by zero too.
-    pub fn class_of(&self, info: &MemInfoBlock) -> Hotness {
+    pub(crate) fn class_of(&self, info: &MemInfoBlock) -> Hotness {
         let count = info.alloc_count() as f32;
         // Densities are stored in hundredths.
         let density = info.value(Field::TotalLifetimeAccessDensity) as f32 / count / 100.0;
