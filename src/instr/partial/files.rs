@@ -232,7 +232,7 @@ fn add_digest(sums: &mut PartialMerge, data: &[u8]) {
 ///
 /// # Errors
 ///
-/// The errors of [`Frame::find`] and [`decode`].
+/// The errors of [`Frame::find`], and of a damaged state.
 pub fn open(data: &[u8], limits: &Limits) -> Result<Option<PartialMerge>> {
     let frame = Frame::find(data, limits)?.filter(|frame| frame.family == Family::Instr);
     frame.map(|frame| decode(&frame, None, None, limits)).transpose()
