@@ -184,6 +184,15 @@ pub(crate) fn instr_total(input: &Input, options: &ReadOptions) -> Result<u128> 
     Ok(total)
 }
 
+/// The sum of all counters; 0 for an input that contains only a memory profile.
+///
+/// # Errors
+///
+/// The errors of the readers.
+pub(crate) fn counters_total(input: &Input, options: &ReadOptions) -> Result<u128> {
+    if input.family()? == Some(Family::MemProf) { Ok(0) } else { sum_of_counters(input, options) }
+}
+
 fn sum_of_counters(input: &Input, options: &ReadOptions) -> Result<u128> {
     let bytes = input.bytes(Access::Read, &options.limits)?;
     let mut reader = open_reader(&bytes, options)?;

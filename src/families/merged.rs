@@ -276,6 +276,9 @@ impl Merged {
             MergedProfile::Stacks { .. } => inputs::stack_total(input, &settings.stack_options()),
             MergedProfile::SampleProf { .. } => sampleprof::total_count(input, &options.sample.read),
             _ if is_document(input) => inputs::iprof_total(input, &options.iprof.read),
+            MergedProfile::Instr { report, .. } if report.has_functions() => {
+                inputs::counters_total(input, &options.instr.read)
+            }
             _ => inputs::instr_total(input, &options.instr.read),
         }
     }

@@ -310,11 +310,12 @@ fn debug_words(facts: &ProgramFacts) -> &'static str {
 }
 
 fn sample_words(facts: &ProgramFacts) -> &'static str {
-    match (facts.has_probes, facts.has_lines || facts.has_debug_link) {
-        (true, true) => "usable, by pseudo-probes and lines",
-        (true, false) => "usable, by pseudo-probes",
-        (false, true) => "usable, by lines, for functions that have them",
-        (false, false) => "not usable: neither line tables nor pseudo-probes",
+    match (facts.has_probes, facts.has_lines, facts.has_debug_link) {
+        (true, true, _) => "usable, by pseudo-probes and lines",
+        (true, false, _) => "usable, by pseudo-probes",
+        (false, true, _) => "usable, by lines, for functions that have them",
+        (false, false, true) => "usable by lines, together with the file that has its debug info",
+        (false, false, false) => "not usable: neither line tables nor pseudo-probes",
     }
 }
 

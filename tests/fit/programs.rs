@@ -74,7 +74,7 @@ fn instrumented_programs_of_each_release_state_their_raw_version() {
 
 #[test]
 fn sample_profiles_of_plain_programs_are_described() {
-    if !available("sample_profiles_of_plain_programs_are_described", &["clang-22", "gcc"]) {
+    if !available("sample_profiles_of_plain_programs_are_described", &["clang-22", "gcc", "objcopy"]) {
         return;
     }
     let folder = sources();
@@ -91,6 +91,11 @@ fn sample_profiles_of_plain_programs_are_described() {
             (vec!["no".into()], vec![expected.into()])
         );
     }
+    folder.run("gcc -g -O1 main.c helper.c -o app");
+    folder.run("objcopy --only-keep-debug app app.debug");
+    folder.run("objcopy --strip-all --add-gnu-debuglink=app.debug app stripped");
+    let expected = "usable by lines, together with the file that has its debug info";
+    assert_eq!(facts(&info(&folder, "stripped"), "sample profile"), [expected]);
     folder.run("clang-22 -g -fmemory-profile main.c helper.c -o app");
     assert_eq!(facts(&info(&folder, "app"), "memory profile"), ["yes (-fmemory-profile)"]);
     folder.run("gcc --coverage main.c helper.c -o app");

@@ -84,7 +84,7 @@ const GOOD: [&str; 73] = [
 ];
 
 /// Command lines that fail, with their exit codes.
-const BAD: [(&str, i32); 14] = [
+const BAD: [(&str, i32); 15] = [
     ("show absent", 1),
     ("merge a.profraw cut.profraw -o out.profdata", 1),
     ("diff one.proftext other.proftext --fail-below 0.99", 3),
@@ -98,6 +98,7 @@ const BAD: [(&str, i32); 14] = [
     ("convert cut.profraw -o out.proftext", 1),
     ("convert a.jfr -o out.what", 2),
     ("convert a.iprof -o out.iprof --only no.such.method", 1),
+    ("generate --format raw -o absent/there", 1),
     ("show --jso absent", 2),
 ];
 

@@ -240,6 +240,10 @@ impl Work<'_> {
         is_directory: bool,
         mut truth: Option<&mut (dyn Write + Send)>,
     ) -> Result<()> {
+        // If the first file cannot be written, there is no document yet.
+        let (intact, damaged) = &first;
+        let bytes = damaged.as_ref().map_or(&intact.bytes, |(damaged, _)| &damaged.bytes);
+        replace_by_name(&self.path(1, is_directory), bytes)?;
         let head = Truth { format: self.request.format.name(), seed: self.request.seed };
         let head = documents::line("profbridge.generate/1", true, &head)?;
         write_truth(&mut truth, |out| write!(out, "{},\"files\":[", head.strip_suffix('}').unwrap_or(&head)))?;
@@ -251,7 +255,9 @@ impl Work<'_> {
             };
             let path = self.path(number, is_directory);
             let bytes = damaged.as_ref().map_or(&intact.bytes, |(damaged, _)| &damaged.bytes);
-            replace_by_name(&path, bytes)?;
+            if number > 1 {
+                replace_by_name(&path, bytes)?;
+            }
             if truth.is_some() {
                 let damage = damaged.map(|(_, report)| report);
                 let command = self.show_command(&path);

@@ -64,6 +64,11 @@ pub struct MergeReport {
 }
 
 impl MergeReport {
+    /// Returns true if the result has functions, in memory or in the only input.
+    pub(crate) fn has_functions(&self) -> bool {
+        self.file.is_some() || !self.profile.functions.is_empty()
+    }
+
     /// Returns a report with a profile and inputs only.
     pub(crate) fn of(profile: Profile, inputs: Vec<InputReport>) -> Self {
         let (memprof_losses, left_out) = (Vec::new(), HashSet::new());
