@@ -37,7 +37,7 @@ struct Verdict {
 #[derive(Debug, Default)]
 struct Seen {
     checksums: BTreeSet<u64>,
-    last_line: u32,
+    lines: BTreeSet<u32>,
     /// Whether it has samples of its own, and not only as an inlined callee.
     is_outer: bool,
 }
@@ -123,7 +123,7 @@ fn look(record: &FunctionRecord, seen: &mut BTreeMap<NameId, Seen>) {
     }
     let places =
         record.body.iter().map(|entry| entry.location).chain(record.call_sites.iter().map(|site| site.location));
-    own.last_line = places.map(|place| place.line).max().unwrap_or(0).max(own.last_line);
+    own.lines.extend(places.map(|place| place.line));
     record.call_sites.iter().for_each(|site| look(&site.callee, seen));
 }
 
@@ -217,17 +217,21 @@ fn verdict(
     if places.needs_lines && !function.has_lines {
         return unusable(NO_LINES);
     }
-    match function.last_line {
-        Some(last) if seen.last_line > last && seen.last_line <= MOST_LINES => {
-            let detail = format!("samples at line {}, after the last line, {last}", seen.last_line);
-            Verdict { class: Class::Changed, now, detail: Some(detail) }
-        }
-        _ => Verdict { class: Class::Used, now, detail: None },
-    }
+    let after_end = function.last_line.and_then(|last| {
+        let lines = seen.lines.iter().rev().find(|line| **line <= farthest(last))?;
+        (*lines > last.max(function.line_at_bounds))
+            .then(|| format!("samples at line {lines}, after the last line, {last}"))
+    });
+    let class = if after_end.is_some() { Class::Changed } else { Class::Used };
+    Verdict { class, now, detail: after_end }
 }
 
-/// Lines are kept in 16 bits: those in front of the declaration wrap around.
-const MOST_LINES: u32 = 0x7fff;
+/// Returns the farthest line that shows that a function with this last line was longer. Lines far after it are those of
+/// other functions, which tools find at the bounds of inlined code, and lines in front of the declaration, which wrap
+/// around in 16 bits. Compilers do not use samples there in any build.
+fn farthest(last: u32) -> u32 {
+    last.saturating_mul(2).saturating_add(100).min(0x7fff)
+}
 
 impl SamplesFit {
     /// Functions with the same checksum under a similar name.
@@ -430,7 +434,7 @@ pub(crate) fn program_of_samples(profile: &SampleProfile) -> SampledProgram {
     profile.functions.iter().for_each(|record| look(record, &mut seen));
     let row = |(id, seen): (NameId, Seen)| {
         let checksum = seen.checksums.first().copied();
-        (profile.name(id).to_bytes(), SampledFunction { checksum, last_line: None, has_lines: false })
+        (profile.name(id).to_bytes(), SampledFunction { checksum, ..SampledFunction::default() })
     };
     let functions: BTreeMap<Vec<u8>, SampledFunction> = seen.into_iter().map(row).collect();
     let mut program = SampledProgram::new("sample profile of the new build".to_string(), functions);
@@ -449,6 +453,8 @@ pub struct SampledFunction {
     pub checksum: Option<u64>,
     /// Its largest line, counted from its declaration, where debug info tells.
     pub last_line: Option<u32>,
+    /// The largest line of rows in which it begins or ends.
+    pub(super) line_at_bounds: u32,
     /// Whether a line table covers it.
     pub has_lines: bool,
 }

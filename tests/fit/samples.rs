@@ -84,6 +84,9 @@ fn samples_after_the_end_show_a_shorter_function() {
         let row = &report["lost"][0];
         assert_eq!((row["function"].as_str(), row["count"].as_u64()), (Some("f"), Some(50)));
         assert_eq!(row["detail"], "samples at line 9, after the last line, 4", "{release}");
+        // Lines far after the end are of other functions: tools find them at the bounds of inlined code.
+        folder.write("far.prof", "main:90:1\n 1: 50\nf:50:1\n 2: 30\n 1713: 20\n 65529: 3\n");
+        assert_eq!(folder.fit("far.prof --against program")["used_counts"], 1.0);
         let fitting = folder.fit("fits.prof --against program");
         assert_eq!(fitting["used_counts"], 1.0, "{fitting:#}");
         // With symbols only.

@@ -149,9 +149,10 @@ pub fn read_sampled_program(bytes: &[u8], limits: &Limits) -> Result<SampledProg
     for probe in probes {
         functions.entry(probe.name).or_default().checksum = Some(probe.checksum);
     }
-    for (name, last_line) in lines.last_lines {
+    for (name, (last_line, at_bounds)) in lines.last_lines {
         let function = functions.entry(name).or_default();
-        (function.last_line, function.has_lines) = (Some(last_line), true);
+        (function.last_line, function.line_at_bounds) = (Some(last_line), at_bounds);
+        function.has_lines = true;
     }
     if functions.is_empty() {
         let detail = "the program has no symbols, probes or debug info".to_string();
@@ -182,8 +183,8 @@ fn makes_its_own_lines(file: &object::File<'_>, limits: &Limits) -> bool {
 
 /// The lines of a program.
 struct SourceLines {
-    /// The last line of each function.
-    last_lines: BTreeMap<Vec<u8>, u32>,
+    /// The last lines of each function: of its rows, and of the rows at its bounds.
+    last_lines: BTreeMap<Vec<u8>, (u32, u32)>,
     /// The addresses of rows of line tables, sorted: from, to.
     covered: Vec<(u64, u64)>,
 }
@@ -239,6 +240,8 @@ struct Subroutine {
     name: Option<Vec<u8>>,
     first_line: u64,
     last_line: u64,
+    /// The last line of rows in which it begins or ends.
+    line_at_bounds: u64,
 }
 
 /// The subroutines of a unit.
@@ -286,7 +289,7 @@ impl UnitLines {
         let name = text(dwarf, unit, entry, constants::DW_AT_linkage_name)
             .or_else(|| text(dwarf, unit, entry, constants::DW_AT_name));
         let first_line = number(unit, entry, constants::DW_AT_decl_line);
-        self.subroutines.push(Subroutine { depth: entry.depth(), name, first_line, last_line: 0 });
+        self.subroutines.push(Subroutine { depth: entry.depth(), name, first_line, last_line: 0, line_at_bounds: 0 });
         Ok(at)
     }
 
@@ -297,8 +300,8 @@ impl UnitLines {
         }
     }
 
-    /// Assigns every row of the line table to the innermost subroutine. Where a subroutine begins or ends within a row,
-    /// the row belongs to both, as for tools that look up addresses.
+    /// Assigns every row of the line table to the innermost subroutine. If a subroutine begins or ends within a row, tools
+    /// that look up addresses find the row there, too.
     fn note_rows(&mut self, unit: &Unit<Slice<'_>>) -> Result<()> {
         let Some(program) = unit.line_program.clone() else { return Ok(()) };
         // At one address, the row is in front of the bounds.
@@ -325,20 +328,25 @@ impl UnitLines {
             }
             open.retain(|(to, _)| *to > address);
             // The range that was opened last lies in the others.
-            self.note(open.last().map(|(_, at)| *at), line);
+            let innermost = open.last().map(|(_, at)| *at);
+            match innermost.and_then(|at| self.subroutines.get_mut(at)).filter(|_| is_bound) {
+                Some(subroutine) => subroutine.line_at_bounds = subroutine.line_at_bounds.max(line),
+                None => self.note(innermost, line),
+            }
         }
         Ok(())
     }
 
-    fn add_to(self, found: &mut BTreeMap<Vec<u8>, u32>) {
+    fn add_to(self, found: &mut BTreeMap<Vec<u8>, (u32, u32)>) {
         for subroutine in self.subroutines {
             let (Some(name), first, last) = (subroutine.name, subroutine.first_line, subroutine.last_line) else {
                 continue;
             };
             if first > 0 && last >= first {
-                let lines = u32::try_from(last - first).unwrap_or(u32::MAX);
-                let known = found.entry(name).or_default();
-                *known = (*known).max(lines);
+                let lines = |line: u64| u32::try_from(line.saturating_sub(first)).unwrap_or(u32::MAX);
+                let (known, at_bounds) = found.entry(name).or_default();
+                *known = (*known).max(lines(last));
+                *at_bounds = (*at_bounds).max(lines(subroutine.line_at_bounds));
             }
         }
     }
