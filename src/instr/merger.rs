@@ -363,6 +363,8 @@ impl Merger {
     #[doc(hidden)]
     pub fn into_profile(mut self) -> Profile {
         self.profile.kind = self.kind();
+        let mut listed = HashSet::new();
+        self.profile.binary_ids.retain(|id| listed.insert(id.clone()));
         self.profile.functions.all_sites_mut().for_each(sort_sites);
         self.profile.temporal = self.reservoir.into_kept();
         self.profile.memprof = self.memory.into_merged().and_then(|memory| memory.carried);

@@ -355,8 +355,7 @@ fn without_samples(inputs: &[Input], program: &Program<'_>, limits: &Limits) -> 
         others.iter().take(MOST_NAMED).map(|(path, _)| String::from_utf8_lossy(path).into_owned()).collect();
     let error = Error::nothing_found(format!("no sample is in {}", program.name()));
     if names.is_empty() && inputs.iter().any(|input| input.format().is_ok_and(|format| format != Format::PerfData)) {
-        return error
-            .with_hint("print the mappings and the files of frames with `perf script`, or pass perf.data itself");
+        return error.with_hint("print `sym`, `symoff` and `dso` with `perf script`, or pass perf.data itself");
     }
     if names.is_empty() {
         return error.with_hint("record while the program runs, with `perf record -b`");

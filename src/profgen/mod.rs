@@ -189,8 +189,8 @@ pub(crate) fn read_text(
         let samples = Samples { counters, chains: None, read, runs: None, details: SampleDetails::default() };
         let warning = || {
             Warning::new(format!(
-                "{} could not be found in the program: print the mappings and the files of frames with `perf script`, or \
-                 pass perf.data itself",
+                "{} could not be found in the program: print `sym`, `symoff` and `dso` with `perf script`, or pass \
+                 perf.data itself",
                 number_of(unplaced, "address")
             ))
         };

@@ -64,6 +64,18 @@ fn parts_of_several_releases_become_the_bytes_and_the_target_of_one_merge() {
     assert!(said.contains(" of 8 inputs") || said.contains("from 8"), "{said}");
     let read = |name: &str| std::fs::read(folder.path().join(name)).expect("it was written");
     assert!(read("joined.profdata") == read("whole.profdata"));
+    // In other formats, too: each binary id is listed once.
+    for form in ["profraw", "iprof"] {
+        let (joined, whole) = (format!("joined.{form}"), format!("whole.{form}"));
+        let mut arguments = vec!["merge", "-q", "-o", &joined];
+        arguments.extend(parts.iter().map(String::as_str));
+        succeed(folder.path(), &arguments);
+        let all: Vec<String> = [14, 19].into_iter().flat_map(runs).collect();
+        let mut arguments = vec!["merge", "-q", "-o", &whole];
+        arguments.extend(all.iter().map(String::as_str));
+        succeed(folder.path(), &arguments);
+        assert!(read(&joined) == read(&whole), "{form}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::finish::verdict;
 use crate::hints;
 use crate::plural::number_of;
 use clap::Args;
-use profbridge::families::{self, FileCheck};
+use profbridge::families::{self, CheckFinding, FileCheck};
 use profbridge::input::{Input, InputList};
 use profbridge::iprof::{Level, Version};
 use profbridge::{Compat, Error, Result};
@@ -172,7 +172,14 @@ fn head(check: &FileCheck) -> String {
 
 /// Returns the reason why a check fails, in one line.
 fn reason(failing: &[&FileCheck]) -> String {
-    let first = failing.first().map(|check| head(check)).unwrap_or_default();
+    let describe = |check: &FileCheck| {
+        let is_warning = |finding: &&CheckFinding| finding.level == Level::Warning.name();
+        match check.findings.iter().find(is_warning).filter(|_| !check.failed && check.count(Level::Error) == 0) {
+            Some(finding) => format!("{}: {}: {}", check.path, finding.code, finding.message),
+            None => head(check),
+        }
+    };
+    let first = failing.first().map(|check| describe(check)).unwrap_or_default();
     let more = failing.len().saturating_sub(1);
     if more > 0 { format!("{first} (and {more} more)") } else { first }
 }
