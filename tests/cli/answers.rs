@@ -218,7 +218,11 @@ fn check_ends_with_totals_and_lists_problems_on_demand() {
     // A warning that fails the check is its reason.
     fs::write(folder.path("never.proftext"), ":ir\nmain\n2\n1\n0\n").unwrap();
     let strict = folder.run(&["check", "-q", "--strict", "never.proftext"]);
-    assert!(strict.code == Some(3) && strict.stderr.contains("never.proftext: text.never-executed"), "{}", strict.stderr);
+    assert!(
+        strict.code == Some(3) && strict.stderr.contains("never.proftext: text.never-executed"),
+        "{}",
+        strict.stderr
+    );
     let json = out(&folder.run(&["check", "--json", "--only-problems", "d"]));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["files"].as_array().unwrap().len(), 1);

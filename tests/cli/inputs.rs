@@ -381,6 +381,11 @@ fn the_document_distinguishes_used_failed_and_unread_inputs() {
     }
     let found = outcomes(&folder, "merge --json a cut --failure-mode=all --salvage -o x.proftext");
     assert_eq!(found, ["a:used", "cut:salvaged"]);
+    // The document and the threshold have the same number of used inputs.
+    let line = "merge --json a cut --failure-mode=all --salvage -o x.proftext --min-inputs 2 --force";
+    let finished = folder.run(&line.split(' ').collect::<Vec<_>>());
+    let document: serde_json::Value = serde_json::from_slice(&finished.stdout).unwrap();
+    assert_eq!((finished.code, &document["used"], &document["gates"][0]["found"]), (Some(3), &1.into(), &1.into()));
 }
 
 #[test]

@@ -233,7 +233,7 @@ impl MergeDocument {
             self.error = Some(error_json(error)).filter(|_| !matches!(error.kind(), ErrorKind::GateFailed { .. }));
             self.output = None;
         }
-        self.used = self.inputs.iter().filter(|input| [USED, SALVAGED].contains(&input.outcome)).count();
+        self.used = self.inputs.iter().filter(|input| input.outcome == USED).count();
         documents::print(schema, failure.is_none(), &self)
     }
 }

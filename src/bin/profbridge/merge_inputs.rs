@@ -105,12 +105,3 @@ fn skipped(files: &[PathBuf]) -> Option<String> {
         more => format!("skipped {} files that are not profiles: {first} and {more} more", more + 1),
     })
 }
-
-/// Warns that inputs of one program should have functions in common.
-pub(crate) fn warn_of_nothing_shared(quiet: bool) {
-    if !quiet {
-        console::note(
-            "the inputs have no function in common; use --same-program to reject inputs from different programs",
-        );
-    }
-}

@@ -5,7 +5,6 @@ use crate::cross_release;
 
 use crate::iprof_files::print_findings;
 use crate::merge_document::{ClashesJson, MergeDocument, SectionCounts};
-use crate::merge_inputs::warn_of_nothing_shared;
 use crate::plural::{PARTIAL_SUFFIX, inputs_of, number_of};
 use crate::target::{JsonTarget, announce};
 use profbridge::families::merge::mixed::is_document;
@@ -242,8 +241,13 @@ pub(crate) fn report_result(
     if messages.warnings {
         warnings.iter().for_each(console::warning);
     }
-    if merged.shares_nothing {
-        warn_of_nothing_shared(!messages.warnings);
+    if merged.shares_nothing && messages.warnings {
+        // Other profiles have no binary ids.
+        let advice = match merged.family() {
+            Family::Instr => "; use --same-program to reject inputs from different programs",
+            _ => "; they are probably of different programs",
+        };
+        console::note(&format!("the inputs have no function in common{advice}"));
     }
     let is_of_samples = merged.family() == Family::SampleProf;
     if messages.warnings && is_of_samples {
