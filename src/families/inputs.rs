@@ -41,7 +41,23 @@ pub fn skip_foreign_files(list: InputList) -> DirectoryScan {
             inputs.push(input);
         }
     }
+    // Lines of a log can end in numbers, like stacks.
+    let is_log = |input: &&Input| found.contains(&input.path) && may_be_log(input);
+    let logs: BTreeSet<PathBuf> = inputs.iter().filter(is_log).map(|input| input.path.clone()).collect();
+    let is_other = |input: &Input| input.family().is_ok_and(|family| family.is_some_and(|of| of != Family::Stacks));
+    if !logs.is_empty() && inputs.iter().any(is_other) {
+        inputs.retain(|input| !logs.contains(&input.path));
+        skipped.extend(logs);
+        skipped.sort();
+    }
     DirectoryScan { inputs, skipped }
+}
+
+fn may_be_log(input: &Input) -> bool {
+    let is_likely = input.look().is_ok_and(|probe| {
+        probe.identity.format == Format::Collapsed && probe.identity.confidence != Confidence::Certain
+    });
+    is_likely && !has_profile_extension(&input.path)
 }
 
 fn is_foreign(input: &Input) -> bool {

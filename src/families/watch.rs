@@ -11,10 +11,12 @@
 //! 2. Replace the partial merge.
 //! 3. Delete the files. A successor deletes files that the list contains, and merges the others.
 
+use crate::driver::output_form::OutputForm;
 use crate::driver::{InputOutcome, InputReport};
 use crate::error::{Error, Level, Result};
 use crate::families::files::check_file;
 use crate::families::partial::{Partial, PartialOptions};
+use crate::families::plan::MergeRequest;
 use crate::input::{Access, Family, Format, Input, InputList, output};
 use crate::partial::InputState;
 use crate::system::{self, Identity, identity, os_string};
@@ -344,6 +346,9 @@ impl Watch {
         if let Some(merged) = merged.filter(|merged| *merged != family) {
             return Err((format!("its family is {}, not {}", family.name(), merged.name()), true));
         }
+        if let Some(reason) = self.refused_by_output(&input) {
+            return Err((reason, true));
+        }
         // A partial merge of these stores its inputs without reading them.
         if matches!(family, Family::Iprof | Family::Stacks) {
             let check = check_file(input, &self.options.merge.iprof.read);
@@ -355,6 +360,13 @@ impl Watch {
             }
         }
         Ok(family)
+    }
+
+    /// Returns why the output cannot store a profile, if the name of the output selects a format.
+    fn refused_by_output(&self, input: &Input) -> Option<String> {
+        OutputForm::choose(&self.output, None).ok().flatten()?;
+        let planned = MergeRequest::new(&self.output).plan(std::slice::from_ref(input));
+        planned.err().map(|error| error.kind().to_string())
     }
 
     /// Returns true if the file is in the directory, and not in one that a symbolic link names.

@@ -146,6 +146,24 @@ fn profiles_that_the_result_would_skip_are_not_deleted() {
     }
 }
 
+/// Lines of a log can end in numbers, like stacks, which the output cannot store.
+#[test]
+fn a_log_that_arrives_first_is_not_merged() {
+    let scene = Scene::new();
+    scene.write("test.log", b"running test 1\nrunning test 2\n");
+    std::thread::sleep(Duration::from_millis(20));
+    scene.write("a.profraw", &own_profile(1));
+    fs::write(scene.path("a.copy"), own_profile(1)).unwrap();
+    let finished = scene.run(&["--until", "idle:0", "--delete-merged"]);
+    finished.assert_done();
+    assert!(finished.stderr.contains("test.log: not merged"), "{}", finished.stderr);
+    assert_eq!(names_in(&scene.runs()), ["test.log"]);
+    assert_eq!(scene.output(), scene.merged(&["a.copy"]));
+    // Without a watch, it is not a profile next to others.
+    scene.write("a.profraw", &own_profile(1));
+    assert_eq!(scene.output(), scene.merged(&["runs"]));
+}
+
 /// A link in the directory does not make the files of another one its own.
 #[cfg(unix)]
 #[test]
