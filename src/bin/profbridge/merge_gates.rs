@@ -89,6 +89,15 @@ impl MergeGateArgs {
         Ok(())
     }
 
+    /// Rejects a largest share of the inputs of a watch: at its end, they are not read again, and may be deleted.
+    pub(crate) fn refuse_share_of_inputs(&self) -> Result<()> {
+        match self.max_input_share {
+            None => Ok(()),
+            Some(_) => Err(Error::usage("--max-input-share needs the inputs, which --watch does not keep")
+                .with_hint("merge the directory without --watch to check the shares")),
+        }
+    }
+
     /// Fails if there is nothing to write, unless an empty result is allowed.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use crate::validate::{options_of, refuse};
 use profbridge::bridge;
 use profbridge::bytes::Encoding;
 use profbridge::families::merge::iprof::facts_of;
-use profbridge::families::plan::MergePlan;
+use profbridge::families::plan::{MergePlan, MergeRequest};
 use profbridge::families::{self, InputOutcome, InputReport, MergeSettings, Merged, OutputForm, finish_converted};
 use profbridge::input::{Family, Input};
 use profbridge::instr::Profile;
@@ -31,7 +31,9 @@ impl ConvertArgs {
         let mut settings = self.settings(form)?;
         if form == OutputForm::MemProfYaml {
             let messages = Messages::new(self.quiet, self.json);
-            return self.merge_and_write(MergePlan::Family(Family::Instr), work, &settings, messages, document);
+            let mut request = MergeRequest::new(&self.output);
+            request.form = Some(form);
+            return self.merge_and_write(request.plan(work.inputs)?, work, &settings, messages, document);
         }
         let mut target = target::choose(self.consumer.as_deref(), self.format_version, [input])?;
         if form == OutputForm::Raw {

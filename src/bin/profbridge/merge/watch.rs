@@ -105,6 +105,7 @@ fn refuse_output(settings: &WatchSettings, arguments: &MergeArgs) -> Result<Outp
     if !is_replaced(output) {
         return Err(Error::usage("--watch requires an output file").in_file(output).with_hint("name a file with -o"));
     }
+    arguments.gates.refuse_share_of_inputs()?;
     let said = [(arguments.text, "--text", OutputForm::Text)];
     let form = arguments.written.form(output, &[&said[..], &arguments.sample.forms()].concat())?;
     let continues = arguments.partial && Input::new(output).is_partial();
