@@ -71,6 +71,7 @@ fn an_option_that_is_given_twice_is_rejected() {
         refused(&folder, options, &["cannot be used multiple times"]);
     }
     refused(&folder, "merge --watch . -o x.profdata --max-input-share 50%", &["which --watch does not keep"]);
+    refused(&folder, "convert c.collapsed -o x.afdo", &["name the program with --binary"]);
     for command in ["merge", "convert"] {
         let words = "iprof files cannot be written as a memory profile in YAML";
         refused(&folder, &format!("{command} f.iprof -o x.yaml"), &[words]);

@@ -17,8 +17,8 @@ use clap::{Args, ValueEnum};
 use profbridge::bytes::{Endian, PointerWidth};
 use profbridge::families::OutputForm;
 use profbridge::families::plan::MergeRequest;
-use profbridge::input::Input;
-use profbridge::{Error, Result};
+use profbridge::input::{Family, Input};
+use profbridge::{Error, Hint, Result};
 use std::path::PathBuf;
 
 /// Convert a profile to another format or version
@@ -161,7 +161,11 @@ impl ConvertArgs {
             OutputForm::SampleProf => {
                 let error =
                     Error::usage("only sample profiles can be written as a sample profile").in_file(&self.output);
-                Err(error.with_hint("name the output .profdata, .proftext or .profraw"))
+                let is_stacks = |input: &Input| input.family().is_ok_and(|family| family == Some(Family::Stacks));
+                Err(match inputs.iter().any(is_stacks) {
+                    true => error.with_hint(Hint::StacksOrProgram),
+                    false => error.with_hint("name the output .profdata, .proftext or .profraw"),
+                })
             }
             form => Ok(form),
         }
