@@ -35,7 +35,7 @@ pub(crate) fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
 
 /// Decodes `%` and two hexadecimal digits. Returns `None` if a `%` is not followed by two digits.
 ///
-/// No encoder creates all texts that this accepts. To reject the others, encode the result and compare.
+/// No encoder creates all strings that this accepts. To reject the others, encode the result and compare.
 pub(crate) fn percent_decode(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;

@@ -167,7 +167,7 @@ fn a_log_that_arrives_first_is_not_merged() {
 /// A link in the directory does not make the files of another one its own.
 #[cfg(unix)]
 #[test]
-fn files_behind_a_link_to_a_directory_are_not_deleted() {
+fn files_of_a_linked_directory_are_not_deleted() {
     let scene = Scene::new();
     let other = scene.path("other");
     fs::create_dir(&other).unwrap();

@@ -144,7 +144,7 @@ fn clang_uses_the_profile_without_a_warning() {
 
 /// Compilers inline the same calls with the profiles of both tools, also in programs with templates and generics.
 #[test]
-fn compilers_inline_what_they_inline_with_the_profile_of_llvm_profgen() {
+fn compilers_inline_the_same_calls_as_with_the_profile_of_llvm_profgen() {
     for release in [16, 19, 22] {
         let [clang, genuine] = ["clang", "llvm-profgen"].map(|tool| format!("{tool}-{release}"));
         let Some(folder) = folder("inlined calls", &[&clang, &genuine]) else { continue };

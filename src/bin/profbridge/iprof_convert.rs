@@ -73,7 +73,7 @@ impl SectionArg {
     }
 }
 
-/// What a conversion may do.
+/// Permissions of a conversion.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Allowed {
     /// Write a result without entries.

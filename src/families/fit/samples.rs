@@ -11,7 +11,7 @@ use std::path::Path;
 /// Reads both and compares them.
 pub(super) fn fit(path: &Path, bytes: &[u8], against: &Input, options: &FitOptions) -> Result<(SamplesFit, Encoding)> {
     let (profile, encoding) = read(bytes, options).map_err(|error| error.in_file(path))?;
-    // LLVM assumes that profiles which cannot state it have such names.
+    // LLVM assumes that profiles which cannot state it contain suffixes of local functions.
     let keeps_unique = encoding != Encoding::ExtBinary || sampleprof::states_unique_names(bytes, &reading(options))?;
     let program = read_against(against, options).map_err(|error| error.in_file(&against.path))?;
     let description = describe(encoding, profile.kind());

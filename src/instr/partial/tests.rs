@@ -41,7 +41,7 @@ fn merged(sums: &PartialMerge) -> FunctionTable {
 }
 
 #[test]
-fn a_state_does_not_repeat_what_the_profile_in_front_has() {
+fn a_state_does_not_repeat_data_of_the_profile_in_front() {
     let sums = sums(&["first_function\n7\n3\n1000\n2000\n3000\n\nsecond_function\n7\n1\n5\n\n"]);
     let whole = sums.encode().unwrap();
     let has = |state: &[u8], part: &[u8]| state.windows(part.len()).any(|window| window == part);

@@ -294,7 +294,7 @@ pub struct PprofLosses {
     pub truncated: u128,
     /// Hits whose position is known to be exact or guessed.
     pub certainty: u128,
-    /// Distinct frames whose kind the source states. Native symbols do not count: their names tell it.
+    /// Distinct frames whose kind the source states. Native symbols do not count: their names show it.
     pub kinds: u64,
     /// Distinct frames with one of the compiler's placeholders for a bytecode index.
     pub placeholders: u64,
@@ -441,7 +441,7 @@ impl Builder<'_> {
         place
     }
 
-    /// Returns true if a frame has a kind that a pprof cannot store and that its function does not tell.
+    /// Returns true if a frame has a kind that a pprof cannot store and that its function does not show.
     fn loses_kind(&self, id: FrameId) -> bool {
         let frame = self.table.frame(id);
         let is_symbol = matches!(self.table.function(frame.function), call_chains::Function::Symbol { .. });
