@@ -233,6 +233,8 @@ fn an_input_is_not_replaced_by_another_format() {
     // A file can be replaced by the same format, for example to accumulate profiles.
     assert!(written(&folder, "merge in.profraw -o in.profraw", "in.profraw").starts_with(b"\x81rforpl\xff"));
     assert!(written(&folder, "merge a.proftext -o a.proftext", "a.proftext").starts_with(b"# IR"));
+    let accumulated = run(&folder, "merge a.proftext in.profraw -o a.proftext");
+    assert!(accumulated.stderr.contains("a.proftext: the output is also an input"), "{}", accumulated.stderr);
     assert!(written(&folder, "merge in.data -o in.data --force", "in.data").starts_with(b"\xfflprofi\x81"));
 }
 

@@ -1,5 +1,6 @@
 //! The outputs of commands: format, path, and files that must not be replaced.
 
+use crate::console;
 use clap::{Args, ValueEnum};
 use profbridge::compression::Compression;
 use profbridge::families::{OutputForm, Written, require_earlier_output};
@@ -147,6 +148,9 @@ impl OutputArgs {
         refuse_replacing(inputs, output, form.words(), true, is_kept)?;
         let family = form.family(family);
         if inputs.iter().any(|input| is_same_file(&input.path, output)) {
+            if inputs.len() > 1 {
+                console::note(&format!("{}: the output is also an input: its counts are added", output.display()));
+            }
             return Ok(());
         }
         let written = if partial { Written::Partial(family) } else { Written::Profile(family) };
