@@ -123,13 +123,10 @@ impl Merge<'_> {
         };
         files.require_package()?;
         let program = Program::load(files, self.limits())?;
-        let Sum { samples, mut warnings, other_programs, .. } =
+        let Sum { samples, warnings, other_programs, .. } =
             profgen::add_up(self.inputs, &program, &self.sum, self.limits())?;
         self.unused.retain(|at| other_programs.contains(at));
         samples.require_this_build().map_err(|error| error.in_file(&files.program))?;
-        if samples.is_empty() {
-            warnings.push(Warning::new("no sample is in the program").in_file(&files.program));
-        }
         let profile = MergedProfile::Recordings { bytes: samples.to_bytes()? };
         let reports = samples.reports();
         self.outcomes.add(&reports);

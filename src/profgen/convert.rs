@@ -198,12 +198,14 @@ pub fn make(
 
 fn require_functions(program: &Program<'_>) -> Result<()> {
     if program.has_no_functions() {
-        return Err(Error::nothing_found("the program has no debug info")
-            .with_hint("compile it with debug info, at least line tables, or also give the file with its debug info"));
+        return Err(Error::nothing_found("the program has no debug info").with_hint(
+            "compile it with debug info, at least line tables, or give the file with its debug info as well",
+        ));
     }
     if program.has_no_symbols {
-        return Err(Error::nothing_found("the program has no symbol table")
-            .with_hint("give the program before it was stripped, or also a file with its symbols and debug info"));
+        return Err(Error::nothing_found("the program has no symbol table").with_hint(
+            "give the program before it was stripped, or the file with its symbols and debug info as well",
+        ));
     }
     Ok(())
 }
@@ -289,10 +291,10 @@ fn read_input(
     }
     let contexts = options.contexts;
     let event = options.event.clone();
-    let options = ScriptOptions { allow_plain: !contexts, contexts, event, ..ScriptOptions::default() };
+    let reading = ScriptOptions { allow_plain: !contexts, contexts, event, ..ScriptOptions::default() };
     let recorded = match is_recording(&start) {
-        true => read_recording(input, program, &options, limits)?,
-        false => read_text(input, program, &options, limits)?,
+        true => read_recording(input, program, &reading, limits)?,
+        false => read_text(input, program, &reading, limits)?,
     };
     warnings.extend(recorded.warnings);
     found.findings.plain = recorded.plain.unwrap_or_default();
@@ -304,6 +306,13 @@ fn read_input(
     about.records = found.findings.read.samples;
     if found.counters.is_plain() {
         (about.records, about.kind) = (found.findings.plain.used, Some(PLAIN));
+    }
+    if found.is_empty() && found.findings.plain.without_function == 0 {
+        (about.records, about.state) = (0, InputState::Empty);
+        // With several programs, it may have samples of another one.
+        if !options.skip_other_programs {
+            warnings.push(Warning::new(format!("no sample is in {}", program.name())));
+        }
     }
     found.inputs.push(about);
     Ok((found, false))

@@ -341,6 +341,31 @@ fn partial_merges_of_several_programs_are_finished_together() {
 }
 
 #[test]
+fn recordings_of_another_program_are_not_used() {
+    let Some(folder) = available("other programs", &["clang-22", "objdump", "readelf"]).then(Folder::new) else {
+        return;
+    };
+    for (program, options) in [("busy", "-no-pie"), ("other", "-no-pie -DREPEAT=3 -Wl,--build-id=0x1234")] {
+        compile(&folder, &format!("{CLANG} {options}"), "busy.c", program);
+        let ip = instructions(&folder, program, "small")[4].0;
+        folder.write(&format!("{program}.data"), plain_recording(&folder, program, &vec![(ip, Vec::new()); 60]));
+    }
+    let inputs = "busy.data other.data --binary busy";
+    let document = convert(&folder, &format!("{inputs} -o sum.prof"));
+    let outcomes: Vec<&Value> = document["inputs"].as_array().unwrap().iter().map(|input| &input["outcome"]).collect();
+    assert_eq!(outcomes, ["used", "empty"], "{document}");
+    let warnings = document["warnings"].to_string();
+    assert!(warnings.contains("other.data: no sample is in busy"), "{warnings}");
+    for output in ["sum.prof --force", "sum.part --partial"] {
+        let (code, message) = folder.failure(&format!("profbridge merge {inputs} -o {output} --min-inputs 2"));
+        assert!(code == Some(3) && message.contains("is 1, below 2"), "{code:?}: {message}");
+    }
+    // A recording of several programs is used if one of them uses it.
+    let both = convert(&folder, "busy.data other.data --binary busy --binary other -o both.prof");
+    assert_eq!(both["inputs"][1]["outcome"], "used", "{both}");
+}
+
+#[test]
 fn a_weight_is_an_input_several_times_but_no_further_samples() {
     let Some(folder) = available("weights", &["clang-22", "objdump", "readelf"]).then(Folder::new) else { return };
     compile(&folder, &format!("{CLANG} -no-pie"), "busy.c", "busy");
@@ -550,7 +575,7 @@ fn the_debug_file_of_a_stripped_program_has_its_symbols() {
         folder.run(&format!("{convert} --debug-binary {name}.debug -o stripped.proftext"));
         assert_eq!(read(&folder, "stripped.proftext"), read(&folder, "whole.proftext"), "{name}");
         let refused = folder.try_run(&format!("{convert} -o none.proftext"));
-        assert!(errors(&refused).contains("or also give the file with its debug info"), "{refused:?}");
+        assert!(errors(&refused).contains("or give the file with its debug info as well"), "{refused:?}");
         // Debug info without symbols is not enough.
         folder.run(&format!("objcopy --wildcard --strip-symbol=* {name}.debug {name}.nosymbols"));
         let refused = folder.try_run(&format!("{convert} --debug-binary {name}.nosymbols -o none.proftext"));
