@@ -35,7 +35,7 @@ impl StackTable {
     /// Returns the main event type of a table: samples of unknown type, otherwise the first of execution, CPU time,
     /// wall clock and native; other events, such as allocations, only if there are no samples.
     pub(crate) fn main_source(&self) -> Option<SampleSource> {
-        let there: BTreeSet<SampleSource> = self.samples().map(|sample| sample.key.source).collect();
+        let there = self.sources();
         let mut sources = [SampleSource::Unknown].iter().chain(TIMED).chain(SampleSource::ALL).copied();
         sources.find(|source| there.contains(source))
     }
@@ -43,19 +43,24 @@ impl StackTable {
     /// Returns the type of samples that count as samples of unknown type, if the main type is unknown: they measure time,
     /// too, and have the same unit.
     fn as_unknown(&self, selection: &Selection) -> Option<SampleSource> {
-        if !selection.sources.is_empty() || self.main_source() != Some(SampleSource::Unknown) {
+        let there = self.sources();
+        if !selection.sources.is_empty() || !there.contains(&SampleSource::Unknown) {
             return None;
         }
-        let there: BTreeSet<SampleSource> = self.samples().map(|sample| sample.key.source).collect();
         let units = |source| self.observed.units.iter().filter(move |(of, _)| *of == source).map(|(_, unit)| unit);
         let known = TIMED.iter().copied().find(|source| there.contains(source))?;
         let units: BTreeSet<&Unit> = units(SampleSource::Unknown).chain(units(known)).collect();
         (units.len() < 2).then_some(known)
     }
 
+    /// Returns the event types that have samples.
+    fn sources(&self) -> BTreeSet<SampleSource> {
+        self.samples().map(|sample| sample.key.source).collect()
+    }
+
     /// Returns the unit of the sample counts; `None` if the samples have different units.
     pub fn unit(&self) -> Option<Unit> {
-        let there: BTreeSet<SampleSource> = self.samples().map(|sample| sample.key.source).collect();
+        let there = self.sources();
         let units = self.observed.units.iter().filter(|(source, _)| there.contains(source));
         let units: BTreeSet<Unit> = units.map(|(_, unit)| *unit).collect();
         match units.len() {
@@ -89,13 +94,12 @@ impl StackTable {
                 left_out.other_threads += hits;
             }
         }
-        let selected = self.filter_samples(self.chooser(selection));
-        let Some(known) = self.as_unknown(selection) else { return (selected, left_out) };
-        let mut joined = selected.filter_samples(|sample| sample.key.source != known);
-        for sample in selected.samples().filter(|sample| sample.key.source == known) {
-            joined.add(SampleKey { source: SampleSource::Unknown, ..sample.key }, sample.hits);
-        }
-        (joined, left_out)
+        let (is_selected, known) = (self.chooser(selection), self.as_unknown(selection));
+        let selected = self.map_samples(|sample| {
+            let source = if Some(sample.key.source) == known { SampleSource::Unknown } else { sample.key.source };
+            is_selected(sample).then_some(SampleKey { source, ..sample.key })
+        });
+        (selected, left_out)
     }
 
     /// Whether a sample is selected.

@@ -465,14 +465,21 @@ impl StackTable {
 
     /// Returns the samples for which `keep` returns true.
     pub(crate) fn filter_samples(&self, keep: impl Fn(&Sample) -> bool) -> StackTable {
+        self.map_samples(|sample| keep(sample).then_some(sample.key))
+    }
+
+    /// Returns the samples under the keys that `key` returns, without those that have none.
+    pub(super) fn map_samples(&self, key: impl Fn(&Sample) -> Option<SampleKey>) -> StackTable {
         let mut out = StackTable {
             frames: self.frames.clone(),
             nodes: self.nodes.clone(),
             depths: self.depths.clone(),
             ..self.with_same_names()
         };
-        for sample in self.samples().filter(keep) {
-            out.add(sample.key, sample.hits);
+        for sample in self.samples() {
+            if let Some(key) = key(&sample) {
+                out.add(key, sample.hits);
+            }
         }
         out
     }

@@ -14,13 +14,10 @@ use crate::instr::memory_profiles;
 use crate::instr::open::{ReadOptions, open_reader};
 use crate::instr::partial::files::open;
 use crate::limits::Limits;
-use crate::model::{ProfileReader, RecordView};
+use crate::model::{LARGEST_COUNT, ProfileReader, RecordView};
 
 /// The codes of the findings for a file without records.
 const EMPTY_CODES: [&str; 2] = [".no-functions", ".no-allocations"];
-
-/// The smallest count that a saturated counter has. Merges saturate below the values of pseudo counts.
-pub(crate) const LARGEST_COUNT: u64 = u64::MAX - 2;
 
 /// The findings of an LLVM profile.
 struct LlvmCheck {

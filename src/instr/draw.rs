@@ -1,10 +1,9 @@
 //! The report of an LLVM profile.
 
-use super::check::LARGEST_COUNT;
 use super::cross_release::Candidates;
 use crate::call_chains::percent;
 use crate::model::summary::{CUTOFFS, ProfileSummary, SummaryRules};
-use crate::model::{Profile, SummaryBuilder, SymbolTable, ValueKind};
+use crate::model::{LARGEST_COUNT, Profile, SummaryBuilder, SymbolTable, ValueKind};
 use crate::names::demangled;
 use crate::render::sections::compare_shares;
 use crate::render::{Cell, Histogram, Report, Section, Table, group_digits, largest};

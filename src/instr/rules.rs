@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, Warning};
 use crate::hint::Hint;
 use crate::model::summary::SummaryRules;
-use crate::model::{ProfileKind, RecordId, Release};
+use crate::model::{LARGEST_COUNT, ProfileKind, RecordId, Release};
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ impl MergeRules {
         let Release(major) = release;
         let pseudo_counts = major >= 16;
         Self {
-            max_count: if pseudo_counts { u64::MAX - 2 } else { u64::MAX },
+            max_count: if pseudo_counts { LARGEST_COUNT } else { u64::MAX },
             pseudo_counts,
             stable_value_sort: major < 19,
             kinds: if major >= 14 { KindRule::MarkedLevelsMustMatch } else { KindRule::LevelsMustMatch },

@@ -41,6 +41,7 @@ pub use description::Description;
 pub use functions::{FunctionId, FunctionTable, FunctionView, Functions, RecordId};
 pub use kind::ProfileKind;
 pub use loss::{Loss, LossKind, Losses, refuse_losses};
+pub(crate) use record::LARGEST_COUNT;
 pub use record::{BinaryId, MemProfSection, TemporalProfile, TemporalTrace};
 pub use record::{FunctionRecord, PseudoCount, RecordView};
 pub use record::{ProfileReader, RecordRef};

@@ -69,6 +69,9 @@ pub enum PseudoCount {
     Warm,
 }
 
+/// The largest count that is not a [`PseudoCount`]. Merges saturate here.
+pub(crate) const LARGEST_COUNT: u64 = u64::MAX - 2;
+
 impl PseudoCount {
     /// The mark that `first_counter` is, if it is one.
     #[inline]

@@ -1,7 +1,7 @@
 //! The events of a recording: what was sampled, and which fields its samples have.
 
 use crate::bytes::{Cursor, Endian};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Warning};
 use foldhash::HashMap;
 
 /// Bits of `sample_type`.
@@ -184,6 +184,12 @@ pub(crate) fn no_event_named(wanted: &str, events: &[String]) -> Error {
         return error.with_hint("the input has no names of events: pass perf.data, or print them with `perf script`");
     }
     error.with_hint(format!("events: {}", events.join(", ")))
+}
+
+/// The warning about samples of several events.
+pub(crate) fn several_events(events: &[String]) -> Option<Warning> {
+    let message = || format!("samples of several events are added up: {}", events.join(", "));
+    (events.len() > 1).then(|| Warning::new(message()))
 }
 
 /// All events of a recording, and the ids by which records refer to them.

@@ -60,7 +60,7 @@ use crate::digits::number_of;
 use crate::error::{Result, Warning};
 use crate::input::Input;
 use crate::limits::Limits;
-use crate::perf::no_event_named;
+use crate::perf::{no_event_named, several_events};
 use crate::sampleprof::SampleProfile;
 
 /// The address in a program to which addresses of an unsymbolized profile are relative.
@@ -203,11 +203,6 @@ pub(crate) fn read_text(
     }
     let samples = read_script(input, program, options, limits, &mut |_: LineNotice<'_>| ())?;
     Ok(RecordedSamples { samples, plain: None, warnings: Vec::new() })
-}
-
-/// The warning about samples of several events.
-fn several_events(names: &[String]) -> Option<Warning> {
-    (names.len() > 1).then(|| Warning::new(format!("samples of several events are added up: {}", names.join(", "))))
 }
 
 /// Samples of a recording of perf.

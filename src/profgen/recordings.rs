@@ -15,7 +15,7 @@ use crate::limits::Limits;
 use crate::perf::event::{Branch, CpuMode, Event, KERNEL, Mapping, Sample};
 use crate::perf::features::BuildId;
 use crate::perf::processes::Processes;
-use crate::perf::{Attribute, Recording, no_event_named, read_recording};
+use crate::perf::{Attribute, Recording, no_event_named, read_recording, several_events};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The samples of a recording.
@@ -79,9 +79,7 @@ pub(super) fn read(
     let events = used_events.iter().filter(|(of_branches, _)| *of_branches == has_branches);
     let named = events.filter_map(|(_, event)| recording.attributes.list().get(*event));
     let names: Vec<String> = named.map(Attribute::display_name).collect();
-    if names.len() > 1 && chosen.is_none() {
-        warnings.push(Warning::new(format!("samples of several events are added up: {}", names.join(", "))));
-    }
+    warnings.extend(several_events(&names).filter(|_| chosen.is_none()));
     if findings.other_builds != 0 {
         let name = program.name();
         warnings.push(Warning::new(format!("a recorded {name} has another build id: its samples are left out")));

@@ -4,7 +4,7 @@
 use super::profile::{COLD_CUTOFF, CUTOFFS, HOT_CUTOFF, SampleProfile, Summary};
 use super::record::{FunctionName, FunctionRecord};
 use crate::error::Result;
-use crate::model::{Profile, RecordId, SummaryBuilder, ValueKind};
+use crate::model::{LARGEST_COUNT, Profile, RecordId, SummaryBuilder, ValueKind};
 use std::collections::{BTreeMap, HashMap};
 
 /// The mark in the name of a unique static function.
@@ -13,8 +13,6 @@ const UNIQUE_SUFFIX: &[u8] = b".__uniq.";
 const FILE_ENDS: [&str; 5] = [".cpp;", "cc;", ".c;", ".hpp;", ".h;"];
 /// The largest counter becomes this multiple of the threshold.
 const FACTOR: u64 = 3;
-/// The largest count that is not a mark.
-const MOST: u64 = u64::MAX - 2;
 
 /// Options of supplementing.
 #[derive(Debug, Clone, Copy)]
@@ -186,7 +184,7 @@ fn adjust(instr: &mut Profile, id: RecordId, cold: u64, target: (u64, u64), opti
         return;
     }
     let scale = |count: u64| count.saturating_mul(wanted) / max;
-    counters.iter_mut().for_each(|counter| *counter = scale(*counter).min(MOST));
+    counters.iter_mut().for_each(|counter| *counter = scale(*counter).min(LARGEST_COUNT));
     for kind in ValueKind::EACH {
         for value in instr.functions.sites_mut(id, kind).values_mut() {
             value.count = scale(value.count);

@@ -8,8 +8,8 @@ use crate::memory::SharedBytes;
 use crate::memprof;
 use crate::memprof::MemoryProfile;
 use crate::model::{
-    BinaryId, FunctionId, FunctionRecord, FunctionTable, MemProfSection, ProfileKind, ProfileReader, RecordStore,
-    RecordView, Release, TemporalProfile, ValueKind, name_ref,
+    BinaryId, FunctionId, FunctionRecord, FunctionTable, LARGEST_COUNT, MemProfSection, ProfileKind, ProfileReader,
+    RecordStore, RecordView, Release, TemporalProfile, ValueKind, name_ref,
 };
 use crate::partial::PartialInput;
 use foldhash::fast::RandomState;
@@ -360,7 +360,7 @@ impl Group {
             (counts.counters, counts.bitmap) = ((&zeros.0).into(), &zeros.1);
         }
         // Records that are not whole have no higher count.
-        let exceeds = self.add_counts(place, counts, weight, PSEUDO_COUNTS_ABOVE, max);
+        let exceeds = self.add_counts(place, counts, weight, LARGEST_COUNT, max);
         let sum = &mut self.records[place as usize];
         if shape.is_whole {
             let mut copy = FunctionRecord::default();
@@ -502,7 +502,7 @@ pub(super) struct Shape {
 impl Shape {
     pub(super) fn of(record: RecordView<'_>, is_left_out: bool) -> Self {
         // A pseudo count, or a count that a sum would change.
-        let beyond = record.max_counter() > PSEUDO_COUNTS_ABOVE;
+        let beyond = record.max_counter() > LARGEST_COUNT;
         let length = |len: usize| u32::try_from(len).expect("a record has fewer than 2^32 parts");
         Self {
             counters: length(record.counters.len()),
@@ -517,9 +517,6 @@ impl Shape {
         self.sites != [0; ValueKind::COUNT]
     }
 }
-
-/// The largest counter that is not a pseudo count.
-const PSEUDO_COUNTS_ABOVE: u64 = u64::MAX - 2;
 
 /// A record of one input that is stored separately.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -30,7 +30,7 @@ use crate::digits::number_of;
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::hint::Hint;
 use crate::limits::Limits;
-use crate::perf::{is_event_named, no_event_named};
+use crate::perf::{is_event_named, no_event_named, several_events};
 use crate::stacks::perf_script as script;
 use foldhash::{HashMap, HashMapExt};
 use frames::{Named, TextFrame};
@@ -174,9 +174,8 @@ fn read_script(data: &[u8], event: Option<&str>, mut reader: TextReader<'_>) -> 
         if !events.iter().any(|event| is_event_named(event, wanted)) {
             return Err(no_event_named(wanted, &events));
         }
-    } else if events.len() > 1 {
-        let message = format!("samples of several events are added up: {}", events.join(", "));
-        warnings.push(Warning::new(message));
+    } else {
+        warnings.extend(several_events(&events));
     }
     let observed = &mut reader.table.observed;
     observed.add_source(SCRIPT);

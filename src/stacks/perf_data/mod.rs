@@ -24,7 +24,7 @@ use crate::call_chains::{SampleKey, SampleSource, StackTable, Unit};
 use crate::digits::number_of;
 use crate::error::{Result, Warning};
 use crate::limits::Limits;
-use crate::perf::{Open, Recording, no_event_named, read_recording};
+use crate::perf::{Open, Recording, no_event_named, read_recording, several_events};
 use samples::Collected;
 
 /// The name of the format.
@@ -118,9 +118,7 @@ fn warnings_of(recording: &Recording, choice: &EventChoice) -> Vec<Warning> {
         .filter(sampled)
         .map(|at| recording.attributes.list()[at].display_name().trim().to_string())
         .collect();
-    if events.len() > 1 && choice.events.is_empty() {
-        warnings.push(Warning::new(format!("samples of several events are added up: {}", events.join(", "))));
-    }
+    warnings.extend(several_events(&events).filter(|_| choice.events.is_empty()));
     if recording.features.is_directory {
         warnings.push(Warning::of_loss("the other files of the recording's directory are not read"));
     }
