@@ -29,8 +29,9 @@ pub struct DirectoryScan {
     pub skipped: Vec<PathBuf>,
 }
 
-/// Skips files in directories that are not profiles: logs, programs, other JSON files. Keeps given files and files with
-/// a profile extension, which may be damaged profiles.
+/// Skips files in directories that are not profiles: logs, programs, other JSON files. Text whose lines end in numbers can
+/// be stacks or a log; next to profiles of other families it is a log. Keeps given files and files with a profile
+/// extension, which may be damaged profiles.
 pub fn skip_foreign_files(list: InputList) -> DirectoryScan {
     let found = list.found().clone();
     let (mut inputs, mut skipped) = (Vec::new(), Vec::new());
@@ -41,7 +42,6 @@ pub fn skip_foreign_files(list: InputList) -> DirectoryScan {
             inputs.push(input);
         }
     }
-    // Lines of a log can end in numbers, like stacks.
     let is_log = |input: &&Input| found.contains(&input.path) && may_be_log(input);
     let logs: BTreeSet<PathBuf> = inputs.iter().filter(is_log).map(|input| input.path.clone()).collect();
     let is_other = |input: &Input| input.family().is_ok_and(|family| family.is_some_and(|of| of != Family::Stacks));
@@ -187,8 +187,8 @@ fn words(ids: &BinaryIds) -> String {
 ///
 /// The errors of the readers.
 pub(crate) fn instr_total(input: &Input, options: &ReadOptions) -> Result<u128> {
+    let total = counters_total(input, options)?;
     let is_memory = input.family()? == Some(Family::MemProf);
-    let total = if is_memory { 0 } else { sum_of_counters(input, options)? };
     if is_memory || (total == 0 && input.format()? == Format::Indexed) {
         return match memory_profiles::load(input, options) {
             Ok(profile) => Ok(total_bytes(&profile)),

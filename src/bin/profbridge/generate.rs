@@ -218,9 +218,17 @@ struct Work<'a> {
     request: &'a Request,
 }
 
+/// A file, intact and damaged.
+type Made = (Generated, Option<(Generated, DamageReport)>);
+
+/// Returns the bytes to write.
+fn bytes_of((intact, damaged): &Made) -> &[u8] {
+    damaged.as_ref().map_or(&intact.bytes, |(damaged, _)| &damaged.bytes)
+}
+
 impl Work<'_> {
     /// Generates a file, intact, and its damage.
-    fn file(&self, number: u32) -> Result<(Generated, Option<(Generated, DamageReport)>)> {
+    fn file(&self, number: u32) -> Result<Made> {
         let intact = self.generator.file(number)?;
         let damaged = match self.damage {
             None => None,
@@ -234,30 +242,23 @@ impl Work<'_> {
     }
 
     /// Writes all files, and the truth about them.
-    fn write(
-        &self,
-        first: (Generated, Option<(Generated, DamageReport)>),
-        is_directory: bool,
-        mut truth: Option<&mut (dyn Write + Send)>,
-    ) -> Result<()> {
+    fn write(&self, first: Made, is_directory: bool, mut truth: Option<&mut (dyn Write + Send)>) -> Result<()> {
         // If the first file cannot be written, there is no document yet.
-        let (intact, damaged) = &first;
-        let bytes = damaged.as_ref().map_or(&intact.bytes, |(damaged, _)| &damaged.bytes);
-        replace_by_name(&self.path(1, is_directory), bytes)?;
+        replace_by_name(&self.path(1, is_directory), bytes_of(&first))?;
         let head = Truth { format: self.request.format.name(), seed: self.request.seed };
         let head = documents::line("profbridge.generate/1", true, &head)?;
         write_truth(&mut truth, |out| write!(out, "{},\"files\":[", head.strip_suffix('}').unwrap_or(&head)))?;
         let mut file = Some(first);
         for number in 1..=self.arguments.files {
+            let path = self.path(number, is_directory);
             let (intact, damaged) = match file.take() {
                 Some(first) => first,
-                None => self.file(number)?,
+                None => {
+                    let made = self.file(number)?;
+                    replace_by_name(&path, bytes_of(&made))?;
+                    made
+                }
             };
-            let path = self.path(number, is_directory);
-            let bytes = damaged.as_ref().map_or(&intact.bytes, |(damaged, _)| &damaged.bytes);
-            if number > 1 {
-                replace_by_name(&path, bytes)?;
-            }
             if truth.is_some() {
                 let damage = damaged.map(|(_, report)| report);
                 let command = self.show_command(&path);

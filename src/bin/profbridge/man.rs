@@ -133,6 +133,12 @@ fn page(mut command: Command, see_also: &[String]) -> io::Result<Vec<u8>> {
     if has_commands {
         man.render_subcommands_section(&mut out)?;
     }
+    own_sections(exit_status, &examples, see_also).to_writer(&mut out)?;
+    Ok(out)
+}
+
+/// Formats the sections that clap_mangen does not have.
+fn own_sections(exit_status: String, examples: &str, see_also: &[String]) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["EXIT STATUS"]).text([roman(exit_status)]);
     roff.control("SH", ["ENVIRONMENT"]);
@@ -150,6 +156,5 @@ fn page(mut command: Command, see_also: &[String]) -> io::Result<Vec<u8>> {
     roff.control("fi", []).control("SH", ["SEE ALSO"]);
     let see_also: Vec<String> = see_also.iter().map(|page| format!("{page}(1)")).collect();
     roff.text([roman(see_also.join(", "))]);
-    roff.to_writer(&mut out)?;
-    Ok(out)
+    roff
 }
