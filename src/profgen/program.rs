@@ -445,15 +445,14 @@ fn is_flow_sensitive(file: &File<'_>, table: &File<'_>) -> bool {
 /// The sections of a program by their positions in the file with its symbol table. That file can be the one with the debug
 /// info, whose sections have no content and sometimes other positions.
 fn sections_of_table(file: &File<'_>, table: &File<'_>) -> HashMap<SectionIndex, SectionIndex> {
-    let mut sections = HashMap::new();
-    for of_table in table.sections() {
-        let is_same = |section: &object::Section<'_, '_>| {
-            section.address() == of_table.address() && section.name_bytes() == of_table.name_bytes()
-        };
-        let same_position = file.section_by_index(of_table.index()).ok().filter(&is_same);
-        if let Some(section) = same_position.or_else(|| file.sections().find(is_same)) {
-            sections.insert(of_table.index(), section.index());
-        }
-    }
-    sections
+    let place = |section: &object::Section<'_, '_>| Some((section.address(), section.name_bytes().ok()?.to_vec()));
+    let of_file: HashMap<_, _> =
+        file.sections().filter_map(|section| Some((place(&section)?, section.index()))).collect();
+    let pair = |of_table: object::Section<'_, '_>| {
+        // Sections of object files can have one name and address.
+        let at_same_position = file.section_by_index(of_table.index()).ok();
+        let same = at_same_position.filter(|section| place(section) == place(&of_table)).map(|section| section.index());
+        Some((of_table.index(), same.or_else(|| of_file.get(&place(&of_table)?).copied())?))
+    };
+    table.sections().filter_map(pair).collect()
 }

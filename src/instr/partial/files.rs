@@ -265,7 +265,8 @@ pub(crate) fn decode(
         no_sums.keep(file.clone());
         no_sums.keep_narrow();
     }
-    if frame.state_needs_profile() {
+    // Parts in other formats have whole states.
+    if frame.state_needs_profile() && frame.profile.starts_with(&indexed::MAGIC) {
         read_front(&mut front, frame.profile, limits)?;
     }
     PartialMerge::decode_after(&frame.state, front, no_sums, limits)

@@ -60,7 +60,8 @@ pub(super) fn preinline(tree: Tree, decision: &Decision<'_>) -> Tree {
             inliner.by_function.entry(node.function).or_default().push(state);
         }
     }
-    for function in callers_first(&inliner.tree, if inliner.tree.rules.prefers_inlined() { cold } else { 0 }) {
+    let least_calls = if inliner.tree.rules.prefers_inlined() { cold } else { 0 };
+    for function in callers_first(&inliner.tree, least_calls) {
         if let Some(base) = inliner.base(function) {
             inliner.inline_into(base);
         }
