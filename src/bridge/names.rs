@@ -601,9 +601,6 @@ mod tests {
         assert_eq!(escaped(b"a(b) %\n", Escapes::EncodedNames), b"a(b) %25%0A");
     }
 
-    #[test]
-    fn hexadecimal_text_is_strict() {}
-
     proptest! {
         #[test]
         fn encoding_is_undone(name: Vec<u8>) {

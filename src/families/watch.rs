@@ -7,7 +7,8 @@
 //! process that is killed at any moment loses no profile, and its successor counts none twice:
 //!
 //! 1. Read the files. If they will be deleted, give each a name that was never used before, so that a program can
-//!    write a new profile under the old name.
+//!    write a new profile under the old name. To find profiles that the result would skip, such as those of another
+//!    kind, finish the merge with them: they are not merged, and stay.
 //! 2. Replace the partial merge.
 //! 3. Delete the files. A successor deletes files that the list contains, and merges the others.
 

@@ -291,6 +291,7 @@ fn parse_weight(text: &[u8]) -> Result<NonZeroU64> {
     let weight = digits.then(|| std::str::from_utf8(text).ok()?.parse().ok()).flatten();
     weight.ok_or_else(|| Error::usage("input weight must be a positive integer"))
 }
+
 /// Replaces `~` or `~user` at the beginning by the home directory, if it is known.
 fn expand_home(path: &OsStr) -> PathBuf {
     let whole = PathBuf::from(path);

@@ -622,7 +622,6 @@ impl<'u, 'a> Functions<'u, 'a> {
     }
 }
 
-/// Positions of the addresses that are in a range.
 /// The innermost subroutines of ranges of code, by the start of each range: its end and its subroutine. Ranges of a
 /// subroutine come after those around it.
 ///
@@ -655,6 +654,7 @@ impl Owners {
     }
 }
 
+/// Positions of the addresses that are in a range.
 fn within(addresses: &[u64], range: gimli::Range) -> std::ops::Range<usize> {
     let start = addresses.partition_point(|address| *address < range.begin);
     let end = addresses.partition_point(|address| *address < range.end);

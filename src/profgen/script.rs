@@ -208,6 +208,7 @@ fn has_branch_records(line: &[u8]) -> bool {
     let second = words.nth(1);
     second.is_some_and(|word| word.starts_with(b"0x") && word.contains(&b'/'))
 }
+
 /// Reads samples, with their call chains only for contexts.
 pub(super) fn read(
     input: &Input,
@@ -456,6 +457,7 @@ impl Reader<'_, '_, '_> {
         true
     }
 }
+
 /// Source and target of `0xSOURCE/0xTARGET/…`.
 fn branch(word: &[u8]) -> Option<(u64, u64)> {
     let (source, rest) = word.split_at(memchr::memchr(b'/', word)?);

@@ -607,6 +607,7 @@ fn parse_metadata(text: &[u8], knows_flat: bool) -> Option<Content<'_>> {
     let value = text.strip_prefix(b"!Attributes:")?;
     Some(Content::Metadata { checksum: 0, attributes: parse_u32(trim(value))? })
 }
+
 /// Parses `SAMPLES NAME:COUNT …`. Names may contain spaces and colons: a name ends at the first colon that is followed by
 /// a number and a space.
 fn parse_body<'data>(mut rest: &'data [u8], counts: &mut Vec<(&'data [u8], u64)>) -> Option<u64> {

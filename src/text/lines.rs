@@ -165,6 +165,7 @@ pub(super) fn escape_name(out: &mut Vec<u8>, name: &[u8]) {
         }
     }
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -29,13 +29,13 @@
 //!
 //! Numbers have the syntax of LLVM's `StringRef::getAsInteger`.
 
+use crate::digits::parse_decimal;
+
 pub(crate) use describe::describe;
 pub(crate) use parser::{evidence, is_blank};
 pub use reader::TextReader;
 pub(crate) use write::{Functions, Source, is_plain_name, write_source};
 pub use write::{TextOptions, Written, losses, write, write_record, write_to};
-
-use crate::digits::parse_decimal;
 
 mod describe;
 mod lines;
@@ -74,6 +74,7 @@ fn head_has_colon_names(text: &[u8]) -> Option<bool> {
 pub(crate) fn has_bitmaps(text: &[u8]) -> bool {
     text.contains(&b'$') && text.windows(2).any(|pair| pair == b"\n$")
 }
+
 /// Parses a number with an optional radix prefix: `0x`, `0b`, `0o`, or `0` for octal.
 pub(super) fn parse_any_radix(text: &[u8]) -> Option<u64> {
     match text {

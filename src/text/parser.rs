@@ -327,6 +327,7 @@ impl<'data> Parser<'data> {
 fn parse_u32(text: &[u8]) -> Option<u32> {
     parse_decimal(text).and_then(|number| u32::try_from(number).ok())
 }
+
 /// A few records of a file, and the error after them, if there is one. Its memory is reused.
 #[derive(Debug, Default)]
 pub(super) struct Batch {

@@ -7,8 +7,7 @@ use super::lines::escape_name;
 use super::{EXTERNAL, directive, push_hex};
 use crate::ascii::trim;
 use crate::compat::Compat;
-use crate::digits::parse_decimal;
-use crate::digits::{push_decimal, push_decimals};
+use crate::digits::{parse_decimal, push_decimal, push_decimals};
 use crate::error::Error;
 use crate::model::{
     FunctionId, FunctionView, Loss, LossKind, Losses, Profile, ProfileKind, RecordView, Release, Selection,

@@ -18,8 +18,8 @@ pub(crate) struct MergeGateArgs {
     /// Fail if fewer inputs than this are used
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = parse_count)]
     min_inputs: u64,
-    /// Fail if the output has fewer functions than this, however many records they have (iprof and stacks: methods; memory profiles: functions with
-    /// allocations)
+    /// Fail if the output has fewer functions than this; one with several records counts once (iprof and stacks:
+    /// methods; memory profiles: functions with allocations)
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = parse_count)]
     min_functions: u64,
     /// Fail if the total count is less than this (counters, samples, events of all sections of an iprof, sample counts

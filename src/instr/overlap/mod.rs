@@ -140,6 +140,7 @@ pub struct OverlapReport {
 /// Compares the records of `test` with those of `base`.
 ///
 /// `base_sums` and `test_sums` are [`Sums::add_profile`] of the two files, so `test` is read a second time here.
+///
 /// # Errors
 ///
 /// The errors of the reader, together with the comparison up to the fault.

@@ -277,6 +277,7 @@ fn histogram_as_objects<S: Serializer>(sites: &BTreeMap<usize, u64>, serializer:
     }
     serializer.collect_seq(sites.iter().map(|(values, sites)| Row { values: *values, sites: *sites }))
 }
+
 /// Returns the JSON member name of a value kind.
 fn member_of(kind: ValueKind) -> &'static str {
     match kind {
