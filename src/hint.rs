@@ -118,8 +118,8 @@ pub enum Hint {
     AllowFrames,
     /// A raw profile without records of its own.
     GiveImage {
-        /// The required part of the image.
-        part: ImagePart,
+        /// The required part of the image, if the profile tells.
+        part: Option<ImagePart>,
         /// Its build id in hexadecimal, if the profile contains it.
         build_id: Option<String>,
     },
@@ -219,8 +219,8 @@ impl fmt::Display for Hint {
             Self::GiveImage { part, build_id } => {
                 let image = Self::image(build_id.as_deref());
                 return match part {
-                    ImagePart::DebugInfo => write!(f, "pass {image}, with debug info"),
-                    ImagePart::Sections => write!(f, "pass {image}"),
+                    Some(ImagePart::DebugInfo) => write!(f, "pass {image}, with debug info"),
+                    Some(ImagePart::Sections) | None => write!(f, "pass {image}"),
                 };
             }
             Self::GiveImageAsWell(_) => "pass that image also",

@@ -107,7 +107,9 @@ impl InputList {
             let error = Error::io("cannot open", source).in_file(path);
             let is_pattern = path.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[".contains(byte));
             match is_pattern && !self.compat.is_llvm() {
-                true => error.with_hint("remove the quotes of the pattern, so that the shell expands it to file names"),
+                true => error.with_hint(
+                    "check that files match the pattern, and remove quotes around it, so that the shell expands it",
+                ),
                 false => error,
             }
         })?;

@@ -212,9 +212,11 @@ impl<'data> RawReader<'data> {
             Some(_) if self.profile.has_own_records() => Err(place(ErrorKind::UnexpectedCorrelation.into())),
             Some(correlator) => correlator.correlate(self.profile.header(), ids).map(Some).map_err(place),
             None if self.profile.needs_correlation() && !self.options.compat.is_llvm() => {
-                let part = match self.profile.kind().contains(ProfileKind::DEBUG_INFO_CORRELATE) {
-                    true => ImagePart::DebugInfo,
-                    false => ImagePart::Sections,
+                let kind = self.profile.kind();
+                // Only IR instrumentation marks its profiles.
+                let part = match kind.contains(ProfileKind::DEBUG_INFO_CORRELATE) {
+                    true => Some(ImagePart::DebugInfo),
+                    false => kind.contains(ProfileKind::IR).then_some(ImagePart::Sections),
                 };
                 let hint = Hint::GiveImage { part, build_id: ids.first().map(|id| to_hex(id)) };
                 Err(place(Error::new(ErrorKind::MissingCorrelation).with_hint(hint)))

@@ -49,7 +49,7 @@ fn directories_and_patterns_in_quotes_have_a_hint() {
     }
     for line in [&["show", "d/*.proftext"][..], &["info", "d/*.proftext"], &["fit", "d/*", "--against", "d/a.proftext"]]
     {
-        check(&folder.run(line), 1, &["remove the quotes of the pattern"]);
+        check(&folder.run(line), 1, &["remove quotes around it"]);
     }
     check(&folder.run(&["merge", "d", "-o", "x.proftext"]), 0, &[]);
 }

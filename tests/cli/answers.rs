@@ -262,7 +262,7 @@ fn lists_accept_every_name_and_report_lines() {
     refused(&folder, &["merge", "-f", "list", "-o", "x.profdata"], 2, &words);
     fs::write(folder.path("list"), "plain.profraw\nx,plain.profraw\n").unwrap();
     refused(&folder, &["merge", "-f", "list", "-o", "x.profdata"], 1, &["x,plain.profraw: cannot open", "line 2"]);
-    refused(&folder, &["merge", "*.profraw", "-o", "x.profdata"], 1, &["remove the quotes of the pattern"]);
+    refused(&folder, &["merge", "*.profraw", "-o", "x.profdata"], 1, &["remove quotes around it"]);
 }
 
 #[test]

@@ -264,6 +264,8 @@ fn an_earlier_merge_next_to_the_raw_profiles_gets_a_warning() {
     let warned = done(&folder, "merge runs -o x.profdata");
     assert!(warned.contains("2 more files with the same problem"), "{warned}");
     assert_eq!(warned.matches("counted twice").count(), 1, "{warned}");
+    let watched = folder.run(&["merge", "--watch", "runs", "--until", "idle:0", "-o", "c.profdata"]);
+    assert_eq!(watched.stderr.matches("counted twice").count(), 1, "{}", watched.stderr);
     (1..5).for_each(|copy| fs::remove_file(runs.join(format!("copy-{copy}.profdata"))).unwrap());
     let named = "merge runs/run-1.profraw runs/old.profdata -o x.profdata";
     assert!(!done(&folder, named).contains("it is a merge"));

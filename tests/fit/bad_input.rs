@@ -123,6 +123,15 @@ fn fat_files_and_classes_are_distinguished() {
 }
 
 #[test]
+fn an_archive_is_refused_with_advice() {
+    refusal(b"!<arch>\n\n\n\n\n\n\n\n\n", "not an object file: an archive");
+    refusal(
+        b"!<arch>\n\n\n\n\n\n\n\n\n",
+        "hint: pass the program that it is linked into, or extract an object file with `ar x`",
+    );
+}
+
+#[test]
 fn records_of_no_known_layout_are_refused() {
     let odd = elf(&[part("__llvm_prf_data", vec![1; 50]), part("__llvm_prf_names", names("main works"))]);
     refusal(&odd, "50 bytes are not records of any raw version from 2 to 11 with names");

@@ -6,7 +6,7 @@ use profbridge::families::{MergeOptions, merge_files};
 use profbridge::input::WeightedInput;
 use profbridge::instr::Release;
 use profbridge::raw::correlate::{CorrelationKind, Images};
-use profbridge::{Compat, ErrorKind, Limits};
+use profbridge::{Compat, ErrorKind, Hint, ImagePart, Limits};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -119,6 +119,17 @@ fn errors_name_the_image_that_is_missing() {
     assert!(matches!(error.kind(), ErrorKind::MissingCorrelation), "{error}");
     let hint = error.hint().unwrap().to_string();
     assert!(hint.starts_with("pass the unstripped image with build id "), "{hint}");
+    // Only profiles of IR instrumentation tell which part of the image they need.
+    let parts = [
+        ("debug-info", Some(ImagePart::DebugInfo)),
+        ("binary", Some(ImagePart::Sections)),
+        ("mcdc-debug-info", None),
+        ("mcdc-binary", None),
+    ];
+    for (kind, expected) in parts {
+        let error = refused(&stem(23, kind).with_extension("profraw"), None);
+        assert!(matches!(error.hint(), Some(Hint::GiveImage { part, .. }) if *part == expected), "{kind}: {error:?}");
+    }
 
     let wrong = stem(19, "binary").with_extension("binary");
     let error = refused(&profile, Some(images(CorrelationKind::Binary, &[&wrong]))).to_string();

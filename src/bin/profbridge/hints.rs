@@ -79,7 +79,13 @@ pub(crate) fn hint_text(hint: &Hint) -> Cow<'static, str> {
         Hint::AllowFrames => "use --limit inflated-bytes=N to allow N / 4 frames",
         Hint::GiveImage { part, build_id } => {
             let image = Hint::image(build_id.as_deref());
-            return Cow::Owned(format!("to merge it, pass {image} with {}=FILE", option_for(*part)));
+            return Cow::Owned(match part {
+                Some(part) => format!("to merge it, pass {image} with {}=FILE", option_for(*part)),
+                None => format!(
+                    "to merge it, pass {image} with --debug-info=FILE or --binary-file=FILE, as its -profile-correlate \
+                     option says"
+                ),
+            });
         }
         Hint::GiveImageAsWell(part) => {
             return Cow::Owned(format!("pass that image also with {}=FILE", option_for(*part)));
@@ -102,7 +108,7 @@ pub(crate) fn with_path_advice(error: Error) -> Error {
     if path.is_dir() {
         error.with_hint("pass a file; `profbridge merge` merges the files of a directory into one")
     } else if is_pattern && !path.exists() {
-        error.with_hint("remove the quotes of the pattern, so that the shell expands it to file names")
+        error.with_hint("check that files match the pattern, and remove quotes around it, so that the shell expands it")
     } else {
         error
     }

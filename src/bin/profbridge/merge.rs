@@ -15,12 +15,12 @@ pub(crate) use option::OPTIONS;
 use crate::console;
 use crate::documents::{NOT_A_PROFILE, OUTPUT};
 use crate::merge_document::{MergeDocument, WatchJson};
-use crate::merge_inputs::{ErrorPolicy, Sizes, filter_inputs};
+use crate::merge_inputs::{ErrorPolicy, Sizes, filter_inputs, warn_of_earlier_merges};
 use crate::merge_report::{Messages, report_inputs};
 use crate::plural::number_of;
 use crate::profgen::{RecordingsRun, recorded_programs};
 use crate::standard_output::StandardOutput;
-use profbridge::families::inputs::{earlier_merges, require_same_program};
+use profbridge::families::inputs::require_same_program;
 use profbridge::families::merge::mixed::is_document;
 use profbridge::families::plan::{MergePlan, MergeRequest};
 use profbridge::families::{self, OutputForm};
@@ -54,13 +54,7 @@ fn merge_inputs(arguments: &MergeArgs, watched: Option<WatchJson>) -> Result<Exi
     }
     let (any_named, may_be_none) = (arguments.names_any(), arguments.partial);
     let (inputs, skipped) = filter_inputs(list, ErrorPolicy { strict: arguments.strict, any_named, may_be_none })?;
-    let earlier = earlier_merges(&inputs, &found, &crate::limits::read_options());
-    for input in &earlier {
-        let words =
-            "it is a merge of the same program as the raw profiles in the directory, and may already contain them";
-        let advice = "move it to another directory if it does: its counts would be counted twice";
-        console::warning_with(&Warning::new(words).in_file(&input.path), Some(advice));
-    }
+    warn_of_earlier_merges(&inputs, &found);
     let sizes = Sizes::of(&inputs);
     if arguments.show || arguments.json {
         console::needs_file(&arguments.output)?;

@@ -3,10 +3,11 @@
 use crate::console;
 use crate::merge_document::MergeDocument;
 use crate::plural::number_of;
-use profbridge::families::inputs::skip_foreign_files;
+use profbridge::families::inputs::{earlier_merges, skip_foreign_files};
 use profbridge::input::{Format, Input, InputList};
 use profbridge::system::is_same_file;
 use profbridge::{Error, ErrorKind, Result, Warning};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The sizes of the inputs when the merge began; `None` for pipes.
@@ -74,6 +75,16 @@ pub(crate) fn filter_inputs(list: InputList, tolerance: ErrorPolicy) -> Result<(
         console::note(&words);
     }
     require_inputs(filter_inputs.inputs, filter_inputs.skipped, tolerance)
+}
+
+/// Warns of merges of profiles that are in the same directory.
+pub(crate) fn warn_of_earlier_merges(inputs: &[Input], found: &BTreeSet<PathBuf>) {
+    for input in earlier_merges(inputs, found, &crate::limits::read_options()) {
+        let words =
+            "it is a merge of the same program as the raw profiles in the directory, and may already contain them";
+        let advice = "move it to another directory if it does: its counts would be counted twice";
+        console::warning_with(&Warning::new(words).in_file(&input.path), Some(advice));
+    }
 }
 
 /// Rejects an empty list of inputs, which is a usage error only if nothing was given, and standard input given twice.

@@ -11,7 +11,7 @@ use crate::model::{ProfileKind, Release, SymbolTable};
 use crate::objects::{self, Entry, Slice, attribute, contents, damaged, load_sections, ranges_of, text};
 use crate::raw::correlate::{CorrelationKind, Image};
 use gimli::{Dwarf, EndianSlice, Unit, constants};
-use object::{Object, ObjectSymbol, SymbolKind};
+use object::{FileKind, Object, ObjectSymbol, SymbolKind};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -57,6 +57,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<object::File<'_>> {
         let detail = format!("a universal Mach-O file with {architectures} architectures");
         let error = Error::new(ErrorKind::NotAnObject { detail });
         return Err(error.with_hint("extract the profiled architecture with `lipo -thin ARCHITECTURE`"));
+    }
+    if matches!(FileKind::parse(bytes), Ok(FileKind::Archive)) {
+        let error = Error::new(ErrorKind::NotAnObject { detail: "an archive".to_string() });
+        return Err(error.with_hint("pass the program that it is linked into, or extract an object file with `ar x`"));
     }
     let hint = "pass the new build (ELF, Mach-O or COFF), or a profile that it wrote";
     objects::parse(bytes).map_err(|error| error.with_hint(hint))

@@ -7,7 +7,7 @@ use crate::bytes::names::Compression;
 use crate::bytes::{Encoding, Endian, PointerWidth};
 use crate::compat::Compat;
 use crate::error::{Error, ErrorKind, Result};
-use crate::hint::{Hint, ImagePart};
+use crate::hint::Hint;
 use crate::model::{BinaryId, FunctionRecord, Profile, ProfileKind, ProfileReader, ValueCount, ValueKind};
 use std::sync::Arc;
 
@@ -334,7 +334,7 @@ fn a_profile_without_records_needs_its_image() {
     };
     let error = counters_only().fault();
     assert!(matches!(error.kind(), ErrorKind::MissingCorrelation), "{error}");
-    let image = Hint::GiveImage { part: ImagePart::Sections, build_id: Some("abab".to_string()) };
+    let image = Hint::GiveImage { part: None, build_id: Some("abab".to_string()) };
     assert_eq!(error.hint(), Some(&image));
     assert_eq!(image.to_string(), "pass the unstripped image with build id abab");
     assert_eq!(dump(&counters_only().bytes, Compat::Llvm22).unwrap(), "", "LLVM takes it for an empty profile");

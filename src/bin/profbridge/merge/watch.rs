@@ -4,15 +4,16 @@ use super::arguments::MergeArgs;
 use super::watch_options::WatchSettings;
 use crate::console;
 use crate::merge_document::{LeftJson, WatchJson};
+use crate::merge_inputs::warn_of_earlier_merges;
 use crate::plural::number_of;
 use crate::target;
 use profbridge::families::OutputForm;
 use profbridge::families::watch::{PAUSE, Watch, WatchOptions};
-use profbridge::input::Input;
 use profbridge::input::output::is_replaced;
+use profbridge::input::{Input, InputList};
 use profbridge::instr::{Release, release};
 use profbridge::sampleprof::Rules;
-use profbridge::{Error, Result, Warning};
+use profbridge::{Compat, Error, Result, Warning};
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::flag;
 use std::path::Path;
@@ -33,6 +34,9 @@ pub(super) fn run(settings: WatchSettings, mut arguments: MergeArgs, finish: Fin
     if !arguments.quiet {
         console::status(&format!("watching {}", settings.folder.display()));
     }
+    let mut present = InputList::new(Compat::Profbridge).without_output(&arguments.output);
+    present.push(&settings.folder)?;
+    warn_of_earlier_merges(present.inputs(), present.found());
     let ended = settings.wait(&mut watch, &ends, arguments.quiet).and_then(|ended| {
         watch.finish()?;
         Ok(ended)
