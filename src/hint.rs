@@ -118,7 +118,7 @@ pub enum Hint {
     AllowFrames,
     /// A raw profile without records of its own.
     GiveImage {
-        /// The required part of the image, if the profile tells.
+        /// The required part of the image; `None` if the profile does not show it.
         part: Option<ImagePart>,
         /// Its build id in hexadecimal, if the profile contains it.
         build_id: Option<String>,

@@ -119,7 +119,7 @@ fn errors_name_the_image_that_is_missing() {
     assert!(matches!(error.kind(), ErrorKind::MissingCorrelation), "{error}");
     let hint = error.hint().unwrap().to_string();
     assert!(hint.starts_with("pass the unstripped image with build id "), "{hint}");
-    // Only profiles of IR instrumentation tell which part of the image they need.
+    // Only profiles of IR instrumentation show which part of the image they need.
     let parts = [
         ("debug-info", Some(ImagePart::DebugInfo)),
         ("binary", Some(ImagePart::Sections)),

@@ -27,7 +27,7 @@ use profbridge::families::{self, OutputForm};
 use profbridge::input::output::is_replaced;
 use profbridge::input::{Family, Format, Input};
 use profbridge::instr::show::ShowOptions;
-use profbridge::{Error, Result, Warning};
+use profbridge::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
