@@ -5,11 +5,10 @@ use crate::digits::number_of;
 use crate::driver::{Facts, FactsRequest, InputOutcome, InputReport};
 use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::families::merge::iprof::facts_of as iprof_facts;
-use crate::families::merge::mixed::is_document;
 use crate::families::partial::encode_kept;
 use crate::families::settings::MergeSettings;
 use crate::families::stack_output::EncodedStacks;
-use crate::families::{inputs, memprof, partial};
+use crate::families::{memprof, partial};
 use crate::hint::Hint;
 use crate::input::{Family, Input, output};
 use crate::instr::cross_release::Finding as CrossFinding;
@@ -262,24 +261,6 @@ impl Merged {
         match &self.profile {
             MergedProfile::Stacks { encoded, .. } => encoded.require_something(),
             _ => facts.require_something(),
-        }
-    }
-
-    /// Returns the total count of an input without its weight.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the readers.
-    pub fn total_count(&self, input: &Input, settings: &MergeSettings) -> Result<u128> {
-        let options = &settings.options;
-        match &self.profile {
-            MergedProfile::Stacks { .. } => inputs::stack_total(input, &settings.stack_options()),
-            MergedProfile::SampleProf { .. } => sampleprof::total_count(input, &options.sample.read),
-            _ if is_document(input) => inputs::iprof_total(input, &options.iprof.read),
-            MergedProfile::Instr { report, .. } if report.has_functions() => {
-                inputs::counters_total(input, &options.instr.read)
-            }
-            _ => inputs::instr_total(input, &options.instr.read),
         }
     }
 

@@ -3,8 +3,9 @@
 use crate::bridge::ToLlvmOptions;
 use crate::compat::Compat;
 use crate::driver::output_form::OutputForm;
-use crate::driver::{FailedMerge, InputOutcome, InputReport, OnProgress};
+use crate::driver::{FactsRequest, FailedMerge, InputOutcome, InputReport, OnProgress};
 use crate::error::Result;
+use crate::families::inputs;
 use crate::families::memprof::merge_memory_files;
 use crate::families::merge::iprof::{IprofMergeOptions, IprofMergeReport, merge_iprof_files};
 use crate::families::merge::mixed::{MixedSum, is_document, merge_mixed};
@@ -25,6 +26,7 @@ use crate::iprof::{self, Finding};
 use crate::model::Profile;
 use crate::sampleprof::{self, Rules};
 use std::collections::BTreeSet;
+use std::num::NonZeroU64;
 
 /// Merges inputs in order, as [`plan`](MergePlan) selects. The result is a value; [`Merged::write`] writes it.
 ///
@@ -56,6 +58,37 @@ pub fn merge(
         }
         MergePlan::Family(Family::Instr | Family::MemProf) => merge_instr(inputs, settings, progress),
     }
+}
+
+impl Merged {
+    /// Returns the total count of an input without its weight, in the unit of the result.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the readers and of the conversion to the family of the result.
+    pub fn total_count(&self, input: &Input, settings: &MergeSettings) -> Result<u128> {
+        let options = &settings.options;
+        let is_document = is_document(input);
+        match &self.profile {
+            MergedProfile::Stacks { .. } => inputs::stack_total(input, &settings.stack_options()),
+            MergedProfile::SampleProf { .. } => sampleprof::total_count(input, &options.sample.read),
+            MergedProfile::Iprof { .. } if is_document => inputs::iprof_total(input, &options.iprof.read),
+            MergedProfile::Iprof { .. } => total_when_converted(input, Family::Iprof, settings),
+            _ if is_document => total_when_converted(input, Family::Instr, settings),
+            MergedProfile::Instr { report, .. } if report.has_functions() => {
+                inputs::counters_total(input, &options.instr.read)
+            }
+            _ => inputs::instr_total(input, &options.instr.read),
+        }
+    }
+}
+
+/// Returns the total count of an input of the other family after its conversion.
+fn total_when_converted(input: &Input, family: Family, settings: &MergeSettings) -> Result<u128> {
+    let alone = input.clone().weighted_by(NonZeroU64::MIN);
+    let converted = merge_bridged(&[alone], family, settings, &mut |_, _| {})?;
+    let wanted = FactsRequest { total_count: true, ..FactsRequest::default() };
+    Ok(converted.facts(wanted)?.total_count.unwrap_or(0).into())
 }
 
 /// Returns the target of an LLVM profile.

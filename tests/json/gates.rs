@@ -45,6 +45,10 @@ fn the_share_of_the_largest_input_counts_weights() {
     assert_eq!(share("--weighted-input=3,one.proftext one.proftext"), 0.75);
     // The bytes of a memory profile are no counters.
     assert_eq!(share("one.proftext one.proftext a.yaml"), 0.5);
+    // An iprof counts with the counters that it becomes.
+    let run = folder.run("convert one.proftext -o one.iprof");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(share("one.proftext one.iprof"), 0.5);
     let run = folder.run("merge one.proftext other.proftext -o out.profdata --max-input-share=90%");
     assert_eq!(run.code, Some(3));
     assert!(run.stderr.contains("the share of the largest input, other.proftext, is 94."), "{}", run.stderr);
