@@ -373,9 +373,11 @@ impl SamplesFit {
                     .to_string(),
             );
         }
-        notes.push(
-            "functions that are always inlined in the new build, and have no debug info, count as gone".to_string(),
-        );
+        if self.verdicts.values().any(|verdict| verdict.class == Class::Gone) {
+            notes.push(
+                "functions that are always inlined in the new build, and have no debug info, count as gone".to_string(),
+            );
+        }
         notes
     }
 

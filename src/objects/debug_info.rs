@@ -9,7 +9,7 @@ use crate::limits::Limits;
 use crate::memory::{self, HOLD_INPUT};
 use gimli::{
     AttributeValue, ColumnType, DebuggingInformationEntry, Dwarf, DwarfPackageSections, DwarfSections, EndianSlice,
-    LineProgramHeader, RangeIter, RunTimeEndian, SectionId, Unit, constants,
+    LineProgramHeader, RangeIter, RunTimeEndian, SectionId, Unit, UnitOffset, constants,
 };
 use object::{Object, ObjectSection, ObjectSegment, SegmentFlags};
 use std::borrow::Cow;
@@ -168,6 +168,49 @@ pub(crate) fn attribute<'a>(
         entry = unit.entry(offset).ok()?;
     }
     None
+}
+
+/// The offset of a unit in its section.
+pub(super) fn offset_of(unit: &Unit<Slice<'_>>) -> usize {
+    unit.header.debug_info_offset().map_or(0, |offset| offset.0)
+}
+
+/// An entry: the position of its unit among all units, and its offset in the unit.
+pub(crate) type EntryPlace = (usize, UnitOffset<usize>);
+
+/// Returns the first of some attributes of an entry, of its declaration, or of its abstract origin, and the position of the
+/// unit that has it. Links between units are followed, which programs with link-time optimization have.
+pub(crate) fn find_attribute<'a>(
+    units: &[Unit<Slice<'a>>],
+    place: EntryPlace,
+    names: &[gimli::DwAt],
+) -> Option<(AttributeValue<Slice<'a>>, usize)> {
+    const MOST_STEPS: usize = 8; // a call, its origin, its declaration; more only in a damaged file
+    let mut left = vec![place];
+    for _ in 0..MOST_STEPS {
+        let (at, offset) = left.pop()?;
+        let unit = &units[at];
+        let Ok(entry) = unit.entry(offset) else { continue };
+        if let Some(value) = names.iter().find_map(|name| entry.attr_value(*name)) {
+            return Some((value, at));
+        }
+        let links = [constants::DW_AT_abstract_origin, constants::DW_AT_specification];
+        left.extend(links.into_iter().filter_map(|link| linked(units, at, entry.attr_value(link)?)));
+    }
+    None
+}
+
+/// Returns the entry that a link in a unit leads to.
+fn linked(units: &[Unit<Slice<'_>>], at: usize, link: AttributeValue<Slice<'_>>) -> Option<EntryPlace> {
+    match link {
+        AttributeValue::UnitRef(offset) => Some((at, offset)),
+        AttributeValue::DebugInfoRef(offset) => {
+            let after = units.partition_point(|unit| offset_of(unit) <= offset.0);
+            let at = after.checked_sub(1)?;
+            Some((at, offset.to_unit_offset(&units[at].header)?))
+        }
+        _ => None,
+    }
 }
 
 /// The text of such an attribute.

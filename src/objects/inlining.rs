@@ -6,13 +6,11 @@
 //! declaration and the column of the call, which frames of memory profiles need.
 
 use super::debug_info::SplitDebugInfo;
-use super::debug_info::{Entry, Slice, damaged, load_sections, ranges_of, ranges_of_unit, unable};
-use super::debug_info::{LineTable, Place as SourcePlace, file_name};
+use super::debug_info::{EntryPlace, LineTable, Place as SourcePlace, file_name, find_attribute, offset_of};
+use super::debug_info::{Slice, damaged, load_sections, ranges_of, ranges_of_unit, unable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use gimli::{
-    ArangeHeader, AttributeValue, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, UnitOffset, constants,
-};
+use gimli::{ArangeHeader, Dwarf, DwarfSections, EndianSlice, RunTimeEndian, Unit, constants};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -283,11 +281,6 @@ impl<'i> DebugInfo<'i> {
     }
 }
 
-/// The offset of a unit in its section.
-fn offset_of(unit: &Unit<Slice<'_>>) -> usize {
-    unit.header.debug_info_offset().map_or(0, |offset| offset.0)
-}
-
 /// The table of the code of units (`.debug_aranges`), by the offset of the unit.
 ///
 /// LLVM prefers it to the ranges of the unit. The two differ for functions that the linker removed: in the table, they
@@ -396,15 +389,12 @@ impl<'u, 'a> Lines<'u, 'a> {
     }
 }
 
-/// An entry: its unit and its offset there.
-type Place = (usize, UnitOffset<usize>);
-
 /// A function that was compiled, or a call that was inlined.
 struct Subroutine {
     /// The one around it, for an inlined call.
     parent: Option<usize>,
     depth: isize,
-    entry: Place,
+    entry: EntryPlace,
     /// Where it was called, for an inlined call.
     call: SourcePlace,
     /// The chain of its callers, once it is known.
@@ -422,7 +412,7 @@ struct Declaration {
 struct Functions<'u, 'a> {
     dwarf: &'u Dwarf<Slice<'a>>,
     units: &'u [Unit<Slice<'a>>],
-    declarations: HashMap<Place, Declaration>,
+    declarations: HashMap<EntryPlace, Declaration>,
     /// The names of functions. Units repeat those of templates.
     names: HashSet<Arc<[u8]>>,
 }
@@ -491,7 +481,7 @@ impl<'u, 'a> Functions<'u, 'a> {
     }
 
     /// A function with a place in it.
-    fn frame(&mut self, entry: Place, place: SourcePlace, file: Option<Arc<[u8]>>) -> InlineFrame {
+    fn frame(&mut self, entry: EntryPlace, place: SourcePlace, file: Option<Arc<[u8]>>) -> InlineFrame {
         let Declaration { name: function, line: start_line } = self.declaration(entry);
         let SourcePlace { line, column, discriminator, .. } = place;
         InlineFrame { function, line, column, discriminator, start_line, file }
@@ -569,11 +559,11 @@ impl<'u, 'a> Functions<'u, 'a> {
         Ok((found, addresses.iter().map(|address| owners.of(*address)).collect()))
     }
 
-    fn declaration(&mut self, place: Place) -> Declaration {
+    fn declaration(&mut self, place: EntryPlace) -> Declaration {
         if let Some(known) = self.declarations.get(&place) {
             return known.clone();
         }
-        let find = |names: &[gimli::DwAt]| self.find(place, names);
+        let find = |names: &[gimli::DwAt]| find_attribute(self.units, place, names);
         let linkage = find(&[constants::DW_AT_linkage_name, constants::DW_AT_MIPS_linkage_name]);
         let name = linkage
             .or_else(|| find(&[constants::DW_AT_name]))
@@ -589,36 +579,6 @@ impl<'u, 'a> Functions<'u, 'a> {
         let declaration = Declaration { name, line };
         self.declarations.insert(place, declaration.clone());
         declaration
-    }
-
-    /// Returns the first of some attributes of an entry, of its declaration, or of its abstract origin, and the unit
-    /// that has it.
-    fn find(&self, place: Place, names: &[gimli::DwAt]) -> Option<(AttributeValue<Slice<'a>>, usize)> {
-        const MOST_STEPS: usize = 8; // a call, its origin, its declaration; more only in a damaged file
-        let mut left = vec![place];
-        for _ in 0..MOST_STEPS {
-            let (at, offset) = left.pop()?;
-            let unit = &self.units[at];
-            let Ok(entry) = unit.entry(offset) else { continue };
-            if let Some(value) = names.iter().find_map(|name| entry.attr_value(*name)) {
-                return Some((value, at));
-            }
-            let links = [constants::DW_AT_abstract_origin, constants::DW_AT_specification];
-            left.extend(links.into_iter().filter_map(|link| self.linked(at, &entry, link)));
-        }
-        None
-    }
-
-    fn linked(&self, at: usize, entry: &Entry<'a>, link: gimli::DwAt) -> Option<Place> {
-        match entry.attr_value(link)? {
-            AttributeValue::UnitRef(offset) => Some((at, offset)),
-            AttributeValue::DebugInfoRef(offset) => {
-                let after = self.units.partition_point(|unit| offset_of(unit) <= offset.0);
-                let at = after.checked_sub(1)?;
-                Some((at, offset.to_unit_offset(&self.units[at].header)?))
-            }
-            _ => None,
-        }
     }
 }
 

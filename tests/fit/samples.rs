@@ -99,6 +99,28 @@ fn samples_after_the_end_show_a_shorter_function() {
     }
 }
 
+/// Bodies of macros, and lines that a `#line` sets, are in front of the declaration.
+#[test]
+fn inlined_functions_with_earlier_lines_only_are_not_gone() {
+    if !available("lines_in_front_of_a_declaration", &["clang-22"]) {
+        return;
+    }
+    let folder = Folder::new();
+    let function = "static inline long g(long x) {\n#line 2\n  return x * x + 3;\n#line 8\n}\n";
+    let main = "int main(int c, char **v) {\n  return g(c) == 7;\n}\nlong declared(long);\n";
+    folder.write("a.c", format!("\n\n\n\n{function}{main}"));
+    folder.run("clang-22 -O1 -g a.c -o program");
+    folder.write("a.prof", "main:30:1\n 1: 10\n 1: g:20\n  65533: 20\ng:5:1\n 65533: 5\ndeclared:7:1\n 1: 7\n");
+    let report = folder.fit("a.prof --against program");
+    assert_eq!((functions(&report, "used"), functions(&report, "gone")), (2, 1), "{report:#}");
+    assert_eq!(report["lost"][0]["function"], "declared");
+    let note = "functions that are always inlined in the new build, and have no debug info, count as gone";
+    assert!(report["notes"].as_array().unwrap().contains(&note.into()), "{report:#}");
+    folder.write("b.prof", "main:30:1\n 1: 10\n");
+    let report = folder.fit("b.prof --against program");
+    assert!(!report["notes"].as_array().unwrap().contains(&note.into()), "{report:#}");
+}
+
 const LOCALS: &str = "__attribute__((noinline)) static int one(int n) {\n  return n * 3;\n}\n\
     __attribute__((noinline)) static int two(int n) {\n  return n * 5;\n}\n\
     __attribute__((noinline)) int other(int n) {\n  return n * 7;\n}\n\

@@ -8,7 +8,7 @@ use super::samples::{Places, SampledFunction, SampledProgram};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::model::{ProfileKind, Release, SymbolTable};
-use crate::objects::{self, Entry, Slice, attribute, contents, damaged, load_sections, ranges_of, text};
+use crate::objects::{self, Entry, Slice, contents, damaged, find_attribute, load_sections, ranges_of};
 use crate::raw::correlate::{CorrelationKind, Image};
 use gimli::{Dwarf, EndianSlice, Unit, constants};
 use object::{FileKind, Object, ObjectSymbol, SymbolKind};
@@ -153,9 +153,10 @@ pub fn read_sampled_program(bytes: &[u8], limits: &Limits) -> Result<SampledProg
     for probe in probes {
         functions.entry(probe.name).or_default().checksum = Some(probe.checksum);
     }
-    for (name, (last_line, at_bounds)) in lines.last_lines {
+    for (name, last_lines) in lines.last_lines {
         let function = functions.entry(name).or_default();
-        (function.last_line, function.line_at_bounds) = (Some(last_line), at_bounds);
+        function.last_line = last_lines.map(|(last_line, _)| last_line);
+        function.line_at_bounds = last_lines.map_or(0, |(_, at_bounds)| at_bounds);
         function.has_lines = true;
     }
     if functions.is_empty() {
@@ -187,8 +188,9 @@ fn makes_its_own_lines(file: &object::File<'_>, limits: &Limits) -> bool {
 
 /// The lines of a program.
 struct SourceLines {
-    /// The last lines of each function: of its rows, and of the rows at its bounds.
-    last_lines: BTreeMap<Vec<u8>, (u32, u32)>,
+    /// The last lines of each function: of its rows, and of the rows at its bounds. `None` if all rows are in front of its
+    /// declaration, as those of macros, or if none are left.
+    last_lines: BTreeMap<Vec<u8>, Option<(u32, u32)>>,
     /// The addresses of rows of line tables, sorted: from, to.
     covered: Vec<(u64, u64)>,
 }
@@ -228,11 +230,13 @@ fn read_source_lines(file: &object::File<'_>, limits: &Limits) -> Result<SourceL
     let (sections, endian) = load_sections(file, limits)?;
     let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
     let mut found = SourceLines { last_lines: BTreeMap::new(), covered: Vec::new() };
-    let mut units = dwarf.units();
-    while let Some(header) = units.next().map_err(damaged)? {
-        let unit = dwarf.unit(header).map_err(damaged)?;
-        UnitLines::read(&dwarf, &unit)?.add_to(&mut found.last_lines);
-        covered(&unit, &mut found.covered)?;
+    let (mut units, mut headers) = (Vec::new(), dwarf.units());
+    while let Some(header) = headers.next().map_err(damaged)? {
+        units.push(dwarf.unit(header).map_err(damaged)?);
+    }
+    for (at, unit) in units.iter().enumerate() {
+        UnitLines::read(UnitEntries { dwarf: &dwarf, units: &units, at })?.add_to(&mut found.last_lines);
+        covered(unit, &mut found.covered)?;
     }
     found.covered.sort_unstable();
     Ok(found)
@@ -248,6 +252,29 @@ struct Subroutine {
     line_at_bounds: u64,
 }
 
+/// The entries of a unit, which can refer to those of other units.
+#[derive(Clone, Copy)]
+struct UnitEntries<'u, 'a> {
+    dwarf: &'u Dwarf<Slice<'a>>,
+    units: &'u [Unit<Slice<'a>>],
+    at: usize,
+}
+
+impl<'a> UnitEntries<'_, 'a> {
+    fn line(self, entry: &Entry<'a>, attribute: gimli::DwAt) -> u64 {
+        let found = find_attribute(self.units, (self.at, entry.offset()), &[attribute]);
+        found.and_then(|(value, _)| value.udata_value()).unwrap_or(0)
+    }
+
+    /// Returns the linkage name of a function, or its only name.
+    fn name(self, entry: &Entry<'a>) -> Option<Vec<u8>> {
+        let find = |name| find_attribute(self.units, (self.at, entry.offset()), &[name]);
+        let (value, unit) = find(constants::DW_AT_linkage_name).or_else(|| find(constants::DW_AT_name))?;
+        let name = self.dwarf.attr_string(&self.units[unit], value).ok()?;
+        Some(name.slice().to_vec())
+    }
+}
+
 /// The subroutines of a unit.
 struct UnitLines {
     subroutines: Vec<Subroutine>,
@@ -256,7 +283,8 @@ struct UnitLines {
 }
 
 impl UnitLines {
-    fn read<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>) -> Result<Self> {
+    fn read(unit_entries: UnitEntries<'_, '_>) -> Result<Self> {
+        let unit = &unit_entries.units[unit_entries.at];
         let mut lines = Self { subroutines: Vec::new(), ranges: Vec::new() };
         // The subroutines that contain the current entry.
         let mut around: Vec<usize> = Vec::new();
@@ -267,13 +295,13 @@ impl UnitLines {
             }
             let outer = around.last().copied();
             match entry.tag() {
-                constants::DW_TAG_subprogram => around.push(lines.add(dwarf, unit, entry)?),
+                constants::DW_TAG_subprogram => around.push(lines.add(unit_entries, entry)?),
                 constants::DW_TAG_inlined_subroutine => {
-                    lines.note(outer, number(unit, entry, constants::DW_AT_call_line));
-                    around.push(lines.add(dwarf, unit, entry)?);
+                    lines.note(outer, unit_entries.line(entry, constants::DW_AT_call_line));
+                    around.push(lines.add(unit_entries, entry)?);
                 }
                 constants::DW_TAG_variable | constants::DW_TAG_label => {
-                    lines.note(outer, number(unit, entry, constants::DW_AT_decl_line));
+                    lines.note(outer, unit_entries.line(entry, constants::DW_AT_decl_line));
                 }
                 _ => {}
             }
@@ -282,17 +310,18 @@ impl UnitLines {
         Ok(lines)
     }
 
-    fn add<'a>(&mut self, dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>, entry: &Entry<'a>) -> Result<usize> {
+    fn add<'a>(&mut self, unit_entries: UnitEntries<'_, 'a>, entry: &Entry<'a>) -> Result<usize> {
         let at = self.subroutines.len();
-        let mut ranges = ranges_of(dwarf, unit, entry)?;
+        let mut ranges = ranges_of(unit_entries.dwarf, &unit_entries.units[unit_entries.at], entry)?;
         while let Some(range) = ranges.next().map_err(damaged)? {
             if range.begin < range.end {
                 self.ranges.push((range.begin, range.end, at));
             }
         }
-        let name = text(dwarf, unit, entry, constants::DW_AT_linkage_name)
-            .or_else(|| text(dwarf, unit, entry, constants::DW_AT_name));
-        let first_line = number(unit, entry, constants::DW_AT_decl_line);
+        // Declared functions can be those of other programs.
+        let is_declared_only = entry.attr_value(constants::DW_AT_declaration).is_some();
+        let name = if is_declared_only { None } else { unit_entries.name(entry) };
+        let first_line = unit_entries.line(entry, constants::DW_AT_decl_line);
         self.subroutines.push(Subroutine { depth: entry.depth(), name, first_line, last_line: 0, line_at_bounds: 0 });
         Ok(at)
     }
@@ -341,27 +370,20 @@ impl UnitLines {
         Ok(())
     }
 
-    fn add_to(self, found: &mut BTreeMap<Vec<u8>, (u32, u32)>) {
+    fn add_to(self, found: &mut BTreeMap<Vec<u8>, Option<(u32, u32)>>) {
         for subroutine in self.subroutines {
             let (Some(name), first, last) = (subroutine.name, subroutine.first_line, subroutine.last_line) else {
                 continue;
             };
+            let lines = found.entry(name).or_default();
             if first > 0 && last >= first {
+                let (known, at_bounds) = lines.get_or_insert_default();
                 let lines = |line: u64| u32::try_from(line.saturating_sub(first)).unwrap_or(u32::MAX);
-                let (known, at_bounds) = found.entry(name).or_default();
                 *known = (*known).max(lines(last));
                 *at_bounds = (*at_bounds).max(lines(subroutine.line_at_bounds));
             }
         }
     }
-}
-
-fn number<'a>(unit: &Unit<Slice<'a>>, entry: &Entry<'a>, name: gimli::DwAt) -> u64 {
-    // The line of a call is the entry's own; that of a declaration may be elsewhere.
-    if name == constants::DW_AT_call_line {
-        return entry.attr_value(name).and_then(|value| value.udata_value()).unwrap_or(0);
-    }
-    attribute(unit, entry, name).and_then(|value| value.udata_value()).unwrap_or(0)
 }
 
 #[cfg(test)]
