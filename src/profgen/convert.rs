@@ -291,7 +291,8 @@ fn read_input(
     }
     let contexts = options.contexts;
     let event = options.event.clone();
-    let reading = ScriptOptions { allow_plain: !contexts, contexts, event, ..ScriptOptions::default() };
+    let reading =
+        ScriptOptions { allow_plain: !contexts, other_fields: true, contexts, event, ..ScriptOptions::default() };
     let recorded = match is_recording(&start) {
         true => read_recording(input, program, &reading, limits)?,
         false => read_text(input, program, &reading, limits)?,

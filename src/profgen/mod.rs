@@ -182,7 +182,7 @@ pub(crate) fn read_text(
     limits: &Limits,
 ) -> Result<RecordedSamples> {
     if options.allow_plain
-        && !script::has_branches(input, limits)?
+        && !script::has_branches(input, options, limits)?
         && let Some(text) = plain_script::read(input, program, options, limits)?
     {
         let PlainText { counters, plain, read, unplaced, used_events } = text;

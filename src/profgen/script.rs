@@ -113,6 +113,8 @@ pub struct ScriptOptions {
     pub any_build: bool,
     /// Whether samples without branch records count if no sample has them. Only for binary recordings.
     pub allow_plain: bool,
+    /// Whether other fields can be in front of the branch records, as in the output of `perf script -F +brstack`.
+    pub other_fields: bool,
     /// Whether to keep the single findings for messages.
     pub details: bool,
     /// Whether to keep call chains, for calling contexts.
@@ -131,6 +133,7 @@ impl Default for ScriptOptions {
             is_kernel: false,
             any_build: false,
             allow_plain: false,
+            other_fields: false,
             details: false,
             contexts: false,
             event: None,
@@ -179,12 +182,12 @@ impl Lines {
 }
 
 /// Returns true if a text has branch records.
-pub(super) fn has_branches(input: &Input, limits: &Limits) -> Result<bool> {
-    Ok(kind_of(Lines::new(input.content(limits)?))?.is_some())
+pub(super) fn has_branches(input: &Input, options: &ScriptOptions, limits: &Limits) -> Result<bool> {
+    Ok(kind_of(Lines::new(input.content(limits)?), options)?.is_some())
 }
 
 /// Determines the kind of text, if it has branch records.
-fn kind_of(mut lines: Lines) -> Result<Option<ScriptKind>> {
+fn kind_of(mut lines: Lines, options: &ScriptOptions) -> Result<Option<ScriptKind>> {
     while lines.next()? {
         if parse_decimal(&lines.line).is_some() && !lines.next()? {
             return Ok(None);
@@ -196,7 +199,7 @@ fn kind_of(mut lines: Lines) -> Result<Option<ScriptKind>> {
                 return Ok(None);
             }
         }
-        if has_branch_records(&lines.line) {
+        if has_branch_records(&lines.line) || (options.other_fields && first_branch(&lines.line).is_some()) {
             return Ok(Some(if has_frames { ScriptKind::BranchesAndChains } else { ScriptKind::Branches }));
         }
     }
@@ -209,6 +212,24 @@ fn has_branch_records(line: &[u8]) -> bool {
     second.is_some_and(|word| word.starts_with(b"0x") && word.contains(&b'/'))
 }
 
+/// Returns a line from its first branch record on, if other fields can be in front of it. Lines without branch records stay.
+fn without_other_fields<'l>(line: &'l [u8], options: &ScriptOptions) -> &'l [u8] {
+    let first = if options.other_fields { first_branch(line) } else { None };
+    first.map_or(line, |at| &line[at..])
+}
+
+/// Returns the position of the first branch record.
+fn first_branch(line: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    for word in line.split(|byte| *byte == b' ') {
+        if word.starts_with(b"0x") && branch(word).is_some() {
+            return Some(at);
+        }
+        at += word.len() + 1;
+    }
+    None
+}
+
 /// Reads samples, with their call chains only for contexts.
 pub(super) fn read(
     input: &Input,
@@ -217,7 +238,7 @@ pub(super) fn read(
     limits: &Limits,
     notify: &mut Notify<'_>,
 ) -> Result<ScriptSamples> {
-    let Some(kind) = kind_of(Lines::new(input.content(limits)?))? else {
+    let Some(kind) = kind_of(Lines::new(input.content(limits)?), options)? else {
         return Err(Error::nothing_found("the text has no branch records")
             .with_llvm_message("Invalid perf script input!")
             .with_hint("record with `perf record -b`, and print ip, brstack and the mmap events with `perf script`"));
@@ -251,7 +272,7 @@ pub(super) fn read(
             has_line = reader.chain(has_line, &mut lines)?;
         }
         if has_line {
-            reader.sample(&lines.line, lines.number, times);
+            reader.sample(without_other_fields(&lines.line, options), lines.number, times);
         }
     }
     reader.findings.invalid_return_addresses = reader.chain.invalid_returns.len() as u64;

@@ -35,6 +35,11 @@ const HEAD_LINES: usize = 200;
 
 /// Returns true if a text is output of `perf script`: it contains only headers of samples before the first frame.
 pub(crate) fn is_script(data: &[u8]) -> bool {
+    begins_as_script(data, true)
+}
+
+/// Returns true if a text begins with headers of samples and a frame, or with a record of another kind if `or_record` is set.
+fn begins_as_script(data: &[u8], or_record: bool) -> bool {
     let mut lines = lines(data).take(HEAD_LINES).peekable();
     let mut has_head = false;
     while let Some(line) = lines.next() {
@@ -43,7 +48,10 @@ pub(crate) fn is_script(data: &[u8]) -> bool {
             continue;
         }
         if is_record(&text) {
-            return true;
+            if or_record {
+                return true;
+            }
+            continue;
         }
         if has_head && parse_frame(&text).is_some() {
             return true;
@@ -60,20 +68,16 @@ pub(crate) fn is_script(data: &[u8]) -> bool {
 /// Lines that are looked at for branch records.
 const BRANCH_LINES: usize = 50;
 
-/// Whether a text has branch records without names, which are for sample profiles: an address, then
-/// `0xFROM/0xTO/P/-/-/1/`, or only the latter.
+/// Whether a text has branch records without names, which are for sample profiles: `0xFROM/0xTO/P/-/-/1/`, perhaps after
+/// other fields.
 pub(crate) fn has_branch_records(data: &[u8]) -> bool {
     let lines = lines(data).take(BRANCH_LINES).filter(|line| !is_comment(line.bytes));
-    lines.map(|line| String::from_utf8_lossy(line.bytes)).any(|text| {
-        let mut words = text.split_ascii_whitespace();
-        let first = words.next().unwrap_or_default();
-        is_branch(first) || is_address(first) && words.any(is_branch)
-    })
+    lines.map(|line| String::from_utf8_lossy(line.bytes)).any(|text| text.split_ascii_whitespace().any(is_branch))
 }
 
 /// Returns true for branch records without samples that are stacks.
 pub(crate) fn are_branch_records(data: &[u8]) -> bool {
-    has_branch_records(data) && !is_script(data)
+    has_branch_records(data) && !begins_as_script(data, false)
 }
 
 /// `0x5618335e638d/0x5618335e6360/P`, and what follows.
@@ -81,6 +85,14 @@ fn is_branch(word: &str) -> bool {
     let mut fields = word.split('/');
     let mut is_hex = || fields.next().and_then(|field| field.strip_prefix("0x")).is_some_and(is_address);
     is_hex() && is_hex() && fields.next().is_some_and(|flag| matches!(flag, "M" | "P" | "-" | "N"))
+}
+
+/// Returns the part of a line before its branch records, which have no part in stacks.
+fn without_branches(line: &str) -> &str {
+    let Some(second_address) = line.find("/0x") else { return line };
+    let start = line[..second_address].rfind(' ').map_or(0, |blank| blank + 1);
+    let word = line[start..].split(' ').next().unwrap_or_default();
+    if is_branch(word) { line[..start].trim_end() } else { line }
 }
 
 /// The line that begins a sample.
@@ -103,6 +115,7 @@ impl Head {
         if line.starts_with(['\t', '#']) {
             return None;
         }
+        let line = without_branches(line);
         let words: Vec<(usize, &str)> = words(line).collect();
         Self::with_time(line, &words).or_else(|| Self::without_time(line))
     }
@@ -221,7 +234,7 @@ fn is_source_line(line: &str) -> bool {
 
 /// An indented frame.
 fn parse_frame(line: &str) -> Option<(String, FrameKind)> {
-    if line.starts_with(char::is_whitespace) { parse_place(line.trim()) } else { None }
+    if line.starts_with(char::is_whitespace) { parse_place(without_branches(line).trim()) } else { None }
 }
 
 /// Whether a line is a frame as perf aligns it, which hardly any other text has.

@@ -76,6 +76,39 @@ fn convert_writes_the_bytes_of_llvm_profgen() {
     }
 }
 
+/// `perf script -F +brstack` prints its default fields in front of the branch records.
+#[test]
+fn other_fields_in_front_of_branch_records_change_nothing() {
+    let Some(folder) = folder("other fields of perf script", &["clang-22"]) else { return };
+    compile(&folder, "clang-22 -O2 -g", "work.c", "prog");
+    let recorded = std::fs::read_to_string(record(&folder, "prog")).expect("it is text");
+    let other = |fields: &dyn Fn(&str) -> String| -> String {
+        let line = |line: &str| {
+            let (address, branches) = line.trim_start().split_once(' ').unwrap_or((line, ""));
+            if line.contains("PERF_RECORD_MMAP") {
+                format!("prog 1234 123.000000: {line}\n")
+            } else {
+                format!("{}  {branches}\n", fields(address))
+            }
+        };
+        recorded.lines().map(line).collect()
+    };
+    folder.write("few.txt", other(&|address| format!("prog  1234   124.002000:  {address}")));
+    let all = |address: &str| format!("prog  1234 124.002000:    1000003 cycles:u:   {address} [unknown] (prog)");
+    folder.write("all.txt", other(&all));
+    for name in ["prog", "few", "all"] {
+        folder.run(&format!("profbridge convert {name}.txt --binary prog -o {name}.prof"));
+    }
+    let [expected, few, all] =
+        ["prog.prof", "few.prof", "all.prof"].map(|name| std::fs::read(folder.path(name)).expect(name));
+    assert!(expected == few && expected == all);
+    let (_, message) = folder.failure("profbridge show few.txt");
+    assert!(message.contains("not a profile: branch records of `perf script`"), "{message}");
+    let shown = folder.run("profbridge show all.txt");
+    let shown = String::from_utf8_lossy(&shown.stdout);
+    assert!(shown.contains("[unknown]") && !shown.contains("0x"), "{shown}");
+}
+
 #[test]
 fn inputs_that_need_a_program_are_known_and_named() {
     let Some(folder) = folder("what needs a program", &["clang-22", "llvm-profgen-22"]) else { return };
